@@ -1,0 +1,1 @@
+//! Arguments, modes, exit codes.

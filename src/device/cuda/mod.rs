@@ -1,0 +1,1 @@
+//! The real GPU: probing, kernel templates and the place of the backend.

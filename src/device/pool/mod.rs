@@ -1,0 +1,1 @@
+//! The caching allocator that the simulated and the real GPU share.

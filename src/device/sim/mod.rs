@@ -1,0 +1,1 @@
+//! The simulated GPU: real values, modelled capacity, transfers and time.

@@ -1,0 +1,1 @@
+//! Lessons: format, checks, verdicts.

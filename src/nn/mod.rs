@@ -1,0 +1,1 @@
+//! Modules, layers, functional forms, initialisers.

@@ -1,0 +1,1 @@
+//! The Rhai language layer.

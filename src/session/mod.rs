@@ -1,0 +1,1 @@
+//! One protocol for every front end; the child process that evaluates cells.

@@ -1,0 +1,1 @@
+//! Tensors: views, creation, display, autograd.
