@@ -1,0 +1,346 @@
+//! The messages between a front end and a session, version 1.
+//!
+//! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
+//! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.
+//! `tensorlab session --stdio` speaks it, so graders and other front ends can too.
+
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::base::event::{Clock, Event};
+use crate::base::{DType, Device};
+
+/// Raised when a message changes its meaning; the session refuses a front end of another version.
+pub const VERSION: u32 = 1;
+
+/// No message is longer; a longer announcement means the stream is not this protocol.
+pub const MAX_MESSAGE: usize = 64 << 20;
+
+/// What a front end asks for. `id` comes back in every message that answers it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// First message of a connection.
+    Hello {
+        version: u32,
+    },
+    /// Evaluates code in the session's scope. `first_line` is the line of its first line in its file.
+    Evaluate {
+        id: u64,
+        cell: u32,
+        code: String,
+        #[serde(default = "one")]
+        first_line: u32,
+    },
+    /// Evaluates a check: it sees the variables and the events of cell `of`, and changes neither.
+    Check {
+        id: u64,
+        of: u32,
+        code: String,
+        #[serde(default = "one")]
+        first_line: u32,
+    },
+    /// Evaluates one expression as a check does and gives its value, as a prediction's answer needs.
+    Probe {
+        id: u64,
+        of: u32,
+        expression: String,
+    },
+    /// Stops the running evaluation and clears the queue; variables stay. Never queued.
+    Interrupt,
+    /// Completions at a byte offset of `code`, without evaluating anything.
+    Complete {
+        id: u64,
+        code: String,
+        cursor: usize,
+    },
+    /// Help on a name, from the op table.
+    Help {
+        id: u64,
+        name: String,
+    },
+    /// The variables and the devices as they are now.
+    Inspect {
+        id: u64,
+    },
+    /// Frees every variable and starts again with a fresh scope and fresh device statistics.
+    Reset {
+        id: u64,
+    },
+    Shutdown,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a session says.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum Message {
+    Ready {
+        version: u32,
+        pid: u32,
+        devices: Vec<DeviceInfo>,
+        protections: Vec<String>,
+    },
+    /// The request has begun; others queue behind it.
+    Started {
+        id: u64,
+        cell: u32,
+    },
+    Output {
+        id: u64,
+        stream: Stream,
+        text: String,
+    },
+    Display {
+        id: u64,
+        content: Display,
+    },
+    Progress {
+        id: u64,
+        label: String,
+        done: u64,
+        total: Option<u64>,
+        note: String,
+    },
+    /// What happened on the devices, in batches; `dropped` events before them did not fit.
+    Telemetry {
+        events: Vec<Event>,
+        dropped: u64,
+    },
+    Finished {
+        id: u64,
+        cell: u32,
+        outcome: Outcome,
+        usage: Usage,
+    },
+    State {
+        id: u64,
+        variables: Vec<Variable>,
+        devices: Vec<DeviceInfo>,
+    },
+    Completions {
+        id: u64,
+        start: usize,
+        items: Vec<Completion>,
+    },
+    HelpText {
+        id: u64,
+        name: String,
+        text: Option<String>,
+        suggestions: Vec<String>,
+    },
+    CheckResult {
+        id: u64,
+        verdict: Verdict,
+    },
+    Probed {
+        id: u64,
+        value: Result<ProbeValue, Fault>,
+    },
+    /// The request could not be understood or is out of order.
+    Refused {
+        id: Option<u64>,
+        reason: String,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Something richer than text that a cell shows. Never holds a tensor.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Display {
+    Text { text: String },
+    Table { header: Vec<String>, rows: Vec<Vec<String>> },
+}
+
+/// How an evaluation ended.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// `value` is the printed form of the last expression, if it had a value.
+    Ok {
+        value: Option<String>,
+    },
+    Error {
+        fault: Fault,
+    },
+    Interrupted,
+    Timeout {
+        seconds: f64,
+    },
+}
+
+/// A script error with its place, ready to be shown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Fault {
+    /// `RuntimeError`, `IndexError`, … or `SyntaxError`.
+    pub kind: String,
+    pub message: String,
+    pub hint: Option<String>,
+    /// Line and column from 1, in the file's own numbering; absent where unknown.
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+    pub source_line: Option<String>,
+    /// `x: float32 [2, 3] on cuda:0` for each operand.
+    pub operands: Vec<String>,
+    /// The whole report as text, with caret, without colour.
+    pub report: String,
+}
+
+/// What an evaluation took.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Wall-clock nanoseconds of the host, measured.
+    pub host_nanos: u64,
+    /// Nanoseconds on the devices' virtual clock, where there is a simulated device.
+    pub modelled_nanos: Option<u64>,
+    /// Change in allocated bytes per device.
+    pub allocated: Vec<(Device, i64)>,
+    /// Copies by direction: from, to, count, bytes.
+    pub copies: Vec<(Device, Device, u64, u64)>,
+}
+
+/// A device as it is now.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    pub device: Device,
+    pub name: String,
+    pub simulated: bool,
+    pub clock: Clock,
+    /// Memory of the device in bytes; 0 for the CPU.
+    pub total: u64,
+    pub allocated: u64,
+    pub reserved: u64,
+    pub peak: u64,
+    /// Segments with their blocks, to scale.
+    pub segments: Vec<SegmentInfo>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SegmentInfo {
+    pub address: u64,
+    pub bytes: u64,
+    /// Offset, bytes and whether a tensor holds it.
+    pub blocks: Vec<(u64, u64, bool)>,
+}
+
+/// A variable of the session's scope.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Variable {
+    pub name: String,
+    /// `Tensor`, `int`, `float`, `string`, `Module`, …
+    pub type_name: String,
+    /// One line about its value.
+    pub summary: String,
+    pub tensor: Option<TensorInfo>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TensorInfo {
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+    pub device: Device,
+    pub bytes: u64,
+    /// The storage's address, by which the event stream knows it.
+    pub address: u64,
+    pub requires_grad: bool,
+    pub is_view: bool,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Completion {
+    pub text: String,
+    pub signature: String,
+    pub summary: String,
+}
+
+/// A check's verdict; see the lesson layer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Pass,
+    /// `line` is the learner's line that broke the rule, where the events name one.
+    Fail {
+        reason: String,
+        line: Option<u32>,
+    },
+    /// The check itself failed to run: never counted as a pass, never as the learner's.
+    CheckerFault {
+        fault: Fault,
+    },
+    Timeout,
+}
+
+/// A prediction's answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ProbeValue {
+    Number(f64),
+    Bool(bool),
+    Text(String),
+}
+
+/// Writes one message.
+pub fn write<T: Serialize>(out: &mut impl Write, message: &T) -> io::Result<()> {
+    let body = serde_json::to_vec(message)?;
+    let length = u32::try_from(body.len())
+        .ok()
+        .filter(|&n| n as usize <= MAX_MESSAGE)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "message too long"))?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(&body)?;
+    out.flush()
+}
+
+/// Reads one message; `None` at a clean end of the stream.
+pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
+    let mut head = [0u8; 4];
+    let mut filled = 0;
+    while let Some(rest) = head.get_mut(filled..).filter(|r| !r.is_empty()) {
+        match input.read(rest) {
+            Ok(0) if filled == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let length = u32::from_le_bytes(head) as usize;
+    if length > MAX_MESSAGE {
+        let text = format!("a message of {length} bytes is announced, {MAX_MESSAGE} is the limit");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    }
+    let mut body = Vec::new();
+    if input.take(length as u64).read_to_end(&mut body)? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_wire_and_torn_ones_are_errors() {
+        let request = Request::Evaluate { id: 1, cell: 2, code: "1 + 1".into(), first_line: 1 };
+        let mut wire = Vec::new();
+        write(&mut wire, &request).unwrap();
+        assert_eq!(read::<Request>(&mut wire.as_slice()).unwrap(), Some(request));
+        for cut in 1..wire.len() {
+            assert!(read::<Request>(&mut &wire[..cut]).is_err(), "cut at {cut}");
+        }
+        assert_eq!(read::<Request>(&mut &[][..]).unwrap(), None);
+        assert!(read::<Request>(&mut &[255u8; 8][..]).is_err());
+    }
+}
