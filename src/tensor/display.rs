@@ -1,0 +1,1 @@
+//! Printed forms, to the character as PyTorch has them.
