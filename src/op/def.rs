@@ -165,6 +165,56 @@ pub enum Domain {
     Distinct,
 }
 
+impl OpDef {
+    /// A row computed by `run`, called as a method and a function; the builder methods fill in the rest.
+    pub const fn call(
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        params: &'static [Param],
+        run: fn(&Args) -> Result<Value>,
+    ) -> OpDef {
+        OpDef {
+            name,
+            family,
+            forms: &[Form::Method, Form::Function],
+            params,
+            summary,
+            details: "",
+            example: ("", ""),
+            forward: Forward::Call(run),
+            in_place: InPlace::None,
+            gradient: Gradient::Composite,
+            samples: &[],
+        }
+    }
+
+    pub const fn forms(self, forms: &'static [Form]) -> OpDef {
+        OpDef { forms, ..self }
+    }
+
+    pub const fn details(self, details: &'static str) -> OpDef {
+        OpDef { details, ..self }
+    }
+
+    /// Code and the printed form of its value.
+    pub const fn example(self, code: &'static str, shown: &'static str) -> OpDef {
+        OpDef { example: (code, shown), ..self }
+    }
+
+    pub const fn gradient(self, gradient: Gradient) -> OpDef {
+        OpDef { gradient, ..self }
+    }
+
+    pub const fn in_place(self, run: fn(&Args) -> Result<Value>) -> OpDef {
+        OpDef { in_place: InPlace::Call(run), ..self }
+    }
+
+    pub const fn samples(self, samples: &'static [Sample]) -> OpDef {
+        OpDef { samples, ..self }
+    }
+}
+
 /// A tensor or a number.
 #[derive(Clone, Copy)]
 pub enum Operand<'a> {
@@ -203,6 +253,18 @@ impl Param {
 
     pub const fn optional(name: &'static str, kind: ParamKind, default: Default) -> Param {
         Param { name, kind, default: Some(default) }
+    }
+}
+
+impl Sample {
+    pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
+        Sample { call, inputs }
+    }
+}
+
+impl Draw {
+    pub const fn of(name: &'static str, shape: &'static [usize], domain: Domain) -> Draw {
+        Draw { name, shape, domain }
     }
 }
 
