@@ -216,6 +216,23 @@ fn the_best_fit_is_the_smallest_then_the_oldest_block_of_the_stream() {
     assert_eq!(pool.reserved(), 152 * MIB, "the cache served them all");
 }
 
+/// A segment taken later may lie at a lower address, where an earlier one was returned.
+#[test]
+fn of_two_equal_blocks_the_one_of_the_older_segment_is_taken() {
+    for bytes in [MIB, 6 * MIB] {
+        let mut pool = Pool::new(Simulated::new(GIB, 0), 0);
+        let first = pool.allocate(bytes, 1).unwrap();
+        let old = pool.allocate(bytes, 0).unwrap();
+        assert!(pool.free(first.address));
+        pool.empty_cache();
+        let beside = pool.allocate(pool.reserved() - bytes, 0).unwrap();
+        let new = pool.allocate(bytes, 0).unwrap();
+        assert!(new.address < old.address, "the gap was filled");
+        assert!(pool.free(new.address) && pool.free(beside.address) && pool.free(old.address));
+        assert_eq!(pool.allocate(bytes, 0).unwrap().address, old.address, "{bytes} bytes");
+    }
+}
+
 #[test]
 fn segments_are_announced_when_taken_and_returned() {
     let mut pool = Pool::new(Simulated::new(GIB, 0), 0);
