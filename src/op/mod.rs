@@ -4,6 +4,7 @@ pub mod args;
 pub mod binary;
 pub mod def;
 pub mod elementwise;
+pub mod index;
 pub mod movement;
 pub mod promote;
 pub mod select;

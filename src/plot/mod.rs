@@ -1,1 +1,2 @@
 //! Figures as descriptions, drawn to PNG, SVG or text.
+pub struct Figure;

@@ -109,9 +109,10 @@ impl Interpreter {
     pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
         self.machine.shared.set_source(Source { cell, line: origin.first_line });
-        let ast = self.engine.compile_with_scope(&self.scope, origin.code).map_err(|e| {
-            Stopped::Fault(Box::new(Fault::from_parse(&e, origin)))
-        })?;
+        let ast = self
+            .engine
+            .compile_with_scope(&self.scope, origin.code)
+            .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
         let functions = ast.clone_functions_only();
         let program = self.library.merge(&ast);
         self.library = self.library.merge(&functions);
@@ -120,11 +121,7 @@ impl Interpreter {
     }
 
     /// Evaluates code on a copy of the scope, so that nothing it does stays.
-    pub fn evaluate_aside(
-        &self,
-        extra: &[(&str, Dynamic)],
-        origin: &Origin,
-    ) -> Result<Dynamic, Stopped> {
+    pub fn evaluate_aside(&self, extra: &[(&str, Dynamic)], origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
         let mut scope = self.scope.clone();
         for (name, value) in extra {

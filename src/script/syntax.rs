@@ -33,7 +33,10 @@ pub fn register(engine: &mut Engine) {
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
     // As tight as `*`, and `is` as `==`.
-    let operators = [engine.register_custom_operator("@", 180).map(|_| ()), engine.register_custom_operator("is", 90).map(|_| ())];
+    let operators = [
+        engine.register_custom_operator("@", 180).map(|_| ()),
+        engine.register_custom_operator("is", 90).map(|_| ()),
+    ];
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
@@ -52,8 +55,9 @@ fn run_with(
     let manager = value.read_lock::<ContextManager>().map(|m| m.clone());
     let Some(manager) = manager else {
         let text = format!("`with` takes a context such as no_grad(), not a {}", type_name(&value));
-        let error = Error::type_error(text)
-            .with_hint("contexts are no_grad(), enable_grad(), autocast(…), cuda::device(i), cuda::stream(s)");
+        let error = Error::type_error(text).with_hint(
+            "contexts are no_grad(), enable_grad(), autocast(…), cuda::device(i), cuda::stream(s)",
+        );
         return Err(placed(raise(error), subject.position()));
     };
     let guard = (manager.enter)().map_err(|e| placed(raise(e), subject.position()))?;

@@ -104,11 +104,18 @@ fn pass(options: &Map) -> Result<Pass> {
     Ok(pass)
 }
 
-fn grads(shared: &Shared, ctx: &NativeCallContext, y: &Dynamic, xs: &Dynamic, options: &Map) -> RhaiResult<Array> {
+fn grads(
+    shared: &Shared,
+    ctx: &NativeCallContext,
+    y: &Dynamic,
+    xs: &Dynamic,
+    options: &Map,
+) -> RhaiResult<Array> {
     note_line(shared, ctx);
     let run = || {
         let (outputs, inputs) = (tensors(y)?, tensors(xs)?);
-        let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) = (outputs.iter().collect(), inputs.iter().collect());
+        let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
+            (outputs.iter().collect(), inputs.iter().collect());
         Tensor::grads_of(&outputs, &inputs, &[], pass(options)?)
     };
     let found = run().map_err(raise)?;

@@ -14,11 +14,32 @@ use crate::script::value;
 use super::RhaiResult;
 
 pub const NAMES: &[&str] = &[
-    "cuda", "is_available", "device_count", "get_device_name", "get_device_properties",
-    "get_device_capability", "current_device", "set_device", "synchronize", "memory_allocated",
-    "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_stats", "memory_summary",
-    "reset_peak_memory_stats", "empty_cache", "mem_get_info", "set_per_process_memory_fraction", "Stream",
-    "stream", "current_stream", "Event", "manual_seed", "can_device_access_peer", "is_simulated",
+    "cuda",
+    "is_available",
+    "device_count",
+    "get_device_name",
+    "get_device_properties",
+    "get_device_capability",
+    "current_device",
+    "set_device",
+    "synchronize",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "empty_cache",
+    "mem_get_info",
+    "set_per_process_memory_fraction",
+    "Stream",
+    "stream",
+    "current_stream",
+    "Event",
+    "manual_seed",
+    "can_device_access_peer",
+    "is_simulated",
 ];
 
 /// A stream of a device.
