@@ -5,6 +5,7 @@ pub mod error;
 pub mod event;
 pub mod layout;
 pub mod shape;
+pub mod text;
 
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, Error, Kind, Result};

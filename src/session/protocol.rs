@@ -71,6 +71,22 @@ pub enum Request {
     Shutdown,
 }
 
+impl Request {
+    /// The id its answer carries; none where it has no answer of its own.
+    pub fn id(&self) -> Option<u64> {
+        match self {
+            Request::Evaluate { id, .. }
+            | Request::Check { id, .. }
+            | Request::Probe { id, .. }
+            | Request::Complete { id, .. }
+            | Request::Help { id, .. }
+            | Request::Inspect { id }
+            | Request::Reset { id } => Some(*id),
+            Request::Hello { .. } | Request::Interrupt | Request::Shutdown => None,
+        }
+    }
+}
+
 fn one() -> u32 {
     1
 }
