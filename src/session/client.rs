@@ -283,7 +283,7 @@ fn write_requests(mut input: ChildStdin, outgoing: &Receiver<Request>, inbox: &I
 fn receive(output: ChildStdout, inbox: &Inbox, shared: &Shared, log: &Log) {
     let mut output = BufReader::with_capacity(256 << 10, output);
     let garbled = loop {
-        match protocol::read::<Message>(&mut output) {
+        match protocol::read_message(&mut output) {
             Ok(Some(message)) => {
                 if !inbox.put(FromSession::Message(message)) {
                     break None;

@@ -146,6 +146,8 @@ mod tests {
         assert!(words(101 << 8, "").contains("a bug"));
         assert!(words(libc::SIGKILL, "").ends_with("perhaps the machine ran out of memory (SIGKILL)"));
         assert!(words(libc::SIGABRT, "").contains("native code (SIGABRT)"));
+        assert!(words(libc::SIGSEGV, "").contains("not its own"));
+        assert!(words(libc::SIGSEGV | 0x80, "").ends_with("(SIGSEGV)"), "with a core dump");
         assert!(words(libc::SIGABRT, "thread 'x' (9) has overflowed its stack").contains("out of stack"));
         assert!(words(libc::SIGABRT, "memory allocation of 99 bytes failed").contains("out of memory"));
         assert!(words(64, "").ends_with("by a signal (signal 64)"));

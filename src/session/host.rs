@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::base::event::{Listener, Subscription};
 
 use super::engine::{Evaluator, Host};
-use super::outbox::Outbox;
+use super::outbox::{Outbox, PROMPT};
 use super::protocol::{self, Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION};
 use super::queue::{Queue, Turn};
 use super::{sandbox, writer};
@@ -70,7 +70,7 @@ pub fn serve<E: Evaluator + 'static>(
     output: impl Write + Send + 'static,
     make: impl FnOnce() -> Result<E, String> + Send + 'static,
 ) -> io::Result<Ending> {
-    let (outbox, queue) = (Arc::new(Outbox::new()), Arc::new(Queue::default()));
+    let (outbox, queue) = (Arc::new(Outbox::new(PROMPT)), Arc::new(Queue::default()));
     let (ends, ended) = mpsc::channel();
     start("writer", None, Part::Writer, &ends, {
         let outbox = Arc::clone(&outbox);
@@ -266,7 +266,8 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn evaluate(&mut self, id: u64, cell: u32, first_line: u32, code: &str) -> Message {
-        self.outbox.fence(Message::Started { id, cell });
+        // Whatever this cell does to the process, the front end knows which one it was.
+        self.outbox.written_fence(Message::Started { id, cell });
         let start = Instant::now();
         let outcome = match self.evaluator.evaluate(cell, first_line, code, &self.port(id)) {
             Outcome::Timeout { seconds } if !seconds.is_finite() => Outcome::Timeout { seconds: 0.0 },

@@ -1,7 +1,8 @@
 //! What a session has to say and has not written yet.
 //!
 //! Threads that evaluate only push, under a lock held for a moment; one writer takes everything at once. Output is
-//! coalesced and bounded: who prints waits while the front end is far behind. Events go into a ring that drops the
+//! coalesced and bounded: who prints waits while the front end is far behind. A few prints in a row are on the wire
+//! before they return, so that a crash right after doesn't swallow them; more than that are gathered. Events go into a ring that drops the
 //! oldest and counts them: who computes never waits. Every other message is a *fence*: all that was said before it
 //! is written before it, events included, and events after it are written after it.
 
@@ -27,6 +28,8 @@ const FULL: usize = 1 << 20;
 const OVERHEAD: usize = 64;
 /// Labels of progress kept apart; with more, earlier states are sent as well.
 const LABELS: usize = 64;
+/// Prints in a row that are written before they return; one more with each pause.
+pub(super) const PROMPT: u32 = 32;
 /// Time between two writings of output and events that nothing hurries: a frame at 60 a second.
 const PAUSE: Duration = Duration::from_millis(16);
 
@@ -35,8 +38,8 @@ pub(super) struct Outbox {
     state: Mutex<State>,
     /// The writer waits here for something to write.
     ready: Condvar,
-    /// Who speaks waits here for room.
-    room: Condvar,
+    /// Who speaks waits here for room, or until it is written.
+    moved: Condvar,
 }
 
 /// What the writer takes at once.
@@ -61,8 +64,12 @@ struct State {
     /// Events ever pushed.
     pushed: u64,
     dropped: u64,
-    /// A fence waits.
+    /// A fence or a prompt print waits.
     hurry: bool,
+    /// Batches handed to the writer, and those it has written.
+    handed: u64,
+    written: u64,
+    credit: Credit,
     writer: Writer,
     closed: bool,
 }
@@ -77,10 +84,23 @@ enum Writer {
     Pausing,
 }
 
+/// How many prints may still wait until they are written.
+#[derive(Default)]
+struct Credit {
+    left: u32,
+    most: u32,
+    filled: Option<Instant>,
+}
+
 impl Outbox {
-    pub fn new() -> Outbox {
-        let state = State { events: VecDeque::with_capacity(RING), ..State::default() };
-        Outbox { state: Mutex::new(state), ready: Condvar::new(), room: Condvar::new() }
+    /// `prompt` prints in a row are written before they return, see [`PROMPT`].
+    pub fn new(prompt: u32) -> Outbox {
+        let state = State {
+            events: VecDeque::with_capacity(RING),
+            credit: Credit { left: prompt, most: prompt, filled: None },
+            ..State::default()
+        };
+        Outbox { state: Mutex::new(state), ready: Condvar::new(), moved: Condvar::new() }
     }
 
     /// Queues text, joined to what the same evaluation last printed there.
@@ -90,6 +110,7 @@ impl Outbox {
             state.print(id, stream, piece);
             self.wake(state);
         }
+        self.be_prompt();
     }
 
     /// Queues something to show.
@@ -97,6 +118,7 @@ impl Outbox {
         let Some(mut state) = self.wait_for_room() else { return };
         state.push(content_bytes(&content), Message::Display { id, content }, None);
         self.wake(state);
+        self.be_prompt();
     }
 
     /// Notes how far a labelled piece of work is, in place of what was noted before.
@@ -123,6 +145,14 @@ impl Outbox {
         }
     }
 
+    /// Queues a fence and waits until it is written.
+    pub fn written_fence(&self, message: Message) {
+        if let Some(mut state) = self.wait_for_room() {
+            state.fence(message);
+            self.wait_until_written(state);
+        }
+    }
+
     /// Queues a fence if there is room for it now.
     pub fn try_fence(&self, message: Message) -> bool {
         let mut state = self.lock();
@@ -137,6 +167,9 @@ impl Outbox {
     /// Takes all that waits, once it is time to write it. False when the outbox is closed and empty.
     pub fn take(&self, batch: &mut Batch, last: Instant) -> bool {
         let mut state = self.lock();
+        // Who comes back has written what it took.
+        state.written = state.handed;
+        self.moved.notify_all();
         while !state.is_urgent() {
             let pause = PAUSE.saturating_sub(last.elapsed());
             if state.is_empty() {
@@ -152,7 +185,7 @@ impl Outbox {
         state.writer = Writer::Busy;
         state.hand_over(batch);
         drop(state);
-        self.room.notify_all();
+        self.moved.notify_all();
         !batch.messages.is_empty() || !batch.events.is_empty()
     }
 
@@ -161,15 +194,31 @@ impl Outbox {
         let mut state = self.lock();
         state.closed = true;
         self.wake(state);
-        self.room.notify_all();
+        self.moved.notify_all();
     }
 
     /// Nothing where the outbox is closed.
     fn wait_for_room(&self) -> Option<MutexGuard<'_, State>> {
         let state = self.lock();
         let full = |s: &mut State| s.bytes >= FULL && !s.closed;
-        let state = self.room.wait_while(state, full).unwrap_or_else(|e| e.into_inner());
+        let state = self.moved.wait_while(state, full).unwrap_or_else(|e| e.into_inner());
         (!state.closed).then_some(state)
+    }
+
+    /// Waits until all that was said is written, if there is credit for it.
+    fn be_prompt(&self) {
+        let mut state = self.lock();
+        if !state.is_empty() && state.credit.spend() {
+            state.hurry = true;
+            self.wait_until_written(state);
+        }
+    }
+
+    fn wait_until_written(&self, state: MutexGuard<'_, State>) {
+        let batch = state.handed + 1;
+        self.wake(state);
+        let unwritten = |s: &mut State| s.written < batch && !s.closed;
+        drop(self.moved.wait_while(self.lock(), unwritten).unwrap_or_else(|e| e.into_inner()));
     }
 
     /// Wakes the writer if it waits and there is reason to.
@@ -206,6 +255,21 @@ impl Listener for Outbox {
         state.events.push_back(event);
         state.pushed += 1;
         self.wake(state);
+    }
+}
+
+impl Credit {
+    fn spend(&mut self) -> bool {
+        let now = Instant::now();
+        let since = self.filled.map_or(Duration::ZERO, |filled| now.saturating_duration_since(filled));
+        let earned = u32::try_from(since.as_nanos() / PAUSE.as_nanos()).unwrap_or(u32::MAX);
+        if earned > 0 || self.filled.is_none() {
+            self.filled = Some(now);
+        }
+        self.left = self.left.saturating_add(earned).min(self.most);
+        let paid = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        paid
     }
 }
 
@@ -255,6 +319,7 @@ impl State {
         batch.dropped = std::mem::take(&mut self.dropped);
         self.bytes = 0;
         self.hurry = false;
+        self.handed += 1;
     }
 }
 
@@ -295,7 +360,7 @@ mod tests {
 
     #[test]
     fn output_is_joined_per_evaluation_and_stream_and_split_when_long() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         outbox.print(1, Stream::Stdout, "a\n");
         outbox.print(1, Stream::Stdout, "b\n");
         outbox.print(1, Stream::Stderr, "c\n");
@@ -316,7 +381,7 @@ mod tests {
 
     #[test]
     fn progress_keeps_the_newest_of_each_label_and_comes_before_the_fence() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         for done in 0..1000 {
             outbox.progress(1, "epochs", done / 100, Some(10), "");
             outbox.progress(1, "batches", done, None, "loss");
@@ -342,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_full_ring_drops_the_oldest_and_counts_them() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         for seq in 0..RING as u64 + 10 {
             outbox.on_event(&event(seq));
         }
@@ -359,7 +424,7 @@ mod tests {
 
     #[test]
     fn who_prints_waits_for_room_and_is_freed_by_closing() {
-        let outbox = Arc::new(Outbox::new());
+        let outbox = Arc::new(Outbox::new(0));
         outbox.print(1, Stream::Stdout, &"x".repeat(FULL));
         let blocked = {
             let outbox = Arc::clone(&outbox);
@@ -383,8 +448,35 @@ mod tests {
     }
 
     #[test]
+    fn a_few_prints_are_written_before_they_return_and_a_flood_is_gathered() {
+        let outbox = Arc::new(Outbox::new(PROMPT));
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let writer = {
+            let (outbox, written) = (Arc::clone(&outbox), Arc::clone(&written));
+            std::thread::spawn(move || {
+                let mut batch = Batch::default();
+                while outbox.take(&mut batch, Instant::now()) {
+                    written.lock().unwrap().append(&mut batch.messages);
+                }
+            })
+        };
+        for i in 0..PROMPT as usize {
+            outbox.print(1, Stream::Stdout, "line\n");
+            assert_eq!(written.lock().unwrap().len(), i + 1, "a crash here would swallow it");
+        }
+        (0..10_000).for_each(|_| outbox.print(1, Stream::Stdout, "line\n"));
+        outbox.written_fence(Message::Started { id: 2, cell: 2 });
+        let written = written.lock().unwrap();
+        assert!(matches!(written.last(), Some((Message::Started { .. }, Some(0)))));
+        assert!(written.len() < 1000, "{} messages", written.len());
+        drop(written);
+        outbox.close();
+        writer.join().unwrap();
+    }
+
+    #[test]
     fn a_trickle_of_events_is_taken_once_per_pause() {
-        let outbox = Arc::new(Outbox::new());
+        let outbox = Arc::new(Outbox::new(0));
         let taker = {
             let outbox = Arc::clone(&outbox);
             std::thread::spawn(move || {

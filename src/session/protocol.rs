@@ -320,6 +320,27 @@ pub fn write<T: Serialize>(out: &mut impl Write, message: &T) -> io::Result<()> 
 
 /// Reads one message; `None` at a clean end of the stream.
 pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
+    let body = read_body(input)?;
+    Ok(body.map(|body| serde_json::from_slice(&body)).transpose()?)
+}
+
+/// As [`read`], several times faster for telemetry as a session writes it.
+pub fn read_message(input: &mut impl Read) -> io::Result<Option<Message>> {
+    #[derive(Deserialize)]
+    struct Telemetry {
+        events: Vec<Event>,
+        dropped: u64,
+    }
+    let Some(body) = read_body(input)? else { return Ok(None) };
+    // Behind a tag, values are stored in between before they get their type.
+    if body.starts_with(br#"{"message":"telemetry","#) {
+        let Telemetry { events, dropped } = serde_json::from_slice(&body)?;
+        return Ok(Some(Message::Telemetry { events, dropped }));
+    }
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+fn read_body(input: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut head = [0u8; 4];
     let mut filled = 0;
     while let Some(rest) = head.get_mut(filled..).filter(|r| !r.is_empty()) {
@@ -340,7 +361,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
     if input.take(length as u64).read_to_end(&mut body)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(Some(serde_json::from_slice(&body)?))
+    Ok(Some(body))
 }
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn events_stay_between_their_fences() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         outbox.on_event(&event(0));
         outbox.fence(Message::Started { id: 1, cell: 1 });
         (1..3000).for_each(|seq| outbox.on_event(&event(seq)));
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_long_is_cut_and_the_session_goes_on() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         let value = Some("é".repeat(MAX_MESSAGE));
         outbox.fence(Message::Finished {
             id: 1,
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_has_gone_ends_the_writing() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::new(0);
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         outbox.print(1, Stream::Stdout, "nobody reads this");
