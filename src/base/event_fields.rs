@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::event::{Body, Event, Name, Source, Span};
+use super::event::{Body, Event, Source, Span};
 use super::{DType, Device};
 
 /// Every field that some event has.
@@ -95,7 +95,7 @@ impl TryFrom<Fields> for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::event::Clock;
+    use crate::base::event::{Clock, Name};
 
     fn read(text: &str) -> Result<Event, String> {
         serde_json::from_str(text).map_err(|e| e.to_string())

@@ -20,7 +20,7 @@ use super::{sandbox, writer};
 /// Stack of the evaluating thread, in bytes; only what is used takes memory.
 const STACK: usize = 64 << 20;
 /// What still runs when the front end has gone gets so long to stop.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_millis(300);
 
 /// Why a session ended.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -105,20 +105,23 @@ impl Outbox {
 
     /// Queues text, joined to what the same evaluation last printed there.
     pub fn print(&self, id: u64, stream: Stream, text: &str) {
+        let mut batch = 0;
         for piece in pieces(text) {
             let Some(mut state) = self.wait_for_room() else { return };
             state.print(id, stream, piece);
+            batch = state.handed + 1;
             self.wake(state);
         }
-        self.be_prompt();
+        self.be_prompt(batch);
     }
 
     /// Queues something to show.
     pub fn display(&self, id: u64, content: Display) {
         let Some(mut state) = self.wait_for_room() else { return };
         state.push(content_bytes(&content), Message::Display { id, content }, None);
+        let batch = state.handed + 1;
         self.wake(state);
-        self.be_prompt();
+        self.be_prompt(batch);
     }
 
     /// Notes how far a labelled piece of work is, in place of what was noted before.
@@ -149,7 +152,8 @@ impl Outbox {
     pub fn written_fence(&self, message: Message) {
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
-            self.wait_until_written(state);
+            let batch = state.handed + 1;
+            self.wait_until_written(state, batch);
         }
     }
 
@@ -205,17 +209,16 @@ impl Outbox {
         (!state.closed).then_some(state)
     }
 
-    /// Waits until all that was said is written, if there is credit for it.
-    fn be_prompt(&self) {
+    /// Waits until a batch is written, if there is credit for it.
+    fn be_prompt(&self, batch: u64) {
         let mut state = self.lock();
-        if !state.is_empty() && state.credit.spend() {
-            state.hurry = true;
-            self.wait_until_written(state);
+        if state.written < batch && state.credit.spend() {
+            state.hurry |= state.handed < batch;
+            self.wait_until_written(state, batch);
         }
     }
 
-    fn wait_until_written(&self, state: MutexGuard<'_, State>) {
-        let batch = state.handed + 1;
+    fn wait_until_written(&self, state: MutexGuard<'_, State>, batch: u64) {
         self.wake(state);
         let unwritten = |s: &mut State| s.written < batch && !s.closed;
         drop(self.moved.wait_while(self.lock(), unwritten).unwrap_or_else(|e| e.into_inner()));

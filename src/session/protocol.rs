@@ -3,6 +3,13 @@
 //! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
 //! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.
 //! `tensorlab session --stdio` speaks it, so graders and other front ends can too.
+//!
+//! The first request is `hello`, answered by `ready`. Every request with an id is answered once: an evaluation
+//! by `finished`, the others by their own answer, in order, and any of them by `refused`, which may come early. An interrupt stops what
+//! runs and answers the evaluations that wait as interrupted, or refuses them. What an evaluation prints, shows
+//! and causes on the devices comes between its `started` and its answer. The session ends after `shutdown`, after
+//! a message it can't read (once it has said so), and when its standard input closes: a front end keeps that open
+//! until it has its answers.
 
 use std::io::{self, Read, Write};
 
