@@ -1,3 +1,14 @@
 //! One protocol for every front end; the child process that evaluates cells.
+//!
+//! [`client`] is the front end's side, [`host`] the child's, [`protocol`] what they say to each other, and
+//! [`engine`] the seam to what evaluates.
 
+pub mod client;
+pub mod death;
+pub mod engine;
+pub mod host;
+mod outbox;
 pub mod protocol;
+mod queue;
+pub mod sandbox;
+mod writer;
