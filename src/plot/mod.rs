@@ -1,2 +1,1 @@
 //! Figures as descriptions, drawn to PNG, SVG or text.
-pub struct Figure;
