@@ -1,1 +1,3 @@
 //! One integration binary; each module speaks of one behaviour.
+
+mod plot;
