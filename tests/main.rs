@@ -9,4 +9,5 @@
 )]
 
 mod allocator;
+mod plot;
 mod session;
