@@ -9,4 +9,5 @@
 )]
 
 mod allocator;
+mod lesson_format;
 mod session;
