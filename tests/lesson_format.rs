@@ -1,4 +1,10 @@
 //! Lesson files: what is read from a good one, what is said of a broken one, and where.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test fails as the test does"
+)]
 
 use proptest::prelude::*;
 use tensorlab::lesson::{BUILT_IN, Code, Element, Lesson, LessonError, Unit, lint, load, markdown, parse};
@@ -309,6 +315,7 @@ mod broken_files {
         assert_eq!(lines, [3, 4, 5], "{}", rendered(&errors));
         assert_eq!(errors[2].hint.as_deref(), Some("did you mean `correct`?"));
         only(&bad("```toml quiz id=\"q\"\nask = \n```\n"), 2, 7, "not TOML");
+        only(&bad("```toml quiz id=\"q\"\nask = \"\"\"\nmore\n```\n"), 3, 5, "not TOML");
     }
 
     #[test]
@@ -653,5 +660,22 @@ proptest! {
         let Some(Element::Run(code)) = &lesson.steps[0].element else { panic!() };
         prop_assert_eq!(code.line, at);
         prop_assert_eq!(code.text.as_str(), "let marker = 1;\n");
+    }
+
+    /// A real lesson with a stretch cut out, or cut off in the middle of a character: read, or refused with
+    /// places inside what is left.
+    #[test]
+    fn a_lesson_with_a_hole_is_parsed_or_refused(
+        from in 0usize..18_000, length in prop_oneof![1usize..40, 1usize..18_000],
+    ) {
+        let bytes = BUILT_IN[0].1.as_bytes();
+        let from = from.min(bytes.len());
+        let to = (from + length).min(bytes.len());
+        let holed = [&bytes[..from], &bytes[to..]].concat();
+        let lines = holed.iter().filter(|&&b| b == b'\n').count() + 1;
+        match parse("a.md", &holed) {
+            Ok(lesson) => { lint(&lesson); }
+            Err(errors) => prop_assert!(errors.iter().all(|e| e.line <= lines)),
+        }
     }
 }

@@ -39,9 +39,10 @@ pub(super) struct Fields<'r, 't, 's> {
 }
 
 impl Origin<'_> {
-    /// Line and column in the file of a byte of the text.
+    /// Line and column in the file of a byte of the text; what is missing at its end is missed there.
     pub fn place(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..offset).unwrap_or(self.text);
+        let end = self.text.trim_end_matches('\n').len();
+        let before = self.text.get(..offset.min(end)).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let column = before.get(line_start..).map_or(0, |part| part.chars().count());
         (self.line + before.matches('\n').count(), column + 1)

@@ -159,10 +159,7 @@ impl ProgressLog {
         }
         let is_new = !path.exists();
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-        file.lock()?;
-        let read = recover(&mut file);
-        file.unlock()?;
-        let (progress, recovery) = read?;
+        let (progress, recovery) = locked(&mut file, recover)?;
         if let Some(folder) = folder.filter(|_| is_new) {
             sync_folder(folder)?;
         }
@@ -175,10 +172,7 @@ impl ProgressLog {
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
-        self.file.lock()?;
-        let written = append_line(&mut self.file, &line);
-        self.file.unlock()?;
-        written?;
+        locked(&mut self.file, |file| append_line(file, &line))?;
         self.progress.apply(record);
         Ok(())
     }
@@ -190,6 +184,17 @@ impl ProgressLog {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Acts on the file while no other process does, where the file system knows locks.
+fn locked<T>(file: &mut File, act: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+    match file.lock() {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => return act(file),
+        other => other?,
+    }
+    let done = act(file);
+    file.unlock()?;
+    done
 }
 
 /// Reads all records and cuts off a torn last one.
