@@ -9,5 +9,6 @@
 )]
 
 mod allocator;
+mod lesson_format;
 mod plot;
 mod session;
