@@ -4,7 +4,7 @@
 //! function of the figure and a size. The way from one to the other:
 //!
 //! `figure` (what was asked) -> `scene` (bounds, bins, bar positions, what had to be left out) -> `draw` (pixels and SVG,
-//! through a [`canvas`]) or `text` (terminal cells).
+//! through a canvas) or `text` (terminal cells).
 //!
 //! Nothing is set up before the first drawing; the font is parsed once, then.
 

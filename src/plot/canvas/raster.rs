@@ -74,12 +74,13 @@ impl Raster<'_> {
 
     /// Fills all points within `radius` of the line from `a` to `b`.
     fn capsule(&mut self, a: Place, b: Place, radius: f64, color: RGBAColor) -> Result<(), PlotError> {
+        let band = Band::new(a, b, radius);
         for y in self.rows(a.1.min(b.1) - radius, a.1.max(b.1) + radius) {
             let center = f64::from(y) + 0.5;
             let parts = [
                 disc_chord(a, radius, center),
                 disc_chord(b, radius, center),
-                band_chord(a, b, radius, center),
+                band.as_ref().and_then(|band| band.chord(center)),
             ];
             // The shape is convex, so its parts of one row join.
             let from = parts.iter().flatten().map(|chord| chord.0);
@@ -188,23 +189,39 @@ fn failed(error: impl std::fmt::Display) -> PlotError {
 }
 
 fn disc_chord((x, y): Place, radius: f64, row: f64) -> Option<(f64, f64)> {
-    let half = (radius * radius - (row - y) * (row - y)).sqrt();
-    (half > 0.0).then_some((x - half, x + half))
-}
-
-/// Where a row crosses the straight part of a thick line.
-fn band_chord(a: Place, b: Place, radius: f64, row: f64) -> Option<(f64, f64)> {
-    let length = (b.0 - a.0).hypot(b.1 - a.1);
-    if length < 1e-9 {
+    if (row - y).abs() >= radius {
         return None;
     }
-    let (dx, dy) = ((b.0 - a.0) / length, (b.1 - a.1) / length);
-    let down = row - a.1;
-    // With u = x - a.0: |u dy - down dx| <= radius across the line, 0 <= u dx + down dy <= length along it.
-    let across = limits(dy, down * dx - radius, down * dx + radius)?;
-    let along = limits(dx, -down * dy, length - down * dy)?;
-    let (from, to) = (across.0.max(along.0), across.1.min(along.1));
-    (from < to).then_some((a.0 + from, a.0 + to))
+    let half = (radius * radius - (row - y) * (row - y)).sqrt();
+    Some((x - half, x + half))
+}
+
+/// The straight part of a thick line.
+struct Band {
+    from: Place,
+    /// Of length 1.
+    direction: (f64, f64),
+    length: f64,
+    radius: f64,
+}
+
+impl Band {
+    fn new(from: Place, to: Place, radius: f64) -> Option<Self> {
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let direction = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+        (length >= 1e-9).then_some(Self { from, direction, length, radius })
+    }
+
+    /// Where a row crosses it.
+    fn chord(&self, row: f64) -> Option<(f64, f64)> {
+        let (dx, dy) = self.direction;
+        let down = row - self.from.1;
+        // With u = x - from.0: |u dy - down dx| <= radius across the line, 0 <= u dx + down dy <= length along it.
+        let across = limits(dy, down * dx - self.radius, down * dx + self.radius)?;
+        let along = limits(dx, -down * dy, self.length - down * dy)?;
+        let (from, to) = (across.0.max(along.0), across.1.min(along.1));
+        (from < to).then_some((self.from.0 + from, self.from.0 + to))
+    }
 }
 
 /// The `u` for which `factor * u` lies in `low ..= high`.

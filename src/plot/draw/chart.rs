@@ -29,8 +29,7 @@ pub(super) fn draw(
         inner: layout.inner,
         sizes: layout.words.sizes,
         covered: Covered::default(),
-        // One series needs no sign.
-        signs: chart.layers.len() > 1,
+        signs: (2..=MOST_SIGNS).contains(&chart.layers.len()),
     };
     for layer in &chart.layers {
         series.draw(layer)?;
@@ -214,6 +213,9 @@ impl Layout {
 /// Lines of up to so many points show each of them.
 const FEW: usize = 25;
 
+/// One line needs no sign, and beyond this many nobody follows a single one.
+const MOST_SIGNS: usize = 50;
+
 /// Draws series and remembers where.
 struct SeriesDrawing<'a> {
     canvas: &'a mut dyn Canvas,
@@ -261,7 +263,7 @@ impl SeriesDrawing<'_> {
             }
             sample(stretch, &mut self.covered.points);
         }
-        if points.len() <= FEW {
+        if points.len() <= FEW && chart.layers.len() <= MOST_SIGNS {
             for &at in stretches.iter().flatten() {
                 let radius = 3.2 * self.sizes.unit;
                 marker::draw_rimmed(self.canvas, layer.index, at, radius, layer.color)?;
