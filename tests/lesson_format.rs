@@ -1,10 +1,4 @@
 //! Lesson files: what is read from a good one, what is said of a broken one, and where.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test fails as the test does"
-)]
 
 use proptest::prelude::*;
 use tensorlab::lesson::{BUILT_IN, Code, Element, Lesson, LessonError, Unit, lint, load, markdown, parse};
