@@ -18,7 +18,8 @@ pub fn read(path: &Path) -> Result<Tensor> {
     if size > LARGEST {
         return Err(Error::value(format!("{shown} has {size} bytes; {LARGEST} is the most that is read")));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Error::value(format!("cannot read {shown}: {e}")))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Error::value(format!("cannot read {shown}: {e}")))?;
     parse(&text, &shown.to_string())
 }
 

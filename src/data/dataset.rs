@@ -68,7 +68,8 @@ impl Dataset for TensorDataset {
         self.tensors
             .iter()
             .map(|t| {
-                let at = if t.device() == at.device() { at.clone() } else { at.moved(&t.context(), false, "to")? };
+                let at =
+                    if t.device() == at.device() { at.clone() } else { at.moved(&t.context(), false, "to")? };
                 index_select(t, 0, &at)
             })
             .collect()

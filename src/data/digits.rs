@@ -36,7 +36,8 @@ pub fn load() -> Result<Digits> {
     let (mut train, mut test) = (Part::default(), Part::default());
     for (row, line) in text.lines().enumerate() {
         let part = if row % TEST_EVERY == 0 { &mut test } else { &mut train };
-        part.add(line).ok_or_else(|| Error::runtime(format!("row {row} of the embedded digits is damaged")))?;
+        part.add(line)
+            .ok_or_else(|| Error::runtime(format!("row {row} of the embedded digits is damaged")))?;
     }
     let ((x_train, y_train), (x_test, y_test)) = (train.tensors()?, test.tensors()?);
     Ok(Digits { x_train, y_train, x_test, y_test })

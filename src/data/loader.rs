@@ -222,7 +222,10 @@ fn in_worker(worker: usize, error: Error) -> Error {
     if error.is_interrupt() {
         return error;
     }
-    Error::new(error.kind(), format!("Caught {} in DataLoader worker process {worker}.\n{}", error.kind(), error.message()))
+    Error::new(
+        error.kind(),
+        format!("Caught {} in DataLoader worker process {worker}.\n{}", error.kind(), error.message()),
+    )
 }
 
 fn pinned(batch: &Batch) -> Result<Batch> {
