@@ -1,13 +1,19 @@
 //! The CPU: host memory from a pool, kernels over both cores.
 
 pub mod access;
+mod block;
 pub mod convert;
+mod copy;
+mod dense;
 pub mod isa;
+pub mod math;
 pub mod memory;
 pub mod parallel;
 mod run;
+mod slices;
 #[cfg(test)]
 pub(crate) mod testing;
+mod walk;
 
 use std::sync::Arc;
 use std::sync::Mutex;
