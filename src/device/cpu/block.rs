@@ -73,9 +73,7 @@ impl<'a, C: Compute> Reader<'a, C> {
                 Ok(unsafe { Reader::strided(&view) })
             }
             Arg::View(view) => Err(wrong_shape(view.layout.shape(), shape)),
-            Arg::Scalar(scalar) => {
-                Ok(Reader::splat_of(scalar_value(*scalar), crate::base::shape::numel(shape)?))
-            }
+            Arg::Scalar(scalar) => Ok(Reader::number(*scalar, crate::base::shape::numel(shape)?)),
         }
     }
 
@@ -87,7 +85,8 @@ impl<'a, C: Compute> Reader<'a, C> {
         Reader::over(view, loader(view.dtype), view.is_dense::<C>())
     }
 
-    fn splat_of(value: C, numel: usize) -> Reader<'a, C> {
+    /// A reader of a number that stands for a tensor of so many elements.
+    pub fn number(scalar: Scalar, numel: usize) -> Reader<'a, C> {
         Reader {
             origin: std::ptr::dangling(),
             size: 0,
@@ -95,7 +94,7 @@ impl<'a, C: Compute> Reader<'a, C> {
             dims: DimList::new(),
             numel,
             dense: false,
-            splat: Some(value),
+            splat: Some(scalar_value(scalar)),
             memory: PhantomData,
         }
     }

@@ -6,6 +6,7 @@ pub mod convert;
 mod copy;
 mod dense;
 pub mod isa;
+mod map;
 pub mod math;
 pub mod memory;
 pub mod parallel;
