@@ -2,10 +2,13 @@
 
 pub mod access;
 pub mod convert;
+mod gemm;
 pub mod isa;
+mod matmul;
 pub mod memory;
 pub mod parallel;
 mod run;
+mod scratch;
 #[cfg(test)]
 pub(crate) mod testing;
 

@@ -3,6 +3,7 @@
 use crate::base::{Error, Kind, Result};
 
 use super::super::kernel::{Kernel, Launch};
+use super::matmul;
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
@@ -19,7 +20,7 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::Scan { .. } => absent(launch),
         Kernel::Sort { .. } => absent(launch),
         Kernel::Random(_) => absent(launch),
-        Kernel::Matmul { .. } => absent(launch),
+        Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { .. } => absent(launch),
         Kernel::LayerNormGrad { .. } => absent(launch),
         Kernel::NllLoss { .. } => absent(launch),
