@@ -157,27 +157,15 @@ fn size_class(bytes: usize) -> Option<usize> {
     bytes.checked_next_multiple_of(step).filter(|&n| n <= isize::MAX as usize - ALIGNMENT)
 }
 
-/// Blocks from this size on lie in huge pages where the system has them: fewer faults, fewer page walks.
-const HUGE: usize = 4 << 20;
-
-fn layout(capacity: usize) -> Option<Block> {
-    let alignment = if capacity >= HUGE { 2 << 20 } else { ALIGNMENT };
-    Block::from_size_align(capacity, alignment).ok()
-}
-
 fn system_block(capacity: usize) -> Option<HostBlock> {
+    let layout = Block::from_size_align(capacity, ALIGNMENT).ok()?;
     // SAFETY: the layout has a size above zero.
-    let pointer = NonNull::new(unsafe { alloc(layout(capacity)?) })?;
-    #[cfg(target_os = "linux")]
-    if capacity >= HUGE {
-        // SAFETY: the range is the fresh block, and the advice changes no values.
-        unsafe { libc::madvise(pointer.as_ptr().cast(), capacity, libc::MADV_HUGEPAGE) };
-    }
+    let pointer = NonNull::new(unsafe { alloc(layout) })?;
     Some(HostBlock { pointer, capacity })
 }
 
 fn release(block: HostBlock) {
-    if let Some(layout) = layout(block.capacity) {
+    if let Ok(layout) = Block::from_size_align(block.capacity, ALIGNMENT) {
         // SAFETY: the block came from `system_block` with this very layout.
         unsafe { dealloc(block.pointer.as_ptr(), layout) };
     }

@@ -2,13 +2,17 @@
 
 pub mod access;
 pub mod convert;
+mod create;
 mod gemm;
 pub mod isa;
+mod lines;
 mod matmul;
 pub mod memory;
 pub mod parallel;
 mod run;
+mod scan;
 mod scratch;
+mod sort;
 #[cfg(test)]
 pub(crate) mod testing;
 

@@ -22,6 +22,16 @@ pub fn zeros<C: Compute>(n: usize) -> Result<Vec<C>> {
     }
 }
 
+/// `n` times a value, or an error where the host refuses the memory.
+pub fn filled<T: Copy>(n: usize, value: T) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    if values.try_reserve_exact(n).is_err() {
+        return Err(Cause::HostMemory { bytes: n.saturating_mul(size_of::<T>()) }.into());
+    }
+    values.resize(n, value);
+    Ok(values)
+}
+
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line {
@@ -80,5 +90,7 @@ mod tests {
         assert!(zeros::<f64>(usize::MAX).is_err());
         assert!(zeros::<f64>(1 << 58).is_err());
         assert_eq!(zeros::<i64>(3).unwrap(), [0; 3]);
+        assert!(filled(usize::MAX, 1u8).is_err());
+        assert_eq!(filled(2, 'a').unwrap(), ['a', 'a']);
     }
 }
