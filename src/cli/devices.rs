@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::device::open::Purpose;
+use crate::device::open::Use;
 
 use super::{exit, machine};
 
 /// Lists the devices that `--devices` names.
 pub fn run(devices: &str, as_json: bool) -> u8 {
-    let machine = match machine(devices, Purpose::Lab) {
+    let machine = match machine(devices, Use::Interactive) {
         Ok(machine) => machine,
         Err(code) => return code,
     };

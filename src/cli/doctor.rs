@@ -10,7 +10,8 @@ pub fn run(as_json: bool) -> u8 {
     let found = probe::probe();
     if as_json {
         let protections = sandbox::protections();
-        let document = serde_json::json!({"cuda": found, "session": {"protections": protections}, "cpu": cpu()});
+        let document =
+            serde_json::json!({"cuda": found, "session": {"protections": protections}, "cpu": cpu()});
         println!("{document}");
         return exit::FINE;
     }

@@ -10,10 +10,14 @@ mod run;
 mod session;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::device::Machine;
+use crate::device::open::Use;
+use crate::device::sim::Selection;
 
 /// What a process ends with.
 pub mod exit {
@@ -115,15 +119,12 @@ fn dispatch(cli: Cli) -> u8 {
 }
 
 /// Opens the machine that `--devices` names and says on standard error what there is to know of it.
-fn machine(
-    devices: &str,
-    purpose: crate::device::open::Purpose,
-) -> Result<std::sync::Arc<crate::device::Machine>, u8> {
-    let selection = devices.parse().map_err(|error| {
+fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
+    let selection: Selection = devices.parse().map_err(|error| {
         eprintln!("error: {error}");
         exit::USAGE
     })?;
-    match crate::device::open::open(&selection, purpose) {
+    match Machine::open(&selection, purpose) {
         Ok(opened) => {
             for note in &opened.notes {
                 eprintln!("note: {note}");
@@ -167,10 +168,8 @@ fn as_code(bytes: Vec<u8>, name: &str) -> Result<String, String> {
     }
 }
 
-/// The words after `--`, and where a script came from.
-#[derive(Clone, Debug)]
+/// Code and the name that reports give it.
 struct Script {
     name: String,
     code: String,
-    folder: Option<PathBuf>,
 }

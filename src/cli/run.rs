@@ -10,7 +10,7 @@ use rhai::{Array, Dynamic};
 
 use crate::base::{Cause, Kind};
 use crate::device::Machine;
-use crate::device::open::Purpose;
+use crate::device::open::Use;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
 use crate::script::{Interpreter, Limits, Origin, json, trace};
@@ -75,7 +75,7 @@ fn load(options: &RunOptions) -> Result<Script, String> {
 }
 
 fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
-    let machine = match machine(devices, Purpose::Run) {
+    let machine = match machine(devices, Use::Headless) {
         Ok(machine) => machine,
         Err(code) => return code,
     };
@@ -83,7 +83,8 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         machine.manual_seed(seed);
     }
     let watch = Watch::start(&machine, options.timeout);
-    let mut interpreter = Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
+    let mut interpreter =
+        Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
     let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
     interpreter.set("ARGS", arguments.into());
     let listening = (options.trace.is_some() || options.telemetry).then(|| telemetry::collect(&machine));

@@ -1,6 +1,8 @@
 //! `tensorlab session --stdio`: the session protocol on standard input and output.
 
-use crate::device::open::{Purpose, open};
+use crate::device::Machine;
+use crate::device::open::Use;
+use crate::device::sim::Selection;
 use crate::script::Limits;
 use crate::session::evaluator::ScriptEvaluator;
 use crate::session::{host, sandbox};
@@ -11,8 +13,9 @@ use super::exit;
 pub fn run(devices: &str) -> u8 {
     let devices = devices.to_string();
     let make = move || {
-        let selection = devices.parse().map_err(|e: crate::device::sim::SelectionError| e.to_string())?;
-        let opened = open(&selection, Purpose::Lab).map_err(|e| e.message())?;
+        let selection: Selection =
+            devices.parse().map_err(|e: crate::device::sim::SelectionError| e.to_string())?;
+        let opened = Machine::open(&selection, Use::Interactive).map_err(|e| e.message())?;
         Ok(ScriptEvaluator::new(opened.machine, &Limits::default()))
     };
     match host::serve_stdio(&sandbox::Limits::default(), make) {
