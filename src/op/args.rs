@@ -309,7 +309,9 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         | (ParamKind::Ints | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
         | (ParamKind::DType, Value::DType(_))
         | (ParamKind::Device, Value::Device(_)) => true,
-        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_)))),
+        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
+            l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
+        }
         (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
         (ParamKind::DType, Value::Str(s)) => {
             return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));

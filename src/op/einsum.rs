@@ -240,7 +240,9 @@ fn contract(a: Term, b: Term, needed: &impl Fn(&Label) -> bool) -> Result<Term> 
         x.labels.iter().filter(|l| !other.labels.contains(l)).copied().collect()
     };
     let (left, right) = (only(&a, &b), only(&b, &a));
-    let size = |l: &Label| a.size(*l).max(b.size(*l)).min(if a.size(*l) == 0 || b.size(*l) == 0 { 0 } else { usize::MAX });
+    let size = |l: &Label| {
+        a.size(*l).max(b.size(*l)).min(if a.size(*l) == 0 || b.size(*l) == 0 { 0 } else { usize::MAX })
+    };
     let sizes = |labels: &[Label]| -> Dims { labels.iter().map(size).collect() };
     let (nb, ns, nl, nr) = (sizes(&batch), sizes(&summed), sizes(&left), sizes(&right));
     let count = |d: &Dims| d.iter().product::<usize>();
@@ -249,7 +251,11 @@ fn contract(a: Term, b: Term, needed: &impl Fn(&Label) -> bool) -> Result<Term> 
         let full: Dims = widths.iter().flat_map(|w| w.iter().copied()).collect();
         let wide = expand(&arrange(x, &labels)?, &full)?;
         let [first, second, third] = widths.map(count);
-        if batch.is_empty() { reshape_to(&wide, &[second, third]) } else { reshape_to(&wide, &[first, second, third]) }
+        if batch.is_empty() {
+            reshape_to(&wide, &[second, third])
+        } else {
+            reshape_to(&wide, &[first, second, third])
+        }
     };
     let x = lay(&a, [&batch, &left, &summed], [&nb, &nl, &ns])?;
     let y = lay(&b, [&batch, &summed, &right], [&nb, &ns, &nr])?;

@@ -56,7 +56,11 @@ fn with_values(
 ) -> Result<(Tensor, Tensor)> {
     let dim = x.dim(dim)?;
     let (values, indices) = arg_reduce(name, max, x, dim, keepdim)?;
-    let kept = if keepdim || x.rank() == 0 { indices.detach() } else { indices.with_layout(indices.layout().unsqueeze(dim)?) };
+    let kept = if keepdim || x.rank() == 0 {
+        indices.detach()
+    } else {
+        indices.with_layout(indices.layout().unsqueeze(dim)?)
+    };
     let values = recorded(values, rule, &[x], |s, _| {
         s.constant(Some(&kept));
         s.attribute(dim);
@@ -67,7 +71,9 @@ fn with_values(
 fn only_index(name: &'static str, max: bool, x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     if x.dtype().category() == Category::Bool {
         let text = format!("{name}(): does not support bool input");
-        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.int()`"));
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.int()`")
+        );
     }
     match dim {
         Some(dim) => arg_reduce(name, max, x, x.dim(dim)?, keepdim).map(|(_, indices)| indices),
@@ -84,7 +90,13 @@ fn only_index(name: &'static str, max: bool, x: &Tensor, dim: Option<i64>, keepd
 }
 
 /// Values and indices along `dim`; no graph.
-fn arg_reduce(name: &'static str, max: bool, x: &Tensor, dim: usize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+fn arg_reduce(
+    name: &'static str,
+    max: bool,
+    x: &Tensor,
+    dim: usize,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
     if x.shape().get(dim) == Some(&0) {
         let text = format!("{name}(): Expected reduction dim {dim} to have non-zero size.");
         return Err(Error::new(Kind::IndexError, text));

@@ -56,7 +56,13 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
 }
 
 /// One product of all rows where `x`'s strides allow that, else one per batch with the weight broadcast.
-fn launch_linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, out: &Tensor, count: usize) -> Result<()> {
+fn launch_linear(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    out: &Tensor,
+    count: usize,
+) -> Result<()> {
     let (Some(&k), Some(&n)) = (x.shape().last(), out.shape().last()) else { return Ok(()) };
     let flipped = weight.layout().transpose(0, 1)?;
     let (left, right, target) = match x.layout().view(&[count, k]) {

@@ -24,7 +24,10 @@ pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let run = || {
         for (name, x) in [("self", a), ("mat2", b)] {
             if x.rank() != 2 {
-                return Err(Error::runtime(format!("mm: {name} must be a matrix, got {}-D tensor", x.rank())));
+                return Err(Error::runtime(format!(
+                    "mm: {name} must be a matrix, got {}-D tensor",
+                    x.rank()
+                )));
             }
         }
         matrices(a, b)
@@ -130,13 +133,20 @@ pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> R
     let run = || {
         for (name, x) in [("self", a), ("mat2", b)] {
             if x.rank() != 2 {
-                return Err(Error::runtime(format!("addmm: {name} must be a matrix, got {}-D tensor", x.rank())));
+                return Err(Error::runtime(format!(
+                    "addmm: {name} must be a matrix, got {}-D tensor",
+                    x.rank()
+                )));
             }
         }
         check_addmm(input, a, b)?;
-        let (&[m, k], &[l, n]) = (a.shape(), b.shape()) else { return Err(Error::runtime("addmm takes matrices")) };
+        let (&[m, k], &[l, n]) = (a.shape(), b.shape()) else {
+            return Err(Error::runtime("addmm takes matrices"));
+        };
         if k != l {
-            return Err(Cause::MatmulShapes { op: "addmm", left: a.shape().into(), right: b.shape().into() }.into());
+            return Err(
+                Cause::MatmulShapes { op: "addmm", left: a.shape().into(), right: b.shape().into() }.into()
+            );
         }
         let wide = input.layout().expand(&[m, n])?;
         let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "addmm")?;
@@ -371,7 +381,11 @@ fn matmul_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         })?,
         wanted(s, 1, || {
             let a = s.tensor(0)?;
-            if s.shape(1).len() == 2 { mm(&t(&rows(&a)?)?, &rows(g)?) } else { matmul(&matrix_transpose(&a)?, g) }
+            if s.shape(1).len() == 2 {
+                mm(&t(&rows(&a)?)?, &rows(g)?)
+            } else {
+                matmul(&matrix_transpose(&a)?, g)
+            }
         })?,
     )
 }

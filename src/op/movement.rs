@@ -221,7 +221,10 @@ pub fn select(x: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
         Some(index) => cut(x, Cut::Select { dim, index }),
         None => Err(Error::new(
             Kind::IndexError,
-            format!("select(): index {index} out of range for tensor of size {} at dimension {dim}", show(x.shape())),
+            format!(
+                "select(): index {index} out of range for tensor of size {} at dimension {dim}",
+                show(x.shape())
+            ),
         )),
     }
 }

@@ -67,13 +67,16 @@ pub fn mean_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DT
     let over = Over::of(x, dims, keepdim)?;
     let dtype = dtype.unwrap_or(x.dtype());
     if !dtype.is_float() {
-        let (what, subject) = if dtype == x.dtype() { ("infer", "Input dtype") } else { ("use", "Optional dtype") };
+        let (what, subject) =
+            if dtype == x.dtype() { ("infer", "Input dtype") } else { ("use", "Optional dtype") };
         let text = format!(
             "mean(): could not {what} output dtype. {subject} must be either a floating point or complex dtype. \
              Got: {}",
             dtype.type_name()
         );
-        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to floats: `x.float().mean()`"));
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats: `x.float().mean()`")
+        );
     }
     let factor = 1.0 / over.count(x) as f64;
     let out = reduce("mean", ReduceOp::Sum { scale: factor }, x, over, dtype)?;
@@ -158,7 +161,9 @@ pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<T
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
             x.dtype().type_name()
         );
-        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`"));
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
+        );
     }
     if p == 2.0 {
         let over = Over::of(x, dims, keepdim)?;
@@ -260,7 +265,9 @@ fn spread_of(
 ) -> Result<Tensor> {
     if !x.dtype().is_float() {
         let text = "std and var only support floating point and complex dtypes";
-        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`"));
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
+        );
     }
     let out = reduce(name, ReduceOp::Var { correction, root }, x, over, x.dtype())?;
     Ok(recorded(out, rule, &[x], |s, y| {
@@ -319,8 +326,7 @@ fn var_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 fn var_part(s: &Saved, g: &Tensor) -> Result<Tensor> {
     let x = s.tensor(0)?;
     let &(over, correction): &(Over, f64) = s.attribute()?;
-    let dims: Vec<i64> =
-        (0..x.rank()).filter(|i| in_mask(over.mask, *i)).map(|i| i as i64).collect();
+    let dims: Vec<i64> = (0..x.rank()).filter(|i| in_mask(over.mask, *i)).map(|i| i as i64).collect();
     let centred = sub(&x, &mean(&x, Some(&dims), true)?)?;
     let factor = 2.0 / (over.count(&x) as f64 - correction).max(0.0);
     mul(&restore_dims(&scale(g, factor)?, x.shape(), over.mask)?, &centred)

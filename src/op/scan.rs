@@ -32,7 +32,8 @@ pub fn cumsum(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
 pub fn cumprod(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "CumprodBackward0", run: cumprod_grad };
     let dim = x.dim(dim)?;
-    let out = along("cumprod", Kernel::Scan { op: ScanOp::Prod, dim }, x, dtype.unwrap_or(widened(x.dtype())))?;
+    let out =
+        along("cumprod", Kernel::Scan { op: ScanOp::Prod, dim }, x, dtype.unwrap_or(widened(x.dtype())))?;
     Ok(recorded(out, &RULE, &[x], |s, y| {
         s.input(x);
         s.output(y);

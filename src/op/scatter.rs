@@ -26,8 +26,9 @@ pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
             return Err(Error::runtime("index_select(): Expected dtype int32 or int64 for index"));
         }
-        let out = select_rows(x, dim, index, "index_select")
-            .map_err(|e| out_of_range(e, |_, _, _| Error::new(Kind::IndexError, "index out of range in self")))?;
+        let out = select_rows(x, dim, index, "index_select").map_err(|e| {
+            out_of_range(e, |_, _, _| Error::new(Kind::IndexError, "index out of range in self"))
+        })?;
         Ok(recorded(out, &RULE, &[x], |s, _| {
             s.constant(Some(index));
             s.attribute(dim);

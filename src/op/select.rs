@@ -323,5 +323,6 @@ pub fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
         return Ok(());
     }
     let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
-    Err(Error::new(crate::base::Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`"))
+    Err(Error::new(crate::base::Kind::NotImplementedError, text)
+        .with_hint("convert to floats with `.float()`"))
 }

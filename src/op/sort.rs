@@ -42,7 +42,11 @@ pub fn topk(x: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tens
     let (values, indices) = sorted(x, dim, largest, "topk")?;
     let first = |t: &Tensor| -> Result<Tensor> {
         let _off = no_grad();
-        if x.rank() == 0 || k == size { Ok(t.clone()) } else { slice(t, dim, 0, k, 1)?.copied(t.dtype(), "topk") }
+        if x.rank() == 0 || k == size {
+            Ok(t.clone())
+        } else {
+            slice(t, dim, 0, k, 1)?.copied(t.dtype(), "topk")
+        }
     };
     let (values, indices) = (first(&values)?, first(&indices)?);
     let values = recorded(values, &RULE, &[x], |s, _| {

@@ -52,7 +52,7 @@ macro_rules! with_compute {
         }
     };
 }
-#[allow(unused_imports)]
+
 pub(crate) use with_compute;
 
 /// The dtype whose elements are the compute type of `dtype` as they lie in memory.

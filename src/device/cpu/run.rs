@@ -5,6 +5,7 @@ use crate::base::{Error, Kind, Result};
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{copy, map};
+use super::{create, matmul, scan, sort};
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
@@ -17,12 +18,12 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::Softmax { .. } => absent(launch),
         Kernel::SoftmaxGrad { .. } => absent(launch),
 
-        Kernel::Arange { .. } => absent(launch),
-        Kernel::Triangle { .. } => absent(launch),
-        Kernel::Scan { .. } => absent(launch),
-        Kernel::Sort { .. } => absent(launch),
+        Kernel::Arange { start, step } => create::arange(launch, *start, *step),
+        Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
+        Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
+        Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
         Kernel::Random(_) => absent(launch),
-        Kernel::Matmul { .. } => absent(launch),
+        Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { .. } => absent(launch),
         Kernel::LayerNormGrad { .. } => absent(launch),
         Kernel::NllLoss { .. } => absent(launch),
