@@ -4,25 +4,17 @@
 //! - [`Reader`] and [`Writer`]: blocks of elements in row-major order, for work that streams;
 //! - [`dense`] and [`DenseOut`]: whole operands as contiguous slices, for work that jumps around.
 
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-use std::ops::{Deref, DerefMut, Range};
-
-use smallvec::SmallVec;
-
 use crate::base::dtype::Element;
-use crate::base::{DType, Error, Layout, Result, Scalar};
+use crate::base::{DType, Error, Layout, Result};
 
-use super::super::kernel::{Arg, Launch, View};
-use super::convert::{Compute, Loader, Storer, loader, storer};
-use super::parallel;
+use super::super::kernel::View;
+use super::walk::DimList;
+
+pub use super::block::{Reader, Scratch, Writer, scalar_value};
+pub use super::dense::{Dense, DenseOut, dense, gathered, missing};
 
 /// Elements of a block: small enough that a few blocks stay in the first cache.
 pub const BLOCK: usize = 1024;
-
-/// A collapsed dimension: its size and step.
-pub type Dim = (usize, isize);
-pub type DimList = SmallVec<[Dim; 6]>;
 
 /// A view that lies in its buffer.
 #[derive(Clone, Copy)]
@@ -65,6 +57,27 @@ impl<'a> Strided<'a> {
         Ok(Strided { origin, dtype, layout, bytes: (at + first * dtype.size(), at + end * dtype.size()) })
     }
 
+    /// A slice seen as elements of a row-major layout, which must not be longer.
+    pub fn of_slice<T: Element>(slice: &'a mut [T], layout: &'a Layout) -> Result<Strided<'a>> {
+        let end = if layout.numel() == 0 { 0 } else { layout.offset() + layout.numel() };
+        if !layout.is_contiguous() || end > slice.len() {
+            return Err(Error::runtime(format!("{layout:?} does not fit {} elements", slice.len())));
+        }
+        let start = slice.as_mut_ptr();
+        let at = start as usize;
+        Ok(Strided {
+            origin: start.wrapping_add(layout.offset()).cast(),
+            dtype: T::DTYPE,
+            layout,
+            bytes: (at, at + end * size_of::<T>()),
+        })
+    }
+
+    /// The row-major layout of the view's shape.
+    pub fn as_rows(&self) -> Result<Layout> {
+        Layout::contiguous(self.layout.shape())
+    }
+
     pub fn numel(&self) -> usize {
         self.layout.numel()
     }
@@ -72,6 +85,22 @@ impl<'a> Strided<'a> {
     /// The element at index 0, 0, …; other elements lie at the layout's strides from it, in either direction.
     pub fn origin<T>(&self) -> *mut T {
         self.origin.cast()
+    }
+
+    /// The same memory through a layout that visits the same elements in another order.
+    ///
+    /// # Safety
+    /// The layout must have this one's offset, and touch no element that this one does not.
+    pub unsafe fn reordered<'b>(&self, layout: &'b Layout) -> Strided<'b>
+    where
+        'a: 'b,
+    {
+        Strided { layout, ..*self }
+    }
+
+    /// The dimensions as they are.
+    pub fn dims(&self) -> DimList {
+        self.layout.shape().iter().copied().zip(self.layout.strides().iter().copied()).collect()
     }
 
     /// The elements are `T`, one after another in row-major order.
@@ -155,393 +184,6 @@ fn outside(view: &View, room: usize) -> Error {
         view.layout.strides(),
         view.layout.offset()
     ))
-}
-
-#[cold]
-fn wrong_shape(got: &[usize], want: &[usize]) -> Error {
-    Error::runtime(format!("an operand of shape {got:?} was given where the kernel reads {want:?}"))
-}
-
-/// Dimensions without those of size 1, neighbours merged where one step leads through both.
-pub fn collapse(layout: &Layout) -> DimList {
-    let mut dims = DimList::new();
-    for (&size, &stride) in layout.shape().iter().zip(layout.strides()) {
-        match dims.last_mut() {
-            _ if size == 1 => {}
-            Some((outer, step)) if *step == stride.wrapping_mul(size as isize) => {
-                (*outer, *step) = (*outer * size, stride);
-            }
-            _ => dims.push((size, stride)),
-        }
-    }
-    dims
-}
-
-/// Calls `visit(offset, stride, count)` for the runs that make up `range` of the elements in row-major order.
-#[inline(always)]
-pub fn walk(dims: &[Dim], range: Range<usize>, mut visit: impl FnMut(isize, isize, usize)) {
-    let mut left = range.len();
-    if left == 0 {
-        return;
-    }
-    let Some((&(size, stride), outer)) = dims.split_last() else { return visit(0, 0, 1) };
-    if outer.is_empty() {
-        return visit(range.start as isize * stride, stride, left);
-    }
-    let mut at = range.start % size;
-    let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
-    let (mut rest, mut offset) = (range.start / size, 0isize);
-    for (i, &(size, stride)) in index.iter_mut().zip(outer).rev() {
-        *i = rest % size;
-        rest /= size;
-        offset += *i as isize * stride;
-    }
-    while left > 0 {
-        let count = left.min(size - at);
-        visit(offset + at as isize * stride, stride, count);
-        left -= count;
-        at = 0;
-        for (i, &(size, stride)) in index.iter_mut().zip(outer).rev() {
-            *i += 1;
-            offset += stride;
-            if *i < size {
-                break;
-            }
-            offset -= stride * size as isize;
-            *i = 0;
-        }
-    }
-}
-
-/// Room for one block of computed values.
-pub struct Scratch<C>(MaybeUninit<[C; BLOCK]>);
-
-impl<C: Compute> Scratch<C> {
-    #[inline(always)]
-    pub fn new() -> Scratch<C> {
-        Scratch(MaybeUninit::uninit())
-    }
-
-    #[inline(always)]
-    pub fn as_mut_ptr(&mut self) -> *mut C {
-        self.0.as_mut_ptr().cast()
-    }
-}
-
-impl<C: Compute> Default for Scratch<C> {
-    fn default() -> Self {
-        Scratch::new()
-    }
-}
-
-/// An input in blocks of a compute type.
-pub struct Reader<'a, C> {
-    origin: *const u8,
-    size: usize,
-    load: Loader<C>,
-    dims: DimList,
-    numel: usize,
-    dense: bool,
-    splat: Option<C>,
-    memory: PhantomData<&'a C>,
-}
-
-// SAFETY: as for `Strided`; a reader only reads.
-unsafe impl<C: Compute> Send for Reader<'_, C> {}
-// SAFETY: as above.
-unsafe impl<C: Compute> Sync for Reader<'_, C> {}
-
-impl<'a, C: Compute> Reader<'a, C> {
-    /// A reader of an input of this shape; scalars stand for tensors of any shape.
-    ///
-    /// # Safety
-    /// While a block is being read nothing may write the elements it holds.
-    pub unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<Reader<'a, C>> {
-        match arg {
-            Arg::View(view) if view.layout.shape() == shape => {
-                let view = Strided::new(view)?;
-                // SAFETY: the caller's promise.
-                Ok(unsafe { Reader::strided(&view) })
-            }
-            Arg::View(view) => Err(wrong_shape(view.layout.shape(), shape)),
-            Arg::Scalar(scalar) => Ok(Reader {
-                origin: std::ptr::dangling(),
-                size: 0,
-                load: loader(C::DTYPE),
-                dims: DimList::new(),
-                numel: crate::base::shape::numel(shape)?,
-                dense: false,
-                splat: Some(scalar_value(*scalar)),
-                memory: PhantomData,
-            }),
-        }
-    }
-
-    /// A reader of a view.
-    ///
-    /// # Safety
-    /// As [`Reader::new`].
-    pub unsafe fn strided(view: &Strided<'a>) -> Reader<'a, C> {
-        Reader {
-            origin: view.origin(),
-            size: view.dtype.size(),
-            load: loader(view.dtype),
-            dims: collapse(view.layout),
-            numel: view.numel(),
-            dense: view.is_dense::<C>(),
-            splat: None,
-            memory: PhantomData,
-        }
-    }
-
-    pub fn numel(&self) -> usize {
-        self.numel
-    }
-
-    /// The value that every element has, where the input is a number.
-    pub fn splat(&self) -> Option<C> {
-        self.splat
-    }
-
-    /// The elements `start..start + n` in row-major order: in place where they lie so, through `scratch`
-    /// otherwise. `n` is at most [`BLOCK`]; what lies past the end is cut off.
-    #[inline]
-    pub fn block<'s>(&'s self, start: usize, n: usize, scratch: &'s mut Scratch<C>) -> &'s [C] {
-        let n = n.min(self.numel.saturating_sub(start));
-        if self.dense {
-            // SAFETY: the range lies inside the view.
-            return unsafe { std::slice::from_raw_parts(self.origin.cast::<C>().add(start), n) };
-        }
-        let n = n.min(BLOCK);
-        // SAFETY: the scratch holds `BLOCK` elements, and the `n` in the slice are written.
-        unsafe {
-            self.load_to(start, n, scratch.as_mut_ptr());
-            std::slice::from_raw_parts(scratch.as_mut_ptr(), n)
-        }
-    }
-
-    /// Reads `to.len()` elements from `start` on in row-major order; gives how many there were.
-    pub fn load(&self, start: usize, to: &mut [C]) -> usize {
-        let n = to.len().min(self.numel.saturating_sub(start));
-        // SAFETY: the range lies inside the view, and `to` has room for it.
-        unsafe { self.load_to(start, n, to.as_mut_ptr()) };
-        n
-    }
-
-    /// # Safety
-    /// `start..start + n` must lie inside the view, and `to` have room for `n`.
-    #[inline]
-    pub unsafe fn load_to(&self, start: usize, n: usize, to: *mut C) {
-        if let Some(value) = self.splat {
-            // SAFETY: the caller's promise.
-            return unsafe { std::slice::from_raw_parts_mut(to, n) }.fill(value);
-        }
-        let (size, mut done) = (self.size as isize, 0);
-        walk(&self.dims, start..start + n, |offset, stride, count| {
-            // SAFETY: the run lies inside the view, which lies inside its buffer; `done + count <= n`.
-            unsafe { (self.load)(self.origin.offset(offset * size), stride, to.add(done), count) };
-            done += count;
-        });
-    }
-}
-
-/// A number as the compute type.
-pub fn scalar_value<C: Compute>(scalar: Scalar) -> C {
-    match scalar {
-        Scalar::Bool(b) => C::from_i64(i64::from(b)),
-        Scalar::Int(i) => C::from_i64(i),
-        Scalar::Float(f) => C::from_f64(f),
-    }
-}
-
-/// An output in blocks of a compute type.
-pub struct Writer<'a, C> {
-    origin: *mut u8,
-    size: usize,
-    store: Storer<C>,
-    dims: DimList,
-    numel: usize,
-    dense: bool,
-    memory: PhantomData<&'a mut C>,
-}
-
-// SAFETY: as for `Strided`; `block` and `store` are unsafe, and their callers keep threads apart.
-unsafe impl<C: Compute> Send for Writer<'_, C> {}
-// SAFETY: as above.
-unsafe impl<C: Compute> Sync for Writer<'_, C> {}
-
-impl<'a, C: Compute> Writer<'a, C> {
-    pub fn new(view: &View<'a>) -> Result<Writer<'a, C>> {
-        Ok(Writer::strided(&Strided::new(view)?))
-    }
-
-    pub fn strided(view: &Strided<'a>) -> Writer<'a, C> {
-        Writer {
-            origin: view.origin(),
-            size: view.dtype.size(),
-            store: storer(view.dtype),
-            dims: collapse(view.layout),
-            numel: view.numel(),
-            dense: view.is_dense::<C>(),
-            memory: PhantomData,
-        }
-    }
-
-    pub fn numel(&self) -> usize {
-        self.numel
-    }
-
-    /// The elements of `range` in row-major order as they lie in memory, where they lie so; cut off at the end.
-    ///
-    /// # Safety
-    /// Nothing else may read or write them while the slice is in use.
-    #[inline]
-    #[allow(clippy::mut_from_ref, reason = "exclusiveness is the caller's promise")]
-    pub unsafe fn slice(&self, range: Range<usize>) -> Option<&'a mut [C]> {
-        let end = range.end.min(self.numel);
-        let start = range.start.min(end);
-        self.dense.then(|| {
-            // SAFETY: the range lies inside the view, and is the caller's alone.
-            unsafe { std::slice::from_raw_parts_mut(self.origin.cast::<C>().add(start), end - start) }
-        })
-    }
-
-    /// Writes `values` to the elements from `start` on in row-major order, each with one rounding; what lies
-    /// past the end is dropped.
-    ///
-    /// # Safety
-    /// Nothing else may read or write those elements meanwhile, and `values` must not lie in the output.
-    #[inline]
-    pub unsafe fn store(&self, start: usize, values: &[C]) {
-        let n = values.len().min(self.numel.saturating_sub(start));
-        let (size, mut done) = (self.size as isize, 0);
-        walk(&self.dims, start..start + n, |offset, stride, count| {
-            // SAFETY: the run lies inside the view, and `done + count <= n`.
-            unsafe {
-                (self.store)(values.as_ptr().add(done), self.origin.offset(offset * size), stride, count);
-            }
-            done += count;
-        });
-    }
-}
-
-/// A whole input as a contiguous slice of a compute type.
-pub enum Dense<'a, C> {
-    Borrowed(&'a [C]),
-    Owned(Vec<C>),
-}
-
-impl<C> Deref for Dense<'_, C> {
-    type Target = [C];
-
-    fn deref(&self) -> &[C] {
-        match self {
-            Dense::Borrowed(slice) => slice,
-            Dense::Owned(values) => values,
-        }
-    }
-}
-
-/// Input `index` of a launch in row-major order. It is converted or copied where it has another dtype or
-/// layout, and where it shares memory with an output.
-pub fn dense<'a, C: Compute>(launch: &Launch<'a>, index: usize) -> Result<Dense<'a, C>> {
-    let Some(Arg::View(view)) = launch.inputs.get(index) else { return Err(missing(launch, "input", index)) };
-    let view = Strided::new(view)?;
-    let mut shared = false;
-    for output in launch.outputs {
-        shared |= view.overlap(&Strided::new(output)?) != Overlap::None;
-    }
-    if !shared {
-        // SAFETY: the launch writes its outputs alone, and none of them holds an element of this view.
-        if let Some(slice) = unsafe { view.slice() } {
-            return Ok(Dense::Borrowed(slice));
-        }
-    }
-    gathered(launch, &view).map(Dense::Owned)
-}
-
-/// A whole output as a contiguous slice of a compute type; [`DenseOut::finish`] brings it to its place.
-pub struct DenseOut<'a, C> {
-    view: Strided<'a>,
-    values: Filled<'a, C>,
-}
-
-enum Filled<'a, C> {
-    InPlace(&'a mut [C]),
-    Aside(Vec<C>),
-}
-
-impl<'a, C: Compute> DenseOut<'a, C> {
-    /// Output `index` of a launch, its values arbitrary.
-    pub fn new(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
-        DenseOut::open(launch, index, false)
-    }
-
-    /// Output `index` of a launch with the values it has.
-    pub fn with_values(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
-        DenseOut::open(launch, index, true)
-    }
-
-    fn open(launch: &Launch<'a>, index: usize, keep: bool) -> Result<DenseOut<'a, C>> {
-        let Some(view) = launch.outputs.get(index) else { return Err(missing(launch, "output", index)) };
-        let view = Strided::new(view)?;
-        // SAFETY: the launch holds its outputs exclusively; inputs that share memory with one are copied by
-        // `dense`, or read in blocks before their place is written.
-        let values = match unsafe { view.slice_mut() } {
-            Some(slice) => Filled::InPlace(slice),
-            None if keep => Filled::Aside(gathered(launch, &view)?),
-            None => Filled::Aside(vec![C::default(); view.numel()]),
-        };
-        Ok(DenseOut { view, values })
-    }
-
-    /// Writes values that were computed aside to the output.
-    pub fn finish(self, launch: &Launch) -> Result<()> {
-        let Filled::Aside(values) = self.values else { return Ok(()) };
-        let writer = Writer::strided(&self.view);
-        parallel::for_ranges(values.len(), parallel::GRAIN, launch.cancel, |range| {
-            let start = range.start;
-            // SAFETY: pieces are disjoint, and the values lie in memory of their own.
-            unsafe { writer.store(start, values.get(range).unwrap_or(&[])) };
-        })
-    }
-}
-
-impl<C> Deref for DenseOut<'_, C> {
-    type Target = [C];
-
-    fn deref(&self) -> &[C] {
-        match &self.values {
-            Filled::InPlace(slice) => slice,
-            Filled::Aside(values) => values,
-        }
-    }
-}
-
-impl<C> DerefMut for DenseOut<'_, C> {
-    fn deref_mut(&mut self) -> &mut [C] {
-        match &mut self.values {
-            Filled::InPlace(slice) => slice,
-            Filled::Aside(values) => values,
-        }
-    }
-}
-
-/// A copy of a view's elements in row-major order.
-pub fn gathered<C: Compute>(launch: &Launch, view: &Strided) -> Result<Vec<C>> {
-    let mut values = vec![C::default(); view.numel()];
-    // SAFETY: the launch writes nothing while its inputs are gathered.
-    let reader = unsafe { Reader::<C>::strided(view) };
-    parallel::for_chunks(&mut values, parallel::GRAIN, parallel::GRAIN, launch.cancel, |i, chunk| {
-        reader.load(i * parallel::GRAIN, chunk);
-    })?;
-    Ok(values)
-}
-
-/// The error for an operand that a launch lacks.
-#[cold]
-pub fn missing(launch: &Launch, what: &str, index: usize) -> Error {
-    Error::runtime(format!("{} launched {} without {what} {index}", launch.op, launch.kernel.name()))
 }
 
 #[cfg(test)]

@@ -102,6 +102,37 @@ unsafe fn store_run<C: Compute, T: Element>(from: *const C, to: *mut u8, stride:
     }
 }
 
+/// A [`Loader`] of elements as they are.
+///
+/// # Safety
+/// As [`load_run`], for elements that may be any bit pattern.
+pub unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T, n: usize) {
+    let from = from.cast::<T>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match stride {
+            1 => std::ptr::copy_nonoverlapping(from, to, n),
+            0 => std::slice::from_raw_parts_mut(to, n).fill(*from),
+            _ => (0..n).for_each(|i| *to.add(i) = *from.offset(i as isize * stride)),
+        }
+    }
+}
+
+/// A [`Storer`] of elements as they are.
+///
+/// # Safety
+/// As [`store_run`].
+pub unsafe fn copy_out<T: Copy>(from: *const T, to: *mut u8, stride: isize, n: usize) {
+    let to = to.cast::<T>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match stride {
+            1 => std::ptr::copy_nonoverlapping(from, to, n),
+            _ => (0..n).for_each(|i| *to.offset(i as isize * stride) = *from.add(i)),
+        }
+    }
+}
+
 /// Converts neighbours to the compute type.
 pub fn convert_in<C: Compute, T: Element>(from: &[T], to: &mut [C]) {
     if C::DTYPE == T::DTYPE {

@@ -6,11 +6,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub trait Isa: Copy + Send + Sync + 'static {
     /// A fused multiply-add is one instruction.
     const FMA: bool;
+    /// Functions cover every argument, even where that takes a call or a branch.
+    const CAREFUL: bool = false;
 }
 
 /// What every processor of the architecture has.
 #[derive(Clone, Copy)]
 pub struct Baseline;
+
+/// The baseline, for the few arguments that vector code leaves out.
+#[derive(Clone, Copy)]
+pub struct Careful;
 
 /// AVX2 with FMA and F16C.
 #[derive(Clone, Copy)]
@@ -22,6 +28,11 @@ pub struct Avx512;
 
 impl Isa for Baseline {
     const FMA: bool = cfg!(target_arch = "aarch64");
+}
+
+impl Isa for Careful {
+    const FMA: bool = Baseline::FMA;
+    const CAREFUL: bool = true;
 }
 
 impl Isa for Avx2 {

@@ -1,20 +1,27 @@
 //! The CPU: host memory from a pool, kernels over both cores.
 
 pub mod access;
+mod block;
 pub mod convert;
+mod copy;
 mod create;
+mod dense;
 mod gemm;
 pub mod isa;
 mod lines;
+mod map;
+pub mod math;
 mod matmul;
 pub mod memory;
 pub mod parallel;
 mod run;
 mod scan;
 mod scratch;
+mod slices;
 mod sort;
 #[cfg(test)]
 pub(crate) mod testing;
+mod walk;
 
 use std::sync::Arc;
 use std::sync::Mutex;

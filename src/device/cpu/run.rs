@@ -3,13 +3,15 @@
 use crate::base::{Error, Kind, Result};
 
 use super::super::kernel::{Kernel, Launch};
-use super::{create, matmul, scan, sort};
+use super::super::scalar::MapOp;
+use super::{copy, create, map, matmul, scan, sort};
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
     launch.cancel.check()?;
     match launch.kernel {
-        Kernel::Map { .. } => absent(launch),
+        Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
+        Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
         Kernel::Reduce { .. } => absent(launch),
         Kernel::ArgReduce { .. } => absent(launch),
         Kernel::Softmax { .. } => absent(launch),
