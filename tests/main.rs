@@ -12,3 +12,4 @@ mod allocator;
 mod lesson_format;
 mod plot;
 mod session;
+mod simulator;

@@ -242,9 +242,14 @@ mod tests {
     #[test]
     fn a_prepared_block_is_prepared_once() {
         let pool = HostPool::of_prepared();
-        let block = pool.take_prepared(100, |block| Ok(assert_eq!(block.capacity(), 128))).unwrap();
+        let mut prepared = Vec::new();
+        let note = |block: &HostBlock| {
+            prepared.push(block.capacity());
+            Ok(())
+        };
+        let block = pool.take_prepared(100, note).unwrap();
         pool.give(block);
-        assert_eq!(pool.kept(), 128);
+        assert_eq!((prepared, pool.kept()), (vec![128], 128));
         let refuse = |_: &HostBlock| Err(Cause::Interrupted.into());
         let again = pool.take_prepared(100, refuse).unwrap();
         assert!(pool.take_prepared(100, refuse).is_err(), "a second block is fresh");

@@ -39,6 +39,7 @@ use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refus
 use super::context::Shared;
 use super::kernel::Launch;
 use memory::{HostBlock, HostPool};
+
 pub use run::run;
 
 /// The processor that runs the program. Work is done when a call returns; there is one stream.
