@@ -221,9 +221,9 @@ impl Plan {
 fn integer(launch: &Launch, output: &View, alpha: i64, beta: i64) -> Result<()> {
     let [a, b, y] = [operand(launch, 0)?, operand(launch, 1)?, Strided::new(output)?];
     let plan = Plan::new(launch, [&a, &b, &y], false)?;
-    let (a, b) = (gathered::<i64>(launch, &a)?, gathered::<i64>(launch, &b)?);
+    let (a, b) = (gathered::<i64>(launch.cancel, &a)?, gathered::<i64>(launch.cancel, &b)?);
     let mut out = match launch.inputs.get(2).filter(|_| beta != 0) {
-        Some(c) => gathered::<i64>(launch, &view(launch, c, 2)?)?,
+        Some(c) => gathered::<i64>(launch.cancel, &view(launch, c, 2)?)?,
         None => zeros(y.numel())?,
     };
     out.iter_mut().for_each(|v| *v = v.wrapping_mul(beta));

@@ -1,6 +1,6 @@
 //! `Sort`: stable sorting along a dimension.
 
-use crate::base::{DType, Result};
+use crate::base::Result;
 use crate::device::kernel::Launch;
 
 use super::access::{DenseOut, dense};
