@@ -1,3 +1,4 @@
 //! One integration binary; each module speaks of one behaviour.
 
 mod allocator;
+mod simulator;

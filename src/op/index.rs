@@ -3,18 +3,18 @@
 use crate::base::shape::broadcast;
 use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar};
 use crate::device::kernel::ScatterMode;
-use crate::device::{Kernel, Machine};
+use crate::device::Kernel;
 use crate::tensor::accumulate::{expand, sum_to};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
 use super::args::Value;
-use super::binary::{add, ge, logical_or, lt, mul, ne};
+use super::binary::{add, ge, logical_or, lt, mul};
 use super::def::Operand;
 use super::masks::positions;
 use super::movement::{at_index, permute, reshape_to, slice, unsqueeze};
 use super::record::{in_place, no_grad, recorded, two, wanted};
-use super::scatter::{out_of_range, ranked};
+use super::scatter::out_of_range;
 use super::select::{cast, masked_fill_, where_};
 
 /// One place of an index.
@@ -97,9 +97,9 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
         }
         let plan = Plan::of(x, at)?;
         match plan.choice()? {
-            None => super::fill::assign_(&plan.view, value, accumulate)?,
+            None => drop(super::fill::assign_(&plan.view, value, accumulate)?),
             Some(choice) => choice.write(&plan.view, value, accumulate)?,
-        };
+        }
         Ok(x.clone())
     };
     run().map_err(|e| e.in_op("index_put_", || operands(x, at)))

@@ -1,11 +1,11 @@
 //! Where a mask is true: the one kind of result whose size the values decide, so that the host must wait.
 
-use crate::base::{DType, Dims, Error, Layout, Result, Scalar};
+use crate::base::{DType, Dims, Error, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
-use crate::tensor::{In, Tensor, launch};
+use crate::tensor::{Tensor, launch};
 
 use super::binary::{floor_divide, mul, ne, remainder};
 use super::def::Operand;
