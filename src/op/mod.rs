@@ -2,13 +2,16 @@
 
 pub mod args;
 pub mod binary;
+pub mod convert;
 pub mod def;
 pub mod einsum;
 pub mod elementwise;
 pub mod extremum;
+pub mod fill;
 pub mod index;
 pub mod joins;
 pub mod linear;
+pub mod masks;
 pub mod matmul;
 pub mod movement;
 pub mod promote;
