@@ -1,12 +1,21 @@
 //! The table of operations.
 
+pub mod activation;
 pub mod args;
+pub mod batch_norm;
 pub mod binary;
+pub mod convolution;
 pub mod def;
+pub mod draw;
 pub mod elementwise;
+pub mod embedding;
 pub mod index;
+pub mod layer_norm;
 pub mod movement;
+pub mod normalise;
+pub mod pad;
 pub mod promote;
+pub mod record;
 pub mod select;
 pub mod unary;
 
@@ -15,7 +24,7 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().flatten()
+    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS, activation::ROWS, convolution::ROWS, normalise::ROWS, embedding::ROWS, pad::ROWS].into_iter().flatten()
 }
 
 /// The row of a name.
