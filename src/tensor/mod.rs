@@ -9,7 +9,7 @@ pub mod launch;
 pub mod transfer;
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::error::Operand;
 use crate::base::{Cause, DType, Device, Layout, Result};
@@ -44,6 +44,8 @@ struct Auto {
     node: Option<Arc<Node>>,
     /// The tensor this one is a differentiable view of, and the version its node was made at.
     base: Option<(Tensor, u32)>,
+    /// The same for a view made under `no_grad`: it is not tracked, and does not keep its base alive.
+    untracked: Option<Weak<Inner>>,
 }
 
 impl Tensor {
