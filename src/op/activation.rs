@@ -1,6 +1,6 @@
 //! Activations of neural networks, with their gradient rules, and dropout.
 
-use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::base::{DType, Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::device::kernel::Distribution;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
@@ -13,7 +13,7 @@ use super::def::{
 };
 use super::elementwise::{Gives, Keep, MapAttribute, Params, Unary, fused, map};
 use super::record::{one, recorded};
-use super::select::where_;
+use super::select::{only_floats, where_};
 use super::unary::{erf, exp, scale, shift, sigmoid, square, tanh};
 
 /// `F::name(…)` alone.
@@ -70,10 +70,8 @@ pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
         return Ok(x.clone());
     }
     if !x.dtype().is_float() {
-        let text = format!(
-            "result type Float can't be cast to the desired output type {}",
-            x.dtype().type_name()
-        );
+        let text =
+            format!("result type Float can't be cast to the desired output type {}", x.dtype().type_name());
         return Err(Error::runtime(text));
     }
     if p == 1.0 {
@@ -121,12 +119,7 @@ fn dropout_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn float_only(x: &Tensor, kernel: &str, spec: &Unary, params: Params) -> Result<Tensor> {
-    if !x.dtype().is_float() {
-        let text = format!("\"{kernel}\" not implemented for '{}'", x.dtype().type_name());
-        return Err(Error::new(Kind::NotImplementedError, text)
-            .with_hint("make it floating point first: `x.float()`")
-            .in_op(spec.name, || vec![x.operand()]));
-    }
+    only_floats(x.dtype(), kernel).map_err(|e| e.in_op(spec.name, || vec![x.operand()]))?;
     spec.apply(x, params)
 }
 
@@ -225,7 +218,9 @@ const fn row(
     run: fn(&Args) -> Result<Value>,
     rule: &'static str,
 ) -> OpDef {
-    OpDef::call(name, Family::Activation, summary, params, run).forms(FUNCTIONAL).gradient(Gradient::Vjp(rule))
+    OpDef::call(name, Family::Activation, summary, params, run)
+        .forms(FUNCTIONAL)
+        .gradient(Gradient::Vjp(rule))
 }
 
 const fn number(name: &'static str, default: f64) -> Param {
@@ -243,10 +238,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`approximate: \"tanh\"` takes the usual approximation by a hyperbolic tangent.")
     .example("F::gelu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.1587,  0.0000,  0.8413])")
-    .samples(&[
-        Sample::of("F::gelu(x)", &[X]),
-        Sample::of("F::gelu(x, #{approximate: \"tanh\"})", &[X]),
-    ]),
+    .samples(&[Sample::of("F::gelu(x)", &[X]), Sample::of("F::gelu(x, #{approximate: \"tanh\"})", &[X])]),
     row(
         "silu",
         "`x * sigmoid(x)`, also called swish.",

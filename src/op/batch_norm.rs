@@ -11,10 +11,9 @@ use super::binary::{mul, specs, sub};
 use super::def::Operand;
 use super::elementwise::map;
 use super::movement::reshape_to;
-use super::normalise::{
-    channels, check_dtype, kept_channels, operands, same_device, standard_grad, statistics_dtype,
-};
+use super::normalise::{channels, check_dtype, kept_channels, operands, standard_grad, statistics_dtype};
 use super::record::{no_grad, recorded, wanted};
+use super::scatter::same_place;
 use super::unary::{rsqrt, scale, shift};
 
 /// What [`batch_norm`] takes beside its input.
@@ -34,8 +33,9 @@ pub struct BatchNorm<'a> {
 /// Normalises each channel (dimension 1) over all other dimensions: by the batch's own statistics while
 /// training, by the running ones otherwise. The running variance takes the unbiased estimate, as PyTorch's.
 pub fn batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
-    run_batch_norm(x, norm)
-        .map_err(|e| e.in_op("batch_norm", || operands(&[Some(x), norm.weight, norm.bias, norm.running_mean])))
+    run_batch_norm(x, norm).map_err(|e| {
+        e.in_op("batch_norm", || operands(&[Some(x), norm.weight, norm.bias, norm.running_mean]))
+    })
 }
 
 /// The sum over all dimensions but the second, `[channels]`.
@@ -79,7 +79,10 @@ fn check_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<()> {
     }
     let channels = channels(x);
     if norm.training && x.numel() == channels {
-        let text = format!("Expected more than 1 value per channel when training, got input size torch.Size({:?})", x.shape());
+        let text = format!(
+            "Expected more than 1 value per channel when training, got input size torch.Size({:?})",
+            x.shape()
+        );
         return Err(Error::value(text).with_hint("use a batch of at least 2, or `net.eval()`"));
     }
     let all = [
@@ -103,7 +106,7 @@ fn check_batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<()> {
     let order = [("weight", norm.weight), ("bias", norm.bias), ("running_mean", norm.running_mean)];
     for (argument, t) in order.into_iter().chain([("running_var", norm.running_var)]) {
         if let Some(t) = t {
-            same_device(argument, t, x)?;
+            same_place(x, argument, t, "wrapper_CUDA__native_batch_norm")?;
             check_dtype(x, t)?;
         }
     }
@@ -217,8 +220,7 @@ fn batch_dx(
     let dx = affine(g, factor, &offset, "batch_norm_backward")?;
     let laid = over(&slope, g.shape())?;
     let inputs = [In::Tensor(&dx), In::Tensor(centred), In::Laid(&slope, &laid)];
-    let kernel =
-        Kernel::Map { op: MapOp::Addcmul, params: [1.0, 0.0], compute: statistics_dtype(g.dtype()) };
+    let kernel = Kernel::Map { op: MapOp::Addcmul, params: [1.0, 0.0], compute: statistics_dtype(g.dtype()) };
     launch("batch_norm_backward", &kernel, &inputs, &[&dx])?;
     Ok(dx)
 }
@@ -249,4 +251,3 @@ fn batch_grad_recorded(
     }
     Ok(grads)
 }
-

@@ -1,7 +1,7 @@
 //! Convolutions over one and two dimensions. Both run on the two-dimensional kernel; a gradient is again a
 //! convolution, so derivatives of any order are recorded.
 
-use crate::base::{Cause, Dims, Error, Layout, Result, Scalar};
+use crate::base::{Dims, Error, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -9,10 +9,11 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::activation::BOTH;
 use super::args::{Args, Value};
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
-use super::movement::{unsqueeze};
 use super::batch_norm::channel_sum;
+use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
+use super::movement::unsqueeze;
 use super::record::{recorded, wanted};
+use super::scatter::same_place;
 
 /// The border of a convolution.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +86,10 @@ pub fn pair(values: &[i64], count: usize, neutral: usize, what: &str) -> Result<
 }
 
 fn wrong_padding(value: &Value) -> Error {
-    let text = format!("padding must be an integer, an array of them, \"same\" or \"valid\", not {}", value.describe());
+    let text = format!(
+        "padding must be an integer, an array of them, \"same\" or \"valid\", not {}",
+        value.describe()
+    );
     Error::type_error(text)
 }
 
@@ -104,7 +108,9 @@ fn conv(
         }
         run_conv(name, dims, x, weight, bias, options)
     };
-    run().map_err(|e| e.in_op(name, || [Some(x), Some(weight), bias].into_iter().flatten().map(Tensor::operand).collect()))
+    run().map_err(|e| {
+        e.in_op(name, || [Some(x), Some(weight), bias].into_iter().flatten().map(Tensor::operand).collect())
+    })
 }
 
 fn run_conv(
@@ -186,14 +192,14 @@ fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<(
 fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
     for (argument, t) in [("weight", Some(weight)), ("bias", bias)] {
         let Some(t) = t else { continue };
-        if t.device() != x.device() {
-            return Err(Cause::ArgumentDevice { argument, is_on: t.device(), others: x.device() }.into());
-        }
+        same_place(x, argument, t, "wrapper_CUDA___slow_conv2d_forward")?;
         if t.dtype() != x.dtype() {
             let (x, t) = (x.dtype().c_name(), t.dtype().c_name());
             let hint = format!("make both {t}, or both {x}: `.to(…)`");
-            return Err(Error::runtime(format!("Input type ({x}) and {argument} type ({t}) should be the same"))
-                .with_hint(hint));
+            return Err(Error::runtime(format!(
+                "Input type ({x}) and {argument} type ({t}) should be the same"
+            ))
+            .with_hint(hint));
         }
     }
     Ok(())
@@ -245,10 +251,8 @@ fn output_shape(x: &[usize], weight: &[usize], conv: &Conv) -> Result<Dims> {
     let ([h, w], [kh, kw]) = (spatial(x), spatial(weight));
     let padded = |n: usize, i: usize| n.saturating_add(2 * conv.padding.get(i).copied().unwrap_or(0));
     let wide = |k: usize, d: usize| k.saturating_sub(1).saturating_mul(d) + 1;
-    let (inner, outer) = (
-        [padded(h, 0), padded(w, 1)],
-        [wide(kh, conv.dilation[0]), wide(kw, conv.dilation[1])],
-    );
+    let (inner, outer) =
+        ([padded(h, 0), padded(w, 1)], [wide(kh, conv.dilation[0]), wide(kw, conv.dilation[1])]);
     let dims = x.len().saturating_sub(2);
     if kh == 0 || kw == 0 || inner[0] < outer[0] || inner[1] < outer[1] {
         let show = |sizes: [usize; 2]| match (dims, sizes) {
@@ -398,10 +402,15 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("b", &[4], Domain::Any),
         ],
     )]),
-    row("conv2d", "Slides filters over the last two dimensions: `[n, c, h, w]` gives `[n, filters, h', w']`.", |a| {
-        call(a, conv2d)
-    })
-    .example("F::conv2d(ones([1, 1, 3, 3]), ones([1, 1, 2, 2]))", "tensor([[[[4., 4.],\n          [4., 4.]]]])")
+    row(
+        "conv2d",
+        "Slides filters over the last two dimensions: `[n, c, h, w]` gives `[n, filters, h', w']`.",
+        |a| call(a, conv2d),
+    )
+    .example(
+        "F::conv2d(ones([1, 1, 3, 3]), ones([1, 1, 2, 2]))",
+        "tensor([[[[4., 4.],\n          [4., 4.]]]])",
+    )
     .samples(&[
         Sample::of(
             "F::conv2d(x, w, b, #{padding: 1, stride: [2, 1]})",

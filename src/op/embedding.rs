@@ -1,15 +1,16 @@
 //! Rows of a table by index.
 
-use crate::base::{Cause, Dims, Error, Kind, Result};
-use crate::device::Kernel;
-use crate::device::kernel::ReduceOp;
+use crate::base::{DType, Dims, Error, Kind, Result};
+use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
-use crate::tensor::{In, Tensor, launch};
 
 use super::activation::FUNCTIONAL;
+use super::binary::mul;
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
 use super::movement::reshape_to;
 use super::record::{one, recorded};
+use super::reduce::min_all;
+use super::scatter::{index_add_, out_of_range, same_place, select_rows};
 
 /// Rows of `weight [n, d]` by `index` (int64): `index`'s shape with `d` at its end.
 ///
@@ -19,7 +20,7 @@ pub fn embedding(index: &Tensor, weight: &Tensor, padding_idx: Option<i64>) -> R
         check(index, weight)?;
         let padding = padding_row(weight, padding_idx)?;
         let flat = reshape_to(index, &[index.numel()])?;
-        let rows = select_rows(weight, &flat, padding)?;
+        let rows = table_rows(weight, &flat, padding)?;
         let mut shape: Dims = index.shape().into();
         shape.extend(weight.shape().iter().skip(1).copied());
         reshape_to(&rows, &shape)
@@ -27,47 +28,10 @@ pub fn embedding(index: &Tensor, weight: &Tensor, padding_idx: Option<i64>) -> R
     run().map_err(|e| e.in_op("embedding", || vec![index.operand(), weight.operand()]))
 }
 
-/// Slices of `x` along `dim` by a vector of indices.
-pub fn take(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp {
-        name: "IndexSelectBackward0",
-        run: |s, g| {
-            let &dim: &usize = s.attribute()?;
-            one(put(g, dim, &s.tensor(0)?, s.shape(0))?)
-        },
-    };
-    let mut shape: Dims = x.shape().into();
-    if let Some(size) = shape.get_mut(dim) {
-        *size = index.numel();
-    }
-    let out = Tensor::empty(&shape, x.dtype(), &x.context(), "index_select")?;
-    launch("index_select", &Kernel::IndexSelect { dim }, &[In::Tensor(x), In::Tensor(index)], &[&out])?;
-    Ok(recorded(out, &RULE, &[x], |s, _| {
-        s.constant(Some(index));
-        s.attribute(dim);
-    }))
-}
-
-/// Zeros of `shape` with the slices of `g` added along `dim` at `index`.
-fn put(g: &Tensor, dim: usize, index: &Tensor, shape: &[usize]) -> Result<Tensor> {
-    static RULE: Vjp = Vjp {
-        name: "IndexAddBackward0",
-        run: |s, gg| {
-            let &dim: &usize = s.attribute()?;
-            one(take(gg, dim, &s.tensor(0)?)?)
-        },
-    };
-    let out = Tensor::full(shape, 0i64.into(), g.dtype(), &g.context(), "index_add")?;
-    launch("index_add", &Kernel::IndexAdd { dim }, &[In::Tensor(index), In::Tensor(g)], &[&out])?;
-    Ok(recorded(out, &RULE, &[g], |s, _| {
-        s.constant(Some(index));
-        s.attribute(dim);
-    }))
-}
-
-fn select_rows(weight: &Tensor, index: &Tensor, padding: Option<usize>) -> Result<Tensor> {
+fn table_rows(weight: &Tensor, index: &Tensor, padding: Option<usize>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "EmbeddingBackward0", run: rows_grad };
-    let rows = take(&weight.detach(), 0, index)?;
+    let rows =
+        select_rows(weight, 0, index, "embedding").map_err(|e| out_of_range(e, |_, _, _| outside()))?;
     Ok(recorded(rows, &RULE, &[weight], |s, _| {
         s.constant(Some(index));
         s.attribute(padding);
@@ -76,7 +40,8 @@ fn select_rows(weight: &Tensor, index: &Tensor, padding: Option<usize>) -> Resul
 
 fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let &padding: &Option<usize> = s.attribute()?;
-    let grad = put(g, 0, &s.tensor(0)?, s.shape(0))?;
+    let table = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "embedding_backward")?;
+    let grad = index_add_(&table, 0, &s.tensor(0)?, g, 1.0)?;
     let Some(row) = padding else { return one(grad) };
     if !grad.requires_grad() {
         grad.with_layout(grad.layout().select(0, row)?).fill(0i64.into(), "embedding_backward")?;
@@ -84,12 +49,12 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     }
     let kept: Vec<f32> =
         (0..s.shape(0).first().copied().unwrap_or(0)).map(|i| f32::from(u8::from(i != row))).collect();
-    let mask = Tensor::from_f32(&kept, &[kept.len(), 1])?.moved(&grad.context(), true, "embedding_backward")?;
-    one(super::binary::mul(&grad, &mask.copied(grad.dtype(), "to")?)?)
+    let mask =
+        Tensor::from_f32(&kept, &[kept.len(), 1])?.moved(&grad.context(), true, "embedding_backward")?;
+    one(mul(&grad, &mask.copied(grad.dtype(), "to")?)?)
 }
 
 fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
-    use crate::base::DType;
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Err(Error::runtime(format!(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got \
@@ -101,22 +66,22 @@ fn check(index: &Tensor, weight: &Tensor) -> Result<()> {
     if weight.rank() != 2 {
         return Err(Error::runtime("'weight' must be 2-D"));
     }
-    if index.device() != weight.device() {
-        let (is_on, others) = (index.device(), weight.device());
-        return Err(Cause::ArgumentDevice { argument: "index", is_on, others }.into());
-    }
+    same_place(weight, "index", index, "wrapper_CUDA__index_select")?;
     if index.device().is_cuda() || index.numel() == 0 {
         return Ok(());
     }
     // The kernel counts negative indices from the end, as indexing does; a table has none.
-    let least = Tensor::empty(&[], index.dtype(), &index.context(), "embedding")?;
     let flat = reshape_to(&index.detach(), &[index.numel()])?;
-    let target = least.with_layout(crate::base::Layout::contiguous(&[1])?);
-    launch("embedding", &Kernel::Reduce { op: ReduceOp::Min, dims: 1 }, &[In::Tensor(&flat)], &[&target])?;
+    let least = min_all(&flat)?;
     if least.item()?.as_i64() < 0 {
-        return Err(Error::new(Kind::IndexError, "index out of range in self"));
+        return Err(outside());
     }
     Ok(())
+}
+
+fn outside() -> Error {
+    Error::new(Kind::IndexError, "index out of range in self")
+        .with_hint("indices run from 0 to the number of rows of the table, less 1")
 }
 
 /// A possibly negative padding index as a row.

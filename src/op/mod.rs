@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod args;
+pub mod attention;
 pub mod batch_norm;
 pub mod binary;
 pub mod convolution;
@@ -15,10 +16,13 @@ pub mod index;
 pub mod joins;
 pub mod layer_norm;
 pub mod linear;
+pub mod loss;
 pub mod matmul;
 pub mod movement;
+pub mod nll;
 pub mod normalise;
 pub mod pad;
+pub mod pooling;
 pub mod promote;
 pub mod record;
 pub mod reduce;
@@ -33,7 +37,21 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS, activation::ROWS, convolution::ROWS, normalise::ROWS, embedding::ROWS, pad::ROWS].into_iter().flatten()
+    [
+        unary::ROWS,
+        binary::ROWS,
+        binary::ALPHA_ROWS,
+        activation::ROWS,
+        convolution::ROWS,
+        pooling::ROWS,
+        loss::ROWS,
+        attention::ROWS,
+        normalise::ROWS,
+        embedding::ROWS,
+        pad::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row of a name.

@@ -1,6 +1,6 @@
 //! Normalisation: the rows, normalisation over groups of channels, and what its kinds share.
 
-use crate::base::{Cause, DType, Dims, Error, Result};
+use crate::base::{DType, Dims, Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::sum_to;
 
@@ -11,6 +11,7 @@ use super::binary::{add, mul, sub};
 use super::def::{Default, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::layer_norm::{layer_norm, rows_norm};
 use super::movement::reshape_to;
+use super::scatter::same_place;
 use super::unary::{rsqrt, scale, shift, square};
 
 /// Normalises each of `groups` groups of channels (dimension 1) per example, then scales and shifts per channel.
@@ -28,14 +29,6 @@ pub fn group_norm(
 /// What errors say of the operands that are there.
 pub fn operands(all: &[Option<&Tensor>]) -> Vec<crate::base::error::Operand> {
     all.iter().flatten().map(|t| t.operand()).collect()
-}
-
-/// Fails where a parameter is on another device than the input.
-pub fn same_device(argument: &'static str, t: &Tensor, x: &Tensor) -> Result<()> {
-    if t.device() == x.device() {
-        return Ok(());
-    }
-    Err(Cause::ArgumentDevice { argument, is_on: t.device(), others: x.device() }.into())
 }
 
 /// Parameters have the input's dtype; float32 ones also go with half types.
@@ -96,7 +89,7 @@ fn run_group_norm(
     }
     for (argument, t) in [("weight", weight), ("bias", bias)] {
         let Some(t) = t else { continue };
-        same_device(argument, t, x)?;
+        same_place(x, argument, t, "wrapper_CUDA__native_group_norm")?;
         check_dtype(x, t)?;
         if t.shape() != [channels] {
             return Err(Error::runtime(format!(

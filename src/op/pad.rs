@@ -7,8 +7,8 @@ use crate::tensor::autograd::Vjp;
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
-use super::embedding::take;
 use super::record::{one, recorded};
+use super::scatter::index_select;
 
 /// `x` with a border of `value`. `pad` lists sizes before and after each dimension, the last dimension first;
 /// negative sizes cut off.
@@ -66,7 +66,7 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         let index: Vec<i64> = (-before..size + after).map(|i| at(i, size)).collect();
         let index = Tensor::from_i64(&index, &[index.len()])?;
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
-        out = take(&out, d, &index)?;
+        out = index_select(&out, d as i64, &index)?;
     }
     Ok(out)
 }
@@ -74,8 +74,9 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
 /// Sizes before and after each dimension, in the dimensions' order.
 fn borders(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     if !pad.len().is_multiple_of(2) {
-        return Err(Error::runtime("Padding length must be divisible by 2")
-            .with_hint("two sizes for each dimension, the last dimension first: `[left, right, top, bottom]`"));
+        return Err(Error::runtime("Padding length must be divisible by 2").with_hint(
+            "two sizes for each dimension, the last dimension first: `[left, right, top, bottom]`",
+        ));
     }
     if pad.len() > 2 * x.rank() {
         return Err(Error::runtime(format!(

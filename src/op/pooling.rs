@@ -10,8 +10,11 @@ use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::convolution::pair;
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
-use super::movement::{reshape_to, select, unsqueeze};
+use super::matmul::matmul;
+use super::movement::{reshape_to, select, transpose, unsqueeze};
 use super::record::{one, recorded};
+use super::scatter::gather;
+use super::select::only_floats;
 
 /// How a window moves, as a learner gives it: one number or one per dimension.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,10 +52,7 @@ pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
 /// The mean of each window.
 pub fn avg_pool2d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     single(planes("avg_pool2d", x, |x| {
-        if !x.dtype().is_float() {
-            let text = format!("\"avg_pool2d\" not implemented for '{}'", x.dtype().type_name());
-            return Err(Error::runtime(text));
-        }
+        only_floats(x.dtype(), "avg_pool2d")?;
         let (window, shape) = plan(x, pool)?;
         Ok(vec![average(x, window, &shape)?])
     })?)
@@ -74,8 +74,8 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
             let [n, c, _, _] = sizes(x);
             return Ok(vec![average(x, window, &[n, c, oh, ow])?]);
         }
-        let rows = super::matmul::matmul(&parts(x, h, oh)?, x)?;
-        Ok(vec![super::matmul::matmul(&rows, &super::movement::transpose(&parts(x, w, ow)?, 0, 1)?)?])
+        let rows = matmul(&parts(x, h, oh)?, x)?;
+        Ok(vec![matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)?])
     })?)
 }
 
@@ -96,7 +96,7 @@ fn spread(g: &Tensor, places: &Tensor, window: Window, shape: &[usize]) -> Resul
             let [n, c, h, w] = sizes(gg);
             let [_, _, oh, ow] = sizes(&places);
             let index = reshape_to(&places, &[n, c, oh * ow])?;
-            let picked = super::index::gather(&reshape_to(gg, &[n, c, h * w])?, 2, &index)?;
+            let picked = gather(&reshape_to(gg, &[n, c, h * w])?, 2, &index)?;
             one(reshape_to(&picked, places.shape())?)
         },
     };
@@ -142,7 +142,11 @@ fn parts(like: &Tensor, size: usize, parts: usize) -> Result<Tensor> {
         rows.extend((0..size).map(|j| Scalar::Float(if (from..to).contains(&j) { share } else { 0.0 })));
     }
     let matrix = Tensor::from_numbers(&rows, &[parts, size], like.dtype())?;
-    if like.device().is_cuda() { matrix.moved(&like.context(), true, "adaptive_avg_pool2d") } else { Ok(matrix) }
+    if like.device().is_cuda() {
+        matrix.moved(&like.context(), true, "adaptive_avg_pool2d")
+    } else {
+        Ok(matrix)
+    }
 }
 
 /// Runs on a batch of planes; an input without a batch dimension gets one for the time.
@@ -180,10 +184,9 @@ fn plan(x: &Tensor, pool: &Pool) -> Result<(Window, Dims)> {
     let stride = checked(stride, "stride", "stride should not be zero")?;
     let size = checked(&pool.size, "kernel_size", "kernel size should be greater than zero")?;
     let dilation = checked(&pool.dilation, "dilation", "dilation should be greater than zero")?;
-    let padding = pair(&pool.padding, 2, 0, "padding")?
-        .ok_or_else(|| Error::runtime("pad must be non-negative"))?;
-    let window =
-        Window { size, stride, padding, dilation, count_include_pad: pool.count_include_pad };
+    let padding =
+        pair(&pool.padding, 2, 0, "padding")?.ok_or_else(|| Error::runtime("pad must be non-negative"))?;
+    let window = Window { size, stride, padding, dilation, count_include_pad: pool.count_include_pad };
     let [n, c, h, w] = sizes(x);
     let (oh, ow) = (steps(h, 0, &window, pool.ceil_mode)?, steps(w, 1, &window, pool.ceil_mode)?);
     if oh == 0 || ow == 0 {
@@ -250,7 +253,10 @@ pub fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
     let one = |v: &Value| match v {
         Value::None => Ok(None),
         Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
-        other => Err(Error::type_error(format!("an output size is a number from 0 or (), not {}", other.describe()))),
+        other => Err(Error::type_error(format!(
+            "an output size is a number from 0 or (), not {}",
+            other.describe()
+        ))),
     };
     match value {
         Value::List(items) => match items.as_slice() {
