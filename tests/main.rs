@@ -9,4 +9,7 @@
 )]
 
 mod allocator;
+mod lesson_format;
+mod plot;
 mod session;
+mod simulator;

@@ -505,6 +505,10 @@ impl Cause {
                 "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
             }
             Cause::OutOfMemory { hint, .. } => hint.clone(),
+            Cause::DeviceFault { device, .. } => format!(
+                "{device} stays in this state until the session restarts; what failed may stand before the line \
+                 named here, for work is queued"
+            ),
             Cause::HostMemory { .. } => {
                 "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
                     .into()

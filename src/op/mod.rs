@@ -26,6 +26,7 @@ pub mod pooling;
 pub mod promote;
 pub mod record;
 pub mod reduce;
+pub mod rows;
 pub mod scan;
 pub mod scatter;
 pub mod select;
@@ -49,6 +50,11 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         normalise::ROWS,
         embedding::ROWS,
         pad::ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::index::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -7,8 +7,10 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 use crate::base::event::Source;
 use crate::device::{Cancel, Machine};
 use crate::plot::Figure;
+use crate::tensor::Tensor;
+use crate::tensor::display::display;
 
-use super::fault::{Fault, Origin};
+use super::fault::{Fault, Origin, raise};
 use super::{bind, indexing, modules, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
@@ -96,6 +98,11 @@ impl Interpreter {
         &self.engine
     }
 
+    /// The engine, to register more before the first evaluation.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
     pub fn scope(&self) -> &Scope<'static> {
         &self.scope
     }
@@ -120,8 +127,14 @@ impl Interpreter {
         result.map_err(|error| self.stopped(&error, origin))
     }
 
-    /// Evaluates code on a copy of the scope, so that nothing it does stays.
-    pub fn evaluate_aside(&self, extra: &[(&str, Dynamic)], origin: &Origin) -> Result<Dynamic, Stopped> {
+    /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are
+    /// called as one of `own` are out of its sight.
+    pub fn evaluate_aside(
+        &self,
+        extra: &[(&str, Dynamic)],
+        own: &[&str],
+        origin: &Origin,
+    ) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
         let mut scope = self.scope.clone();
         for (name, value) in extra {
@@ -131,10 +144,26 @@ impl Interpreter {
             .engine
             .compile_with_scope(&scope, origin.code)
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
-        let program = self.library.merge(&ast);
-        self.engine
-            .eval_ast_with_scope::<Dynamic>(&mut scope, &program)
-            .map_err(|error| self.stopped(&error, origin))
+        let mut library = self.library.clone();
+        library.retain_functions(|_, _, name, _| !own.contains(&name));
+        let program = library.merge(&ast);
+        let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
+        result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    /// The printed form of a value, as a cell shows its last expression.
+    pub fn show(&self, value: &Dynamic) -> Result<String, Stopped> {
+        let _here = self.machine.enter();
+        if let Some(t) = value.read_lock::<Tensor>() {
+            let origin = Origin { name: "", code: "", first_line: 1 };
+            return display(&t).map_err(|e| self.stopped(&raise(e), &origin));
+        }
+        let mut scope = Scope::new();
+        scope.push_dynamic("value", value.clone());
+        match self.engine.eval_expression_with_scope::<String>(&mut scope, "to_debug(value)") {
+            Ok(text) => Ok(text),
+            Err(_) => Ok(value.to_string()),
+        }
     }
 
     /// Drops every variable and function.

@@ -344,6 +344,7 @@ fn content_bytes(content: &Display) -> usize {
     match content {
         Display::Text { text } => text.len(),
         Display::Table { header, rows } => header.iter().chain(rows.iter().flatten()).map(String::len).sum(),
+        Display::Figure { figure } => figure.series.len() * 4096,
     }
 }
 

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::base::event::{Clock, Event};
 use crate::base::{DType, Device};
+use crate::plot::Figure;
+pub use crate::script::Fault;
 
 /// Raised when a message changes its meaning; the session refuses a front end of another version.
 pub const VERSION: u32 = 1;
@@ -184,6 +186,7 @@ pub enum Stream {
 pub enum Display {
     Text { text: String },
     Table { header: Vec<String>, rows: Vec<Vec<String>> },
+    Figure { figure: Box<Figure> },
 }
 
 /// How an evaluation ended.
@@ -201,23 +204,6 @@ pub enum Outcome {
     Timeout {
         seconds: f64,
     },
-}
-
-/// A script error with its place, ready to be shown.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Fault {
-    /// `RuntimeError`, `IndexError`, … or `SyntaxError`.
-    pub kind: String,
-    pub message: String,
-    pub hint: Option<String>,
-    /// Line and column from 1, in the file's own numbering; absent where unknown.
-    pub line: Option<u32>,
-    pub column: Option<u32>,
-    pub source_line: Option<String>,
-    /// `x: float32 [2, 3] on cuda:0` for each operand.
-    pub operands: Vec<String>,
-    /// The whole report as text, with caret, without colour.
-    pub report: String,
 }
 
 /// What an evaluation took.

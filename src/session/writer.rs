@@ -91,6 +91,9 @@ fn shortened(message: Message) -> Message {
             let text = too_long(&format!("a table of {} rows", rows.len()));
             Message::Display { id, content: Display::Text { text } }
         }
+        Message::Display { id, content: Display::Figure { .. } } => {
+            Message::Display { id, content: Display::Text { text: too_long("the figure") } }
+        }
         Message::Progress { id, label, done, total, note } => {
             Message::Progress { id, label: cut(&label), done, total, note: cut(&note) }
         }

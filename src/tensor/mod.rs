@@ -63,6 +63,20 @@ impl Tensor {
         Ok(Tensor::from_storage(Arc::new(storage), layout))
     }
 
+    /// Uninitialised page-locked host memory under a layout from element 0, for copies to and from
+    /// `accelerator`.
+    pub fn empty_pinned(
+        layout: Layout,
+        dtype: DType,
+        host: &Arc<Context>,
+        accelerator: &Context,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let purpose = Purpose { op, dtype, shape: layout.shape() };
+        let storage = Storage::allocate_pinned(host, accelerator, layout.end(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
     /// The same storage under another layout, outside the graph. See `op::movement` for tracked views.
     pub fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor::from_storage(Arc::clone(&self.0.storage), layout)

@@ -87,7 +87,6 @@ fn blocks<C: Compute>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::base::{DType, Layout};
     use crate::device::cpu::testing::{Sample, launch, output};
     use crate::device::kernel::Kernel;

@@ -5,8 +5,10 @@ use smallvec::SmallVec;
 use crate::base::{DType, Error, Result};
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::access::{BLOCK, Overlap, Reader, Strided, Writer, gathered, missing};
-use super::convert::compute_dtype;
+use super::access::{BLOCK, Overlap, Reader, Strided, Writer, missing};
+use super::convert::{Compute, compute_dtype};
+use super::copy;
+use super::dense::gathered;
 use super::gemm::Product;
 use super::gemm::kernel::Real;
 use super::gemm::operand::Matrix;
@@ -51,7 +53,7 @@ fn real<E: Real>(launch: &Launch, output: &View, alpha: f64, beta: f64) -> Resul
     let batches =
         Products { plan: &plan, a: &a, b: &b, out, alpha: E::from_f64(alpha), add: addend.is_some() };
     batches.run(launch)?;
-    if in_place { Ok(()) } else { put(launch, &y, &aside) }
+    if in_place { Ok(()) } else { put(launch, &y, aside) }
 }
 
 /// Writes `beta * c` to where the products are added: the output, or memory aside.
@@ -86,13 +88,9 @@ fn start_from<E: Real>(
 }
 
 /// Brings what was computed aside to the output.
-fn put<E: Real>(launch: &Launch, y: &Strided, values: &[E]) -> Result<()> {
-    let writer = Writer::<E>::strided(y);
-    parallel::for_ranges(values.len(), parallel::GRAIN, launch.cancel, |range| {
-        let start = range.start;
-        // SAFETY: pieces are disjoint, and the values lie in memory of their own.
-        unsafe { writer.store(start, values.get(range).unwrap_or(&[])) };
-    })
+fn put<C: Compute>(launch: &Launch, y: &Strided, mut values: Vec<C>) -> Result<()> {
+    let layout = y.as_rows()?;
+    copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, y)
 }
 
 /// The products of a launch.
@@ -240,10 +238,7 @@ fn integer(launch: &Launch, output: &View, alpha: i64, beta: i64) -> Result<()> 
             }
         }
     })?;
-    let writer = Writer::<i64>::strided(&y);
-    // SAFETY: the values lie in memory of their own, and nothing else writes the output.
-    unsafe { writer.store(0, &out) };
-    Ok(())
+    put(launch, &y, out)
 }
 
 fn operand<'a>(launch: &Launch<'a>, index: usize) -> Result<Strided<'a>> {

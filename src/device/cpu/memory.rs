@@ -80,10 +80,12 @@ impl HostBlock {
     }
 }
 
-/// Keeps freed large blocks by size.
-#[derive(Default, Debug)]
+/// Keeps freed blocks by size.
+#[derive(Debug)]
 pub struct HostPool {
     state: Mutex<State>,
+    /// Blocks from this capacity on are kept.
+    kept_from: usize,
 }
 
 #[derive(Default, Debug)]
@@ -92,26 +94,53 @@ struct State {
     kept: usize,
 }
 
+impl Default for HostPool {
+    /// A pool of ordinary memory: small blocks are the system's business.
+    fn default() -> HostPool {
+        HostPool { state: Mutex::default(), kept_from: POOLED }
+    }
+}
+
 impl HostPool {
+    /// A pool of memory that costs something to prepare, and so keeps small blocks as well.
+    pub fn of_prepared() -> HostPool {
+        HostPool { state: Mutex::default(), kept_from: 0 }
+    }
+
     /// An uninitialised block of at least `bytes`.
     pub fn take(&self, bytes: usize) -> Result<HostBlock> {
+        self.take_prepared(bytes, |_| Ok(()))
+    }
+
+    /// An uninitialised block of at least `bytes`; one that is fresh from the system is prepared first.
+    pub fn take_prepared(
+        &self,
+        bytes: usize,
+        prepare: impl FnOnce(&HostBlock) -> Result<()>,
+    ) -> Result<HostBlock> {
         let capacity = size_class(bytes).ok_or(Cause::HostMemory { bytes })?;
-        if capacity >= POOLED
+        if capacity >= self.kept_from
             && let Some(block) = self.reuse(capacity)
         {
             return Ok(block);
         }
-        system_block(capacity)
-            .or_else(|| {
-                self.clear();
-                system_block(capacity)
-            })
-            .ok_or_else(|| Cause::HostMemory { bytes }.into())
+        let fresh = system_block(capacity).or_else(|| {
+            self.clear();
+            system_block(capacity)
+        });
+        let block = fresh.ok_or(Cause::HostMemory { bytes })?;
+        match prepare(&block) {
+            Ok(()) => Ok(block),
+            Err(error) => {
+                release(block);
+                Err(error)
+            }
+        }
     }
 
     /// Takes a block back.
     pub fn give(&self, block: HostBlock) {
-        if block.capacity < POOLED {
+        if block.capacity < self.kept_from {
             return release(block);
         }
         let mut state = self.lock();
@@ -207,6 +236,24 @@ mod tests {
         let again = pool.take(100 << 10).unwrap();
         assert_eq!(again.as_ptr(), at);
         assert_eq!(pool.kept(), 0);
+        pool.give(again);
+    }
+
+    #[test]
+    fn a_prepared_block_is_prepared_once() {
+        let pool = HostPool::of_prepared();
+        let mut prepared = Vec::new();
+        let note = |block: &HostBlock| {
+            prepared.push(block.capacity());
+            Ok(())
+        };
+        let block = pool.take_prepared(100, note).unwrap();
+        pool.give(block);
+        assert_eq!((prepared, pool.kept()), (vec![128], 128));
+        let refuse = |_: &HostBlock| Err(Cause::Interrupted.into());
+        let again = pool.take_prepared(100, refuse).unwrap();
+        assert!(pool.take_prepared(100, refuse).is_err(), "a second block is fresh");
+        assert_eq!(pool.kept(), 0, "what could not be prepared is not kept");
         pool.give(again);
     }
 

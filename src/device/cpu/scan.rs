@@ -3,8 +3,8 @@
 use crate::base::Result;
 use crate::device::kernel::{Launch, ScanOp};
 
-use super::access::{DenseOut, dense};
 use super::convert::{Compute, with_compute};
+use super::dense::{DenseOut, dense};
 use super::lines::{Lines, expect_shape, input_shape, output_shape};
 use super::parallel::{self, SharedMut};
 

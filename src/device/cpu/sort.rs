@@ -3,8 +3,8 @@
 use crate::base::Result;
 use crate::device::kernel::Launch;
 
-use super::access::{DenseOut, dense};
 use super::convert::{Compute, with_compute};
+use super::dense::{DenseOut, dense};
 use super::lines::{Lines, expect_shape, input_shape, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::filled;
@@ -146,6 +146,7 @@ fn merge<'a>(mut a: &'a [Entry], mut b: &'a [Entry], to: &mut [Entry]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::DType;
     use crate::device::cpu::testing::{Sample, launch as run, layouts};
     use crate::device::kernel::Kernel;
     use proptest::prelude::*;
