@@ -9,6 +9,7 @@
 )]
 
 mod allocator;
+mod architecture;
 mod lesson_format;
 mod plot;
 mod session;
