@@ -13,3 +13,4 @@ mod architecture;
 mod lesson_format;
 mod plot;
 mod session;
+mod simulator;

@@ -3,11 +3,21 @@
 pub mod args;
 pub mod binary;
 pub mod def;
+pub mod einsum;
 pub mod elementwise;
+pub mod extremum;
 pub mod index;
+pub mod joins;
+pub mod linear;
+pub mod matmul;
 pub mod movement;
 pub mod promote;
+pub mod record;
+pub mod reduce;
+pub mod scan;
+pub mod scatter;
 pub mod select;
+pub mod sort;
 pub mod unary;
 
 pub use args::{Args, Value};

@@ -8,6 +8,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::binary::{add, div, gt, mul, sub};
 use super::def::{Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, SELF, Sample};
 use super::elementwise::{Gives, Keep, MapAttribute, Unary, fused};
+use super::record::one;
 
 macro_rules! unary {
     ($(
@@ -158,11 +159,6 @@ unary! {
         "Whether each element is infinite.", "tensor([1.0, 0.0]).log().isinf()" => "tensor([False,  True])";
     isfinite IsFinite Bool, (none), Any,
         "Whether each element is a finite number.", "tensor([1.0, 0.0]).log().isfinite()" => "tensor([ True, False])";
-}
-
-/// A gradient list of one.
-pub fn one(grad: Tensor) -> Result<Grads> {
-    Ok([Some(grad)].into_iter().collect())
 }
 
 /// `x * factor`
