@@ -12,5 +12,6 @@ mod allocator;
 mod architecture;
 mod lesson_format;
 mod plot;
+mod scripts;
 mod session;
 mod simulator;
