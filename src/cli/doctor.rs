@@ -41,7 +41,10 @@ fn cuda(found: &Probe) {
     for device in &found.devices {
         let (major, minor) = device.capability;
         let gib = device.memory as f64 / (1u64 << 30) as f64;
-        println!("gpu {:<7} {} ({gib:.1} GiB, capability {major}.{minor}, {})", device.ordinal, device.name, device.pci);
+        println!(
+            "gpu {:<7} {} ({gib:.1} GiB, capability {major}.{minor}, {})",
+            device.ordinal, device.name, device.pci
+        );
     }
     for card in &found.cards {
         println!("card        {card}");

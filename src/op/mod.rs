@@ -14,6 +14,7 @@ pub mod movement;
 pub mod promote;
 pub mod record;
 pub mod reduce;
+pub mod rows;
 pub mod scan;
 pub mod scatter;
 pub mod select;
@@ -25,7 +26,18 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().flatten()
+    [
+        unary::ROWS,
+        binary::ROWS,
+        binary::ALPHA_ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::index::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row of a name.
