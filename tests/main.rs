@@ -9,7 +9,9 @@
 )]
 
 mod allocator;
+mod architecture;
 mod lesson_format;
 mod plot;
+mod scripts;
 mod session;
 mod simulator;
