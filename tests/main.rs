@@ -1,1 +1,2 @@
 //! One integration binary; each module speaks of one behaviour.
+mod screens;

@@ -84,13 +84,25 @@ pub struct Choice {
 /// A block of a lesson's text.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Block {
-    Heading { level: u8, text: Vec<Inline> },
+    Heading {
+        level: u8,
+        text: Vec<Inline>,
+    },
     Paragraph(Vec<Inline>),
     /// Numbered from `start`, or with bullets.
-    List { start: Option<u64>, items: Vec<Vec<Block>> },
+    List {
+        start: Option<u64>,
+        items: Vec<Vec<Block>>,
+    },
     Quote(Vec<Block>),
-    Code { language: String, text: String },
-    Table { header: Vec<Vec<Inline>>, rows: Vec<Vec<Vec<Inline>>> },
+    Code {
+        language: String,
+        text: String,
+    },
+    Table {
+        header: Vec<Vec<Inline>>,
+        rows: Vec<Vec<Vec<Inline>>>,
+    },
     Rule,
 }
 

@@ -369,7 +369,11 @@ mod tests {
     fn typed(text: &str) -> Editor {
         let mut editor = Editor::new("");
         for c in text.chars() {
-            if c == '\n' { editor.newline() } else { editor.insert(c) };
+            if c == '\n' {
+                editor.newline()
+            } else {
+                editor.insert(c)
+            };
         }
         editor
     }

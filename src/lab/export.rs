@@ -38,7 +38,8 @@ const CELL: (f32, f32) = (8.4, 18.0);
 const BASELINE: f32 = 13.5;
 const MARGIN: f32 = 10.0;
 
-/// A frame as an SVG picture. Lines and blocks are drawn as shapes, so that they join in any font.
+/// A frame as an SVG picture. Each character has its place given, and lines and blocks are drawn as shapes, so
+/// that the picture is the same with any font.
 pub fn render_to_svg(state: &State, columns: u16, rows: u16) -> String {
     let buffer = render(state, columns, rows);
     let paper = Paper::new(state.theme.look.light);
@@ -46,9 +47,8 @@ pub fn render_to_svg(state: &State, columns: u16, rows: u16) -> String {
     let height = f32::from(buffer.area.height) * CELL.1 + 2.0 * MARGIN;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" \
-         font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace\" \
-         font-size=\"14\" xml:space=\"preserve\">\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n",
+         font-family=\"'DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace\" font-size=\"14\">\n\
+         <defs>{HALF}</defs>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n",
         paper.background
     );
     for y in 0..buffer.area.height {
@@ -60,6 +60,12 @@ pub fn render_to_svg(state: &State, columns: u16, rows: u16) -> String {
     out.push_str("</svg>\n");
     out
 }
+
+/// What `▒` is drawn through: a chequered mask, so that it differs from `█` in more than colour.
+const HALF: &str = "<pattern id=\"chequer\" width=\"2.8\" height=\"3\" patternUnits=\"userSpaceOnUse\">\
+     <rect width=\"1.4\" height=\"1.5\" fill=\"#fff\"/><rect x=\"1.4\" y=\"1.5\" width=\"1.4\" height=\"1.5\" fill=\"#fff\"/>\
+     </pattern><mask id=\"half\" maskUnits=\"userSpaceOnUse\" x=\"0\" y=\"0\" width=\"100%\" height=\"100%\">\
+     <rect width=\"100%\" height=\"100%\" fill=\"url(#chequer)\"/></mask>";
 
 /// The cells of a row, without those that a wide character covers.
 fn row(buffer: &Buffer, y: u16) -> impl Iterator<Item = (u16, &Cell)> {
@@ -103,17 +109,21 @@ impl Paper {
 }
 
 fn same_run(a: &Cell, b: &Cell) -> bool {
-    let plain = |cell: &Cell| shape(cell.symbol()).is_none() && text::width(cell.symbol()) == 1;
-    (a.fg, a.bg, a.modifier) == (b.fg, b.bg, b.modifier) && plain(a) && plain(b)
+    let alike = match (shape(a.symbol()), shape(b.symbol())) {
+        (None, None) => true,
+        (Some(_), Some(_)) => a.symbol() == b.symbol(),
+        _ => false,
+    };
+    alike && (a.fg, a.bg, a.modifier) == (b.fg, b.bg, b.modifier)
 }
 
+// Writing to a string can't fail, so its result tells nothing.
 fn write_run(out: &mut String, run: &[(u16, &Cell)], y: u16, paper: &Paper) {
     let Some((x, first)) = run.first() else { return };
     let (foreground, background) = paper.colours(first);
-    let columns: usize = run.iter().map(|(_, cell)| text::width(cell.symbol())).sum();
+    let columns: usize = run.iter().map(|(_, cell)| text::width(cell.symbol()).max(1)).sum();
     let (left, top) = (MARGIN + f32::from(*x) * CELL.0, MARGIN + f32::from(y) * CELL.1);
     let width = columns as f32 * CELL.0;
-    // Writing to a string can't fail.
     if let Some(background) = background {
         let _ = writeln!(
             out,
@@ -121,32 +131,46 @@ fn write_run(out: &mut String, run: &[(u16, &Cell)], y: u16, paper: &Paper) {
             CELL.1
         );
     }
-    if let Some(shape) = shape(first.symbol()) {
-        write_shape(out, shape, left, top, &foreground);
-        return;
+    match shape(first.symbol()) {
+        Some(Shape::Fill(share, mask)) => {
+            let _ = writeln!(
+                out,
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{foreground}\"{mask}/>",
+                width * share,
+                CELL.1
+            );
+        }
+        Some(Shape::Arms(arms, thickness)) => {
+            write_arms(out, arms, thickness, (left, top, width), &foreground)
+        }
+        None => write_words(out, run, top, first.modifier, &foreground),
     }
-    let text: String = run.iter().map(|(_, cell)| cell.symbol()).collect();
-    if text.trim().is_empty() {
-        return;
-    }
+}
+
+fn write_words(out: &mut String, run: &[(u16, &Cell)], top: f32, modifier: Modifier, colour: &str) {
     let mut style = String::new();
-    for (modifier, attribute) in [
+    for (of, attribute) in [
         (Modifier::BOLD, " font-weight=\"bold\""),
         (Modifier::ITALIC, " font-style=\"italic\""),
         (Modifier::UNDERLINED, " text-decoration=\"underline\""),
         (Modifier::DIM, " opacity=\"0.6\""),
     ] {
-        if first.modifier.contains(modifier) {
+        if modifier.contains(of) {
             style.push_str(attribute);
         }
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{left:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
-         fill=\"{foreground}\"{style}>{}</text>",
-        top + BASELINE,
-        escape(&text)
-    );
+    for word in run.split(|(_, cell)| cell.symbol() == " ").filter(|word| !word.is_empty()) {
+        let place = |x: u16| format!("{:.1}", MARGIN + f32::from(x) * CELL.0);
+        let places: Vec<String> = word.iter().map(|(x, _)| place(*x)).collect();
+        let text: String = word.iter().map(|(_, cell)| cell.symbol()).collect();
+        let _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{:.1}\" fill=\"{colour}\"{style}>{}</text>",
+            places.join(" "),
+            top + BASELINE,
+            escape(&text)
+        );
+    }
 }
 
 /// A character that is drawn: arms from the middle of its cell, or a part of the cell filled.
@@ -154,8 +178,8 @@ fn write_run(out: &mut String, run: &[(u16, &Cell)], y: u16, paper: &Paper) {
 enum Shape {
     /// Up, down, left, right, and the line's thickness in pixels.
     Arms([bool; 4], f32),
-    /// Left and right edge as shares of the cell's width, and how dense.
-    Fill(f32, f32, f32),
+    /// Filled from the left for a share of the cell's width, with attributes that thin it out.
+    Fill(f32, &'static str),
 }
 
 fn shape(symbol: &str) -> Option<Shape> {
@@ -175,45 +199,28 @@ fn shape(symbol: &str) -> Option<Shape> {
         "┓" => arms(false, true, true, false, THICK),
         "┗" => arms(true, false, false, true, THICK),
         "┛" => arms(true, false, true, false, THICK),
-        "█" => Some(Shape::Fill(0.0, 1.0, 1.0)),
-        "▌" => Some(Shape::Fill(0.0, 0.5, 1.0)),
-        "▒" => Some(Shape::Fill(0.0, 1.0, 0.6)),
-        "░" => Some(Shape::Fill(0.0, 1.0, 0.3)),
+        "█" => Some(Shape::Fill(1.0, "")),
+        "▌" => Some(Shape::Fill(0.5, "")),
+        "▒" => Some(Shape::Fill(1.0, " mask=\"url(#half)\"")),
+        "░" => Some(Shape::Fill(1.0, " opacity=\"0.35\"")),
         _ => None,
     }
 }
 
-fn write_shape(out: &mut String, shape: Shape, left: f32, top: f32, colour: &str) {
-    let (width, height) = CELL;
-    match shape {
-        Shape::Fill(from, to, opacity) => {
-            let _ = writeln!(
-                out,
-                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{colour}\" \
-                 opacity=\"{opacity}\"/>",
-                left + from * width,
-                (to - from) * width
-            );
-        }
-        Shape::Arms([up, down, to_left, to_right], thickness) => {
-            let (x, y) = (left + width / 2.0, top + height / 2.0);
-            let mut path = String::new();
-            for (arm, end_x, end_y) in [
-                (up, x, top),
-                (down, x, top + height),
-                (to_left, left, y),
-                (to_right, left + width, y),
-            ] {
-                if arm {
-                    let _ = write!(path, "M{x:.1} {y:.1}L{end_x:.1} {end_y:.1}");
-                }
-            }
-            let _ = writeln!(
-                out,
-                "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{thickness}\" stroke-linecap=\"square\"/>"
-            );
-        }
+/// Lines from the middle of a cell, or along a run of cells, given by its left, top and width.
+fn write_arms(out: &mut String, arms: [bool; 4], thickness: f32, at: (f32, f32, f32), colour: &str) {
+    let (left, top, width) = at;
+    let [up, down, to_left, to_right] = arms;
+    let (x, y) = (left + width / 2.0, top + CELL.1 / 2.0);
+    let mut path = String::new();
+    let ends = [(up, x, top), (down, x, top + CELL.1), (to_left, left, y), (to_right, left + width, y)];
+    for (_, end_x, end_y) in ends.into_iter().filter(|(arm, ..)| *arm) {
+        let _ = write!(path, "M{x:.1} {y:.1}L{end_x:.1} {end_y:.1}");
     }
+    let _ = writeln!(
+        out,
+        "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{thickness}\" stroke-linecap=\"square\"/>"
+    );
 }
 
 fn escape(text: &str) -> String {

@@ -84,6 +84,16 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// A whole number in at most five columns.
+pub fn short(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..1_000_000 => format!("{}k", n / 1000),
+        1_000_000..10_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
 /// `one` for 1, else `many`, after the number.
 pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })

@@ -19,8 +19,6 @@ pub const LIVE_KEPT: usize = 1 << 16;
 pub struct History {
     devices: BTreeMap<Device, DeviceTally>,
     live: HashMap<(Device, u64), Live>,
-    /// Variables by the storage they hold.
-    names: HashMap<(Device, u64), String>,
     transfers: Ring<Transfer>,
     directions: BTreeMap<(Device, Device), Direction>,
     /// Events that the session could not send.
@@ -65,6 +63,8 @@ pub struct Live {
     /// The operation that made it; empty where the events that told it were missed.
     pub op: Name,
     pub source: Source,
+    /// The variables that hold it, as far as the session has told.
+    pub name: Option<String>,
     seq: u64,
 }
 
@@ -132,7 +132,8 @@ impl History {
             Body::Alloc { device, address, requested, dtype, shape, op, allocated, reserved, .. } => {
                 self.memory(device, allocated, reserved);
                 let op = clean_name(op);
-                let live = Live { device, address, bytes: requested, dtype, shape, op, source, seq };
+                let bytes = requested;
+                let live = Live { device, address, bytes, dtype, shape, op, source, name: None, seq };
                 self.hold(live);
             }
             Body::Free { device, address, allocated, reserved, .. } => {
@@ -140,7 +141,6 @@ impl History {
                 if !self.release(device, address) {
                     self.untracked = self.untracked.saturating_sub(1);
                 }
-                self.names.remove(&(device, address));
             }
             Body::Segment { device, reserved, .. } => self.tally(device).reserved = reserved,
             Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
@@ -187,12 +187,12 @@ impl History {
 
     /// Takes the scope's variables, which name live tensors.
     pub fn set_variables(&mut self, variables: &[Variable]) {
-        self.names.clear();
+        for live in self.live.values_mut() {
+            live.name = None;
+        }
         for variable in variables {
             let Some(tensor) = &variable.tensor else { continue };
             let key = (tensor.device, tensor.address);
-            let name = text::clean_line(&variable.name);
-            self.names.entry(key).and_modify(|all| *all = format!("{all}, {name}")).or_insert(name);
             if !self.live.contains_key(&key) && tensor.bytes > 0 {
                 self.hold(Live {
                     device: tensor.device,
@@ -202,9 +202,13 @@ impl History {
                     shape: tensor.shape.clone(),
                     op: Cow::Borrowed(""),
                     source: Source::default(),
+                    name: None,
                     seq: 0,
                 });
-                self.names.entry(key).or_insert_with(|| text::clean_line(&variable.name));
+            }
+            if let Some(live) = self.live.get_mut(&key) {
+                let name = text::clean_line(&variable.name);
+                live.name = Some(live.name.take().map_or(name.clone(), |all| format!("{all}, {name}")));
             }
         }
     }
@@ -223,12 +227,10 @@ impl History {
     }
 
     /// The first `n` live tensors by device, named ones first, then by size.
-    pub fn live(&self, n: usize) -> Vec<(&Live, Option<&str>)> {
-        let name = |live: &Live| self.names.get(&(live.device, live.address)).map(String::as_str);
-        let mut all: Vec<(&Live, Option<&str>)> = self.live.values().map(|live| (live, name(live))).collect();
-        let order = |(live, name): &(&Live, Option<&str>)| {
-            (live.device, name.is_none(), u64::MAX - live.bytes, live.seq, live.address)
-        };
+    pub fn live(&self, n: usize) -> Vec<&Live> {
+        let mut all: Vec<&Live> = self.live.values().collect();
+        let order =
+            |live: &&Live| (live.device, live.name.is_none(), u64::MAX - live.bytes, live.seq, live.address);
         if n < all.len() {
             all.select_nth_unstable_by_key(n, order);
             all.truncate(n);
@@ -249,7 +251,6 @@ impl History {
 
     fn hold(&mut self, live: Live) {
         let (device, address, bytes) = (live.device, live.address, live.bytes);
-        self.names.remove(&(device, address));
         self.release(device, address);
         if self.live.len() >= LIVE_KEPT {
             self.untracked += 1;
@@ -368,7 +369,7 @@ mod tests {
     }
 
     fn names(history: &History) -> Vec<Option<String>> {
-        history.live(10).iter().map(|(_, name)| name.map(str::to_owned)).collect()
+        history.live(10).iter().map(|live| live.name.clone()).collect()
     }
 
     #[test]
@@ -458,7 +459,7 @@ mod tests {
         history.set_variables(&[variable("x", 900)]);
         let first = history.live(2);
         assert_eq!(first.len(), 2);
-        assert_eq!(first[0].1, Some("x"));
-        assert_eq!(first[1].0.address, 1);
+        assert_eq!(first[0].name.as_deref(), Some("x"));
+        assert_eq!(first[1].address, 1);
     }
 }

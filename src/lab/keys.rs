@@ -96,6 +96,8 @@ pub enum Bar {
     Never,
     Always(&'static str),
     When(fn(&State) -> bool, &'static str),
+    /// With a label that depends on what is selected.
+    By(fn(&State) -> Option<&'static str>),
 }
 
 /// A row of the table.
@@ -138,7 +140,7 @@ const fn row(
 }
 
 use Action as A;
-use Bar::{Always, Never, When};
+use Bar::{Always, By, Never, When};
 use Context as C;
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
 use KeyCode::{Tab, Up};
@@ -152,18 +154,48 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Help, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Help, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(C::Help, &[key(PageDown)], A::PageDown, Never, "a page down"),
-    row(C::Anywhere, &[ctrl(Char('c'))], A::Interrupt, When(State::is_busy, "interrupt"), "interrupt what runs; twice within 2 s: restart"),
-    row(C::Browse, &[c('r')], A::Restart, When(is_dead, "restart"), "restart the session (text and outputs stay)"),
-    row(C::Cells, &[key(Enter)], A::Enter, When(has_selection, "edit"), "edit the cell, or answer the question"),
-    row(C::Cells, &[c('1'), c('2'), c('3'), c('4'), c('5'), c('6'), c('7'), c('8'), c('9')], A::Choose, When(on_quiz, "choose"), "choose an answer of a quiz"),
+    row(
+        C::Anywhere,
+        &[ctrl(Char('c'))],
+        A::Interrupt,
+        When(State::is_busy, "interrupt"),
+        "interrupt what runs; twice within 2 s: restart",
+    ),
+    row(
+        C::Browse,
+        &[c('r')],
+        A::Restart,
+        When(is_dead, "restart"),
+        "restart the session (text and outputs stay)",
+    ),
+    row(C::Cells, &[key(Enter)], A::Enter, By(enter_label), "edit the cell, or answer the question"),
+    row(
+        C::Cells,
+        &[c('1'), c('2'), c('3'), c('4'), c('5'), c('6'), c('7'), c('8'), c('9')],
+        A::Choose,
+        When(on_quiz, "choose"),
+        "choose an answer of a quiz",
+    ),
     row(C::Cells, &[c('s')], A::Skip, When(on_open_prediction, "skip"), "skip a prediction"),
     row(C::Cells, &[c('h')], A::Hint, When(has_hint, "hint"), "show the next hint"),
     row(C::Editor, &[key(Esc)], A::Leave, Always("leave"), "leave the cell"),
     row(C::Answer, &[key(Enter)], A::Commit, Always("commit"), "commit the number"),
     row(C::Answer, &[key(Esc)], A::Leave, Always("leave"), "leave the question"),
     row(C::Answer, &[key(Backspace)], A::Edit(Edit::Backspace), Never, "delete the last character"),
-    row(C::Anywhere, &[f(5), Chord(Enter, KeyModifiers::CONTROL)], A::Run, When(on_cell, "run"), "run the cell"),
-    row(C::Anywhere, &[Chord(Enter, KeyModifiers::SHIFT), Chord(Enter, KeyModifiers::ALT)], A::RunAndGo, Never, "run the cell and go to the next"),
+    row(
+        C::Anywhere,
+        &[f(5), Chord(Enter, KeyModifiers::CONTROL)],
+        A::Run,
+        When(on_cell, "run"),
+        "run the cell",
+    ),
+    row(
+        C::Anywhere,
+        &[Chord(Enter, KeyModifiers::SHIFT), Chord(Enter, KeyModifiers::ALT)],
+        A::RunAndGo,
+        Never,
+        "run the cell and go to the next",
+    ),
     row(C::Editor, &[ctrl(Char('z'))], A::Edit(Edit::Undo), Always("undo"), "undo"),
     row(C::Editor, &[ctrl(Char('y')), ctrl(Char('r'))], A::Edit(Edit::Redo), Never, "redo"),
     row(C::Editor, &[key(Enter)], A::Edit(Edit::Newline), Never, "new line, indented"),
@@ -189,7 +221,13 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Cells, &[key(Home), c('g')], A::First, Never, "select the first item"),
     row(C::Cells, &[key(End), c('G')], A::Last, Never, "select the last item"),
     row(C::Cells, &[c('U')], A::RunAbove, Never, "run all cells above"),
-    row(C::Cells, &[c('o')], A::WholeOutput, When(has_long_output, "all output"), "show all of the output, or its ends"),
+    row(
+        C::Cells,
+        &[c('o')],
+        A::WholeOutput,
+        When(has_long_output, "all output"),
+        "show all of the output, or its ends",
+    ),
     row(C::Cells, &[c('b')], A::AddBelow, Never, "add a cell below"),
     row(C::Cells, &[c('a')], A::AddAbove, Never, "add a cell above"),
     row(C::Cells, &[c('x')], A::CutCell, Never, "cut a cell that you added"),
@@ -200,7 +238,13 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Lesson, &[key(PageDown), c(' ')], A::PageDown, Never, "a page down"),
     row(C::Lesson, &[key(Home), c('g')], A::First, Never, "to the beginning"),
     row(C::Lesson, &[key(End), c('G')], A::Last, Never, "to the end"),
-    row(C::Machine, &[key(Left), key(Right)], A::OtherList, Always("list"), "scroll the other list: tensors or transfers"),
+    row(
+        C::Machine,
+        &[key(Left), key(Right)],
+        A::OtherList,
+        Always("list"),
+        "scroll the other list: tensors or transfers",
+    ),
     row(C::Machine, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(C::Machine, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Machine, &[key(PageUp)], A::PageUp, Never, "a page up"),
@@ -237,8 +281,12 @@ fn can_save(state: &State) -> bool {
     state.can_save && state.unsaved() > 0
 }
 
-fn has_selection(state: &State) -> bool {
-    matches!(state.selected_item(), Some(ItemState::Cell(_) | ItemState::Predict(_)))
+fn enter_label(state: &State) -> Option<&'static str> {
+    match state.selected_item()? {
+        ItemState::Cell(_) => Some("edit"),
+        ItemState::Predict(predict) => predict.is_open().then_some("answer"),
+        ItemState::Quiz(_) | ItemState::Text(_) => None,
+    }
 }
 
 fn on_cell(state: &State) -> bool {
@@ -302,6 +350,7 @@ pub fn bar(state: &State) -> Vec<(String, &'static str)> {
                 Never => return None,
                 Always(label) => label,
                 When(condition, label) => condition(state).then_some(label)?,
+                By(label) => label(state)?,
             };
             Some((binding.short_name(), label))
         })
@@ -329,11 +378,9 @@ impl Chord {
     /// As written in the help: `Ctrl-C`, `Shift-Enter`, `F5`.
     pub fn name(self) -> String {
         let mut name = String::new();
-        for (modifier, word) in [
-            (KeyModifiers::CONTROL, "Ctrl-"),
-            (KeyModifiers::ALT, "Alt-"),
-            (KeyModifiers::SHIFT, "Shift-"),
-        ] {
+        for (modifier, word) in
+            [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")]
+        {
             if self.1.contains(modifier) {
                 name.push_str(word);
             }

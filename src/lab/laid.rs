@@ -23,9 +23,16 @@ pub enum Part {
     /// The heading of an item: number and state.
     Head,
     /// Characters `from..from + length` of a line of code, after a gutter of `indent` columns.
-    Code { line: usize, from: usize, length: usize, indent: usize },
+    Code {
+        line: usize,
+        from: usize,
+        length: usize,
+        indent: usize,
+    },
     /// Where a prediction is typed; the cursor stands at this column.
-    Input { column: usize },
+    Input {
+        column: usize,
+    },
     /// A choice of a quiz.
     Choice(usize),
     /// In the lesson's text: the place of an item of the step.

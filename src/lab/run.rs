@@ -343,7 +343,12 @@ mod tests {
     }
 
     fn ready() -> FromSession {
-        FromSession::Message(Message::Ready { version: VERSION, pid: 1, devices: vec![], protections: vec![] })
+        FromSession::Message(Message::Ready {
+            version: VERSION,
+            pid: 1,
+            devices: vec![],
+            protections: vec![],
+        })
     }
 
     fn key(code: KeyCode) -> Input {
@@ -358,7 +363,10 @@ mod tests {
         let connect = move || {
             let (to_lab, messages) = mpsc::channel();
             to_lab.send(ready()).unwrap();
-            Ok::<_, io::Error>((Box::new(Echo(to_lab, Arc::clone(&requests))) as Box<dyn SessionLink>, messages))
+            Ok::<_, io::Error>((
+                Box::new(Echo(to_lab, Arc::clone(&requests))) as Box<dyn SessionLink>,
+                messages,
+            ))
         };
         let look = Look { colour: Colour::None, light: false, ascii: false };
         let mut state = State::new(document, look);
@@ -386,8 +394,7 @@ mod tests {
     #[test]
     fn a_cell_runs_in_the_session_and_the_lab_quits() {
         let document = Document::notebook("n", ["1 + 1".to_owned()]);
-        let script =
-            vec![("ready", vec![key(KeyCode::F(5))]), ("= 5", vec![key(KeyCode::Char('q'))])];
+        let script = vec![("ready", vec![key(KeyCode::F(5))]), ("= 5", vec![key(KeyCode::Char('q'))])];
         let (_, end, sent, _) = play(document, script);
         assert_eq!(end, End::Quit);
         assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::document::{Document, Step};
 use super::history::History;
-use super::laid::{Layout, Memo};
 use super::item::{CellState, ItemState, Key, PredictState};
+use super::laid::{Layout, Memo};
 use super::text;
 use super::theme::{Look, Theme};
 
@@ -107,10 +107,14 @@ pub struct Work {
     /// Requests beside the running cell.
     pub pending: HashMap<u64, Pending>,
     pub next_id: u64,
-    /// The number of the cell that ran last.
+    /// The number of the cell that ran last, and of the hidden one.
     pub executions: u32,
+    pub set_ups: u32,
     pub interrupted_at: Option<Duration>,
 }
+
+/// Hidden cells are numbered from here, so that they take no `In [n]` from those that are seen.
+pub(super) const SET_UP: u32 = 1 << 30;
 
 /// The cell that runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,7 +173,7 @@ impl State {
             popup: None,
             note: None,
             session: Session::default(),
-            work: Work::default(),
+            work: Work { set_ups: SET_UP, ..Work::default() },
             history: History::default(),
             machine: MachineView::default(),
             scroll: Scrolls { follow: true, ..Scrolls::default() },
@@ -309,9 +313,10 @@ impl State {
 
     /// The step and place of an item.
     pub(super) fn place(&self, key: Key) -> Option<(usize, usize)> {
-        self.steps.iter().enumerate().find_map(|(s, step)| {
-            step.items.iter().position(|item| item.key() == Some(key)).map(|i| (s, i))
-        })
+        self.steps
+            .iter()
+            .enumerate()
+            .find_map(|(s, step)| step.items.iter().position(|item| item.key() == Some(key)).map(|i| (s, i)))
     }
 
     /// Predictions that stand before a cell and after the cell before it.

@@ -144,7 +144,8 @@ pub fn line(chars: &[(char, Style)]) -> Line<'static> {
     let spans: Vec<Span<'static>> = chars
         .chunk_by(|a, b| a.1 == b.1)
         .filter_map(|run| {
-            run.first().map(|(_, style)| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), *style))
+            run.first()
+                .map(|(_, style)| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), *style))
         })
         .collect();
     Line::from(spans)
@@ -186,8 +187,10 @@ fn break_words(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]>
             rows.push(rest);
             return rows;
         }
-        // The break is at the last space that fits or just does not; the space itself is dropped.
-        let space = rest.iter().take(fits + 1).rposition(|(c, _)| *c == ' ').filter(|&at| at > 0);
+        // The break is at the last space that fits or just does not; the space itself is dropped. An indent
+        // is no place to break.
+        let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
+        let space = rest.iter().take(fits + 1).rposition(|(c, _)| *c == ' ').filter(|&at| at > indent);
         let (row, after) = rest.split_at_checked(space.unwrap_or(fits)).unwrap_or((rest, &[]));
         rows.push(trim_end(row));
         let skip = after.iter().take_while(|(c, _)| *c == ' ').count();
@@ -215,7 +218,9 @@ mod tests {
     fn control_sequences_vanish_even_when_split() {
         let mut stripper = Stripper::default();
         let mut out = String::new();
-        for piece in ["a\u{1b}[3", "1mb\u{1b}]0;title", "\u{7}c\u{1b}P1;2|x\u{1b}", "\\d\u{9b}2Je\u{202e}f\u{8}"] {
+        for piece in
+            ["a\u{1b}[3", "1mb\u{1b}]0;title", "\u{7}c\u{1b}P1;2|x\u{1b}", "\\d\u{9b}2Je\u{202e}f\u{8}"]
+        {
             stripper.push(piece, &mut out);
         }
         assert_eq!(out, "abcdef");
@@ -231,6 +236,7 @@ mod tests {
         let lines = wrap(&[Span::raw("one two  threefour")], 7, Break::Words);
         assert_eq!(shown(&lines), ["one two", "threefo", "ur"]);
         assert_eq!(shown(&wrap(&[Span::raw("")], 7, Break::Words)), [""]);
+        assert_eq!(shown(&wrap(&[Span::raw("   abcdefgh i")], 7, Break::Words)), ["   abcd", "efgh i"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::flow;
+use crate::base::event::Clock;
 use crate::lab::figures;
 use crate::lab::highlight;
 use crate::lab::item::{CellState, Check, Progress, Status};
@@ -13,7 +14,6 @@ use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
 use crate::lab::text::{self, Break};
 use crate::lab::theme::Theme;
-use crate::base::event::Clock;
 use crate::session::protocol::{Usage, Verdict};
 
 /// Rows of output shown from each end before the rest is asked for.
@@ -44,7 +44,14 @@ pub fn lay(cell: &CellState, width: u16, theme: &Theme) -> Layout {
 }
 
 /// `In [3]` and the state, filled to the width.
-pub fn head(cell: &CellState, width: usize, selected: bool, editing: bool, now: Duration, theme: &Theme) -> Line<'static> {
+pub fn head(
+    cell: &CellState,
+    width: usize,
+    selected: bool,
+    editing: bool,
+    now: Duration,
+    theme: &Theme,
+) -> Line<'static> {
     let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
     let label = format!("In [{number}]");
     let mut note = String::new();
@@ -94,7 +101,11 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
             let spinner = SPINNER.get(frame).copied().unwrap_or_default();
             return (format!("{spinner} running {:.1} s", elapsed.as_secs_f64()), theme.accent);
         }
-        Status::Ok => ("✓ ok".to_owned(), theme.ok),
+        Status::Ok => match (&cell.check, cell.exercise().is_some()) {
+            (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
+            (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
+            _ => ("✓ ok".into(), theme.ok),
+        },
         Status::Failed => ("✗ error".into(), theme.error),
         Status::Interrupted => ("■ interrupted".into(), theme.warn),
         Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
@@ -128,7 +139,8 @@ fn code(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) -> u
         };
         let mut from = 0;
         for row in text::break_anywhere(chars, columns) {
-            let number = if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
+            let number =
+                if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
             let mut spans = vec![Span::styled(number, style)];
             spans.extend(text::line(row).spans);
             let part = Part::Code { line: i, from, length: row.len(), indent: gutter };
@@ -143,7 +155,8 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
     if cell.output.is_empty() {
         return;
     }
-    let ends = if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
+    let ends =
+        if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
     let excerpt = cell.output.excerpt(ends, ends);
     let mut before = None;
     let mut show = |layout: &mut Layout, lines: &[&OutLine]| {
@@ -173,7 +186,8 @@ fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Th
     if line.cut > 0 {
         spans.push(Span::styled(format!("… {} more", figures::count(line.cut as u64)), theme.dim));
     }
-    let mut lines = text::wrap(&spans, width.saturating_sub(gutter), Break::Anywhere);
+    let at = if line.ink == Ink::Table { Break::Anywhere } else { Break::Words };
+    let mut lines = text::wrap(&spans, width.saturating_sub(gutter), at);
     for (i, line_out) in lines.iter_mut().enumerate() {
         let mark = if line.ink == Ink::Value && first && i == 0 { "=" } else { "" };
         line_out.spans.insert(0, Span::styled(format!("{mark:>w$} ", w = gutter - 1), theme.dim));
@@ -240,7 +254,9 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(Verdict::Fail { reason, line: Some(line) }) => {
             (format!("✗ check failed at line {line}: {reason}"), theme.error)
         }
-        Check::Done(Verdict::Fail { reason, line: None }) => (format!("✗ check failed: {reason}"), theme.error),
+        Check::Done(Verdict::Fail { reason, line: None }) => {
+            (format!("✗ check failed: {reason}"), theme.error)
+        }
         Check::Done(Verdict::CheckerFault { fault }) => {
             (format!("▲ the check itself is at fault, not your code: {}", fault.message), theme.warn)
         }

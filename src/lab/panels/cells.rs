@@ -15,8 +15,10 @@ use crate::lab::text;
 
 pub use super::cell::SHORT_OUTPUT;
 
-/// Columns before an item: the selection's bar and a space.
+/// Columns before an item: the selection's bar.
 const BAR: u16 = 1;
+/// Columns left free after an item.
+const MARGIN: u16 = 1;
 
 /// An item's place in the panel, in rows from the top of the step.
 #[derive(Clone, Debug)]
@@ -35,10 +37,12 @@ impl Extent {
 
 /// The items that the panel shows, laid out for the width within its border.
 pub fn extents(state: &State, width: u16) -> Vec<Extent> {
-    let columns = width.saturating_sub(BAR).max(1);
+    let columns = columns(width);
     let mut top = 0;
     let mut all = Vec::new();
-    for (item, content) in state.current_step().map(|s| s.items.as_slice()).unwrap_or_default().iter().enumerate() {
+    for (item, content) in
+        state.current_step().map(|s| s.items.as_slice()).unwrap_or_default().iter().enumerate()
+    {
         let theme = &state.theme;
         let layout = match content {
             ItemState::Text(_) => continue,
@@ -56,6 +60,11 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
     all
 }
 
+/// What an item has of the width within the border.
+fn columns(width: u16) -> u16 {
+    width.saturating_sub(BAR + MARGIN).max(1)
+}
+
 /// Rows of all extents.
 pub fn height(extents: &[Extent]) -> usize {
     extents.last().map_or(0, |last| last.top + last.height())
@@ -68,10 +77,13 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
     match state.selected_item()? {
         ItemState::Cell(cell) => {
             let at = cell.editor.cursor();
-            let (row, from, indent) = extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
-                Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => Some((i, from, indent)),
-                _ => None,
-            })?;
+            let (row, from, indent) =
+                extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
+                    Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+                        Some((i, from, indent))
+                    }
+                    _ => None,
+                })?;
             let code = cell.editor.lines().get(at.row)?;
             let before: usize = code.chars().take(at.col).skip(from).map(text::char_width).sum();
             place(row, indent + before)
@@ -127,14 +139,16 @@ fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: 
         (false, _) => Span::raw(" "),
     };
     let bar = Line::from(bar);
-    let columns = usize::from(inside.width.saturating_sub(BAR));
+    let columns = usize::from(columns(inside.width));
     for (i, row) in extent.layout.rows.iter().enumerate() {
         let Some(y) = (extent.top + i).checked_sub(top) else { continue };
         if y >= usize::from(inside.height) {
             return;
         }
         match row.part {
-            Part::Head => put_at(buffer, inside, usize::from(BAR), y, &head(state, extent.item, columns, selected)),
+            Part::Head => {
+                put_at(buffer, inside, usize::from(BAR), y, &head(state, extent.item, columns, selected))
+            }
             _ => put_at(buffer, inside, usize::from(BAR), y, &row.line),
         }
         if row.part != Part::Gap {

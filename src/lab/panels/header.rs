@@ -42,7 +42,8 @@ fn right_side(state: &State) -> (String, Style) {
         SessionStatus::Dead { reason } => (format!("✗ session ended: {reason}"), theme.error),
         SessionStatus::Ready if state.work.current.is_some() => {
             let queued = state.work.queue.len() as u64;
-            let more = if queued > 0 { format!(", {} queued", figures::count(queued)) } else { String::new() };
+            let more =
+                if queued > 0 { format!(", {} queued", figures::count(queued)) } else { String::new() };
             (format!("running{more}"), theme.accent)
         }
         SessionStatus::Ready => ("session ready".into(), theme.dim),

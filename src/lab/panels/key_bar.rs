@@ -13,7 +13,7 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let mut entries = keys::bar(state);
     // Help is always there, so that what does not fit can be found.
-    let last = entries.pop().filter(|_| state.popup.is_none());
+    let last = entries.pop_if(|(_, label)| *label == "help");
     let width = |(key, label): &(String, &str)| text::width(key) + text::width(label) + 3;
     let mut room = usize::from(area.width).saturating_sub(1 + last.as_ref().map_or(0, width));
     let mut shown: Vec<(String, &str)> = Vec::new();

@@ -7,12 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{frame, markdown, position, put_at};
-use crate::lab::item::{CellState, ItemState, Status};
+use crate::lab::item::{CellState, Check, ItemState, Status};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::layout::inner;
 use crate::lab::state::{Pane, State, StepState};
 use crate::lab::text;
 use crate::lab::theme::Theme;
+use crate::session::protocol::Verdict;
 
 /// Columns left free at each side.
 const MARGIN: u16 = 1;
@@ -80,7 +81,8 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
     let selected = item == state.selected;
     let mark = if selected { "▶ " } else { "▷ " };
     let style = if selected { theme.accent } else { theme.dim };
-    let mut spans = vec![Span::styled(mark, style), Span::styled(text::clip(&what, columns.saturating_sub(4)), style)];
+    let mut spans =
+        vec![Span::styled(mark, style), Span::styled(text::clip(&what, columns.saturating_sub(4)), style)];
     if done {
         spans.push(Span::styled(" ✓", theme.ok));
     }
@@ -90,5 +92,9 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
 fn cell_anchor(cell: &CellState) -> (String, bool) {
     let kind = if cell.exercise().is_some() { "exercise" } else { "cell" };
     let first = cell.editor.lines().iter().map(|line| line.trim()).find(|line| !line.is_empty());
-    (format!("{kind}: {}", first.unwrap_or("…")), cell.status == Status::Ok)
+    let done = match cell.exercise() {
+        Some(_) => cell.check == Check::Done(Verdict::Pass),
+        None => cell.status == Status::Ok,
+    };
+    (format!("{kind}: {}", first.unwrap_or("…")), done)
 }

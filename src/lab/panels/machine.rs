@@ -20,6 +20,12 @@ pub struct Sections {
     pub compact: bool,
 }
 
+/// What is within the panel's border and margins.
+pub fn inside(area: Rect) -> Rect {
+    let inside = inner(area);
+    Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside }
+}
+
 /// How the panel's inside is shared out.
 pub fn sections(state: &State, inside: Rect) -> Sections {
     let devices = || state.history.devices();
@@ -53,7 +59,7 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     let mut title = vec![Span::styled(" machine ", style)];
     if state.history.any_simulated() {
         title.push(Span::styled("SIM", theme.badge));
-        title.push(Span::styled(" simulated, times modelled ", theme.dim));
+        title.push(Span::styled(" simulated, times modelled ", style));
     }
     if matches!(state.session.status, SessionStatus::Dead { .. }) {
         title = vec![Span::styled(" machine, as the session left it ", theme.error)];
@@ -63,9 +69,9 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
         n => format!("▲ {} not seen", figures::plural(n, "event", "events")),
     };
     frame(buffer, area, Line::from(title), focused, &missed, theme);
-    let inside = inner(area);
+    let inside = inside(area);
     if state.history.devices().next().is_none() {
-        put(buffer, inside, 1, &Line::styled("  The devices show here once the session runs.", theme.dim));
+        put(buffer, inside, 1, &Line::styled("The devices show here once the session runs.", theme.dim));
         return;
     }
     let sections = sections(state, inside);
@@ -99,23 +105,18 @@ fn devices(state: &State, buffer: &mut Buffer, sections: &Sections) {
 }
 
 /// The title of a list: whether it is the one that scrolls, its name, and a note at the right.
-pub fn list_title(
-    state: &State,
-    transfers: bool,
-    name: &str,
-    note: &str,
-    width: usize,
-) -> Line<'static> {
+pub fn list_title(state: &State, transfers: bool, name: &str, note: &str, width: usize) -> Line<'static> {
     let theme = &state.theme;
     let active = state.focus == Pane::Machine && state.machine.transfers == transfers;
     let (mark, style) = if active { ("▸ ", theme.accent) } else { ("  ", theme.strong) };
     let name = text::clip(name, width.saturating_sub(2));
     let note = text::clip(note, width.saturating_sub(text::width(&name) + 4));
-    let used = 2 + text::width(&name) + text::width(&note) + 2;
+    let note = if note.is_empty() { note } else { format!(" {note}") };
+    let used = 2 + text::width(&name) + 1 + text::width(&note);
     Line::from(vec![
         Span::styled(mark, theme.accent),
         Span::styled(name, style),
-        Span::styled(format!(" {} ", "─".repeat(width.saturating_sub(used))), theme.border),
+        Span::styled(format!(" {}", "─".repeat(width.saturating_sub(used))), theme.border),
         Span::styled(note, theme.dim),
     ])
 }

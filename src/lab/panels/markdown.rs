@@ -109,7 +109,12 @@ fn table(
 }
 
 /// Widths as wide as the content asks, the widest giving way until all fit.
-fn table_widths(header: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>], count: usize, columns: usize) -> Vec<usize> {
+fn table_widths(
+    header: &[Vec<Inline>],
+    rows: &[Vec<Vec<Inline>>],
+    count: usize,
+    columns: usize,
+) -> Vec<usize> {
     let width = |cell: &[Inline]| cell.iter().map(|run| text::width(&run.text)).sum::<usize>();
     let mut widths: Vec<usize> = (0..count)
         .map(|i| {
@@ -127,7 +132,13 @@ fn table_widths(header: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>], count: usize,
     widths
 }
 
-fn table_row(lines: &mut Vec<Line<'static>>, row: &[Vec<Inline>], widths: &[usize], style: Style, theme: &Theme) {
+fn table_row(
+    lines: &mut Vec<Line<'static>>,
+    row: &[Vec<Inline>],
+    widths: &[usize],
+    style: Style,
+    theme: &Theme,
+) {
     let cells: Vec<Vec<Line<'static>>> = widths
         .iter()
         .enumerate()
@@ -161,7 +172,9 @@ fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
                 Kind::Emphasis => Span::styled(content, base.add_modifier(Modifier::ITALIC)),
                 Kind::Code if plain => Span::styled(format!("`{content}`"), base),
                 Kind::Code => Span::styled(content, base.patch(theme.function)),
-                Kind::Link => Span::styled(content, base.patch(theme.accent).add_modifier(Modifier::UNDERLINED)),
+                Kind::Link => {
+                    Span::styled(content, base.patch(theme.accent).add_modifier(Modifier::UNDERLINED))
+                }
             }
         })
         .collect()

@@ -30,11 +30,11 @@ const WIDE: usize = 76;
 pub fn block(device: &DeviceTally, width: usize, whole: bool, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if device.total == 0 {
+        let what = if width >= WIDE { "main memory  allocated " } else { "allocated " };
         lines.push(Line::from(vec![
-            Span::styled(format!("{} ", device.device), theme.strong),
-            Span::styled("main memory  ", theme.dim),
-            Span::styled("allocated ", theme.dim),
-            Span::styled(figures::mebibytes(device.allocated), theme.allocated),
+            Span::styled(format!("{}  ", device.device), theme.strong),
+            Span::styled(what, theme.dim),
+            Span::styled(figures::mebibytes(device.allocated), theme.text),
             Span::styled(format!("  peak {} MiB", figures::mebibytes(device.peak)), theme.dim),
         ]));
     } else {
@@ -156,7 +156,7 @@ fn figures_rows(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'
         ]
     };
     let allocated = entry("█", theme.allocated, "allocated", device.allocated, 7);
-    let cached = entry("▒", theme.cached, "cached", cached, 7);
+    let cached = entry("▒", theme.cached, "cached", cached, 6);
     let free = |columns| entry("░", theme.free, "free", free, columns);
     let peak = |columns| entry("┆", theme.peak, "peak", device.peak, columns);
     let unit = Span::styled(" MiB", theme.dim);
@@ -175,7 +175,7 @@ fn figures_rows(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'
         return vec![Line::from(spans)];
     }
     let mut first = join(allocated, cached);
-    let mut second = join(free(12), peak(9));
+    let mut second = join(free(12), peak(8));
     first.push(unit.clone());
     second.push(unit);
     vec![Line::from(first), Line::from(second)]
@@ -184,12 +184,12 @@ fn figures_rows(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'
 /// `launches 12 · syncs 3, 2 implicit ▲ item In [3]:4`.
 fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
     let mut spans = vec![Span::styled(
-        format!("launches {} · syncs {}", figures::count(device.launches), figures::count(device.syncs)),
+        format!("launches {} · syncs {}", figures::short(device.launches), figures::short(device.syncs)),
         theme.dim,
     )];
     let mut used = spans.iter().map(Span::width).sum::<usize>();
     if device.implicit_syncs > 0 {
-        let text = format!(", ▲ {} implicit", figures::count(device.implicit_syncs));
+        let text = format!(", ▲ {} implicit", figures::short(device.implicit_syncs));
         used += text::width(&text);
         spans.push(Span::styled(text, theme.warn));
         if let Some((cause, source)) = &device.last_implicit {
@@ -251,9 +251,9 @@ mod tests {
     #[test]
     fn every_row_fits_and_the_height_is_told() {
         let mut tally = device(512 << 20, 768 << 20, 900 << 20);
-        (tally.launches, tally.syncs, tally.implicit_syncs, tally.out_of_memory) = (1_000_000, 7, 3, 2);
+        (tally.launches, tally.syncs, tally.implicit_syncs, tally.out_of_memory) = (1_000_000, 54_321, 50_000, 2);
         let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
-        for width in [40, 60, 90] {
+        for width in [38, 60, 90] {
             let lines = block(&tally, width, false, &theme);
             assert_eq!(lines.len(), height(&tally, width));
             for line in lines {

@@ -42,8 +42,11 @@ pub fn frame(buffer: &mut Buffer, area: Rect, title: Line<'_>, focused: bool, po
         return;
     }
     let style = if focused { theme.border_focus } else { theme.border };
-    let [across, down, corners @ ..] =
-        if focused { ["━", "┃", "┏", "┓", "┗", "┛"] } else { ["─", "│", "┌", "┐", "└", "┘"] };
+    let [across, down, corners @ ..] = if focused {
+        ["━", "┃", "┏", "┓", "┗", "┛"]
+    } else {
+        ["─", "│", "┌", "┐", "└", "┘"]
+    };
     let width = usize::from(area.width) - 2;
     let [top_left, top_right, low_left, low_right] = corners;
     let horizontal = across.repeat(width);

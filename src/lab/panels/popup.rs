@@ -12,7 +12,7 @@ use crate::lab::layout::inner;
 use crate::lab::state::{Confirm, Popup, State};
 use crate::lab::text::{self, Break};
 
-const HELP_WIDTH: u16 = 66;
+const HELP_WIDTH: u16 = 76;
 const CONFIRM_WIDTH: u16 = 56;
 
 pub fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
@@ -49,6 +49,7 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     Clear.render(area.intersection(buffer.area), buffer);
     let inside = inner(area);
     let rows = usize::from(inside.height);
+    let columns = usize::from(inside.width).saturating_sub(27);
     let mut lines: Vec<Line<'_>> = Vec::with_capacity(help_rows());
     for (context, name) in SECTIONS {
         if !lines.is_empty() {
@@ -57,8 +58,8 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
         lines.push(Line::styled(format!(" {name}"), theme.accent));
         for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
             lines.push(Line::from(vec![
-                Span::styled(format!("   {} ", text::left(&binding.names(), 20)), theme.strong),
-                Span::styled(binding.help, theme.text),
+                Span::styled(format!("   {} ", text::left(&binding.names(), 22)), theme.strong),
+                Span::styled(text::clip(binding.help, columns), theme.text),
             ]));
         }
     }

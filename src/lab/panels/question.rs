@@ -91,7 +91,8 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
             (true, false) => ("✗", theme.warn),
         };
         let label = Span::styled(format!("{mark} {}  ", i + 1), style);
-        let lines = text::wrap(&[Span::styled(choice.text.clone(), style)], columns.saturating_sub(5), Break::Words);
+        let lines =
+            text::wrap(&[Span::styled(choice.text.clone(), style)], columns.saturating_sub(5), Break::Words);
         for (row, mut line) in lines.into_iter().enumerate() {
             let lead = if row == 0 { label.clone() } else { Span::raw("     ") };
             line.spans.insert(0, lead);
@@ -99,7 +100,11 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
             layout.push(line, Part::Choice(i));
         }
         if tried && !choice.explain.is_empty() {
-            let lines = text::wrap(&[Span::styled(choice.explain.clone(), theme.dim)], columns.saturating_sub(5), Break::Words);
+            let lines = text::wrap(
+                &[Span::styled(choice.explain.clone(), theme.dim)],
+                columns.saturating_sub(5),
+                Break::Words,
+            );
             layout.plain(lines.into_iter().map(|mut line| {
                 line.spans.insert(0, Span::raw("       "));
                 line

@@ -45,12 +45,12 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
         row += 1;
     };
     let mut device = None;
-    for (live, name) in &live {
+    for live in live {
         if device != Some(live.device) {
             device = Some(live.device);
             show(&|| heading(state, live.device));
         }
-        show(&|| tensor(live, *name, width, theme));
+        show(&|| tensor(live, width, theme));
     }
 }
 
@@ -58,15 +58,16 @@ fn heading(state: &State, device: Device) -> Line<'static> {
     let theme = &state.theme;
     let held = state.history.devices().find(|tally| tally.device == device);
     let (tensors, bytes) = held.map_or((0, 0), |tally| (tally.tensors, tally.tensor_bytes));
-    let text = format!("  {}, {}", figures::plural(tensors as u64, "tensor", "tensors"), figures::bytes(bytes));
+    let text =
+        format!("  {}, {}", figures::plural(tensors as u64, "tensor", "tensors"), figures::bytes(bytes));
     Line::from(vec![Span::styled(device.to_string(), theme.accent), Span::styled(text, theme.dim)])
 }
 
-fn tensor(live: &Live, name: Option<&str>, width: usize, theme: &Theme) -> Line<'static> {
+fn tensor(live: &Live, width: usize, theme: &Theme) -> Line<'static> {
     let made_by = width >= 58;
-    let names = if width >= 58 { 12 } else { 9 };
+    let names = if made_by { 12 } else { 8 };
     let shapes = if made_by { 18 } else { width.saturating_sub(names + DTYPE + BYTES + 4) };
-    let (name, name_style) = name.map_or(("(unnamed)", theme.dim), |name| (name, theme.strong));
+    let (name, name_style) = live.name.as_deref().map_or(("–", theme.dim), |name| (name, theme.strong));
     let mut spans = vec![
         Span::styled(format!(" {} ", text::left(name, names)), name_style),
         Span::styled(format!("{} ", text::left(&shape(&live.shape), shapes)), theme.text),

@@ -1,12 +1,12 @@
 //! What the session says, and its end.
 
 use super::running;
+use crate::lab::history::History;
 use crate::lab::item::{Check, Key, PredictState, Progress, Status};
 use crate::lab::msg::Effect;
 use crate::lab::output::Ink;
-use crate::lab::state::{Current, Pending, SessionStatus, State};
+use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
 use crate::lab::text;
-use crate::lab::history::History;
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
 
 /// Progress bars that a cell shows at once.
@@ -29,10 +29,13 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             let now = state.now;
             with_current(state, id, |cell| cell.status = Status::Running { since: now });
         }
-        Message::Output { id, stream, text } => with_current(state, id, |cell| cell.output.print(stream, &text)),
+        Message::Output { id, stream, text } => {
+            with_current(state, id, |cell| cell.output.print(stream, &text))
+        }
         Message::Display { id, content } => with_current(state, id, |cell| cell.output.display(&content)),
         Message::Progress { id, label, done, total, note } => {
-            let progress = Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };
+            let progress =
+                Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };
             with_current(state, id, |cell| show_progress(&mut cell.progress, progress));
         }
         Message::Telemetry { events, dropped } => {
@@ -60,9 +63,15 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
 
 /// The session has ended by itself: what ran is lost, all else stays.
 pub fn died(state: &mut State, reason: &str) {
+    let reason = text::clean_line(reason);
     running::clear_queue(state);
-    state.session.status = SessionStatus::Dead { reason: text::clean_line(reason) };
+    if let Some(current) = state.work.current
+        && let Some(cell) = state.cell_mut(current.key)
+    {
+        cell.output.block(Ink::Report, &format!("The session ended while this ran: {reason}"));
+    }
     abandon(state, Status::Lost);
+    state.session.status = SessionStatus::Dead { reason };
     state.note = None;
 }
 
@@ -75,6 +84,7 @@ pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
         cell.laid.clear();
     }
     state.work.executions = 0;
+    state.work.set_ups = SET_UP;
     state.work.interrupted_at = None;
     state.history = History::default();
     state.session.status = SessionStatus::Starting;

@@ -60,6 +60,8 @@ fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
 }
 
 fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+    // What was said has been read, or is answered by this key.
+    state.note = None;
     if let Some(action) = keys::find(state, event) {
         actions::act(state, action, event, fx);
     } else if state.editing

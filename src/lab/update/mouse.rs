@@ -43,7 +43,11 @@ fn wheel(state: &mut State, areas: &Areas, at: Position, forward: bool) {
     }
     // The pane under the mouse scrolls, whichever has the focus.
     let focus = std::mem::replace(&mut state.focus, *pane);
-    if forward { scrolling::down(state, WHEEL) } else { scrolling::up(state, WHEEL) }
+    if forward {
+        scrolling::down(state, WHEEL)
+    } else {
+        scrolling::up(state, WHEEL)
+    }
     state.focus = focus;
 }
 

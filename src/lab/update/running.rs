@@ -50,13 +50,16 @@ pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
         clear_queue(state);
         return;
     }
-    let number = state.work.executions.saturating_add(1);
     let now = state.now;
     let id = next_id(state);
+    let (executions, set_ups) = (state.work.executions, state.work.set_ups);
     let Some(cell) = state.cell_mut(key) else { return dispatch(state, fx) };
+    let hidden = cell.is_hidden();
+    let last = if hidden { set_ups } else { executions };
+    let number = last.saturating_add(1);
     cell.begin(number, now);
     let code = cell.editor.text();
-    state.work.executions = number;
+    *(if hidden { &mut state.work.set_ups } else { &mut state.work.executions }) = number;
     state.work.current = Some(Current { id, key, number });
     state.work.interrupted_at = None;
     fx.push(Effect::Send(Request::Evaluate { id, cell: number, code, first_line: 1 }));
@@ -141,11 +144,9 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     let open = state.predictions_of(key).iter().find(|predict| predict.is_open()).map(|predict| predict.key);
     let Some((step, item)) = open.and_then(|key| state.place(key)) else { return false };
     if step != state.step {
-        for key in open {
-            if let Some(predict) = state.predict_mut(key) {
-                predict.guess = Guess::Skipped;
-                predict.laid.clear();
-            }
+        if let Some(predict) = open.and_then(|key| state.predict_mut(key)) {
+            predict.guess = Guess::Skipped;
+            predict.laid.clear();
         }
         return false;
     }

@@ -94,7 +94,7 @@ pub fn settle(state: &mut State) {
         state.scroll.lesson = state.scroll.lesson.min(rows.saturating_sub(usize::from(inside.height)));
     }
     if let Some(pane) = areas.pane(Pane::Machine) {
-        let sections = machine::sections(state, inner(pane));
+        let sections = machine::sections(state, machine::inside(pane));
         let room = usize::from(sections.tensors.height).saturating_sub(1);
         let rows = tensors::rows(state);
         let log = state.history.transfers().len();
