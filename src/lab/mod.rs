@@ -20,6 +20,7 @@ mod msg;
 mod output;
 mod panels;
 mod run;
+mod scroll;
 mod state;
 mod terminal;
 mod text;

@@ -7,6 +7,7 @@ use super::document::{Document, Step};
 use super::history::History;
 use super::item::{CellState, ItemState, Key, PredictState};
 use super::laid::{Layout, Memo};
+use super::scroll::Tops;
 use super::text;
 use super::theme::{Look, Theme};
 
@@ -30,7 +31,9 @@ pub struct State {
     pub(super) work: Work,
     pub(super) history: History,
     pub(super) machine: MachineView,
-    pub(super) scroll: Scrolls,
+    pub(super) tops: Tops,
+    /// The cells pane follows the selection until it is scrolled away from it.
+    pub(super) follow: bool,
     pub(super) shares: Shares,
     /// A divider that is being dragged.
     pub(super) dragged: Option<Pane>,
@@ -138,16 +141,6 @@ pub struct MachineView {
     pub whole: bool,
     /// The transfer log scrolls, not the table of tensors.
     pub transfers: bool,
-    pub tensors_top: usize,
-    pub transfers_top: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Scrolls {
-    pub lesson: usize,
-    pub cells: usize,
-    /// The cells pane follows the selection until it is scrolled away from it.
-    pub follow: bool,
 }
 
 /// Shares of the width, in percent.
@@ -176,7 +169,8 @@ impl State {
             work: Work { set_ups: SET_UP, ..Work::default() },
             history: History::default(),
             machine: MachineView::default(),
-            scroll: Scrolls { follow: true, ..Scrolls::default() },
+            tops: Tops::default(),
+            follow: true,
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,

@@ -1,6 +1,7 @@
 //! The terminal, taken over and given back: at the end, on an error, a panic or a signal.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -31,7 +32,7 @@ static HOOK: Once = Once::new();
 
 /// The terminal in the lab's hands; dropping it gives it back.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
 }
 
 impl Screen {
@@ -50,7 +51,7 @@ impl Screen {
         }
         opened?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        Ok(Screen { terminal: Terminal::new(backend)? })
+        Ok(Screen { terminal: ManuallyDrop::new(Terminal::new(backend)?) })
     }
 
     /// Columns and rows.
@@ -67,6 +68,8 @@ impl Screen {
 }
 
 impl Drop for Screen {
+    /// The terminal's own drop is left out: it would print, and so panic, where standard error is gone as well.
+    /// All that it does is to show the cursor, which is done here.
     fn drop(&mut self) {
         give_back();
         let mut untold = UNTOLD.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,7 @@ use ratatui::text::Line;
 
 use super::layout::{MIN_SIZE, areas};
 use super::panels::{cells, header, key_bar, lesson, machine, popup, put};
+use super::scroll::settled;
 use super::state::{Pane, Popup, State};
 use super::text;
 use super::theme;
@@ -32,11 +33,12 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> 
         },
         Some(areas) => {
             header::draw(state, buffer, &areas);
+            let tops = settled(state, &areas);
             for (pane, rect) in &areas.panes {
                 match pane {
-                    Pane::Lesson => lesson::draw(state, buffer, *rect),
-                    Pane::Cells => cursor = cells::draw(state, buffer, *rect),
-                    Pane::Machine => machine::draw(state, buffer, *rect),
+                    Pane::Lesson => lesson::draw(state, tops.lesson, buffer, *rect),
+                    Pane::Cells => cursor = cells::draw(state, tops.cells, buffer, *rect),
+                    Pane::Machine => machine::draw(state, tops, buffer, *rect),
                 }
             }
             if let Some(shown) = state.popup {

@@ -102,14 +102,13 @@ pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &Row)> {
     extent.layout.rows.get(row - extent.top).map(|found| (extent, found))
 }
 
-/// Draws the panel; gives the place of the cursor while a learner types.
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+/// Draws the panel from row `top` of the step; gives the place of the cursor while a learner types.
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -> Option<Position> {
     let focused = state.focus == Pane::Cells;
     let inside = inner(area);
     let all = extents(state, inside.width);
     let rows = usize::from(inside.height);
     let total = height(&all);
-    let top = state.scroll.cells.min(total.saturating_sub(rows));
     let where_ = position(top, rows, total.saturating_sub(1));
     frame(buffer, area, Line::styled(" cells ", title_style(state, focused)), focused, &where_, &state.theme);
     if all.is_empty() {

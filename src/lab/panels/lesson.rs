@@ -25,14 +25,13 @@ pub fn layout(state: &State, width: u16) -> Option<Rc<Layout>> {
     Some(step.text.get(columns, || lay(step, usize::from(columns), &state.theme)))
 }
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let focused = state.focus == Pane::Lesson;
     let inside = inner(area);
     let theme = &state.theme;
     let Some(layout) = layout(state, inside.width) else { return };
     let rows = usize::from(inside.height);
     let total = layout.rows.len();
-    let top = state.scroll.lesson.min(total.saturating_sub(rows));
     let style = if focused { theme.accent } else { theme.dim };
     frame(buffer, area, Line::styled(" lesson ", style), focused, &position(top, rows, total), theme);
     let columns = usize::from(inside.width.saturating_sub(2 * MARGIN));

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{frame, memory, put, tensors, transfers};
 use crate::lab::figures;
 use crate::lab::layout::inner;
+use crate::lab::scroll::Tops;
 use crate::lab::state::{Pane, SessionStatus, State};
 use crate::lab::text;
 
@@ -52,7 +53,7 @@ pub fn sections(state: &State, inside: Rect) -> Sections {
     }
 }
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub fn draw(state: &State, tops: Tops, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let focused = state.focus == Pane::Machine;
     let style = if focused { theme.accent } else { theme.dim };
@@ -61,7 +62,8 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
         title.push(Span::styled("SIM", theme.badge));
         title.push(Span::styled(" simulated, times modelled ", style));
     }
-    if matches!(state.session.status, SessionStatus::Dead { .. }) {
+    let known = state.history.devices().next().is_some();
+    if known && matches!(state.session.status, SessionStatus::Dead { .. }) {
         title = vec![Span::styled(" machine, as the session left it ", theme.error)];
     }
     let missed = match state.history.missed {
@@ -70,14 +72,14 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     };
     frame(buffer, area, Line::from(title), focused, &missed, theme);
     let inside = inside(area);
-    if state.history.devices().next().is_none() {
+    if !known {
         put(buffer, inside, 1, &Line::styled("The devices show here once the session runs.", theme.dim));
         return;
     }
     let sections = sections(state, inside);
     devices(state, buffer, &sections);
-    tensors::draw(state, buffer, sections.tensors);
-    transfers::draw(state, buffer, sections.transfers);
+    tensors::draw(state, tops.tensors, buffer, sections.tensors);
+    transfers::draw(state, tops.transfers, buffer, sections.transfers);
 }
 
 fn devices(state: &State, buffer: &mut Buffer, sections: &Sections) {

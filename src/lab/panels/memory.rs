@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn every_row_fits_and_the_height_is_told() {
         let mut tally = device(512 << 20, 768 << 20, 900 << 20);
-        (tally.launches, tally.syncs, tally.implicit_syncs, tally.out_of_memory) = (1_000_000, 54_321, 50_000, 2);
+        (tally.launches, tally.syncs, tally.implicit_syncs, tally.out_of_memory) =
+            (1_000_000, 54_321, 50_000, 2);
         let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
         for width in [38, 60, 90] {
             let lines = block(&tally, width, false, &theme);

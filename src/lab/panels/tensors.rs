@@ -23,11 +23,15 @@ pub fn rows(state: &State) -> usize {
     devices.map(|tally| tally.tensors + 1).sum()
 }
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+/// Rows of the table that fit an area.
+pub fn fitting(area: Rect) -> usize {
+    usize::from(area.height).saturating_sub(1)
+}
+
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let width = usize::from(area.width);
-    let room = usize::from(area.height).saturating_sub(1);
+    let room = fitting(area);
     let total = rows(state);
-    let top = state.machine.tensors_top.min(total.saturating_sub(room));
     let live = state.history.live(top + room);
     let count = state.history.devices().map(|tally| tally.tensors).sum::<usize>();
     let mut note = position(top, room, total);

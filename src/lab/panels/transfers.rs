@@ -22,12 +22,11 @@ pub fn fitting(area: Rect) -> usize {
     if usize::from(area.width) >= WIDE { rows } else { rows / 2 }
 }
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let width = usize::from(area.width);
     let log = state.history.transfers();
     let room = fitting(area);
-    let top = state.machine.transfers_top.min(log.len().saturating_sub(room));
     // Where all times are of one clock the title says which; else each row does.
     let modelled = !log.is_empty() && state.history.all_timed_by(Clock::Modelled);
     let mixed = !modelled && !state.history.all_timed_by(Clock::Measured);

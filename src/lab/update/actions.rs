@@ -89,9 +89,9 @@ pub fn go_to_step(state: &mut State, step: usize) {
     if step < state.steps.len() && step != state.step {
         state.step = step;
         state.select_first();
-        state.scroll.lesson = 0;
-        state.scroll.cells = 0;
-        state.scroll.follow = true;
+        state.tops.lesson = 0;
+        state.tops.cells = 0;
+        state.follow = true;
     }
 }
 

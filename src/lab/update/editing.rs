@@ -19,7 +19,7 @@ pub fn enter(state: &mut State) {
     if can {
         state.focus = Pane::Cells;
         state.editing = true;
-        state.scroll.follow = true;
+        state.follow = true;
     }
 }
 
@@ -108,7 +108,7 @@ pub fn select_next(state: &mut State) -> bool {
     });
     if let Some(next) = next {
         state.selected = next;
-        state.scroll.follow = true;
+        state.follow = true;
     }
     next.is_some()
 }
@@ -169,7 +169,7 @@ fn place_cell(state: &mut State, cell: Box<CellState>, below: bool) {
     step.items.insert(at, ItemState::Cell(cell));
     step.text.clear();
     state.selected = at;
-    state.scroll.follow = true;
+    state.follow = true;
 }
 
 fn did(change: impl FnOnce(&mut Editor)) -> impl FnOnce(&mut Editor) -> bool {
@@ -187,7 +187,7 @@ fn with_editor(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) {
 }
 
 fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
-    state.scroll.follow = true;
+    state.follow = true;
     let Some(cell) = state.selected_cell_mut() else { return false };
     let done = make(&mut cell.editor);
     if done {
@@ -200,7 +200,7 @@ fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
 }
 
 fn go(state: &mut State, movement: impl FnOnce(&mut Editor)) {
-    state.scroll.follow = true;
+    state.follow = true;
     if let Some(cell) = state.selected_cell_mut() {
         movement(&mut cell.editor);
     }

@@ -21,10 +21,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let fx = &mut effects;
     match msg {
         Msg::Tick(now) => return tick(state, now),
-        Msg::Key(event) => key(state, event, fx),
-        Msg::Mouse(event) => mouse::mouse(state, event),
-        Msg::Paste(text) => editing::paste(state, &text),
-        Msg::Resize(columns, rows) => state.size = (columns, rows),
+        Msg::Key(event) => settled(state, |state| key(state, event, fx)),
+        Msg::Mouse(event) => settled(state, |state| mouse::mouse(state, event)),
+        Msg::Paste(text) => settled(state, |state| editing::paste(state, &text)),
+        Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {
             if !messages::message(state, message, fx) {
                 return effects;
@@ -40,9 +40,16 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
     }
-    scrolling::settle(state);
     state.touch();
     effects
+}
+
+/// Changes what may be scrolled: from where the view is now, to where it can be afterwards. A session's messages
+/// are not worth it, as there may be many in a frame; the view settles by itself.
+fn settled(state: &mut State, change: impl FnOnce(&mut State)) {
+    scrolling::settle(state);
+    change(state);
+    scrolling::settle(state);
 }
 
 /// Time passes: what moves by itself moves on, ten times a second.

@@ -95,14 +95,14 @@ fn drag(state: &mut State, areas: &Areas, at: Position) {
 
 fn click_cells(state: &mut State, inside: Rect, at: Position) {
     let extents = cells::extents(state, inside.width);
-    let row = state.scroll.cells + usize::from(at.y - inside.y);
+    let row = state.tops.cells + usize::from(at.y - inside.y);
     let Some((extent, row)) = cells::row_at(&extents, row) else { return };
     let (item, row) = (extent.item, row.clone());
     if item != state.selected {
         editing::leave(state);
         state.selected = item;
         // The view stays where it is: what was clicked is in sight.
-        state.scroll.follow = false;
+        state.follow = false;
     }
     match row.part {
         Part::Choice(choice) => answering::choose_at(state, choice),

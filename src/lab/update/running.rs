@@ -152,7 +152,7 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     }
     state.selected = item;
     state.focus = Pane::Cells;
-    state.scroll.follow = true;
+    state.follow = true;
     state.editing = true;
     state.say("first your prediction: type a number, or Esc and s to skip");
     true
