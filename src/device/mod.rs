@@ -1,5 +1,21 @@
 //! Devices: the backend seam, the caching allocator, and the cpu, sim and cuda backends.
 
+pub mod backend;
+pub mod context;
+pub mod cpu;
 pub mod cuda;
+pub mod kernel;
+pub mod machine;
+mod oom;
 pub mod pool;
+pub mod random;
+pub mod scalar;
 pub mod sim;
+pub mod storage;
+
+pub use backend::{Backend, Buffer, Cancel, Mark, Properties, Transfer};
+pub use context::{Context, Purpose, Shared};
+pub use kernel::{Arg, Kernel, Launch, View};
+pub use machine::Machine;
+pub use scalar::MapOp;
+pub use storage::Storage;

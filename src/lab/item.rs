@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::document::{Block, Cell, Exercise, Item, Predict, Quiz, Role};
+use super::document::{Cell, Item, Predict, Quiz};
 use super::editor::Editor;
 use super::laid::{Layout, Memo};
 use super::output::Output;
-use super::text;
+use crate::lesson::markdown::Block;
+use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
 /// Names an item for as long as the lab runs, wherever it moves.
@@ -17,7 +18,7 @@ pub struct Key(pub(super) u64);
 pub enum ItemState {
     Text(Vec<Block>),
     Cell(Box<CellState>),
-    Predict(PredictState),
+    Predict(Box<PredictState>),
     Quiz(QuizState),
 }
 
@@ -44,7 +45,8 @@ pub enum Status {
 pub struct CellState {
     pub key: Key,
     pub id: String,
-    pub role: Role,
+    pub setup: Vec<Code>,
+    pub exercise: Option<Exercise>,
     /// Added by the learner, who may take it away again.
     pub own: bool,
     pub editor: Editor,
@@ -90,58 +92,59 @@ pub enum Check {
 #[derive(Debug)]
 pub struct PredictState {
     pub key: Key,
-    pub spec: Predict,
+    pub id: String,
+    pub question: crate::lesson::Predict,
     pub input: String,
     pub guess: Guess,
-    /// The measured answer, or why there is none.
-    pub measured: Option<Result<ProbeValue, String>>,
-    /// The answer is a time of a virtual clock.
-    pub modelled: bool,
+    /// What was measured, or why nothing was.
+    pub answer: Option<Result<Answer, String>>,
     pub laid: Memo<Layout>,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Guess {
     Open,
-    Made(f64),
+    Made(Quantity),
     Skipped,
+}
+
+/// What a prediction was held against.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    Compared(Outcome),
+    /// There was no guess, or nothing that a number compares with.
+    Told(String),
 }
 
 #[derive(Debug)]
 pub struct QuizState {
     pub key: Key,
-    pub spec: Quiz,
-    /// Choices tried, in order.
+    pub id: String,
+    pub question: crate::lesson::Quiz,
+    /// Choices taken now, by their places.
+    pub taken: Vec<usize>,
+    /// Choices that have been tried; their explanations are shown.
     pub tried: Vec<usize>,
+    pub attempts: u32,
+    pub solved: bool,
     pub laid: Memo<Layout>,
 }
 
 impl ItemState {
     pub(super) fn new(key: Key, item: Item) -> ItemState {
+        let laid = Memo::default();
         match item {
             Item::Text(blocks) => ItemState::Text(blocks),
-            Item::Cell(cell) => ItemState::Cell(Box::new(CellState::new(key, cell))),
-            Item::Predict(mut spec) => {
-                spec.ask = text::clean_line(&spec.ask);
-                spec.unit = text::clean_line(&spec.unit);
-                spec.explain = text::clean_line(&spec.explain);
-                ItemState::Predict(PredictState {
-                    key,
-                    spec,
-                    input: String::new(),
-                    guess: Guess::Open,
-                    measured: None,
-                    modelled: false,
-                    laid: Memo::default(),
-                })
+            Item::Cell(cell) => ItemState::Cell(Box::new(CellState::new(key, *cell))),
+            Item::Predict(predict) => {
+                let Predict { id, question } = *predict;
+                let (input, guess, answer) = (String::new(), Guess::Open, None);
+                ItemState::Predict(Box::new(PredictState { key, id, question, input, guess, answer, laid }))
             }
-            Item::Quiz(mut spec) => {
-                spec.ask = text::clean_line(&spec.ask);
-                for choice in &mut spec.choices {
-                    choice.text = text::clean_line(&choice.text);
-                    choice.explain = text::clean_line(&choice.explain);
-                }
-                ItemState::Quiz(QuizState { key, spec, tried: Vec::new(), laid: Memo::default() })
+            Item::Quiz(Quiz { id, question }) => {
+                let (taken, tried) = (Vec::new(), Vec::new());
+                let (attempts, solved) = (0, false);
+                ItemState::Quiz(QuizState { key, id, question, taken, tried, attempts, solved, laid })
             }
         }
     }
@@ -150,11 +153,17 @@ impl ItemState {
     pub(super) fn to_item(&self) -> Item {
         match self {
             ItemState::Text(blocks) => Item::Text(blocks.clone()),
-            ItemState::Cell(cell) => {
-                Item::Cell(Cell { id: cell.id.clone(), code: cell.editor.text(), role: cell.role.clone() })
+            ItemState::Cell(cell) => Item::Cell(Box::new(Cell {
+                id: cell.id.clone(),
+                code: cell.editor.text(),
+                setup: cell.setup.clone(),
+                exercise: cell.exercise.clone(),
+            })),
+            ItemState::Predict(predict) => {
+                let (id, question) = (predict.id.clone(), predict.question.clone());
+                Item::Predict(Box::new(Predict { id, question }))
             }
-            ItemState::Predict(predict) => Item::Predict(predict.spec.clone()),
-            ItemState::Quiz(quiz) => Item::Quiz(quiz.spec.clone()),
+            ItemState::Quiz(quiz) => Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() }),
         }
     }
 
@@ -170,11 +179,7 @@ impl ItemState {
 
     /// True for what stands in the cells panel and can be selected.
     pub fn is_selectable(&self) -> bool {
-        match self {
-            ItemState::Text(_) => false,
-            ItemState::Cell(cell) => !cell.is_hidden(),
-            ItemState::Predict(_) | ItemState::Quiz(_) => true,
-        }
+        !matches!(self, ItemState::Text(_))
     }
 }
 
@@ -183,7 +188,8 @@ impl CellState {
         CellState {
             key,
             id: cell.id,
-            role: cell.role,
+            setup: cell.setup,
+            exercise: cell.exercise,
             own: false,
             editor: Editor::new(&cell.code),
             unsaved: false,
@@ -199,17 +205,6 @@ impl CellState {
             check: Check::Open,
             hints_shown: 0,
             laid: Memo::default(),
-        }
-    }
-
-    pub fn is_hidden(&self) -> bool {
-        self.role == Role::Hidden
-    }
-
-    pub fn exercise(&self) -> Option<&Exercise> {
-        match &self.role {
-            Role::Exercise(exercise) => Some(exercise),
-            Role::Run | Role::Hidden => None,
         }
     }
 
@@ -248,93 +243,148 @@ impl PredictState {
         self.guess == Guess::Open
     }
 
-    /// Whether the guess is within the tolerance of what was measured; `None` before both are there.
-    pub fn is_right(&self) -> Option<bool> {
-        let (Guess::Made(guess), Some(Ok(ProbeValue::Number(answer)))) = (self.guess, &self.measured) else {
-            return None;
-        };
-        let slack = self.spec.tolerance.abs() * answer.abs();
-        Some((guess - answer).abs() <= slack + 1e-9 * answer.abs())
-    }
-
-    /// The number typed, with `_`, `,` and, for bytes, a unit such as `MiB` understood.
-    pub fn typed(&self) -> Option<f64> {
-        let text: String = self.input.chars().filter(|c| !matches!(c, ',' | '_' | ' ')).collect();
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let (digits, suffix) = match text.strip_prefix(digits) {
-            // An exponent's `e` is no unit.
-            Some(suffix) if !digits.is_empty() => (digits, suffix),
-            _ => (text.as_str(), ""),
-        };
-        let factor = if suffix.is_empty() { 1.0 } else { self.factor(suffix)? };
-        let value = digits.parse::<f64>().ok()? * factor;
-        value.is_finite().then_some(value)
-    }
-
-    fn factor(&self, suffix: &str) -> Option<f64> {
-        if suffix.eq_ignore_ascii_case(&self.spec.unit) {
-            return Some(1.0);
+    /// Whether the guess held; `None` before it was compared.
+    pub fn is_hit(&self) -> Option<bool> {
+        match &self.answer {
+            Some(Ok(Answer::Compared(outcome))) => Some(outcome.hit),
+            _ => None,
         }
-        if !matches!(self.spec.unit.as_str(), "bytes" | "byte" | "B") {
-            return None;
-        }
-        Some(match suffix.to_ascii_lowercase().as_str() {
-            "b" | "byte" | "bytes" => 1.0,
-            "kb" => 1e3,
-            "mb" => 1e6,
-            "gb" => 1e9,
-            "kib" => 1024.0,
-            "mib" => 1_048_576.0,
-            "gib" => 1_073_741_824.0,
-            _ => return None,
-        })
     }
 
-    /// True for a unit of time.
-    pub fn asks_time(&self) -> bool {
-        matches!(self.spec.unit.as_str(), "ns" | "µs" | "us" | "ms" | "s" | "seconds" | "milliseconds")
+    /// Holds what was measured against the guess. `simulated` says that times are those of a virtual clock.
+    pub(super) fn measured(&mut self, value: ProbeValue, simulated: bool) {
+        let unit = self.question.unit;
+        let basis = basis(unit, simulated);
+        self.answer = Some(match (value, &self.guess) {
+            (ProbeValue::Number(answer), Guess::Made(guess)) => {
+                compare(guess, answer, unit, self.question.tolerance, basis).map(Answer::Compared)
+            }
+            (ProbeValue::Number(answer), _) => Ok(Answer::Told(told(&unit.show(answer), basis))),
+            (ProbeValue::Bool(answer), _) => Ok(Answer::Told(told(&answer.to_string(), basis))),
+            (ProbeValue::Text(answer), _) => Ok(Answer::Told(told(&answer, basis))),
+        });
+        self.laid.clear();
     }
 }
 
+fn basis(unit: Unit, simulated: bool) -> Basis {
+    match (unit.dimension(), simulated) {
+        (Dimension::Time | Dimension::Rate, true) => Basis::Modelled,
+        (Dimension::Time | Dimension::Rate, false) => Basis::Measured,
+        _ => Basis::Counted,
+    }
+}
+
+fn told(answer: &str, basis: Basis) -> String {
+    let word = match basis {
+        Basis::Counted => "Counted",
+        Basis::Measured => "Measured",
+        Basis::Modelled => "Modelled",
+    };
+    format!("{word}: {answer}.")
+}
+
 impl QuizState {
-    /// The right choice was found.
-    pub fn is_solved(&self) -> bool {
-        self.tried.iter().any(|i| self.spec.choices.get(*i).is_some_and(|choice| choice.right))
+    /// Takes or puts back a choice. Where only one is right, it counts at once; true where it does.
+    pub(super) fn take(&mut self, choice: usize) -> bool {
+        if self.solved || choice >= self.question.choices.len() {
+            return false;
+        }
+        self.laid.clear();
+        if !self.question.takes_several() {
+            if self.tried.contains(&choice) {
+                return false;
+            }
+            self.taken = vec![choice];
+            return self.commit();
+        }
+        match self.taken.iter().position(|taken| *taken == choice) {
+            Some(at) => {
+                self.taken.remove(at);
+            }
+            None => self.taken.push(choice),
+        }
+        false
+    }
+
+    /// Counts what is taken as an attempt; false where nothing is.
+    pub(super) fn commit(&mut self) -> bool {
+        if self.taken.is_empty() || self.solved {
+            return false;
+        }
+        self.attempts = self.attempts.saturating_add(1);
+        let new: Vec<usize> = self.taken.iter().copied().filter(|choice| !self.tried.contains(choice)).collect();
+        self.tried.extend(new);
+        self.solved = self.question.is_right(&self.taken);
+        self.laid.clear();
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lesson::{Choice, Tolerance, parse_quantity};
 
-    fn predict(unit: &str, input: &str) -> PredictState {
-        let spec = Predict { unit: unit.into(), tolerance: 0.1, ..Predict::default() };
-        let ItemState::Predict(mut state) = ItemState::new(Key(1), Item::Predict(spec)) else { panic!() };
-        state.input = input.into();
-        state
+    fn predict(unit: Unit, input: &str) -> PredictState {
+        let answer = Code { text: "x".into(), line: 1 };
+        let (ask, explain, cell) = (Vec::new(), Vec::new(), "c".to_owned());
+        let tolerance = Tolerance::Relative(0.1);
+        let question = crate::lesson::Predict { ask, unit, answer, tolerance, explain, cell };
+        let item = Item::Predict(Box::new(Predict { id: "p".into(), question }));
+        let ItemState::Predict(mut state) = ItemState::new(Key(1), item) else { panic!() };
+        state.guess = parse_quantity(input, unit).map_or(Guess::Skipped, Guess::Made);
+        *state
+    }
+
+    fn said(state: &PredictState) -> String {
+        match &state.answer {
+            Some(Ok(Answer::Compared(outcome))) => outcome.sentence.clone(),
+            Some(Ok(Answer::Told(text))) => text.clone(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
-    fn numbers_are_read_as_people_write_them() {
-        let cases = [("4,194,304", 4_194_304.0), ("4 MiB", 4_194_304.0), ("1e6", 1e6), ("2.5kb", 2500.0)];
-        for (input, value) in cases {
-            assert_eq!(predict("bytes", input).typed(), Some(value), "{input}");
+    fn a_simulated_time_is_called_modelled_whether_guessed_or_not() {
+        for (input, hit) in [("0.35", Some(true)), ("7", Some(false)), ("", None)] {
+            let mut state = predict(Unit::Milliseconds, input);
+            state.measured(ProbeValue::Number(0.361), true);
+            assert!(said(&state).contains("Modelled: 0.361 ms"), "{}", said(&state));
+            assert_eq!(state.is_hit(), hit);
         }
-        for input in ["", "x", "4 apples", "1e999", "nan", "inf", "MiB"] {
-            assert_eq!(predict("bytes", input).typed(), None, "{input}");
-        }
-        assert_eq!(predict("copies", "3 copies").typed(), Some(3.0));
-        assert_eq!(predict("copies", "3 MiB").typed(), None);
+        let mut state = predict(Unit::Bytes, "4 MiB");
+        state.measured(ProbeValue::Number(4_194_304.0), true);
+        assert!(said(&state).contains("Counted: 4,194,304 bytes"), "{}", said(&state));
     }
 
     #[test]
-    fn a_guess_is_right_within_its_tolerance() {
-        let mut state = predict("ms", "");
-        state.guess = Guess::Made(95.0);
-        assert_eq!(state.is_right(), None);
-        state.measured = Some(Ok(ProbeValue::Number(100.0)));
-        assert_eq!(state.is_right(), Some(true));
-        state.guess = Guess::Made(80.0);
-        assert_eq!(state.is_right(), Some(false));
+    fn an_answer_that_is_no_number_is_told_and_one_that_is_none_is_a_fault() {
+        let mut state = predict(Unit::Count, "3");
+        state.measured(ProbeValue::Bool(true), false);
+        assert_eq!((said(&state).as_str(), state.is_hit()), ("Counted: true.", None));
+        state.measured(ProbeValue::Number(f64::NAN), false);
+        assert!(matches!(&state.answer, Some(Err(reason)) if reason.contains("finite")));
+    }
+
+    #[test]
+    fn several_choices_count_when_committed_and_one_at_once() {
+        let quiz = |right: &[bool]| {
+            let choice = |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
+            let choices = right.iter().map(choice).collect();
+            let question = crate::lesson::Quiz { ask: Vec::new(), choices };
+            match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question })) {
+                ItemState::Quiz(state) => state,
+                other => panic!("{other:?}"),
+            }
+        };
+        let mut one = quiz(&[false, true]);
+        assert!(one.take(0) && !one.solved && !one.take(0), "a choice is tried once");
+        assert!(one.take(1) && one.solved && !one.take(0));
+        assert_eq!(one.attempts, 2);
+        let mut two = quiz(&[true, false, true]);
+        assert!(!two.commit() && !two.take(0) && !two.take(1) && two.commit() && !two.solved);
+        assert!(!two.take(1) && !two.take(2) && !two.solved, "not before it is committed");
+        assert!(two.commit() && two.solved);
     }
 }

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::item::ItemState;
+use super::item::{CellState, ItemState};
 use super::state::{Pane, Popup, State};
 
 /// Where a binding holds.
@@ -285,7 +285,8 @@ fn enter_label(state: &State) -> Option<&'static str> {
     match state.selected_item()? {
         ItemState::Cell(_) => Some("edit"),
         ItemState::Predict(predict) => predict.is_open().then_some("answer"),
-        ItemState::Quiz(_) | ItemState::Text(_) => None,
+        ItemState::Quiz(quiz) => (quiz.question.takes_several() && !quiz.solved).then_some("commit"),
+        ItemState::Text(_) => None,
     }
 }
 
@@ -294,7 +295,7 @@ fn on_cell(state: &State) -> bool {
 }
 
 fn on_quiz(state: &State) -> bool {
-    matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.is_solved())
+    matches!(state.selected_item(), Some(ItemState::Quiz(quiz)) if !quiz.solved)
 }
 
 fn on_open_prediction(state: &State) -> bool {
@@ -302,7 +303,7 @@ fn on_open_prediction(state: &State) -> bool {
 }
 
 fn has_hint(state: &State) -> bool {
-    let hints = |cell: &super::item::CellState| cell.exercise().map_or(0, |exercise| exercise.hints.len());
+    let hints = |cell: &CellState| cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
     state.selected_cell().is_some_and(|cell| hints(cell) > cell.hints_shown)
 }
 

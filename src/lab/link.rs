@@ -1,27 +1,34 @@
-//! The lab's side of a session: requests go out through a [`SessionLink`], [`FromSession`] comes back.
+//! The lab's side of a session.
 
 use std::io;
-use std::sync::mpsc::Receiver;
+use std::process::Command;
 
-use crate::session::protocol::{Message, Request};
+use crate::session::client::{Client, FromSession, Wake};
+use crate::session::protocol::Request;
 
-/// A session that takes requests. Dropping it ends the session.
-///
-/// The lab sends from a thread of its own, so a call may wait for a slow session.
+/// A session that takes requests and says things. Dropping it ends the session.
 pub trait SessionLink: Send {
-    /// Sends one request. An error means that the session is gone.
+    /// Hands a request over without waiting. An error says why it was not taken.
     fn send(&mut self, request: Request) -> io::Result<()>;
+
+    /// The next thing the session has said, without waiting. The first is its greeting,
+    /// [`Message::Ready`](crate::session::protocol::Message::Ready); the last is [`FromSession::Died`].
+    fn receive(&mut self) -> Option<FromSession>;
 }
 
-/// What a session gives: its messages, and its end. A closed channel counts as an end, too.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FromSession {
-    Message(Message),
-    /// The session ended unasked; `reason` says why, as far as is known.
-    Died {
-        reason: String,
-    },
+impl SessionLink for Client {
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        Client::send(self, request).map_err(io::Error::other)
+    }
+
+    fn receive(&mut self) -> Option<FromSession> {
+        self.events().try_recv().ok()
+    }
 }
 
-/// A session just started: [`Message::Ready`] comes first.
-pub type Connection = (Box<dyn SessionLink>, Receiver<FromSession>);
+/// Starts sessions in child processes, each with a command of its own, as [`run`](super::run()) asks for them.
+pub fn in_child_process(
+    mut command: impl FnMut() -> Command,
+) -> impl FnMut(Wake) -> io::Result<Box<dyn SessionLink>> {
+    move |wake| Ok(Box::new(Client::spawn_with(command(), wake)?))
+}

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
-use super::link::FromSession;
+use crate::lesson::Entry;
+use crate::session::client::FromSession;
 use crate::session::protocol::Request;
 
 /// Something the lab reacts to.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a message is taken where it arrives, few are held at once")]
 pub enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
@@ -32,6 +34,8 @@ pub enum Effect {
     /// End the session and start a new one.
     RestartSession,
     Save,
+    /// Keep what the learner has done at a step of the lesson.
+    Record { step: String, entry: Entry },
     Quit,
 }
 

@@ -2,15 +2,19 @@
 
 use std::collections::VecDeque;
 
+use crate::base::text::strip_control;
+use crate::plot::Figure;
 use crate::session::protocol::{Display, Stream};
 
-use super::text::{self, Stripper};
+use super::text;
 
 /// Lines kept from the beginning and from the end.
 const HEAD: usize = 500;
 const TAIL: usize = 500;
 /// Characters kept of one line.
 const MAX_LINE: usize = 2000;
+/// Figures kept, the last ones.
+const FIGURES: usize = 4;
 /// Columns of a table's widest column.
 const MAX_COLUMN: usize = 40;
 
@@ -40,12 +44,9 @@ pub struct Output {
     head: Vec<OutLine>,
     tail: VecDeque<OutLine>,
     total: usize,
-    stdout: Stripper,
-    stderr: Stripper,
     /// The last line may grow, if the text that follows is of this kind.
     open: Option<Ink>,
-    /// A carriage return came last: the next character begins the line anew.
-    returned: bool,
+    figures: VecDeque<Figure>,
 }
 
 /// The lines to show: head and tail, and how many are hidden between them.
@@ -56,15 +57,13 @@ pub struct Excerpt<'a> {
 }
 
 impl Output {
-    /// Appends printed text, which may end within a line or within a control sequence.
+    /// Appends printed text, which may end within a line.
     pub fn print(&mut self, stream: Stream, text: &str) {
-        let (stripper, ink) = match stream {
-            Stream::Stdout => (&mut self.stdout, Ink::Out),
-            Stream::Stderr => (&mut self.stderr, Ink::Err),
+        let ink = match stream {
+            Stream::Stdout => Ink::Out,
+            Stream::Stderr => Ink::Err,
         };
-        let mut shown = String::with_capacity(text.len());
-        stripper.push(text, &mut shown);
-        self.write(&shown, ink);
+        self.write(&strip_control(text), ink);
     }
 
     /// Appends whole lines of one kind.
@@ -74,6 +73,7 @@ impl Output {
         self.open = None;
     }
 
+    /// Appends something richer than text.
     pub fn display(&mut self, content: &Display) {
         match content {
             Display::Text { text } => self.block(Ink::Out, text),
@@ -82,7 +82,18 @@ impl Output {
                     self.block(Ink::Table, &row);
                 }
             }
+            Display::Figure { figure } => {
+                if self.figures.len() == FIGURES {
+                    self.figures.pop_front();
+                }
+                self.figures.push_back(figure.as_ref().clone());
+            }
         }
+    }
+
+    /// The figures shown last; they stand below the text.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.figures.iter()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -115,15 +126,9 @@ impl Output {
                 '\n' => {
                     self.last(ink);
                     self.open = None;
-                    self.returned = false;
                 }
-                '\r' => self.returned = true,
                 c => {
-                    let returned = std::mem::take(&mut self.returned);
                     let Some(line) = self.last(ink) else { continue };
-                    if returned {
-                        line.text.clear();
-                    }
                     if line.text.len() >= MAX_LINE {
                         line.cut += 1;
                     } else if c == '\t' {
@@ -141,7 +146,6 @@ impl Output {
     fn last(&mut self, ink: Ink) -> Option<&mut OutLine> {
         if self.open != Some(ink) {
             self.open = Some(ink);
-            self.returned = false;
             self.total += 1;
             let line = OutLine { text: String::new(), ink, cut: 0 };
             if self.head.len() < HEAD {
@@ -190,10 +194,9 @@ mod tests {
     #[test]
     fn pieces_join_into_lines_and_streams_do_not_mix() {
         let mut output = Output::default();
-        output.print(Stream::Stdout, "a\u{1b}[3");
-        output.print(Stream::Stdout, "1mb");
+        output.print(Stream::Stdout, "a\u{1b}[31m");
+        output.print(Stream::Stdout, "b");
         output.print(Stream::Stderr, "oops\n");
-        output.print(Stream::Stdout, "10 %\r20 %\r");
         output.print(Stream::Stdout, "30 %\n\nend");
         assert_eq!(texts(&output), ["ab", "oops", "30 %", "", "end"]);
     }

@@ -1,4 +1,4 @@
-//! The lab on a real terminal: its input, the session's messages and signals in one channel, frames out.
+//! The lab on a real terminal: its input, the session's messages and signals in one loop, frames out.
 
 use std::io;
 use std::sync::Arc;
@@ -8,12 +8,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::document::Document;
-use super::link::{Connection, FromSession, SessionLink};
+use super::link::SessionLink;
 use super::msg::{Effect, Msg};
 use super::state::State;
 use super::terminal::{self, Screen, signals};
 use super::theme::Look;
 use super::update::update;
+use crate::lesson::Entry;
+use crate::session::client::{FromSession, Wake};
+use crate::session::death::{Death, How};
 use crate::session::protocol::Request;
 
 /// At most 60 frames a second.
@@ -24,18 +27,22 @@ const ANIMATION: Duration = Duration::from_millis(100);
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// How long the reader of the terminal waits before it looks whether it should end.
 const INPUT_POLL: Duration = Duration::from_millis(50);
-/// Messages that wait to be taken; a session that says more than that waits, too.
+/// Inputs that wait to be taken.
 const BACKLOG: usize = 256;
 /// How long an ended session is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Writes the document to where it came from.
 pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
+/// Keeps what a learner did at a step of the lesson, by the step's id.
+pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
 pub struct LabOptions {
     pub look: Look,
     /// Ctrl-S is offered where there is one.
     pub save: Option<Save>,
+    /// Nothing is kept where there is none.
+    pub keep: Option<Keep>,
 }
 
 /// What is left when the lab closes.
@@ -59,13 +66,13 @@ pub enum End {
 
 /// Opens the lab on this process's terminal and runs it until it is closed.
 ///
-/// `connect` starts a session, now and after each restart; the connection is past its handshake, and its first
-/// message is [`Message::Ready`](crate::session::protocol::Message::Ready). The terminal is restored whatever
-/// happens. An error where there is no terminal or it can't be set up.
+/// `connect` starts a session, now and after each restart; the session calls the [`Wake`] it is given whenever it
+/// has said something. The terminal is restored whatever happens. An error where there is no terminal or it can't
+/// be set up.
 pub fn run(
     options: LabOptions,
     document: Document,
-    connect: impl FnMut() -> io::Result<Connection>,
+    connect: impl FnMut(Wake) -> io::Result<Box<dyn SessionLink>>,
 ) -> io::Result<LabExit> {
     let mut state = State::new(document, options.look);
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
@@ -81,7 +88,8 @@ pub fn run(
         let _ = teller.send(Input::Signal(signal));
     })?;
     let reader = Reader::start(inbox.clone())?;
-    let mut around = Surroundings { connect, save: options.save, inbox, session: None, generation: 0 };
+    let mut around = Surroundings::new(connect, inbox);
+    (around.save, around.keep) = (options.save, options.keep);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -94,14 +102,14 @@ pub fn run(
 /// What arrives in the one channel.
 enum Input {
     Msg(Msg),
-    /// From the session of this generation; that of an earlier one is too late.
-    Session(u64, FromSession),
+    /// The session has said something.
+    Woken,
     Signal(i32),
     TerminalLost,
 }
 
 /// Takes inputs and draws until the lab is closed.
-fn drive<C: FnMut() -> io::Result<Connection>>(
+fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     state: &mut State,
     inputs: &Receiver<Input>,
     around: &mut Surroundings<C>,
@@ -122,10 +130,11 @@ fn drive<C: FnMut() -> io::Result<Connection>>(
             next_frame = now + FRAME;
             continue;
         }
-        let wait = match (dirty, state.is_animated()) {
-            (true, _) => next_frame.saturating_sub(now),
-            (false, true) => ANIMATION,
-            (false, false) => HEARTBEAT,
+        let wait = match (around.has_more, dirty, state.is_animated()) {
+            (true, ..) => Duration::ZERO,
+            (_, true, _) => next_frame.saturating_sub(now),
+            (_, false, true) => ANIMATION,
+            (_, false, false) => HEARTBEAT,
         };
         let mut next = match inputs.recv_timeout(wait) {
             Ok(input) => Some(input),
@@ -145,32 +154,77 @@ fn drive<C: FnMut() -> io::Result<Connection>>(
             }
             next = if Instant::now() < until { inputs.try_recv().ok() } else { None };
         }
+        if let Some(end) = listen(state, around, until) {
+            return end;
+        }
     }
 }
 
-fn take<C: FnMut() -> io::Result<Connection>>(
+fn take<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     state: &mut State,
     input: Input,
     around: &mut Surroundings<C>,
 ) -> Option<End> {
-    let msg = match input {
-        Input::Msg(msg) => msg,
-        Input::Session(generation, _) if generation != around.generation => return None,
-        Input::Session(_, message) => Msg::Session(message),
-        Input::Signal(signal) => return Some(End::Signal(signal)),
-        Input::TerminalLost => return Some(End::TerminalLost),
-    };
-    for effect in update(state, msg) {
-        match effect {
-            Effect::Send(request) => around.send(request),
-            Effect::RestartSession => around.start(state),
-            Effect::Save => {
-                if let Some(save) = &mut around.save {
-                    let saved = save(&state.document()).map_err(|e| e.to_string());
-                    update(state, Msg::Saved(saved));
+    match input {
+        Input::Msg(msg) => act(state, msg, around),
+        Input::Woken => {
+            around.woken.store(false, Ordering::Release);
+            around.has_more = true;
+            None
+        }
+        Input::Signal(signal) => Some(End::Signal(signal)),
+        Input::TerminalLost => Some(End::TerminalLost),
+    }
+}
+
+/// Takes what the session has said, at least one message and as many as there is time for.
+fn listen<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    around: &mut Surroundings<C>,
+    until: Instant,
+) -> Option<End> {
+    while around.has_more {
+        match around.session.as_mut().and_then(|session| session.receive()) {
+            Some(said) => {
+                if let Some(end) = act(state, Msg::Session(said), around) {
+                    return Some(end);
                 }
             }
+            None => around.has_more = false,
+        }
+        if Instant::now() >= until {
+            break;
+        }
+    }
+    None
+}
+
+/// Changes the state and carries out what follows from it.
+fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    msg: Msg,
+    around: &mut Surroundings<C>,
+) -> Option<End> {
+    for effect in update(state, msg) {
+        let told = match effect {
+            Effect::Send(request) => around.send(request),
+            Effect::RestartSession => {
+                around.start(state);
+                Ok(())
+            }
+            Effect::Save => {
+                let saved = around.save.as_mut().map_or(Ok(()), |save| save(&state.document()));
+                update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
+                Ok(())
+            }
+            Effect::Record { step, entry } => {
+                let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
+            }
             Effect::Quit => return Some(End::Quit),
+        };
+        if let Err(e) = told {
+            update(state, Msg::Note(e.to_string()));
         }
     }
     None
@@ -180,95 +234,77 @@ fn take<C: FnMut() -> io::Result<Connection>>(
 struct Surroundings<C> {
     connect: C,
     save: Option<Save>,
+    keep: Option<Keep>,
     inbox: SyncSender<Input>,
-    session: Option<Outgoing>,
-    generation: u64,
+    session: Option<Box<dyn SessionLink>>,
+    /// A [`Input::Woken`] is on its way.
+    woken: Arc<AtomicBool>,
+    /// The session may have said more than was taken.
+    has_more: bool,
+    /// Ends earlier sessions, so that nothing waits for them.
+    undertaker: Option<JoinHandle<()>>,
 }
 
-/// The way to a session: a thread of its own, as a session may be slow to take a request.
-struct Outgoing {
-    requests: mpsc::Sender<Request>,
-    thread: JoinHandle<()>,
-}
+impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
+    fn new(connect: C, inbox: SyncSender<Input>) -> Self {
+        Surroundings {
+            connect,
+            save: None,
+            keep: None,
+            inbox,
+            session: None,
+            woken: Arc::new(AtomicBool::new(false)),
+            has_more: false,
+            undertaker: None,
+        }
+    }
 
-impl<C: FnMut() -> io::Result<Connection>> Surroundings<C> {
     /// Ends the session there is and starts a new one; where that fails, the state is told.
     fn start(&mut self, state: &mut State) {
-        self.session = None;
-        self.generation += 1;
-        let generation = self.generation;
-        let started = (self.connect)().and_then(|(link, messages)| {
-            forward(messages, self.inbox.clone(), generation)?;
-            send_from_thread(link, self.inbox.clone(), generation)
+        self.end();
+        // A wake of the earlier session finds nothing; the new one has its own mark.
+        let woken = Arc::new(AtomicBool::new(false));
+        self.woken = Arc::clone(&woken);
+        let inbox = self.inbox.clone();
+        let wake: Wake = Arc::new(move || {
+            if !woken.swap(true, Ordering::AcqRel) {
+                // Where nobody listens any more, nobody needs to know.
+                let _ = inbox.send(Input::Woken);
+            }
         });
-        match started {
-            Ok(outgoing) => self.session = Some(outgoing),
+        match (self.connect)(wake) {
+            Ok(session) => self.session = Some(session),
             Err(e) => {
-                let reason = format!("it could not be started: {e}");
+                let reason = Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
                 update(state, Msg::Session(FromSession::Died { reason }));
             }
         }
     }
 
-    fn send(&mut self, request: Request) {
-        if let Some(session) = &self.session {
-            // Where the thread has ended, the session's death is already on its way.
-            let _ = session.requests.send(request);
-        }
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        self.session.as_mut().map_or(Ok(()), |session| session.send(request))
+    }
+
+    /// Lets go of the session. Its process may take a moment to end, which is waited for elsewhere.
+    fn end(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let name = thread::Builder::new().name("ends a session".into());
+        // Where no thread can be had, the closure is dropped here, and the session with it.
+        self.undertaker = name.spawn(move || drop(session)).ok();
     }
 
     /// Ends the session, and waits a moment for it to be gone.
     fn part(&mut self) {
-        let Some(Outgoing { requests, thread }) = self.session.take() else { return };
-        drop(requests);
+        self.end();
         let start = Instant::now();
-        while !thread.is_finished() && start.elapsed() < FAREWELL {
-            thread::sleep(Duration::from_millis(5));
+        while self.undertaker.as_ref().is_some_and(|thread| !thread.is_finished()) && start.elapsed() < FAREWELL {
+            thread::sleep(Duration::from_millis(2));
         }
     }
 
     fn is_terminal_here(&self) -> bool {
         cfg!(test) || terminal::is_here()
     }
-}
-
-fn forward(messages: Receiver<FromSession>, inbox: SyncSender<Input>, generation: u64) -> io::Result<()> {
-    let pass = move || {
-        let mut died = false;
-        for message in messages {
-            died |= matches!(message, FromSession::Died { .. });
-            if inbox.send(Input::Session(generation, message)).is_err() {
-                return;
-            }
-        }
-        if !died {
-            let reason = "it closed its connection".into();
-            // Where nobody listens any more, nobody needs to know.
-            let _ = inbox.send(Input::Session(generation, FromSession::Died { reason }));
-        }
-    };
-    thread::Builder::new().name("from session".into()).spawn(pass).map(|_| ())
-}
-
-fn send_from_thread(
-    mut link: Box<dyn SessionLink>,
-    inbox: SyncSender<Input>,
-    generation: u64,
-) -> io::Result<Outgoing> {
-    let (requests, queue) = mpsc::channel::<Request>();
-    let pass = move || {
-        for request in queue {
-            if let Err(e) = link.send(request) {
-                let reason = format!("it takes no requests any more: {e}");
-                let _ = inbox.send(Input::Session(generation, FromSession::Died { reason }));
-                return;
-            }
-        }
-        // The lab closed or restarted the session; dropping the link ends it even if it does not listen.
-        let _ = link.send(Request::Shutdown);
-    };
-    let thread = thread::Builder::new().name("to session".into()).spawn(pass)?;
-    Ok(Outgoing { requests, thread })
 }
 
 /// Reads the terminal's events on a thread of its own until it is dropped.
@@ -316,6 +352,7 @@ impl Drop for Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::sync::Mutex;
 
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -325,30 +362,38 @@ mod tests {
     use crate::session::protocol::{Message, Outcome, Usage, VERSION};
 
     /// A session that answers every evaluation with the code's length, and dies of `die`.
-    struct Echo(mpsc::Sender<FromSession>, Arc<Mutex<Vec<Request>>>);
+    struct Echo {
+        said: VecDeque<FromSession>,
+        sent: Arc<Mutex<Vec<Request>>>,
+        wake: Wake,
+    }
 
-    impl SessionLink for Echo {
-        fn send(&mut self, request: Request) -> io::Result<()> {
-            self.1.lock().unwrap().push(request.clone());
-            if let Request::Evaluate { id, cell, code, .. } = request {
-                if code == "die" {
-                    return Err(io::Error::other("broken pipe"));
-                }
-                let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
-                let message = Message::Finished { id, cell, outcome, usage: Usage::default() };
-                let _ = self.0.send(FromSession::Message(message));
-            }
-            Ok(())
+    impl Echo {
+        fn say(&mut self, said: FromSession) {
+            self.said.push_back(said);
+            (self.wake)();
         }
     }
 
-    fn ready() -> FromSession {
-        FromSession::Message(Message::Ready {
-            version: VERSION,
-            pid: 1,
-            devices: vec![],
-            protections: vec![],
-        })
+    impl SessionLink for Echo {
+        fn send(&mut self, request: Request) -> io::Result<()> {
+            self.sent.lock().unwrap().push(request.clone());
+            if let Request::Evaluate { id, cell, code, .. } = request {
+                if code == "die" {
+                    let reason = Death { how: How::Signal(9), log: vec![] };
+                    self.say(FromSession::Died { reason });
+                    return Err(io::Error::other("broken pipe"));
+                }
+                let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
+                let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
+                self.say(FromSession::Message(finished));
+            }
+            Ok(())
+        }
+
+        fn receive(&mut self) -> Option<FromSession> {
+            self.said.pop_front()
+        }
     }
 
     fn key(code: KeyCode) -> Input {
@@ -360,19 +405,16 @@ mod tests {
         let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
         let sent = Arc::new(Mutex::new(Vec::new()));
         let requests = Arc::clone(&sent);
-        let connect = move || {
-            let (to_lab, messages) = mpsc::channel();
-            to_lab.send(ready()).unwrap();
-            Ok::<_, io::Error>((
-                Box::new(Echo(to_lab, Arc::clone(&requests))) as Box<dyn SessionLink>,
-                messages,
-            ))
+        let connect = move |wake: Wake| {
+            let mut echo = Echo { said: VecDeque::new(), sent: Arc::clone(&requests), wake };
+            let (devices, protections) = (vec![], vec![]);
+            echo.say(FromSession::Message(Message::Ready { version: VERSION, pid: 1, devices, protections }));
+            Ok(Box::new(echo) as Box<dyn SessionLink>)
         };
         let look = Look { colour: Colour::None, light: false, ascii: false };
         let mut state = State::new(document, look);
         update(&mut state, Msg::Resize(100, 30));
-        let mut around =
-            Surroundings { connect, save: None, inbox: inbox.clone(), session: None, generation: 0 };
+        let mut around = Surroundings::new(connect, inbox.clone());
         let mut script = script.into_iter().peekable();
         let mut frames = 0;
         let end = drive(&mut state, &inputs, &mut around, &mut |state| {
@@ -398,7 +440,6 @@ mod tests {
         let (_, end, sent, _) = play(document, script);
         assert_eq!(end, End::Quit);
         assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));
-        assert_eq!(sent.last(), Some(&Request::Shutdown));
     }
 
     #[test]
@@ -406,13 +447,28 @@ mod tests {
         let document = Document::notebook("n", ["die".to_owned(), "ok".to_owned()]);
         let script = vec![
             ("ready", vec![key(KeyCode::F(5))]),
-            ("broken pipe", vec![key(KeyCode::Char('r'))]),
+            ("was killed", vec![key(KeyCode::Char('r'))]),
             ("session ready", vec![key(KeyCode::Down), key(KeyCode::F(5))]),
             ("= 2", vec![Input::Signal(15)]),
         ];
         let (state, end, _, _) = play(document.clone(), script);
         assert_eq!(end, End::Signal(15));
         assert_eq!(state.document(), document);
+    }
+
+    #[test]
+    fn a_session_that_cannot_start_is_told() {
+        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+        let mut around = Surroundings::new(|_| Err(io::Error::other("no such program")), inbox.clone());
+        let look = Look { colour: Colour::None, light: false, ascii: false };
+        let mut state = State::new(Document::notebook("n", []), look);
+        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
+            if crate::lab::render_to_string(state, 120, 30).contains("no such program") {
+                inbox.send(key(KeyCode::Char('q'))).unwrap();
+            }
+            Ok(())
+        });
+        assert_eq!(end, End::Quit);
     }
 
     #[test]

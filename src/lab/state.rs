@@ -49,7 +49,6 @@ pub struct State {
 
 #[derive(Debug)]
 pub struct StepState {
-    pub id: String,
     pub title: String,
     pub items: Vec<ItemState>,
     pub(super) text: Memo<Layout>,
@@ -110,13 +109,13 @@ pub struct Work {
     /// Requests beside the running cell.
     pub pending: HashMap<u64, Pending>,
     pub next_id: u64,
-    /// The number of the cell that ran last, and of the hidden one.
+    /// The number of the cell that ran last, and of the set-up.
     pub executions: u32,
     pub set_ups: u32,
     pub interrupted_at: Option<Duration>,
 }
 
-/// Hidden cells are numbered from here, so that they take no `In [n]` from those that are seen.
+/// Unseen set-ups are numbered from here, so that they take no `In [n]` from the cells.
 pub(super) const SET_UP: u32 = 1 << 30;
 
 /// The cell that runs.
@@ -125,6 +124,8 @@ pub struct Current {
     pub id: u64,
     pub key: Key,
     pub number: u32,
+    /// The piece of its set-up that runs; `None` while the cell itself does.
+    pub setup: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -196,7 +197,6 @@ impl State {
     /// The document as it is now, with the learner's text.
     pub fn document(&self) -> Document {
         let steps = self.steps.iter().map(|step| Step {
-            id: step.id.clone(),
             title: step.title.clone(),
             items: step.items.iter().map(ItemState::to_item).collect(),
         });
@@ -300,7 +300,7 @@ impl State {
 
     pub(super) fn predict_mut(&mut self, key: Key) -> Option<&mut PredictState> {
         self.steps.iter_mut().flat_map(|step| &mut step.items).find_map(|item| match item {
-            ItemState::Predict(predict) if predict.key == key => Some(predict),
+            ItemState::Predict(predict) if predict.key == key => Some(predict.as_mut()),
             _ => None,
         })
     }
@@ -313,18 +313,15 @@ impl State {
             .find_map(|(s, step)| step.items.iter().position(|item| item.key() == Some(key)).map(|i| (s, i)))
     }
 
-    /// Predictions that stand before a cell and after the cell before it.
+    /// Predictions that a cell's run answers.
     pub(super) fn predictions_of(&self, key: Key) -> Vec<&PredictState> {
-        let mut found = Vec::new();
-        for item in self.steps.iter().flat_map(|step| &step.items) {
-            match item {
-                ItemState::Predict(predict) => found.push(predict),
-                ItemState::Cell(cell) if cell.key == key => return found,
-                ItemState::Cell(cell) if !cell.is_hidden() => found.clear(),
-                _ => {}
-            }
-        }
-        Vec::new()
+        let Some(cell) = self.cells().find(|cell| cell.key == key) else { return Vec::new() };
+        let items = self.steps.iter().flat_map(|step| &step.items);
+        let predictions = items.filter_map(|item| match item {
+            ItemState::Predict(predict) if predict.question.cell == cell.id => Some(predict.as_ref()),
+            _ => None,
+        });
+        predictions.collect()
     }
 
     pub(super) fn select_first(&mut self) {
@@ -355,7 +352,6 @@ impl State {
         });
         StepState {
             items: items.collect(),
-            id: step.id,
             title: text::clean_line(&step.title),
             text: Default::default(),
         }

@@ -4,70 +4,17 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Removes control sequences from text that arrives in pieces; a sequence may be split between two.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stripper(Within);
+use crate::base::text::strip_control;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Within {
-    #[default]
-    Text,
-    Escape,
-    /// `ESC [ … final`.
-    Sequence,
-    /// `ESC ] … BEL`, `ESC P … ESC \` and their kin.
-    Payload,
-    PayloadEscape,
-}
-
-impl Stripper {
-    /// Appends what may be shown of `text`: its printable characters, line feeds, tabs and carriage returns.
-    pub fn push(&mut self, text: &str, out: &mut String) {
-        for c in text.chars() {
-            self.0 = match (self.0, c) {
-                // A line feed ends whatever was begun, so that a stray escape can't hide the rest.
-                (_, '\n') => {
-                    out.push('\n');
-                    Within::Text
-                }
-                (Within::Payload, '\u{1b}') => Within::PayloadEscape,
-                (_, '\u{1b}') => Within::Escape,
-                (Within::Escape, '[') => Within::Sequence,
-                (Within::Escape, ']' | 'P' | 'X' | '^' | '_') => Within::Payload,
-                (Within::Escape, ' '..='/') => Within::Escape,
-                (Within::Escape, _) => Within::Text,
-                (Within::Sequence, '@'..='~') => Within::Text,
-                (Within::Sequence, _) => Within::Sequence,
-                (Within::Payload, '\u{7}' | '\u{9c}') => Within::Text,
-                (Within::Payload, _) => Within::Payload,
-                (Within::PayloadEscape, '\\') => Within::Text,
-                (Within::PayloadEscape, _) => Within::Payload,
-                (Within::Text, '\u{9b}') => Within::Sequence,
-                (Within::Text, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => Within::Payload,
-                (Within::Text, c) => {
-                    if c == '\t' || c == '\r' || printable(c) {
-                        out.push(c);
-                    }
-                    Within::Text
-                }
-            };
-        }
-    }
-}
-
-/// False for control characters and for those that reorder or hide what is around them.
+/// False for what must not be typed into a text: control characters, and those that reorder what is around them.
 pub fn printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+    strip_control(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() && c != '\n' && c != '\t'
 }
 
-/// Text of several lines, stripped, with tabs as four spaces.
+/// Text of several lines, stripped of control sequences, with tabs as four spaces.
 pub fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    Stripper::default().push(text, &mut out);
-    out.retain(|c| c != '\r');
-    if out.contains('\t') { out.replace('\t', "    ") } else { out }
+    let text = strip_control(text);
+    if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
 }
 
 /// Text for one line: stripped, line feeds and tabs as spaces.
@@ -127,16 +74,16 @@ pub enum Break {
     Anywhere,
 }
 
-/// Breaks styled text into lines of at most `columns`. There is always at least one line.
+/// Breaks styled text into lines of at most `columns`, and at its line feeds. There is always at least one line.
 pub fn wrap(spans: &[Span<'_>], columns: usize, at: Break) -> Vec<Line<'static>> {
     let chars: Vec<(char, Style)> =
         spans.iter().flat_map(|span| span.content.chars().map(move |c| (c, span.style))).collect();
     let columns = columns.max(1);
-    let rows = match at {
-        Break::Anywhere => break_anywhere(&chars, columns),
-        Break::Words => break_words(&chars, columns),
-    };
-    rows.into_iter().map(|row| line(row)).collect()
+    let rows = chars.split(|(c, _)| *c == '\n').flat_map(|chars| match at {
+        Break::Anywhere => break_anywhere(chars, columns),
+        Break::Words => break_words(chars, columns),
+    });
+    rows.map(line).collect()
 }
 
 /// Joins characters of one style into spans.
@@ -215,20 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn control_sequences_vanish_even_when_split() {
-        let mut stripper = Stripper::default();
-        let mut out = String::new();
-        for piece in
-            ["a\u{1b}[3", "1mb\u{1b}]0;title", "\u{7}c\u{1b}P1;2|x\u{1b}", "\\d\u{9b}2Je\u{202e}f\u{8}"]
-        {
-            stripper.push(piece, &mut out);
-        }
-        assert_eq!(out, "abcdef");
-    }
-
-    #[test]
-    fn an_open_sequence_hides_no_later_line() {
-        assert_eq!(clean("x\u{1b}]52;c;\nseen\u{1b}("), "x\nseen");
+    fn what_is_typed_is_printable() {
+        assert!(['a', 'é', '日', ' '].into_iter().all(printable));
+        assert!(!['\n', '\t', '\u{1b}', '\u{9b}', '\u{202e}'].into_iter().any(printable));
+        assert_eq!(clean("a\tb\u{1b}[31m\r\nc"), "a    b\nc");
     }
 
     #[test]

@@ -126,6 +126,21 @@ impl Theme {
     }
 }
 
+impl Theme {
+    /// A colour of a figure, as near as the terminal has it.
+    pub fn colour(&self, [r, g, b]: [u8; 3]) -> Color {
+        match self.look.colour {
+            Colour::None => Color::Reset,
+            Colour::True => Color::Rgb(r, g, b),
+            Colour::Indexed => {
+                // The 6 x 6 x 6 cube has the levels 0, 95, 135, … 255.
+                let level = |c: u8| if c < 48 { 0 } else { (c.saturating_sub(35) / 40).clamp(1, 5) };
+                Color::Indexed(16 + 36 * level(r) + 6 * level(g) + level(b))
+            }
+        }
+    }
+}
+
 /// The one-column ASCII character that stands for `symbol`; itself where it is ASCII already.
 pub fn ascii(symbol: &str) -> Option<&'static str> {
     if symbol.is_ascii() {
@@ -176,6 +191,16 @@ mod tests {
             assert_eq!((style.fg, style.bg), (None, None));
         }
         assert!(theme.selected.add_modifier.contains(Modifier::REVERSED));
+    }
+
+    #[test]
+    fn colours_find_their_nearest() {
+        let theme = |colour| Theme::new(Look { colour, light: false, ascii: false });
+        let cube = theme(Colour::Indexed);
+        assert_eq!(cube.colour([0, 0, 0]), Color::Indexed(16));
+        assert_eq!(cube.colour([255, 255, 255]), Color::Indexed(231));
+        assert_eq!(cube.colour([95, 135, 0]), Color::Indexed(16 + 36 + 12));
+        assert_eq!(theme(Colour::True).colour([1, 2, 3]), Color::Rgb(1, 2, 3));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::flow;
+use super::{flow, markdown};
 use crate::base::event::Clock;
 use crate::lab::figures;
 use crate::lab::highlight;
@@ -13,11 +13,14 @@ use crate::lab::item::{CellState, Check, Progress, Status};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
 use crate::lab::text::{self, Break};
-use crate::lab::theme::Theme;
+use crate::lab::theme::{Colour, Theme};
+use crate::plot;
 use crate::session::protocol::{Usage, Verdict};
 
 /// Rows of output shown from each end before the rest is asked for.
 const SHORT_END: usize = 10;
+/// Rows of a figure, at most.
+const FIGURE_ROWS: usize = 16;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Output of more lines than this is cut until asked for.
@@ -30,6 +33,7 @@ pub fn lay(cell: &CellState, width: u16, theme: &Theme) -> Layout {
     layout.push(Line::default(), Part::Head);
     let gutter = code(&mut layout, cell, width, theme);
     output(&mut layout, cell, width, gutter, theme);
+    figures(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
     for progress in &cell.progress {
         layout.plain([indented(progress_line(progress, width.saturating_sub(gutter), theme), gutter)]);
     }
@@ -55,7 +59,7 @@ pub fn head(
     let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
     let label = format!("In [{number}]");
     let mut note = String::new();
-    if let Some(exercise) = cell.exercise() {
+    if let Some(exercise) = &cell.exercise {
         note = match exercise.points {
             0 => " exercise".into(),
             1 => " exercise, 1 point".into(),
@@ -101,7 +105,7 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
             let spinner = SPINNER.get(frame).copied().unwrap_or_default();
             return (format!("{spinner} running {:.1} s", elapsed.as_secs_f64()), theme.accent);
         }
-        Status::Ok => match (&cell.check, cell.exercise().is_some()) {
+        Status::Ok => match (&cell.check, cell.exercise.is_some()) {
             (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
             (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
             _ => ("✓ ok".into(), theme.ok),
@@ -195,6 +199,29 @@ fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Th
     lines
 }
 
+fn figures(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
+    let rows = (columns / 3).clamp(6, FIGURE_ROWS);
+    for figure in cell.output.figures() {
+        let lines: Vec<Line<'static>> = if theme.look.colour == Colour::None {
+            figure.to_text(columns, rows, !theme.look.ascii).into_iter().map(Line::raw).collect()
+        } else {
+            figure.to_cells(columns, rows).iter().map(|row| figure_row(row, theme)).collect()
+        };
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+}
+
+fn figure_row(row: &[plot::Cell], theme: &Theme) -> Line<'static> {
+    let style = |cell: &plot::Cell| Style {
+        fg: cell.fg.map(|rgb| theme.colour(rgb)),
+        bg: cell.bg.map(|rgb| theme.colour(rgb)),
+        ..Style::default()
+    };
+    // Behind a wide character stands an empty place.
+    let chars = row.iter().filter(|cell| cell.symbol != '\0').map(|cell| (cell.symbol, style(cell)));
+    text::line(&chars.collect::<Vec<_>>())
+}
+
 fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {
     line.spans.insert(0, Span::raw(" ".repeat(columns)));
     line
@@ -239,7 +266,7 @@ fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
 }
 
 fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
-    if cell.exercise().is_none() {
+    if cell.exercise.is_none() {
         return;
     }
     let failed = cell.status == Status::Failed;
@@ -266,11 +293,13 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
 }
 
 fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
-    let Some(exercise) = cell.exercise() else { return };
+    let Some(exercise) = &cell.exercise else { return };
     let all = exercise.hints.len();
     for (i, hint) in exercise.hints.iter().enumerate().take(cell.hints_shown) {
-        let label = Span::styled(format!("hint {} of {all}: ", i + 1), theme.accent);
-        boxed(layout, &[label, Span::styled(text::clean_line(hint), theme.text)], width, gutter);
+        let label = Span::styled(format!("hint {} of {all}", i + 1), theme.accent);
+        boxed(layout, &[label], width, gutter);
+        let lines = markdown::lay(&hint.text, width.saturating_sub(gutter), theme);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
     }
 }
 

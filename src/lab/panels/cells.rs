@@ -46,7 +46,6 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
         let theme = &state.theme;
         let layout = match content {
             ItemState::Text(_) => continue,
-            ItemState::Cell(cell) if cell.is_hidden() => continue,
             ItemState::Cell(cell) => cell.laid.get(columns, || cell::lay(cell, columns, theme)),
             ItemState::Predict(predict) => {
                 predict.laid.get(columns, || question::lay_predict(predict, columns, theme))

@@ -48,16 +48,10 @@ pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
 
 fn lay(step: &StepState, columns: usize, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
-    if !step.title.is_empty() {
-        let title = [Span::styled(step.title.clone(), theme.accent)];
-        layout.plain(text::wrap(&title, columns, text::Break::Words));
-        layout.push(Line::default(), Part::Gap);
-    }
     for (i, item) in step.items.iter().enumerate() {
         match item {
             ItemState::Text(blocks) => layout.plain(markdown::lay(blocks, columns, theme)),
-            item if item.is_selectable() => layout.push(Line::default(), Part::Anchor(i)),
-            _ => continue,
+            _ => layout.push(Line::default(), Part::Anchor(i)),
         }
         layout.push(Line::default(), Part::Gap);
     }
@@ -74,7 +68,7 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
     let (what, done) = match item_state {
         ItemState::Cell(cell) => cell_anchor(cell),
         ItemState::Predict(predict) => ("predict".to_owned(), !predict.is_open()),
-        ItemState::Quiz(quiz) => ("quiz".into(), quiz.is_solved()),
+        ItemState::Quiz(quiz) => ("quiz".into(), quiz.solved),
         ItemState::Text(_) => return Line::default(),
     };
     let selected = item == state.selected;
@@ -89,9 +83,9 @@ fn anchor(state: &State, item: usize, columns: usize) -> Line<'static> {
 }
 
 fn cell_anchor(cell: &CellState) -> (String, bool) {
-    let kind = if cell.exercise().is_some() { "exercise" } else { "cell" };
+    let kind = if cell.exercise.is_some() { "exercise" } else { "cell" };
     let first = cell.editor.lines().iter().map(|line| line.trim()).find(|line| !line.is_empty());
-    let done = match cell.exercise() {
+    let done = match cell.exercise {
         Some(_) => cell.check == Check::Done(Verdict::Pass),
         None => cell.status == Status::Ok,
     };

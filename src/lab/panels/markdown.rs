@@ -3,32 +3,26 @@
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::lab::document::{Block, Inline, Kind};
 use crate::lab::highlight;
 use crate::lab::text::{self, Break};
 use crate::lab::theme::{Colour, Theme};
+use crate::lesson::markdown::{Align, Block, Inline};
 
-/// Lists and quotes within each other are followed this far.
-const MAX_DEPTH: usize = 8;
 const MIN_COLUMNS: usize = 8;
 
 /// Rows of some blocks for a width in columns, with an empty row between two blocks.
 pub fn lay(blocks: &[Block], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    lay_blocks(&mut lines, blocks, columns, theme, 0);
-    lines
-}
-
-fn lay_blocks(lines: &mut Vec<Line<'static>>, blocks: &[Block], columns: usize, theme: &Theme, depth: usize) {
     for (i, block) in blocks.iter().enumerate() {
         if i > 0 {
             lines.push(Line::default());
         }
-        lay_block(lines, block, columns.max(MIN_COLUMNS), theme, depth);
+        lay_block(&mut lines, block, columns.max(MIN_COLUMNS), theme);
     }
+    lines
 }
 
-fn lay_block(lines: &mut Vec<Line<'static>>, block: &Block, columns: usize, theme: &Theme, depth: usize) {
+fn lay_block(lines: &mut Vec<Line<'static>>, block: &Block, columns: usize, theme: &Theme) {
     match block {
         Block::Heading { level, text } => {
             let style = if *level <= 2 { theme.accent } else { theme.strong };
@@ -37,17 +31,13 @@ fn lay_block(lines: &mut Vec<Line<'static>>, block: &Block, columns: usize, them
         Block::Paragraph(text) => {
             lines.extend(text::wrap(&spans(text, theme.text, theme), columns, Break::Words));
         }
-        Block::List { .. } | Block::Quote(_) if depth >= MAX_DEPTH => {
-            lines.push(Line::styled("…", theme.dim));
-        }
-        Block::List { start, items } => list(lines, *start, items, columns, theme, depth),
+        Block::List { start, items } => list(lines, *start, items, columns, theme),
         Block::Quote(blocks) => {
-            let mut inner = Vec::new();
-            lay_blocks(&mut inner, blocks, columns.saturating_sub(2), theme, depth + 1);
+            let inner = lay(blocks, columns.saturating_sub(2), theme);
             lines.extend(inner.into_iter().map(|line| lead("│ ".into(), theme.accent, line)));
         }
         Block::Code { language, text } => code(lines, language, text, columns, theme),
-        Block::Table { header, rows } => table(lines, header, rows, columns, theme),
+        Block::Table { align, head, rows } => table(lines, align, head, rows, columns, theme),
         Block::Rule => lines.push(Line::styled("─".repeat(columns), theme.border)),
     }
 }
@@ -58,14 +48,12 @@ fn list(
     items: &[Vec<Block>],
     columns: usize,
     theme: &Theme,
-    depth: usize,
 ) {
     let last = start.map(|n| n.saturating_add(items.len() as u64));
     let width = last.map_or(2, |n| n.to_string().len() + 2);
     for (i, item) in items.iter().enumerate() {
         let mark = start.map_or("•".to_owned(), |n| format!("{}.", n.saturating_add(i as u64)));
-        let mut inner = Vec::new();
-        lay_blocks(&mut inner, item, columns.saturating_sub(width), theme, depth + 1);
+        let inner = lay(item, columns.saturating_sub(width), theme);
         for (row, line) in inner.into_iter().enumerate() {
             let mark = if row == 0 { mark.as_str() } else { "" };
             lines.push(lead(text::left(mark, width), theme.accent, line));
@@ -90,35 +78,42 @@ fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usi
 
 fn table(
     lines: &mut Vec<Line<'static>>,
-    header: &[Vec<Inline>],
+    align: &[Align],
+    head: &[Vec<Inline>],
     rows: &[Vec<Vec<Inline>>],
     columns: usize,
     theme: &Theme,
 ) {
-    let count = rows.iter().map(Vec::len).chain([header.len()]).max().unwrap_or(0);
+    let count = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
     if count == 0 {
         return;
     }
-    let widths = table_widths(header, rows, count, columns);
-    table_row(lines, header, &widths, theme.strong, theme);
+    let widths = table_widths(head, rows, count, columns, theme);
+    let shape: Vec<(usize, Align)> = widths
+        .iter()
+        .enumerate()
+        .map(|(i, width)| (*width, align.get(i).copied().unwrap_or(Align::Left)))
+        .collect();
+    table_row(lines, head, &shape, theme.strong, theme);
     let rule = widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("──");
     lines.push(Line::styled(rule, theme.border));
     for row in rows {
-        table_row(lines, row, &widths, theme.text, theme);
+        table_row(lines, row, &shape, theme.text, theme);
     }
 }
 
 /// Widths as wide as the content asks, the widest giving way until all fit.
 fn table_widths(
-    header: &[Vec<Inline>],
+    head: &[Vec<Inline>],
     rows: &[Vec<Vec<Inline>>],
     count: usize,
     columns: usize,
+    theme: &Theme,
 ) -> Vec<usize> {
-    let width = |cell: &[Inline]| cell.iter().map(|run| text::width(&run.text)).sum::<usize>();
+    let width = |cell: &[Inline]| spans(cell, theme.text, theme).iter().map(Span::width).sum::<usize>();
     let mut widths: Vec<usize> = (0..count)
         .map(|i| {
-            let all = rows.iter().map(Vec::as_slice).chain([header]);
+            let all = rows.iter().map(Vec::as_slice).chain([head]);
             all.filter_map(|row| row.get(i)).map(|cell| width(cell)).max().unwrap_or(0).clamp(1, columns)
         })
         .collect();
@@ -135,14 +130,14 @@ fn table_widths(
 fn table_row(
     lines: &mut Vec<Line<'static>>,
     row: &[Vec<Inline>],
-    widths: &[usize],
+    shape: &[(usize, Align)],
     style: Style,
     theme: &Theme,
 ) {
-    let cells: Vec<Vec<Line<'static>>> = widths
+    let cells: Vec<Vec<Line<'static>>> = shape
         .iter()
         .enumerate()
-        .map(|(i, width)| {
+        .map(|(i, (width, _))| {
             let inlines = row.get(i).map(Vec::as_slice).unwrap_or_default();
             text::wrap(&spans(inlines, style, theme), *width, Break::Words)
         })
@@ -150,11 +145,18 @@ fn table_row(
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);
     for y in 0..height {
         let mut joined: Vec<Span<'static>> = Vec::new();
-        for (i, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        for (i, (cell, (width, align))) in cells.iter().zip(shape).enumerate() {
             let line = cell.get(y).cloned().unwrap_or_default();
-            let fill = width.saturating_sub(line.width()) + if i + 1 < widths.len() { 2 } else { 0 };
+            let fill = width.saturating_sub(line.width());
+            let before = match align {
+                Align::Left => 0,
+                Align::Center => fill / 2,
+                Align::Right => fill,
+            };
+            let after = fill - before + if i + 1 < shape.len() { 2 } else { 0 };
+            joined.push(Span::raw(" ".repeat(before)));
             joined.extend(line.spans);
-            joined.push(Span::raw(" ".repeat(fill)));
+            joined.push(Span::raw(" ".repeat(after)));
         }
         lines.push(Line::from(joined));
     }
@@ -162,22 +164,30 @@ fn table_row(
 
 /// Runs of text with the style of their kind upon `base`.
 fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
-    let plain = theme.look.colour == Colour::None;
-    text.iter()
-        .map(|run| {
-            let content = text::clean_line(&run.text);
-            match run.kind {
-                Kind::Plain => Span::styled(content, base),
-                Kind::Strong => Span::styled(content, base.add_modifier(Modifier::BOLD)),
-                Kind::Emphasis => Span::styled(content, base.add_modifier(Modifier::ITALIC)),
-                Kind::Code if plain => Span::styled(format!("`{content}`"), base),
-                Kind::Code => Span::styled(content, base.patch(theme.function)),
-                Kind::Link => {
-                    Span::styled(content, base.patch(theme.accent).add_modifier(Modifier::UNDERLINED))
-                }
+    let mut out = Vec::new();
+    add_spans(&mut out, text, base, theme);
+    out
+}
+
+fn add_spans(out: &mut Vec<Span<'static>>, text: &[Inline], base: Style, theme: &Theme) {
+    let mut add = |text: &str, style: Style| out.push(Span::styled(text::clean_line(text), style));
+    for inline in text {
+        match inline {
+            Inline::Text(text) => add(text, base),
+            // Without colours, code keeps its marks.
+            Inline::Code(text) if theme.look.colour == Colour::None => add(&format!("`{text}`"), base),
+            Inline::Code(text) => add(text, base.patch(theme.function)),
+            Inline::Image { alt, .. } => add(&format!("[{alt}]"), base.patch(theme.dim)),
+            Inline::Break => out.push(Span::styled("\n", base)),
+            Inline::Emphasis(inner) => add_spans(out, inner, base.add_modifier(Modifier::ITALIC), theme),
+            Inline::Strong(inner) => add_spans(out, inner, base.add_modifier(Modifier::BOLD), theme),
+            Inline::Strike(inner) => add_spans(out, inner, base.add_modifier(Modifier::CROSSED_OUT), theme),
+            Inline::Link { text, .. } => {
+                let style = base.patch(theme.accent).add_modifier(Modifier::UNDERLINED);
+                add_spans(out, text, style, theme);
             }
-        })
-        .collect()
+        }
+    }
 }
 
 fn lead(mark: String, style: Style, mut line: Line<'static>) -> Line<'static> {
@@ -189,45 +199,35 @@ fn lead(mark: String, style: Style, mut line: Line<'static>) -> Line<'static> {
 mod tests {
     use super::*;
     use crate::lab::theme::Look;
+    use crate::lesson::markdown::parse;
 
-    fn shown(blocks: &[Block], columns: usize) -> Vec<String> {
+    fn shown(markdown: &str, columns: usize) -> Vec<String> {
         let theme = Theme::new(Look { colour: Colour::True, light: false, ascii: false });
         let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.as_ref()).collect::<String>();
-        lay(blocks, columns, &theme).iter().map(|line| text(line).trim_end().to_owned()).collect()
+        lay(&parse(markdown), columns, &theme).iter().map(|line| text(line).trim_end().to_owned()).collect()
     }
 
     #[test]
     fn lists_hang_and_quotes_are_marked() {
-        let blocks = [
-            Block::List {
-                start: Some(9),
-                items: vec![vec![Block::paragraph("one two three")], vec![Block::paragraph("four")]],
-            },
-            Block::Quote(vec![Block::paragraph("a b")]),
-        ];
-        assert_eq!(shown(&blocks, 12), ["9.  one two", "    three", "10. four", "", "│ a b"]);
+        let lines = shown("9. one two three\n10. *four*\n\n> a **b**\n", 12);
+        assert_eq!(lines, ["9.  one two", "    three", "10. four", "", "│ a b"]);
     }
 
     #[test]
     fn a_table_fits_by_wrapping_its_widest_column() {
-        let cell = |t: &str| vec![Inline::plain(t)];
-        let block = Block::Table {
-            header: vec![cell("k"), cell("what it does")],
-            rows: vec![vec![cell("a"), cell("moves it")]],
-        };
-        assert_eq!(shown(&[block], 12), ["k  what it", "   does", "────────────", "a  moves it"]);
+        let lines = shown("| k | what it does |\n|--:|---|\n| aa | moves `it` |\n", 13);
+        assert_eq!(lines, [" k  what it", "    does", "─────────────", "aa  moves it"]);
     }
 
     #[test]
-    fn nesting_without_end_is_cut() {
-        let mut block = Block::paragraph("deep");
-        for _ in 0..1000 {
-            block = Block::Quote(vec![block]);
-        }
-        assert!(shown(std::slice::from_ref(&block), 40).iter().any(|line| line.ends_with('…')));
-        // Dropped level by level, as a recursive drop of this depth is not what is tested.
-        while let Block::Quote(mut inner) = block {
-            block = inner.remove(0);
-        }
+    fn line_breaks_code_and_nesting_stay() {
+        let lines = shown("one\\\ntwo\n\n```rhai\nlet  x = 1;\n```\n\n- a\n  - b\n", 40);
+        assert_eq!(lines, ["one", "two", "", "  let  x = 1;", "", "• a", "", "  • b"]);
+    }
+
+    #[test]
+    fn quotes_within_quotes_without_end_are_drawn() {
+        assert!(!shown(&">".repeat(5000), 40).is_empty());
+        assert!(shown(&("> ".repeat(100) + "deep"), 40).iter().any(|line| line.contains("deep")));
     }
 }

@@ -4,70 +4,64 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::cell::head_line;
-use crate::lab::figures;
-use crate::lab::item::{Guess, PredictState, QuizState};
+use super::markdown;
+use crate::lab::item::{Answer, Guess, PredictState, QuizState};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::text::{self, Break};
 use crate::lab::theme::Theme;
-use crate::session::protocol::ProbeValue;
+use crate::lesson::Unit;
+use crate::lesson::markdown::Block;
 
 const INDENT: usize = 2;
+/// Columns of a choice's mark and number.
+const CHOICE: usize = 5;
 
 /// Rows of a prediction for a width in columns.
 pub fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
     layout.push(Line::default(), Part::Head);
-    say(&mut layout, &predict.spec.ask, theme.strong, columns);
-    let unit = &predict.spec.unit;
-    match predict.guess {
-        Guess::Open => {
-            let prompt = "your number: ";
-            let column = INDENT + prompt.len() + text::width(&predict.input);
-            let line = Line::from(vec![
-                Span::styled(format!("  {prompt}"), theme.dim),
-                Span::styled(predict.input.clone(), theme.accent),
-                Span::styled("_ ", theme.accent),
-                Span::styled(unit.clone(), theme.dim),
-            ]);
-            layout.push(line, Part::Input { column });
+    blocks(&mut layout, &predict.question.ask, columns, theme);
+    let unit = predict.question.unit;
+    match (&predict.guess, &predict.answer) {
+        (Guess::Open, _) => input(&mut layout, predict, theme),
+        (Guess::Made(guess), None) => {
+            let text = format!("You said {}. Run the cell to see.", unit.show(guess.value));
+            say(&mut layout, &text, theme.text, columns);
         }
-        Guess::Made(guess) => {
-            say(&mut layout, &format!("you said  {} {unit}", figures::number(guess)), theme.text, columns);
+        (Guess::Skipped, None) => say(&mut layout, "Skipped.", theme.dim, columns),
+        (_, Some(answer)) => {
+            match answer {
+                Ok(Answer::Compared(outcome)) => say(&mut layout, &outcome.sentence, theme.accent, columns),
+                Ok(Answer::Told(text)) => say(&mut layout, text, theme.accent, columns),
+                Err(reason) => say(&mut layout, &format!("No answer: {reason}"), theme.warn, columns),
+            }
+            blocks(&mut layout, &predict.question.explain, columns, theme);
         }
-        Guess::Skipped => say(&mut layout, "skipped", theme.dim, columns),
     }
-    answer(&mut layout, predict, columns, theme);
     layout.push(Line::default(), Part::Gap);
     layout
 }
 
-fn answer(layout: &mut Layout, predict: &PredictState, columns: usize, theme: &Theme) {
-    let unit = &predict.spec.unit;
-    match &predict.measured {
-        None if !predict.is_open() => say(layout, "it was    … run the next cell", theme.dim, columns),
-        None => {}
-        Some(Ok(value)) => {
-            let value = match value {
-                ProbeValue::Number(x) => figures::number(*x),
-                ProbeValue::Bool(x) => x.to_string(),
-                ProbeValue::Text(text) => text::clean_line(text),
-            };
-            let clock = if predict.modelled { " modelled" } else { "" };
-            say(layout, &format!("it was    {value} {unit}{clock}"), theme.accent, columns);
-            if !predict.spec.explain.is_empty() {
-                say(layout, &predict.spec.explain, theme.text, columns);
-            }
-        }
-        Some(Err(reason)) => {
-            say(layout, &format!("it could not be measured: {reason}"), theme.warn, columns);
-        }
-    }
+fn input(layout: &mut Layout, predict: &PredictState, theme: &Theme) {
+    let prompt = "your number: ";
+    let unit = match predict.question.unit {
+        Unit::Count => "",
+        unit => unit.name(),
+    };
+    let column = INDENT + prompt.len() + text::width(&predict.input);
+    let line = Line::from(vec![
+        Span::styled(format!("  {prompt}"), theme.dim),
+        Span::styled(predict.input.clone(), theme.accent),
+        Span::styled("_ ", theme.accent),
+        Span::styled(unit, theme.dim),
+    ]);
+    layout.push(line, Part::Input { column });
 }
 
 /// The heading of a prediction.
 pub fn predict_head(predict: &PredictState, width: usize, selected: bool, theme: &Theme) -> Line<'static> {
-    let (state, style) = match (predict.guess, predict.is_right()) {
+    let (state, style) = match (&predict.guess, predict.is_hit()) {
         (Guess::Open, _) => ("○ open", theme.dim),
         (Guess::Skipped, _) => ("skipped", theme.dim),
         (_, Some(true)) => ("✓ right", theme.ok),
@@ -82,33 +76,24 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
     layout.push(Line::default(), Part::Head);
-    say(&mut layout, &quiz.spec.ask, theme.strong, columns);
-    for (i, choice) in quiz.spec.choices.iter().enumerate() {
-        let tried = quiz.tried.contains(&i);
-        let (mark, style) = match (tried, choice.right) {
-            (false, _) => (" ", theme.text),
-            (true, true) => ("✓", theme.ok),
-            (true, false) => ("✗", theme.warn),
+    blocks(&mut layout, &quiz.question.ask, columns, theme);
+    for (i, choice) in quiz.question.choices.iter().enumerate() {
+        let (taken, tried) = (quiz.taken.contains(&i), quiz.tried.contains(&i));
+        let (mark, style) = match (taken, tried, choice.correct) {
+            (_, true, true) => ("✓", theme.ok),
+            (_, true, false) => ("✗", theme.warn),
+            (true, false, _) => ("●", theme.accent),
+            (false, false, _) => (" ", theme.dim),
         };
-        let label = Span::styled(format!("{mark} {}  ", i + 1), style);
-        let lines =
-            text::wrap(&[Span::styled(choice.text.clone(), style)], columns.saturating_sub(5), Break::Words);
-        for (row, mut line) in lines.into_iter().enumerate() {
-            let lead = if row == 0 { label.clone() } else { Span::raw("     ") };
-            line.spans.insert(0, lead);
-            line.spans.insert(0, Span::raw("  "));
-            layout.push(line, Part::Choice(i));
+        let lines = markdown::lay(&choice.text, columns.saturating_sub(CHOICE), theme);
+        for (row, line) in lines.into_iter().enumerate() {
+            let lead = if row == 0 { format!("  {mark} {}  ", i + 1) } else { " ".repeat(INDENT + CHOICE) };
+            layout.push(led(Span::styled(lead, style), line), Part::Choice(i));
         }
-        if tried && !choice.explain.is_empty() {
-            let lines = text::wrap(
-                &[Span::styled(choice.explain.clone(), theme.dim)],
-                columns.saturating_sub(5),
-                Break::Words,
-            );
-            layout.plain(lines.into_iter().map(|mut line| {
-                line.spans.insert(0, Span::raw("       "));
-                line
-            }));
+        if tried {
+            let lines = markdown::lay(&choice.explain, columns.saturating_sub(CHOICE + 2), theme);
+            let lead = || Span::styled(" ".repeat(INDENT + CHOICE) + "│ ", style);
+            layout.plain(lines.into_iter().map(|line| led(lead(), line)));
         }
     }
     layout.push(Line::default(), Part::Gap);
@@ -117,23 +102,31 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
 
 /// The heading of a quiz.
 pub fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &Theme) -> Line<'static> {
-    let (state, style) = match (quiz.is_solved(), quiz.tried.len()) {
+    let (state, style) = match (quiz.solved, quiz.attempts) {
         (true, 1) => ("✓ right".to_owned(), theme.ok),
         (true, n) => (format!("✓ right, at try {n}"), theme.ok),
         (false, 0) => ("○ open".into(), theme.dim),
         (false, _) => ("✗ not that".into(), theme.warn),
     };
-    head_line("Quiz", label_style(selected, theme), "", &state, style, width, theme)
+    let note = if quiz.question.takes_several() { " several are right" } else { "" };
+    head_line("Quiz", label_style(selected, theme), note, &state, style, width, theme)
 }
 
 fn label_style(selected: bool, theme: &Theme) -> Style {
     if selected { theme.selected } else { theme.strong }
 }
 
+fn blocks(layout: &mut Layout, blocks: &[Block], columns: usize, theme: &Theme) {
+    let lines = markdown::lay(blocks, columns, theme);
+    layout.plain(lines.into_iter().map(|line| led(Span::raw("  "), line)));
+}
+
 fn say(layout: &mut Layout, text: &str, style: Style, columns: usize) {
-    let lines = text::wrap(&[Span::styled(text.to_owned(), style)], columns, Break::Words);
-    layout.plain(lines.into_iter().map(|mut line| {
-        line.spans.insert(0, Span::raw("  "));
-        line
-    }));
+    let lines = text::wrap(&[Span::styled(text::clean_line(text), style)], columns, Break::Words);
+    layout.plain(lines.into_iter().map(|line| led(Span::raw("  "), line)));
+}
+
+fn led(lead: Span<'static>, mut line: Line<'static>) -> Line<'static> {
+    line.spans.insert(0, lead);
+    line
 }

@@ -48,7 +48,10 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::PageDown => scrolling::page(state, true),
         Action::First => scrolling::first(state),
         Action::Last => scrolling::last(state),
-        Action::Enter => editing::enter(state),
+        Action::Enter => {
+            editing::enter(state);
+            answering::commit_choices(state, fx);
+        }
         Action::AddAbove => editing::add_cell(state, false),
         Action::AddBelow => editing::add_cell(state, true),
         Action::CutCell => editing::cut_cell(state),
@@ -59,13 +62,13 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
                 cell.laid.clear();
             }
         }
-        Action::Hint => answering::hint(state),
-        Action::Skip => answering::skip(state),
-        Action::Choose => answering::choose(state, event),
+        Action::Hint => answering::hint(state, fx),
+        Action::Skip => answering::skip(state, fx),
+        Action::Choose => answering::choose(state, event, fx),
         Action::OtherList => state.machine.transfers = !state.machine.transfers,
         Action::Scale => state.machine.whole = !state.machine.whole,
         Action::Leave => leave(state),
-        Action::Commit => answering::commit(state),
+        Action::Commit => answering::commit(state, fx),
         Action::Edit(edit) => editing::edit(state, edit),
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,

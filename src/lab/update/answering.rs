@@ -3,11 +3,14 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::editing;
-use crate::lab::item::{Guess, ItemState};
+use crate::lab::item::{Guess, ItemState, QuizState};
+use crate::lab::msg::Effect;
 use crate::lab::state::{Pane, State};
+use crate::lab::text;
+use crate::lesson::{Entry, parse_quantity};
 
 /// Characters of a number.
-const MAX_NUMBER: usize = 32;
+const MAX_NUMBER: usize = 40;
 
 /// A digit on a selected prediction begins its answer at once.
 pub fn begin_with(state: &mut State, c: char) {
@@ -21,7 +24,7 @@ pub fn begin_with(state: &mut State, c: char) {
 pub fn insert(state: &mut State, c: char) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
         && predict.input.len() < MAX_NUMBER
-        && (c.is_ascii_graphic() || c == ' ')
+        && text::printable(c)
     {
         predict.input.push(c);
         predict.laid.clear();
@@ -36,28 +39,30 @@ pub fn backspace(state: &mut State) {
 }
 
 /// Fixes the number typed, if it is one.
-pub fn commit(state: &mut State) {
+pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Predict(predict)) = state.selected_item_mut() else { return };
-    match predict.typed() {
-        Some(number) => {
-            predict.guess = Guess::Made(number);
+    match parse_quantity(&predict.input, predict.question.unit) {
+        Ok(quantity) => {
+            let entry = Entry::Prediction { typed: predict.input.clone(), value: quantity.value };
+            fx.push(Effect::Record { step: predict.id.clone(), entry });
+            predict.guess = Guess::Made(quantity);
             predict.laid.clear();
             editing::leave(state);
             editing::select_next(state);
         }
-        None => {
-            let unit = predict.spec.unit.clone();
-            let unit = if unit.is_empty() { String::new() } else { format!(" of {unit}") };
-            state.say(format!("a number{unit}, please, such as 3, 0.5 or 1e6"));
+        Err(error) => {
+            let text = text::clean_line(&error.to_string());
+            state.say(text);
         }
     }
 }
 
 /// Passes over the selected prediction.
-pub fn skip(state: &mut State) {
+pub fn skip(state: &mut State, fx: &mut Vec<Effect>) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
         && predict.is_open()
     {
+        fx.push(Effect::Record { step: predict.id.clone(), entry: Entry::Skipped });
         predict.guess = Guess::Skipped;
         predict.laid.clear();
         editing::select_next(state);
@@ -65,34 +70,53 @@ pub fn skip(state: &mut State) {
 }
 
 /// Chooses an answer of the selected quiz by its digit.
-pub fn choose(state: &mut State, event: KeyEvent) {
+pub fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     let KeyCode::Char(c) = event.code else { return };
     match state.selected_item() {
         Some(ItemState::Quiz(_)) => {
             if let Some(choice) = c.to_digit(10).and_then(|n| (n as usize).checked_sub(1)) {
-                choose_at(state, choice);
+                choose_at(state, choice, fx);
             }
         }
         _ => begin_with(state, c),
     }
 }
 
-pub fn choose_at(state: &mut State, choice: usize) {
+/// Takes a choice of the selected quiz.
+pub fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
     if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
-        && !quiz.is_solved()
-        && choice < quiz.spec.choices.len()
-        && !quiz.tried.contains(&choice)
+        && quiz.take(choice)
     {
-        quiz.tried.push(choice);
-        quiz.laid.clear();
+        record_quiz(quiz, fx);
     }
 }
 
+/// Counts the choices taken of the selected quiz.
+pub fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
+    if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
+        && quiz.question.takes_several()
+    {
+        if quiz.commit() {
+            record_quiz(quiz, fx);
+        } else if !quiz.solved {
+            state.say("take the right choices by their numbers, then Enter");
+        }
+    }
+}
+
+fn record_quiz(quiz: &QuizState, fx: &mut Vec<Effect>) {
+    let entry = Entry::Quiz { taken: quiz.taken.clone(), right: quiz.solved };
+    fx.push(Effect::Record { step: quiz.id.clone(), entry });
+}
+
 /// Shows the next hint of the selected exercise.
-pub fn hint(state: &mut State) {
-    if let Some(cell) = state.selected_cell_mut() {
-        let all = cell.exercise().map_or(0, |exercise| exercise.hints.len());
-        cell.hints_shown = (cell.hints_shown + 1).min(all);
+pub fn hint(state: &mut State, fx: &mut Vec<Effect>) {
+    let Some(cell) = state.selected_cell_mut() else { return };
+    let all = cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
+    if cell.hints_shown < all {
+        cell.hints_shown += 1;
         cell.laid.clear();
+        let entry = Entry::Hint { number: cell.hints_shown };
+        fx.push(Effect::Record { step: cell.id.clone(), entry });
     }
 }

@@ -3,7 +3,7 @@
 use super::answering;
 use crate::lab::document::Cell;
 use crate::lab::editor::Editor;
-use crate::lab::item::{CellState, Guess, ItemState};
+use crate::lab::item::{CellState, Guess, ItemState, PredictState};
 use crate::lab::keys::Edit;
 use crate::lab::state::{Pane, State};
 
@@ -24,8 +24,8 @@ pub fn enter(state: &mut State) {
 }
 
 /// A skipped prediction can still be answered before it is measured.
-fn reopen(predict: &mut crate::lab::item::PredictState) -> bool {
-    let can = predict.guess == Guess::Skipped && predict.measured.is_none();
+fn reopen(predict: &mut PredictState) -> bool {
+    let can = predict.guess == Guess::Skipped && predict.answer.is_none();
     if can {
         predict.guess = Guess::Open;
         predict.laid.clear();

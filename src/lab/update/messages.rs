@@ -2,11 +2,12 @@
 
 use super::running;
 use crate::lab::history::History;
-use crate::lab::item::{Check, Key, PredictState, Progress, Status};
+use crate::lab::item::{Answer, CellState, Check, Key, Progress, Status};
 use crate::lab::msg::Effect;
 use crate::lab::output::Ink;
 use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
 use crate::lab::text;
+use crate::lesson::{self, Entry};
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
 
 /// Progress bars that a cell shows at once.
@@ -53,8 +54,8 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             state.history.set_devices(&devices);
             state.history.set_variables(&variables);
         }
-        Message::CheckResult { id, verdict } => checked(state, id, verdict),
-        Message::Probed { id, value } => probed(state, id, value),
+        Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
+        Message::Probed { id, value } => probed(state, id, value, fx),
         Message::Refused { id, reason } => refused(state, id, &text::clean_line(&reason), fx),
         Message::Completions { .. } | Message::HelpText { .. } => return false,
     }
@@ -104,8 +105,9 @@ fn abandon(state: &mut State, status: Status) {
     state.work.pending.clear();
 }
 
-fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut crate::lab::item::CellState)) {
-    if let Some(current) = state.work.current.filter(|current| current.id == id)
+fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut CellState)) {
+    // What a set-up prints is as unseen as its code.
+    if let Some(current) = state.work.current.filter(|current| current.id == id && current.setup.is_none())
         && let Some(cell) = state.cell_mut(current.key)
     {
         change(cell);
@@ -127,6 +129,10 @@ fn show_progress(all: &mut Vec<Progress>, progress: Progress) {
 
 fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut Vec<Effect>) {
     let Some(current) = state.work.current.take_if(|current| current.id == id) else { return };
+    if current.setup.is_some() {
+        set_up_finished(state, current, outcome, fx);
+        return;
+    }
     state.work.interrupted_at = None;
     let (stopped, cut) = match &outcome {
         Outcome::Ok { .. } => (false, false),
@@ -153,9 +159,9 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
         cell.laid.clear();
     }
     if stopped {
-        explain_hidden(state, current);
         running::clear_queue(state);
     }
+    record_run(state, current.key, !stopped, fx);
     if cut {
         cut_pending(state);
         running::inspect(state, fx);
@@ -170,13 +176,33 @@ fn report(fault: &Fault) -> &str {
     if fault.report.trim().is_empty() { &fault.message } else { &fault.report }
 }
 
-/// A lesson's hidden set-up failed: that is told, as its report is not seen.
-fn explain_hidden(state: &mut State, current: Current) {
-    let Some(cell) = state.cell_mut(current.key).filter(|cell| cell.is_hidden()) else { return };
-    // It must run again before the next cell.
-    cell.status = Status::Idle;
-    let first = cell.output.excerpt(1, 0).head.first().map(|line| line.text.clone());
-    state.say(format!("the lesson's set-up failed: {}", first.unwrap_or_else(|| "interrupted".into())));
+/// After a piece of set-up comes the next one, or the cell; one that fails is the lesson's fault.
+fn set_up_finished(state: &mut State, current: Current, outcome: Outcome, fx: &mut Vec<Effect>) {
+    if let Outcome::Ok { .. } = outcome {
+        running::next_piece(state, current, fx);
+        return;
+    }
+    if let Some(cell) = state.cell_mut(current.key) {
+        cell.status = Status::Failed;
+        cell.laid.clear();
+        match outcome {
+            Outcome::Error { fault } => {
+                cell.output.block(Ink::Report, "The lesson's set-up of this cell failed, not your code:");
+                cell.output.block(Ink::Report, report(&fault));
+            }
+            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+            Outcome::Interrupted | Outcome::Ok { .. } => cell.status = Status::Interrupted,
+        }
+    }
+    running::clear_queue(state);
+    running::inspect(state, fx);
+}
+
+/// Of an exercise the verdict is kept instead.
+fn record_run(state: &mut State, key: Key, ok: bool, fx: &mut Vec<Effect>) {
+    if let Some(cell) = state.cell_mut(key).filter(|cell| cell.exercise.is_none() && !cell.own) {
+        fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
+    }
 }
 
 fn cut_pending(state: &mut State) {
@@ -198,7 +224,7 @@ fn cut_pending(state: &mut State) {
     state.work.pending.retain(|_, pending| *pending == Pending::Inspect);
 }
 
-fn checked(state: &mut State, id: u64, verdict: Verdict) {
+fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {
     let Some(Pending::Check(key)) = state.work.pending.remove(&id) else { return };
     let verdict = match verdict {
         Verdict::Fail { reason, line } => Verdict::Fail { reason: text::clean_line(&reason), line },
@@ -209,23 +235,45 @@ fn checked(state: &mut State, id: u64, verdict: Verdict) {
         other => other,
     };
     if let Some(cell) = state.cell_mut(key) {
+        let entry = Entry::Attempt { verdict: told(cell, &verdict), trace: None };
+        fx.push(Effect::Record { step: cell.id.clone(), entry });
         cell.check = Check::Done(verdict);
         cell.laid.clear();
     }
 }
 
-fn probed(state: &mut State, id: u64, value: Result<ProbeValue, Fault>) {
-    let Some(Pending::Probe(key)) = state.work.pending.remove(&id) else { return };
-    let simulated = state.history.any_simulated();
-    if let Some(predict) = state.predict_mut(key) {
-        measured(predict, value, simulated);
+/// A verdict as progress keeps it: an attempt that ended with an error, and did not pass for that, is told apart.
+fn told(cell: &CellState, verdict: &Verdict) -> lesson::Verdict {
+    let place = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
+    match verdict {
+        Verdict::Pass => lesson::Verdict::Pass,
+        Verdict::Fail { reason, .. } if cell.status == Status::Failed => {
+            lesson::Verdict::LearnerError { message: reason.clone(), line: place(cell.fault_line) }
+        }
+        Verdict::Fail { reason, line } => lesson::Verdict::Fail { reason: reason.clone(), line: place(*line) },
+        Verdict::CheckerFault { fault } => {
+            lesson::Verdict::CheckerFault { message: fault.message.clone(), line: place(fault.line) }
+        }
+        Verdict::Timeout => {
+            let limit_ms = cell.usage.as_ref().map_or(0, |usage| usage.host_nanos / 1_000_000);
+            lesson::Verdict::Timeout { limit_ms }
+        }
     }
 }
 
-fn measured(predict: &mut PredictState, value: Result<ProbeValue, Fault>, simulated: bool) {
-    predict.measured = Some(value.map_err(|fault| text::clean_line(&fault.message)));
-    predict.modelled = simulated && predict.asks_time();
+fn probed(state: &mut State, id: u64, value: Result<ProbeValue, Fault>, fx: &mut Vec<Effect>) {
+    let Some(Pending::Probe(key)) = state.work.pending.remove(&id) else { return };
+    let simulated = state.history.any_simulated();
+    let Some(predict) = state.predict_mut(key) else { return };
+    match value {
+        Ok(value) => predict.measured(value, simulated),
+        Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
+    }
     predict.laid.clear();
+    if let Some(Ok(Answer::Compared(outcome))) = &predict.answer {
+        let entry = Entry::Answer { answer: outcome.answer, hit: outcome.hit };
+        fx.push(Effect::Record { step: predict.id.clone(), entry });
+    }
 }
 
 fn refused(state: &mut State, id: Option<u64>, reason: &str, fx: &mut Vec<Effect>) {

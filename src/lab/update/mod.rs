@@ -11,9 +11,9 @@ mod scrolling;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::keys;
-use super::link::FromSession;
 use super::msg::{Effect, Msg};
 use super::state::State;
+use crate::session::client::FromSession;
 
 /// Takes a message. The effects are to be carried out in order.
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
@@ -22,7 +22,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
-        Msg::Mouse(event) => settled(state, |state| mouse::mouse(state, event)),
+        Msg::Mouse(event) => settled(state, |state| mouse::mouse(state, event, fx)),
         Msg::Paste(text) => settled(state, |state| editing::paste(state, &text)),
         Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {
@@ -30,7 +30,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 return effects;
             }
         }
-        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason),
+        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string()),
         Msg::Saved(Ok(())) => {
             for cell in state.cells_mut() {
                 cell.unsaved = false;

@@ -8,13 +8,14 @@ use crate::lab::editor::Pos;
 use crate::lab::item::ItemState;
 use crate::lab::laid::{Part, Row};
 use crate::lab::layout::{Areas, inner};
+use crate::lab::msg::Effect;
 use crate::lab::panels::cells;
 use crate::lab::state::{Pane, State};
 use crate::lab::text;
 
 const WHEEL: usize = 3;
 
-pub fn mouse(state: &mut State, event: MouseEvent) {
+pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
     let Some(areas) = scrolling::screen(state) else { return };
     let at = Position::new(event.column, event.row);
     if state.popup.is_some() {
@@ -28,7 +29,7 @@ pub fn mouse(state: &mut State, event: MouseEvent) {
     match event.kind {
         MouseEventKind::ScrollUp => wheel(state, &areas, at, false),
         MouseEventKind::ScrollDown => wheel(state, &areas, at, true),
-        MouseEventKind::Down(MouseButton::Left) => press(state, &areas, at),
+        MouseEventKind::Down(MouseButton::Left) => press(state, &areas, at, fx),
         MouseEventKind::Drag(MouseButton::Left) => drag(state, &areas, at),
         MouseEventKind::Up(_) => state.dragged = None,
         _ => {}
@@ -51,7 +52,7 @@ fn wheel(state: &mut State, areas: &Areas, at: Position, forward: bool) {
     state.focus = focus;
 }
 
-fn press(state: &mut State, areas: &Areas, at: Position) {
+fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
     if areas.tabs.is_some_and(|tabs| tabs.contains(at)) {
         return;
     }
@@ -64,7 +65,7 @@ fn press(state: &mut State, areas: &Areas, at: Position) {
         actions::show(state, pane);
     }
     if pane == Pane::Cells && inner(rect).contains(at) {
-        click_cells(state, inner(rect), at);
+        click_cells(state, inner(rect), at, fx);
     }
 }
 
@@ -93,7 +94,7 @@ fn drag(state: &mut State, areas: &Areas, at: Position) {
     }
 }
 
-fn click_cells(state: &mut State, inside: Rect, at: Position) {
+fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effect>) {
     let extents = cells::extents(state, inside.width);
     let row = state.tops.cells + usize::from(at.y - inside.y);
     let Some((extent, row)) = cells::row_at(&extents, row) else { return };
@@ -105,7 +106,7 @@ fn click_cells(state: &mut State, inside: Rect, at: Position) {
         state.follow = false;
     }
     match row.part {
-        Part::Choice(choice) => answering::choose_at(state, choice),
+        Part::Choice(choice) => answering::choose_at(state, choice, fx),
         Part::Code { .. } => place_cursor(state, &row, usize::from(at.x - inside.x).saturating_sub(1)),
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
-use crate::lab::item::{Guess, ItemState, Key, Status};
+use crate::lab::item::{Check, Guess, ItemState, Key, Status};
 use crate::lab::msg::Effect;
 use crate::lab::state::{Current, Pane, Pending, SessionStatus, State};
 use crate::session::protocol::Request;
@@ -13,14 +13,14 @@ pub fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 
 /// Queues all cells of the step.
 pub fn run_step(state: &mut State, fx: &mut Vec<Effect>) {
-    let keys = visible(state, |step, _| step == state.step);
+    let keys = cells(state, |step, _| step == state.step);
     run(state, &keys, fx);
 }
 
 /// Queues all cells before the selected one, those of earlier steps included.
 pub fn run_above(state: &mut State, fx: &mut Vec<Effect>) {
     let here = (state.step, state.selected);
-    let keys = visible(state, |step, item| (step, item) < here);
+    let keys = cells(state, |step, item| (step, item) < here);
     run(state, &keys, fx);
 }
 
@@ -50,19 +50,39 @@ pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
         clear_queue(state);
         return;
     }
+    let number = state.work.executions.saturating_add(1);
     let now = state.now;
-    let id = next_id(state);
-    let (executions, set_ups) = (state.work.executions, state.work.set_ups);
     let Some(cell) = state.cell_mut(key) else { return dispatch(state, fx) };
-    let hidden = cell.is_hidden();
-    let last = if hidden { set_ups } else { executions };
-    let number = last.saturating_add(1);
     cell.begin(number, now);
-    let code = cell.editor.text();
-    *(if hidden { &mut state.work.set_ups } else { &mut state.work.executions }) = number;
-    state.work.current = Some(Current { id, key, number });
+    state.work.executions = number;
     state.work.interrupted_at = None;
-    fx.push(Effect::Send(Request::Evaluate { id, cell: number, code, first_line: 1 }));
+    evaluate(state, key, number, Some(0), fx);
+}
+
+/// Goes on with a cell after a piece of its set-up.
+pub fn next_piece(state: &mut State, done: Current, fx: &mut Vec<Effect>) {
+    evaluate(state, done.key, done.number, done.setup.map(|piece| piece + 1), fx);
+}
+
+/// Sends a piece of a cell's set-up, or the cell itself where there is no such piece.
+fn evaluate(state: &mut State, key: Key, number: u32, setup: Option<usize>, fx: &mut Vec<Effect>) {
+    let id = next_id(state);
+    let next_set_up = state.work.set_ups.saturating_add(1);
+    let Some(cell) = state.cell_mut(key) else { return };
+    let piece = setup.and_then(|piece| cell.setup.get(piece));
+    let setup = setup.filter(|_| piece.is_some());
+    let request = match piece {
+        Some(code) => {
+            let first_line = u32::try_from(code.line).unwrap_or(1);
+            Request::Evaluate { id, cell: next_set_up, code: code.text.clone(), first_line }
+        }
+        None => Request::Evaluate { id, cell: number, code: cell.editor.text(), first_line: 1 },
+    };
+    if setup.is_some() {
+        state.work.set_ups = next_set_up;
+    }
+    state.work.current = Some(Current { id, key, number, setup });
+    fx.push(Effect::Send(request));
 }
 
 /// What follows a cell's end: its predictions are measured, its check runs, the variables are asked for.
@@ -70,8 +90,8 @@ pub fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     let probes: Vec<(Key, String)> = state
         .predictions_of(current.key)
         .iter()
-        .filter(|predict| !predict.is_open() && !predict.spec.answer.is_empty())
-        .map(|predict| (predict.key, predict.spec.answer.clone()))
+        .filter(|predict| !predict.is_open())
+        .map(|predict| (predict.key, predict.question.answer.text.clone()))
         .collect();
     for (key, expression) in probes {
         let id = next_id(state);
@@ -79,15 +99,16 @@ pub fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
         fx.push(Effect::Send(Request::Probe { id, of: current.number, expression }));
     }
     let check = state.cell_mut(current.key).and_then(|cell| {
-        let check = cell.exercise().map(|exercise| (exercise.check.clone(), exercise.check_line.max(1)))?;
-        cell.check = crate::lab::item::Check::Running;
+        let check = cell.exercise.as_ref().map(|exercise| exercise.check.clone())?;
+        cell.check = Check::Running;
         cell.laid.clear();
         Some(check)
     });
-    if let Some((code, first_line)) = check {
+    if let Some(code) = check {
         let id = next_id(state);
         state.work.pending.insert(id, Pending::Check(current.key));
-        fx.push(Effect::Send(Request::Check { id, of: current.number, code, first_line }));
+        let first_line = u32::try_from(code.line).unwrap_or(1);
+        fx.push(Effect::Send(Request::Check { id, of: current.number, code: code.text, first_line }));
     }
     inspect(state, fx);
 }
@@ -112,9 +133,6 @@ fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
         return false;
     }
     for key in keys {
-        for hidden in set_up_of(state, *key) {
-            queue(state, hidden);
-        }
         queue(state, *key);
     }
     dispatch(state, fx);
@@ -129,13 +147,6 @@ fn queue(state: &mut State, key: Key) {
     cell.status = Status::Queued;
     cell.laid.clear();
     state.work.queue.push_back(key);
-}
-
-/// Hidden cells before a cell that have not run in this session.
-fn set_up_of(state: &State, key: Key) -> Vec<Key> {
-    let before = state.cells().take_while(|cell| cell.key != key);
-    let due = before.filter(|cell| cell.is_hidden() && (cell.earlier || cell.status == Status::Idle));
-    due.map(|cell| cell.key).collect()
 }
 
 /// An open prediction before a cell of this step stops it, and is brought forward. Those of other steps are
@@ -158,12 +169,12 @@ fn stopped_by_prediction(state: &mut State, key: Key) -> bool {
     true
 }
 
-fn visible(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {
+fn cells(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {
     let steps = state.steps.iter().enumerate();
     let all = steps.flat_map(|(s, step)| step.items.iter().enumerate().map(move |(i, item)| (s, i, item)));
     all.filter(|(s, i, _)| wanted(*s, *i))
         .filter_map(|(_, _, item)| match item {
-            ItemState::Cell(cell) if !cell.is_hidden() => Some(cell.key),
+            ItemState::Cell(cell) => Some(cell.key),
             _ => None,
         })
         .collect()

@@ -1,0 +1,154 @@
+//! The seam: what a device must be able to do. `cpu`, `sim` and `cuda` implement it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use crate::base::event::{Clock, Span};
+use crate::base::{Cause, Device, Error, Result};
+
+use super::cpu::memory::HostBlock;
+use super::kernel::Launch;
+use super::pool::{Memory, Pool};
+
+/// The caching allocator as every accelerator holds it.
+pub type DevicePool = Pool<Box<dyn Memory + Send>>;
+
+/// Memory of a device. Freed by handing it back to its backend.
+#[derive(Debug)]
+pub struct Buffer {
+    /// The address the program sees (`data_ptr`); made up on a simulated device.
+    pub address: u64,
+    /// Bytes that may be touched.
+    pub bytes: usize,
+    /// Host memory behind it: the memory itself on a CPU, the values of a simulated device, none on a GPU.
+    pub host: Option<HostBlock>,
+    pub pinned: bool,
+}
+
+/// A contiguous run of bytes between two memories.
+pub struct Transfer<'a> {
+    pub from: (Device, &'a Buffer, usize),
+    pub to: (Device, &'a Buffer, usize),
+    pub bytes: usize,
+    pub non_blocking: bool,
+    pub stream: u32,
+}
+
+/// How a transfer went.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    pub span: Span,
+    pub pinned: bool,
+    /// The host waited for it.
+    pub blocking: bool,
+}
+
+/// A point in a stream's work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    pub stream: u32,
+    /// Nanoseconds on the device's clock at which the work before it is done, or a backend's own number.
+    pub value: u64,
+}
+
+/// What a device says about itself.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Properties {
+    /// Ends in `(simulated)` where it is.
+    pub name: String,
+    pub simulated: bool,
+    pub total_memory: u64,
+    pub capability: (u32, u32),
+    pub multiprocessors: u32,
+    pub clock: Clock,
+}
+
+/// A device. Calls may come from several threads.
+pub trait Backend: Send + Sync {
+    fn device(&self) -> Device;
+
+    fn properties(&self) -> &Properties;
+
+    /// Takes memory for work on `stream`. Zero bytes give a buffer that costs nothing.
+    fn allocate(&self, bytes: usize, stream: u32) -> Result<Buffer>;
+
+    fn free(&self, buffer: Buffer);
+
+    /// The caching allocator, where memory comes from one.
+    fn pool(&self) -> Option<&Mutex<DevicePool>>;
+
+    /// Runs or enqueues a kernel; the span is given when `timed` asks for it.
+    fn launch(&self, launch: &Launch) -> Result<Option<Span>>;
+
+    /// Copies between this device's memory and the host's.
+    fn transfer(&self, transfer: &Transfer) -> Result<Moved>;
+
+    fn create_stream(&self) -> u32;
+
+    fn record(&self, stream: u32) -> Mark;
+
+    /// Makes later work of `stream` wait for `mark`.
+    fn wait(&self, stream: u32, mark: Mark);
+
+    fn query(&self, mark: Mark) -> bool;
+
+    /// Milliseconds between two marks.
+    fn elapsed(&self, from: Mark, to: Mark) -> f64;
+
+    /// Waits for `stream`, or for all of them; the span is the host's waiting.
+    fn synchronize(&self, stream: Option<u32>) -> Result<Span>;
+
+    /// Waits for a mark.
+    fn synchronize_mark(&self, mark: Mark) -> Result<Span>;
+
+    /// The host's time on the device's clock, in nanoseconds.
+    fn now(&self) -> u64;
+}
+
+/// A flag that ends running work; polled between chunks and between script operations.
+#[derive(Default, Debug)]
+pub struct Cancel {
+    state: AtomicU8,
+    timeout: AtomicU64,
+}
+
+const RUN: u8 = 0;
+const INTERRUPTED: u8 = 1;
+const TIMED_OUT: u8 = 2;
+
+impl Cancel {
+    pub fn interrupt(&self) {
+        self.state.store(INTERRUPTED, Ordering::Relaxed);
+    }
+
+    /// Ends the work because `seconds` have passed.
+    pub fn time_out(&self, seconds: f64) {
+        self.timeout.store(seconds.to_bits(), Ordering::Relaxed);
+        self.state.store(TIMED_OUT, Ordering::Relaxed);
+    }
+
+    pub fn clear(&self) {
+        self.state.store(RUN, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        self.state.load(Ordering::Relaxed) != RUN
+    }
+
+    /// The error to end with, once the flag is set.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.is_set() { Err(self.error()) } else { Ok(()) }
+    }
+
+    #[cold]
+    pub fn error(&self) -> Error {
+        match self.state.load(Ordering::Relaxed) {
+            TIMED_OUT => {
+                Cause::Timeout { seconds: f64::from_bits(self.timeout.load(Ordering::Relaxed)) }.into()
+            }
+            _ => Cause::Interrupted.into(),
+        }
+    }
+}

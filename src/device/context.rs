@@ -1,0 +1,293 @@
+//! A device in use: its backend, and the one place where memory, launches and copies become events.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use crate::base::event::{Body, Bus, Clock, Source, Span};
+use crate::base::{DType, Device, Result};
+
+use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Transfer};
+use super::kernel::{Arg, Kernel, Launch, View};
+
+/// What all devices of a machine share.
+pub struct Shared {
+    pub bus: Arc<Bus>,
+    pub cancel: Cancel,
+    source: AtomicU64,
+    started: Instant,
+}
+
+impl Shared {
+    pub fn new() -> Shared {
+        Shared {
+            bus: Arc::default(),
+            cancel: Cancel::default(),
+            source: AtomicU64::new(0),
+            started: Instant::now(),
+        }
+    }
+
+    /// The script line that is running.
+    pub fn source(&self) -> Source {
+        let packed = self.source.load(Ordering::Relaxed);
+        Source { cell: (packed >> 32) as u32, line: packed as u32 }
+    }
+
+    pub fn set_source(&self, source: Source) {
+        let packed = (u64::from(source.cell) << 32) | u64::from(source.line);
+        self.source.store(packed, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn set_line(&self, line: u32) {
+        let packed = self.source.load(Ordering::Relaxed);
+        self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
+    }
+
+    /// Nanoseconds since the machine was made, measured.
+    pub fn nanos(&self) -> u64 {
+        self.started.elapsed().as_nanos() as u64
+    }
+
+    /// The measured span from `start` until now.
+    pub fn span_since(&self, start: u64) -> Span {
+        Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
+    }
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared::new()
+    }
+}
+
+/// What is known of memory that a tensor holds on an accelerator.
+#[derive(Clone, Debug)]
+pub struct Live {
+    pub bytes: u64,
+    pub requested: u64,
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+    pub op: &'static str,
+    pub source: Source,
+}
+
+/// What a new buffer is for; goes into the event and the live table.
+#[derive(Clone, Copy)]
+pub struct Purpose<'a> {
+    pub op: &'static str,
+    pub dtype: DType,
+    pub shape: &'a [usize],
+}
+
+/// A device in use.
+pub struct Context {
+    pub device: Device,
+    pub backend: Box<dyn Backend>,
+    pub shared: Arc<Shared>,
+    stream: AtomicU32,
+    live: Mutex<HashMap<u64, Live>>,
+}
+
+impl Context {
+    pub fn new(backend: Box<dyn Backend>, shared: Arc<Shared>) -> Arc<Context> {
+        Arc::new(Context {
+            device: backend.device(),
+            backend,
+            shared,
+            stream: AtomicU32::new(0),
+            live: Mutex::default(),
+        })
+    }
+
+    /// The stream that work goes to; 0 is the default stream.
+    pub fn stream(&self) -> u32 {
+        self.stream.load(Ordering::Relaxed)
+    }
+
+    /// Makes `stream` current and gives the one that was.
+    pub fn set_stream(&self, stream: u32) -> u32 {
+        self.stream.swap(stream, Ordering::Relaxed)
+    }
+
+    pub fn pool(&self) -> Option<MutexGuard<'_, DevicePool>> {
+        self.backend.pool().map(|p| p.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+
+    /// Bytes that tensors hold, and bytes taken from the device; both 0 without a pool.
+    pub fn memory(&self) -> (u64, u64) {
+        self.pool().map_or((0, 0), |p| (p.allocated(), p.reserved()))
+    }
+
+    /// Takes memory. Out of memory is an error with the remedy that the state allows.
+    pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<Buffer> {
+        match self.backend.allocate(bytes, self.stream()) {
+            Ok(buffer) => {
+                if self.device.is_cuda() || self.shared.bus.listening() {
+                    self.note_alloc(&buffer, bytes as u64, purpose);
+                }
+                Ok(buffer)
+            }
+            Err(error) => {
+                self.note_segments();
+                let source = self.shared.source();
+                self.shared.bus.emit(source, || Body::OutOfMemory {
+                    device: self.device,
+                    requested: bytes as u64,
+                    message: error.message(),
+                });
+                Err(super::oom::explain(self, error, bytes))
+            }
+        }
+    }
+
+    /// Gives memory back.
+    pub fn free(&self, buffer: Buffer) {
+        if !self.device.is_cuda() && !self.shared.bus.listening() {
+            return self.backend.free(buffer);
+        }
+        let (address, bytes) = (buffer.address, buffer.bytes as u64);
+        self.live_table().remove(&address);
+        self.backend.free(buffer);
+        self.shared.bus.emit(self.shared.source(), || {
+            let (allocated, reserved) = self.memory();
+            Body::Free { device: self.device, address, bytes, allocated, reserved }
+        });
+    }
+
+    /// What tensors hold on this accelerator, by address.
+    pub fn live(&self) -> Vec<(u64, Live)> {
+        let mut all: Vec<_> = self.live_table().iter().map(|(a, l)| (*a, l.clone())).collect();
+        all.sort_by_key(|(address, _)| *address);
+        all
+    }
+
+    /// Launches a kernel on the current stream.
+    pub fn launch(&self, op: &'static str, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Result<()> {
+        let timed = self.shared.bus.listening();
+        let launch =
+            Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
+        let span = self.backend.launch(&launch)?;
+        if timed && let Some(span) = span {
+            self.shared.bus.emit(self.shared.source(), || Body::Launch {
+                device: self.device,
+                stream: launch.stream,
+                op: op.into(),
+                kernel: kernel.name().into(),
+                dtype: launch.dtype(),
+                bytes: launch.bytes(),
+                flops: launch.flops(),
+                span,
+            });
+        }
+        Ok(())
+    }
+
+    /// Copies bytes between this accelerator and another memory.
+    pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        let moved = self.backend.transfer(transfer)?;
+        self.shared.bus.emit(self.shared.source(), || Body::Copy {
+            from: transfer.from.0,
+            to: transfer.to.0,
+            bytes: transfer.bytes as u64,
+            pinned: moved.pinned,
+            blocking: moved.blocking,
+            stream: transfer.stream,
+            span: moved.span,
+        });
+        Ok(moved)
+    }
+
+    /// Waits for a stream or the whole device. `implicit` when the script did not ask for it.
+    pub fn synchronize(&self, stream: Option<u32>, cause: &'static str, implicit: bool) -> Result<()> {
+        if !self.device.is_cuda() {
+            return Ok(());
+        }
+        let span = self.backend.synchronize(stream)?;
+        self.note_sync(cause, implicit, span);
+        Ok(())
+    }
+
+    /// Waits for a recorded mark.
+    pub fn synchronize_mark(&self, mark: Mark, cause: &'static str) -> Result<()> {
+        let span = self.backend.synchronize_mark(mark)?;
+        self.note_sync(cause, false, span);
+        Ok(())
+    }
+
+    /// Returns unused cached segments to the device.
+    pub fn empty_cache(&self) {
+        if let Some(mut pool) = self.pool() {
+            pool.empty_cache();
+        }
+        self.note_segments();
+    }
+
+    pub fn reset_peak(&self) {
+        if let Some(mut pool) = self.pool() {
+            pool.reset_peak();
+        }
+        self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
+    }
+
+    fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
+        self.live.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn note_alloc(&self, buffer: &Buffer, requested: u64, purpose: Purpose) {
+        self.note_segments();
+        if buffer.address == 0 {
+            return;
+        }
+        let source = self.shared.source();
+        let live = Live {
+            bytes: buffer.bytes as u64,
+            requested,
+            dtype: purpose.dtype,
+            shape: purpose.shape.to_vec(),
+            op: purpose.op,
+            source,
+        };
+        self.shared.bus.emit(source, || {
+            let (allocated, reserved) = self.memory();
+            Body::Alloc {
+                device: self.device,
+                address: buffer.address,
+                bytes: live.bytes,
+                requested,
+                dtype: live.dtype,
+                shape: live.shape.clone(),
+                op: live.op.into(),
+                allocated,
+                reserved,
+            }
+        });
+        self.live_table().insert(buffer.address, live);
+    }
+
+    fn note_segments(&self) {
+        let Some((changes, reserved)) = self.pool().map(|mut p| (p.take_changes(), p.reserved())) else {
+            return;
+        };
+        for change in changes {
+            self.shared.bus.emit(self.shared.source(), || Body::Segment {
+                device: self.device,
+                address: change.address,
+                bytes: change.bytes,
+                mapped: change.mapped,
+                reserved,
+            });
+        }
+    }
+
+    fn note_sync(&self, cause: &'static str, implicit: bool, span: Span) {
+        self.shared.bus.emit(self.shared.source(), || Body::Sync {
+            device: self.device,
+            implicit,
+            cause: cause.into(),
+            span,
+        });
+    }
+}

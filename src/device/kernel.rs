@@ -1,0 +1,294 @@
+//! The closed set of primitives that every backend implements: the one place where backends and
+//! operations meet. A kernel sees shapes, strides and dtypes already settled by the op that launches it.
+
+use crate::base::{DType, Layout, Scalar};
+
+use super::backend::{Buffer, Cancel};
+use super::scalar::MapOp;
+
+/// Typed, strided memory that a kernel reads or writes.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub buffer: &'a Buffer,
+    pub dtype: DType,
+    pub layout: &'a Layout,
+}
+
+/// An input: memory, or a number that stands for a tensor of it.
+#[derive(Clone, Copy)]
+pub enum Arg<'a> {
+    View(View<'a>),
+    Scalar(Scalar),
+}
+
+/// One launch of a kernel.
+pub struct Launch<'a> {
+    /// The op that asked, such as `add`.
+    pub op: &'static str,
+    pub kernel: &'a Kernel,
+    pub inputs: &'a [Arg<'a>],
+    pub outputs: &'a [View<'a>],
+    pub stream: u32,
+    /// Polled between chunks; a set flag ends the launch with an error.
+    pub cancel: &'a Cancel,
+    /// Someone wants the time it took.
+    pub timed: bool,
+}
+
+/// What is computed. Inputs and outputs are named per variant, in order; `-> ` separates outputs.
+///
+/// Unless said otherwise inputs of any strides and dtypes are read, converted to the compute type of the
+/// output (f32 for half types), and outputs of any strides are written with one rounding.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kernel {
+    /// `a[, b[, c]] -> y`, element by element; inputs are expanded to the output's shape by the caller.
+    /// Compute type: the widest of the inputs' own (see [`MapOp`]); comparisons write bool.
+    Map { op: MapOp, params: [f64; 2], compute: DType },
+    /// `-> y`: `start + i * step` in row-major order.
+    Arange { start: Scalar, step: Scalar },
+    /// `x -> y`: 1 where row = column over the last two dimensions, or a triangle of `x`.
+    Triangle { upper: bool, diagonal: i64 },
+    /// `x -> y`: reduces the dimensions whose bit is set; `y` keeps them with size 1.
+    Reduce { op: ReduceOp, dims: u64 },
+    /// `x -> values, indices` along `dim` (kept with size 1); first of equals wins; NaN wins over numbers.
+    ArgReduce { max: bool, dim: usize },
+    /// `x -> y`: running reduction along `dim`.
+    Scan { op: ScanOp, dim: usize },
+    /// `a [.., m, k], b [.., k, n][, c [.., m, n]] -> y [.., m, n]`: `alpha * a @ b + beta * c`, in any strides,
+    /// batch dimensions already expanded (zero strides). `transposed` outputs are ordinary strides.
+    Matmul { alpha: f64, beta: f64 },
+    /// `x -> y` along `dim`.
+    Softmax { log: bool, dim: usize },
+    /// `dy, y -> dx` along `dim`.
+    SoftmaxGrad { log: bool, dim: usize },
+    /// `x [rows, n], weight [n]?, bias [n]? -> y, mean [rows], rstd [rows]`.
+    LayerNorm { eps: f64, affine: bool },
+    /// `dy, x, mean, rstd, weight? -> dx, dweight?, dbias?` of [`Kernel::LayerNorm`].
+    LayerNormGrad { affine: bool },
+    /// `logp [n, c], target [n] (int64)[, weight [c]] -> loss ([] or [n]), total_weight []`.
+    NllLoss { reduction: Reduction, ignore_index: i64 },
+    /// `dloss, logp, target[, weight], total_weight -> dlogp [n, c]`.
+    NllLossGrad { reduction: Reduction, ignore_index: i64 },
+    /// `x, index [k] (int) -> y`: rows of `x` along `dim`; a negative index counts from the end.
+    IndexSelect { dim: usize },
+    /// `y += source` at `index [k]` along `dim`; `index, source -> y` (read and written).
+    IndexAdd { dim: usize },
+    /// `x, index -> y` of `index`'s shape: `y[..i..] = x[..index[..i..]..]` along `dim`.
+    Gather { dim: usize },
+    /// `index, source -> y` (read and written): `y[..index..] (op)= source` along `dim`.
+    Scatter { dim: usize, mode: ScatterMode },
+    /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest.
+    Sort { dim: usize, descending: bool },
+    /// `-> y`, drawn in row-major order from the session's generator.
+    Random(Random),
+    /// `x [n, c, h, w], weight [o, c/groups, kh, kw], bias [o]? -> y [n, o, oh, ow]`.
+    Conv2d(Conv),
+    /// `dy, weight -> dx`.
+    Conv2dGradInput(Conv),
+    /// `dy, x -> dweight`.
+    Conv2dGradWeight(Conv),
+    /// `x [n, c, h, w] -> y, indices` (int64, flat in the h×w plane).
+    MaxPool2d(Window),
+    /// `dy, indices -> dx`.
+    MaxPool2dGrad(Window),
+    /// `x [n, c, h, w] -> y`; padding counts unless `count_include_pad` is false.
+    AvgPool2d(Window),
+    /// `dy -> dx`.
+    AvgPool2dGrad(Window),
+    /// `grad -> parameter[, momentum buffer]` (read and written), as `torch.optim.SGD`.
+    Sgd {
+        lr: f64,
+        momentum: f64,
+        dampening: f64,
+        weight_decay: f64,
+        nesterov: bool,
+        maximize: bool,
+        first: bool,
+    },
+    /// `grad -> parameter, exp_avg, exp_avg_sq` (read and written), as `torch.optim.Adam` at step `step`.
+    Adam {
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        decoupled: bool,
+        maximize: bool,
+        step: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReduceOp {
+    /// `scale * sum(x)`; mean has `scale = 1/n`. Accumulates in f32 (f64 for float64), integers in i64.
+    Sum {
+        scale: f64,
+    },
+    Prod,
+    Max,
+    Min,
+    All,
+    Any,
+    /// `sqrt(sum(x²))`
+    Norm2,
+    /// `sum((x - mean)²) / max(0, n - correction)`, and its root where `root`.
+    Var {
+        correction: f64,
+        root: bool,
+    },
+    /// `log(sum(exp(x)))`, without overflow.
+    LogSumExp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanOp {
+    Sum,
+    Prod,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScatterMode {
+    Assign,
+    Add,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    None,
+    Mean,
+    Sum,
+}
+
+/// A draw from a generator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Random {
+    pub distribution: Distribution,
+    /// Where the numbers come from; drawn by the caller so that a kernel holds no lock.
+    pub source: RandomSource,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    Uniform {
+        low: f64,
+        high: f64,
+    },
+    Normal {
+        mean: f64,
+        std: f64,
+    },
+    /// Integers in `low..high`.
+    Integers {
+        low: i64,
+        high: i64,
+    },
+    Bernoulli {
+        p: f64,
+    },
+    /// A permutation of `0..n`.
+    Permutation,
+}
+
+/// The state a draw starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RandomSource {
+    /// The host's MT19937, shared with the session.
+    Host(super::random::Shared),
+    /// Philox 4x32-10 as CUDA devices use it.
+    Philox { seed: u64, offset: u64 },
+}
+
+/// Parameters of a 2-d convolution, height first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv {
+    pub stride: [usize; 2],
+    pub padding: [usize; 2],
+    pub dilation: [usize; 2],
+    pub groups: usize,
+}
+
+/// A pooling window, height first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub size: [usize; 2],
+    pub stride: [usize; 2],
+    pub padding: [usize; 2],
+    pub dilation: [usize; 2],
+    pub count_include_pad: bool,
+}
+
+impl Kernel {
+    /// The kernel's name in events and traces, such as `map_exp` or `matmul`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kernel::Map { op, .. } => op.kernel_name(),
+            Kernel::Arange { .. } => "arange",
+            Kernel::Triangle { .. } => "triangle",
+            Kernel::Reduce { .. } => "reduce",
+            Kernel::ArgReduce { .. } => "arg_reduce",
+            Kernel::Scan { .. } => "scan",
+            Kernel::Matmul { .. } => "matmul",
+            Kernel::Softmax { .. } => "softmax",
+            Kernel::SoftmaxGrad { .. } => "softmax_grad",
+            Kernel::LayerNorm { .. } => "layer_norm",
+            Kernel::LayerNormGrad { .. } => "layer_norm_grad",
+            Kernel::NllLoss { .. } => "nll_loss",
+            Kernel::NllLossGrad { .. } => "nll_loss_grad",
+            Kernel::IndexSelect { .. } => "index_select",
+            Kernel::IndexAdd { .. } => "index_add",
+            Kernel::Gather { .. } => "gather",
+            Kernel::Scatter { .. } => "scatter",
+            Kernel::Sort { .. } => "sort",
+            Kernel::Random(_) => "random",
+            Kernel::Conv2d(_) => "conv2d",
+            Kernel::Conv2dGradInput(_) => "conv2d_grad_input",
+            Kernel::Conv2dGradWeight(_) => "conv2d_grad_weight",
+            Kernel::MaxPool2d(_) => "max_pool2d",
+            Kernel::MaxPool2dGrad(_) => "max_pool2d_grad",
+            Kernel::AvgPool2d(_) => "avg_pool2d",
+            Kernel::AvgPool2dGrad(_) => "avg_pool2d_grad",
+            Kernel::Sgd { .. } => "sgd",
+            Kernel::Adam { .. } => "adam",
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// Bytes read and written, each element of each view once.
+    pub fn bytes(&self) -> u64 {
+        let size = |v: &View| (v.layout.numel() * v.dtype.size()) as u64;
+        let read: u64 = self.inputs.iter().map(|a| if let Arg::View(v) = a { size(v) } else { 0 }).sum();
+        read + self.outputs.iter().map(size).sum::<u64>()
+    }
+
+    /// Floating-point operations, by the usual counts: 2mnk for a product, one per element otherwise.
+    pub fn flops(&self) -> u64 {
+        let shape = |i: usize| match self.inputs.get(i) {
+            Some(Arg::View(v)) => v.layout.shape(),
+            _ => &[],
+        };
+        let out = self.outputs.first().map_or(0, |v| v.layout.numel() as u64);
+        let per_filter = |w: &[usize]| w.iter().skip(1).product::<usize>() as u64;
+        match self.kernel {
+            Kernel::Matmul { .. } => 2 * out * shape(0).last().copied().unwrap_or(1) as u64,
+            Kernel::Conv2d(_) => 2 * out * per_filter(shape(1)),
+            Kernel::Conv2dGradInput(_) => {
+                2 * shape(0).iter().product::<usize>() as u64 * per_filter(shape(1))
+            }
+            Kernel::Conv2dGradWeight(_) => {
+                let filters = self.outputs.first().map_or(0, |v| per_filter(v.layout.shape()));
+                2 * shape(0).iter().product::<usize>() as u64 * filters
+            }
+            Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => shape(0).iter().product::<usize>() as u64,
+            Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => 4 * out,
+            Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => 8 * out,
+            Kernel::Adam { .. } => 12 * out,
+            _ => out,
+        }
+    }
+
+    /// The dtype that names the launch: the first output's.
+    pub fn dtype(&self) -> DType {
+        self.outputs.first().map_or(DType::Float32, |v| v.dtype)
+    }
+}

@@ -1,0 +1,118 @@
+//! The devices of one session, entered per thread.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::base::event::Bus;
+use crate::base::{Cause, Device, DeviceSpec, Result};
+
+use super::backend::Backend;
+use super::context::{Context, Shared};
+use super::cpu::CpuBackend;
+use super::random;
+
+/// The CPU, the accelerators, and what they share: one per session.
+pub struct Machine {
+    pub shared: Arc<Shared>,
+    cpu: Arc<Context>,
+    gpus: Vec<Arc<Context>>,
+    current: AtomicUsize,
+    /// The CPU generator.
+    pub generator: random::Shared,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Machine>>> = const { RefCell::new(None) };
+}
+
+impl Machine {
+    /// A machine with the CPU and the accelerators that `gpus` makes.
+    pub fn new(gpus: impl FnOnce(&Arc<Shared>) -> Vec<Box<dyn Backend>>) -> Arc<Machine> {
+        let shared = Arc::new(Shared::new());
+        let context = |backend| Context::new(backend, Arc::clone(&shared));
+        let gpus = gpus(&shared).into_iter().map(context).collect();
+        Arc::new(Machine {
+            cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
+            gpus,
+            current: AtomicUsize::new(0),
+            generator: random::Shared::new(random::DEFAULT_SEED),
+            shared,
+        })
+    }
+
+    /// A machine without accelerators.
+    pub fn cpu_only() -> Arc<Machine> {
+        Machine::new(|_| Vec::new())
+    }
+
+    /// Makes this the thread's machine until the guard is dropped.
+    pub fn enter(self: &Arc<Self>) -> Entered {
+        Entered(CURRENT.with(|c| c.borrow_mut().replace(Arc::clone(self))))
+    }
+
+    /// The thread's machine; a CPU-only one where none was entered.
+    pub fn current() -> Arc<Machine> {
+        CURRENT.with(|c| Arc::clone(c.borrow_mut().get_or_insert_with(Machine::cpu_only)))
+    }
+
+    pub fn cpu(&self) -> &Arc<Context> {
+        &self.cpu
+    }
+
+    pub fn gpus(&self) -> &[Arc<Context>] {
+        &self.gpus
+    }
+
+    pub fn bus(&self) -> &Arc<Bus> {
+        &self.shared.bus
+    }
+
+    /// All devices, the CPU first.
+    pub fn contexts(&self) -> impl Iterator<Item = &Arc<Context>> {
+        std::iter::once(&self.cpu).chain(&self.gpus)
+    }
+
+    /// The context of a device, or PyTorch's error for an ordinal that does not exist.
+    pub fn context(&self, device: Device) -> Result<&Arc<Context>> {
+        match device {
+            Device::Cpu => Ok(&self.cpu),
+            Device::Cuda(i) => self.gpus.get(usize::from(i)).ok_or_else(|| {
+                Cause::InvalidOrdinal { ordinal: usize::from(i), count: self.gpus.len() }.into()
+            }),
+        }
+    }
+
+    /// The device a learner's words mean now.
+    pub fn resolve(&self, spec: DeviceSpec) -> Device {
+        spec.on(self.current_gpu())
+    }
+
+    /// The ordinal that `cuda` means.
+    pub fn current_gpu(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// Makes an accelerator current and gives the one that was.
+    pub fn set_current_gpu(&self, ordinal: usize) -> Result<usize> {
+        if ordinal >= self.gpus.len() {
+            return Err(Cause::InvalidOrdinal { ordinal, count: self.gpus.len() }.into());
+        }
+        Ok(self.current.swap(ordinal, Ordering::Relaxed))
+    }
+
+    /// Seeds every generator, as `torch.manual_seed`.
+    pub fn manual_seed(&self, seed: u64) {
+        *self.generator.lock() = random::Mt19937::new(seed);
+    }
+}
+
+/// Leaves a machine when dropped, back to the one before.
+pub struct Entered(Option<Arc<Machine>>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        CURRENT.with(|c| *c.borrow_mut() = before);
+    }
+}

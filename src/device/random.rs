@@ -1,0 +1,115 @@
+//! Generators: MT19937 as PyTorch's CPU generator has it.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// PyTorch's default seed of a fresh process (`c10::detail::getNonDeterministicRandom` is not used: runs repeat).
+pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
+
+/// A generator that draws and the session share.
+#[derive(Clone, Debug)]
+pub struct Shared(Arc<Mutex<Mt19937>>);
+
+impl Shared {
+    pub fn new(seed: u64) -> Shared {
+        Shared(Arc::new(Mutex::new(Mt19937::new(seed))))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Mt19937> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Shared) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The 32-bit Mersenne Twister (Matsumoto and Nishimura, 1998), seeded as `at::mt19937`.
+#[derive(Clone, Debug)]
+pub struct Mt19937 {
+    state: [u32; N],
+    next: usize,
+    seed: u64,
+    /// The second normal of a pair drawn for a small tensor.
+    pub cached_normal: Option<f64>,
+}
+
+const N: usize = 624;
+const M: usize = 397;
+
+impl Mt19937 {
+    /// Only the low 32 bits of the seed matter, as in PyTorch.
+    pub fn new(seed: u64) -> Mt19937 {
+        let mut state = [0u32; N];
+        let mut last = seed as u32;
+        for (i, slot) in state.iter_mut().enumerate() {
+            if i > 0 {
+                last = 1_812_433_253u32.wrapping_mul(last ^ (last >> 30)).wrapping_add(i as u32);
+            }
+            *slot = last;
+        }
+        Mt19937 { state, next: N, seed, cached_normal: None }
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// 32 random bits.
+    #[inline]
+    pub fn next_u32(&mut self) -> u32 {
+        if self.next >= N {
+            self.refill();
+        }
+        let mut y = self.state.get(self.next).copied().unwrap_or(0);
+        self.next += 1;
+        y ^= y >> 11;
+        y ^= (y << 7) & 0x9d2c_5680;
+        y ^= (y << 15) & 0xefc6_0000;
+        y ^ (y >> 18)
+    }
+
+    /// 64 random bits, the first draw in the high half.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let high = u64::from(self.next_u32());
+        (high << 32) | u64::from(self.next_u32())
+    }
+
+    /// A float32 in `0..1` from 24 bits.
+    #[inline]
+    pub fn uniform_f32(&mut self) -> f32 {
+        (self.next_u32() & ((1 << 24) - 1)) as f32 * (1.0 / (1u32 << 24) as f32)
+    }
+
+    /// A float64 in `0..1` from 53 bits.
+    #[inline]
+    pub fn uniform_f64(&mut self) -> f64 {
+        (self.next_u64() & ((1 << 53) - 1)) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    #[allow(clippy::indexing_slicing, reason = "indices are reduced modulo the state's length")]
+    fn refill(&mut self) {
+        for i in 0..N {
+            let y = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % N] & 0x7fff_ffff);
+            let mix = if y & 1 == 0 { 0 } else { 0x9908_b0df };
+            self.state[i] = self.state[(i + M) % N] ^ (y >> 1) ^ mix;
+        }
+        self.next = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_0_draws_what_pytorch_draws() {
+        let mut g = Mt19937::new(0);
+        let drawn: Vec<f32> = (0..5).map(|_| g.uniform_f32()).collect();
+        assert_eq!(drawn, [0.496_256_6, 0.768_221_8, 0.088_477_43, 0.132_030_49, 0.307_422_82]);
+        let mut g = Mt19937::new(0);
+        assert_eq!(g.uniform_f64(), 0.970_053_001_806_532_1);
+    }
+}
