@@ -9,7 +9,10 @@
 )]
 
 mod allocator;
+mod architecture;
 mod lesson_format;
 mod plot;
 mod screens;
+mod scripts;
 mod session;
+mod simulator;

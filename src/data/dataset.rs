@@ -1,7 +1,7 @@
 //! Datasets: samples by index.
 
 use crate::base::{Cause, Error, Result};
-use crate::op::index::index_select;
+use crate::op::scatter::index_select;
 use crate::tensor::Tensor;
 
 /// The tensors of one batch, in the dataset's order.

@@ -7,15 +7,17 @@ pub mod cuda;
 pub mod kernel;
 pub mod machine;
 mod oom;
+pub mod open;
 pub mod pool;
 pub mod random;
 pub mod scalar;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, Buffer, Cancel, Mark, Properties, Transfer};
+pub use backend::{Backend, Buffer, Cancel, Mark, Moved, Properties, Refusal, Transfer};
 pub use context::{Context, Purpose, Shared};
 pub use kernel::{Arg, Kernel, Launch, View};
 pub use machine::Machine;
+pub use open::{Opened, Use};
 pub use scalar::MapOp;
 pub use storage::Storage;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::kernel::RandomSource;
+
 /// PyTorch's default seed of a fresh process (`c10::detail::getNonDeterministicRandom` is not used: runs repeat).
 pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
 
@@ -22,6 +24,35 @@ impl Shared {
 impl PartialEq for Shared {
     fn eq(&self, other: &Shared) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The counter of a device's Philox 4x32-10 generator: draws take disjoint parts of one stream.
+#[derive(Debug)]
+pub struct Philox {
+    state: Mutex<(u64, u64)>,
+}
+
+impl Philox {
+    pub fn new(seed: u64) -> Philox {
+        Philox { state: Mutex::new((seed, 0)) }
+    }
+
+    /// Starts again from a seed.
+    pub fn seed(&self, seed: u64) {
+        *self.state() = (seed, 0);
+    }
+
+    /// The start of a draw of `numel` elements, each of which may take four words.
+    pub fn draw(&self, numel: usize) -> RandomSource {
+        let mut state = self.state();
+        let (seed, offset) = *state;
+        state.1 = offset.wrapping_add((numel as u64).wrapping_mul(4));
+        RandomSource::Philox { seed, offset }
+    }
+
+    fn state(&self) -> MutexGuard<'_, (u64, u64)> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 

@@ -133,30 +133,6 @@ pub const EVENTS: [&str; 12] = [
 /// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
 pub const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
 
-/// The reason when `expect_equal` does not hold.
-pub fn unequal_reason(found: &str, wanted: &str) -> String {
-    format!("expected {wanted}, found {found}")
-}
-
-/// The reason when `expect_close` does not hold; `distance` is the largest absolute difference.
-pub fn not_close_reason(distance: f64) -> String {
-    let distance = super::text::number(distance);
-    format!("the values are not the expected ones: the largest difference is {distance}")
-}
-
-/// The reason when `expect_device` does not hold.
-pub fn device_reason(found: &str, wanted: &str) -> String {
-    format!("expected a tensor on {wanted}, this one is on {found}")
-}
-
-/// The reason when `expect_error` does not hold; `found` is the kind of the error there was, if any.
-pub fn error_reason(found: Option<&str>, wanted: &str) -> String {
-    match found {
-        Some(found) => format!("expected an error of kind {wanted}, there was one of kind {found}"),
-        None => format!("expected an error of kind {wanted}, there was none"),
-    }
-}
-
 fn at_line(f: &mut fmt::Formatter<'_>, line: Option<usize>) -> fmt::Result {
     match line {
         Some(line) => write!(f, " (line {line})"),

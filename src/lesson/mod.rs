@@ -3,7 +3,7 @@
 //! A lesson is one Markdown file. [`parse`] turns its bytes into steps or into all the faults it has,
 //! [`lint`] names what is wrong with a lesson that parses, [`compare`] holds a prediction against the
 //! answer, [`Verdict`] is what came of an attempt, and [`ProgressLog`] keeps what a learner has done.
-//! Nothing here evaluates code.
+//! [`verify`] runs all of a lesson in a session; nothing else here evaluates code.
 
 mod body;
 mod check;
@@ -19,12 +19,12 @@ mod parse;
 mod predict;
 mod progress;
 mod quantity;
+pub mod runner;
 mod source;
 mod text;
+pub mod verify;
 
-pub use check::{
-    COPIES, EVENTS, EXPECTATIONS, Verdict, device_reason, error_reason, not_close_reason, unequal_reason,
-};
+pub use check::{COPIES, EVENTS, EXPECTATIONS, Verdict};
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,

@@ -65,6 +65,7 @@ impl<'a> Args<'a> {
     /// Errors name the op, the parameter, what it takes and what it got; a misspelt option is an error with
     /// the nearest name.
     pub fn bind(def: &'a OpDef, positional: Vec<Value>, options: Vec<(String, Value)>) -> Result<Args<'a>> {
+        let positional = gather_sizes(def, positional);
         let given = positional.len();
         if given > def.params.len() {
             let text = format!(
@@ -185,6 +186,19 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// [`Args::ints`], or none where the default is no array.
+    pub fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>> {
+        if self.is_none(i) { Ok(None) } else { self.ints(i).map(Some) }
+    }
+
+    pub fn optional_scalar(&self, i: usize) -> Option<Scalar> {
+        self.scalar(i).ok()
+    }
+
+    pub fn optional_float(&self, i: usize) -> Option<f64> {
+        self.float(i).ok()
+    }
+
     /// The dtype given, if one was.
     pub fn dtype(&self, i: usize) -> Option<DType> {
         match self.get(i) {
@@ -208,6 +222,20 @@ impl<'a> Args<'a> {
             None => Error::type_error(format!("{}(): an argument is missing", self.def.name)),
         }
     }
+}
+
+/// Sizes written one by one, as in `zeros(2, 3)`, become one array.
+fn gather_sizes(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
+    let is_int = |v: &Value| matches!(v, Value::Scalar(Scalar::Int(_)));
+    let Some(at) = def.params.iter().position(|p| p.kind == ParamKind::Sizes) else { return positional };
+    let run = positional.iter().skip(at).take_while(|v| is_int(v)).count();
+    if run > 1 {
+        let rest = positional.split_off(at + run);
+        let sizes = positional.split_off(at);
+        positional.push(Value::List(sizes));
+        positional.extend(rest);
+    }
+    positional
 }
 
 /// `name(input, dim = -1, keepdim = false)`, as help and errors print it.
@@ -278,10 +306,12 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         | (ParamKind::Float, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)))
         | (ParamKind::Bool, Value::Scalar(Scalar::Bool(_)))
         | (ParamKind::Str, Value::Str(_))
-        | (ParamKind::Ints, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::Ints | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
         | (ParamKind::DType, Value::DType(_))
         | (ParamKind::Device, Value::Device(_)) => true,
-        (ParamKind::Ints, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_)))),
+        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
+            l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
+        }
         (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
         (ParamKind::DType, Value::Str(s)) => {
             return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));
@@ -321,7 +351,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Int => "an integer",
         ParamKind::Bool => "true or false",
         ParamKind::Str => "a string",
-        ParamKind::Ints => "an integer or an array of integers",
+        ParamKind::Ints | ParamKind::Sizes => "an integer or an array of integers",
         ParamKind::Tensors => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",

@@ -84,9 +84,9 @@ binary! {
         "Sum, element by element.", "tensor([1, 2]) + 1.5" => "tensor([2.5000, 3.5000])";
     sub Sub Binary Number, (Nothing sub_grad), ["-"], (Any, Any),
         "Difference, element by element.", "tensor([1, 2]) - tensor([[3], [4]])" => "tensor([[-2, -1],\n        [-3, -2]])";
-    mul Mul Binary Same, (Both mul_grad), ["*"], (Any, Any),
+    mul Mul Binary Same, (Cross mul_grad), ["*"], (Any, Any),
         "Product, element by element.", "tensor([1.0, 2.0]) * 3" => "tensor([3., 6.])";
-    div Div Binary Float, (Both div_grad), ["/"], (Any, Positive),
+    div Div Binary Float, (Quotient div_grad), ["/"], (Any, Positive),
         "True quotient, element by element: integers give floats.", "tensor([1, 2]) / 4" => "tensor([0.2500, 0.5000])";
     floor_divide FloorDiv Binary Number, (none), [], (Any, Positive),
         "Quotient rounded down.", "tensor([7, -7]).floor_divide(2)" => "tensor([ 3, -4])";

@@ -85,6 +85,8 @@ pub enum ParamKind {
     Str,
     /// An array of integers; a single integer stands for an array of one.
     Ints,
+    /// As `Ints`, and several integers in a row stand for an array: `zeros(2, 3)`.
+    Sizes,
     /// An array of tensors.
     Tensors,
     DType,
@@ -189,6 +191,11 @@ impl OpDef {
         }
     }
 
+    /// The same row under another name.
+    pub const fn named(self, name: &'static str) -> OpDef {
+        OpDef { name, ..self }
+    }
+
     pub const fn forms(self, forms: &'static [Form]) -> OpDef {
         OpDef { forms, ..self }
     }
@@ -214,6 +221,17 @@ impl OpDef {
         OpDef { samples, ..self }
     }
 }
+
+impl OpDef {
+    /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
+    pub fn most_arguments(&self) -> usize {
+        let spread = self.params.iter().any(|p| p.kind == ParamKind::Sizes);
+        self.params.len() + if spread { SIZES - 1 } else { 0 }
+    }
+}
+
+/// How many sizes may be written without brackets.
+pub const SIZES: usize = 6;
 
 /// A tensor or a number.
 #[derive(Clone, Copy)]
@@ -270,3 +288,16 @@ impl Draw {
 
 /// The tensor that a method is called on.
 pub const SELF: Param = Param::required("input", ParamKind::Tensor);
+
+/// `keepdim = false`
+pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
+/// `dtype = ()`
+pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+/// A dimension that must be given.
+pub const DIM: Param = Param::required("dim", ParamKind::Int);
+/// `x.name(…)` alone
+pub const METHOD: &[Form] = &[Form::Method];
+/// `name(…)` alone
+pub const FUNCTION: &[Form] = &[Form::Function];
+/// `x.name`
+pub const PROPERTY: &[Form] = &[Form::Property];

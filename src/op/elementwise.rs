@@ -10,6 +10,7 @@ use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
 use crate::tensor::{In, Tensor, launch};
 
 use super::def::Operand;
+use super::movement::cloned;
 use super::promote::{common_device, is_host_scalar, result_type, to_float};
 
 /// What a function's result dtype is.
@@ -32,6 +33,10 @@ pub enum Keep {
     Output,
     /// Both operands.
     Both,
+    /// Each operand where the other wants a gradient, as a product has it.
+    Cross,
+    /// The right one, and the left where the right wants a gradient, as a quotient has it.
+    Quotient,
 }
 
 /// A function of one tensor, element by element.
@@ -83,13 +88,11 @@ impl Unary {
         check_cast(out, x.dtype())?;
         let recorded = needs_graph(&[x]);
         x.check_inplace(recorded)?;
-        let node = self.rule.filter(|_| recorded).map(|rule| {
-            let before = (self.keep == Keep::Input).then(|| x.clone());
-            in_place_node(rule, &[x], |s, x| match before {
-                Some(before) => keep(Keep::Input, s, &[&before], x, params),
-                None => keep(self.keep, s, &[x], x, params),
-            })
+        let node = self.rule.filter(|_| recorded).map(|rule| -> Result<_> {
+            let before = if self.keep == Keep::Input { cloned(x)? } else { x.clone() };
+            Ok(in_place_node(rule, &[x], |s, x| keep(self.keep, s, &[&before], x, params)))
         });
+        let node: Option<_> = node.transpose()?;
         let kernel = Kernel::Map { op: self.op, params, compute };
         launch(self.name, &kernel, &[In::Tensor(x)], &[x])?;
         finish(x, node);
@@ -181,17 +184,30 @@ impl Binary {
         };
         let recorded = needs_graph(&inputs);
         a.check_inplace(recorded)?;
-        let node = self.rule.filter(|_| recorded).map(|rule| {
-            in_place_node(rule, &inputs, |s, a| match b {
-                Operand::Tensor(t) => keep(self.keep, s, &[a, t], a, params),
-                Operand::Scalar(n) => keep_scalar(self.keep, s, Side::Right(n), a, a, params),
-            })
+        let node = self.rule.filter(|_| recorded).map(|rule| -> Result<_> {
+            let before = if self.keep.reads_left(b) { cloned(a)? } else { a.clone() };
+            Ok(in_place_node(rule, &inputs, |s, a| match b {
+                Operand::Tensor(t) => keep(self.keep, s, &[&before, t], a, params),
+                Operand::Scalar(n) => keep_scalar(self.keep, s, Side::Right(n), &before, a, params),
+            }))
         });
+        let node: Option<_> = node.transpose()?;
         let right = Laid::new(b, a.shape(), a)?;
         let kernel = Kernel::Map { op: self.op, params, compute };
         launch(self.name, &kernel, &[In::Tensor(a), right.input()], &[a])?;
         finish(a, node);
         Ok(a.clone())
+    }
+}
+
+impl Keep {
+    /// Whether the rule will read the left operand of a map whose right operand is `right`.
+    fn reads_left(self, right: Operand) -> bool {
+        match self {
+            Keep::Nothing | Keep::Output => false,
+            Keep::Input | Keep::Both => true,
+            Keep::Cross | Keep::Quotient => matches!(right, Operand::Tensor(t) if t.requires_grad()),
+        }
     }
 }
 
@@ -340,8 +356,17 @@ fn keep(what: Keep, saver: &mut Saver, inputs: &[&Tensor], output: &Tensor, para
         Keep::Nothing => {}
         Keep::Input | Keep::Both => inputs.iter().for_each(|t| saver.input(t)),
         Keep::Output => saver.output(output),
+        Keep::Cross | Keep::Quotient => {
+            let &[left, right] = inputs else { return };
+            keep_where(saver, left, right.requires_grad());
+            keep_where(saver, right, what == Keep::Quotient || left.requires_grad());
+        }
     }
     saver.attribute(MapAttribute { params, number: None });
+}
+
+fn keep_where(saver: &mut Saver, t: &Tensor, wanted: bool) {
+    if wanted { saver.input(t) } else { saver.constant(None) }
 }
 
 fn keep_scalar(what: Keep, saver: &mut Saver, side: Side, x: &Tensor, output: &Tensor, params: Params) {
@@ -349,6 +374,8 @@ fn keep_scalar(what: Keep, saver: &mut Saver, side: Side, x: &Tensor, output: &T
         Keep::Nothing => {}
         Keep::Input | Keep::Both => saver.input(x),
         Keep::Output => saver.output(output),
+        Keep::Cross => {}
+        Keep::Quotient => keep_where(saver, x, matches!(side, Side::Left(_))),
     }
     saver.attribute(MapAttribute { params, number: Some(side) });
 }

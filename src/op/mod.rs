@@ -1,13 +1,39 @@
 //! The table of operations.
 
+pub mod activation;
 pub mod args;
+pub mod attention;
+pub mod batch_norm;
 pub mod binary;
+pub mod convert;
+pub mod convolution;
 pub mod def;
+pub mod draw;
+pub mod einsum;
 pub mod elementwise;
+pub mod embedding;
+pub mod extremum;
+pub mod fill;
 pub mod index;
+pub mod joins;
+pub mod layer_norm;
+pub mod linear;
+pub mod loss;
+pub mod masks;
+pub mod matmul;
 pub mod movement;
+pub mod nll;
+pub mod normalise;
+pub mod pad;
+pub mod pooling;
 pub mod promote;
+pub mod record;
+pub mod reduce;
+pub mod rows;
+pub mod scan;
+pub mod scatter;
 pub mod select;
+pub mod sort;
 pub mod unary;
 
 pub use args::{Args, Value};
@@ -15,7 +41,26 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().flatten()
+    [
+        unary::ROWS,
+        binary::ROWS,
+        binary::ALPHA_ROWS,
+        activation::ROWS,
+        convolution::ROWS,
+        pooling::ROWS,
+        loss::ROWS,
+        attention::ROWS,
+        normalise::ROWS,
+        embedding::ROWS,
+        pad::ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::index::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row of a name.

@@ -1,14 +1,14 @@
-//! Movement: views by layout, and the few operations that copy into a new order.
+//! Movement: views by layout. What copies into a new order is in `joins`.
 
 use smallvec::SmallVec;
 
-use crate::base::shape::{checked_sizes, numel, wrap_dim};
-use crate::base::{Cause, Dims, Error, Layout, Result};
+use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
+use crate::base::{Cause, Dims, Error, Kind, Layout, Result};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Rule, Saved, Vjp, needs_graph};
 
-use super::unary::one;
+use super::record::{one, recorded};
 
 /// `x` with `shape`, sharing its memory; an error where strides do not allow that.
 pub fn view(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
@@ -43,8 +43,7 @@ pub fn contiguous(x: &Tensor) -> Result<Tensor> {
 /// A row-major copy that passes gradients through.
 pub fn cloned(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
-    let out = x.copied(x.dtype(), "clone")?;
-    Ok(if needs_graph(&[x]) { out.record(&RULE, &[x], |_, _| ()) } else { out })
+    Ok(recorded(x.copied(x.dtype(), "clone")?, &RULE, &[x], |_, _| ()))
 }
 
 /// Swaps two dimensions.
@@ -103,12 +102,44 @@ pub fn permute(x: &Tensor, order: &[i64]) -> Result<Tensor> {
     Ok(viewed_with(x, x.layout().permute(&wrapped)?, &RULE, wrapped))
 }
 
-/// Moves one dimension to another place.
-pub fn movedim(x: &Tensor, source: i64, destination: i64) -> Result<Tensor> {
-    let (from, to) = (x.dim(source)?, x.dim(destination)?);
-    let mut order: Vec<i64> = (0..x.rank() as i64).filter(|&d| d != from as i64).collect();
-    order.insert(to.min(order.len()), from as i64);
+/// Moves dimensions to other places; the others keep their order.
+pub fn movedim(x: &Tensor, source: &[i64], destination: &[i64]) -> Result<Tensor> {
+    if source.len() != destination.len() {
+        return Err(Error::runtime(format!(
+            "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as \
+             destination ({} dims)",
+            show(source),
+            show(destination)
+        )));
+    }
+    let (from, to) =
+        (distinct(x, source, "movedim", "source")?, distinct(x, destination, "movedim", "destination")?);
+    let mut rest = (0..x.rank()).filter(|d| !from.contains(d));
+    let order: Vec<i64> = (0..x.rank())
+        .filter_map(|place| match to.iter().position(|&t| t == place) {
+            Some(i) => from.get(i).copied(),
+            None => rest.next(),
+        })
+        .map(|d| d as i64)
+        .collect();
     permute(x, &order)
+}
+
+/// All dimensions in reverse order.
+pub fn reversed(x: &Tensor) -> Result<Tensor> {
+    permute(x, &(0..x.rank() as i64).rev().collect::<Vec<_>>())
+}
+
+/// Swaps the last two dimensions.
+pub fn matrix_transpose(x: &Tensor) -> Result<Tensor> {
+    if x.rank() < 2 {
+        let text = format!(
+            "tensor.mT is only supported on matrices or batches of matrices. Got {}-D tensor.",
+            x.rank()
+        );
+        return Err(Error::runtime(text));
+    }
+    transpose(x, -2, -1)
 }
 
 /// Inserts a dimension of size 1.
@@ -117,7 +148,7 @@ pub fn unsqueeze(x: &Tensor, dim: i64) -> Result<Tensor> {
         name: "UnsqueezeBackward0",
         run: |s, g| {
             let &dim: &usize = s.attribute()?;
-            one(squeeze_dims(g, &[dim])?)
+            one(squeeze_dims(g, &[dim], &SQUEEZE_SOME)?)
         },
     };
     let dim = wrap_dim(dim, x.rank() + 1)?;
@@ -126,17 +157,22 @@ pub fn unsqueeze(x: &Tensor, dim: i64) -> Result<Tensor> {
 
 /// Removes dimensions of size 1: all of them, or those listed.
 pub fn squeeze(x: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
-    let asked: Vec<usize> = match dims {
-        None => (0..x.rank()).collect(),
-        Some(list) => list.iter().map(|&d| x.dim(d)).collect::<Result<_>>()?,
+    let (asked, rule) = match dims {
+        None => ((0..x.rank()).collect(), &SQUEEZE_ALL),
+        Some(list) => (unique_dims(x, list)?, &SQUEEZE_SOME),
     };
     let gone: Vec<usize> = asked.into_iter().filter(|&d| x.shape().get(d) == Some(&1)).collect();
-    squeeze_dims(x, &gone)
+    squeeze_dims(x, &gone, rule)
 }
 
 /// Stretches dimensions of size 1; -1 keeps a size.
 pub fn expand_to(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
     let extra = shape.len().saturating_sub(x.rank());
+    if let Some(at) = shape.iter().take(extra).position(|&d| d == -1) {
+        return Err(Error::runtime(format!(
+            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {at}"
+        )));
+    }
     let sizes: Vec<i64> = shape
         .iter()
         .enumerate()
@@ -152,8 +188,17 @@ pub fn expand_to(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
 pub fn narrow(x: &Tensor, dim: i64, start: i64, length: i64) -> Result<Tensor> {
     let dim = x.dim(dim)?;
     let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
+    if start < -size || start > size {
+        return Err(Error::new(
+            Kind::IndexError,
+            format!("start out of range (expected to be in range of [-{size}, {size}], but got {start})"),
+        ));
+    }
+    if length < 0 {
+        return Err(Error::runtime("narrow(): length must be non-negative."));
+    }
     let from = if start < 0 { start + size } else { start };
-    if from < 0 || length < 0 || from + length > size {
+    if length > size - from {
         return Err(Error::runtime(format!(
             "start ({start}) + length ({length}) exceeds dimension size ({size})."
         )));
@@ -169,18 +214,37 @@ pub fn slice(x: &Tensor, dim: usize, start: usize, length: usize, step: usize) -
 /// The sub-tensor at `index` of `dim`.
 pub fn select(x: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
     if x.rank() == 0 {
-        return Err(Error::new(
-            crate::base::Kind::IndexError,
-            "select() cannot be applied to a 0-dim tensor.",
-        ));
+        return Err(Error::new(Kind::IndexError, "select() cannot be applied to a 0-dim tensor."));
     }
     let dim = x.dim(dim)?;
-    let size = x.shape().get(dim).copied().unwrap_or(1);
-    let at = if index < 0 { index + size as i64 } else { index };
-    if at < 0 || at >= size as i64 {
-        return Err(Cause::IndexOutOfBounds { index, dim, size }.into());
+    match place(x, dim, index) {
+        Some(index) => cut(x, Cut::Select { dim, index }),
+        None => Err(Error::new(
+            Kind::IndexError,
+            format!(
+                "select(): index {index} out of range for tensor of size {} at dimension {dim}",
+                show(x.shape())
+            ),
+        )),
     }
-    cut(x, Cut::Select { dim, index: at as usize })
+}
+
+/// The sub-tensor at `index` of `dim`, as `x[index]` has it: errors speak of the index into dimension `named`.
+pub fn at_index(x: &Tensor, dim: usize, index: i64, named: usize) -> Result<Tensor> {
+    match place(x, dim, index) {
+        Some(index) => cut(x, Cut::Select { dim, index }),
+        None => {
+            let size = x.shape().get(dim).copied().unwrap_or(1);
+            Err(Cause::IndexOutOfBounds { index, dim: named, size }.into())
+        }
+    }
+}
+
+/// A possibly negative index into a dimension, where it is inside.
+fn place(x: &Tensor, dim: usize, index: i64) -> Option<usize> {
+    let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
+    let at = if index < 0 { index.checked_add(size)? } else { index };
+    (0..size).contains(&at).then_some(at as usize)
 }
 
 /// Elements `[i, i + offset]` of two dimensions, as the last dimension.
@@ -209,142 +273,21 @@ pub fn flatten(x: &Tensor, start: i64, end: i64) -> Result<Tensor> {
     reshape_to(x, &shape)
 }
 
-/// Pieces of `size` along `dim`; the last may be smaller.
-pub fn split(x: &Tensor, size: i64, dim: i64) -> Result<Vec<Tensor>> {
-    let dim = x.dim(dim)?;
-    let total = x.shape().get(dim).copied().unwrap_or(1);
-    let size = usize::try_from(size).map_err(|_| {
-        Error::runtime(format!("split expects split_size be non-negative, but got split_size={size}"))
-    })?;
-    if size == 0 && total > 0 {
-        let text =
-            format!("split_size can only be 0 if dimension size is 0, but got dimension size of {total}");
-        return Err(Error::runtime(text));
+/// Dimensions as indices; an error where one appears twice.
+pub fn unique_dims(x: &Tensor, dims: &[i64]) -> Result<Vec<usize>> {
+    let wrapped: Vec<usize> = dims.iter().map(|&d| x.dim(d)).collect::<Result<_>>()?;
+    match wrapped.iter().enumerate().find(|(i, d)| wrapped.iter().take(*i).any(|e| e == *d)) {
+        Some((_, d)) => Err(Error::runtime(format!("dim {d} appears multiple times in the list of dims"))),
+        None => Ok(wrapped),
     }
-    let starts: Vec<usize> = if total == 0 { vec![0] } else { (0..total).step_by(size).collect() };
-    starts.into_iter().map(|s| slice(x, dim, s, size.min(total - s), 1)).collect()
 }
 
-/// `chunks` pieces of nearly equal size along `dim`.
-pub fn chunk(x: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
-    if chunks < 1 {
-        let text = format!("chunk expects `chunks` to be greater than 0, got: {chunks}");
-        return Err(Error::runtime(text));
+fn distinct(x: &Tensor, dims: &[i64], op: &str, which: &str) -> Result<Vec<usize>> {
+    let wrapped: Vec<usize> = dims.iter().map(|&d| x.dim(d)).collect::<Result<_>>()?;
+    if wrapped.iter().enumerate().any(|(i, d)| wrapped.iter().take(i).any(|e| e == d)) {
+        return Err(Error::runtime(format!("{op}: repeated dim in `{which}` ({})", show(dims))));
     }
-    let total = x.size(dim)? as i64;
-    split(x, ((total + chunks - 1) / chunks).max(1), dim)
-}
-
-/// Joins tensors along an existing dimension.
-pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "CatBackward0", run: cat_grad };
-    let first = *tensors
-        .first()
-        .ok_or_else(|| Error::runtime("torch.cat(): expected a non-empty list of Tensors"))?;
-    same_device(tensors)?;
-    let dim = first.dim(dim)?;
-    let mut dtype = first.dtype();
-    let mut total = 0;
-    for (number, t) in tensors.iter().enumerate() {
-        check_cat(first, t, dim, number)?;
-        dtype = dtype.promote(t.dtype());
-        total += t.shape().get(dim).copied().unwrap_or(0);
-    }
-    let mut shape: Dims = first.shape().into();
-    if let Some(size) = shape.get_mut(dim) {
-        *size = total;
-    }
-    let out = Tensor::empty(&shape, dtype, &first.context(), "cat")?;
-    let mut at = 0;
-    let mut sizes = Vec::new();
-    for t in tensors {
-        let size = t.shape().get(dim).copied().unwrap_or(0);
-        out.with_layout(out.layout().slice(dim, at, size, 1)?).assign(t, "cat")?;
-        at += size;
-        sizes.push(size);
-    }
-    Ok(if needs_graph(tensors) { out.record(&RULE, tensors, |s, _| s.attribute((dim, sizes))) } else { out })
-}
-
-/// Joins tensors of one shape along a new dimension.
-pub fn stack(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
-    let first = tensors.first().ok_or_else(|| Error::runtime("stack expects a non-empty TensorList"))?;
-    for (i, t) in tensors.iter().enumerate() {
-        if t.shape() != first.shape() {
-            return Err(Error::runtime(format!(
-                "stack expects each tensor to be equal size, but got {:?} at entry 0 and {:?} at entry {i}",
-                first.shape(),
-                t.shape()
-            )));
-        }
-    }
-    let dim = wrap_dim(dim, first.rank() + 1)? as i64;
-    let wide = tensors.iter().map(|t| unsqueeze(t, dim)).collect::<Result<Vec<_>>>()?;
-    cat(&wide.iter().collect::<Vec<_>>(), dim)
-}
-
-/// Tiles the tensor `times` along each dimension; missing leading dimensions are added.
-pub fn repeat(x: &Tensor, times: &[i64]) -> Result<Tensor> {
-    if times.len() < x.rank() {
-        return Err(Error::runtime(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-        ));
-    }
-    let times = checked_sizes(times)?;
-    let extra = times.len() - x.rank();
-    let padded: Dims = std::iter::repeat_n(1, extra).chain(x.shape().iter().copied()).collect();
-    let (mut split, mut wide, mut flat) = (Dims::new(), Dims::new(), Dims::new());
-    for (&n, &d) in times.iter().zip(&padded) {
-        split.extend([1, d]);
-        wide.extend([n, d]);
-        flat.push(n.saturating_mul(d));
-    }
-    let stretched = expand(&reshape_to(x, &split)?, &wide)?;
-    reshape_to(&cloned(&stretched)?, &flat)
-}
-
-/// Reverses the order along dimensions, in a copy.
-pub fn flip(x: &Tensor, dims: &[i64]) -> Result<Tensor> {
-    static RULE: Vjp = Vjp {
-        name: "FlipBackward0",
-        run: |s, g| {
-            let dims: &Vec<i64> = s.attribute()?;
-            one(flip(g, dims)?)
-        },
-    };
-    let mut strides: SmallVec<[isize; 6]> = x.layout().strides().into();
-    let mut offset = x.layout().offset() as isize;
-    for &d in dims {
-        let d = x.dim(d)?;
-        let last = x.shape().get(d).copied().unwrap_or(1).saturating_sub(1) as isize;
-        if let Some(step) = strides.get_mut(d) {
-            offset += last * *step;
-            *step = -*step;
-        }
-    }
-    let turned = x.with_layout(Layout::new(x.shape().into(), strides, offset as usize)?);
-    let out = turned.copied(x.dtype(), "flip")?;
-    Ok(if needs_graph(&[x]) { out.record(&RULE, &[x], |s, _| s.attribute(dims.to_vec())) } else { out })
-}
-
-/// Rotates elements along dimensions; without dimensions over the flattened tensor.
-pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
-    if dims.is_empty() {
-        let &[shift] = shifts else {
-            return Err(Error::runtime("roll() takes one shift where no dims are given"));
-        };
-        let flat = roll_one(&reshape_to(x, &[x.numel()])?, shift, 0)?;
-        return reshape_to(&flat, x.shape());
-    }
-    if shifts.len() != dims.len() {
-        let text = format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len());
-        return Err(Error::runtime(text));
-    }
-    let mut out = x.clone();
-    for (&shift, &dim) in shifts.iter().zip(dims) {
-        out = roll_one(&out, shift, dim)?;
-    }
-    Ok(out)
+    Ok(wrapped)
 }
 
 /// A view of other sizes and strides, recorded under `rule`.
@@ -363,22 +306,7 @@ pub fn viewed_with<T: std::any::Any + Send + Sync>(
     if needs_graph(&[x]) { out.record(rule, &[x], |s, _| s.attribute(attribute)) } else { out }
 }
 
-/// All tensors of a list on one device, in PyTorch's words.
-pub fn same_device(tensors: &[&Tensor]) -> Result<()> {
-    let Some(first) = tensors.first() else { return Ok(()) };
-    let main = tensors.iter().map(|t| t.device()).find(|d| d.is_cuda()).unwrap_or(first.device());
-    match tensors.iter().find(|t| t.device() != first.device()) {
-        None => Ok(()),
-        Some(_) if first.device() != main => {
-            Err(Cause::ArgumentDevice { argument: "tensors", is_on: first.device(), others: main }.into())
-        }
-        Some(other) => {
-            Err(Cause::ArgumentDevice { argument: "tensors", is_on: main, others: other.device() }.into())
-        }
-    }
-}
-
-static VIEW: Vjp = Vjp { name: "ViewBackward0", run: |s, g| one(reshape_to(g, s.shape(0))?) };
+static VIEW: Vjp = Vjp { name: "ViewBackward0", run: view_grad };
 
 /// A part of a tensor, by what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -450,61 +378,24 @@ fn put(whole: Tensor, part: Cut, g: &Tensor) -> Result<Tensor> {
     Ok(if needs_graph(&[g]) { whole.record(&RULE, &[g], |s, _| s.attribute(part)) } else { whole })
 }
 
-fn squeeze_dims(x: &Tensor, gone: &[usize]) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "SqueezeBackward0", run: |s, g| one(reshape_to(g, s.shape(0))?) };
+static SQUEEZE_ALL: Vjp = Vjp { name: "SqueezeBackward0", run: view_grad };
+static SQUEEZE_SOME: Vjp = Vjp { name: "SqueezeBackward1", run: view_grad };
+
+fn view_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    one(reshape_to(g, s.shape(0))?)
+}
+
+fn squeeze_dims(x: &Tensor, gone: &[usize], rule: &'static Vjp) -> Result<Tensor> {
     let order: SmallVec<[usize; 6]> = (0..x.rank()).filter(|d| !gone.contains(d)).collect();
-    Ok(viewed(x, x.layout().permute(&order)?, &RULE))
-}
-
-fn roll_one(x: &Tensor, shift: i64, dim: i64) -> Result<Tensor> {
-    let size = x.size(dim)? as i64;
-    if size == 0 {
-        return Ok(x.clone());
-    }
-    let start = (size - shift.rem_euclid(size)) % size;
-    if start == 0 {
-        return cloned(x);
-    }
-    cat(&[&narrow(x, dim, start, size - start)?, &narrow(x, dim, 0, start)?], dim)
-}
-
-fn check_cat(first: &Tensor, t: &Tensor, dim: usize, number: usize) -> Result<()> {
-    if t.rank() == 0 {
-        return Err(Error::runtime(format!(
-            "zero-dimensional tensor (at position {number}) cannot be concatenated"
-        )));
-    }
-    if t.rank() != first.rank() {
-        return Err(Error::runtime(format!(
-            "Tensors must have same number of dimensions: got {} and {}",
-            first.rank(),
-            t.rank()
-        )));
-    }
-    for (d, (&want, &got)) in first.shape().iter().zip(t.shape()).enumerate() {
-        if d != dim && want != got {
-            return Err(Cause::CatSizes { dim, want, got, number }.into());
-        }
-    }
-    Ok(())
-}
-
-fn cat_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
-    let (dim, sizes): &(usize, Vec<usize>) = s.attribute()?;
-    let mut at = 0;
-    let mut grads = Grads::new();
-    for (i, &size) in sizes.iter().enumerate() {
-        grads.push(if s.needs(i) { Some(slice(g, *dim, at, size, 1)?) } else { None });
-        at += size;
-    }
-    Ok(grads)
+    Ok(viewed(x, x.layout().permute(&order)?, rule))
 }
 
 /// Works out a size of -1 and checks that the sizes fit `numel` elements.
 fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
     let bad = || Cause::Reshape { target: shape.to_vec(), numel };
-    if let Some(&d) = shape.iter().find(|&&d| d < -1) {
-        return Err(Error::runtime(format!("invalid shape dimension {d}")));
+    if let Some((i, &d)) = shape.iter().enumerate().find(|(_, d)| **d < -1) {
+        let text = format!("invalid shape dimension {d} at index {i} of shape {}", show(shape));
+        return Err(Error::runtime(text));
     }
     if shape.iter().filter(|&&d| d == -1).count() > 1 {
         return Err(Error::runtime("only one dimension can be inferred"));
@@ -520,7 +411,7 @@ fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
             return Err(Error::runtime(format!(
                 "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be \
                  any value and is ambiguous",
-                crate::base::shape::show(shape)
+                show(shape)
             )));
         }
         (true, n) if numel.is_multiple_of(n) => numel / n,

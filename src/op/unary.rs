@@ -8,6 +8,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::binary::{add, div, gt, mul, sub};
 use super::def::{Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, SELF, Sample};
 use super::elementwise::{Gives, Keep, MapAttribute, Unary, fused};
+use super::record::one;
 
 macro_rules! unary {
     ($(
@@ -41,7 +42,7 @@ macro_rules! unary {
             OpDef {
                 name: stringify!($fn),
                 family: Family::Elementwise,
-                forms: &[Form::Method, Form::Function],
+                forms: unary!(@forms $fn),
                 params: &[SELF],
                 summary: $summary,
                 details: "",
@@ -56,6 +57,10 @@ macro_rules! unary {
             },
         )*];
     };
+    (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
     (@keep (none)) => { Keep::Nothing };
     (@keep (zero)) => { Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { Keep::$keep };
@@ -158,11 +163,6 @@ unary! {
         "Whether each element is infinite.", "tensor([1.0, 0.0]).log().isinf()" => "tensor([False,  True])";
     isfinite IsFinite Bool, (none), Any,
         "Whether each element is a finite number.", "tensor([1.0, 0.0]).log().isfinite()" => "tensor([ True, False])";
-}
-
-/// A gradient list of one.
-pub fn one(grad: Tensor) -> Result<Grads> {
-    Ok([Some(grad)].into_iter().collect())
 }
 
 /// `x * factor`

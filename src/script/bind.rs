@@ -244,7 +244,7 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
 /// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
 fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
-    let most = def.params.len() + 1;
+    let most = def.most_arguments() + 1;
     let first = match def.params.first().map(|p| p.kind) {
         Some(ParamKind::Tensor) => Some(TypeId::of::<Tensor>()),
         _ => None,

@@ -57,7 +57,7 @@ fn kind(kind: ParamKind) -> &'static str {
         ParamKind::Int => "int",
         ParamKind::Bool => "bool",
         ParamKind::Str => "string",
-        ParamKind::Ints => "int or array of ints",
+        ParamKind::Ints | ParamKind::Sizes => "int or array of ints",
         ParamKind::Tensors => "array of tensors",
         ParamKind::DType => "dtype",
         ParamKind::Device => "device",

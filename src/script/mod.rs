@@ -5,6 +5,7 @@ pub mod engine;
 pub mod fault;
 pub mod help;
 pub mod indexing;
+pub mod json;
 pub mod modules;
 pub mod syntax;
 pub mod trace;

@@ -133,12 +133,12 @@ pub fn register(engine: &mut Engine) {
         hold(&ctx, ok, || "not as expected".into())
     });
     engine.register_fn("expect_equal", |ctx: NativeCallContext, a: Dynamic, b: Dynamic| {
-        hold(&ctx, same(&a, &b), || format!("{} is not {}", shown(&a), shown(&b)))
+        hold(&ctx, same(&a, &b), || format!("expected {}, found {}", shown(&b), shown(&a)))
     });
     engine.register_fn("expect_close", |ctx: NativeCallContext, a: Dynamic, b: Dynamic| {
         let apart = distance(&a, &b);
         hold(&ctx, apart.is_some_and(|d| d <= 1e-4), || match apart {
-            Some(d) => format!("the values differ by up to {d:.3e}"),
+            Some(d) => format!("the values are not the expected ones: the largest difference is {d:.3e}"),
             None => format!("{} cannot be compared with {}", shown(&a), shown(&b)),
         })
     });
@@ -150,15 +150,15 @@ pub fn register(engine: &mut Engine) {
             other => is.is_some_and(|d| DeviceSpec::from(d) == other),
         };
         hold(&ctx, fits, || match is {
-            Some(is) => format!("the tensor is on {is}, not on {wanted}"),
+            Some(is) => format!("expected a tensor on {wanted}, this one is on {is}"),
             None => format!("a {} is no tensor, so it is on no device", type_name(&x)),
         })
     });
     engine.register_fn("expect_error", |ctx: NativeCallContext, kind: &str| {
         let error = run_of(&ctx).and_then(|run| run.0.error.clone());
         hold(&ctx, error.as_deref() == Some(kind), || match &error {
-            Some(other) => format!("the run ended with {other}, not with {kind}"),
-            None => format!("the run ended without an error, not with {kind}"),
+            Some(other) => format!("expected an error of kind {kind}, there was one of kind {other}"),
+            None => format!("expected an error of kind {kind}, there was none"),
         })
     });
 }

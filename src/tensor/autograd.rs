@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use smallvec::SmallVec;
 
@@ -81,7 +81,7 @@ pub struct Saved {
     attribute: Option<Arc<dyn Any + Send + Sync>>,
     needs: SmallVec<[bool; 3]>,
     shapes: SmallVec<[Dims; 2]>,
-    node: Option<std::sync::Weak<Node>>,
+    node: Option<Weak<Node>>,
 }
 
 #[derive(Clone)]
@@ -174,7 +174,7 @@ impl Saved {
         if kept.tensor.version() != kept.version {
             return Err(self.modified(kept));
         }
-        let node = self.node.as_ref().and_then(std::sync::Weak::upgrade);
+        let node = self.node.as_ref().and_then(Weak::upgrade);
         match node {
             Some(node) if kept.output && grad_enabled() => {
                 let again = kept.tensor.detach();
@@ -205,7 +205,7 @@ impl Saved {
 
     fn modified(&self, kept: &SavedTensor) -> Error {
         let t = &kept.tensor;
-        let node = self.node.as_ref().and_then(std::sync::Weak::upgrade);
+        let node = self.node.as_ref().and_then(Weak::upgrade);
         let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
         Cause::ModifiedInPlace {
             dtype: t.dtype(),
@@ -371,6 +371,10 @@ impl Tensor {
 
     /// Remembers that this tensor is a view, so that writing to it in place reaches its base's graph.
     pub fn view_of(self, source: &Tensor) -> Tensor {
+        if !grad_enabled() {
+            self.auto().untracked = Some(Arc::downgrade(&source.0));
+            return self;
+        }
         let root = source.auto().base.as_ref().map(|(b, _)| b.clone());
         let version = self.version();
         self.auto().base = Some((root.unwrap_or_else(|| source.clone()), version));
@@ -387,6 +391,7 @@ impl Tensor {
         if self.requires_grad() && self.node().is_none() {
             return Err(Cause::InplaceLeaf.into());
         }
+        self.check_untracked(recorded)?;
         let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
         match base {
             Some(base) if base.requires_grad() && base.is_leaf() => Err(Error::runtime(
@@ -418,6 +423,20 @@ impl Tensor {
                 drop(auto);
                 self.set_tracked(true);
             }
+        }
+    }
+
+    /// A view made under `no_grad` must not carry a change into a graph.
+    fn check_untracked(&self, recorded: bool) -> Result<()> {
+        let base = self.auto().untracked.as_ref().and_then(Weak::upgrade).map(Tensor);
+        match base {
+            Some(base) if recorded || base.requires_grad() => Err(Error::runtime(
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that \
+                 this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving \
+                 both the view and the inplace either both inside the no_grad block (if you don't want the inplace \
+                 to be tracked) or both outside (if you want the inplace to be tracked).",
+            )),
+            _ => Ok(()),
         }
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::base::dtype::{Bool, Element};
 use crate::base::{Cause, DType, Device, Layout, Result, Scalar};
-use crate::device::{Context, Kernel, Machine, MapOp, Purpose, Storage, Transfer};
+use crate::device::storage::Place;
+use crate::device::{Context, Kernel, Machine, MapOp, Transfer};
 use crate::with_element;
 
 use super::{In, Tensor, launch};
@@ -80,25 +81,11 @@ impl Tensor {
         let mut bytes = vec![0u8; packed.nbytes()];
         let offset = packed.layout().offset() * packed.dtype().size();
         let place = packed.storage().place();
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
         if packed.device().is_cuda() {
-            let staging = Machine::current();
-            let host = Storage::allocate(
-                staging.cpu(),
-                packed.numel(),
-                Purpose { op: cause, dtype: packed.dtype(), shape: packed.shape() },
-            )?;
-            let target = host.place();
-            place.context.transfer(&Transfer {
-                from: (packed.device(), place.buffer(), offset),
-                to: (Device::Cpu, target.buffer(), 0),
-                bytes: bytes.len(),
-                non_blocking: false,
-                stream: place.context.stream(),
-            })?;
-            place.context.synchronize(Some(place.context.stream()), cause, true)?;
-            if let Some(block) = &target.buffer().host {
-                block.read(0, &mut bytes);
-            }
+            read_back(&place, offset, &mut bytes, cause)?;
         } else if let Some(block) = &place.buffer().host {
             block.read(offset, &mut bytes);
         }
@@ -160,6 +147,29 @@ impl Tensor {
         let wide: Layout = source.layout().expand(self.shape())?;
         launch(op, &kernel, &[In::Laid(source, &wide)], &[self])
     }
+}
+
+/// Copies bytes off an accelerator while the host waits.
+fn read_back(place: &Place, offset: usize, bytes: &mut [u8], cause: &'static str) -> Result<()> {
+    let machine = Machine::current();
+    let staging = machine.cpu().scratch(bytes.len())?;
+    let accelerator = &place.context;
+    let moved = accelerator.transfer(&Transfer {
+        from: (accelerator.device, place.buffer(), offset),
+        to: (Device::Cpu, &staging, 0),
+        bytes: bytes.len(),
+        non_blocking: false,
+        stream: accelerator.stream(),
+        target_stream: 0,
+    });
+    if let (Ok(_), Some(block)) = (&moved, &staging.host) {
+        block.read(0, bytes);
+    }
+    machine.cpu().backend.free(staging);
+    if let Some(span) = moved?.waited {
+        accelerator.waited(cause, span);
+    }
+    Ok(())
 }
 
 fn read_scalar(bytes: &[u8], dtype: DType) -> Scalar {

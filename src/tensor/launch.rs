@@ -62,3 +62,9 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         None => Ok(()),
     }
 }
+
+impl<'a> From<&'a Tensor> for In<'a> {
+    fn from(t: &'a Tensor) -> In<'a> {
+        In::Tensor(t)
+    }
+}

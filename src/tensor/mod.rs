@@ -9,7 +9,7 @@ pub mod launch;
 pub mod transfer;
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::error::Operand;
 use crate::base::{Cause, DType, Device, Layout, Result};
@@ -44,6 +44,8 @@ struct Auto {
     node: Option<Arc<Node>>,
     /// The tensor this one is a differentiable view of, and the version its node was made at.
     base: Option<(Tensor, u32)>,
+    /// The same for a view made under `no_grad`: it is not tracked, and does not keep its base alive.
+    untracked: Option<Weak<Inner>>,
 }
 
 impl Tensor {
@@ -58,6 +60,20 @@ impl Tensor {
         let layout = Layout::contiguous(shape)?;
         let purpose = Purpose { op, dtype, shape };
         let storage = Storage::allocate(context, layout.numel(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
+    /// Uninitialised page-locked host memory under a layout from element 0, for copies to and from
+    /// `accelerator`.
+    pub fn empty_pinned(
+        layout: Layout,
+        dtype: DType,
+        host: &Arc<Context>,
+        accelerator: &Context,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let purpose = Purpose { op, dtype, shape: layout.shape() };
+        let storage = Storage::allocate_pinned(host, accelerator, layout.end(), purpose)?;
         Ok(Tensor::from_storage(Arc::new(storage), layout))
     }
 

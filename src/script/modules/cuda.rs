@@ -213,7 +213,7 @@ fn memory(module: &mut Module, machine: &Arc<Machine>) {
 fn streams(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
     engine.register_type_with_name::<Stream>("Stream");
     per_device(module, machine, "Stream", |c| {
-        Ok(Stream { context: Arc::clone(c), id: c.backend.create_stream() })
+        Ok(Stream { context: Arc::clone(c), id: c.backend.create_stream()? })
     });
     per_device(module, machine, "current_stream", |c| Ok(Stream { context: Arc::clone(c), id: c.stream() }));
     module.set_native_fn("stream", |s: Stream| {
@@ -226,19 +226,18 @@ fn streams(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
     engine.register_fn("synchronize", |s: &mut Stream| {
         s.context.synchronize(Some(s.id), "stream.synchronize", false).map_err(raise)
     });
-    engine.register_fn("wait_stream", |s: &mut Stream, other: Stream| {
-        let mark = other.context.backend.record(other.id);
-        s.context.backend.wait(s.id, mark);
+    engine.register_fn("wait_stream", |s: &mut Stream, other: Stream| -> RhaiResult<()> {
+        let mark = other.context.backend.record(other.id).map_err(raise)?;
+        s.context.backend.wait(s.id, mark).map_err(raise)
     });
     engine.register_fn("wait_event", |s: &mut Stream, e: Event| -> RhaiResult<()> {
         let (_, mark) = e.recorded().map_err(raise)?;
-        s.context.backend.wait(s.id, mark);
-        Ok(())
+        s.context.backend.wait(s.id, mark).map_err(raise)
     });
-    engine.register_fn("record_event", |s: &mut Stream| {
+    engine.register_fn("record_event", |s: &mut Stream| -> RhaiResult<Event> {
         let event = Event::new();
-        event.record(&s.context, s.id);
-        event
+        event.record(&s.context, s.id).map_err(raise)?;
+        Ok(event)
     });
     engine.register_get("device", |s: &mut Stream| DeviceSpec::from(s.context.device));
     engine.register_get("id", |s: &mut Stream| INT::from(s.id));
@@ -260,25 +259,25 @@ fn events(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
     let m = Arc::clone(machine);
     engine.register_fn("record", move |e: &mut Event| -> RhaiResult<()> {
         let context = gpu(&m, &Dynamic::UNIT).map_err(raise)?;
-        e.record(&context, context.stream());
-        Ok(())
+        e.record(&context, context.stream()).map_err(raise)
     });
-    engine.register_fn("record", |e: &mut Event, s: Stream| e.record(&s.context, s.id));
+    engine.register_fn("record", |e: &mut Event, s: Stream| e.record(&s.context, s.id).map_err(raise));
     engine.register_fn("synchronize", |e: &mut Event| -> RhaiResult<()> {
         let (context, mark) = e.recorded().map_err(raise)?;
         context.synchronize_mark(mark, "event.synchronize").map_err(raise)
     });
     engine.register_fn("query", |e: &mut Event| -> RhaiResult<bool> {
         let (context, mark) = e.recorded().map_err(raise)?;
-        Ok(context.backend.query(mark))
+        context.backend.query(mark).map_err(raise)
     });
     engine.register_fn("elapsed_time", |e: &mut Event, end: Event| -> RhaiResult<f64> {
         let ((context, from), (_, to)) = (e.recorded().map_err(raise)?, end.recorded().map_err(raise)?);
-        if !context.backend.query(from) || !context.backend.query(to) {
+        let reached = |mark| context.backend.query(mark).map_err(raise);
+        if !reached(from)? || !reached(to)? {
             let error = Error::new(Kind::DeviceError, "CUDA error: device not ready");
             return Err(raise(error.with_hint("wait for the end first: `end.synchronize()`")));
         }
-        Ok(context.backend.elapsed(from, to))
+        context.backend.elapsed(from, to).map_err(raise)
     });
 }
 
@@ -287,9 +286,10 @@ impl Event {
         Event(Arc::default())
     }
 
-    fn record(&self, context: &Arc<Context>, stream: u32) {
-        let mark = context.backend.record(stream);
+    fn record(&self, context: &Arc<Context>, stream: u32) -> Result<()> {
+        let mark = context.backend.record(stream)?;
         *self.0.lock().unwrap_or_else(|e| e.into_inner()) = Some((Arc::clone(context), mark));
+        Ok(())
     }
 
     fn recorded(&self) -> Result<(Arc<Context>, Mark)> {

@@ -26,7 +26,8 @@ pub fn register(engine: &mut Engine) {
     let mut module = Module::new();
     module.set_native_fn("digits", || -> RhaiResult<Map> {
         let d = digits::load().map_err(raise)?;
-        let parts = [("x_train", d.x_train), ("y_train", d.y_train), ("x_test", d.x_test), ("y_test", d.y_test)];
+        let parts =
+            [("x_train", d.x_train), ("y_train", d.y_train), ("x_test", d.x_test), ("y_test", d.y_test)];
         Ok(parts.into_iter().map(|(name, t)| (name.into(), Dynamic::from(t))).collect())
     });
     module.set_native_fn("csv", |path: &str| csv::read(path.as_ref()).map_err(raise));
@@ -82,9 +83,9 @@ fn dataset(tensors: &[Dynamic]) -> Result<Held> {
     let all = tensors
         .iter()
         .map(|t| {
-            t.read_lock::<Tensor>()
-                .map(|t| t.clone())
-                .ok_or_else(|| Error::type_error(format!("a TensorDataset holds tensors, not a {}", type_name(t))))
+            t.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
+                Error::type_error(format!("a TensorDataset holds tensors, not a {}", type_name(t)))
+            })
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(Held(Arc::new(TensorDataset::new(all)?)))
@@ -93,11 +94,12 @@ fn dataset(tensors: &[Dynamic]) -> Result<Held> {
 fn loader(dataset: &Held, options: &Map) -> Result<DataLoader> {
     let mut out = Options::default();
     for (name, value) in options {
-        let count = || {
-            value.as_int().ok().and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
-                Error::value(format!("DataLoader(): '{name}' must be a count, not {value}"))
-            })
-        };
+        let count =
+            || {
+                value.as_int().ok().and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
+                    Error::value(format!("DataLoader(): '{name}' must be a count, not {value}"))
+                })
+            };
         let flag = || {
             value.as_bool().map_err(|_| {
                 Error::type_error(format!("DataLoader(): '{name}' must be true or false, not {value}"))

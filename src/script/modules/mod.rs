@@ -2,6 +2,7 @@
 
 mod autograd;
 mod cuda;
+mod data;
 mod misc;
 pub mod telemetry;
 mod types;
@@ -21,13 +22,14 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     types::register(engine);
     autograd::register(engine, machine);
     cuda::register(engine, machine);
+    data::register(engine);
     telemetry::register(engine, machine);
     misc::register(engine, machine, host);
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
-    let own = [types::NAMES, autograd::NAMES, cuda::NAMES, telemetry::NAMES, misc::NAMES];
+    let own = [types::NAMES, autograd::NAMES, cuda::NAMES, data::NAMES, telemetry::NAMES, misc::NAMES];
     let table = crate::op::table().map(|def| def.name);
     table.chain(own.into_iter().flatten().copied()).collect()
 }

@@ -1,6 +1,7 @@
 //! `telemetry::`: what happened, as a value and as a trace.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
@@ -70,6 +71,39 @@ pub fn summary(events: &[Event], start: &BTreeMap<String, u64>) -> Map {
     out.insert("peak".into(), peaks(events, start).into());
     out.insert("leaked".into(), leaks(events, start).into());
     out.insert("by_dtype".into(), by_dtype(events).into());
+    out
+}
+
+/// A summary for people: copies, launches, waits, per direction and device.
+pub fn report(events: &[Event]) -> String {
+    let mut out = String::new();
+    for (direction, words) in
+        [("h2d", "host to device"), ("d2h", "device to host"), ("d2d", "device to device")]
+    {
+        let sum = copies(events, direction);
+        let number = |name: &str| sum.get(name).and_then(|v| v.as_int().ok()).unwrap_or(0);
+        let ms = sum.get("ms").and_then(|v| v.as_float().ok()).unwrap_or(0.0);
+        let clock = sum.get("clock").map(ToString::to_string).unwrap_or_default();
+        if number("count") > 0 {
+            let _ = writeln!(
+                out,
+                "{words:<17} {} copies, {} bytes, {ms:.3} ms {clock}",
+                number("count"),
+                number("bytes")
+            );
+        }
+    }
+    let count = |test: fn(&Body) -> bool| events.iter().filter(|e| test(&e.body)).count();
+    let launches = count(|b| matches!(b, Body::Launch { .. }));
+    let waits = count(|b| matches!(b, Body::Sync { implicit: false, .. }));
+    let implicit = count(|b| matches!(b, Body::Sync { implicit: true, .. }));
+    let _ = writeln!(
+        out,
+        "launches          {launches}\nwaits             {waits} asked for, {implicit} implicit"
+    );
+    for (device, bytes) in peaks(events, &BTreeMap::new()) {
+        let _ = writeln!(out, "peak on {device:<9} {bytes} bytes");
+    }
     out
 }
 

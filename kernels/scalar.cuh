@@ -1,0 +1,80 @@
+// What the scalar functions of src/device/scalar.rs need beyond CUDA's own: overloads for the compute
+// types float, double and long long.
+
+#define EACH_REAL(DEFINE) DEFINE(float) DEFINE(double)
+
+#define ORDER(T) \
+    __device__ inline T sign_of(T a) { return T(T(0) < a) - T(a < T(0)); } \
+    __device__ inline T larger(T a, T b) { return a != a || a > b ? a : b; } \
+    __device__ inline T smaller(T a, T b) { return a != a || a < b ? a : b; } \
+    __device__ inline T bounded(T a, T low, T high) { \
+        a = a < low || low != low ? low : a; \
+        return a > high || high != high ? high : a; \
+    }
+EACH_REAL(ORDER) ORDER(long long)
+
+#define REAL(T) \
+    __device__ inline T absolute(T a) { return fabs(a); } \
+    __device__ inline T sigmoid(T a) { \
+        T e = exp(-fabs(a)); \
+        return a != a ? a : (a < T(0) ? e : T(1)) / (T(1) + e); \
+    } \
+    __device__ inline T bell(T a) { return T(0.3989422804014327) * exp(T(-0.5) * a * a); } \
+    __device__ inline T bell_below(T a) { return T(0.5) * (T(1) + erf(a * T(0.7071067811865476))); } \
+    __device__ inline T gelu_inner(T a) { \
+        return T(0.7978845608028654) * (a + T(0.044715) * a * a * a); \
+    } \
+    __device__ inline T gelu_tanh_grad(T a) { \
+        T t = tanh(gelu_inner(a)); \
+        T slope = T(0.7978845608028654) * (T(1) + T(0.134145) * a * a); \
+        return T(0.5) * (T(1) + t) + T(0.5) * a * (T(1) - t * t) * slope; \
+    } \
+    __device__ inline T tanh_softplus(T a) { \
+        T e = exp(a); \
+        T n = e * (e + T(2)); \
+        return a > T(20) ? T(1) : n / (n + T(2)); \
+    } \
+    __device__ inline T mish_grad(T a) { \
+        T t = tanh_softplus(a); \
+        return t + a * sigmoid(a) * (T(1) - t * t); \
+    } \
+    __device__ inline T remainder_of(T a, T b) { \
+        T r = fmod(a, b); \
+        return r != T(0) && (b < T(0)) != (r < T(0)) ? r + b : r; \
+    } \
+    __device__ inline T fmod_of(T a, T b) { return fmod(a, b); } \
+    __device__ inline T trunc_divide(T a, T b) { return trunc(a / b); } \
+    __device__ inline T floor_divide(T a, T b) { \
+        if (b == T(0)) return a / b; \
+        T r = fmod(a, b); \
+        T q = (a - r) / b; \
+        if (r != T(0) && (b < T(0)) != (r < T(0))) q -= T(1); \
+        if (q == T(0)) return copysign(T(0), a / b); \
+        T f = floor(q); \
+        return q - f > T(0.5) ? f + T(1) : f; \
+    } \
+    __device__ inline T power(T a, T b) { return pow(a, b); } \
+    __device__ inline T log_floor(T a) { T l = log(a); return l < T(-100) ? T(-100) : l; } \
+    __device__ inline T log1p_floor(T a) { T l = log1p(a); return l < T(-100) ? T(-100) : l; }
+EACH_REAL(REAL)
+
+// Integers wrap; a divisor of zero is found before the launch.
+__device__ inline long long absolute(long long a) { return a < 0 ? (long long)(0ull - a) : a; }
+__device__ inline long long fmod_of(long long a, long long b) { return b == 0 || b == -1 ? 0 : a % b; }
+__device__ inline long long remainder_of(long long a, long long b) {
+    long long r = fmod_of(a, b);
+    return r != 0 && (b < 0) != (r < 0) ? r + b : r;
+}
+__device__ inline long long trunc_divide(long long a, long long b) {
+    return b == 0 ? 0 : b == -1 ? (long long)(0ull - a) : a / b;
+}
+__device__ inline long long floor_divide(long long a, long long b) {
+    return trunc_divide(a, b) - (long long)(fmod_of(a, b) != 0 && (a < 0) != (b < 0));
+}
+__device__ inline long long power(long long a, long long b) {
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+    unsigned long long y = 1, x = a;
+    for (; b > 0; b >>= 1, x *= x)
+        if (b & 1) y *= x;
+    return (long long)y;
+}

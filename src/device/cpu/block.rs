@@ -1,0 +1,363 @@
+//! Operands in blocks: runs of elements in row-major order, or tiles, as contiguous values of one type.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use crate::base::{Error, Result, Scalar};
+
+use super::super::kernel::{Arg, View};
+use super::access::{BLOCK, Strided};
+use super::convert::{Compute, Loader, Storer, copy_in, copy_out, loader, storer};
+use super::walk::{DimList, TILE, Tile, collapse, walk};
+
+/// Room for `N` values.
+pub struct Room<C, const N: usize>(MaybeUninit<[C; N]>);
+
+/// Room for a block.
+pub type Scratch<C> = Room<C, BLOCK>;
+
+/// Room for a tile.
+pub type TileScratch<C> = Room<C, TILE>;
+
+impl<C: Copy, const N: usize> Room<C, N> {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Room(MaybeUninit::uninit())
+    }
+
+    #[inline(always)]
+    pub fn as_mut_ptr(&mut self) -> *mut C {
+        self.0.as_mut_ptr().cast()
+    }
+
+    /// The first `n` values, as many as there is room for.
+    ///
+    /// # Safety
+    /// They must have been written, or be written before they are read.
+    #[inline(always)]
+    pub unsafe fn first(&mut self, n: usize) -> &mut [C] {
+        // SAFETY: the room is there, and the caller speaks for the values.
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), n.min(N)) }
+    }
+}
+
+impl<C: Copy, const N: usize> Default for Room<C, N> {
+    fn default() -> Self {
+        Room::new()
+    }
+}
+
+/// An input in blocks of a compute type.
+pub struct Reader<'a, C> {
+    origin: *const u8,
+    size: isize,
+    load: Loader<C>,
+    dims: DimList,
+    numel: usize,
+    dense: bool,
+    splat: Option<C>,
+    memory: PhantomData<&'a C>,
+}
+
+// SAFETY: it is a pointer to plain memory that outlives `'a`, and only read; the constructors' callers keep
+// writers away.
+unsafe impl<C: Send> Send for Reader<'_, C> {}
+// SAFETY: as above.
+unsafe impl<C: Sync> Sync for Reader<'_, C> {}
+
+impl<'a, C: Compute> Reader<'a, C> {
+    /// A reader of an input of this shape; scalars stand for tensors of any shape.
+    ///
+    /// # Safety
+    /// While a block is being read nothing may write the elements it holds.
+    pub unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<Reader<'a, C>> {
+        match arg {
+            Arg::View(view) if view.layout.shape() == shape => {
+                let view = Strided::new(view)?;
+                // SAFETY: the caller's promise.
+                Ok(unsafe { Reader::strided(&view) })
+            }
+            Arg::View(view) => Err(wrong_shape(view.layout.shape(), shape)),
+            Arg::Scalar(scalar) => Ok(Reader::number(*scalar, crate::base::shape::numel(shape)?)),
+        }
+    }
+
+    /// A reader of a view.
+    ///
+    /// # Safety
+    /// As [`Reader::new`].
+    pub unsafe fn strided(view: &Strided<'a>) -> Reader<'a, C> {
+        Reader::over(view, loader(view.dtype), view.is_dense::<C>())
+    }
+
+    /// A reader of a number that stands for a tensor of so many elements.
+    pub fn number(scalar: Scalar, numel: usize) -> Reader<'a, C> {
+        Reader {
+            origin: std::ptr::dangling(),
+            size: 0,
+            load: loader(C::DTYPE),
+            dims: DimList::new(),
+            numel,
+            dense: false,
+            splat: Some(scalar_value(scalar)),
+            memory: PhantomData,
+        }
+    }
+}
+
+impl<'a, C: Copy> Reader<'a, C> {
+    /// A reader of elements as they lie in memory, whatever they mean; `C` has their size.
+    ///
+    /// # Safety
+    /// As [`Reader::new`], and every bit pattern must be a `C`.
+    pub unsafe fn bits(view: &Strided<'a>) -> Reader<'a, C> {
+        debug_assert_eq!(size_of::<C>(), view.dtype.size());
+        Reader::over(view, copy_in::<C>, view.layout.is_contiguous())
+    }
+
+    fn over(view: &Strided<'a>, load: Loader<C>, dense: bool) -> Reader<'a, C> {
+        Reader {
+            origin: view.origin(),
+            size: view.dtype.size() as isize,
+            load,
+            dims: collapse(view.layout),
+            numel: view.numel(),
+            dense,
+            splat: None,
+            memory: PhantomData,
+        }
+    }
+
+    /// Reads tiles from here on: dimensions stay as they are.
+    pub fn tiled(mut self, view: &Strided) -> Reader<'a, C> {
+        self.dims = view.dims();
+        self
+    }
+
+    pub fn numel(&self) -> usize {
+        self.numel
+    }
+
+    /// The value that every element has, where the input is a number.
+    pub fn splat(&self) -> Option<C> {
+        self.splat
+    }
+
+    /// The elements of `range` in row-major order as they lie in memory, where they lie so; cut off at the end.
+    #[inline]
+    pub fn slice(&self, range: Range<usize>) -> Option<&[C]> {
+        let end = range.end.min(self.numel);
+        let start = range.start.min(end);
+        self.dense.then(|| {
+            // SAFETY: the range lies inside the view.
+            unsafe { std::slice::from_raw_parts(self.origin.cast::<C>().add(start), end - start) }
+        })
+    }
+
+    /// The elements `start..start + n` in row-major order: in place where they lie so, through `scratch`
+    /// otherwise. `n` is at most [`BLOCK`]; what lies past the end is cut off.
+    #[inline]
+    pub fn block<'s>(&'s self, start: usize, n: usize, scratch: &'s mut Scratch<C>) -> &'s [C] {
+        let n = n.min(BLOCK).min(self.numel.saturating_sub(start));
+        if let Some(slice) = self.slice(start..start + n) {
+            return slice;
+        }
+        // SAFETY: the scratch holds `BLOCK` elements, and the `n` in the slice are written.
+        unsafe {
+            self.load_to(start, n, scratch.as_mut_ptr());
+            scratch.first(n)
+        }
+    }
+
+    /// Reads `to.len()` elements from `start` on in row-major order; gives how many there were.
+    pub fn load(&self, start: usize, to: &mut [C]) -> usize {
+        let n = to.len().min(self.numel.saturating_sub(start));
+        // SAFETY: the range lies inside the view, and `to` has room for it.
+        unsafe { self.load_to(start, n, to.as_mut_ptr()) };
+        n
+    }
+
+    /// # Safety
+    /// `start..start + n` must lie inside the view, and `to` have room for `n`.
+    #[inline]
+    unsafe fn load_to(&self, start: usize, n: usize, to: *mut C) {
+        if let Some(value) = self.splat {
+            // SAFETY: the caller's promise.
+            return unsafe { std::slice::from_raw_parts_mut(to, n) }.fill(value);
+        }
+        let mut done = 0;
+        walk(&self.dims, start..start + n, |offset, stride, count| {
+            // SAFETY: the run lies inside the view, which lies inside its buffer; `done + count <= n`.
+            unsafe { (self.load)(self.origin.offset(offset * self.size), stride, to.add(done), count) };
+            done += count;
+        });
+    }
+
+    /// A tile's elements, row after row, in `scratch`; `spare` is room to turn them in.
+    pub fn tile<'s>(
+        &self,
+        tile: &Tile,
+        scratch: &'s mut TileScratch<C>,
+        spare: &mut TileScratch<C>,
+    ) -> &'s mut [C] {
+        let (offset, down, across) = tile.place(&self.dims);
+        let to = scratch.as_mut_ptr();
+        // SAFETY: a tile lies inside the view and holds at most `TILE` elements, each of which is written.
+        unsafe {
+            if let Some(value) = self.splat {
+                std::slice::from_raw_parts_mut(to, tile.len()).fill(value);
+            } else if down == 1 && across != 1 {
+                let spare = spare.as_mut_ptr();
+                for c in 0..tile.columns {
+                    let from = self.origin.offset((offset + c as isize * across) * self.size);
+                    (self.load)(from, 1, spare.add(c * tile.rows), tile.rows);
+                }
+                turn(spare, to, tile.rows, tile.columns);
+            } else {
+                for r in 0..tile.rows {
+                    let from = self.origin.offset((offset + r as isize * down) * self.size);
+                    (self.load)(from, across, to.add(r * tile.columns), tile.columns);
+                }
+            }
+            scratch.first(tile.len())
+        }
+    }
+}
+
+/// Writes the transpose of `from`, `columns` runs of `rows`, to `to`.
+///
+/// # Safety
+/// Both must hold `rows * columns` elements, and not overlap.
+#[inline]
+unsafe fn turn<C: Copy>(from: *const C, to: *mut C, rows: usize, columns: usize) {
+    for r in 0..rows {
+        for c in 0..columns {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(r * columns + c) = *from.add(c * rows + r) };
+        }
+    }
+}
+
+#[cold]
+pub fn wrong_shape(got: &[usize], want: &[usize]) -> Error {
+    Error::runtime(format!("an operand of shape {got:?} was given where the kernel reads {want:?}"))
+}
+
+/// A number as the compute type.
+pub fn scalar_value<C: Compute>(scalar: Scalar) -> C {
+    match scalar {
+        Scalar::Bool(b) => C::from_i64(i64::from(b)),
+        Scalar::Int(i) => C::from_i64(i),
+        Scalar::Float(f) => C::from_f64(f),
+    }
+}
+
+/// An output in blocks of a compute type.
+pub struct Writer<'a, C> {
+    origin: *mut u8,
+    size: isize,
+    store: Storer<C>,
+    dims: DimList,
+    numel: usize,
+    dense: bool,
+    memory: PhantomData<&'a mut C>,
+}
+
+// SAFETY: it is a pointer to plain memory that outlives `'a`; the methods that write are unsafe, and their
+// callers keep threads apart.
+unsafe impl<C: Send> Send for Writer<'_, C> {}
+// SAFETY: as above.
+unsafe impl<C: Sync> Sync for Writer<'_, C> {}
+
+impl<'a, C: Compute> Writer<'a, C> {
+    pub fn new(view: &View<'a>) -> Result<Writer<'a, C>> {
+        Ok(Writer::strided(&Strided::new(view)?))
+    }
+
+    pub fn strided(view: &Strided<'a>) -> Writer<'a, C> {
+        Writer::over(view, storer(view.dtype), view.is_dense::<C>())
+    }
+}
+
+impl<'a, C: Copy> Writer<'a, C> {
+    /// A writer of elements as they lie in memory, whatever they mean; `C` has their size.
+    ///
+    /// # Safety
+    /// Every value that is stored must be an element of the view's dtype.
+    pub unsafe fn bits(view: &Strided<'a>) -> Writer<'a, C> {
+        debug_assert_eq!(size_of::<C>(), view.dtype.size());
+        Writer::over(view, copy_out::<C>, view.layout.is_contiguous())
+    }
+
+    fn over(view: &Strided<'a>, store: Storer<C>, dense: bool) -> Writer<'a, C> {
+        Writer {
+            origin: view.origin(),
+            size: view.dtype.size() as isize,
+            store,
+            dims: collapse(view.layout),
+            numel: view.numel(),
+            dense,
+            memory: PhantomData,
+        }
+    }
+
+    /// Writes tiles from here on: dimensions stay as they are.
+    pub fn tiled(mut self, view: &Strided) -> Writer<'a, C> {
+        self.dims = view.dims();
+        self
+    }
+
+    pub fn numel(&self) -> usize {
+        self.numel
+    }
+
+    /// The elements of `range` in row-major order as they lie in memory, where they lie so; cut off at the end.
+    ///
+    /// # Safety
+    /// Nothing else may read or write them while the slice is in use.
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "exclusiveness is the caller's promise")]
+    pub unsafe fn slice(&self, range: Range<usize>) -> Option<&'a mut [C]> {
+        let end = range.end.min(self.numel);
+        let start = range.start.min(end);
+        self.dense.then(|| {
+            // SAFETY: the range lies inside the view, and is the caller's alone.
+            unsafe { std::slice::from_raw_parts_mut(self.origin.cast::<C>().add(start), end - start) }
+        })
+    }
+
+    /// Writes `values` to the elements from `start` on in row-major order, each with one rounding; what lies
+    /// past the end is dropped.
+    ///
+    /// # Safety
+    /// Nothing else may read or write those elements meanwhile, and `values` must not lie in the output.
+    #[inline]
+    pub unsafe fn store(&self, start: usize, values: &[C]) {
+        let n = values.len().min(self.numel.saturating_sub(start));
+        let mut done = 0;
+        walk(&self.dims, start..start + n, |offset, stride, count| {
+            // SAFETY: the run lies inside the view, and `done + count <= n`.
+            unsafe {
+                let to = self.origin.offset(offset * self.size);
+                (self.store)(values.as_ptr().add(done), to, stride, count);
+            }
+            done += count;
+        });
+    }
+
+    /// Writes a tile's values, row after row.
+    ///
+    /// # Safety
+    /// As [`Writer::store`]; `values` are as many as the tile has elements.
+    pub unsafe fn store_tile(&self, tile: &Tile, values: &[C]) {
+        let (offset, down, across) = tile.place(&self.dims);
+        for (r, row) in values.chunks_exact(tile.columns.max(1)).enumerate().take(tile.rows) {
+            // SAFETY: each row of the tile lies inside the view.
+            unsafe {
+                let to = self.origin.offset((offset + r as isize * down) * self.size);
+                (self.store)(row.as_ptr(), to, across, row.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Copies and casts between layouts: along the memory where both lie alike, in tiles where they lie across.
+
+use crate::base::{Result, Scalar};
+
+use super::super::backend::Cancel;
+use super::super::kernel::{Arg, Launch};
+use super::access::{Overlap, Strided, missing, scalar_value};
+use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
+use super::convert::{Compute, with_compute};
+use super::dense::gathered;
+use super::parallel::{self, GRAIN};
+use super::walk::{Tiling, plan};
+
+/// `x -> y`: each element converted once from the type it computes in; a number fills.
+pub fn copy(launch: &Launch) -> Result<()> {
+    let Some(to) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
+    let to = Strided::new(to)?;
+    match launch.inputs.first() {
+        None => Err(missing(launch, "input", 0)),
+        Some(Arg::Scalar(Scalar::Float(value))) => fill(launch.cancel, *value, &to),
+        Some(Arg::Scalar(value)) => fill::<i64>(launch.cancel, scalar_value(*value), &to),
+        Some(Arg::View(from)) => {
+            let from = Strided::new(from)?;
+            if from.layout.shape() != to.layout.shape() {
+                return Err(wrong_shape(from.layout.shape(), to.layout.shape()));
+            }
+            match from.overlap(&to) {
+                Overlap::None => between(launch.cancel, &from, &to),
+                Overlap::Same => Ok(()),
+                Overlap::Partial => with_compute!(from.dtype, C => {
+                    let mut values = gathered::<C>(launch.cancel, &from)?;
+                    between(launch.cancel, &Strided::of_slice(&mut values, &from.as_rows()?)?, &to)
+                }),
+            }
+        }
+    }
+}
+
+/// Copies between views of one shape that share no memory.
+pub fn between(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {
+    let plan = plan(to.layout, std::iter::once(from.layout));
+    let Some(order) = plan.order else { return along(cancel, from, to, None) };
+    let (from_layout, to_layout) = (from.layout.permute(&order)?, to.layout.permute(&order)?);
+    // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
+    let (from, to) = unsafe { (from.reordered(&from_layout), to.reordered(&to_layout)) };
+    along(cancel, &from, &to, plan.tiling.as_ref())
+}
+
+fn along(cancel: &Cancel, from: &Strided, to: &Strided, tiling: Option<&Tiling>) -> Result<()> {
+    if from.dtype == to.dtype {
+        return match from.dtype.size() {
+            1 => same::<u8>(cancel, from, to, tiling),
+            2 => same::<u16>(cancel, from, to, tiling),
+            4 => same::<u32>(cancel, from, to, tiling),
+            _ => same::<u64>(cancel, from, to, tiling),
+        };
+    }
+    with_compute!(from.dtype, C => {
+        // SAFETY: the views share no memory, so nothing writes what is read.
+        let reader = unsafe { Reader::<C>::strided(from) };
+        transfer(cancel, from, to, (reader, Writer::strided(to)), tiling)
+    })
+}
+
+fn same<T: Copy + Send + Sync>(
+    cancel: &Cancel,
+    from: &Strided,
+    to: &Strided,
+    tiling: Option<&Tiling>,
+) -> Result<()> {
+    // SAFETY: as above; elements move unchanged between views of one dtype.
+    let ends = unsafe { (Reader::<T>::bits(from), Writer::<T>::bits(to)) };
+    transfer(cancel, from, to, ends, tiling)
+}
+
+fn transfer<C: Copy + Send + Sync>(
+    cancel: &Cancel,
+    from: &Strided,
+    to: &Strided,
+    (reader, writer): (Reader<C>, Writer<C>),
+    tiling: Option<&Tiling>,
+) -> Result<()> {
+    let Some(tiling) = tiling else {
+        return parallel::for_ranges(writer.numel(), GRAIN, cancel, |range| {
+            // SAFETY: pieces are disjoint, and the views share no memory.
+            unsafe {
+                if let Some(values) = reader.slice(range.clone()) {
+                    writer.store(range.start, values);
+                } else if let Some(values) = writer.slice(range.clone()) {
+                    reader.load(range.start, values);
+                } else {
+                    let mut scratch = Scratch::new();
+                    for start in range.clone().step_by(super::access::BLOCK) {
+                        writer.store(start, reader.block(start, range.end - start, &mut scratch));
+                    }
+                }
+            }
+        });
+    };
+    let (reader, writer) = (reader.tiled(from), writer.tiled(to));
+    parallel::for_ranges(tiling.count(), parallel::grain(tiling.volume()), cancel, |tiles| {
+        let (mut scratch, mut spare) = (TileScratch::new(), TileScratch::new());
+        for tile in tiles.map(|number| tiling.tile(number)) {
+            let values = reader.tile(&tile, &mut scratch, &mut spare);
+            // SAFETY: tiles are disjoint, and the values lie in the scratch.
+            unsafe { writer.store_tile(&tile, values) };
+        }
+    })
+}
+
+/// Writes one value everywhere.
+fn fill<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
+    let order = plan(to.layout, std::iter::empty()).order;
+    let layout = match &order {
+        Some(order) => to.layout.permute(order)?,
+        None => to.layout.clone(),
+    };
+    // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
+    let to = unsafe { to.reordered(&layout) };
+    let writer = Writer::<C>::strided(&to);
+    let values = [value; super::access::BLOCK];
+    parallel::for_ranges(writer.numel(), GRAIN, cancel, |range| {
+        for start in range.clone().step_by(values.len()) {
+            let n = values.len().min(range.end - start);
+            // SAFETY: pieces are disjoint.
+            unsafe { writer.store(start, values.get(..n).unwrap_or(&values)) };
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::dtype::Element;
+    use crate::base::{DType, Layout};
+    use crate::device::cpu::testing::{Sample, launch, layouts};
+    use crate::device::kernel::Kernel;
+    use crate::device::scalar::MapOp;
+    use crate::with_element;
+    use proptest::prelude::*;
+
+    fn kernel() -> Kernel {
+        Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: DType::Float32 }
+    }
+
+    fn numbers() -> impl Iterator<Item = f64> {
+        (0..).map(|i| f64::from(i % 251) * 0.75 - 60.0)
+    }
+
+    /// Any permutation of a layout's dimensions for a fresh output.
+    fn output_like(from: &Layout, dtype: DType, turn: bool) -> Sample {
+        let shape: Vec<usize> = from.shape().to_vec();
+        if turn && shape.len() > 1 {
+            let last = shape.len() - 1;
+            let mut turned = shape;
+            turned.swap(0, last);
+            let layout = Layout::contiguous(&turned).unwrap().transpose(0, last).unwrap();
+            return Sample::laid_out(dtype, layout, std::iter::repeat(1.0));
+        }
+        Sample::zeros(dtype, &shape)
+    }
+
+    proptest! {
+        #[test]
+        fn every_layout_and_dtype_reaches_every_other(
+            layout in layouts(true), from in 0usize..10, to in 0usize..10, turn in any::<bool>(),
+        ) {
+            let from = Sample::laid_out(DType::ALL[from], layout, numbers());
+            let to = output_like(&from.layout, DType::ALL[to], turn);
+            launch(&kernel(), &[from.arg()], &[to.view()]).unwrap();
+            let want = from.values().into_iter().map(|v| with_element!(to.dtype, T => T::from_f64(v).to_f64()));
+            prop_assert_eq!(to.values(), want.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn large_transposes_go_through_tiles() {
+        for dtype in [DType::Float32, DType::Float16, DType::Bool, DType::Int64] {
+            let layout = Layout::contiguous(&[2, 150, 85]).unwrap().permute(&[2, 0, 1]).unwrap();
+            let from = Sample::laid_out(dtype, layout, numbers());
+            let to = output_like(&from.layout, dtype, false);
+            launch(&kernel(), &[from.arg()], &[to.view()]).unwrap();
+            assert_eq!(to.values(), from.values());
+            let cast = output_like(&from.layout, DType::Float64, false);
+            launch(&kernel(), &[from.arg()], &[cast.view()]).unwrap();
+            assert_eq!(cast.values(), from.values());
+        }
+    }
+
+    #[test]
+    fn numbers_fill() {
+        let layout = Layout::contiguous(&[3, 5]).unwrap().transpose(0, 1).unwrap();
+        let to = Sample::laid_out(DType::Int32, layout, []);
+        launch(&kernel(), &[Arg::Scalar(Scalar::Float(2.9))], &[to.view()]).unwrap();
+        assert_eq!(to.values(), [2.0; 15]);
+        let wide = Sample::zeros(DType::Int64, &[2]);
+        launch(&kernel(), &[Arg::Scalar(Scalar::Int(1 << 60))], &[wide.view()]).unwrap();
+        assert_eq!(wide.values(), [2f64.powi(60); 2]);
+    }
+
+    #[test]
+    fn a_matrix_turns_within_its_own_memory() {
+        let from = Sample::new(DType::Float32, &[40, 40], numbers());
+        let want: Vec<f64> = (0..1600).map(|i| from.values()[i % 40 * 40 + i / 40]).collect();
+        let turned = from.layout.transpose(0, 1).unwrap();
+        let view = crate::device::View { layout: &turned, ..from.view() };
+        launch(&kernel(), &[Arg::View(view)], &[from.view()]).unwrap();
+        assert_eq!(from.values(), want);
+    }
+
+    #[test]
+    fn an_interrupt_is_answered() {
+        let from = Sample::zeros(DType::Float32, &[100]);
+        let cancel = Cancel::default();
+        cancel.interrupt();
+        let to = Sample::zeros(DType::Float32, &[100]);
+        let error =
+            between(&cancel, &Strided::new(&from.view()).unwrap(), &Strided::new(&to.view()).unwrap());
+        assert_eq!(error.unwrap_err().message(), "interrupted");
+    }
+}

@@ -1,0 +1,484 @@
+//! The innermost loops of a product: a tile of the output held in vector registers.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are bounded by the lengths of fixed-size arrays of registers"
+)]
+
+use std::any::TypeId;
+
+use crate::device::cpu::convert::Compute;
+use crate::device::cpu::isa::{self, Isa, Work};
+
+/// One tile of `rows` x `width` elements: `out = alpha * lhs @ rhs`, or `+=`.
+///
+/// Strides are in elements. The lhs is read one element at a time, the rhs in whole vectors along its rows.
+pub struct Tile<E> {
+    pub k: usize,
+    pub lhs: *const E,
+    /// From row to row, and from one `k` to the next; unused where the lhs is packed.
+    pub lhs_strides: [isize; 2],
+    pub rhs: *const E,
+    pub rhs_stride: isize,
+    pub out: *mut E,
+    pub out_stride: isize,
+    pub alpha: E,
+    pub add: bool,
+}
+
+/// Computes a tile.
+///
+/// # Safety
+/// All elements that the tile names must be readable, and those of `out` writable and the caller's alone.
+pub type TileFn<E> = unsafe fn(&Tile<E>);
+
+/// Writes `to[p * width + i] = from[i * stride + p]` for `rows <= lanes` rows and `lanes` columns.
+///
+/// # Safety
+/// The rows must be readable, and `to` writable up to `lanes` elements from the start of each column.
+pub type TransposeFn<E> = unsafe fn(from: *const E, stride: isize, rows: usize, to: *mut E, width: usize);
+
+/// The tiles that an instruction set has for an element type.
+pub struct Tiles<E: 'static> {
+    /// Elements of a vector.
+    pub lanes: usize,
+    /// The most rows a tile has.
+    pub rows: usize,
+    /// By vectors per row (one or two), then by rows, each from 1.
+    strided: [&'static [TileFn<E>]; 2],
+    packed: [&'static [TileFn<E>]; 2],
+    pub transpose: TransposeFn<E>,
+    /// Sums of products of four rows with one to four others.
+    dots: [DotsFn<E>; 4],
+    /// The same of a single row.
+    dot: [DotsFn<E>; 4],
+}
+
+/// `out[i * out_strides[0] + j * out_strides[1]] = alpha * sum over k of rows[i][k] * others[j][k]`, or `+=`.
+pub struct Dots<E> {
+    pub k: usize,
+    pub rows: *const E,
+    pub row_stride: isize,
+    pub others: *const E,
+    pub other_stride: isize,
+    pub out: *mut E,
+    pub out_strides: [isize; 2],
+    pub alpha: E,
+    pub add: bool,
+}
+
+/// # Safety
+/// As [`TileFn`].
+pub type DotsFn<E> = unsafe fn(&Dots<E>);
+
+impl<E> Tiles<E> {
+    /// Sums of products of four rows, or of one, with `others` of one to four.
+    pub fn dots(&self, four: bool, others: usize) -> Option<DotsFn<E>> {
+        let table = if four { &self.dots } else { &self.dot };
+        table.get(others.wrapping_sub(1)).copied()
+    }
+
+    /// The tile of `rows` and `vectors`, both within what there is.
+    pub fn tile(&self, rows: usize, vectors: usize, packed: bool) -> Option<TileFn<E>> {
+        let by_vectors = if packed { &self.packed } else { &self.strided };
+        by_vectors.get(vectors.wrapping_sub(1))?.get(rows.wrapping_sub(1)).copied()
+    }
+
+    /// Columns of a full tile.
+    pub fn width(&self) -> usize {
+        2 * self.lanes
+    }
+}
+
+/// A type that products are computed in.
+pub trait Real: Compute + std::ops::Mul<Output = Self> + std::ops::Add<Output = Self> {
+    /// The tiles of the best instruction set of this processor.
+    fn tiles() -> &'static Tiles<Self>;
+}
+
+/// Vectors of an instruction set.
+trait Vector: Copy {
+    type E: Real;
+    const LANES: usize;
+    unsafe fn splat(value: Self::E) -> Self;
+    unsafe fn load(from: *const Self::E) -> Self;
+    unsafe fn store(self, to: *mut Self::E);
+    /// `self * b + c`
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    unsafe fn mul(self, b: Self) -> Self;
+    /// Brings the line of an output to the first cache.
+    unsafe fn prefetch(at: *const Self::E);
+}
+
+/// The output's lines are fetched while the products are summed, one row every few steps: all at once they
+/// would hold up the operands.
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize, const N: usize, const PACKED: bool>(t: &Tile<V::E>) {
+    // SAFETY: the tile's elements are readable and writable by the caller's promise.
+    unsafe {
+        let mut sums = [[V::splat(V::E::default()); N]; R];
+        let (mut lhs, mut rhs, mut line) = (t.lhs, t.rhs, t.out.cast_const());
+        let [row, step] = if PACKED { [1, R as isize] } else { t.lhs_strides };
+        let mut advance = || {
+            let mut b = [V::splat(V::E::default()); N];
+            for (j, b) in b.iter_mut().enumerate() {
+                *b = V::load(rhs.add(j * V::LANES));
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let a = V::splat(*lhs.offset(i as isize * row));
+                for (sum, &b) in sums.iter_mut().zip(&b) {
+                    *sum = a.mul_add(b, *sum);
+                }
+            }
+            lhs = lhs.wrapping_offset(step);
+            rhs = rhs.wrapping_offset(t.rhs_stride);
+        };
+        let share = t.k / (R + 4);
+        for _ in 0..R {
+            for j in 0..N {
+                V::prefetch(line.wrapping_add(j * V::LANES));
+            }
+            line = line.wrapping_offset(t.out_stride);
+            for _ in 0..share {
+                advance();
+            }
+        }
+        for _ in share * R..t.k {
+            advance();
+        }
+        write(&sums, t);
+    }
+}
+
+#[inline(always)]
+unsafe fn write<V: Vector, const R: usize, const N: usize>(sums: &[[V; N]; R], t: &Tile<V::E>) {
+    // SAFETY: as for `tile`.
+    unsafe {
+        let alpha = V::splat(t.alpha);
+        for (i, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.iter().enumerate() {
+                let at = t.out.offset(i as isize * t.out_stride).add(j * V::LANES);
+                let value = if t.add { sum.mul_add(alpha, V::load(at)) } else { sum.mul(alpha) };
+                value.store(at);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dots<V: Vector, const R: usize, const C: usize>(d: &Dots<V::E>) {
+    // SAFETY: rows and others have `k` readable elements, by the caller's promise.
+    unsafe {
+        let mut sums = [[V::splat(V::E::default()); C]; R];
+        let whole = d.k - d.k % V::LANES;
+        for p in (0..whole).step_by(V::LANES) {
+            let mut b = [V::splat(V::E::default()); C];
+            for (j, b) in b.iter_mut().enumerate() {
+                *b = V::load(d.others.offset(j as isize * d.other_stride).add(p));
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let a = V::load(d.rows.offset(i as isize * d.row_stride).add(p));
+                for (sum, &b) in sums.iter_mut().zip(&b) {
+                    *sum = a.mul_add(b, *sum);
+                }
+            }
+        }
+        for (i, sums) in sums.iter().enumerate() {
+            let row = d.rows.offset(i as isize * d.row_stride);
+            for (j, sum) in sums.iter().enumerate() {
+                let other = d.others.offset(j as isize * d.other_stride);
+                let mut total = across(*sum);
+                for p in whole..d.k {
+                    total = total + *row.add(p) * *other.add(p);
+                }
+                let at = d.out.offset(i as isize * d.out_strides[0] + j as isize * d.out_strides[1]);
+                *at = if d.add { *at + d.alpha * total } else { d.alpha * total };
+            }
+        }
+    }
+}
+
+/// The sum of a vector's elements, halves first.
+#[inline(always)]
+unsafe fn across<V: Vector>(v: V) -> V::E {
+    let mut lanes = [V::E::default(); 16];
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { v.store(lanes.as_mut_ptr()) };
+    let mut half = V::LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = lanes[i] + lanes[i + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+unsafe fn transpose<E: Copy, const LANES: usize>(
+    from: *const E,
+    stride: isize,
+    rows: usize,
+    to: *mut E,
+    width: usize,
+) {
+    for p in 0..LANES {
+        for i in 0..rows {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(p * width + i) = *from.offset(i as isize * stride + p as isize) };
+        }
+    }
+}
+
+/// Vectors for processors without a set of their own here; the compiler makes of them what it can.
+#[derive(Clone, Copy)]
+struct Plain<E>([E; 4]);
+
+impl<E: Real> Vector for Plain<E> {
+    type E = E;
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(value: E) -> Self {
+        Plain([value; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const E) -> Self {
+        // SAFETY: the caller's promise.
+        Plain(unsafe { from.cast::<[E; 4]>().read() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut E) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[E; 4]>().write(self.0) };
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        let mut out = c;
+        for ((o, &a), &b) in out.0.iter_mut().zip(&self.0).zip(&b.0) {
+            *o = a * b + *o;
+        }
+        out
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        let mut out = self;
+        for (o, &b) in out.0.iter_mut().zip(&b.0) {
+            *o = *o * b;
+        }
+        out
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(_at: *const E) {}
+}
+
+macro_rules! vector {
+    ($v:ident, $e:ty, $lanes:literal, $set1:ident, $load:ident, $store:ident, $fma:ident, $mul:ident) => {
+        impl Vector for $v {
+            type E = $e;
+            const LANES: usize = $lanes;
+            #[inline(always)]
+            unsafe fn splat(value: $e) -> Self {
+                // SAFETY: only code compiled for the instruction set gets here.
+                unsafe { $set1(value) }
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $e) -> Self {
+                // SAFETY: as above, and the caller's promise.
+                unsafe { $load(from) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $e) {
+                // SAFETY: as above.
+                unsafe { $store(to, self) }
+            }
+            #[inline(always)]
+            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                // SAFETY: as above.
+                unsafe { $fma(self, b, c) }
+            }
+            #[inline(always)]
+            unsafe fn mul(self, b: Self) -> Self {
+                // SAFETY: as above.
+                unsafe { $mul(self, b) }
+            }
+            #[inline(always)]
+            unsafe fn prefetch(at: *const $e) {
+                // SAFETY: a prefetch of any address has no effect but on caches.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+            }
+        }
+    };
+}
+
+/// Tables of one instruction set: a tile per number of rows.
+macro_rules! tables {
+    ($name:ident, $v:ty, $e:ty, $transpose:expr, [$($rows:literal)*] $(, $feature:literal)?) => {
+        pub mod $name {
+            use super::*;
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn strided<const R: usize, const N: usize>(t: &Tile<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { tile::<$v, R, N, false>(t) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn packed<const R: usize, const N: usize>(t: &Tile<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { tile::<$v, R, N, true>(t) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn sums<const R: usize, const C: usize>(d: &Dots<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { dots::<$v, R, C>(d) }
+            }
+
+            pub static TILES: Tiles<$e> = Tiles {
+                lanes: <$v>::LANES,
+                rows: [$($rows),*].len(),
+                strided: [&[$(strided::<$rows, 1>),*], &[$(strided::<$rows, 2>),*]],
+                packed: [&[$(packed::<$rows, 1>),*], &[$(packed::<$rows, 2>),*]],
+                transpose: $transpose,
+                dots: [sums::<4, 1>, sums::<4, 2>, sums::<4, 3>, sums::<4, 4>],
+                dot: [sums::<1, 1>, sums::<1, 2>, sums::<1, 3>, sums::<1, 4>],
+            };
+        }
+    };
+}
+
+tables!(plain_f32, Plain<f32>, f32, transpose::<f32, 4>, [1 2 3 4]);
+tables!(plain_f64, Plain<f64>, f64, transpose::<f64, 4>, [1 2 3 4]);
+
+#[cfg(target_arch = "x86_64")]
+use x86::*;
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use std::arch::x86_64::*;
+
+    vector!(
+        __m512,
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_fmadd_ps,
+        _mm512_mul_ps
+    );
+    vector!(
+        __m512d,
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_mul_pd
+    );
+    vector!(
+        __m256,
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_fmadd_ps,
+        _mm256_mul_ps
+    );
+    vector!(
+        __m256d,
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_fmadd_pd,
+        _mm256_mul_pd
+    );
+
+    tables!(avx512_f32, __m512, f32, transpose_16, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
+    tables!(avx512_f64, __m512d, f64, transpose::<f64, 8>, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
+    tables!(avx2_f32, __m256, f32, transpose::<f32, 8>, [1 2 3 4 5 6], "avx2,fma");
+    tables!(avx2_f64, __m256d, f64, transpose::<f64, 4>, [1 2 3 4 5 6], "avx2,fma");
+
+    /// Whole vectors are stored in the order of the columns, so that where a column is narrower than a vector
+    /// the next one overwrites the excess.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn transpose_16(from: *const f32, stride: isize, rows: usize, to: *mut f32, width: usize) {
+        let last = rows.saturating_sub(1);
+        let mut r = [_mm512_setzero_ps(); 16];
+        for (i, r) in r.iter_mut().enumerate() {
+            // SAFETY: row `rows - 1` stands in for those past it; rows have 16 readable elements.
+            *r = unsafe { _mm512_loadu_ps(from.offset(i.min(last) as isize * stride)) };
+        }
+        let mut columns = [_mm512_setzero_ps(); 16];
+        let quads: [[__m512; 4]; 4] =
+            std::array::from_fn(|q| quad([r[4 * q], r[4 * q + 1], r[4 * q + 2], r[4 * q + 3]]));
+        for c in 0..4 {
+            let (a, b, d, e) = (quads[0][c], quads[1][c], quads[2][c], quads[3][c]);
+            let (even, odd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            let (even2, odd2) = (_mm512_shuffle_f32x4::<0x88>(d, e), _mm512_shuffle_f32x4::<0xdd>(d, e));
+            columns[c] = _mm512_shuffle_f32x4::<0x88>(even, even2);
+            columns[8 + c] = _mm512_shuffle_f32x4::<0xdd>(even, even2);
+            columns[4 + c] = _mm512_shuffle_f32x4::<0x88>(odd, odd2);
+            columns[12 + c] = _mm512_shuffle_f32x4::<0xdd>(odd, odd2);
+        }
+        for (p, &column) in columns.iter().enumerate() {
+            // SAFETY: 16 elements from the start of each column are writable.
+            unsafe { _mm512_storeu_ps(to.add(p * width), column) };
+        }
+    }
+
+    /// Lane `l` of vector `c` holds column `4 l + c` of four rows.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn quad([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
+        let low = |x, y| _mm512_castps_pd(_mm512_unpacklo_ps(x, y));
+        let high = |x, y| _mm512_castps_pd(_mm512_unpackhi_ps(x, y));
+        let (ab0, ab1, cd0, cd1) = (low(a, b), high(a, b), low(c, d), high(c, d));
+        [
+            _mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0)),
+            _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0)),
+            _mm512_castpd_ps(_mm512_unpacklo_pd(ab1, cd1)),
+            _mm512_castpd_ps(_mm512_unpackhi_pd(ab1, cd1)),
+        ]
+    }
+}
+
+struct Which;
+
+impl Work for Which {
+    type Output = TypeId;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> TypeId {
+        TypeId::of::<I>()
+    }
+}
+
+macro_rules! real {
+    ($e:ty, $avx512:ident, $avx2:ident, $plain:ident) => {
+        impl Real for $e {
+            fn tiles() -> &'static Tiles<$e> {
+                #[cfg(target_arch = "x86_64")]
+                match isa::dispatch(Which) {
+                    id if id == TypeId::of::<isa::Avx512>() => return &$avx512::TILES,
+                    id if id == TypeId::of::<isa::Avx2>() => return &$avx2::TILES,
+                    _ => {}
+                }
+                &$plain::TILES
+            }
+        }
+    };
+}
+
+real!(f32, avx512_f32, avx2_f32, plain_f32);
+real!(f64, avx512_f64, avx2_f64, plain_f64);

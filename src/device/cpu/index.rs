@@ -1,0 +1,298 @@
+//! `IndexSelect`, `IndexAdd`, `Gather` and `Scatter`: elements at places that another tensor names.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::base::dtype::Element;
+use crate::base::shape::contiguous_strides;
+use crate::base::{Cause, Result};
+use crate::device::kernel::{Arg, Launch, ScatterMode};
+use crate::with_element;
+
+use super::access::{Dense, DenseOut, Overlap, Strided, dense, missing, scalar_value};
+use super::convert::{Compute, with_compute};
+use super::float::Number;
+use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
+use super::parallel::{self, SharedMut};
+use super::scratch::filled;
+
+/// Rows of `x` along `dim`; negative indices count from the end.
+pub fn index_select(launch: &Launch, dim: usize) -> Result<()> {
+    let (shape, to) = (input_shape(launch, 0)?, output_shape(launch, 0)?);
+    let index = checked(launch, 1, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
+    let mut want = sizes(shape);
+    if let Some(size) = want.get_mut(dim) {
+        *size = index.len();
+    }
+    if want.iter().product::<usize>() != to.iter().product::<usize>() {
+        return Err(mismatch(launch, "the output", to, &want));
+    }
+    let lines = Lines::new(shape, dim);
+    with_element!(launch.dtype(), T => {
+        if let (Some(x), Some(y)) = (plain::<T>(launch, 0)?, plain_out::<T>(launch)?) {
+            return select(launch, lines, x, &index, y);
+        }
+    });
+    with_compute!(launch.dtype(), C => {
+        let x = dense::<C>(launch, 0)?;
+        let mut y = DenseOut::<C>::new(launch, 0)?;
+        select(launch, lines, &x, &index, &mut y)?;
+        y.finish(launch)
+    })
+}
+
+fn select<T: Copy + Send + Sync>(
+    launch: &Launch,
+    lines: Lines,
+    x: &[T],
+    index: &[usize],
+    y: &mut [T],
+) -> Result<()> {
+    let Lines { outer, size, inner } = lines;
+    let (k, all) = (index.len(), SharedMut::new(y));
+    parallel::for_ranges(outer * k, parallel::grain(inner), launch.cancel, |rows| {
+        // SAFETY: pieces are disjoint.
+        let y = unsafe { all.slice(rows.start * inner..rows.end * inner) };
+        let at = |row: usize| row / k * size + index.get(row % k).copied().unwrap_or(0);
+        if inner == 1 {
+            for (to, row) in y.iter_mut().zip(rows) {
+                if let Some(&value) = x.get(at(row)) {
+                    *to = value;
+                }
+            }
+        } else {
+            for (to, row) in y.chunks_exact_mut(inner.max(1)).zip(rows) {
+                let from = at(row) * inner;
+                to.copy_from_slice(x.get(from..from + inner).unwrap_or(&[]));
+            }
+        }
+    })
+}
+
+/// Adds `source` to `y` at `index` along `dim`, in the order of the index, so that the sums do not depend on
+/// the number of threads. Negative indices count from the end.
+pub fn index_add(launch: &Launch, dim: usize) -> Result<()> {
+    let shape = output_shape(launch, 0)?;
+    let index = checked(launch, 0, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
+    let lines = Lines::new(shape, dim);
+    let count = lines.outer * index.len() * lines.inner;
+    with_compute!(launch.dtype(), C => {
+        let source = values::<C>(launch, 1, count)?;
+        let mut y = DenseOut::<C>::with_values(launch, 0)?;
+        add_rows(launch, lines, &index, &source, &mut y)?;
+        y.finish(launch)
+    })
+}
+
+fn add_rows<C: Number>(
+    launch: &Launch,
+    lines: Lines,
+    index: &[usize],
+    source: &[C],
+    y: &mut [C],
+) -> Result<()> {
+    let Lines { outer, size, inner } = lines;
+    let (k, all) = (index.len(), SharedMut::new(y));
+    // Pieces are blocks of columns, so that each sum has one writer.
+    let width = inner.clamp(1, COLUMNS);
+    let strips = inner.div_ceil(width);
+    parallel::for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
+        for piece in range {
+            let (block, first) = (piece / strips, piece % strips * width);
+            let width = width.min(inner - first);
+            for (i, &row) in index.iter().enumerate() {
+                let (from, to) = ((block * k + i) * inner + first, (block * size + row) * inner + first);
+                // SAFETY: blocks of columns are disjoint.
+                let to = unsafe { all.slice(to..to + width) };
+                for (to, &from) in to.iter_mut().zip(source.get(from..from + width).unwrap_or(&[])) {
+                    *to = to.plus(from);
+                }
+            }
+        }
+    })
+}
+
+/// Columns of a piece of `index_add`.
+const COLUMNS: usize = 64;
+
+/// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
+pub fn gather(launch: &Launch, dim: usize) -> Result<()> {
+    let (x_shape, shape) = (input_shape(launch, 0)?, input_shape(launch, 1)?);
+    expect_shape(launch, "the output", output_shape(launch, 0)?, shape)?;
+    let index = checked(launch, 1, dim, sizes(x_shape).get(dim).copied().unwrap_or(1), false)?;
+    let walk = Walk::new(launch, shape, x_shape, dim)?;
+    with_element!(launch.dtype(), T => {
+        if let (Some(x), Some(y)) = (plain::<T>(launch, 0)?, plain_out::<T>(launch)?) {
+            return walk.gather(launch, x, &index, y);
+        }
+    });
+    with_compute!(launch.dtype(), C => {
+        let x = dense::<C>(launch, 0)?;
+        let mut y = DenseOut::<C>::new(launch, 0)?;
+        walk.gather(launch, &x, &index, &mut y)?;
+        y.finish(launch)
+    })
+}
+
+/// `y[..index[..i..]..] = source[..i..]`, or `+=`, along `dim`. Negative indices are errors, as in
+/// `torch.scatter`; of several values for one place the last one stays.
+pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
+    let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
+    let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
+    let to = Walk::new(launch, shape, y_shape, dim)?;
+    let source_shape = match launch.inputs.get(1) {
+        Some(Arg::View(view)) => view.layout.shape(),
+        _ => shape,
+    };
+    let from = Walk::new(launch, shape, source_shape, usize::MAX)?;
+    with_compute!(launch.dtype(), C => {
+        let source = values::<C>(launch, 1, source_shape.iter().product())?;
+        let mut y = DenseOut::<C>::with_values(launch, 0)?;
+        let all = SharedMut::new(&mut y);
+        let step = |line: Range<usize>| {
+            for line in line {
+                let (mut at, mut source_at) = (to.start(line), from.start(line));
+                let indices = index.get(line * to.last..(line + 1) * to.last).unwrap_or(&[]);
+                for &i in indices {
+                    let place = at + i * to.dim_stride;
+                    // SAFETY: lines of one piece run one after another, and pieces write apart.
+                    if let ([y], Some(&value)) = (unsafe { all.slice(place..place + 1) }, source.get(source_at)) {
+                        *y = if mode == ScatterMode::Add { y.plus(value) } else { value };
+                    }
+                    at += to.step;
+                    source_at += from.step;
+                }
+            }
+        };
+        // What lies along the first dimension is apart unless it is the one that indices lead along.
+        let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
+        let lines = to.lines / slabs.max(1);
+        let grain = parallel::grain(lines * to.last * 4);
+        parallel::for_ranges(slabs, grain, launch.cancel, |range| step(range.start * lines..range.end * lines))?;
+        y.finish(launch)
+    })
+}
+
+/// How the elements of an index tensor meet a row-major tensor of at least its sizes.
+struct Walk {
+    /// Sizes of all dimensions but the last, and the other tensor's strides there; 0 at the indexed one.
+    outer: SmallVec<[(usize, usize); 6]>,
+    lines: usize,
+    /// Size of the last dimension, and the other tensor's stride there; 0 at the indexed one.
+    last: usize,
+    step: usize,
+    dim_stride: usize,
+}
+
+impl Walk {
+    fn new(launch: &Launch, index: &[usize], other: &[usize], dim: usize) -> Result<Walk> {
+        let (shape, sizes) = (sizes(index), sizes(other));
+        let fits = |(i, (a, b)): (usize, (&usize, &usize))| a <= b || i == dim;
+        let empty = shape.contains(&0);
+        if shape.len() != sizes.len() || !(empty || shape.iter().zip(&sizes).enumerate().all(fits)) {
+            return Err(mismatch(launch, "the index", index, other));
+        }
+        let strides = contiguous_strides(&sizes);
+        let stride = |i: usize| strides.get(i).map_or(0, |&s| s as usize);
+        let all: SmallVec<[(usize, usize); 6]> =
+            shape.iter().enumerate().map(|(i, &n)| (n, if i == dim { 0 } else { stride(i) })).collect();
+        let ((last, step), outer) = all.split_last().map_or(((1, 0), &[][..]), |(&l, o)| (l, o));
+        let lines = outer.iter().map(|(n, _)| n).product();
+        Ok(Walk { outer: outer.into(), lines, last, step, dim_stride: stride(dim) })
+    }
+
+    /// Where a line over the last dimension starts.
+    fn start(&self, mut line: usize) -> usize {
+        let mut at = 0;
+        for &(size, stride) in self.outer.iter().rev() {
+            at += line % size * stride;
+            line /= size;
+        }
+        at
+    }
+
+    fn gather<T: Copy + Send + Sync>(
+        &self,
+        launch: &Launch,
+        x: &[T],
+        index: &[usize],
+        y: &mut [T],
+    ) -> Result<()> {
+        let all = SharedMut::new(y);
+        parallel::for_ranges(self.lines, parallel::grain(self.last * 4), launch.cancel, |lines| {
+            for line in lines {
+                let range = line * self.last..(line + 1) * self.last;
+                // SAFETY: lines are disjoint.
+                let y = unsafe { all.slice(range.clone()) };
+                let mut at = self.start(line);
+                for (y, &i) in y.iter_mut().zip(index.get(range).unwrap_or(&[])) {
+                    if let Some(&value) = x.get(at + i * self.dim_stride) {
+                        *y = value;
+                    }
+                    at += self.step;
+                }
+            }
+        })
+    }
+}
+
+/// A shape in which a tensor without dimensions has one of size 1.
+fn sizes(shape: &[usize]) -> SmallVec<[usize; 6]> {
+    if shape.is_empty() { SmallVec::from_slice(&[1]) } else { shape.into() }
+}
+
+/// The indices of an input, each inside `size`, or the error for the first that is not.
+fn checked(launch: &Launch, input: usize, dim: usize, size: usize, from_end: bool) -> Result<Vec<usize>> {
+    let index = dense::<i64>(launch, input)?;
+    let mut places = filled(index.len(), 0usize)?;
+    let all = SharedMut::new(&mut places);
+    parallel::try_for_ranges(index.len(), parallel::GRAIN, launch.cancel, |range| {
+        // SAFETY: pieces are disjoint.
+        let places = unsafe { all.slice(range.clone()) };
+        for (place, &i) in places.iter_mut().zip(index.get(range).unwrap_or(&[])) {
+            let wrapped = if from_end && i < 0 { i.saturating_add_unsigned(size as u64) } else { i };
+            match usize::try_from(wrapped) {
+                Ok(at) if at < size => *place = at,
+                _ => return Err(Cause::IndexOutOfBounds { index: i, dim, size }.into()),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(places)
+}
+
+/// An input as a slice of its own type, where it lies so and apart from the outputs.
+fn plain<'a, T: Element>(launch: &Launch<'a>, input: usize) -> Result<Option<&'a [T]>> {
+    let Some(Arg::View(view)) = launch.inputs.get(input) else { return Err(missing(launch, "input", input)) };
+    let view = Strided::new(view)?;
+    for output in launch.outputs {
+        if view.overlap(&Strided::new(output)?) != Overlap::None {
+            return Ok(None);
+        }
+    }
+    // SAFETY: the launch writes its outputs alone, and none of them holds an element of this view.
+    Ok(unsafe { view.slice() })
+}
+
+/// The first output as a slice of its own type, where it lies so.
+fn plain_out<'a, T: Element>(launch: &Launch<'a>) -> Result<Option<&'a mut [T]>> {
+    let Some(view) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
+    // SAFETY: the launch holds its outputs exclusively.
+    Ok(unsafe { Strided::new(view)?.slice_mut() })
+}
+
+/// An input of `count` elements in row-major order; a number stands for as many of it.
+fn values<'a, C: Compute>(launch: &Launch<'a>, input: usize, count: usize) -> Result<Dense<'a, C>> {
+    if let Some(Arg::Scalar(scalar)) = launch.inputs.get(input) {
+        return filled(count, scalar_value(*scalar)).map(Dense::Owned);
+    }
+    let values = dense::<C>(launch, input)?;
+    if values.len() != count {
+        return Err(mismatch(launch, "the source", input_shape(launch, input)?, &[count]));
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests;

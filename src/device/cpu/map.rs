@@ -1,0 +1,446 @@
+//! Scalar functions element by element, over operands of any layout and dtype.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use smallvec::SmallVec;
+
+use crate::base::dtype::Category;
+use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
+
+use super::super::backend::Cancel;
+use super::super::kernel::{Arg, Launch};
+use super::super::scalar::MapOp;
+use super::access::{BLOCK, Overlap, Strided, gathered, missing};
+use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
+use super::convert::with_compute;
+use super::parallel::{self, GRAIN};
+use super::slices::{Mapped, SliceFunction, Slices};
+use super::walk::{Tiling, plan};
+
+/// `a[, b[, c]] -> y`.
+pub fn map(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Result<()> {
+    let (op, inputs) = simpler_power(op, launch.inputs);
+    let inputs = inputs.get(..op.arity()).ok_or_else(|| missing(launch, "input", inputs.len()))?;
+    with_compute!(compute, C => typed::<C>(launch, op, params, compute, inputs))
+}
+
+/// Powers to these numbers are other functions in PyTorch, with their values at infinities and -0.
+fn simpler_power<'i, 'a>(op: MapOp, inputs: &'i [Arg<'a>]) -> (MapOp, &'i [Arg<'a>]) {
+    let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (op, inputs) else { return (op, inputs) };
+    let op = match (exponent.as_f64(), exponent.category() == Category::Float) {
+        (2.0, _) => MapOp::Square,
+        (0.5, _) => MapOp::Sqrt,
+        (-0.5, _) => MapOp::Rsqrt,
+        (-1.0, true) => MapOp::Reciprocal,
+        _ => op,
+    };
+    (op, inputs)
+}
+
+fn typed<C: Mapped>(
+    launch: &Launch,
+    op: MapOp,
+    params: [f64; 2],
+    compute: DType,
+    inputs: &[Arg],
+) -> Result<()> {
+    let Some(function) = C::function(op) else { return Err(undefined(launch, compute)) };
+    let Some(output) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
+    let output = Strided::new(output)?;
+    let divides = matches!(op, MapOp::FloorDiv | MapOp::TruncDiv | MapOp::Remainder | MapOp::Fmod);
+    let job = Job {
+        function,
+        parameters: params.map(C::from_f64),
+        divides: divides && C::DTYPE == DType::Int64,
+        zero: AtomicBool::new(false),
+        cancel: launch.cancel,
+    };
+    match direct::<C>(inputs, &output)? {
+        Some(slices) => job.over_slices(slices, &output)?,
+        None => job.over_blocks(inputs, &output)?,
+    }
+    if job.zero.into_inner() { Err(Error::runtime("ZeroDivisionError")) } else { Ok(()) }
+}
+
+#[cold]
+fn undefined(launch: &Launch, compute: DType) -> Error {
+    let name = compute.type_name();
+    Error::new(Kind::NotImplementedError, format!("\"{}_cpu\" not implemented for '{name}'", launch.op))
+}
+
+/// The inputs as slices, where all of them and the output lie in memory as they are computed, apart.
+#[inline]
+fn direct<'a, C: Mapped>(inputs: &[Arg<'a>], output: &Strided) -> Result<Option<[&'a [C]; 3]>> {
+    let mut slices: [&[C]; 3] = [&[]; 3];
+    if !output.is_dense::<C>() {
+        return Ok(None);
+    }
+    for (slot, arg) in slices.iter_mut().zip(inputs) {
+        let Arg::View(view) = arg else { return Ok(None) };
+        if view.dtype != C::DTYPE || view.layout.shape() != output.layout.shape() {
+            return Ok(None);
+        }
+        let view = Strided::new(view)?;
+        if view.overlap(output) != Overlap::None {
+            return Ok(None);
+        }
+        // SAFETY: the launch writes its output alone, which shares no memory with the view.
+        let Some(slice) = (unsafe { view.slice() }) else { return Ok(None) };
+        *slot = slice;
+    }
+    Ok(Some(slices))
+}
+
+struct Job<'a, C> {
+    function: SliceFunction<C>,
+    parameters: [C; 2],
+    /// The second input divides, and must not be 0.
+    divides: bool,
+    zero: AtomicBool,
+    cancel: &'a Cancel,
+}
+
+impl<C: Mapped> Job<'_, C> {
+    #[inline]
+    fn apply(&self, inputs: [&[C]; 3], output: &mut [C]) {
+        if self.divides && inputs[1].contains(&C::default()) {
+            self.zero.store(true, Ordering::Relaxed);
+        }
+        (self.function)(Slices { inputs, output, parameters: self.parameters });
+    }
+
+    fn over_slices(&self, inputs: [&[C]; 3], output: &Strided) -> Result<()> {
+        parallel::for_ranges(output.numel(), GRAIN, self.cancel, |range| {
+            let part = inputs.map(|slice| slice.get(range.clone()).unwrap_or(&[]));
+            // SAFETY: the output is a dense view of `C`, no input lies in it, and pieces are disjoint.
+            let output = unsafe {
+                let first = output.origin::<C>().add(range.start);
+                std::slice::from_raw_parts_mut(first, range.len())
+            };
+            self.apply(part, output);
+        })
+    }
+
+    /// Operands of any kind, through blocks of the compute type.
+    #[inline(never)]
+    fn over_blocks(&self, inputs: &[Arg], output: &Strided) -> Result<()> {
+        let shape = output.layout.shape();
+        let mut copies: SmallVec<[Option<(Vec<C>, Layout)>; 3]> = SmallVec::new();
+        let mut in_place = false;
+        for arg in inputs {
+            let Arg::View(view) = arg else {
+                copies.push(None);
+                continue;
+            };
+            if view.layout.shape() != shape {
+                return Err(wrong_shape(view.layout.shape(), shape));
+            }
+            let view = Strided::new(view)?;
+            let overlap = view.overlap(output);
+            in_place |= overlap == Overlap::Same;
+            copies.push(match overlap {
+                Overlap::Partial => Some((gathered(self.cancel, &view)?, view.as_rows()?)),
+                _ => None,
+            });
+        }
+        let sources = inputs.iter().zip(&mut copies).map(|(arg, copy)| match (arg, copy) {
+            (Arg::View(_), Some((values, layout))) => Strided::of_slice(values, layout).map(Source::View),
+            (Arg::View(view), None) => Strided::new(view).map(Source::View),
+            (Arg::Scalar(scalar), _) => Ok(Source::Scalar(*scalar)),
+        });
+        let sources: SmallVec<[Source; 3]> = sources.collect::<Result<_>>()?;
+        self.in_order(&sources, output, in_place)
+    }
+
+    /// Chooses the order of the work and does it.
+    fn in_order(&self, sources: &[Source], output: &Strided, in_place: bool) -> Result<()> {
+        let views =
+            sources.iter().filter_map(|s| if let Source::View(v) = s { Some(v.layout) } else { None });
+        let plan = plan(output.layout, views);
+        let order = |layout: &Layout| match &plan.order {
+            Some(order) => layout.permute(order),
+            None => Ok(layout.clone()),
+        };
+        let output_layout = order(output.layout)?;
+        // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
+        let output = unsafe { output.reordered(&output_layout) };
+        let layouts = sources.iter().map(|source| match source {
+            Source::View(view) => order(view.layout),
+            Source::Scalar(_) => Ok(output_layout.clone()),
+        });
+        let layouts: SmallVec<[Layout; 3]> = layouts.collect::<Result<_>>()?;
+        let mut readers: SmallVec<[Reader<C>; 3]> = SmallVec::new();
+        for (source, layout) in sources.iter().zip(&layouts) {
+            readers.push(match source {
+                // SAFETY: as for the output. Each block is read before it is written: what shares memory
+                // with the output lies at the same places.
+                Source::View(view) => unsafe {
+                    let view = view.reordered(layout);
+                    let reader = Reader::strided(&view);
+                    if plan.tiling.is_some() { reader.tiled(&view) } else { reader }
+                },
+                Source::Scalar(scalar) => Reader::number(*scalar, output.numel()),
+            });
+        }
+        let writer = Writer::strided(&output);
+        match &plan.tiling {
+            Some(tiling) => self.over_tiles(tiling, &readers, &writer.tiled(&output)),
+            None => self.over_runs(&readers, &writer, in_place),
+        }
+    }
+
+    fn over_runs(&self, readers: &[Reader<C>], writer: &Writer<C>, in_place: bool) -> Result<()> {
+        parallel::for_ranges(writer.numel(), GRAIN, self.cancel, |range| {
+            let mut scratches: [Scratch<C>; 3] = Default::default();
+            let mut result = Scratch::new();
+            fill_numbers(readers, &mut scratches, range.len());
+            for start in range.clone().step_by(BLOCK) {
+                let n = BLOCK.min(range.end - start);
+                let mut inputs: [&[C]; 3] = [&[]; 3];
+                for ((slot, reader), scratch) in inputs.iter_mut().zip(readers).zip(&mut scratches) {
+                    *slot = match reader.splat() {
+                        // SAFETY: `fill_numbers` has written them.
+                        Some(_) => unsafe { scratch.first(n) },
+                        None => reader.block(start, n, scratch),
+                    };
+                }
+                // SAFETY: pieces are disjoint. A slice of the output is taken where no input lies in it;
+                // otherwise the result is computed aside, and every value of it is written.
+                unsafe {
+                    let place = if in_place { None } else { writer.slice(start..start + n) };
+                    if let Some(output) = place {
+                        self.apply(inputs, output);
+                    } else {
+                        let output = result.first(n);
+                        self.apply(inputs, output);
+                        writer.store(start, output);
+                    }
+                }
+            }
+        })
+    }
+
+    fn over_tiles(&self, tiling: &Tiling, readers: &[Reader<C>], writer: &Writer<C>) -> Result<()> {
+        parallel::for_ranges(tiling.count(), parallel::grain(tiling.volume()), self.cancel, |tiles| {
+            let mut scratches: [TileScratch<C>; 3] = Default::default();
+            let (mut result, mut spare) = (TileScratch::new(), TileScratch::new());
+            for tile in tiles.map(|number| tiling.tile(number)) {
+                let mut inputs: [&[C]; 3] = [&[]; 3];
+                for ((slot, reader), scratch) in inputs.iter_mut().zip(readers).zip(&mut scratches) {
+                    *slot = reader.tile(&tile, scratch, &mut spare);
+                }
+                // SAFETY: every value of the result is written; tiles are disjoint.
+                unsafe {
+                    let output = result.first(tile.len());
+                    self.apply(inputs, output);
+                    writer.store_tile(&tile, output);
+                }
+            }
+        })
+    }
+}
+
+enum Source<'a> {
+    View(Strided<'a>),
+    Scalar(Scalar),
+}
+
+/// Fills the blocks of inputs that are numbers, once for a whole piece.
+fn fill_numbers<C: Mapped>(readers: &[Reader<C>], scratches: &mut [Scratch<C>; 3], n: usize) {
+    for (reader, scratch) in readers.iter().zip(scratches) {
+        if let Some(value) = reader.splat() {
+            // SAFETY: they are written here.
+            unsafe { scratch.first(n) }.fill(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::dtype::Element;
+    use crate::device::cpu::isa;
+    use crate::device::cpu::isa::Careful;
+    use crate::device::cpu::math::Lane;
+    use crate::device::cpu::testing::{Sample, assert_close, launch, layouts, output};
+    use crate::device::kernel::Kernel;
+    use crate::device::scalar::{Function, Visitor, Writes};
+    use crate::with_element;
+    use proptest::prelude::*;
+
+    fn kernel(op: MapOp, params: [f64; 2], compute: DType) -> Kernel {
+        Kernel::Map { op, params, compute }
+    }
+
+    /// A function over f64 numbers, computed one by one and rounded to the output's dtype.
+    struct Naive<'a> {
+        compute: DType,
+        to: DType,
+        params: [f64; 2],
+        inputs: &'a [Vec<f64>],
+    }
+
+    impl Visitor for Naive<'_> {
+        type Output = Option<Vec<f64>>;
+
+        fn visit<F: Function>(self) -> Option<Vec<f64>> {
+            let [p, q] = self.params;
+            let at = |i: usize| [0, 1, 2].map(|k| self.inputs.get(k).map_or(0.0, |v| v[i]));
+            let lane = Lane::<f64, Careful>::new;
+            let float = |i| {
+                let [a, b, c] = at(i).map(lane);
+                let y = F::float(a, b, c, lane(p), lane(q)).0;
+                with_element!(self.to, T => T::from_f64(y).to_f64())
+            };
+            let whole = |i| {
+                let [a, b, c] = at(i).map(|v| v as i64);
+                let y = F::whole(a, b, c, p as i64, q as i64);
+                with_element!(self.to, T => T::from_i64(y).to_f64())
+            };
+            let (defined, f): (bool, &dyn Fn(usize) -> f64) =
+                if self.compute.is_float() { (F::FLOAT, &float) } else { (F::WHOLE, &whole) };
+            defined.then(|| (0..self.inputs[0].len()).map(f).collect())
+        }
+    }
+
+    /// Numbers on a grid that half types hold exactly; `k` keeps inputs apart, and none is 0.
+    fn numbers(k: usize, integers: bool) -> impl Iterator<Item = f64> {
+        let scale = if integers { 1.0 } else { 0.25 };
+        (0..).map(move |i| f64::from((i * (7 + 4 * k as i32) + 3) % 23 + 1) * scale)
+    }
+
+    fn tolerance(dtype: DType) -> f64 {
+        match dtype {
+            DType::Float64 => 1e-12,
+            DType::Float32 => 1e-5,
+            DType::Float16 => 2e-3,
+            _ => 1e-2,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+        #[test]
+        fn functions_agree_with_one_by_one(
+            layout in layouts(true), o in 0..MapOp::ALL.len(), d in 0usize..10, number in any::<bool>(),
+        ) {
+            let (op, dtype) = (MapOp::ALL[o], DType::ALL[d]);
+            let integers = !dtype.is_float();
+            let params = if integers { [2.0, 9.0] } else { [0.5, 1.5] };
+            let inputs: Vec<Sample> = (0..op.arity())
+                .map(|k| Sample::laid_out(dtype, layout.clone(), numbers(k, integers)))
+                .collect();
+            let shape = layout.shape();
+            let mut values: Vec<Vec<f64>> = inputs.iter().map(Sample::values).collect();
+            let mut args: Vec<Arg> = inputs.iter().map(Sample::arg).collect();
+            if number && op.arity() > 1 {
+                args[1] = Arg::Scalar(Scalar::Float(3.0));
+                values[1].fill(3.0);
+            }
+            let to = if op.writes() == Writes::Bool { DType::Bool } else { dtype };
+            let want = op.visit(Naive { compute: dtype, to, params, inputs: &values });
+            let out = Sample::zeros(to, shape);
+            let result = launch(&kernel(op, params, dtype), &args, &[out.view()]);
+            let Some(want) = want else {
+                prop_assert!(op == MapOp::Identity || result.is_err());
+                return Ok(());
+            };
+            prop_assert!(result.is_ok(), "{op:?}: {result:?}");
+            assert_close(&out.values(), &want, tolerance(dtype), tolerance(dtype) * 1e-2);
+        }
+    }
+
+    #[test]
+    fn each_instruction_set_gives_the_same() {
+        let x = Sample::new(DType::Float32, &[1000], numbers(0, false));
+        for op in [MapOp::Exp, MapOp::Gelu, MapOp::Tanh, MapOp::Add, MapOp::Round, MapOp::Pow] {
+            let mut all = Vec::new();
+            isa::on_each(|_| {
+                let args = [x.arg(), x.arg()];
+                all.push(output(&kernel(op, [1.0; 2], DType::Float32), &args, DType::Float32, &[1000]));
+            });
+            for values in &all {
+                assert_close(values, &all[0], 1e-6, 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn in_place_and_overlapping_operands_are_read_before_they_are_written() {
+        let n = 3000;
+        let x = Sample::new(DType::Float32, &[n], (0..).map(f64::from));
+        let add = kernel(MapOp::Add, [1.0; 2], DType::Float32);
+        launch(&add, &[x.arg(), x.arg()], &[x.view()]).unwrap();
+        let doubled: Vec<f64> = (0..n).map(|i| 2.0 * i as f64).collect();
+        assert_eq!(x.values(), doubled);
+
+        let head = x.layout.slice(0, 0, n - 1, 1).unwrap();
+        let tail = x.layout.slice(0, 1, n - 1, 1).unwrap();
+        let (head, tail) = (
+            Arg::View(crate::device::View { layout: &head, ..x.view() }),
+            crate::device::View { layout: &tail, ..x.view() },
+        );
+        launch(&add, &[head, Arg::View(tail)], &[tail]).unwrap();
+        let want: Vec<f64> = (0..n).map(|i| if i == 0 { 0.0 } else { doubled[i] + doubled[i - 1] }).collect();
+        assert_eq!(x.values(), want);
+    }
+
+    #[test]
+    fn integers_cannot_be_divided_by_zero() {
+        for op in [MapOp::FloorDiv, MapOp::TruncDiv, MapOp::Remainder, MapOp::Fmod] {
+            let a = Sample::new(DType::Int32, &[3], [7.0, -7.0, 7.0]);
+            let b = Sample::new(DType::Int32, &[3], [2.0, 0.0, 2.0]);
+            let out = Sample::zeros(DType::Int32, &[3]);
+            let divide = kernel(op, [0.0; 2], DType::Int32);
+            let error = launch(&divide, &[a.arg(), b.arg()], &[out.view()]).unwrap_err();
+            assert_eq!(error.message(), "ZeroDivisionError");
+            let floats = kernel(op, [0.0; 2], DType::Float32);
+            launch(&floats, &[a.arg(), b.arg()], &[out.view()]).unwrap();
+        }
+    }
+
+    #[test]
+    fn integers_wrap_and_stay_exact() {
+        let big = (1i64 << 62) + 1;
+        let x = Arg::Scalar(Scalar::Int(big));
+        let out = Sample::zeros(DType::Int64, &[1]);
+        launch(&kernel(MapOp::Add, [1.0; 2], DType::Int64), &[x, x], &[out.view()]).unwrap();
+        assert_eq!(out.values(), [(big.wrapping_add(big)) as f64]);
+        let bytes = Sample::new(DType::UInt8, &[2], [200.0, 3.0]);
+        let add = kernel(MapOp::Add, [1.0; 2], DType::UInt8);
+        assert_eq!(output(&add, &[bytes.arg(), bytes.arg()], DType::UInt8, &[2]), [144.0, 6.0]);
+    }
+
+    #[test]
+    fn large_angles_and_quotients_take_the_careful_way() {
+        let x = Sample::new(DType::Float32, &[4], [1e10, 3.0, f64::INFINITY, -2e7]);
+        let sin = output(&kernel(MapOp::Sin, [0.0; 2], DType::Float32), &[x.arg()], DType::Float32, &[4]);
+        let exact = [1e10f64.sin(), 3f64.sin(), f64::NAN, (-2e7f64).sin()];
+        assert_close(&sin, &exact, 1e-6, 0.0);
+        let y = Sample::new(DType::Float32, &[4], [0.3, 0.5, 2.0, 1e-3]);
+        let rest =
+            output(&kernel(MapOp::Fmod, [0.0; 2], DType::Float32), &[x.arg(), y.arg()], DType::Float32, &[4]);
+        let (big, small) = (1e10f32 % 0.3, -2e7f32 % 1e-3);
+        assert_close(&rest, &[f64::from(big), 0.0, f64::NAN, f64::from(small)], 0.0, 0.0);
+    }
+
+    #[test]
+    fn across_layouts_meet_in_tiles() {
+        let turned = Layout::contiguous(&[70, 90]).unwrap().transpose(0, 1).unwrap();
+        let a = Sample::laid_out(DType::Float32, turned, (0..).map(f64::from));
+        let b = Sample::new(DType::Int64, &[90, 70], (0..).map(f64::from));
+        let add = kernel(MapOp::Add, [2.0; 2], DType::Float32);
+        let got = output(&add, &[a.arg(), b.arg()], DType::Float32, &[90, 70]);
+        let want: Vec<f64> = a.values().iter().zip(b.values()).map(|(a, b)| a + 2.0 * b).collect();
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_function_without_a_meaning_is_an_error() {
+        let x = Sample::zeros(DType::Float32, &[2]);
+        let and = kernel(MapOp::BitAnd, [0.0; 2], DType::Float32);
+        let error = launch(&and, &[x.arg(), x.arg()], &[x.view()]).unwrap_err();
+        assert_eq!(error.message(), "\"test_cpu\" not implemented for 'Float'");
+        assert!(launch(&and, &[x.arg()], &[x.view()]).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! Work over all cores, in pieces whose bounds depend on the sizes alone, so that results never depend on
+//! the number of threads.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::base::Result;
+
+use super::super::backend::Cancel;
+
+/// Elements of cheap work (a load, a few operations, a store) worth a piece of their own.
+pub const GRAIN: usize = 1 << 15;
+
+/// How many items of `cost` elements of cheap work each make a piece.
+pub fn grain(cost: usize) -> usize {
+    (GRAIN / cost.max(1)).max(1)
+}
+
+/// Runs `work` on the pieces `0..grain`, `grain..2 * grain`, … of `0..n`, each once, in any order, on the
+/// calling thread and the pool's. One piece or none stays on the calling thread.
+///
+/// Each piece first looks at `cancel`: an error means that some pieces were not done.
+pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<usize>) + Sync) -> Result<()> {
+    let grain = grain.max(1);
+    if n <= grain {
+        cancel.check()?;
+        if n > 0 {
+            work(0..n);
+        }
+        return Ok(());
+    }
+    let pieces = n.div_ceil(grain);
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
+    let take_pieces = || {
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece >= pieces {
+                return;
+            }
+            if cancel.is_set() {
+                stopped.store(true, Ordering::Relaxed);
+                return;
+            }
+            let start = piece * grain;
+            work(start..n.min(start.saturating_add(grain)));
+        }
+    };
+    let helpers = rayon::current_num_threads().min(pieces) - 1;
+    if helpers == 0 {
+        take_pieces();
+    } else {
+        rayon::in_place_scope(|scope| {
+            for _ in 0..helpers {
+                scope.spawn(|_| take_pieces());
+            }
+            take_pieces();
+        });
+    }
+    if stopped.into_inner() { Err(cancel.error()) } else { Ok(()) }
+}
+
+/// [`for_ranges`] for work that can fail; gives the first error in the order of the pieces.
+pub fn try_for_ranges(
+    n: usize,
+    grain: usize,
+    cancel: &Cancel,
+    work: impl Fn(Range<usize>) -> Result<()> + Sync,
+) -> Result<()> {
+    map_ranges(n, grain, cancel, work)?.into_iter().collect()
+}
+
+/// What `work` gives for each piece, in the order of the pieces.
+pub fn map_ranges<T: Send + Sync>(
+    n: usize,
+    grain: usize,
+    cancel: &Cancel,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> Result<Vec<T>> {
+    let grain = grain.max(1);
+    let mut slots: Vec<OnceLock<T>> = Vec::new();
+    slots.resize_with(n.div_ceil(grain), OnceLock::new);
+    for_ranges(n, grain, cancel, |range| {
+        if let Some(slot) = slots.get(range.start / grain) {
+            let _ = slot.set(work(range));
+        }
+    })?;
+    Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
+}
+
+/// Runs `work(index, chunk)` on the chunks of `size` elements of a slice, several to a piece where `size` is
+/// below `grain`.
+pub fn for_chunks<T: Send>(
+    slice: &mut [T],
+    size: usize,
+    grain: usize,
+    cancel: &Cancel,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<()> {
+    let size = size.max(1);
+    let count = slice.len().div_ceil(size);
+    let all = SharedMut::new(slice);
+    for_ranges(count, (grain / size).max(1), cancel, |chunks| {
+        for index in chunks {
+            // SAFETY: each chunk is handed out once, and chunks do not overlap.
+            work(index, unsafe { all.slice(index * size..all.len().min((index + 1) * size)) });
+        }
+    })
+}
+
+/// Memory that the pieces of parallel work write at disjoint places.
+#[derive(Clone, Copy)]
+pub struct SharedMut<'a, T> {
+    pointer: *mut T,
+    len: usize,
+    memory: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: threads reach the elements through `slice` alone, whose callers keep their ranges apart.
+unsafe impl<T: Send> Send for SharedMut<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for SharedMut<'_, T> {}
+
+impl<'a, T> SharedMut<'a, T> {
+    pub fn new(slice: &'a mut [T]) -> SharedMut<'a, T> {
+        SharedMut { pointer: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements of `range`, cut off at the end of the memory.
+    ///
+    /// # Safety
+    /// No other slice that holds one of them may be alive.
+    #[allow(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
+    pub unsafe fn slice(&self, range: Range<usize>) -> &'a mut [T] {
+        let end = range.end.min(self.len);
+        let start = range.start.min(end);
+        // SAFETY: the range lies inside the slice this was made from, and is the caller's alone.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.add(start), end - start) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn every_index_is_visited_once() {
+        for (n, grain) in [(0, 4), (1, 4), (4, 4), (1000, 7), (5, 0)] {
+            let mut seen = vec![0u8; n];
+            let all = SharedMut::new(&mut seen);
+            for_ranges(n, grain, &Cancel::default(), |range| {
+                // SAFETY: pieces are disjoint.
+                unsafe { all.slice(range) }.iter_mut().for_each(|s| *s += 1);
+            })
+            .unwrap();
+            assert!(seen.iter().all(|&s| s == 1), "{n} {grain}");
+        }
+    }
+
+    #[test]
+    fn partial_results_come_in_order() {
+        let starts = map_ranges(100, 8, &Cancel::default(), |r| r.start).unwrap();
+        assert_eq!(starts, (0..100).step_by(8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn chunks_cover_the_slice_with_a_short_last_one() {
+        let mut values = [0usize; 10];
+        for_chunks(&mut values, 4, 1, &Cancel::default(), |i, chunk| chunk.fill(i + chunk.len())).unwrap();
+        assert_eq!(values, [4, 4, 4, 4, 5, 5, 5, 5, 4, 4]);
+    }
+
+    #[test]
+    fn an_interrupt_stops_at_the_next_piece() {
+        let cancel = Cancel::default();
+        let start = Instant::now();
+        let result = for_ranges(1000, 1, &cancel, |range| {
+            if range.start == 3 {
+                cancel.interrupt();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        });
+        assert_eq!(result.unwrap_err().message(), "interrupted");
+        assert!(start.elapsed() < Duration::from_millis(500));
+    }
+}

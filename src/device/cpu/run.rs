@@ -1,0 +1,69 @@
+//! Which function computes which kernel.
+
+use crate::base::{Error, Kind, Result};
+
+use super::super::kernel::{Kernel, Launch};
+use super::super::scalar::MapOp;
+use super::{copy, create, index, loss, map, matmul, normalise, optimise, pooling, scan, sort};
+
+/// Computes a launch on the host's memory behind its views.
+pub fn run(launch: &Launch) -> Result<()> {
+    launch.cancel.check()?;
+    match launch.kernel {
+        Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
+        Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
+        Kernel::Reduce { .. } => absent(launch),
+        Kernel::ArgReduce { .. } => absent(launch),
+        Kernel::Softmax { .. } => absent(launch),
+        Kernel::SoftmaxGrad { .. } => absent(launch),
+
+        Kernel::Arange { start, step } => create::arange(launch, *start, *step),
+        Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
+        Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
+        Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
+        Kernel::Random(_) => absent(launch),
+        Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
+        Kernel::LayerNorm { eps, .. } => normalise::layer_norm(launch, *eps),
+        Kernel::LayerNormGrad { affine } => normalise::layer_norm_grad(launch, *affine),
+        Kernel::NllLoss { reduction, ignore_index } => loss::nll_loss(launch, *reduction, *ignore_index),
+        Kernel::NllLossGrad { reduction, ignore_index } => {
+            loss::nll_loss_grad(launch, *reduction, *ignore_index)
+        }
+        Kernel::IndexSelect { dim } => index::index_select(launch, *dim),
+        Kernel::IndexAdd { dim } => index::index_add(launch, *dim),
+        Kernel::Gather { dim } => index::gather(launch, *dim),
+        Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode),
+        Kernel::Conv2d(_) => absent(launch),
+        Kernel::Conv2dGradInput(_) => absent(launch),
+        Kernel::Conv2dGradWeight(_) => absent(launch),
+        Kernel::MaxPool2d(window) => pooling::max_pool(launch, window),
+        Kernel::MaxPool2dGrad(window) => pooling::max_pool_grad(launch, window),
+        Kernel::AvgPool2d(window) => pooling::avg_pool(launch, window),
+        Kernel::AvgPool2dGrad(window) => pooling::avg_pool_grad(launch, window),
+        Kernel::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first } => {
+            let (lr, momentum, dampening, weight_decay) = (*lr, *momentum, *dampening, *weight_decay);
+            let (nesterov, maximize, first) = (*nesterov, *maximize, *first);
+            optimise::sgd(
+                launch,
+                optimise::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first },
+            )
+        }
+        Kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step } => {
+            let (lr, beta1, beta2, eps, weight_decay) = (*lr, *beta1, *beta2, *eps, *weight_decay);
+            let (decoupled, maximize, step) = (*decoupled, *maximize, *step);
+            optimise::adam(
+                launch,
+                optimise::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step },
+            )
+        }
+    }
+}
+
+#[cold]
+fn absent(launch: &Launch) -> Result<()> {
+    let name = launch.kernel.name();
+    Err(Error::new(
+        Kind::NotImplementedError,
+        format!("{name} (for {}) is not implemented on cpu", launch.op),
+    ))
+}

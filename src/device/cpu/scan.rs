@@ -1,0 +1,119 @@
+//! `Scan`: running sums and products.
+
+use crate::base::Result;
+use crate::device::kernel::{Launch, ScanOp};
+
+use super::convert::{Compute, with_compute};
+use super::dense::{DenseOut, dense};
+use super::lines::{Lines, expect_shape, input_shape, output_shape};
+use super::parallel::{self, SharedMut};
+
+/// The running sum or product along `dim`. float32 accumulates in f64, as PyTorch's `cumsum` and `cumprod` do
+/// on the CPU; integers wrap around.
+pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Result<()> {
+    let shape = output_shape(launch, 0)?;
+    expect_shape(launch, "the input", input_shape(launch, 0)?, shape)?;
+    let lines = Lines::new(shape, dim);
+    let dtype = launch.dtype();
+    match (dtype.is_float(), op) {
+        (true, ScanOp::Sum) if dtype.size() < 4 => along::<f32>(launch, lines, 0.0, |a, x| a + x),
+        (true, ScanOp::Prod) if dtype.size() < 4 => along::<f32>(launch, lines, 1.0, |a, x| a * x),
+        (true, ScanOp::Sum) => with_compute!(dtype, C => wide::<C>(launch, lines, 0.0, |a, x| a + x)),
+        (true, ScanOp::Prod) => with_compute!(dtype, C => wide::<C>(launch, lines, 1.0, |a, x| a * x)),
+        (false, ScanOp::Sum) => along::<i64>(launch, lines, 0, i64::wrapping_add),
+        (false, ScanOp::Prod) => along::<i64>(launch, lines, 1, i64::wrapping_mul),
+    }
+}
+
+fn along<C: Compute>(launch: &Launch, lines: Lines, start: C, step: impl Fn(C, C) -> C + Sync) -> Result<()> {
+    run(launch, lines, start, |a, x: C| step(a, x), |a| a)
+}
+
+fn wide<C: Compute>(
+    launch: &Launch,
+    lines: Lines,
+    start: f64,
+    step: impl Fn(f64, f64) -> f64 + Sync,
+) -> Result<()> {
+    run(launch, lines, start, |a, x: C| step(a, x.to_f64()), |a| C::from_f64(a))
+}
+
+/// Lines that are neighbours are walked together, so that memory is read in order.
+fn run<A: Copy + Send + Sync, C: Compute>(
+    launch: &Launch,
+    lines: Lines,
+    start: A,
+    step: impl Fn(A, C) -> A + Sync,
+    finish: impl Fn(A) -> C + Sync,
+) -> Result<()> {
+    let x = dense::<C>(launch, 0)?;
+    let mut y = DenseOut::<C>::new(launch, 0)?;
+    let all = SharedMut::new(&mut y);
+    let Lines { size, inner, .. } = lines;
+    let strips = inner.div_ceil(STRIP);
+    let cost = size * inner.min(STRIP);
+    parallel::for_ranges(lines.outer * strips, parallel::grain(cost), launch.cancel, |range| {
+        for piece in range {
+            let (outer, first) = (piece / strips, piece % strips * STRIP);
+            let width = STRIP.min(inner - first);
+            let mut sums = [start; STRIP];
+            for i in 0..size {
+                let at = (outer * size + i) * inner + first;
+                // SAFETY: strips of lines are disjoint.
+                let to = unsafe { all.slice(at..at + width) };
+                let from = x.get(at..at + width).unwrap_or(&[]);
+                for ((sum, &x), y) in sums.iter_mut().zip(from).zip(to) {
+                    *sum = step(*sum, x);
+                    *y = finish(*sum);
+                }
+            }
+        }
+    })?;
+    y.finish(launch)
+}
+
+/// Lines that are walked together.
+const STRIP: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::DType;
+    use crate::device::cpu::testing::{Sample, layouts, output};
+    use crate::device::kernel::Kernel;
+    use proptest::prelude::*;
+
+    fn naive(x: &[f64], shape: &[usize], dim: usize, op: ScanOp) -> Vec<f64> {
+        let lines = Lines::new(shape, dim);
+        let mut y = x.to_vec();
+        for line in 0..lines.count() {
+            for i in 1..lines.size {
+                let at = lines.start(line) + i * lines.inner;
+                let before = y[at - lines.inner];
+                y[at] = if op == ScanOp::Sum { before + x[at] } else { before * x[at] };
+            }
+        }
+        y
+    }
+
+    proptest! {
+        #[test]
+        fn every_element_holds_what_came_before(layout in layouts(true), dim in 0usize..4, d in 0usize..9) {
+            let dim = dim.min(layout.rank().saturating_sub(1));
+            let x = Sample::laid_out(DType::ALL[d], layout, (0..).map(|i| f64::from(i % 3)));
+            let shape = x.layout.shape().to_vec();
+            for op in [ScanOp::Sum, ScanOp::Prod] {
+                let got = output(&Kernel::Scan { op, dim }, &[x.arg()], x.dtype, &shape);
+                prop_assert_eq!(got, naive(&x.values(), &shape, dim, op));
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_float32_accumulate_in_double() {
+        let x = Sample::new(DType::Float32, &[3], [16_777_216.0, 1.0, 1.0]);
+        let sum = Kernel::Scan { op: ScanOp::Sum, dim: 0 };
+        assert_eq!(output(&sum, &[x.arg()], DType::Float32, &[3])[2], 16_777_218.0);
+        assert!(output(&sum, &[Sample::zeros(DType::Int64, &[0]).arg()], DType::Int64, &[0]).is_empty());
+    }
+}

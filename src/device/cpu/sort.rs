@@ -1,0 +1,217 @@
+//! `Sort`: stable sorting along a dimension.
+
+use crate::base::Result;
+use crate::device::kernel::Launch;
+
+use super::convert::{Compute, with_compute};
+use super::dense::{DenseOut, dense};
+use super::lines::{Lines, expect_shape, input_shape, output_shape};
+use super::parallel::{self, SharedMut};
+use super::scratch::filled;
+
+/// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
+/// sorts as the largest, as in `torch.sort(stable=True)`.
+pub fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> {
+    let shape = output_shape(launch, 0)?;
+    expect_shape(launch, "the input", input_shape(launch, 0)?, shape)?;
+    expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;
+    let lines = Lines::new(shape, dim);
+    with_compute!(launch.dtype(), C => sort_lines::<C>(launch, lines, descending))
+}
+
+/// A type with a key that orders its values as unsigned numbers.
+trait Sortable: Compute {
+    fn key(self) -> u64;
+}
+
+impl Sortable for f64 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        if self.is_nan() {
+            return u64::MAX;
+        }
+        // -0 becomes 0: they are equal.
+        let bits = (self + 0.0).to_bits();
+        if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    }
+}
+
+impl Sortable for f32 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        f64::from(self).key()
+    }
+}
+
+impl Sortable for i64 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        (self as u64) ^ (1 << 63)
+    }
+}
+
+/// What is sorted: the key, then the place, so that equal values keep their order.
+type Entry = (u64, usize);
+
+fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> Result<()> {
+    let x = dense::<C>(launch, 0)?;
+    let mut values = DenseOut::<C>::new(launch, 0)?;
+    let mut indices = DenseOut::<i64>::new(launch, 1)?;
+    let (to_values, to_indices) = (SharedMut::new(&mut values), SharedMut::new(&mut indices));
+    let entry = |start: usize, i: usize| {
+        let key = x.get(start + i * lines.inner).map_or(0, |v| v.key());
+        (if descending { !key } else { key }, i)
+    };
+    let write = |start: usize, sorted: &[Entry]| {
+        for (i, &(_, from)) in sorted.iter().enumerate() {
+            let to = start + i * lines.inner;
+            // SAFETY: lines are disjoint, and each has one writer.
+            let (value, index) = unsafe { (to_values.slice(to..to + 1), to_indices.slice(to..to + 1)) };
+            if let (Some(&v), [value], [index]) = (x.get(start + from * lines.inner), value, index) {
+                *value = v;
+                *index = from as i64;
+            }
+        }
+    };
+    if lines.size > LONG {
+        for line in 0..lines.count() {
+            let start = lines.start(line);
+            write(start, &long_line(launch, lines.size, |i| entry(start, i))?);
+        }
+    } else {
+        let cost = lines.size * 16;
+        parallel::for_ranges(lines.count(), parallel::grain(cost), launch.cancel, |range| {
+            let mut entries: Vec<Entry> = Vec::with_capacity(lines.size);
+            for line in range {
+                let start = lines.start(line);
+                entries.clear();
+                entries.extend((0..lines.size).map(|i| entry(start, i)));
+                entries.sort_unstable();
+                write(start, &entries);
+            }
+        })?;
+    }
+    values.finish(launch)?;
+    indices.finish(launch)
+}
+
+/// Lines longer than this are sorted by all cores together, one line after another.
+const LONG: usize = 1 << 16;
+
+/// Sorts runs, then merges neighbouring runs until one is left.
+fn long_line(launch: &Launch, n: usize, entry: impl Fn(usize) -> Entry + Sync) -> Result<Vec<Entry>> {
+    let mut entries = filled(n, (0, 0))?;
+    parallel::for_chunks(&mut entries, RUN, RUN, launch.cancel, |chunk, to| {
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = entry(chunk * RUN + i);
+        }
+        to.sort_unstable();
+    })?;
+    let mut other = filled(n, (0, 0))?;
+    let mut run = RUN;
+    while run < n {
+        let from = &entries;
+        parallel::for_chunks(&mut other, 2 * run, 2 * run, launch.cancel, |pair, to| {
+            let start = pair * 2 * run;
+            let middle = (start + run).min(n);
+            merge(
+                from.get(start..middle).unwrap_or(&[]),
+                from.get(middle..start + to.len()).unwrap_or(&[]),
+                to,
+            );
+        })?;
+        std::mem::swap(&mut entries, &mut other);
+        run *= 2;
+    }
+    Ok(entries)
+}
+
+/// Entries that one core sorts at once.
+const RUN: usize = 1 << 15;
+
+fn merge<'a>(mut a: &'a [Entry], mut b: &'a [Entry], to: &mut [Entry]) {
+    for to in to {
+        let from = match (a.first(), b.first()) {
+            (Some(x), Some(y)) if y < x => &mut b,
+            (Some(_), _) => &mut a,
+            _ => &mut b,
+        };
+        if let Some((first, rest)) = from.split_first() {
+            *to = *first;
+            *from = rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::DType;
+    use crate::device::cpu::testing::{Sample, launch as run, layouts};
+    use crate::device::kernel::Kernel;
+    use proptest::prelude::*;
+    use std::cmp::Ordering;
+
+    /// Sorted values and their places, by the standard library's stable sort.
+    fn naive(x: &[f64], shape: &[usize], dim: usize, descending: bool) -> (Vec<f64>, Vec<f64>) {
+        let lines = Lines::new(shape, dim);
+        let (mut values, mut indices) = (x.to_vec(), vec![0.0; x.len()]);
+        for line in 0..lines.count() {
+            let at = |i: usize| lines.start(line) + i * lines.inner;
+            let mut order: Vec<usize> = (0..lines.size).collect();
+            let compare = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+                (false, false) => a.partial_cmp(&b).unwrap(),
+                (a, b) => a.cmp(&b),
+            };
+            order.sort_by(|&i, &j| {
+                let order: Ordering = compare(x[at(i)], x[at(j)]);
+                if descending { order.reverse() } else { order }
+            });
+            for (to, from) in order.into_iter().enumerate() {
+                values[at(to)] = x[at(from)];
+                indices[at(to)] = from as f64;
+            }
+        }
+        (values, indices)
+    }
+
+    fn check(x: &Sample, dim: usize, descending: bool) {
+        let shape = x.layout.shape();
+        let (values, indices) = (Sample::zeros(x.dtype, shape), Sample::zeros(DType::Int64, shape));
+        run(&Kernel::Sort { dim, descending }, &[x.arg()], &[values.view(), indices.view()]).unwrap();
+        let (want_values, want_indices) = naive(&x.values(), shape, dim, descending);
+        let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&values.values()), bits(&want_values));
+        assert_eq!(indices.values(), want_indices);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_sorted_stably(
+            layout in layouts(true), dim in 0usize..4, d in 0usize..10, descending in any::<bool>(),
+            values in prop::collection::vec(prop::sample::select(&[0.0, -0.0, 1.0, -1.5, 7.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY][..]), 1..40),
+        ) {
+            let dim = dim.min(layout.rank().saturating_sub(1));
+            check(&Sample::laid_out(DType::ALL[d], layout, values.iter().copied().cycle()), dim, descending);
+        }
+    }
+
+    #[test]
+    fn long_lines_too() {
+        let values = (0..200_000).map(|i| f64::from(i * 7919 % 1009));
+        check(&Sample::new(DType::Float32, &[200_000], values.clone()), 0, false);
+        check(&Sample::new(DType::Int32, &[100_000, 2], values), 0, true);
+    }
+
+    #[test]
+    fn large_integers_keep_their_order() {
+        let x = Sample::zeros(DType::Int64, &[3]);
+        let block = x.buffer.host.as_ref().unwrap();
+        let bytes = [i64::MAX, i64::MIN, i64::MAX - 1].map(i64::to_le_bytes).concat();
+        assert!(block.write(0, &bytes));
+        let (values, indices) = (Sample::zeros(DType::Int64, &[3]), Sample::zeros(DType::Int64, &[3]));
+        let kernel = Kernel::Sort { dim: 0, descending: false };
+        run(&kernel, &[x.arg()], &[values.view(), indices.view()]).unwrap();
+        assert_eq!(indices.values(), [1.0, 2.0, 0.0]);
+    }
+}
