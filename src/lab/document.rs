@@ -98,7 +98,8 @@ fn item(id: &str, element: &Element, setup: &mut Vec<Code>) -> Item {
     let id = id.to_owned();
     let mut cell = |code: &Code, exercise| {
         let setup = std::mem::take(setup);
-        Item::Cell(Box::new(Cell { id: id.clone(), code: code.text.clone(), setup, exercise }))
+        let code = code.text.trim_end().to_owned();
+        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise }))
     };
     match element {
         Element::Run(code) => cell(code, None),
@@ -154,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_section_keeps_its_order_and_set_up_goes_to_the_next_cell() {
-        let source = "+++\nid = \"x\"\ntitle = \"X\"\nsummary = \"s\"\n+++\n\nIntro.\n\n# One\n\na\n\n\
+        let source = "+++\nid = \"x\"\ntitle = \"X\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n\
+            devices = [\"cpu\"]\n+++\n\nIntro.\n\n# One\n\na\n\n\
             ```rhai hidden\nlet h = 1;\n```\n\n```rhai run\nlet a = 1;\n```\n\nb\n\n### Deeper\n\n## Two\n\nc\n";
         let parsed = lesson::parse("x.md", source.as_bytes()).unwrap();
         let document = Document::lesson(&parsed);

@@ -115,19 +115,6 @@ pub fn dtype(dtype: DType) -> &'static str {
     }
 }
 
-/// A number a learner predicted or a probe measured: whole where it is whole.
-pub fn number(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 9e15 {
-        let sign = if x < 0.0 { "−" } else { "" };
-        return format!("{sign}{}", count(x.abs() as u64));
-    }
-    if x != 0.0 && (x.abs() < 1e-3 || x.abs() >= 1e9) {
-        return format!("{x:.3e}");
-    }
-    let text = format!("{x:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +140,6 @@ mod tests {
         assert_eq!(rate(12_000, span), "12.0");
         assert_eq!(rate(12_000, Span { nanos: 0, ..span }), "–");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(number(0.25), "0.25");
-        assert_eq!(number(4_194_304.0), "4,194,304");
+        assert_eq!([9_999, 54_321, 7_000_000].map(short), ["9999", "54k", "7M"]);
     }
 }

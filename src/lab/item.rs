@@ -163,7 +163,9 @@ impl ItemState {
                 let (id, question) = (predict.id.clone(), predict.question.clone());
                 Item::Predict(Box::new(Predict { id, question }))
             }
-            ItemState::Quiz(quiz) => Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() }),
+            ItemState::Quiz(quiz) => {
+                Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() })
+            }
         }
     }
 
@@ -313,7 +315,8 @@ impl QuizState {
             return false;
         }
         self.attempts = self.attempts.saturating_add(1);
-        let new: Vec<usize> = self.taken.iter().copied().filter(|choice| !self.tried.contains(choice)).collect();
+        let new: Vec<usize> =
+            self.taken.iter().copied().filter(|choice| !self.tried.contains(choice)).collect();
         self.tried.extend(new);
         self.solved = self.question.is_right(&self.taken);
         self.laid.clear();
@@ -370,7 +373,8 @@ mod tests {
     #[test]
     fn several_choices_count_when_committed_and_one_at_once() {
         let quiz = |right: &[bool]| {
-            let choice = |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
+            let choice =
+                |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
             let choices = right.iter().map(choice).collect();
             let question = crate::lesson::Quiz { ask: Vec::new(), choices };
             match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question })) {

@@ -386,7 +386,7 @@ impl Chord {
                 name.push_str(word);
             }
         }
-        name + &match self.0 {
+        let key = match self.0 {
             Char(' ') => "Space".into(),
             Char(letter) if self.1.contains(KeyModifiers::CONTROL) => letter.to_ascii_uppercase().to_string(),
             Char(letter) => letter.to_string(),
@@ -399,7 +399,8 @@ impl Chord {
             PageUp => "PgUp".into(),
             PageDown => "PgDn".into(),
             other => format!("{other:?}"),
-        }
+        };
+        name + key.as_str()
     }
 }
 

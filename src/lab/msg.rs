@@ -35,7 +35,10 @@ pub enum Effect {
     RestartSession,
     Save,
     /// Keep what the learner has done at a step of the lesson.
-    Record { step: String, entry: Entry },
+    Record {
+        step: String,
+        entry: Entry,
+    },
     Quit,
 }
 

@@ -275,7 +275,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         match (self.connect)(wake) {
             Ok(session) => self.session = Some(session),
             Err(e) => {
-                let reason = Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
+                let reason =
+                    Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
                 update(state, Msg::Session(FromSession::Died { reason }));
             }
         }
@@ -297,7 +298,9 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn part(&mut self) {
         self.end();
         let start = Instant::now();
-        while self.undertaker.as_ref().is_some_and(|thread| !thread.is_finished()) && start.elapsed() < FAREWELL {
+        while self.undertaker.as_ref().is_some_and(|thread| !thread.is_finished())
+            && start.elapsed() < FAREWELL
+        {
             thread::sleep(Duration::from_millis(2));
         }
     }

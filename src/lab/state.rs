@@ -350,10 +350,6 @@ impl State {
             let key = self.new_key();
             ItemState::new(key, item)
         });
-        StepState {
-            items: items.collect(),
-            title: text::clean_line(&step.title),
-            text: Default::default(),
-        }
+        StepState { items: items.collect(), title: text::clean_line(&step.title), text: Default::default() }
     }
 }

@@ -56,13 +56,13 @@ pub fn clip(text: &str, columns: usize) -> String {
 pub fn left(text: &str, columns: usize) -> String {
     let text = clip(text, columns);
     let fill = columns.saturating_sub(width(&text));
-    text + &" ".repeat(fill)
+    format!("{text}{}", " ".repeat(fill))
 }
 
 /// `text` clipped or filled to exactly `columns`, at the right.
 pub fn right(text: &str, columns: usize) -> String {
     let text = clip(text, columns);
-    " ".repeat(columns.saturating_sub(width(&text))) + &text
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(&text))))
 }
 
 /// Where lines may break.

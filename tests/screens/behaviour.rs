@@ -9,6 +9,8 @@ use tensorlab::lab::document::Item;
 use tensorlab::lab::{
     BINDINGS, Colour, Confirm, Document, Effect, Msg, Pane, Popup, SessionStatus, render, render_to_string,
 };
+use tensorlab::lesson::Entry;
+use tensorlab::lesson::markdown::{Block, Inline};
 use tensorlab::session::protocol::{
     Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
 };
@@ -94,9 +96,13 @@ fn a_death_is_told_and_loses_no_text_and_no_output() {
     lab.prints("half a li");
     lab.dies("segmentation fault \u{1b}[31m(signal 11)");
     let shown = lab.shows();
-    for text in
-        ["session ended: segmentation fault (signal 11)", "one", "half a li", "✗ session died", "r restart"]
-    {
+    for text in [
+        "the session ended: segmentation fault (signal 11)",
+        "one",
+        "half a li",
+        "✗ session died",
+        "r restart",
+    ] {
         assert!(shown.contains(text), "{text:?} is not in\n{shown}");
     }
     assert_eq!(lab.state.document(), before);
@@ -221,7 +227,7 @@ fn a_prediction_comes_before_its_cell() {
     assert_eq!(lab.sent.len(), sent, "nothing runs before the number is there");
     assert!(lab.state.is_editing() && lab.shows().contains("first your prediction"));
     lab.types("many\n");
-    assert!(lab.shows().contains("a number of bytes, please"));
+    assert!(lab.shows().contains("`many` is not a number"), "{}", lab.shows());
     for _ in 0..4 {
         lab.key(KeyCode::Backspace);
     }
@@ -234,10 +240,12 @@ fn a_prediction_comes_before_its_cell() {
     assert_eq!((probe.1, probe.2.as_str()), (cell, "events.d2d.bytes"));
     lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(4_194_304.0)) });
     let shown = lab.shows();
-    for text in ["you said  2,097,152 bytes", "it was    4,194,304 bytes", "✗ off", "elements of four bytes"]
-    {
+    for text in ["You said 2,097,152 bytes (2 MiB).", "4,194,304 bytes", "✗ off", "elements of four bytes"] {
         assert!(shown.contains(text), "{text:?} is not in\n{shown}");
     }
+    let kept = lab.kept();
+    assert!(matches!(kept[1], ("bytes-across", Entry::Prediction { value, .. }) if *value == 2_097_152.0));
+    assert!(matches!(kept.last(), Some(("bytes-across", Entry::Answer { hit: false, .. }))), "{kept:?}");
 }
 
 fn probe_of(request: &Request) -> Option<(u64, u32, String)> {
@@ -245,26 +253,6 @@ fn probe_of(request: &Request) -> Option<(u64, u32, String)> {
         Request::Probe { id, of, expression } => Some((*id, *of, expression.clone())),
         _ => None,
     }
-}
-
-#[test]
-fn a_predicted_time_of_a_simulated_device_says_modelled() {
-    let mut document = lesson();
-    for item in document.steps.iter_mut().flat_map(|step| &mut step.items) {
-        if let Item::Predict(predict) = item {
-            predict.unit = "ms".into();
-        }
-    }
-    let mut lab = Lab::new(document, look(Colour::True), 120, 40);
-    lab.says(ready());
-    lab.first_cell_runs();
-    lab.key(KeyCode::Down);
-    lab.types("3\n");
-    lab.key(KeyCode::F(5));
-    lab.succeeds(None);
-    let probe = lab.sent.iter().find_map(probe_of).unwrap();
-    lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(0.361)) });
-    assert!(lab.shows().contains("it was    0.361 ms modelled"), "{}", lab.shows());
 }
 
 #[test]
@@ -280,33 +268,39 @@ fn a_skipped_prediction_stops_nothing_and_is_measured_all_the_same() {
 }
 
 #[test]
-fn the_hidden_set_up_runs_once_before_the_first_cell_and_again_after_a_restart() {
-    let mut lab = Lab::ready(120, 40);
-    let set_ups = |lab: &Lab| {
-        let code = |r: &Request| matches!(r, Request::Evaluate { code, .. } if code == "manual_seed(0);");
-        lab.sent.iter().filter(|r| code(r)).count()
-    };
-    lab.first_cell_runs();
-    assert_eq!(lab.evaluation().1, 1, "what is not seen takes no number");
-    lab.key(KeyCode::F(5));
+fn a_set_up_runs_unseen_before_each_attempt() {
+    let mut lab = on_the_exercise();
+    let (_, number, code) = lab.evaluation();
+    assert!(code.contains("let batch") && number > 1000, "a set-up takes no number from the cells");
+    lab.starts();
+    lab.prints("made a batch\n");
+    lab.succeeds(Some("3"));
+    let (_, number, code) = lab.evaluation();
+    assert!(code.contains("for i in 0..3") && number == 1);
     lab.succeeds(None);
-    assert_eq!(set_ups(&lab), 1);
-    lab.key(KeyCode::Char('r'));
-    lab.key(KeyCode::Char('y'));
-    lab.says(ready());
+    assert!(!lab.shows().contains("made a batch") && !lab.shows().contains("= 3"));
     lab.key(KeyCode::F(5));
-    assert_eq!(set_ups(&lab), 2);
+    assert!(lab.evaluation().2.contains("let batch"), "again before the second attempt");
 }
 
 #[test]
-fn a_failing_set_up_is_told_and_the_cell_does_not_run() {
-    let mut lab = Lab::ready(120, 40);
-    lab.key(KeyCode::F(2));
-    lab.key(KeyCode::F(5));
+fn a_failing_set_up_is_told_from_the_learners_code_which_does_not_run() {
+    let mut lab = on_the_exercise();
     lab.finishes(Outcome::Error { fault: mixed_devices() }, usage());
     let shown = lab.shows();
-    assert!(shown.contains("set-up failed: RuntimeError"), "{shown}");
-    assert!(!lab.sent.iter().any(|r| matches!(r, Request::Evaluate { code, .. } if code.contains("rand"))));
+    assert!(shown.contains("failed, not your code") && shown.contains("✗ error"), "{shown}");
+    assert!(lab.evaluation().2.contains("let batch"), "the cell itself is not sent");
+    assert!(lab.kept().is_empty(), "no attempt is counted");
+}
+
+/// The second section, its quiz passed over, its exercise asked to run.
+fn on_the_exercise() -> Lab {
+    let mut lab = Lab::ready(120, 40);
+    lab.key(KeyCode::Char('n'));
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::F(5));
+    lab
 }
 
 #[test]
@@ -322,12 +316,8 @@ fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
         (&|id| Message::CheckResult { id, verdict: Verdict::Timeout }, "took too long"),
     ];
     for (verdict, text) in cases {
-        let mut lab = Lab::ready(120, 40);
-        lab.key(KeyCode::Char('n'));
-        lab.key(KeyCode::F(2));
-        lab.key(KeyCode::Down);
-        lab.key(KeyCode::F(5));
-        lab.succeeds(None); // the set-up of the step before
+        let mut lab = on_the_exercise();
+        lab.succeeds(None); // the set-up
         lab.succeeds(None);
         let cell = lab.evaluation().1;
         let check = lab.sent.iter().find_map(|request| match request {
@@ -335,7 +325,8 @@ fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
             _ => None,
         });
         let (id, of, code, line) = check.expect("the check runs");
-        assert_eq!((of, line, code.starts_with("expect(")), (cell, 40, true));
+        assert_eq!((of, code.starts_with("expect(")), (cell, true));
+        assert!(line > 50, "the check's lines are the lesson file's: {line}");
         assert!(lab.shows().contains("… checking"));
         lab.says(verdict(id));
         assert!(lab.shows().contains(text), "{text:?} is not in\n{}", lab.shows());
@@ -344,11 +335,7 @@ fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
 
 #[test]
 fn an_interrupted_cell_is_not_checked() {
-    let mut lab = Lab::ready(120, 40);
-    lab.key(KeyCode::Char('n'));
-    lab.key(KeyCode::F(2));
-    lab.key(KeyCode::Down);
-    lab.key(KeyCode::F(5));
+    let mut lab = on_the_exercise();
     lab.succeeds(None);
     lab.ctrl('c');
     lab.finishes(Outcome::Interrupted, Usage::default());
@@ -368,6 +355,10 @@ fn a_quiz_explains_each_choice_until_the_right_one() {
     lab.types("21");
     let shown = lab.shows();
     assert!(shown.contains("nothing to do") && shown.contains("right, at try 2"), "{shown}");
+    let quiz = |taken, right| ("when-itself", Entry::Quiz { taken: vec![taken], right });
+    let kept: Vec<(&str, Entry)> =
+        lab.kept().into_iter().map(|(step, entry)| (step, entry.clone())).collect();
+    assert_eq!(kept, [quiz(0, false), quiz(1, true)]);
 }
 
 #[test]
@@ -473,7 +464,7 @@ fn a_click_selects_and_the_wheel_scrolls() {
     lab.key(KeyCode::Enter);
     lab.tell(mouse(MouseEventKind::Down(MouseButton::Left), column + 3, row));
     lab.types("!");
-    assert!(codes(&lab.state.document())[2].starts_with("let! z"), "{:?}", codes(&lab.state.document()));
+    assert!(codes(&lab.state.document())[1].starts_with("let! z"), "{:?}", codes(&lab.state.document()));
     lab.key(KeyCode::Esc);
     lab.types("bbbb");
     lab.tell(Msg::Resize(80, 20));
@@ -522,6 +513,10 @@ fn long_output_is_cut_in_the_middle_and_shown_on_request() {
     assert!(shown.contains("row 30 ") && !shown.contains("hidden"), "{shown}");
 }
 
+fn paragraph(text: &str) -> Block {
+    Block::Paragraph(vec![Inline::Text(text.into()), Inline::Code(text.into())])
+}
+
 #[test]
 fn nothing_that_a_session_or_a_lesson_says_controls_the_terminal() {
     let evil = "\u{1b}]52;c;AAAA\u{7}\u{1b}[2J\u{9b}31m\u{202e}x\u{8}\r";
@@ -531,9 +526,9 @@ fn nothing_that_a_session_or_a_lesson_says_controls_the_terminal() {
     for item in document.steps.iter_mut().flat_map(|step| &mut step.items) {
         match item {
             Item::Cell(cell) => cell.code.push_str(evil),
-            Item::Predict(predict) => predict.ask.push_str(evil),
-            Item::Quiz(quiz) => quiz.ask.push_str(evil),
-            Item::Text(_) => {}
+            Item::Predict(predict) => predict.question.ask = vec![paragraph(evil)],
+            Item::Quiz(quiz) => quiz.question.ask = vec![paragraph(evil)],
+            Item::Text(blocks) => blocks.push(paragraph(evil)),
         }
     }
     let mut lab = Lab::new(document, look(Colour::True), 120, 40);

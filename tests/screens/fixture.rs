@@ -6,10 +6,10 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tensorlab::base::event::{Body, Clock, Event, Source, Span};
 use tensorlab::base::{DType, Device};
-use tensorlab::lab::document::{
-    Block, Cell, Choice, Document, Exercise, Inline, Item, Kind, Predict, Quiz, Role, Step,
-};
-use tensorlab::lab::{Colour, Effect, FromSession, Look, Msg, State, update};
+use tensorlab::lab::{Colour, Document, Effect, Look, Msg, State, update};
+use tensorlab::lesson::Entry;
+use tensorlab::session::client::FromSession;
+use tensorlab::session::death::{Death, How};
 use tensorlab::session::protocol::{
     DeviceInfo, Fault, Message, Outcome, Request, Stream, TensorInfo, Usage, VERSION, Variable,
 };
@@ -22,107 +22,108 @@ pub fn look(colour: Colour) -> Look {
     Look { colour, light: false, ascii: false }
 }
 
-fn strong(text: &str) -> Inline {
-    Inline { text: text.into(), kind: Kind::Strong }
-}
+/// Two sections: text, cells, a prediction, a quiz, and an exercise with a set-up.
+const LESSON: &str = r#"+++
+id = "moving-little"
+title = "3 Moving tensors"
+summary = "A copy, and what it costs."
+concepts = ["to(device)"]
+minutes = 5
+devices = ["sim:t4x2"]
++++
 
-/// Two steps: text, cells, a prediction, a quiz and an exercise.
+# A move is a copy
+
+A tensor lives on one device. `x.to("cuda:0")` does not move it: it makes **a copy** there, and the original stays
+where it was.
+
+- `x.cuda(i)` names a GPU by number
+- `x.cpu()` brings a copy back
+
+```rhai run
+let x = rand([1024, 1024]);
+let y = x.to("cuda:0"); // a copy
+x.device
+```
+
+### What it costs
+
+| call | copies |
+|---|---|
+| `x.to("cuda:0")` | 1, unless it is there |
+| `x.cpu()` | 1, and the host waits |
+
+> Copies are slow: move once, compute often.
+
+```toml predict id="bytes-across"
+ask = "How many bytes does the next cell copy to the second GPU?"
+unit = "bytes"
+answer = "events.d2d.bytes"
+tolerance = 0
+explain = "1024 x 1024 elements of **four** bytes each."
+```
+
+```rhai run
+let z = y.cuda(1);
+z is y
+```
+
+## Move once
+
+Move the batch only once, before the loop.
+
+```toml quiz id="when-itself"
+ask = "When does `x.cuda(0)` give `x` itself?"
+
+[[choice]]
+text = "never"
+explain = "It would copy for nothing."
+
+[[choice]]
+text = "when `x` is there already"
+correct = true
+explain = "Then there is nothing to do."
+```
+
+```rhai hidden
+let batch = rand([256, 1024]);
+let total = 0.0;
+```
+
+```rhai exercise id="once" points=2
+for i in 0..3 {
+    let b = batch.to("cuda:0");
+    total += b.sum();
+}
+```
+
+```rhai check
+expect(events.h2d.count <= 1, "at most one copy");
+```
+
+```rhai solution
+let b = batch.to("cuda:0");
+```
+
+```rhai wrong because="at most one copy"
+let c = batch.to("cuda:0");
+let d = batch.to("cuda:0");
+```
+
+```hint
+Where is the copy made?
+```
+
+```hint
+Put it **before** the loop.
+```
+"#;
+
 pub fn lesson() -> Document {
-    let intro = vec![
-        Block::Paragraph(vec![
-            Inline::plain("A tensor lives on one device. "),
-            Inline::code("x.to(\"cuda:0\")"),
-            Inline::plain(" does not move it: it makes "),
-            strong("a copy"),
-            Inline::plain(" there, and the original stays where it was."),
-        ]),
-        Block::List {
-            start: None,
-            items: vec![
-                vec![Block::Paragraph(vec![
-                    Inline::code("x.cuda(i)"),
-                    Inline::plain(" names a GPU by number"),
-                ])],
-                vec![Block::Paragraph(vec![Inline::code("x.cpu()"), Inline::plain(" brings a copy back")])],
-            ],
-        },
-    ];
-    let more = vec![
-        Block::Heading { level: 2, text: vec![Inline::plain("What it costs")] },
-        Block::Table {
-            header: vec![vec![Inline::plain("call")], vec![Inline::plain("copies")]],
-            rows: vec![
-                vec![vec![Inline::code("x.to(\"cuda:0\")")], vec![Inline::plain("1, unless it is there")]],
-                vec![vec![Inline::code("x.cpu()")], vec![Inline::plain("1, and the host waits")]],
-            ],
-        },
-        Block::Quote(vec![Block::paragraph("Copies are slow: move once, compute often.")]),
-    ];
-    Document {
-        title: "3 Moving tensors".into(),
-        steps: vec![
-            Step {
-                id: "copy".into(),
-                title: "A move is a copy".into(),
-                items: vec![
-                    Item::Text(intro),
-                    cell("set-up", "manual_seed(0);", Role::Hidden),
-                    cell(
-                        "make",
-                        "let x = rand([1024, 1024]);\nlet y = x.to(\"cuda:0\"); // a copy\nx.device",
-                        Role::Run,
-                    ),
-                    Item::Text(more),
-                    Item::Predict(Predict {
-                        id: "bytes".into(),
-                        ask: "How many bytes does the next cell copy to the second GPU?".into(),
-                        unit: "bytes".into(),
-                        answer: "events.d2d.bytes".into(),
-                        tolerance: 0.01,
-                        explain: "1024 x 1024 elements of four bytes each.".into(),
-                    }),
-                    cell("second", "let z = y.cuda(1);\nz is y", Role::Run),
-                ],
-            },
-            Step {
-                id: "exercise".into(),
-                title: "Move once".into(),
-                items: vec![
-                    Item::Text(vec![Block::paragraph("Move the batch only once, before the loop.")]),
-                    Item::Quiz(Quiz {
-                        id: "is".into(),
-                        ask: "When does x.cuda(0) give x itself?".into(),
-                        choices: vec![
-                            Choice {
-                                text: "never".into(),
-                                right: false,
-                                explain: "It would copy for nothing.".into(),
-                            },
-                            Choice {
-                                text: "when x is there already".into(),
-                                right: true,
-                                explain: "Then there is nothing to do.".into(),
-                            },
-                        ],
-                    }),
-                    cell(
-                        "once",
-                        "for i in 0..3 {\n    let b = batch.to(\"cuda:0\");\n    total += b.sum();\n}",
-                        Role::Exercise(Exercise {
-                            points: 2,
-                            check: "expect(events.h2d.count <= 1, \"at most one copy\")".into(),
-                            check_line: 40,
-                            hints: vec!["Where is the copy made?".into(), "Put it before the loop.".into()],
-                        }),
-                    ),
-                ],
-            },
-        ],
+    match tensorlab::lesson::parse("moving.md", LESSON.as_bytes()) {
+        Ok(lesson) => Document::lesson(&lesson),
+        Err(errors) => panic!("{errors:#?}"),
     }
-}
-
-fn cell(id: &str, code: &str, role: Role) -> Item {
-    Item::Cell(Cell { id: id.into(), code: code.into(), role })
 }
 
 /// The lab with a scripted session: requests are collected, answers are given by hand.
@@ -175,8 +176,10 @@ impl Lab {
         self.tell(Msg::Session(FromSession::Message(message)));
     }
 
+    /// The session dies, for a reason that the system gives.
     pub fn dies(&mut self, reason: &str) {
-        self.tell(Msg::Session(FromSession::Died { reason: reason.into() }));
+        let reason = Death { how: How::Unknown(reason.into()), log: Vec::new() };
+        self.tell(Msg::Session(FromSession::Died { reason }));
     }
 
     pub fn key(&mut self, code: KeyCode) {
@@ -210,6 +213,15 @@ impl Lab {
             _ => None,
         });
         found.expect("an evaluation was asked for")
+    }
+
+    /// What was to be kept of the learner's progress: step and entry.
+    pub fn kept(&self) -> Vec<(&str, &Entry)> {
+        let kept = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Record { step, entry } => Some((step.as_str(), entry)),
+            _ => None,
+        });
+        kept.collect()
     }
 
     pub fn starts(&mut self) {
@@ -246,12 +258,10 @@ impl Lab {
     pub fn first_cell_runs(&mut self) {
         self.key(KeyCode::F(2));
         self.key(KeyCode::F(5));
-        self.starts(); // the hidden set-up
-        self.succeeds(None);
         self.starts();
-        self.happens(2, 1, [alloc(Device::Cpu, 0x1000, 4 * MIB, 4 * MIB, 0, "rand", &[1024, 1024])]);
+        self.happens(1, 1, [alloc(Device::Cpu, 0x1000, 4 * MIB, 4 * MIB, 0, "rand", &[1024, 1024])]);
         self.happens(
-            2,
+            1,
             2,
             [
                 alloc(GPU, 0x7000, 4 * MIB, 4 * MIB, 20 * MIB, "to", &[1024, 1024]),

@@ -7,7 +7,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use proptest::prelude::*;
 use tensorlab::base::event::{Body, Clock, Event, Source, Span};
 use tensorlab::base::{DType, Device};
-use tensorlab::lab::{BINDINGS, Colour, Document, FromSession, Look, Msg, State, render, update};
+use tensorlab::lab::{BINDINGS, Colour, Document, Look, Msg, State, render, update};
+use tensorlab::plot::{Figure, Series};
+use tensorlab::session::client::FromSession;
+use tensorlab::session::death::{Death, How};
 use tensorlab::session::protocol::{Display, Message, Outcome, ProbeValue, Stream, Usage, Verdict};
 
 use super::fixture::{lesson, mixed_devices, ready, usage};
@@ -106,12 +109,17 @@ fn message() -> impl Strategy<Value = Message> {
         Just(Verdict::CheckerFault { fault: mixed_devices() }),
         Just(Verdict::Timeout),
     ];
+    let figure = prop::collection::vec(any::<f64>(), 0..50).prop_map(|y| {
+        let line = Series::Line { x: vec![], y, label: "\u{1b}[2Jloss".into() };
+        Display::Figure { figure: Box::new(Figure::from(line)) }
+    });
     let table =
         any::<(Vec<String>, Vec<Vec<String>>)>().prop_map(|(header, rows)| Display::Table { header, rows });
     prop_oneof![
         1 => Just(ready()),
         2 => id().prop_map(|id| Message::Started { id, cell: 1 }),
         3 => (id(), any::<String>()).prop_map(|(id, text)| Message::Output { id, stream: Stream::Stderr, text }),
+        1 => (id(), figure).prop_map(|(id, content)| Message::Display { id, content }),
         1 => (id(), table).prop_map(|(id, content)| Message::Display { id, content }),
         1 => (id(), any::<(String, u64, Option<u64>)>()).prop_map(|(id, (label, done, total))| {
             Message::Progress { id, note: label.clone(), label, done, total }
@@ -140,7 +148,10 @@ fn msg() -> impl Strategy<Value = Msg> {
         1 => resize(),
         1 => any::<String>().prop_map(Msg::Paste),
         5 => message().prop_map(|message| Msg::Session(FromSession::Message(message))),
-        1 => any::<String>().prop_map(|reason| Msg::Session(FromSession::Died { reason })),
+        1 => any::<String>().prop_map(|how| {
+            let reason = Death { how: How::Unknown(how), log: Vec::new() };
+            Msg::Session(FromSession::Died { reason })
+        }),
         1 => (0..100_000u64).prop_map(|ms| Msg::Tick(Duration::from_millis(ms))),
     ]
 }

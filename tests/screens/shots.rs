@@ -35,7 +35,8 @@ fn with_styles(state: &State, columns: u16, rows: u16) -> String {
         letters.push_str(line.trim_end());
         letters.push('\n');
     }
-    let mut out = render_to_string(state, columns, rows) + &letters;
+    let mut out = render_to_string(state, columns, rows);
+    out.push_str(&letters);
     for (i, style) in legend.iter().enumerate() {
         let _ = writeln!(out, "{}: {style}", char::from(b'a' + u8::try_from(i).unwrap()));
     }
@@ -175,7 +176,7 @@ fn an_exercise_that_fails_its_check_at_120x40() {
     lab.types("12");
     lab.key(KeyCode::Down);
     lab.key(KeyCode::F(5));
-    lab.succeeds(None); // the hidden set-up of the step before
+    lab.succeeds(None); // the set-up
     lab.happens(1, 2, (1..=12).map(|i| copy(Device::Cpu, GPU, i * 123_456, 90_000 * i, i % 3 == 0)));
     lab.succeeds(None);
     let check = lab.sent.iter().rev().find_map(|request| match request {
@@ -191,7 +192,7 @@ fn an_exercise_that_fails_its_check_at_120x40() {
 #[test]
 fn a_dead_session_at_120x40() {
     let mut lab = running();
-    lab.dies("killed by signal 9 (out of memory?)");
+    lab.dies("the machine ran out of memory");
     assert_snapshot!(shot(&mut lab, 120, 40));
 }
 

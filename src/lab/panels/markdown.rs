@@ -170,14 +170,16 @@ fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
 }
 
 fn add_spans(out: &mut Vec<Span<'static>>, text: &[Inline], base: Style, theme: &Theme) {
-    let mut add = |text: &str, style: Style| out.push(Span::styled(text::clean_line(text), style));
+    let span = |text: &str, style: Style| Span::styled(text::clean_line(text), style);
     for inline in text {
         match inline {
-            Inline::Text(text) => add(text, base),
+            Inline::Text(text) => out.push(span(text, base)),
             // Without colours, code keeps its marks.
-            Inline::Code(text) if theme.look.colour == Colour::None => add(&format!("`{text}`"), base),
-            Inline::Code(text) => add(text, base.patch(theme.function)),
-            Inline::Image { alt, .. } => add(&format!("[{alt}]"), base.patch(theme.dim)),
+            Inline::Code(text) if theme.look.colour == Colour::None => {
+                out.push(span(&format!("`{text}`"), base));
+            }
+            Inline::Code(text) => out.push(span(text, base.patch(theme.function))),
+            Inline::Image { alt, .. } => out.push(span(&format!("[{alt}]"), base.patch(theme.dim))),
             Inline::Break => out.push(Span::styled("\n", base)),
             Inline::Emphasis(inner) => add_spans(out, inner, base.add_modifier(Modifier::ITALIC), theme),
             Inline::Strong(inner) => add_spans(out, inner, base.add_modifier(Modifier::BOLD), theme),
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn quotes_within_quotes_without_end_are_drawn() {
-        assert!(!shown(&">".repeat(5000), 40).is_empty());
+        assert!(shown(&">".repeat(5000), 40).len() < 100);
         assert!(shown(&("> ".repeat(100) + "deep"), 40).iter().any(|line| line.contains("deep")));
     }
 }

@@ -181,10 +181,10 @@ fn figures_rows(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'
     vec![Line::from(first), Line::from(second)]
 }
 
-/// `launches 12 · syncs 3, 2 implicit ▲ item In [3]:4`.
+/// `launches 12, syncs 3, 2 implicit ▲ item In [3]:4`.
 fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
     let mut spans = vec![Span::styled(
-        format!("launches {} · syncs {}", figures::short(device.launches), figures::short(device.syncs)),
+        format!("launches {}, syncs {}", figures::short(device.launches), figures::short(device.syncs)),
         theme.dim,
     )];
     let mut used = spans.iter().map(Span::width).sum::<usize>();

@@ -250,7 +250,9 @@ fn told(cell: &CellState, verdict: &Verdict) -> lesson::Verdict {
         Verdict::Fail { reason, .. } if cell.status == Status::Failed => {
             lesson::Verdict::LearnerError { message: reason.clone(), line: place(cell.fault_line) }
         }
-        Verdict::Fail { reason, line } => lesson::Verdict::Fail { reason: reason.clone(), line: place(*line) },
+        Verdict::Fail { reason, line } => {
+            lesson::Verdict::Fail { reason: reason.clone(), line: place(*line) }
+        }
         Verdict::CheckerFault { fault } => {
             lesson::Verdict::CheckerFault { message: fault.message.clone(), line: place(fault.line) }
         }
