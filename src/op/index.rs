@@ -2,8 +2,8 @@
 
 use crate::base::shape::broadcast;
 use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar};
-use crate::device::kernel::ScatterMode;
 use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::{expand, sum_to};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
@@ -115,8 +115,9 @@ fn operands(x: &Tensor, at: &[Index]) -> Vec<crate::base::error::Operand> {
 
 fn unusable(value: &Value) -> Error {
     let text = format!("a {} cannot be an index", value.describe());
-    Error::new(Kind::IndexError, text)
-        .with_hint("an index is a number, a range such as `1..3`, a mask, an index tensor, or `()` for everything")
+    Error::new(Kind::IndexError, text).with_hint(
+        "an index is a number, a range such as `1..3`, a mask, an index tensor, or `()` for everything",
+    )
 }
 
 /// The number that a value is, where it is one.
@@ -213,7 +214,8 @@ impl Plan {
             };
         }
         let text = "tensors used as indices must be long, int, byte or bool tensors";
-        Err(Error::new(Kind::IndexError, text).with_hint("convert it with `.long()` or compare to get a mask"))
+        Err(Error::new(Kind::IndexError, text)
+            .with_hint("convert it with `.long()` or compare to get a mask"))
     }
 
     /// The places that a mask chooses among its dimensions, flattened.
@@ -338,7 +340,11 @@ impl Choice {
             Some(order) => permute(view, order)?,
             None => view.clone(),
         };
-        if ordered.shape() == self.merged.as_slice() { Ok(ordered) } else { reshape_to(&ordered, &self.merged) }
+        if ordered.shape() == self.merged.as_slice() {
+            Ok(ordered)
+        } else {
+            reshape_to(&ordered, &self.merged)
+        }
     }
 
     fn read(&self, merged: &Tensor) -> Result<Tensor> {
@@ -350,7 +356,8 @@ impl Choice {
         }
         let to = out.with_layout(Layout::contiguous(&flat)?);
         let kernel = Kernel::IndexSelect { dim: self.dim };
-        launch("index", &kernel, &[merged.into(), (&self.linear).into()], &[&to]).map_err(|e| self.explain(e))?;
+        launch("index", &kernel, &[merged.into(), (&self.linear).into()], &[&to])
+            .map_err(|e| self.explain(e))?;
         Ok(recorded(out, &RULE, &[merged], |s, _| {
             s.constant(Some(&self.linear));
             s.attribute(Spot { merged: self.merged.clone(), dim: self.dim });
@@ -484,12 +491,21 @@ impl PutSpot {
             }
             Held::Number(n) => Tensor::full(&flat, *n, target.dtype(), &target.context(), "index_put_")?,
             Held::Tensor(t) => {
-                let t = if t.dtype() == target.dtype() { t.clone() } else { t.copied(target.dtype(), "index_put_")? };
+                let t = if t.dtype() == target.dtype() {
+                    t.clone()
+                } else {
+                    t.copied(target.dtype(), "index_put_")?
+                };
                 reshape_to(&expand(&t, &self.result)?, &flat)?
             }
         };
         if self.accumulate {
-            return launch("index_put_", &Kernel::IndexAdd { dim }, &[linear.into(), (&source).into()], &[target]);
+            return launch(
+                "index_put_",
+                &Kernel::IndexAdd { dim },
+                &[linear.into(), (&source).into()],
+                &[target],
+            );
         }
         let index = stretched(linear, dim, &flat)?;
         let kernel = Kernel::Scatter { dim, mode: ScatterMode::Assign };
@@ -499,7 +515,8 @@ impl PutSpot {
 
 /// Places counted from the start of a dimension, in int64.
 fn from_start(index: &Tensor, size: usize) -> Result<Tensor> {
-    let wide = if index.dtype() == DType::Int64 { index.clone() } else { index.copied(DType::Int64, "index")? };
+    let wide =
+        if index.dtype() == DType::Int64 { index.clone() } else { index.copied(DType::Int64, "index")? };
     where_(&lt(&wide, 0i64)?, (&add(&wide, size as i64)?).into(), (&wide).into())
 }
 

@@ -57,7 +57,12 @@ fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
         let operand = match &value {
             Value::Tensor(t) => Operand::Tensor(t),
             Value::Scalar(s) => Operand::Scalar(*s),
-            other => return Err(Error::type_error(format!("a tensor or a number is assigned, not {}", other.describe()))),
+            other => {
+                return Err(Error::type_error(format!(
+                    "a tensor or a number is assigned, not {}",
+                    other.describe()
+                )));
+            }
         };
         index_put_(x, &indices(at)?, operand, false).map(|_| ())
     };

@@ -240,7 +240,8 @@ fn a_prediction_comes_before_its_cell() {
     assert_eq!((probe.1, probe.2.as_str()), (cell, "events.d2d.bytes"));
     lab.says(Message::Probed { id: probe.0, value: Ok(ProbeValue::Number(4_194_304.0)) });
     let shown = lab.shows();
-    for text in ["You said 2,097,152 bytes (2 MiB).", "4,194,304 bytes", "✗ off", "elements of four bytes"] {
+    for text in ["You said 2,097,152 bytes (2 MiB).", "4,194,304 bytes", "✗ off", "elements of four bytes"]
+    {
         assert!(shown.contains(text), "{text:?} is not in\n{shown}");
     }
     let kept = lab.kept();
