@@ -5,11 +5,14 @@ mod block;
 pub mod convert;
 mod copy;
 mod dense;
+mod fold;
+mod gather;
 pub mod isa;
 mod map;
 pub mod math;
 pub mod memory;
 pub mod parallel;
+mod reduce;
 mod run;
 mod slices;
 #[cfg(test)]

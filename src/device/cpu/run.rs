@@ -4,7 +4,7 @@ use crate::base::{Error, Kind, Result};
 
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
-use super::{copy, map};
+use super::{copy, map, reduce};
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
@@ -12,8 +12,8 @@ pub fn run(launch: &Launch) -> Result<()> {
     match launch.kernel {
         Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
-        Kernel::Reduce { .. } => absent(launch),
-        Kernel::ArgReduce { .. } => absent(launch),
+        Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
+        Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
         Kernel::Softmax { .. } => absent(launch),
         Kernel::SoftmaxGrad { .. } => absent(launch),
 
