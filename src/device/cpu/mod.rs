@@ -8,6 +8,7 @@ mod dense;
 mod fold;
 mod gather;
 pub mod isa;
+mod lines;
 mod map;
 pub mod math;
 pub mod memory;
@@ -15,6 +16,7 @@ pub mod parallel;
 mod reduce;
 mod run;
 mod slices;
+mod softmax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod walk;

@@ -4,7 +4,7 @@ use crate::base::{Error, Kind, Result};
 
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
-use super::{copy, map, reduce};
+use super::{copy, map, reduce, softmax};
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
@@ -14,8 +14,8 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
         Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
         Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
-        Kernel::Softmax { .. } => absent(launch),
-        Kernel::SoftmaxGrad { .. } => absent(launch),
+        Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
+        Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 
         Kernel::Arange { .. } => absent(launch),
         Kernel::Triangle { .. } => absent(launch),
