@@ -7,6 +7,7 @@ pub mod cuda;
 pub mod kernel;
 pub mod machine;
 mod oom;
+pub mod philox;
 pub mod pool;
 pub mod random;
 pub mod scalar;

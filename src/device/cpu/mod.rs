@@ -20,6 +20,7 @@ mod normalise;
 mod optimise;
 pub mod parallel;
 mod pooling;
+mod random;
 mod run;
 mod scan;
 mod scratch;
