@@ -63,6 +63,8 @@ pub enum Cause {
         argument: &'static str,
         is_on: Device,
         others: Device,
+        /// PyTorch's own name for it, such as `wrapper_CUDA_mm`.
+        method: &'static str,
     },
     /// An index tensor on a GPU for a tensor on another device.
     IndexDevice {
@@ -76,6 +78,8 @@ pub enum Cause {
         right: Dims,
     },
     MatmulShapes {
+        /// `mm` or `addmm`
+        op: &'static str,
         left: Dims,
         right: Dims,
     },
@@ -299,9 +303,10 @@ impl Cause {
             Cause::TwoDevices { first, second } => {
                 format!("{SAME} found at least two devices, {first} and {second}!")
             }
-            Cause::ArgumentDevice { argument, is_on, others } => {
-                format!("{SAME} got {argument} is on {is_on}, different from other tensors on {others}")
-            }
+            Cause::ArgumentDevice { argument, is_on, others, method } => format!(
+                "{SAME} got {argument} is on {is_on}, different from other tensors on {others} (when checking \
+                 argument in method {method})"
+            ),
             Cause::IndexDevice { indexed } => format!(
                 "indices should be either on cpu or on the same device as the indexed tensor ({indexed})"
             ),
@@ -327,8 +332,8 @@ impl Cause {
             Cause::Broadcast { a, b, dim, .. } => format!(
                 "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
             ),
-            Cause::MatmulShapes { left, right } => format!(
-                "mm: mat1 and mat2 shapes cannot be multiplied ({} and {})",
+            Cause::MatmulShapes { op, left, right } => format!(
+                "{op}: mat1 and mat2 shapes cannot be multiplied ({} and {})",
                 show_x(left),
                 show_x(right)
             ),
@@ -453,7 +458,7 @@ impl Cause {
                 show(left),
                 show(right)
             ),
-            Cause::MatmulShapes { left, right } => match (left.last(), right.first()) {
+            Cause::MatmulShapes { left, right, .. } => match (left.last(), right.first()) {
                 (Some(k), Some(n)) => format!(
                     "the inner sizes must agree, and here they are {k} and {n}; try `.t()` on one of them"
                 ),
@@ -500,6 +505,10 @@ impl Cause {
                 "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
             }
             Cause::OutOfMemory { hint, .. } => hint.clone(),
+            Cause::DeviceFault { device, .. } => format!(
+                "{device} stays in this state until the session restarts; what failed may stand before the line \
+                 named here, for work is queued"
+            ),
             Cause::HostMemory { .. } => {
                 "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
                     .into()

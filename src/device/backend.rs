@@ -8,7 +8,7 @@ use crate::base::{Cause, Device, Error, Result};
 
 use super::cpu::memory::HostBlock;
 use super::kernel::Launch;
-use super::pool::{Memory, Pool};
+use super::pool::{Memory, OutOfMemory, Pool};
 
 /// The caching allocator as every accelerator holds it.
 pub type DevicePool = Pool<Box<dyn Memory + Send>>;
@@ -31,21 +31,46 @@ pub struct Transfer<'a> {
     pub to: (Device, &'a Buffer, usize),
     pub bytes: usize,
     pub non_blocking: bool,
+    /// The stream that carries it out; between two accelerators the source's.
     pub stream: u32,
+    /// The target's stream, between two accelerators: the copy waits for its work, and its work for the copy.
+    pub target_stream: u32,
 }
 
 /// How a transfer went.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
     pub span: Span,
+    /// The host's side was page-locked.
     pub pinned: bool,
-    /// The host waited for it.
-    pub blocking: bool,
+    /// The host's waiting, where it was held until the end.
+    pub waited: Option<Span>,
+}
+
+/// Why a backend gives no memory.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The device is full; the state of its allocator says what would help.
+    OutOfMemory(Box<OutOfMemory>),
+    Other(Error),
+}
+
+impl From<Box<OutOfMemory>> for Refusal {
+    fn from(full: Box<OutOfMemory>) -> Refusal {
+        Refusal::OutOfMemory(full)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Other(error)
+    }
 }
 
 /// A point in a stream's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
+    pub device: Device,
     pub stream: u32,
     /// Nanoseconds on the device's clock at which the work before it is done, or a backend's own number.
     pub value: u64,
@@ -60,6 +85,12 @@ pub struct Properties {
     pub total_memory: u64,
     pub capability: (u32, u32),
     pub multiprocessors: u32,
+    /// Threads that a multiprocessor holds at a time.
+    pub threads_per_multiprocessor: u32,
+    /// Bytes.
+    pub l2_cache: u64,
+    /// Reaches the memory of other devices of which this is true as well.
+    pub peer_access: bool,
     pub clock: Clock,
 }
 
@@ -70,9 +101,12 @@ pub trait Backend: Send + Sync {
     fn properties(&self) -> &Properties;
 
     /// Takes memory for work on `stream`. Zero bytes give a buffer that costs nothing.
-    fn allocate(&self, bytes: usize, stream: u32) -> Result<Buffer>;
+    fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal>;
 
     fn free(&self, buffer: Buffer);
+
+    /// Page-locks host memory, so that copies between it and this device need not hold the host.
+    fn page_lock(&self, block: &HostBlock) -> Result<()>;
 
     /// The caching allocator, where memory comes from one.
     fn pool(&self) -> Option<&Mutex<DevicePool>>;
@@ -80,20 +114,21 @@ pub trait Backend: Send + Sync {
     /// Runs or enqueues a kernel; the span is given when `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<Option<Span>>;
 
-    /// Copies between this device's memory and the host's.
+    /// Copies between this device's memory and the host's or another device's.
     fn transfer(&self, transfer: &Transfer) -> Result<Moved>;
 
-    fn create_stream(&self) -> u32;
+    /// A stream of one's own. Streams may come round again, as PyTorch's do after 32.
+    fn create_stream(&self) -> Result<u32>;
 
-    fn record(&self, stream: u32) -> Mark;
+    fn record(&self, stream: u32) -> Result<Mark>;
 
-    /// Makes later work of `stream` wait for `mark`.
-    fn wait(&self, stream: u32, mark: Mark);
+    /// Makes later work of `stream` wait for `mark`, which may be another device's.
+    fn wait(&self, stream: u32, mark: Mark) -> Result<()>;
 
-    fn query(&self, mark: Mark) -> bool;
+    fn query(&self, mark: Mark) -> Result<bool>;
 
-    /// Milliseconds between two marks.
-    fn elapsed(&self, from: Mark, to: Mark) -> f64;
+    /// Milliseconds between two marks of this device, both reached; negative where `to` came first.
+    fn elapsed(&self, from: Mark, to: Mark) -> Result<f64>;
 
     /// Waits for `stream`, or for all of them; the span is the host's waiting.
     fn synchronize(&self, stream: Option<u32>) -> Result<Span>;

@@ -1,22 +1,31 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use crate::base::event::{Body, Bus, Clock, Source, Span};
-use crate::base::{DType, Device, Result};
+use crate::base::{DType, Device, Error, Kind, Result};
 
-use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Transfer};
+use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer};
+use super::cpu::memory::HostPool;
 use super::kernel::{Arg, Kernel, Launch, View};
+
+/// Gives the variables that hold tensors, each with the address of any element of its tensor.
+pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
 
 /// What all devices of a machine share.
 pub struct Shared {
     pub bus: Arc<Bus>,
     pub cancel: Cancel,
+    /// Page-locked host memory, kept for reuse as PyTorch's caching host allocator keeps it.
+    pub pinned: HostPool,
+    /// Lets float32 matmuls and convolutions use TF32 where a device has it (`matmul::allow_tf32`).
+    pub allow_tf32: AtomicBool,
     source: AtomicU64,
     started: Instant,
+    names: Mutex<Option<Arc<Names>>>,
 }
 
 impl Shared {
@@ -24,9 +33,23 @@ impl Shared {
         Shared {
             bus: Arc::default(),
             cancel: Cancel::default(),
+            pinned: HostPool::of_prepared(),
+            allow_tf32: AtomicBool::new(false),
             source: AtomicU64::new(0),
             started: Instant::now(),
+            names: Mutex::default(),
         }
+    }
+
+    /// Says who knows the variables' names; asked only when memory runs out.
+    pub fn set_names(&self, names: Option<Arc<Names>>) {
+        *self.names.lock().unwrap_or_else(|e| e.into_inner()) = names;
+    }
+
+    /// The variables that hold tensors, with addresses; none where nobody knows.
+    pub fn names(&self) -> Vec<(u64, String)> {
+        let names = self.names.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        names.map(|ask| ask()).unwrap_or_default()
     }
 
     /// The script line that is running.
@@ -130,17 +153,33 @@ impl Context {
                 }
                 Ok(buffer)
             }
-            Err(error) => {
-                self.note_segments();
-                let source = self.shared.source();
-                self.shared.bus.emit(source, || Body::OutOfMemory {
-                    device: self.device,
-                    requested: bytes as u64,
-                    message: error.message(),
-                });
-                Err(super::oom::explain(self, error, bytes))
-            }
+            Err(refusal) => Err(self.refused(refusal, bytes)),
         }
+    }
+
+    /// Takes page-locked memory for this host, for copies to and from `accelerator`.
+    pub fn allocate_pinned(&self, accelerator: &Context, bytes: usize, purpose: Purpose) -> Result<Buffer> {
+        if bytes == 0 {
+            return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+        }
+        let pinned = &self.shared.pinned;
+        match pinned.take_prepared(bytes, |block| accelerator.backend.page_lock(block)) {
+            Ok(block) => {
+                let (address, capacity) = (block.as_ptr() as u64, block.capacity());
+                let buffer = Buffer { address, bytes: capacity, host: Some(block), pinned: true };
+                if self.shared.bus.listening() {
+                    self.note_alloc(&buffer, bytes as u64, purpose);
+                }
+                Ok(buffer)
+            }
+            Err(error) => Err(self.refused(error.into(), bytes)),
+        }
+    }
+
+    /// Takes memory that is no tensor's, for as long as a copy takes: no event tells of it, and it goes back
+    /// to the backend.
+    pub fn scratch(&self, bytes: usize) -> Result<Buffer> {
+        self.backend.allocate(bytes, self.stream()).map_err(|refusal| self.refused(refusal, bytes))
     }
 
     /// Gives memory back.
@@ -164,8 +203,19 @@ impl Context {
         all
     }
 
-    /// Launches a kernel on the current stream.
+    /// Notes that `stream` uses the memory at `address`: once freed, it is not given out again before that
+    /// stream has come past its work so far (`Tensor.record_stream`).
+    pub fn record_stream(&self, address: u64, stream: u32) {
+        if let Some(mut pool) = self.pool() {
+            pool.record_stream(address, stream);
+        }
+    }
+
+    /// Launches a kernel on the current stream; none where there is nothing to write.
     pub fn launch(&self, op: &'static str, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Result<()> {
+        if outputs.iter().all(|view| view.layout.numel() == 0) {
+            return Ok(());
+        }
         let timed = self.shared.bus.listening();
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
@@ -185,7 +235,8 @@ impl Context {
         Ok(())
     }
 
-    /// Copies bytes between this accelerator and another memory.
+    /// Copies bytes between this accelerator and another memory. Where the host was held, the caller says why
+    /// with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         let moved = self.backend.transfer(transfer)?;
         self.shared.bus.emit(self.shared.source(), || Body::Copy {
@@ -193,7 +244,7 @@ impl Context {
             to: transfer.to.0,
             bytes: transfer.bytes as u64,
             pinned: moved.pinned,
-            blocking: moved.blocking,
+            blocking: moved.waited.is_some(),
             stream: transfer.stream,
             span: moved.span,
         });
@@ -217,6 +268,11 @@ impl Context {
         Ok(())
     }
 
+    /// Notes that the host waited for this accelerator although the script did not ask for it.
+    pub fn waited(&self, cause: &'static str, span: Span) {
+        self.note_sync(cause, true, span);
+    }
+
     /// Returns unused cached segments to the device.
     pub fn empty_cache(&self) {
         if let Some(mut pool) = self.pool() {
@@ -234,6 +290,24 @@ impl Context {
 
     fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The error of a request for memory. Out of memory comes with the remedy that the state allows.
+    #[cold]
+    fn refused(&self, refusal: Refusal, bytes: usize) -> Error {
+        self.note_segments();
+        let error = match refusal {
+            Refusal::OutOfMemory(full) => super::oom::explain(self, &full),
+            Refusal::Other(error) => error,
+        };
+        if error.kind() == Kind::OutOfMemoryError {
+            self.shared.bus.emit(self.shared.source(), || Body::OutOfMemory {
+                device: self.device,
+                requested: bytes as u64,
+                message: error.message(),
+            });
+        }
+        error
     }
 
     fn note_alloc(&self, buffer: &Buffer, requested: u64, purpose: Purpose) {
@@ -264,7 +338,9 @@ impl Context {
                 reserved,
             }
         });
-        self.live_table().insert(buffer.address, live);
+        if self.device.is_cuda() {
+            self.live_table().insert(buffer.address, live);
+        }
     }
 
     fn note_segments(&self) {

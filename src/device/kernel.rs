@@ -14,6 +14,16 @@ pub struct View<'a> {
     pub layout: &'a Layout,
 }
 
+impl View<'_> {
+    /// The bytes of its elements, those that zero strides repeat once.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.layout.shape().iter().zip(self.layout.strides());
+        let distinct: usize =
+            sizes.map(|(&size, &stride)| if stride == 0 { size.min(1) } else { size }).product();
+        (distinct * self.dtype.size()) as u64
+    }
+}
+
 /// An input: memory, or a number that stands for a tensor of it.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {
@@ -254,11 +264,21 @@ impl Kernel {
 }
 
 impl Launch<'_> {
-    /// Bytes read and written, each element of each view once.
+    /// Bytes read and written: each element in memory once, so what broadcasting repeats does not count again,
+    /// and of what an index picks from only the elements that are picked.
     pub fn bytes(&self) -> u64 {
-        let size = |v: &View| (v.layout.numel() * v.dtype.size()) as u64;
-        let read: u64 = self.inputs.iter().map(|a| if let Arg::View(v) = a { size(v) } else { 0 }).sum();
-        read + self.outputs.iter().map(size).sum::<u64>()
+        let inputs = self.inputs.iter().map(|a| if let Arg::View(v) = a { v.bytes() } else { 0 });
+        let (read, written): (u64, u64) = (inputs.sum(), self.outputs.iter().map(View::bytes).sum());
+        let input = |i: usize| match self.inputs.get(i) {
+            Some(Arg::View(v)) => v.bytes(),
+            _ => 0,
+        };
+        match self.kernel {
+            Kernel::IndexSelect { .. } | Kernel::Gather { .. } => read - input(0) + 2 * written,
+            Kernel::Scatter { mode: ScatterMode::Assign, .. } => read + input(1),
+            Kernel::IndexAdd { .. } | Kernel::Scatter { mode: ScatterMode::Add, .. } => read + 2 * input(1),
+            _ => read + written,
+        }
     }
 
     /// Floating-point operations, by the usual counts: 2mnk for a product, one per element otherwise.

@@ -38,6 +38,17 @@ impl Storage {
         Ok(Storage::from_buffer(context, buffer, numel, purpose.dtype))
     }
 
+    /// Uninitialised page-locked memory of the host for `numel` elements.
+    pub fn allocate_pinned(
+        host: &Arc<Context>,
+        accelerator: &Context,
+        numel: usize,
+        purpose: Purpose,
+    ) -> Result<Storage> {
+        let buffer = host.allocate_pinned(accelerator, numel * purpose.dtype.size(), purpose)?;
+        Ok(Storage::from_buffer(host, buffer, numel, purpose.dtype))
+    }
+
     /// Takes over memory that the context gave.
     pub fn from_buffer(context: &Arc<Context>, buffer: Buffer, numel: usize, dtype: DType) -> Storage {
         Storage {

@@ -1,1 +1,46 @@
 //! The table of operations.
+
+pub mod args;
+pub mod binary;
+pub mod def;
+pub mod einsum;
+pub mod elementwise;
+pub mod extremum;
+pub mod index;
+pub mod joins;
+pub mod linear;
+pub mod matmul;
+pub mod movement;
+pub mod promote;
+pub mod record;
+pub mod reduce;
+pub mod rows;
+pub mod scan;
+pub mod scatter;
+pub mod select;
+pub mod sort;
+pub mod unary;
+
+pub use args::{Args, Value};
+pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
+
+/// Every operation, family by family.
+pub fn table() -> impl Iterator<Item = &'static OpDef> {
+    [
+        unary::ROWS,
+        binary::ROWS,
+        binary::ALPHA_ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::index::ROWS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The row of a name.
+pub fn find(name: &str) -> Option<&'static OpDef> {
+    table().find(|def| def.name == name)
+}

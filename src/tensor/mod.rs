@@ -1,1 +1,216 @@
-//! Tensors: views, creation, display, autograd.
+//! Tensors: strided views of storage, creation, transfer, printing, autograd.
+
+pub mod accumulate;
+pub mod autograd;
+pub mod backward;
+pub mod create;
+pub mod display;
+pub mod launch;
+pub mod transfer;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use crate::base::error::Operand;
+use crate::base::{Cause, DType, Device, Layout, Result};
+use crate::device::{Context, Purpose, Storage};
+
+pub use autograd::{Edge, Node, Rule};
+pub use launch::{In, launch};
+
+/// A tensor: a strided view of storage on a device, and its place in the autograd graph.
+///
+/// Cloning is cheap and gives the same tensor (`is`); memory is freed with the last clone and view.
+#[derive(Clone)]
+pub struct Tensor(Arc<Inner>);
+
+struct Inner {
+    storage: Arc<Storage>,
+    layout: Layout,
+    /// [`TRACKED`] and [`VIEW`]: kept beside `auto` so that the common case takes no lock.
+    flags: AtomicU8,
+    auto: Mutex<Auto>,
+}
+
+/// Requires grad, as a leaf or through a node.
+const TRACKED: u8 = 1;
+/// Is a differentiable view of another tensor.
+const VIEW: u8 = 2;
+
+/// The autograd state of a tensor.
+#[derive(Default)]
+struct Auto {
+    grad: Option<Tensor>,
+    node: Option<Arc<Node>>,
+    /// The tensor this one is a differentiable view of, and the version its node was made at.
+    base: Option<(Tensor, u32)>,
+    /// The same for a view made under `no_grad`: it is not tracked, and does not keep its base alive.
+    untracked: Option<Weak<Inner>>,
+}
+
+impl Tensor {
+    /// A tensor over storage; the caller keeps the layout inside it.
+    pub fn from_storage(storage: Arc<Storage>, layout: Layout) -> Tensor {
+        debug_assert!(layout.end() <= storage.numel());
+        Tensor(Arc::new(Inner { storage, layout, flags: AtomicU8::new(0), auto: Mutex::default() }))
+    }
+
+    /// Uninitialised memory, row-major.
+    pub fn empty(shape: &[usize], dtype: DType, context: &Arc<Context>, op: &'static str) -> Result<Tensor> {
+        let layout = Layout::contiguous(shape)?;
+        let purpose = Purpose { op, dtype, shape };
+        let storage = Storage::allocate(context, layout.numel(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
+    /// Uninitialised page-locked host memory under a layout from element 0, for copies to and from
+    /// `accelerator`.
+    pub fn empty_pinned(
+        layout: Layout,
+        dtype: DType,
+        host: &Arc<Context>,
+        accelerator: &Context,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let purpose = Purpose { op, dtype, shape: layout.shape() };
+        let storage = Storage::allocate_pinned(host, accelerator, layout.end(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
+    /// The same storage under another layout, outside the graph. See `op::movement` for tracked views.
+    pub fn with_layout(&self, layout: Layout) -> Tensor {
+        Tensor::from_storage(Arc::clone(&self.0.storage), layout)
+    }
+
+    /// The same values, outside the graph.
+    pub fn detach(&self) -> Tensor {
+        self.with_layout(self.0.layout.clone())
+    }
+
+    pub fn storage(&self) -> &Arc<Storage> {
+        &self.0.storage
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        self.0.layout.shape()
+    }
+
+    pub fn rank(&self) -> usize {
+        self.0.layout.rank()
+    }
+
+    pub fn numel(&self) -> usize {
+        self.0.layout.numel()
+    }
+
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        self.0.storage.dtype()
+    }
+
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.0.storage.device()
+    }
+
+    pub fn context(&self) -> Arc<Context> {
+        self.0.storage.context()
+    }
+
+    pub fn is_contiguous(&self) -> bool {
+        self.0.layout.is_contiguous()
+    }
+
+    /// Bytes of the elements (`numel * itemsize`), whatever the storage holds.
+    pub fn nbytes(&self) -> usize {
+        self.numel() * self.dtype().size()
+    }
+
+    pub fn is_pinned(&self) -> bool {
+        self.0.storage.place().buffer().pinned
+    }
+
+    /// The address of the first element, as the device numbers its memory.
+    pub fn data_ptr(&self) -> u64 {
+        match self.0.storage.address() {
+            0 => 0,
+            base => base + (self.0.layout.offset() * self.dtype().size()) as u64,
+        }
+    }
+
+    /// Whether two handles are the same tensor (`is` in Python).
+    pub fn is(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether two tensors look at one storage.
+    pub fn shares_storage(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0.storage, &other.0.storage)
+    }
+
+    /// Whether only this handle can reach the storage.
+    pub fn is_sole_owner(&self) -> bool {
+        Arc::strong_count(&self.0) == 1 && Arc::strong_count(&self.0.storage) == 1
+    }
+
+    /// Size of a possibly negative dimension.
+    pub fn size(&self, dim: i64) -> Result<usize> {
+        let dim = self.dim(dim)?;
+        Ok(self.shape().get(dim).copied().unwrap_or(1))
+    }
+
+    /// A possibly negative dimension as an index.
+    pub fn dim(&self, dim: i64) -> Result<usize> {
+        crate::base::shape::wrap_dim(dim, self.rank())
+    }
+
+    /// What an error says of this tensor.
+    pub fn operand(&self) -> Operand {
+        Operand { name: None, shape: self.shape().to_vec(), dtype: self.dtype(), device: self.device() }
+    }
+
+    /// Fails unless the tensor may be written at every position on its own.
+    pub fn check_writable(&self) -> Result<()> {
+        let spread = self.shape().iter().zip(self.layout().strides());
+        if spread.into_iter().any(|(&d, &s)| d > 1 && s == 0) {
+            return Err(Cause::InplaceExpanded.into());
+        }
+        Ok(())
+    }
+
+    /// Marks the values as changed in place.
+    pub fn bump_version(&self) {
+        self.0.storage.bump_version();
+    }
+
+    pub fn version(&self) -> u32 {
+        self.0.storage.version()
+    }
+
+    fn auto(&self) -> MutexGuard<'_, Auto> {
+        self.0.auto.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn set_tracked(&self, on: bool) {
+        if on {
+            self.0.flags.fetch_or(TRACKED, Ordering::Relaxed);
+        } else {
+            self.0.flags.fetch_and(!TRACKED, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn flag(&self, flag: u8) -> bool {
+        self.0.flags.load(Ordering::Relaxed) & flag != 0
+    }
+}
+
+impl std::fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tensor({:?}, {}, {})", self.shape(), self.dtype(), self.device())
+    }
+}

@@ -9,15 +9,21 @@ use crate::base::{Error, Result, Scalar};
 use super::super::kernel::{Arg, View};
 use super::access::{BLOCK, Strided};
 use super::convert::{Compute, Loader, Storer, copy_in, copy_out, loader, storer};
-use super::walk::{DimList, Tile, collapse, walk};
+use super::walk::{DimList, TILE, Tile, collapse, walk};
 
-/// Room for one block of values.
-pub struct Scratch<C>(MaybeUninit<[C; BLOCK]>);
+/// Room for `N` values.
+pub struct Room<C, const N: usize>(MaybeUninit<[C; N]>);
 
-impl<C: Copy> Scratch<C> {
+/// Room for a block.
+pub type Scratch<C> = Room<C, BLOCK>;
+
+/// Room for a tile.
+pub type TileScratch<C> = Room<C, TILE>;
+
+impl<C: Copy, const N: usize> Room<C, N> {
     #[inline(always)]
-    pub fn new() -> Scratch<C> {
-        Scratch(MaybeUninit::uninit())
+    pub fn new() -> Self {
+        Room(MaybeUninit::uninit())
     }
 
     #[inline(always)]
@@ -25,20 +31,20 @@ impl<C: Copy> Scratch<C> {
         self.0.as_mut_ptr().cast()
     }
 
-    /// The first `n` values, [`BLOCK`] at most.
+    /// The first `n` values, as many as there is room for.
     ///
     /// # Safety
     /// They must have been written, or be written before they are read.
     #[inline(always)]
     pub unsafe fn first(&mut self, n: usize) -> &mut [C] {
         // SAFETY: the room is there, and the caller speaks for the values.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), n.min(BLOCK)) }
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), n.min(N)) }
     }
 }
 
-impl<C: Copy> Default for Scratch<C> {
+impl<C: Copy, const N: usize> Default for Room<C, N> {
     fn default() -> Self {
-        Scratch::new()
+        Room::new()
     }
 }
 
@@ -189,10 +195,15 @@ impl<'a, C: Copy> Reader<'a, C> {
     }
 
     /// A tile's elements, row after row, in `scratch`; `spare` is room to turn them in.
-    pub fn tile<'s>(&self, tile: &Tile, scratch: &'s mut Scratch<C>, spare: &mut Scratch<C>) -> &'s mut [C] {
+    pub fn tile<'s>(
+        &self,
+        tile: &Tile,
+        scratch: &'s mut TileScratch<C>,
+        spare: &mut TileScratch<C>,
+    ) -> &'s mut [C] {
         let (offset, down, across) = tile.place(&self.dims);
         let to = scratch.as_mut_ptr();
-        // SAFETY: a tile lies inside the view and holds at most `BLOCK` elements, each of which is written.
+        // SAFETY: a tile lies inside the view and holds at most `TILE` elements, each of which is written.
         unsafe {
             if let Some(value) = self.splat {
                 std::slice::from_raw_parts_mut(to, tile.len()).fill(value);

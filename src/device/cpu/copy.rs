@@ -5,7 +5,7 @@ use crate::base::{Result, Scalar};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::access::{Overlap, Strided, missing, scalar_value};
-use super::block::{Reader, Scratch, Writer, wrong_shape};
+use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
 use super::convert::{Compute, with_compute};
 use super::dense::gathered;
 use super::parallel::{self, GRAIN};
@@ -99,7 +99,7 @@ fn transfer<C: Copy + Send + Sync>(
     };
     let (reader, writer) = (reader.tiled(from), writer.tiled(to));
     parallel::for_ranges(tiling.count(), parallel::grain(tiling.volume()), cancel, |tiles| {
-        let (mut scratch, mut spare) = (Scratch::new(), Scratch::new());
+        let (mut scratch, mut spare) = (TileScratch::new(), TileScratch::new());
         for tile in tiles.map(|number| tiling.tile(number)) {
             let values = reader.tile(&tile, &mut scratch, &mut spare);
             // SAFETY: tiles are disjoint, and the values lie in the scratch.
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn large_transposes_go_through_tiles() {
         for dtype in [DType::Float32, DType::Float16, DType::Bool, DType::Int64] {
-            let layout = Layout::contiguous(&[2, 100, 75]).unwrap().permute(&[2, 0, 1]).unwrap();
+            let layout = Layout::contiguous(&[2, 150, 85]).unwrap().permute(&[2, 0, 1]).unwrap();
             let from = Sample::laid_out(dtype, layout, numbers());
             let to = output_like(&from.layout, dtype, false);
             launch(&kernel(), &[from.arg()], &[to.view()]).unwrap();

@@ -11,7 +11,7 @@ use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::super::scalar::MapOp;
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
-use super::block::{Reader, Scratch, Writer, wrong_shape};
+use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};
 use super::slices::{Mapped, SliceFunction, Slices};
@@ -222,8 +222,8 @@ impl<C: Mapped> Job<'_, C> {
 
     fn over_tiles(&self, tiling: &Tiling, readers: &[Reader<C>], writer: &Writer<C>) -> Result<()> {
         parallel::for_ranges(tiling.count(), parallel::grain(tiling.volume()), self.cancel, |tiles| {
-            let mut scratches: [Scratch<C>; 3] = Default::default();
-            let (mut result, mut spare) = (Scratch::new(), Scratch::new());
+            let mut scratches: [TileScratch<C>; 3] = Default::default();
+            let (mut result, mut spare) = (TileScratch::new(), TileScratch::new());
             for tile in tiles.map(|number| tiling.tile(number)) {
                 let mut inputs: [&[C]; 3] = [&[]; 3];
                 for ((slot, reader), scratch) in inputs.iter_mut().zip(readers).zip(&mut scratches) {

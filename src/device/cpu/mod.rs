@@ -36,10 +36,11 @@ use std::sync::Mutex;
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Result};
 
-use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Transfer};
+use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer};
 use super::context::Shared;
 use super::kernel::Launch;
-use memory::HostPool;
+use memory::{HostBlock, HostPool};
+
 pub use run::run;
 
 /// The processor that runs the program. Work is done when a call returns; there is one stream.
@@ -60,6 +61,9 @@ impl CpuBackend {
                 total_memory: 0,
                 capability: (0, 0),
                 multiprocessors: 0,
+                threads_per_multiprocessor: 0,
+                l2_cache: 0,
+                peer_access: false,
                 clock: Clock::Measured,
             },
         }
@@ -75,14 +79,20 @@ impl Backend for CpuBackend {
         &self.properties
     }
 
-    fn allocate(&self, bytes: usize, _stream: u32) -> Result<Buffer> {
-        host_buffer(&self.memory, bytes)
+    fn allocate(&self, bytes: usize, _stream: u32) -> std::result::Result<Buffer, Refusal> {
+        Ok(host_buffer(&self.memory, bytes)?)
     }
 
     fn free(&self, buffer: Buffer) {
+        let pool = if buffer.pinned { &self.shared.pinned } else { &self.memory };
         if let Some(block) = buffer.host {
-            self.memory.give(block);
+            pool.give(block);
         }
+    }
+
+    /// The processor itself reaches all host memory.
+    fn page_lock(&self, _block: &HostBlock) -> Result<()> {
+        Ok(())
     }
 
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
@@ -101,25 +111,28 @@ impl Backend for CpuBackend {
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         let start = self.shared.nanos();
         copy_bytes(transfer);
-        Ok(Moved { span: self.shared.span_since(start), pinned: false, blocking: true })
+        let span = self.shared.span_since(start);
+        Ok(Moved { span, pinned: false, waited: Some(span) })
     }
 
-    fn create_stream(&self) -> u32 {
-        0
+    fn create_stream(&self) -> Result<u32> {
+        Ok(0)
     }
 
-    fn record(&self, stream: u32) -> Mark {
-        Mark { stream, value: self.shared.nanos() }
+    fn record(&self, stream: u32) -> Result<Mark> {
+        Ok(Mark { device: Device::Cpu, stream, value: self.shared.nanos() })
     }
 
-    fn wait(&self, _stream: u32, _mark: Mark) {}
-
-    fn query(&self, _mark: Mark) -> bool {
-        true
+    fn wait(&self, _stream: u32, _mark: Mark) -> Result<()> {
+        Ok(())
     }
 
-    fn elapsed(&self, from: Mark, to: Mark) -> f64 {
-        to.value.saturating_sub(from.value) as f64 / 1e6
+    fn query(&self, _mark: Mark) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
+        Ok((to.value as f64 - from.value as f64) / 1e6)
     }
 
     fn synchronize(&self, _stream: Option<u32>) -> Result<Span> {

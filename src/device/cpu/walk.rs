@@ -6,8 +6,6 @@ use smallvec::SmallVec;
 
 use crate::base::Layout;
 
-use super::access::BLOCK;
-
 /// A dimension: its size and step.
 pub type Dim = (usize, isize);
 pub type DimList = SmallVec<[Dim; 6]>;
@@ -96,10 +94,13 @@ pub fn plan<'l>(output: &Layout, inputs: impl Iterator<Item = &'l Layout>) -> Pl
 
 /// With fewer rows, strided reads stay within a few cache lines anyway.
 const MIN_ROWS: usize = 8;
-/// Columns of a tile where there are as many.
-const TILE: usize = 32;
+/// Rows and columns of a tile where there are as many: runs of a few cache lines in either direction.
+const SIDE: usize = 64;
 
-/// Tiles of at most [`BLOCK`] elements over the last two dimensions.
+/// The most elements of a tile.
+pub const TILE: usize = SIDE * SIDE;
+
+/// Tiles of at most [`TILE`] elements over the last two dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiling {
     sizes: Sizes,
@@ -122,8 +123,8 @@ impl Tiling {
     fn new(mut sizes: Sizes) -> Tiling {
         let columns = sizes.pop().unwrap_or(1);
         let rows = sizes.pop().unwrap_or(1);
-        let height = rows.min(BLOCK / columns.clamp(1, TILE)).max(1);
-        let width = columns.min(BLOCK / height).max(1);
+        let height = rows.min(TILE / columns.clamp(1, SIDE)).max(1);
+        let width = columns.min(TILE / height).max(1);
         let grid = (rows.div_ceil(height), columns.div_ceil(width));
         Tiling { sizes, rows, columns, tile: (height, width), grid }
     }
@@ -203,14 +204,14 @@ mod tests {
 
     #[test]
     fn tiles_cover_every_element_once() {
-        for sizes in [[1, 8, 8], [3, 40, 100], [2, 2000, 9], [1, 9, 5000]] {
+        for sizes in [[1, 8, 8], [3, 40, 100], [2, 9000, 9], [1, 9, 5000], [2, 130, 70]] {
             let tiling = Tiling::new(Sizes::from_slice(&sizes));
             let dims: Vec<Dim> =
                 layout(&sizes).strides().iter().zip(sizes).map(|(&step, size)| (size, step)).collect();
             let mut seen = vec![0; sizes.iter().product()];
             for number in 0..tiling.count() {
                 let tile = tiling.tile(number);
-                assert!(tile.len() <= BLOCK);
+                assert!(tile.len() <= TILE);
                 let (start, down, across) = tile.place(&dims);
                 for at in 0..tile.len() {
                     let (r, c) = ((at / tile.columns) as isize, (at % tile.columns) as isize);

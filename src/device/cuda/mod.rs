@@ -1,1 +1,10 @@
-//! The real GPU: probing, kernel templates and the place of the backend.
+//! The real GPU: what of it is there. Its backend will stand here, and its kernels' templates in `kernels/`.
+
+pub mod probe;
+
+mod driver;
+mod folders;
+mod library;
+
+#[cfg(test)]
+mod testing;

@@ -1,1 +1,27 @@
 //! The simulated GPU: real values, modelled capacity, transfers and time.
+//!
+//! Here is what it is made of: [`profile`]s of devices, what a kernel or copy [`cost`]s on one, the virtual
+//! [`clock`] of a machine, the [`selection`] of devices on the command line, and the [`backend`] that joins
+//! them with the caching allocator and the CPU's kernels.
+
+pub mod backend;
+pub mod clock;
+pub mod cost;
+pub mod error;
+pub mod profile;
+pub mod selection;
+
+mod calendar;
+mod fault;
+mod figures;
+mod memory;
+mod nearest;
+mod queues;
+mod work;
+
+pub use backend::{SimBackend, devices};
+pub use clock::{Clock, ClockError, CopySpan, HostThread, Mark, Span, StreamId};
+pub use cost::{Bound, Direction, KernelClass, KernelCost, Rate, Transfer, Work};
+pub use error::{ProfileError, ProfileFault};
+pub use profile::{Profile, builtin_ids};
+pub use selection::{Selection, SelectionError, SimulatedDevices};

@@ -1,0 +1,156 @@
+//! From a wish for devices to a machine.
+
+use std::sync::Arc;
+
+use crate::base::{Error, Kind, Result};
+
+use super::cuda::probe::{Driver, Found, Missing, Probe, why_no_device};
+use super::machine::Machine;
+use super::sim::{self, Profile, ProfileError, Selection};
+
+/// What `auto` means where there is no GPU to use, and someone is there to learn.
+pub const SIMULATED: &str = "sim:t4x2";
+
+/// Who asks for devices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// A script that runs unattended: it has what there is.
+    Headless,
+    /// The lab, the REPL or a lesson: a learner shall see a GPU at work.
+    Interactive,
+}
+
+/// A machine, and what its user should be told about it, a line each.
+pub struct Opened {
+    pub machine: Arc<Machine>,
+    pub notes: Vec<String>,
+}
+
+impl Machine {
+    /// The machine that a selection means here.
+    ///
+    /// # Errors
+    /// `DeviceError` where real GPUs are asked for and there is none to use, with what is missing; `ValueError`
+    /// for a profile that can't be read.
+    pub fn open(selection: &Selection, purpose: Use) -> Result<Opened> {
+        let plain = |machine| Ok(Opened { machine, notes: Vec::new() });
+        match selection {
+            Selection::Cpu => plain(Machine::cpu_only()),
+            Selection::Sim(devices) => plain(Machine::simulated(devices.profiles().map_err(unreadable)?)),
+            Selection::Cuda => Err(no_gpu(&Probe::devices())),
+            Selection::Auto => automatic(&Probe::devices(), purpose),
+        }
+    }
+
+    /// A machine with one simulated GPU per profile.
+    pub fn simulated(profiles: Vec<Profile>) -> Arc<Machine> {
+        Machine::new(|shared| sim::devices(profiles, shared))
+    }
+}
+
+type Probed = (std::result::Result<Driver, Missing>, Vec<Found>);
+
+fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
+    let mut notes = Vec::new();
+    if !probed.1.is_empty() {
+        notes.push(without_backend(&probed.1));
+    }
+    if purpose == Use::Headless {
+        return Ok(Opened { machine: Machine::cpu_only(), notes });
+    }
+    let selection: Selection = SIMULATED.parse().map_err(|e| Error::value(format!("{e}")))?;
+    let Selection::Sim(devices) = selection else { return Machine::open(&selection, purpose) };
+    notes.push(format!(
+        "no GPU to use here, so there are {} simulated ones ({SIMULATED}): values are real, times are modelled",
+        devices.count()
+    ));
+    let machine = Machine::simulated(devices.profiles().map_err(unreadable)?);
+    Ok(Opened { machine, notes })
+}
+
+fn no_gpu((driver, devices): &Probed) -> Error {
+    let simulated = format!("`--devices {SIMULATED}` gives two simulated ones");
+    if !devices.is_empty() {
+        return Error::new(Kind::DeviceError, without_backend(devices)).with_hint(simulated);
+    }
+    let Missing { reason, remedy } = why_no_device(driver);
+    Error::new(Kind::DeviceError, format!("there is no CUDA device to use: {reason}"))
+        .with_hint(format!("{remedy}; `tensorlab doctor` lists all that is missing; {simulated}"))
+}
+
+/// What to say of GPUs that are there.
+fn without_backend(devices: &[Found]) -> String {
+    let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    format!("found {}, but this version computes on the CPU and on simulated GPUs only", names.join(", "))
+}
+
+fn unreadable(error: ProfileError) -> Error {
+    let place = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let unreadable = Error::value(format!("{}{place}: {}", error.origin, error.message()));
+    match error.hint() {
+        Some(hint) => unreadable.with_hint(hint),
+        None => unreadable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn absent() -> Probed {
+        (Err(Missing { reason: "libcuda.so was not found".into(), remedy: "install it".into() }), Vec::new())
+    }
+
+    fn present() -> Probed {
+        let driver = Driver { library: "libcuda.so.1".into(), cuda: (12, 8), module: None };
+        let device = Found {
+            ordinal: 0,
+            name: "NVIDIA T4".into(),
+            memory: 16 << 30,
+            capability: (7, 5),
+            multiprocessors: 40,
+            pci: "0000:00:1e.0".into(),
+        };
+        (Ok(driver), vec![device])
+    }
+
+    #[test]
+    fn without_a_gpu_a_learner_has_two_simulated_ones_and_is_told() {
+        let opened = automatic(&absent(), Use::Interactive).unwrap();
+        let names: Vec<&str> =
+            opened.machine.gpus().iter().map(|gpu| gpu.backend.properties().name.as_str()).collect();
+        assert_eq!(names.len(), 2);
+        assert!(names.iter().all(|name| name.ends_with("(simulated)")), "{names:?}");
+        assert!(opened.notes.iter().any(|note| note.contains("sim:t4x2") && note.contains("modelled")));
+    }
+
+    #[test]
+    fn a_script_has_the_cpu_alone() {
+        let opened = automatic(&absent(), Use::Headless).unwrap();
+        assert!(opened.machine.gpus().is_empty() && opened.notes.is_empty());
+    }
+
+    #[test]
+    fn gpus_that_are_asked_for_and_absent_are_an_error_with_a_way_out() {
+        let error = no_gpu(&absent());
+        assert_eq!(error.kind(), Kind::DeviceError);
+        assert!(error.message().ends_with("libcuda.so was not found"), "{error}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("install it") && hint.contains("--devices sim:t4x2"), "{hint}");
+    }
+
+    #[test]
+    fn gpus_that_are_there_are_named() {
+        assert!(no_gpu(&present()).message().starts_with("found NVIDIA T4, but"));
+        let opened = automatic(&present(), Use::Headless).unwrap();
+        assert!(opened.machine.gpus().is_empty() && opened.notes[0].starts_with("found NVIDIA T4"));
+    }
+
+    #[test]
+    fn a_profile_that_cannot_be_read_names_its_place() {
+        let selection: Selection = "sim:/nowhere/at/all.toml".parse().unwrap();
+        let error = Machine::open(&selection, Use::Headless).err().unwrap();
+        assert_eq!(error.kind(), Kind::ValueError);
+        assert!(error.message().starts_with("/nowhere/at/all.toml: the profile can't be read"), "{error}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The error of a request that does not fit.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::size::{Kind, format_size};
+use super::snapshot::Snapshot;
+
+/// A request that neither the cache nor the device could serve, after everything
+/// cached that could be returned was returned. Sizes are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutOfMemory {
+    /// The index of the device.
+    pub device: u32,
+    /// The stream of the request.
+    pub stream: u32,
+    /// What was asked for.
+    pub requested: u64,
+    /// The block that needs.
+    pub rounded: u64,
+    /// The segment that was asked of the device, which the message names.
+    pub segment: u64,
+    /// The device's memory, whoever holds it.
+    pub total: u64,
+    /// What no one holds of it.
+    pub free: u64,
+    /// What this pool may reserve, where a memory fraction is set.
+    pub limit: Option<u64>,
+    /// What tensors hold (rounded).
+    pub allocated: u64,
+    /// What this pool's segments hold.
+    pub reserved: u64,
+    /// The free bytes that stayed cached: their segments are partly in use. No block of
+    /// them could serve this request, unless other streams have only just given it back.
+    pub fragmentation: u64,
+    /// The largest free block of the request's pool and stream.
+    pub largest_cached: u64,
+    /// The pool's segments.
+    pub snapshot: Snapshot,
+}
+
+impl OutOfMemory {
+    /// PyTorch's sentence with these numbers.
+    pub fn message(&self) -> String {
+        let allowed = match self.limit {
+            Some(limit) => format!("{} allowed; ", format_size(limit)),
+            None => String::new(),
+        };
+        format!(
+            "CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of {} of which {} is free. \
+             {allowed}Of the allocated memory {} is allocated by PyTorch, and {} is reserved by PyTorch but \
+             unallocated. If reserved but unallocated memory is large try setting \
+             PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for \
+             Memory Management  (https://docs.pytorch.org/docs/stable/notes/cuda.html\
+             #optimizing-memory-usage-with-pytorch-cuda-alloc-conf)",
+            format_size(self.segment),
+            self.device,
+            format_size(self.total),
+            format_size(self.free),
+            format_size(self.allocated),
+            format_size(self.reserved_unallocated()),
+        )
+    }
+
+    /// What segments hold and tensors do not.
+    pub fn reserved_unallocated(&self) -> u64 {
+        self.reserved.saturating_sub(self.allocated)
+    }
+
+    /// What others hold of the device.
+    pub fn used_by_others(&self) -> u64 {
+        self.total.saturating_sub(self.free).saturating_sub(self.reserved)
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        Kind::of(self.rounded)
+    }
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for OutOfMemory {}

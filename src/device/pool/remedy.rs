@@ -1,0 +1,310 @@
+//! What to do about an out-of-memory error, worked out from the state it left.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::oom::OutOfMemory;
+use super::size::format_size;
+use super::what_if::{Change, Held};
+
+/// How many tensors are listed, and how many at most are named for deletion.
+const LISTED: usize = 5;
+
+/// A tensor that is alive when a request fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveTensor {
+    /// The variable that holds it; `None` for a temporary, or what a graph or a list holds.
+    pub name: Option<String>,
+    /// Its address, within the block of its storage.
+    pub address: u64,
+    pub bytes: u64,
+    /// The shape as it is to be shown, such as `[128, 784]`.
+    pub shape: String,
+    pub dtype: String,
+    /// The operation that made it.
+    pub made_by: String,
+    /// The line that made it.
+    pub line: Option<u32>,
+}
+
+/// Something that would have let the request through.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Action {
+    /// Ask again: as in the reference, a request that failed is tried on a new segment
+    /// alone after the pool has waited for other streams, and what they gave back serves it.
+    TryAgain,
+    /// Free these tensors; tensors that share a block come together.
+    Delete { tensors: Vec<LiveTensor> },
+    /// Allow the pool this many bytes, `fraction` of the device.
+    RaiseLimit { bytes: u64, fraction: f64 },
+    /// Ask for no more than this many bytes at once.
+    Smaller { bytes: u64 },
+    /// Free what others hold of the device.
+    FreeOthers { bytes: u64 },
+    /// Use a device with at least this many bytes.
+    LargerDevice { bytes: u64 },
+}
+
+/// An out-of-memory error explained. Sizes are in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remedy {
+    /// The block that the request needed.
+    pub needed: u64,
+    /// The five largest tensors of the pool, the largest first; of tensors that share a
+    /// block, one.
+    pub largest: Vec<LiveTensor>,
+    /// How many blocks tensors hold, as far as they are known.
+    pub held: usize,
+    /// The free bytes in split blocks, none of which could serve the request.
+    pub fragmentation: u64,
+    /// The largest free block of the request's pool and stream.
+    pub largest_cached: u64,
+    /// What would have worked, each on its own; the first is the best.
+    pub actions: Vec<Action>,
+    requested: u64,
+}
+
+/// Explains `error`, given the tensors that are alive: every action returned has been
+/// tried on the state that the error carries. Tensors of other devices are left out.
+pub fn remedy(error: &OutOfMemory, live: &[LiveTensor]) -> Remedy {
+    let mut holders = holders(error, live);
+    holders.sort_by_key(|holder| std::cmp::Reverse(holder.size));
+    Remedy {
+        needed: error.rounded,
+        largest: holders.iter().take(LISTED).filter_map(Holder::shown).cloned().collect(),
+        held: holders.len(),
+        fragmentation: error.fragmentation,
+        largest_cached: error.largest_cached,
+        actions: actions(error, &holders),
+        requested: error.requested,
+    }
+}
+
+/// A block and the tensors that hold it.
+struct Holder<'a> {
+    address: u64,
+    size: u64,
+    enough: bool,
+    tensors: Vec<&'a LiveTensor>,
+}
+
+impl<'a> Holder<'a> {
+    /// Whether variables alone hold the block.
+    fn is_named(&self) -> bool {
+        self.tensors.iter().all(|tensor| tensor.name.is_some())
+    }
+
+    fn shown(&self) -> Option<&'a LiveTensor> {
+        self.tensors.iter().find(|tensor| tensor.name.is_some()).or(self.tensors.first()).copied()
+    }
+}
+
+fn holders<'a>(error: &OutOfMemory, live: &'a [LiveTensor]) -> Vec<Holder<'a>> {
+    let held = Held::of(error);
+    let mut holders: BTreeMap<u64, Holder<'a>> = BTreeMap::new();
+    for tensor in live {
+        if let Some(block) = held.at(tensor.address) {
+            let holder = holders.entry(block.address).or_insert_with(|| Holder {
+                address: block.address,
+                size: block.size,
+                enough: block.enough,
+                tensors: Vec::new(),
+            });
+            holder.tensors.push(tensor);
+        }
+    }
+    holders.into_values().collect()
+}
+
+fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
+    if error.would_fit(error.requested, &[]) {
+        return vec![Action::TryAgain];
+    }
+    let named: Vec<&Holder<'_>> = holders.iter().filter(|holder| holder.is_named()).collect();
+    let by_name = deletion(error, &named).filter(|chosen| chosen.len() <= LISTED);
+    let mut actions = Vec::new();
+    let found = by_name.is_some();
+    actions.extend(by_name.map(delete));
+    let unlimited = Change { limit: None, ..Change::none(error) };
+    if error.limit.is_some() && unlimited.fits(error, error.requested) {
+        let bytes = error.reserved.saturating_add(error.segment);
+        actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
+    }
+    actions.extend(error.largest_fitting().map(|bytes| Action::Smaller { bytes }));
+    let mut freeable = found;
+    if !found {
+        let all: Vec<&Holder<'_>> = holders.iter().collect();
+        let chosen = deletion(error, &all);
+        freeable = chosen.is_some();
+        actions.extend(chosen.map(delete));
+    }
+    let others = error.used_by_others();
+    let alone = Change { free: error.free.saturating_add(others), ..Change::none(error) };
+    if others > 0 && alone.fits(error, error.requested) {
+        actions.push(Action::FreeOthers { bytes: others });
+    } else if !freeable && !unlimited.fits(error, error.requested) {
+        actions.push(Action::LargerDevice { bytes: device_for(error) });
+    }
+    actions
+}
+
+/// The memory of a device that would serve the request beside all that is held now,
+/// under the same memory fraction.
+fn device_for(error: &OutOfMemory) -> u64 {
+    let own = error.reserved.saturating_add(error.segment);
+    let under_limit = match error.limit {
+        Some(limit) => u128::from(own) * u128::from(error.total) / u128::from(limit.max(1)),
+        None => 0,
+    };
+    own.saturating_add(error.used_by_others()).max(u64::try_from(under_limit).unwrap_or(u64::MAX))
+}
+
+fn delete(chosen: Vec<&Holder<'_>>) -> Action {
+    let tensors = chosen.into_iter().flat_map(|holder| holder.tensors.iter().copied().cloned());
+    Action::Delete { tensors: tensors.collect() }
+}
+
+/// The blocks to free, out of `holders` (the largest first): the smallest one that is
+/// enough alone, or else as few of the largest as are enough together.
+fn deletion<'h, 'a>(error: &OutOfMemory, holders: &[&'h Holder<'a>]) -> Option<Vec<&'h Holder<'a>>> {
+    if let Some(&single) = holders.iter().rev().find(|holder| holder.enough) {
+        return Some(vec![single]);
+    }
+    let enough = |chosen: &[&Holder<'_>]| {
+        let released = chosen.iter().map(|holder| holder.address).collect();
+        Change { released, ..Change::none(error) }.fits(error, error.requested)
+    };
+    if !enough(holders) {
+        return None;
+    }
+    // Freeing more never hurts, so the shortest prefix that is enough can be bisected.
+    let (mut short, mut long) = (0, holders.len());
+    while long - short > 1 {
+        let middle = short + (long - short) / 2;
+        let chosen = holders.get(..middle).unwrap_or(holders);
+        if enough(chosen) { long = middle } else { short = middle }
+    }
+    let mut chosen: Vec<&Holder<'a>> = holders.iter().take(long).copied().collect();
+    // Of a short list, drop what turns out not to be needed.
+    let mut index = 0;
+    while chosen.len() <= 4 * LISTED && index < chosen.len() {
+        let holder = chosen.remove(index);
+        if !enough(&chosen) {
+            chosen.insert(index, holder);
+            index += 1;
+        }
+    }
+    Some(chosen)
+}
+
+impl Remedy {
+    /// The first thing that would have worked.
+    pub fn first(&self) -> Option<&Action> {
+        self.actions.first()
+    }
+
+    fn write_tensors(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.largest.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "Largest live tensors ({} of {}):", self.largest.len(), self.held)?;
+        let width = self.largest.iter().map(|tensor| name(tensor).chars().count()).max().unwrap_or(0);
+        for tensor in &self.largest {
+            let LiveTensor { shape, dtype, made_by, .. } = tensor;
+            write!(f, "  {:>12}  {:width$}", format_size(tensor.bytes), name(tensor))?;
+            write!(f, "  {dtype} {shape}, made by {made_by}")?;
+            match tensor.line {
+                Some(line) => writeln!(f, ", line {line}")?,
+                None => writeln!(f)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_fragmentation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let needed = format_size(self.needed);
+        let free = format_size(self.fragmentation);
+        match (self.fragmentation, self.largest_cached) {
+            (0, _) => write!(f, "Fragmentation: none, no cached block is free."),
+            (_, 0) => write!(f, "Fragmentation: {free} free in split blocks of other pools or streams."),
+            (_, largest) => write!(
+                f,
+                "Fragmentation: {free} free in split blocks, at most {} in one piece for this request of {needed}.",
+                format_size(largest)
+            ),
+        }
+    }
+
+    fn describe(&self, action: &Action) -> String {
+        match action {
+            Action::TryAgain => "try again: the blocks that other streams used are free by now".to_owned(),
+            Action::Delete { tensors } => {
+                let bytes = format_size(tensors.iter().map(|tensor| tensor.bytes).sum());
+                let unnamed = tensors.iter().filter(|tensor| tensor.name.is_none()).count();
+                let names: Vec<String> =
+                    tensors.iter().filter(|tensor| tensor.name.is_some()).take(LISTED).map(name).collect();
+                match (tensors.len(), unnamed) {
+                    (count, 0) if count <= LISTED => format!("delete {} ({bytes})", names.join(", ")),
+                    (1, _) => {
+                        format!("free one tensor that no variable holds ({bytes}): {}", origin(tensors))
+                    }
+                    (count, 0) => format!("delete {count} tensors ({bytes}): {}, ...", names.join(", ")),
+                    (count, _) => format!(
+                        "free {count} tensors ({bytes}), {unnamed} of which no variable holds: {}",
+                        origin(tensors)
+                    ),
+                }
+            }
+            Action::RaiseLimit { bytes, fraction } => format!(
+                "raise the memory fraction to at least {:.4} ({} of the device)",
+                (fraction * 1e4).ceil() / 1e4,
+                format_size(*bytes)
+            ),
+            Action::Smaller { bytes } => {
+                let percent = u128::from(*bytes) * 100 / u128::from(self.requested.max(1));
+                format!(
+                    "ask for at most {} at once, {percent}% of this request: a smaller batch",
+                    format_size(*bytes)
+                )
+            }
+            Action::FreeOthers { bytes } => {
+                format!(
+                    "free memory of the other processes on this device, which hold {}",
+                    format_size(*bytes)
+                )
+            }
+            Action::LargerDevice { bytes } => {
+                format!(
+                    "use a device with at least {} of memory, or split the work over several",
+                    format_size(*bytes)
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_tensors(f)?;
+        self.write_fragmentation(f)?;
+        for (index, action) in self.actions.iter().enumerate() {
+            let lead = if index == 0 { "Would have worked:" } else { "               or:" };
+            write!(f, "\n{lead} {}.", self.describe(action))?;
+        }
+        Ok(())
+    }
+}
+
+fn name(tensor: &LiveTensor) -> String {
+    tensor.name.clone().unwrap_or_else(|| "(no variable)".to_owned())
+}
+
+/// Where the first tensor without a variable came from, and what usually holds such a tensor.
+fn origin(tensors: &[LiveTensor]) -> String {
+    let unnamed = tensors.iter().find(|tensor| tensor.name.is_none());
+    let (made_by, line) = unnamed.map_or(("?", None), |tensor| (tensor.made_by.as_str(), tensor.line));
+    let line = line.map(|line| format!(" on line {line}")).unwrap_or_default();
+    format!("a list, a module or a graph kept for backward holds what {made_by} made{line}")
+}

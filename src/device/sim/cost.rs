@@ -1,0 +1,297 @@
+//! What a kernel or a copy costs on a simulated device, in nanoseconds.
+//!
+//! Only `+ - * /`, comparisons and `ceil` on `f64` (exact under IEEE 754), so every machine gets the same
+//! number. A cost that no `u64` holds is `u64::MAX`.
+
+use super::profile::Profile;
+
+/// The peak rate a kernel's arithmetic draws on: a dtype class, not a dtype.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rate {
+    Fp64,
+    Fp32,
+    /// float32 matmuls and convolutions where TF32 is allowed.
+    Tf32,
+    Fp16,
+    Bf16,
+    /// Integers and bool.
+    Int,
+}
+
+impl Rate {
+    pub const ALL: [Rate; 6] = [Rate::Fp64, Rate::Fp32, Rate::Tf32, Rate::Fp16, Rate::Bf16, Rate::Int];
+
+    /// The key in a profile.
+    pub fn key(self) -> &'static str {
+        match self {
+            Rate::Fp64 => "fp64",
+            Rate::Fp32 => "fp32",
+            Rate::Tf32 => "tf32",
+            Rate::Fp16 => "fp16",
+            Rate::Bf16 => "bf16",
+            Rate::Int => "int",
+        }
+    }
+}
+
+/// What kind of kernel it is: how near the hardware's peaks its kind comes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum KernelClass {
+    Matmul,
+    Convolution,
+    Elementwise,
+    Reduction,
+    /// Normalisation and softmax.
+    Normalise,
+    GatherScatter,
+    Random,
+    /// Copies, casts and fills within the device's memory.
+    Copy,
+}
+
+impl KernelClass {
+    pub const ALL: [KernelClass; 8] = [
+        KernelClass::Matmul,
+        KernelClass::Convolution,
+        KernelClass::Elementwise,
+        KernelClass::Reduction,
+        KernelClass::Normalise,
+        KernelClass::GatherScatter,
+        KernelClass::Random,
+        KernelClass::Copy,
+    ];
+
+    /// The key in a profile.
+    pub fn key(self) -> &'static str {
+        match self {
+            KernelClass::Matmul => "matmul",
+            KernelClass::Convolution => "convolution",
+            KernelClass::Elementwise => "elementwise",
+            KernelClass::Reduction => "reduction",
+            KernelClass::Normalise => "normalise",
+            KernelClass::GatherScatter => "gather_scatter",
+            KernelClass::Random => "random",
+            KernelClass::Copy => "copy",
+        }
+    }
+}
+
+/// What one kernel launch does: arithmetic operations (a multiply-add is two) and bytes read and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work {
+    pub class: KernelClass,
+    pub rate: Rate,
+    pub flops: u64,
+    pub bytes: u64,
+}
+
+/// What a kernel's time is spent on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// Getting started: the kernel is too small to fill the device.
+    Latency,
+    Compute,
+    Memory,
+}
+
+/// A kernel's modelled time on a device that has nothing else to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelCost {
+    /// Nanoseconds until it works, which other streams' kernels may fill.
+    pub latency: u64,
+    /// Nanoseconds of work, for which it has the device to itself.
+    pub body: u64,
+    pub bound: Bound,
+}
+
+impl KernelCost {
+    /// Nanoseconds from start to end.
+    pub fn total(&self) -> u64 {
+        self.latency.saturating_add(self.body)
+    }
+}
+
+/// The way of a copy that stays with one device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Host to device.
+    H2D,
+    /// Device to host.
+    D2H,
+    /// Within the device's memory.
+    D2D,
+}
+
+/// One copy. `pinned` says whether the host's side is page-locked; it means nothing for [`Direction::D2D`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    pub direction: Direction,
+    pub bytes: u64,
+    pub pinned: bool,
+}
+
+/// The time of `work` on `profile`: latency + max(flops / (rate × efficiency), bytes / (bandwidth ×
+/// efficiency)).
+pub fn kernel(profile: &Profile, work: &Work) -> KernelCost {
+    let efficiency = profile.efficiency.of(work.class, work.rate);
+    let compute = nanos(work.flops as f64, profile.peak.of(work.rate) * efficiency);
+    let memory = nanos(work.bytes as f64, profile.device.memory_bandwidth * efficiency);
+    let latency = profile.launch.latency;
+    let body = compute.max(memory);
+    let bound = match () {
+        _ if body <= latency => Bound::Latency,
+        _ if compute > memory => Bound::Compute,
+        _ => Bound::Memory,
+    };
+    KernelCost { latency, body, bound }
+}
+
+/// The nanoseconds of a copy between host and device over the host link.
+/// A copy within the device reads and writes each byte, and costs what such a kernel does.
+pub fn transfer(profile: &Profile, transfer: &Transfer) -> u64 {
+    let link = &profile.link;
+    let bandwidth = match (transfer.direction, transfer.pinned) {
+        (Direction::H2D, true) => link.pinned_h2d,
+        (Direction::H2D, false) => link.pageable_h2d,
+        (Direction::D2H, true) => link.pinned_d2h,
+        (Direction::D2H, false) => link.pageable_d2h,
+        (Direction::D2D, _) => return kernel(profile, &copy_within(transfer.bytes)).total(),
+    };
+    let slow = profile.faults.slow_link.unwrap_or(1.0);
+    link.latency.saturating_add(nanos(transfer.bytes as f64 * slow, bandwidth))
+}
+
+/// The nanoseconds of a copy from one device's memory to another's; the slower end of the link decides.
+pub fn peer(from: &Profile, to: &Profile, bytes: u64) -> u64 {
+    let slow = |p: &Profile| p.faults.slow_link.unwrap_or(1.0);
+    let slow = if slow(from) > slow(to) { slow(from) } else { slow(to) };
+    let (a, b) = (from.peer.bandwidth, to.peer.bandwidth);
+    let bandwidth = if a < b { a } else { b };
+    let latency = from.peer.latency.max(to.peer.latency);
+    latency.saturating_add(nanos(bytes as f64 * slow, bandwidth))
+}
+
+/// The nanoseconds in which the host page-locks and fills `bytes` of its own memory (`pin_memory`).
+pub fn pin(profile: &Profile, bytes: u64) -> u64 {
+    profile.host.call.saturating_add(nanos(bytes as f64, profile.host.pin))
+}
+
+/// The work of a copy within a device's memory.
+pub(super) fn copy_within(bytes: u64) -> Work {
+    Work { class: KernelClass::Copy, rate: Rate::Fp32, flops: 0, bytes: bytes.saturating_mul(2) }
+}
+
+/// Nanoseconds for `amount` at `per_second`, rounded up; the cast saturates.
+fn nanos(amount: f64, per_second: f64) -> u64 {
+    (amount * 1e9 / per_second).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn t4() -> Profile {
+        Profile::builtin("t4").unwrap()
+    }
+
+    fn matmul(n: u64, rate: Rate, width: u64) -> Work {
+        Work { class: KernelClass::Matmul, rate, flops: 2 * n * n * n, bytes: 3 * n * n * width }
+    }
+
+    #[test]
+    fn a_kernel_takes_latency_and_the_longer_of_arithmetic_and_traffic() {
+        let t4 = t4();
+        // 8.1 TFLOP/s x 0.53; 320 GB/s x 0.8.
+        let work = matmul(4096, Rate::Fp32, 4);
+        let cost = kernel(&t4, &work);
+        assert_eq!(cost.latency, 3_500);
+        assert_eq!(cost.body, (137_438_953_472.0 / (8.1e12 * 0.53) * 1e9_f64).ceil() as u64);
+        assert_eq!(cost.bound, Bound::Compute);
+        let add = Work { class: KernelClass::Elementwise, rate: Rate::Fp32, flops: 1 << 26, bytes: 12 << 26 };
+        let cost = kernel(&t4, &add);
+        assert_eq!(cost.body, 3_145_728); // 805,306,368 B at 256 GB/s
+        assert_eq!((cost.bound, cost.total()), (Bound::Memory, 3_149_228));
+    }
+
+    #[test]
+    fn tiny_kernels_are_latency() {
+        let work = Work { class: KernelClass::Elementwise, rate: Rate::Fp32, flops: 10, bytes: 120 };
+        let cost = kernel(&t4(), &work);
+        assert_eq!(cost.bound, Bound::Latency);
+        assert!(cost.body * 1000 < cost.latency);
+        let nothing = Work { flops: 0, bytes: 0, ..work };
+        assert_eq!(kernel(&t4(), &nothing).total(), 3_500);
+    }
+
+    #[test]
+    fn orders_of_magnitude_are_those_of_the_hardware() {
+        let t4 = t4();
+        let copy = |direction, pinned| transfer(&t4, &Transfer { direction, bytes: GIB, pinned });
+        for direction in [Direction::H2D, Direction::D2H] {
+            let (pinned, pageable) = (copy(direction, true), copy(direction, false));
+            assert!(pinned * 2 < pageable && pageable < pinned * 5, "{direction:?}: {pinned} {pageable}");
+            assert!((70_000_000..100_000_000).contains(&pinned));
+        }
+        assert!(copy(Direction::D2D, false) * 5 < copy(Direction::H2D, true));
+        let half = kernel(&t4, &matmul(4096, Rate::Fp16, 2)).total();
+        let single = kernel(&t4, &matmul(4096, Rate::Fp32, 4)).total();
+        assert!(half * 4 < single, "{half} {single}");
+    }
+
+    #[test]
+    fn newer_gpus_are_faster_at_matmul_and_memory() {
+        let totals = |rate| {
+            ["t4", "a100-40gb", "h100"]
+                .map(|id| kernel(&Profile::builtin(id).unwrap(), &matmul(8192, rate, 4)).total())
+        };
+        for rate in [Rate::Fp64, Rate::Fp32, Rate::Tf32, Rate::Fp16, Rate::Bf16] {
+            let [t4, a100, h100] = totals(rate);
+            assert!(t4 > a100 && a100 > h100, "{rate:?}: {t4} {a100} {h100}");
+        }
+    }
+
+    #[test]
+    fn a_slow_link_slows_links_alone() {
+        let mut slow = t4();
+        slow.faults.slow_link = Some(4.0);
+        let h2d = Transfer { direction: Direction::H2D, bytes: GIB, pinned: true };
+        let (before, after) = (transfer(&t4(), &h2d), transfer(&slow, &h2d));
+        assert!(after > before * 39 / 10 && after <= before * 4);
+        assert!(peer(&t4(), &slow, GIB) > peer(&t4(), &t4(), GIB) * 39 / 10);
+        let d2d = Transfer { direction: Direction::D2D, ..h2d };
+        assert_eq!(transfer(&slow, &d2d), transfer(&t4(), &d2d));
+    }
+
+    #[test]
+    fn the_slower_end_decides_a_peer_copy() {
+        let h100 = Profile::builtin("h100").unwrap();
+        assert_eq!(peer(&t4(), &h100, GIB), peer(&h100, &t4(), GIB));
+        assert_eq!(peer(&t4(), &h100, GIB), peer(&t4(), &t4(), GIB));
+        assert!(peer(&h100, &h100, GIB) * 10 < peer(&t4(), &t4(), GIB));
+    }
+
+    fn any_work() -> impl Strategy<Value = Work> {
+        (0..8_usize, 0..6_usize, any::<u64>(), any::<u64>()).prop_map(|(class, rate, flops, bytes)| Work {
+            class: KernelClass::ALL[class],
+            rate: Rate::ALL[rate],
+            flops,
+            bytes,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn more_work_never_takes_less_time(work in any_work(), flops: u64, bytes: u64) {
+            let t4 = t4();
+            let more = Work { flops: work.flops.max(flops), bytes: work.bytes.max(bytes), ..work };
+            prop_assert!(kernel(&t4, &work).total() <= kernel(&t4, &more).total());
+            for direction in [Direction::H2D, Direction::D2H, Direction::D2D] {
+                let time = |bytes| transfer(&t4, &Transfer { direction, bytes, pinned: false });
+                prop_assert!(time(work.bytes) <= time(more.bytes));
+            }
+        }
+    }
+}

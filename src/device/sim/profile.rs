@@ -1,0 +1,637 @@
+//! Device profiles: what a simulated GPU is made of, read from TOML.
+//!
+//! Every figure is written with its source, or says that it is assumed.
+//! The files in `profiles/` show them all:
+//!
+//! ```toml
+//! [device]
+//! memory_bandwidth = { value = 320, unit = "GB/s", source = "NVIDIA T4 datasheet" }
+//! sm_count = { value = 40, source = "NVIDIA Turing whitepaper" }
+//!
+//! [launch]
+//! latency = { value = 3.5, unit = "us", source = "assumed" }
+//! ```
+//!
+//! Reading is strict: an unknown or missing key, a wrong unit, or a number that is not finite and above zero is
+//! an error with its line. Once read, sizes are bytes, bandwidths bytes per second, rates operations per second
+//! (dense), times nanoseconds.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::cost::{KernelClass, Rate};
+use super::error::{ProfileError, ProfileFault, quoted, shown_path};
+use super::figures::{
+    self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, count,
+};
+use super::nearest::nearest;
+
+pub use super::figures::Figure;
+
+/// The longest profile that is read, in bytes.
+pub const LONGEST_FILE: u64 = 64 * 1024;
+
+/// A simulated GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    pub id: String,
+    /// As `get_device_name` gives it, always ending in ` (simulated)`.
+    pub name: String,
+    /// One line for lists of profiles.
+    pub summary: String,
+    pub device: DeviceFigures,
+    pub peak: Peak,
+    pub efficiency: Efficiency,
+    pub launch: Launch,
+    pub host: Host,
+    pub link: Link,
+    pub peer: Peer,
+    pub faults: Faults,
+    /// Every figure above (faults are wishes, not figures) with its source, in the order of the file's
+    /// sections.
+    pub figures: Vec<Figure>,
+}
+
+/// What `get_device_properties` reports, and what the memory and the copy engines do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceFigures {
+    pub compute_capability: (u32, u32),
+    /// Bytes, as the driver reports them (`total_memory`).
+    pub memory: u64,
+    pub memory_bandwidth: f64,
+    pub sm_count: u32,
+    /// Resident threads per SM; with the SM count it sets the grid of PyTorch's random kernels.
+    pub threads_per_sm: u32,
+    pub l2_cache: u64,
+    /// One: both directions share it. Two: one per direction. Three or more: copies to peers have one too.
+    pub copy_engines: u32,
+}
+
+/// Peak operations per second per dtype class.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Peak {
+    pub fp64: f64,
+    pub fp32: f64,
+    pub tf32: f64,
+    pub fp16: f64,
+    pub bf16: f64,
+    pub int: f64,
+}
+
+impl Peak {
+    pub fn of(&self, rate: Rate) -> f64 {
+        match rate {
+            Rate::Fp64 => self.fp64,
+            Rate::Fp32 => self.fp32,
+            Rate::Tf32 => self.tf32,
+            Rate::Fp16 => self.fp16,
+            Rate::Bf16 => self.bf16,
+            Rate::Int => self.int,
+        }
+    }
+}
+
+/// The part of its peaks that each kernel class reaches, from 0 to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Efficiency {
+    pub matmul: f64,
+    pub convolution: f64,
+    pub elementwise: f64,
+    pub reduction: f64,
+    pub normalise: f64,
+    pub gather_scatter: f64,
+    pub random: f64,
+    pub copy: f64,
+    /// Where a matmul of one dtype class differs from `matmul`.
+    pub matmul_by_rate: Vec<(Rate, f64)>,
+}
+
+impl Efficiency {
+    pub fn of(&self, class: KernelClass, rate: Rate) -> f64 {
+        match class {
+            KernelClass::Matmul => {
+                let own = self.matmul_by_rate.iter().find(|(of, _)| *of == rate);
+                own.map_or(self.matmul, |(_, efficiency)| *efficiency)
+            }
+            KernelClass::Convolution => self.convolution,
+            KernelClass::Elementwise => self.elementwise,
+            KernelClass::Reduction => self.reduction,
+            KernelClass::Normalise => self.normalise,
+            KernelClass::GatherScatter => self.gather_scatter,
+            KernelClass::Random => self.random,
+            KernelClass::Copy => self.copy,
+        }
+    }
+}
+
+/// What a launch costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// Nanoseconds the host spends on enqueueing one kernel or copy.
+    pub host: u64,
+    /// Nanoseconds from a kernel's start until it works.
+    pub latency: u64,
+    /// Operations a stream holds before the host must wait for the oldest.
+    pub queue_depth: u32,
+}
+
+/// What the host spends on other calls.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Host {
+    /// Nanoseconds for an event record, a wait, a query, or entering a synchronisation.
+    pub call: u64,
+    /// Nanoseconds to take a segment from the device (`cudaMalloc`).
+    pub allocate: u64,
+    /// Nanoseconds to give one back (`cudaFree`), after the wait for the device.
+    pub free: u64,
+    /// Bytes per second at which host memory is page-locked and filled.
+    pub pin: f64,
+}
+
+/// The link between host and device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    pub pinned_h2d: f64,
+    pub pinned_d2h: f64,
+    pub pageable_h2d: f64,
+    pub pageable_d2h: f64,
+    /// Nanoseconds that any copy takes besides its bytes.
+    pub latency: u64,
+}
+
+/// The link to another device of the machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Peer {
+    /// Whether devices reach each other's memory (`can_device_access_peer`); without it copies pass through
+    /// the host.
+    pub access: bool,
+    pub bandwidth: f64,
+    pub latency: u64,
+}
+
+/// Misfortunes on request; a profile has none unless it asks for them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Faults {
+    /// The part of the memory that may be reserved, above 0 and at most 1.
+    pub memory_fraction: Option<f64>,
+    /// The launch, counted from 1, at which the device fails, and stays failed.
+    pub fail_at_launch: Option<u64>,
+    /// How many times slower the links are, at least 1.
+    pub slow_link: Option<f64>,
+}
+
+const BUILTIN: [(&str, &str); 8] = [
+    ("t4", include_str!("profiles/t4.toml")),
+    ("rtx3060", include_str!("profiles/rtx3060.toml")),
+    ("rtx4090", include_str!("profiles/rtx4090.toml")),
+    ("a100-40gb", include_str!("profiles/a100-40gb.toml")),
+    ("a100-80gb", include_str!("profiles/a100-80gb.toml")),
+    ("h100", include_str!("profiles/h100.toml")),
+    ("h200", include_str!("profiles/h200.toml")),
+    ("tiny", include_str!("profiles/tiny.toml")),
+];
+
+/// The ids of the profiles in the binary.
+pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(id, _)| *id)
+}
+
+impl Profile {
+    /// The profile `id` from the binary. The error for a misspelt id has the nearest one.
+    pub fn builtin(id: &str) -> Result<Profile, ProfileError> {
+        match BUILTIN.iter().find(|(known, _)| *known == id) {
+            Some((id, text)) => Profile::parse(text, id),
+            None => {
+                let nearest = nearest(id, builtin_ids()).map(str::to_owned);
+                let fault = ProfileFault::UnknownProfile { nearest, known: builtin_ids().collect() };
+                Err(ProfileError { origin: quoted(id), line: None, fault })
+            }
+        }
+    }
+
+    /// Reads a profile from a regular file of at most [`LONGEST_FILE`] bytes.
+    pub fn load(path: &Path) -> Result<Profile, ProfileError> {
+        let origin = shown_path(path);
+        let text =
+            read_text(path).map_err(|fault| ProfileError { origin: origin.clone(), line: None, fault })?;
+        Profile::parse(&text, &origin)
+    }
+
+    /// Reads a profile from TOML text; `origin` names the text in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
+        if text.len() as u64 > LONGEST_FILE {
+            let fault = ProfileFault::TooLarge { limit: LONGEST_FILE };
+            return Err(ProfileError { origin: origin.to_owned(), line: None, fault });
+        }
+        let document = Document::parse(text, origin)?;
+        let profile = read(&document)?;
+        Ok(Profile { figures: document.into_figures(), ..profile })
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, ProfileFault> {
+    let unreadable = |error: std::io::Error| ProfileFault::Unreadable { reason: error.to_string() };
+    // Asked before opening: opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(ProfileFault::Unreadable { reason: "it is not a regular file".to_owned() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(ProfileFault::TooLarge { limit: LONGEST_FILE });
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| ProfileFault::Unreadable { reason: "it is not UTF-8 text".to_owned() })
+}
+
+fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
+    let root = document.root(&[
+        "id",
+        "name",
+        "summary",
+        "device",
+        "peak",
+        "efficiency",
+        "matmul_efficiency",
+        "launch",
+        "host",
+        "link",
+        "peer",
+        "faults",
+    ])?;
+    let id = root.text("id", 32, r#"id = "my-gpu""#)?;
+    if !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        return Err(root.bad_text("id", "lower-case letters, digits and hyphens"));
+    }
+    let name = root.text("name", 60, r#"name = "My GPU""#)?;
+    let summary = root.text("summary", 80, r#"summary = "one line about it""#)?;
+    Ok(Profile {
+        id: id.to_owned(),
+        name: format!("{name} (simulated)"),
+        summary: summary.to_owned(),
+        device: read_device(&root)?,
+        peak: read_peak(&root)?,
+        efficiency: read_efficiency(&root)?,
+        launch: read_launch(&root)?,
+        host: read_host(&root)?,
+        link: read_link(&root)?,
+        peer: read_peer(&root)?,
+        faults: read_faults(&root)?,
+        figures: Vec::new(),
+    })
+}
+
+fn read_device(root: &Section<'_, '_>) -> Result<DeviceFigures, ProfileError> {
+    const SMS: figures::Quantity = count(1024, "a whole number from 1 to 1024");
+    const THREADS: figures::Quantity = count(4096, "a whole number from 1 to 4096");
+    const ENGINES: figures::Quantity = count(16, "a whole number from 1 to 16");
+    let keys = [
+        "compute_capability",
+        "memory",
+        "memory_bandwidth",
+        "sm_count",
+        "threads_per_sm",
+        "l2_cache",
+        "copy_engines",
+    ];
+    let device = root.section("device", &keys)?;
+    Ok(DeviceFigures {
+        compute_capability: device.version("compute_capability")?,
+        memory: device.number("memory", &MEMORY)? as u64,
+        memory_bandwidth: device.number("memory_bandwidth", &BANDWIDTH)?,
+        sm_count: device.number("sm_count", &SMS)? as u32,
+        threads_per_sm: device.number("threads_per_sm", &THREADS)? as u32,
+        l2_cache: device.number("l2_cache", &CACHE)? as u64,
+        copy_engines: device.number("copy_engines", &ENGINES)? as u32,
+    })
+}
+
+fn read_peak(root: &Section<'_, '_>) -> Result<Peak, ProfileError> {
+    let peak = root.section("peak", &Rate::ALL.map(Rate::key))?;
+    Ok(Peak {
+        fp64: peak.number("fp64", &FLOPS)?,
+        fp32: peak.number("fp32", &FLOPS)?,
+        tf32: peak.number("tf32", &FLOPS)?,
+        fp16: peak.number("fp16", &FLOPS)?,
+        bf16: peak.number("bf16", &FLOPS)?,
+        int: peak.number("int", &INTEGER_OPS)?,
+    })
+}
+
+fn read_efficiency(root: &Section<'_, '_>) -> Result<Efficiency, ProfileError> {
+    let part = root.section("efficiency", &KernelClass::ALL.map(KernelClass::key))?;
+    let mut efficiency = Efficiency {
+        matmul: part.number("matmul", &FRACTION)?,
+        convolution: part.number("convolution", &FRACTION)?,
+        elementwise: part.number("elementwise", &FRACTION)?,
+        reduction: part.number("reduction", &FRACTION)?,
+        normalise: part.number("normalise", &FRACTION)?,
+        gather_scatter: part.number("gather_scatter", &FRACTION)?,
+        random: part.number("random", &FRACTION)?,
+        copy: part.number("copy", &FRACTION)?,
+        matmul_by_rate: Vec::new(),
+    };
+    if let Some(matmul) = root.optional_section("matmul_efficiency", &Rate::ALL.map(Rate::key))? {
+        for rate in Rate::ALL.into_iter().filter(|rate| matmul.has(rate.key())) {
+            efficiency.matmul_by_rate.push((rate, matmul.number(rate.key(), &FRACTION)?));
+        }
+    }
+    Ok(efficiency)
+}
+
+fn read_launch(root: &Section<'_, '_>) -> Result<Launch, ProfileError> {
+    const DEPTH: figures::Quantity = count(65536, "a whole number from 1 to 65536");
+    let launch = root.section("launch", &["host", "latency", "queue_depth"])?;
+    Ok(Launch {
+        host: launch.nanos("host")?,
+        latency: launch.nanos("latency")?,
+        queue_depth: launch.number("queue_depth", &DEPTH)? as u32,
+    })
+}
+
+fn read_host(root: &Section<'_, '_>) -> Result<Host, ProfileError> {
+    let host = root.section("host", &["call", "allocate", "free", "pin"])?;
+    Ok(Host {
+        call: host.nanos("call")?,
+        allocate: host.nanos("allocate")?,
+        free: host.nanos("free")?,
+        pin: host.number("pin", &BANDWIDTH)?,
+    })
+}
+
+fn read_link(root: &Section<'_, '_>) -> Result<Link, ProfileError> {
+    let keys = ["pinned_h2d", "pinned_d2h", "pageable_h2d", "pageable_d2h", "latency"];
+    let link = root.section("link", &keys)?;
+    Ok(Link {
+        pinned_h2d: link.number("pinned_h2d", &BANDWIDTH)?,
+        pinned_d2h: link.number("pinned_d2h", &BANDWIDTH)?,
+        pageable_h2d: link.number("pageable_h2d", &BANDWIDTH)?,
+        pageable_d2h: link.number("pageable_d2h", &BANDWIDTH)?,
+        latency: link.nanos("latency")?,
+    })
+}
+
+fn read_peer(root: &Section<'_, '_>) -> Result<Peer, ProfileError> {
+    let peer = root.section("peer", &["access", "bandwidth", "latency"])?;
+    Ok(Peer {
+        access: peer.flag("access")?,
+        bandwidth: peer.number("bandwidth", &BANDWIDTH)?,
+        latency: peer.nanos("latency")?,
+    })
+}
+
+fn read_faults(root: &Section<'_, '_>) -> Result<Faults, ProfileError> {
+    let keys = ["memory_fraction", "fail_at_launch", "slow_link"];
+    let Some(faults) = root.optional_section("faults", &keys)? else {
+        return Ok(Faults::default());
+    };
+    let whole = |n: f64| (1.0..=1e15).contains(&n) && n.fract() == 0.0;
+    Ok(Faults {
+        memory_fraction: faults.bare("memory_fraction", FRACTION.rule, |f| f > 0.0 && f <= 1.0)?,
+        fail_at_launch: faults
+            .bare("fail_at_launch", "a whole number from 1 to 10^15", whole)?
+            .map(|n| n as u64),
+        slow_link: faults
+            .bare("slow_link", "from 1 (as fast as ever) to a million", |f| (1.0..=1e6).contains(&f))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all() -> Vec<Profile> {
+        builtin_ids().map(|id| Profile::builtin(id).unwrap()).collect()
+    }
+
+    fn tiny_text() -> &'static str {
+        BUILTIN.iter().find(|(id, _)| *id == "tiny").unwrap().1
+    }
+
+    /// The error of `tiny` with one line (counted where `from` stands) changed.
+    fn fault(from: &str, to: &str) -> String {
+        assert_eq!(tiny_text().matches(from).count(), 1, "{from}");
+        Profile::parse(&tiny_text().replace(from, to), "my.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_builtin_profile_is_whole_and_every_figure_has_a_source() {
+        for (profile, id) in all().iter().zip(builtin_ids()) {
+            assert_eq!(profile.id, id);
+            assert!(profile.name.ends_with(" (simulated)") && profile.name.len() > 14, "{}", profile.name);
+            assert_eq!(profile.figures.len(), 36 + profile.efficiency.matmul_by_rate.len(), "{id}");
+            for figure in &profile.figures {
+                assert!(!figure.source.trim().is_empty() && !figure.value.is_empty(), "{id}: {figure:?}");
+            }
+            let cited = profile.figures.iter().filter(|f| !f.is_assumed()).count();
+            assert!(if id == "tiny" { cited == 0 } else { cited >= 13 }, "{id}: {cited}");
+            assert_eq!(profile.faults, Faults::default());
+        }
+    }
+
+    #[test]
+    fn figures_are_the_vendors() {
+        let known = [
+            ("t4", 14.7, 320e9, 8.1e12, 65e12, 40, (7, 5)),
+            ("rtx3060", 11.7, 360e9, 12.7e12, 25.5e12, 28, (8, 6)),
+            ("rtx4090", 23.6, 1008e9, 82.6e12, 165.2e12, 128, (8, 9)),
+            ("a100-40gb", 39.3, 1555e9, 19.5e12, 312e12, 108, (8, 0)),
+            ("a100-80gb", 79.1, 2039e9, 19.5e12, 312e12, 108, (8, 0)),
+            ("h100", 79.1, 3350e9, 66.9e12, 989.4e12, 132, (9, 0)),
+            ("h200", 139.8, 4800e9, 66.9e12, 989.4e12, 132, (9, 0)),
+        ];
+        for (id, gib, bandwidth, fp32, fp16, sms, capability) in known {
+            let profile = Profile::builtin(id).unwrap();
+            let found = profile.device.memory as f64 / f64::from(1 << 30);
+            assert!((found - gib).abs() < 0.1, "{id}: {found} GiB");
+            assert_eq!(profile.device.memory_bandwidth, bandwidth, "{id}");
+            let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+            assert!(close(profile.peak.fp32, fp32) && close(profile.peak.fp16, fp16), "{id}");
+            assert_eq!(
+                (profile.device.sm_count, profile.device.compute_capability),
+                (sms, capability),
+                "{id}"
+            );
+        }
+        assert_eq!(Profile::builtin("tiny").unwrap().device.memory, 256 << 20);
+    }
+
+    #[test]
+    fn units_become_bytes_seconds_and_nanoseconds() {
+        let t4 = Profile::builtin("t4").unwrap();
+        assert_eq!(t4.device.memory, 15_843_721_216);
+        assert_eq!((t4.launch.host, t4.launch.latency, t4.launch.queue_depth), (5_000, 3_500, 1_000));
+        assert_eq!(t4.link.pageable_h2d, 5e9);
+        assert_eq!(t4.efficiency.of(KernelClass::Matmul, Rate::Fp32), 0.53);
+        assert_eq!(t4.efficiency.of(KernelClass::Matmul, Rate::Fp16), 0.65);
+        assert_eq!(t4.efficiency.of(KernelClass::Copy, Rate::Fp32), 0.8);
+        let figure = t4.figures.iter().find(|f| f.key == "device.memory_bandwidth").unwrap();
+        assert_eq!((figure.value.as_str(), figure.source.as_str()), ("320 GB/s", "NVIDIA T4 datasheet"));
+        let written = tiny_text().replace(r#"value = 256, unit = "MiB""#, r#"value = 0.25, unit = "GiB""#);
+        assert_eq!(Profile::parse(&written, "my.toml").unwrap().device.memory, 256 << 20);
+    }
+
+    #[test]
+    fn a_misspelt_id_gets_the_nearest() {
+        let error = Profile::builtin("a100-80b").unwrap_err();
+        assert!(
+            error.to_string().starts_with(
+                "there is no device profile `a100-80b`; did you mean `a100-80gb`? the profiles are t4, "
+            ),
+            "{error}"
+        );
+        assert!(!Profile::builtin("banana").unwrap_err().to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn numbers_that_are_no_figures_are_refused() {
+        let bandwidth = |value: &str| fault("value = 40, unit", &format!("value = {value}, unit"));
+        for value in ["0", "-3", "nan", "-nan", "inf", "-inf", "1e400", "-1e400", "0.0", "-0.0", "1e308"] {
+            let expected = format!(
+                "my.toml:9: `device.memory_bandwidth` is {value}, and must be a finite number above zero"
+            );
+            assert_eq!(bandwidth(value), expected);
+        }
+        assert_eq!(
+            fault("value = 5, source", "value = 5.5, source"),
+            "my.toml:10: `device.sm_count` is 5.5, and must be a whole number from 1 to 1024"
+        );
+        assert_eq!(
+            fault("value = 5, source", "value = 99999999999999999999999, source"),
+            "my.toml:10: `device.sm_count` is 99999999999999999999999, and must be a whole number from 1 to 1024"
+        );
+        assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1, unit = "MiB""#).contains("from 2 MiB"));
+        assert!(fault(r#"value = 256, unit = "MiB""#, r#"value = 1e30, unit = "GB""#).contains("to 1 PiB"));
+        assert!(fault("copy = { value = 0.8", "copy = { value = 1.01").contains("above 0 and at most 1"));
+        assert!(fault("value = 200, unit", "value = 1.1e9, unit").contains("at most 1000 seconds"));
+        assert!(fault(r#""7.5""#, r#""7""#).contains("two numbers with a point between them"));
+        assert!(fault(r#""7.5""#, r#""+7.5""#).contains("two numbers with a point between them"));
+    }
+
+    #[test]
+    fn keys_are_checked_with_their_line() {
+        assert_eq!(
+            fault("sm_count", "sm_cout"),
+            "my.toml:10: unknown key `device.sm_cout`; did you mean `sm_count`? known here: compute_capability, \
+             memory, memory_bandwidth, sm_count, threads_per_sm, l2_cache, copy_engines"
+        );
+        assert_eq!(
+            fault("sm_count = { value = 5, source = \"assumed: an eighth of a T4\" }\n", ""),
+            "my.toml:6: `device.sm_count` is missing; write { value = 40, source = \"assumed\" }"
+        );
+        assert!(fault("[launch]", "[lunch]").contains("unknown key `lunch`; did you mean `launch`?"));
+        assert!(fault("id = \"tiny\"", "").contains("`id` is missing"));
+        assert_eq!(
+            fault(r#"{ value = 1, unit = "TOP/s", source = "assumed: an eighth of a T4" }"#, "8.1"),
+            "my.toml:21: `peak.int` can't be of type float; \
+             write { value = 4.1, unit = \"TOP/s\", source = \"assumed\" }"
+        );
+        assert_eq!(
+            fault("\"TOP/s\"", "\"TFLOP/s\""),
+            "my.toml:21: `peak.int` has the unit `TFLOP/s`; write one of GOP/s, TOP/s, POP/s"
+        );
+        assert!(
+            fault("value = 5, source", "value = 5, unit = \"SMs\", source")
+                .contains("`device.sm_count.unit`")
+        );
+        assert!(fault("value = 5, source", "value = \"5\", source").contains("can't be of type string"));
+        assert!(
+            fault("value = 1, source = \"assumed: one,", "value = 1, sauce = \"assumed: one,")
+                .contains("source")
+        );
+        assert!(
+            fault("\"assumed: PCIe 3 x8\" }\npinned_d2h", "\" \" }\npinned_d2h").contains("something in it")
+        );
+        assert_eq!(fault("[link]", "[link]\nlatency = 1"), "my.toml:50: this is not TOML: duplicate key");
+    }
+
+    #[test]
+    fn texts_can_not_reach_the_terminal_with_controls() {
+        for name in ["\\u001b[31mred", "two\\nlines", "\\u202eright to left"] {
+            let error = fault("name = \"Tiny GPU\"", &format!("name = \"{name}\""));
+            assert_eq!(error, "my.toml:3: `name` must be one line without control characters");
+        }
+        assert!(
+            fault("name = \"Tiny GPU\"", &format!("name = {:?}", "x".repeat(61))).contains("must be shorter")
+        );
+        assert!(fault("id = \"tiny\"", "id = \"Tiny\"").contains("lower-case letters"));
+        for text in ["\"a\\u001b\" = 1", "\u{1b} = 1", "a = \"\u{1b}[2J\""] {
+            let error = Profile::parse(text, "my.toml").unwrap_err().to_string();
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn faults_are_wishes_within_reason() {
+        let wish = |text: &str| {
+            Profile::parse(&format!("{}\n[faults]\n{text}", tiny_text()), "my.toml").map(|p| p.faults)
+        };
+        let faults = wish("memory_fraction = 0.5\nfail_at_launch = 100\nslow_link = 4").unwrap();
+        let expected = Faults { memory_fraction: Some(0.5), fail_at_launch: Some(100), slow_link: Some(4.0) };
+        assert_eq!(faults, expected);
+        for bad in [
+            "memory_fraction = 0",
+            "memory_fraction = 1.5",
+            "memory_fraction = nan",
+            "fail_at_launch = 0",
+            "fail_at_launch = 1.5",
+            "slow_link = 0.5",
+            "slow_link = inf",
+            "slow_link = \"4\"",
+            "slow_lnk = 4",
+        ] {
+            assert!(wish(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_with_care() {
+        let folder = std::env::temp_dir().join(format!("tensorlab-profiles-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("mine.toml");
+        let load = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Profile::load(&path).map_err(|e| e.fault)
+        };
+        assert_eq!(load(tiny_text().as_bytes()), Profile::builtin("tiny").map_err(|e| e.fault));
+        assert_eq!(
+            load(&vec![b'#'; LONGEST_FILE as usize + 1]),
+            Err(ProfileFault::TooLarge { limit: LONGEST_FILE })
+        );
+        let unreadable = |reason: &str| ProfileFault::Unreadable { reason: reason.to_owned() };
+        assert_eq!(load(&[0xff, 0xfe]), Err(unreadable("it is not UTF-8 text")));
+        assert_eq!(Profile::load(&folder).unwrap_err().fault, unreadable("it is not a regular file"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(matches!(Profile::load(&path).unwrap_err().fault, ProfileFault::Unreadable { .. }));
+    }
+
+    #[test]
+    fn deep_and_long_texts_are_refused() {
+        for text in ["[".repeat(60_000), "a = [".repeat(10_000), "a.".repeat(30_000), "#".repeat(70_000)] {
+            let error = Profile::parse(&text, "my.toml").unwrap_err().to_string();
+            assert!(error.len() < 300, "{error}");
+        }
+    }
+
+    proptest! {
+        /// A damaged profile is refused or is still sensible; it is never a panic.
+        #[test]
+        fn damage_is_never_a_panic(at in 0..4000_usize, length in 0..40_usize, put in "[-a-z0-9{}=\", .\\[\\]\n]{0,12}") {
+            let mut text: Vec<char> = tiny_text().chars().collect();
+            let start = at.min(text.len());
+            let end = (at + length).min(text.len());
+            text.splice(start..end, put.chars());
+            if let Ok(profile) = Profile::parse(&text.into_iter().collect::<String>(), "my.toml") {
+                prop_assert!(profile.device.memory >= 2 << 20);
+                for rate in Rate::ALL {
+                    let peak = profile.peak.of(rate);
+                    prop_assert!(peak.is_finite() && peak > 0.0);
+                }
+                prop_assert!(profile.figures.len() >= 36);
+            }
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! Which devices to use: `--devices auto | cpu | cuda | sim:PROFILE[xN][,…]`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::error::{ProfileError, did_you_mean, quoted};
+use super::nearest::nearest;
+use super::profile::{Profile, builtin_ids};
+
+/// The most simulated devices of one machine.
+pub const MOST_DEVICES: usize = 16;
+
+/// A wish for devices; who reads it finds out what there is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Selection {
+    /// Real GPUs where there are any, else what suits the caller.
+    Auto,
+    Cpu,
+    /// The real GPUs.
+    Cuda,
+    Sim(SimulatedDevices),
+}
+
+/// Simulated devices in the order of their ordinals: at least one, at most [`MOST_DEVICES`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimulatedDevices {
+    items: Vec<(ProfileName, usize)>,
+}
+
+/// Where a profile is to be found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ProfileName {
+    /// One of [`builtin_ids`].
+    Builtin(&'static str),
+    /// A TOML file; it has not been opened yet.
+    File(PathBuf),
+}
+
+impl SimulatedDevices {
+    /// The profiles asked for, each with how many devices are to have it.
+    pub fn items(&self) -> impl Iterator<Item = (&ProfileName, usize)> {
+        self.items.iter().map(|(name, count)| (name, *count))
+    }
+
+    pub fn count(&self) -> usize {
+        self.items.iter().map(|(_, count)| count).sum()
+    }
+
+    /// One profile per device. Reads the files.
+    pub fn profiles(&self) -> Result<Vec<Profile>, ProfileError> {
+        let mut profiles = Vec::with_capacity(self.count());
+        for (name, count) in &self.items {
+            let profile = match name {
+                ProfileName::Builtin(id) => Profile::builtin(id)?,
+                ProfileName::File(path) => Profile::load(path)?,
+            };
+            profiles.extend(std::iter::repeat_n(profile, *count));
+        }
+        Ok(profiles)
+    }
+}
+
+/// Why a text names no devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SelectionError {
+    /// Nothing, or nothing between two commas.
+    Empty,
+    Unknown {
+        text: String,
+        nearest: Option<String>,
+    },
+    UnknownProfile {
+        text: String,
+        nearest: Option<&'static str>,
+    },
+    /// A path that isn't a TOML file's.
+    NotToml {
+        text: String,
+    },
+    NoDevices {
+        text: String,
+    },
+    TooMany,
+    /// `auto`, `cpu` and `cuda` stand alone.
+    Mixed {
+        text: String,
+    },
+}
+
+impl fmt::Display for SelectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SelectionError::Empty => write!(
+                f,
+                "a device is missing; write auto, cpu, cuda, or sim:PROFILE as in sim:t4x2 or sim:t4,h100"
+            ),
+            SelectionError::Unknown { text, nearest } => write!(
+                f,
+                "there are no devices `{text}`; {}write auto, cpu, cuda, or sim:PROFILE as in sim:t4x2",
+                did_you_mean(nearest.as_deref())
+            ),
+            SelectionError::UnknownProfile { text, nearest } => write!(
+                f,
+                "there is no device profile `{text}`; {}the profiles are {}, or name a .toml file",
+                did_you_mean(*nearest),
+                builtin_ids().collect::<Vec<_>>().join(", ")
+            ),
+            SelectionError::NotToml { text } => {
+                write!(f, "`{text}` is not the name of a device profile; a profile's file ends in .toml")
+            }
+            SelectionError::NoDevices { text } => {
+                write!(f, "`{text}` asks for no devices; the number after x starts at 1")
+            }
+            SelectionError::TooMany => {
+                write!(f, "a machine has at most {MOST_DEVICES} simulated devices")
+            }
+            SelectionError::Mixed { text } => write!(
+                f,
+                "`{text}` can't be combined with other devices; only simulated ones can, as in sim:t4,h100"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SelectionError {}
+
+impl FromStr for Selection {
+    type Err = SelectionError;
+
+    /// Reads `auto`, `cpu`, `cuda` or `sim:ITEM,…` where an item is a built-in profile's id or a path that
+    /// ends in `.toml`, with `xN` behind it for N devices. Ids and keywords may be in capitals. `sim:` may be
+    /// repeated.
+    fn from_str(text: &str) -> Result<Selection, SelectionError> {
+        let text = text.trim();
+        if let Some(alone) = keyword(text) {
+            return Ok(alone);
+        }
+        let first = text.split(',').next().unwrap_or_default();
+        match without_prefix(first.trim()) {
+            Some(_) => read_items(text).map(Selection::Sim),
+            None => Err(not_simulated(text, first.trim())),
+        }
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selection::Auto => f.write_str("auto"),
+            Selection::Cpu => f.write_str("cpu"),
+            Selection::Cuda => f.write_str("cuda"),
+            Selection::Sim(devices) => write!(f, "{devices}"),
+        }
+    }
+}
+
+impl fmt::Display for SimulatedDevices {
+    /// As it is read: `sim:t4x2,h100`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sim:")?;
+        for (place, (name, count)) in self.items.iter().enumerate() {
+            if place > 0 {
+                f.write_str(",")?;
+            }
+            match name {
+                ProfileName::Builtin(id) => f.write_str(id)?,
+                ProfileName::File(path) => write!(f, "{}", path.display())?,
+            }
+            if *count > 1 {
+                write!(f, "x{count}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keyword(text: &str) -> Option<Selection> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Some(Selection::Auto),
+        "cpu" => Some(Selection::Cpu),
+        "cuda" => Some(Selection::Cuda),
+        _ => None,
+    }
+}
+
+/// What is wrong with a text that is no keyword and does not start with `sim:`.
+fn not_simulated(text: &str, first: &str) -> SelectionError {
+    if first.is_empty() {
+        return SelectionError::Empty;
+    }
+    if keyword(first).is_some() {
+        return SelectionError::Mixed { text: quoted(first) };
+    }
+    let nearest = match first.to_ascii_lowercase().as_str() {
+        "gpu" => Some("cuda".to_owned()),
+        "sim" => Some("sim:t4".to_owned()),
+        _ if read_items(text).is_ok() => Some(format!("sim:{}", quoted(text))),
+        word => nearest(word, ["auto", "cpu", "cuda"]).map(str::to_owned),
+    };
+    SelectionError::Unknown { text: quoted(text), nearest }
+}
+
+fn without_prefix(item: &str) -> Option<&str> {
+    let (prefix, rest) = item.split_once(':')?;
+    prefix.eq_ignore_ascii_case("sim").then_some(rest.trim())
+}
+
+fn read_items(text: &str) -> Result<SimulatedDevices, SelectionError> {
+    let mut devices = SimulatedDevices { items: Vec::new() };
+    for item in text.split(',').map(str::trim) {
+        let item = without_prefix(item).unwrap_or(item);
+        if item.is_empty() {
+            return Err(SelectionError::Empty);
+        }
+        if keyword(item).is_some() {
+            return Err(SelectionError::Mixed { text: quoted(item) });
+        }
+        devices.items.push(read_item(item)?);
+        if devices.count() > MOST_DEVICES {
+            return Err(SelectionError::TooMany);
+        }
+    }
+    Ok(devices)
+}
+
+/// `PROFILE` or `PROFILExN`. A profile's own name comes first: `rtx3060` is not 3060 devices `rt`.
+fn read_item(item: &str) -> Result<(ProfileName, usize), SelectionError> {
+    if let Some(name) = profile_name(item) {
+        return Ok((name, 1));
+    }
+    let counted = split_count(item);
+    if let Some((base, count)) = counted
+        && let Some(name) = profile_name(base)
+    {
+        return match count {
+            Some(0) => Err(SelectionError::NoDevices { text: quoted(item) }),
+            Some(count) if count <= MOST_DEVICES => Ok((name, count)),
+            _ => Err(SelectionError::TooMany),
+        };
+    }
+    if item.contains(['/', '\\']) {
+        return Err(SelectionError::NotToml { text: quoted(item) });
+    }
+    // A misspelt name may have had a count behind it, or may only look so.
+    let nearest =
+        nearest(item, builtin_ids()).or_else(|| counted.and_then(|(base, _)| nearest(base, builtin_ids())));
+    Err(SelectionError::UnknownProfile { text: quoted(item), nearest })
+}
+
+fn profile_name(name: &str) -> Option<ProfileName> {
+    let file = name.strip_suffix(".toml").is_some_and(|stem| !stem.is_empty());
+    if file {
+        return Some(ProfileName::File(PathBuf::from(name)));
+    }
+    builtin_ids().find(|id| id.eq_ignore_ascii_case(name)).map(ProfileName::Builtin)
+}
+
+/// Splits `xN` off; the number is `None` where it is too large to be one.
+fn split_count(item: &str) -> Option<(&str, Option<usize>)> {
+    let (base, digits) = item.rsplit_once(['x', 'X'])?;
+    let number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    number.then(|| (base, digits.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sim(items: &[(&'static str, usize)]) -> Selection {
+        let items = items.iter().map(|(id, n)| (ProfileName::Builtin(id), *n)).collect();
+        Selection::Sim(SimulatedDevices { items })
+    }
+
+    fn read(text: &str) -> Result<Selection, SelectionError> {
+        text.parse()
+    }
+
+    #[test]
+    fn reads_what_the_help_promises() {
+        assert_eq!(read("auto"), Ok(Selection::Auto));
+        assert_eq!(read(" CPU "), Ok(Selection::Cpu));
+        assert_eq!(read("cuda"), Ok(Selection::Cuda));
+        assert_eq!(read("sim:t4"), Ok(sim(&[("t4", 1)])));
+        assert_eq!(read("sim:t4x2"), Ok(sim(&[("t4", 2)])));
+        assert_eq!(read("sim:t4x2,h100"), Ok(sim(&[("t4", 2), ("h100", 1)])));
+        assert_eq!(read("sim:T4X2, sim:a100-40gb"), Ok(sim(&[("t4", 2), ("a100-40gb", 1)])));
+    }
+
+    #[test]
+    fn an_x_in_a_name_is_not_a_count() {
+        assert_eq!(read("sim:rtx3060"), Ok(sim(&[("rtx3060", 1)])));
+        assert_eq!(read("sim:rtx4090x2"), Ok(sim(&[("rtx4090", 2)])));
+    }
+
+    #[test]
+    fn a_path_is_kept_as_written() {
+        for (text, path, count) in [
+            ("sim:mine.toml", "mine.toml", 1),
+            ("sim:./My GPUs/fax2.toml", "./My GPUs/fax2.toml", 1),
+            ("sim:/tmp/m.tomlx3", "/tmp/m.toml", 3),
+        ] {
+            let Ok(Selection::Sim(devices)) = read(text) else { panic!("{text}") };
+            let expected = ProfileName::File(PathBuf::from(path));
+            assert_eq!(devices.items().collect::<Vec<_>>(), [(&expected, count)]);
+        }
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        let unknown = |text: &str, nearest: Option<&str>| SelectionError::Unknown {
+            text: text.to_owned(),
+            nearest: nearest.map(str::to_owned),
+        };
+        let no_profile =
+            |text: &str, nearest| SelectionError::UnknownProfile { text: text.to_owned(), nearest };
+        let mixed = |text: &str| SelectionError::Mixed { text: text.to_owned() };
+        for (text, error) in [
+            ("", SelectionError::Empty),
+            ("sim:", SelectionError::Empty),
+            ("sim:t4,", SelectionError::Empty),
+            ("sim:,t4", SelectionError::Empty),
+            (",", SelectionError::Empty),
+            ("gpu", unknown("gpu", Some("cuda"))),
+            ("cude", unknown("cude", Some("cuda"))),
+            ("sim", unknown("sim", Some("sim:t4"))),
+            ("t4x2,h100", unknown("t4x2,h100", Some("sim:t4x2,h100"))),
+            ("quantum", unknown("quantum", None)),
+            ("sim:t5", no_profile("t5", Some("t4"))),
+            ("sim:h10x2", no_profile("h10x2", Some("h100"))),
+            ("sim:rtx306", no_profile("rtx306", Some("rtx3060"))),
+            ("sim:x3", no_profile("x3", None)),
+            ("sim:a/b", SelectionError::NotToml { text: "a/b".to_owned() }),
+            ("sim:.toml", no_profile(".toml", None)),
+            ("sim:t4x0", SelectionError::NoDevices { text: "t4x0".to_owned() }),
+            ("sim:t4x17", SelectionError::TooMany),
+            ("sim:t4x16,t4", SelectionError::TooMany),
+            ("sim:t4x99999999999999999999999", SelectionError::TooMany),
+            ("cpu,cuda", mixed("cpu")),
+            ("sim:t4,cuda", mixed("cuda")),
+            ("sim:cpu", mixed("cpu")),
+        ] {
+            assert_eq!(read(text), Err(error), "{text}");
+        }
+        assert!(read("sim:t4x16").is_ok());
+    }
+
+    #[test]
+    fn errors_say_what_to_write() {
+        let shown = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(
+            shown("sim:h10"),
+            "there is no device profile `h10`; did you mean `h100`? the profiles are t4, rtx3060, rtx4090, \
+             a100-40gb, a100-80gb, h100, h200, tiny, or name a .toml file"
+        );
+        assert_eq!(shown("sim:t4x17"), "a machine has at most 16 simulated devices");
+        assert!(shown("\u{1b}[31m").contains("\\u{1b}"));
+        assert!(shown(&"q".repeat(100_000)).len() < 300);
+    }
+
+    #[test]
+    fn profiles_come_in_the_order_of_the_ordinals() {
+        let Ok(Selection::Sim(devices)) = read("sim:t4x2,tiny") else { panic!() };
+        let profiles = devices.profiles().unwrap();
+        let ids: Vec<&str> = profiles.iter().map(|p| p.id.as_str()).collect();
+        assert_eq!((devices.count(), ids.as_slice()), (3, ["t4", "t4", "tiny"].as_slice()));
+        let Ok(Selection::Sim(absent)) = read("sim:/nowhere/at/all.toml") else { panic!() };
+        let error = absent.profiles().unwrap_err().to_string();
+        assert!(error.starts_with("/nowhere/at/all.toml: the profile can't be read: "), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(sim:)?[a-zA-Z0-9,:x./ -]{0,24}|\\PC{0,40}") {
+            if let Ok(selection) = read(&text) {
+                prop_assert_eq!(read(&selection.to_string()), Ok(selection));
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(picks in prop::collection::vec((0..8_usize, 1..=4_usize), 1..=4)) {
+            let ids: Vec<&'static str> = builtin_ids().collect();
+            let items: Vec<(&'static str, usize)> = picks.iter().map(|(i, n)| (ids[*i], *n)).collect();
+            let selection = sim(&items);
+            prop_assert_eq!(read(&selection.to_string()), Ok(selection));
+        }
+    }
+}

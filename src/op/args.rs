@@ -1,0 +1,397 @@
+//! Arguments on their way into an op, and values on their way out: free of any script engine.
+
+use crate::base::error::Kind;
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::tensor::Tensor;
+
+use super::def::{Default, OpDef, Operand, Param, ParamKind};
+
+/// A value that crosses between a script and an op.
+#[derive(Clone, Debug)]
+pub enum Value {
+    None,
+    Scalar(Scalar),
+    Str(String),
+    Tensor(Tensor),
+    DType(DType),
+    Device(DeviceSpec),
+    /// `start..end`, the end excluded; an absent bound is open.
+    Range(Option<i64>, Option<i64>),
+    List(Vec<Value>),
+    /// Named results, such as `values` and `indices`.
+    Map(Vec<(&'static str, Value)>),
+}
+
+impl Value {
+    /// The kind in a learner's words, for errors.
+    pub fn describe(&self) -> String {
+        match self {
+            Value::None => "()".into(),
+            Value::Scalar(Scalar::Bool(_)) => "bool".into(),
+            Value::Scalar(Scalar::Int(_)) => "int".into(),
+            Value::Scalar(Scalar::Float(_)) => "float".into(),
+            Value::Str(_) => "string".into(),
+            Value::Tensor(_) => "Tensor".into(),
+            Value::DType(_) => "dtype".into(),
+            Value::Device(_) => "device".into(),
+            Value::Range(..) => "range".into(),
+            Value::List(_) => "array".into(),
+            Value::Map(_) => "map".into(),
+        }
+    }
+}
+
+impl From<Tensor> for Value {
+    fn from(t: Tensor) -> Value {
+        Value::Tensor(t)
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(s: Scalar) -> Value {
+        Value::Scalar(s)
+    }
+}
+
+/// The arguments of one call, one value per parameter of the row.
+pub struct Args<'a> {
+    pub def: &'a OpDef,
+    values: Vec<Value>,
+}
+
+impl<'a> Args<'a> {
+    /// Matches positional arguments and options to the row's parameters and checks their kinds.
+    ///
+    /// Errors name the op, the parameter, what it takes and what it got; a misspelt option is an error with
+    /// the nearest name.
+    pub fn bind(def: &'a OpDef, positional: Vec<Value>, options: Vec<(String, Value)>) -> Result<Args<'a>> {
+        let positional = gather_sizes(def, positional);
+        let given = positional.len();
+        if given > def.params.len() {
+            let text = format!(
+                "{}() takes at most {} arguments, and {given} were given",
+                def.name,
+                def.params.len()
+            );
+            return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
+        }
+        let mut values: Vec<Option<Value>> = positional.into_iter().map(Some).collect();
+        values.resize_with(def.params.len(), || None);
+        for (name, value) in options {
+            let at =
+                def.params.iter().position(|p| p.name == name).ok_or_else(|| unknown_option(def, &name))?;
+            if let Some(slot) = values.get_mut(at) {
+                if slot.is_some() {
+                    return Err(Error::type_error(format!("{}() got two values for '{name}'", def.name)));
+                }
+                *slot = Some(value);
+            }
+        }
+        let values = def
+            .params
+            .iter()
+            .zip(values)
+            .map(|(param, value)| check(def, param, value))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Args { def, values })
+    }
+
+    pub fn get(&self, i: usize) -> &Value {
+        self.values.get(i).unwrap_or(&Value::None)
+    }
+
+    pub fn is_none(&self, i: usize) -> bool {
+        matches!(self.get(i), Value::None)
+    }
+
+    pub fn tensor(&self, i: usize) -> Result<&Tensor> {
+        match self.get(i) {
+            Value::Tensor(t) => Ok(t),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn optional_tensor(&self, i: usize) -> Option<&Tensor> {
+        match self.get(i) {
+            Value::Tensor(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    pub fn tensors(&self, i: usize) -> Result<Vec<&Tensor>> {
+        match self.get(i) {
+            Value::List(items) => items
+                .iter()
+                .map(|v| match v {
+                    Value::Tensor(t) => Ok(t),
+                    other => Err(self.wrong(i, other)),
+                })
+                .collect(),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn operand(&self, i: usize) -> Result<Operand<'_>> {
+        match self.get(i) {
+            Value::Tensor(t) => Ok(Operand::Tensor(t)),
+            Value::Scalar(s) => Ok(Operand::Scalar(*s)),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn scalar(&self, i: usize) -> Result<Scalar> {
+        match self.get(i) {
+            Value::Scalar(s) => Ok(*s),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn float(&self, i: usize) -> Result<f64> {
+        self.scalar(i).map(Scalar::as_f64)
+    }
+
+    pub fn int(&self, i: usize) -> Result<i64> {
+        self.scalar(i).map(Scalar::as_i64)
+    }
+
+    pub fn optional_int(&self, i: usize) -> Option<i64> {
+        self.int(i).ok()
+    }
+
+    pub fn bool(&self, i: usize) -> Result<bool> {
+        match self.get(i) {
+            Value::Scalar(Scalar::Bool(b)) => Ok(*b),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn str(&self, i: usize) -> Result<&str> {
+        match self.get(i) {
+            Value::Str(s) => Ok(s),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn ints(&self, i: usize) -> Result<Vec<i64>> {
+        match self.get(i) {
+            Value::Scalar(Scalar::Int(n)) => Ok(vec![*n]),
+            Value::List(items) => items
+                .iter()
+                .map(|v| match v {
+                    Value::Scalar(Scalar::Int(n)) => Ok(*n),
+                    other => Err(self.wrong(i, other)),
+                })
+                .collect(),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    /// [`Args::ints`], or none where the default is no array.
+    pub fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>> {
+        if self.is_none(i) { Ok(None) } else { self.ints(i).map(Some) }
+    }
+
+    pub fn optional_scalar(&self, i: usize) -> Option<Scalar> {
+        self.scalar(i).ok()
+    }
+
+    pub fn optional_float(&self, i: usize) -> Option<f64> {
+        self.float(i).ok()
+    }
+
+    /// The dtype given, if one was.
+    pub fn dtype(&self, i: usize) -> Option<DType> {
+        match self.get(i) {
+            Value::DType(d) => Some(*d),
+            _ => None,
+        }
+    }
+
+    /// The device given, if one was.
+    pub fn device(&self, i: usize) -> Option<DeviceSpec> {
+        match self.get(i) {
+            Value::Device(d) => Some(*d),
+            _ => None,
+        }
+    }
+
+    /// The error for a value of the wrong kind.
+    pub fn wrong(&self, i: usize, got: &Value) -> Error {
+        match self.def.params.get(i) {
+            Some(param) => wrong_kind(self.def, param, got),
+            None => Error::type_error(format!("{}(): an argument is missing", self.def.name)),
+        }
+    }
+}
+
+/// Sizes written one by one, as in `zeros(2, 3)`, become one array.
+fn gather_sizes(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
+    let is_int = |v: &Value| matches!(v, Value::Scalar(Scalar::Int(_)));
+    let Some(at) = def.params.iter().position(|p| p.kind == ParamKind::Sizes) else { return positional };
+    let run = positional.iter().skip(at).take_while(|v| is_int(v)).count();
+    if run > 1 {
+        let rest = positional.split_off(at + run);
+        let sizes = positional.split_off(at);
+        positional.push(Value::List(sizes));
+        positional.extend(rest);
+    }
+    positional
+}
+
+/// `name(input, dim = -1, keepdim = false)`, as help and errors print it.
+pub fn signature(def: &OpDef) -> String {
+    let params: Vec<String> = def
+        .params
+        .iter()
+        .map(|p| match &p.default {
+            None => p.name.to_string(),
+            Some(d) => format!("{} = {}", p.name, show_default(d)),
+        })
+        .collect();
+    format!("{}({})", def.name, params.join(", "))
+}
+
+/// The nearest of `names` to a misspelt one, if any is near.
+pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = (wrong.chars().count() / 3).max(1);
+    names
+        .into_iter()
+        .map(|name| (edit_distance(wrong, name), name))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, name)| name)
+}
+
+fn show_default(d: &Default) -> String {
+    match d {
+        Default::None => "()".into(),
+        Default::Bool(b) => b.to_string(),
+        Default::Int(i) => i.to_string(),
+        Default::Float(f) => format!("{f:?}"),
+        Default::Str(s) => format!("\"{s}\""),
+        Default::Ints(v) => format!("{v:?}"),
+    }
+}
+
+fn from_default(d: &Default) -> Value {
+    match *d {
+        Default::None => Value::None,
+        Default::Bool(b) => Value::Scalar(b.into()),
+        Default::Int(i) => Value::Scalar(i.into()),
+        Default::Float(f) => Value::Scalar(f.into()),
+        Default::Str(s) => Value::Str(s.into()),
+        Default::Ints(v) => Value::List(v.iter().map(|&i| Value::Scalar(i.into())).collect()),
+    }
+}
+
+/// Checks and converts one value; strings stand for dtypes and devices, integers for floats.
+fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
+    let value = match (value, &param.default) {
+        (Some(Value::None), Some(_)) if param.kind != ParamKind::Any => {
+            return Ok(param.default.as_ref().map_or(Value::None, from_default));
+        }
+        (Some(v), _) => v,
+        (None, Some(d)) => return Ok(from_default(d)),
+        (None, None) => {
+            let text = format!("{}() missing required argument '{}'", def.name, param.name);
+            return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
+        }
+    };
+    let fits = match (param.kind, &value) {
+        (ParamKind::Any, _)
+        | (ParamKind::Tensor, Value::Tensor(_))
+        | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
+        | (ParamKind::Scalar, Value::Scalar(_))
+        | (ParamKind::Int, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::Float, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)))
+        | (ParamKind::Bool, Value::Scalar(Scalar::Bool(_)))
+        | (ParamKind::Str, Value::Str(_))
+        | (ParamKind::Ints | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::DType, Value::DType(_))
+        | (ParamKind::Device, Value::Device(_)) => true,
+        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
+            l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
+        }
+        (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
+        (ParamKind::DType, Value::Str(s)) => {
+            return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));
+        }
+        (ParamKind::Device, Value::Str(s)) => return s.parse().map(Value::Device),
+        (ParamKind::Device, Value::Scalar(Scalar::Int(i))) if *i >= 0 => {
+            return Ok(Value::Device(DeviceSpec::Cuda(u16::try_from(*i).ok())));
+        }
+        _ => false,
+    };
+    if fits { Ok(value) } else { Err(wrong_kind(def, param, &value)) }
+}
+
+fn unknown_dtype(name: &str) -> Error {
+    let error = Error::type_error(format!("there is no dtype '{name}'"));
+    match nearest(name, DType::ALL.iter().map(|d| d.name())) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => {
+            error.with_hint("dtypes are float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool")
+        }
+    }
+}
+
+fn unknown_option(def: &OpDef, name: &str) -> Error {
+    let error = Error::new(Kind::TypeError, format!("{}() got an unknown option '{name}'", def.name));
+    match nearest(name, def.params.iter().map(|p| p.name)) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("it is called as `{}`", signature(def))),
+    }
+}
+
+fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
+    let want = match param.kind {
+        ParamKind::Tensor => "a Tensor",
+        ParamKind::Operand => "a Tensor or a number",
+        ParamKind::Scalar | ParamKind::Float => "a number",
+        ParamKind::Int => "an integer",
+        ParamKind::Bool => "true or false",
+        ParamKind::Str => "a string",
+        ParamKind::Ints | ParamKind::Sizes => "an integer or an array of integers",
+        ParamKind::Tensors => "an array of tensors",
+        ParamKind::DType => "a dtype such as float32",
+        ParamKind::Device => "a device such as \"cuda\"",
+        ParamKind::Any => "another value",
+    };
+    let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
+    Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))
+}
+
+/// Optimal string alignment distance: a swap of neighbours counts once.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let at = |r: &[usize], k: usize| r.get(k).copied().unwrap_or(usize::MAX - 1);
+            let change = at(&row, j) + usize::from(x != y);
+            let mut best = change.min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(&y) && b.get(j - 1) == Some(&x);
+            if swapped {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_far_ones_are_not() {
+        let names = ["keepdim", "dim", "dtype"];
+        assert_eq!(nearest("keepdmi", names), Some("keepdim"));
+        assert_eq!(nearest("dtyp", names), Some("dtype"));
+        assert_eq!(nearest("banana", names), None);
+    }
+}

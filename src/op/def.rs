@@ -1,0 +1,303 @@
+//! What an operation is: one row of the table that the script binding, help, the reference page, the
+//! conformance tests and the gradient checks are loops over.
+
+use crate::base::{Result, Scalar};
+use crate::tensor::Tensor;
+
+use super::args::{Args, Value};
+use super::elementwise::{Binary, Unary};
+
+/// One operation that a learner can call.
+pub struct OpDef {
+    /// PyTorch's name, such as `add`.
+    pub name: &'static str,
+    pub family: Family,
+    /// How it is called.
+    pub forms: &'static [Form],
+    pub params: &'static [Param],
+    /// One sentence.
+    pub summary: &'static str,
+    /// More sentences, or none.
+    pub details: &'static str,
+    /// Code and the printed form of its value; tests run it.
+    pub example: (&'static str, &'static str),
+    pub forward: Forward,
+    /// The variant that writes to its first argument, called `name_`.
+    pub in_place: InPlace,
+    pub gradient: Gradient,
+    /// Inputs on which tests check gradients and devices against each other.
+    pub samples: &'static [Sample],
+}
+
+/// Families, in the order of the reference page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Family {
+    Create,
+    Elementwise,
+    Binary,
+    Compare,
+    Reduce,
+    Matmul,
+    Movement,
+    Index,
+    Random,
+    Activation,
+    Normalise,
+    Convolution,
+    Loss,
+    Move,
+    Inspect,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `x.name(…)`
+    Method,
+    /// `name(x, …)`
+    Function,
+    /// `F::name(x, …)`
+    Functional,
+    /// `a + b`
+    Operator(&'static str),
+    /// `x.name`
+    Property,
+}
+
+/// A parameter. The first of a method is the tensor itself.
+pub struct Param {
+    pub name: &'static str,
+    pub kind: ParamKind,
+    /// Absent for a parameter that must be given.
+    pub default: Option<Default>,
+}
+
+/// What a parameter accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamKind {
+    Tensor,
+    /// A tensor or a number.
+    Operand,
+    /// A number or bool.
+    Scalar,
+    Int,
+    Float,
+    Bool,
+    Str,
+    /// An array of integers; a single integer stands for an array of one.
+    Ints,
+    /// As `Ints`, and several integers in a row stand for an array: `zeros(2, 3)`.
+    Sizes,
+    /// An array of tensors.
+    Tensors,
+    DType,
+    Device,
+    /// Anything: the op looks for itself.
+    Any,
+}
+
+/// A default value, as the reference prints it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Default {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(&'static str),
+    Ints(&'static [i64]),
+}
+
+/// How the value is computed.
+#[derive(Clone, Copy)]
+pub enum Forward {
+    Unary(&'static Unary),
+    Binary(&'static Binary),
+    /// Anything else, from arguments in the order of `params`.
+    Call(fn(&Args) -> Result<Value>),
+}
+
+/// The in-place variant.
+#[derive(Clone, Copy)]
+pub enum InPlace {
+    None,
+    /// Of a unary or binary map: the same kernel writes to its input.
+    Map,
+    /// Its own function; gives the first argument back.
+    Call(fn(&Args) -> Result<Value>),
+}
+
+/// How the gradient comes about.
+#[derive(Clone, Copy)]
+pub enum Gradient {
+    /// A rule of its own, by PyTorch's name.
+    Vjp(&'static str),
+    /// From the operations it is composed of.
+    Composite,
+    /// None, and why.
+    NoGrad(&'static str),
+}
+
+/// Inputs for a call, drawn by the tests.
+pub struct Sample {
+    /// A script expression in the inputs' names.
+    pub call: &'static str,
+    pub inputs: &'static [Draw],
+}
+
+/// One drawn input.
+pub struct Draw {
+    pub name: &'static str,
+    pub shape: &'static [usize],
+    pub domain: Domain,
+}
+
+/// Where a drawn input's values lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Domain {
+    /// `-2..2`, kept away from integers and kinks by a margin
+    Any,
+    /// `0.2..3`
+    Positive,
+    /// `-0.9..0.9`
+    Inside,
+    /// int64 in `0..n`
+    Index(i64),
+    /// bool
+    Mask,
+    /// All different, well apart: for sorting and maxima
+    Distinct,
+}
+
+impl OpDef {
+    /// A row computed by `run`, called as a method and a function; the builder methods fill in the rest.
+    pub const fn call(
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        params: &'static [Param],
+        run: fn(&Args) -> Result<Value>,
+    ) -> OpDef {
+        OpDef {
+            name,
+            family,
+            forms: &[Form::Method, Form::Function],
+            params,
+            summary,
+            details: "",
+            example: ("", ""),
+            forward: Forward::Call(run),
+            in_place: InPlace::None,
+            gradient: Gradient::Composite,
+            samples: &[],
+        }
+    }
+
+    /// The same row under another name.
+    pub const fn named(self, name: &'static str) -> OpDef {
+        OpDef { name, ..self }
+    }
+
+    pub const fn forms(self, forms: &'static [Form]) -> OpDef {
+        OpDef { forms, ..self }
+    }
+
+    pub const fn details(self, details: &'static str) -> OpDef {
+        OpDef { details, ..self }
+    }
+
+    /// Code and the printed form of its value.
+    pub const fn example(self, code: &'static str, shown: &'static str) -> OpDef {
+        OpDef { example: (code, shown), ..self }
+    }
+
+    pub const fn gradient(self, gradient: Gradient) -> OpDef {
+        OpDef { gradient, ..self }
+    }
+
+    pub const fn in_place(self, run: fn(&Args) -> Result<Value>) -> OpDef {
+        OpDef { in_place: InPlace::Call(run), ..self }
+    }
+
+    pub const fn samples(self, samples: &'static [Sample]) -> OpDef {
+        OpDef { samples, ..self }
+    }
+}
+
+impl OpDef {
+    /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
+    pub fn most_arguments(&self) -> usize {
+        let spread = self.params.iter().any(|p| p.kind == ParamKind::Sizes);
+        self.params.len() + if spread { SIZES - 1 } else { 0 }
+    }
+}
+
+/// How many sizes may be written without brackets.
+pub const SIZES: usize = 6;
+
+/// A tensor or a number.
+#[derive(Clone, Copy)]
+pub enum Operand<'a> {
+    Tensor(&'a Tensor),
+    Scalar(Scalar),
+}
+
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(t: &'a Tensor) -> Self {
+        Operand::Tensor(t)
+    }
+}
+
+impl From<f64> for Operand<'_> {
+    fn from(v: f64) -> Self {
+        Operand::Scalar(v.into())
+    }
+}
+
+impl From<i64> for Operand<'_> {
+    fn from(v: i64) -> Self {
+        Operand::Scalar(v.into())
+    }
+}
+
+impl From<Scalar> for Operand<'_> {
+    fn from(v: Scalar) -> Self {
+        Operand::Scalar(v)
+    }
+}
+
+impl Param {
+    pub const fn required(name: &'static str, kind: ParamKind) -> Param {
+        Param { name, kind, default: None }
+    }
+
+    pub const fn optional(name: &'static str, kind: ParamKind, default: Default) -> Param {
+        Param { name, kind, default: Some(default) }
+    }
+}
+
+impl Sample {
+    pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
+        Sample { call, inputs }
+    }
+}
+
+impl Draw {
+    pub const fn of(name: &'static str, shape: &'static [usize], domain: Domain) -> Draw {
+        Draw { name, shape, domain }
+    }
+}
+
+/// The tensor that a method is called on.
+pub const SELF: Param = Param::required("input", ParamKind::Tensor);
+
+/// `keepdim = false`
+pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
+/// `dtype = ()`
+pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+/// A dimension that must be given.
+pub const DIM: Param = Param::required("dim", ParamKind::Int);
+/// `x.name(…)` alone
+pub const METHOD: &[Form] = &[Form::Method];
+/// `name(…)` alone
+pub const FUNCTION: &[Form] = &[Form::Function];
+/// `x.name`
+pub const PROPERTY: &[Form] = &[Form::Property];

@@ -1,0 +1,381 @@
+//! Maps: how one- and two-operand functions are launched, recorded and written in place.
+
+use smallvec::SmallVec;
+
+use crate::base::dtype::Category;
+use crate::base::shape::broadcast;
+use crate::base::{Cause, DType, Error, Layout, Result, Scalar};
+use crate::device::{Kernel, Machine, MapOp};
+use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
+use crate::tensor::{In, Tensor, launch};
+
+use super::def::Operand;
+use super::movement::cloned;
+use super::promote::{common_device, is_host_scalar, result_type, to_float};
+
+/// What a function's result dtype is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// The (promoted) dtype of the operands.
+    Same,
+    /// That, with integers and bools made float.
+    Float,
+    Bool,
+    /// As `Same`, but bool operands are an error, as for `-x`.
+    Number,
+}
+
+/// What the gradient rule wants kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    Nothing,
+    Input,
+    Output,
+    /// Both operands.
+    Both,
+    /// Each operand where the other wants a gradient, as a product has it.
+    Cross,
+    /// The right one, and the left where the right wants a gradient, as a quotient has it.
+    Quotient,
+}
+
+/// A function of one tensor, element by element.
+pub struct Unary {
+    pub name: &'static str,
+    pub op: MapOp,
+    pub gives: Gives,
+    pub keep: Keep,
+    /// None for functions without a gradient.
+    pub rule: Option<&'static dyn Rule>,
+}
+
+/// A function of two operands, element by element, with broadcasting and promotion.
+pub struct Binary {
+    pub name: &'static str,
+    pub op: MapOp,
+    pub gives: Gives,
+    pub keep: Keep,
+    pub rule: Option<&'static dyn Rule>,
+}
+
+/// The two parameters of a map.
+pub type Params = [f64; 2];
+
+impl Unary {
+    /// `f(x)`. Params reach the kernel and, as the saved attribute, the gradient rule.
+    pub fn apply(&self, x: &Tensor, params: Params) -> Result<Tensor> {
+        self.run(x, params).map_err(|e| e.in_op(self.name, || vec![x.operand()]))
+    }
+
+    /// `x = f(x)` in place.
+    pub fn apply_in_place(&self, x: &Tensor, params: Params) -> Result<Tensor> {
+        self.run_in_place(x, params).map_err(|e| e.in_op(self.name, || vec![x.operand()]))
+    }
+
+    fn run(&self, x: &Tensor, params: Params) -> Result<Tensor> {
+        let (compute, out) = self.dtypes(x)?;
+        let y = map(self.name, self.op, &[In::Tensor(x)], x.shape(), out, compute, params, x)?;
+        match self.rule {
+            Some(rule) if needs_graph(&[x]) => {
+                Ok(y.record(rule, &[x], |s, y| keep(self.keep, s, &[x], y, params)))
+            }
+            _ => Ok(y),
+        }
+    }
+
+    fn run_in_place(&self, x: &Tensor, params: Params) -> Result<Tensor> {
+        let (compute, out) = self.dtypes(x)?;
+        check_cast(out, x.dtype())?;
+        let recorded = needs_graph(&[x]);
+        x.check_inplace(recorded)?;
+        let node = self.rule.filter(|_| recorded).map(|rule| -> Result<_> {
+            let before = if self.keep == Keep::Input { cloned(x)? } else { x.clone() };
+            Ok(in_place_node(rule, &[x], |s, x| keep(self.keep, s, &[&before], x, params)))
+        });
+        let node: Option<_> = node.transpose()?;
+        let kernel = Kernel::Map { op: self.op, params, compute };
+        launch(self.name, &kernel, &[In::Tensor(x)], &[x])?;
+        finish(x, node);
+        Ok(x.clone())
+    }
+
+    fn dtypes(&self, x: &Tensor) -> Result<(DType, DType)> {
+        dtypes(self.gives, self.name, x.dtype())
+    }
+}
+
+impl Binary {
+    /// `f(a, b)`, broadcast. `params` reach the kernel and the gradient rule.
+    pub fn apply(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
+        self.run(a, b, params).map_err(|e| e.in_op(self.name, || operands(&[a, b])))
+    }
+
+    /// `a = f(a, b)` in place.
+    pub fn apply_in_place(&self, a: &Tensor, b: Operand, params: Params) -> Result<Tensor> {
+        self.run_in_place(a, b, params).map_err(|e| e.in_op(self.name, || operands(&[Operand::Tensor(a), b])))
+    }
+
+    fn run(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
+        if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
+            && x.dtype() == y.dtype()
+            && x.device() == y.device()
+            && x.shape() == y.shape()
+        {
+            let (compute, out) = dtypes(self.gives, self.name, x.dtype())?;
+            let z =
+                map(self.name, self.op, &[In::Tensor(x), In::Tensor(y)], x.shape(), out, compute, params, x)?;
+            return Ok(self.recorded(z, a, b, params));
+        }
+        let device = common_device(&[a, b])?;
+        let (compute, out) = dtypes(self.gives, self.name, result_type(&[a, b]))?;
+        let (shape, model) = match (a, b) {
+            (Operand::Tensor(x), Operand::Tensor(y)) => {
+                (broadcast(x.shape(), y.shape())?, if x.device() == device { x } else { y })
+            }
+            (Operand::Tensor(x), _) | (_, Operand::Tensor(x)) => (x.shape().into(), x),
+            (Operand::Scalar(x), Operand::Scalar(y)) => {
+                let cpu = Machine::current();
+                let x = Tensor::full(&[], x, x.default_dtype(), cpu.cpu(), self.name)?;
+                return self.run(Operand::Tensor(&x), Operand::Scalar(y), params);
+            }
+        };
+        let (left, right) = (Laid::new(a, &shape, model)?, Laid::new(b, &shape, model)?);
+        let z = map(self.name, self.op, &[left.input(), right.input()], &shape, out, compute, params, model)?;
+        Ok(self.recorded(z, a, b, params))
+    }
+
+    fn recorded(&self, z: Tensor, a: Operand, b: Operand, params: Params) -> Tensor {
+        let Some(rule) = self.rule else { return z };
+        match (a, b) {
+            (Operand::Tensor(x), Operand::Tensor(y)) if needs_graph(&[x, y]) => {
+                z.record(rule, &[x, y], |s, z| keep(self.keep, s, &[x, y], z, params))
+            }
+            (Operand::Tensor(x), Operand::Scalar(number)) if needs_graph(&[x]) => {
+                z.record(rule, &[x], |s, z| keep_scalar(self.keep, s, Side::Right(number), x, z, params))
+            }
+            (Operand::Scalar(number), Operand::Tensor(y)) if needs_graph(&[y]) => {
+                z.record(rule, &[y], |s, z| keep_scalar(self.keep, s, Side::Left(number), y, z, params))
+            }
+            _ => z,
+        }
+    }
+
+    fn run_in_place(&self, a: &Tensor, b: Operand, params: Params) -> Result<Tensor> {
+        let both = [Operand::Tensor(a), b];
+        let device = common_device(&both)?;
+        if a.device() != device {
+            return Err(Cause::TwoDevices { first: device, second: a.device() }.into());
+        }
+        let (compute, out) = dtypes(self.gives, self.name, result_type(&both))?;
+        check_cast(out, a.dtype())?;
+        if let Operand::Tensor(t) = b
+            && broadcast(a.shape(), t.shape())?.as_slice() != a.shape()
+        {
+            let text = format!(
+                "output with shape {:?} doesn't match the broadcast shape {:?}",
+                a.shape(),
+                broadcast(a.shape(), t.shape())?
+            );
+            return Err(Error::runtime(text).with_hint("write the result to a new name instead: `a = a + b`"));
+        }
+        let inputs: SmallVec<[&Tensor; 2]> = match b {
+            Operand::Tensor(t) => [a, t].into_iter().collect(),
+            Operand::Scalar(_) => [a].into_iter().collect(),
+        };
+        let recorded = needs_graph(&inputs);
+        a.check_inplace(recorded)?;
+        let node = self.rule.filter(|_| recorded).map(|rule| -> Result<_> {
+            let before = if self.keep.reads_left(b) { cloned(a)? } else { a.clone() };
+            Ok(in_place_node(rule, &inputs, |s, a| match b {
+                Operand::Tensor(t) => keep(self.keep, s, &[&before, t], a, params),
+                Operand::Scalar(n) => keep_scalar(self.keep, s, Side::Right(n), &before, a, params),
+            }))
+        });
+        let node: Option<_> = node.transpose()?;
+        let right = Laid::new(b, a.shape(), a)?;
+        let kernel = Kernel::Map { op: self.op, params, compute };
+        launch(self.name, &kernel, &[In::Tensor(a), right.input()], &[a])?;
+        finish(a, node);
+        Ok(a.clone())
+    }
+}
+
+impl Keep {
+    /// Whether the rule will read the left operand of a map whose right operand is `right`.
+    fn reads_left(self, right: Operand) -> bool {
+        match self {
+            Keep::Nothing | Keep::Output => false,
+            Keep::Input | Keep::Both => true,
+            Keep::Cross | Keep::Quotient => matches!(right, Operand::Tensor(t) if t.requires_grad()),
+        }
+    }
+}
+
+/// Where a plain number stood among two operands; rules read it from the saved attribute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    Left(Scalar),
+    Right(Scalar),
+}
+
+/// What a map's rule finds in the saved attribute.
+#[derive(Clone, Copy, Debug)]
+pub struct MapAttribute {
+    pub params: Params,
+    /// Set where one operand was a number: the rule then has one input only.
+    pub number: Option<Side>,
+}
+
+/// Launches a map into new memory of `shape` on the device of `model`; no graph.
+#[allow(clippy::too_many_arguments, reason = "the launch's own list, spelled once")]
+pub fn map(
+    name: &'static str,
+    op: MapOp,
+    inputs: &[In],
+    shape: &[usize],
+    out: DType,
+    compute: DType,
+    params: Params,
+    model: &Tensor,
+) -> Result<Tensor> {
+    let place = model.storage().place();
+    let y = Tensor::empty(shape, out, &place.context, name)?;
+    drop(place);
+    launch(name, &Kernel::Map { op, params, compute }, inputs, &[&y])?;
+    Ok(y)
+}
+
+/// A gradient in one launch, or from recorded operations while the backward pass is itself recorded.
+pub fn fused(
+    op: MapOp,
+    grad: &Tensor,
+    others: &[&Tensor],
+    params: Params,
+    composite: impl FnOnce() -> Result<Tensor>,
+) -> Result<Tensor> {
+    if grad_enabled() {
+        return composite();
+    }
+    let inputs: SmallVec<[In; 3]> =
+        std::iter::once(In::Tensor(grad)).chain(others.iter().map(|t| In::Tensor(t))).collect();
+    map(op.kernel_name(), op, &inputs, grad.shape(), grad.dtype(), grad.dtype(), params, grad)
+}
+
+/// An operand laid out over a shape.
+pub enum Laid<'a> {
+    Plain(&'a Tensor),
+    Wide(&'a Tensor, Layout),
+    Number(Scalar),
+}
+
+impl<'a> Laid<'a> {
+    /// Expands an operand to `shape`; a zero-dimensional CPU tensor beside an accelerator becomes a number.
+    pub fn new(operand: Operand<'a>, shape: &[usize], model: &Tensor) -> Result<Laid<'a>> {
+        Ok(match operand {
+            Operand::Scalar(s) => Laid::Number(s),
+            Operand::Tensor(t) if is_host_scalar(t) && model.device().is_cuda() => {
+                Laid::Number(t.host_scalar()?)
+            }
+            Operand::Tensor(t) if t.shape() == shape => Laid::Plain(t),
+            Operand::Tensor(t) => Laid::Wide(t, t.layout().expand(shape)?),
+        })
+    }
+
+    pub fn input(&self) -> In<'_> {
+        match self {
+            Laid::Plain(t) => In::Tensor(t),
+            Laid::Wide(t, layout) => In::Laid(t, layout),
+            Laid::Number(s) => In::Scalar(*s),
+        }
+    }
+}
+
+/// What errors say of operands.
+pub fn operands(all: &[Operand]) -> Vec<crate::base::error::Operand> {
+    all.iter()
+        .filter_map(|o| match o {
+            Operand::Tensor(t) => Some(t.operand()),
+            Operand::Scalar(_) => None,
+        })
+        .collect()
+}
+
+/// Compute and result dtype.
+fn dtypes(gives: Gives, name: &'static str, common: DType) -> Result<(DType, DType)> {
+    Ok(match gives {
+        Gives::Same => (common, common),
+        Gives::Float => (to_float(common), to_float(common)),
+        Gives::Bool => (common, DType::Bool),
+        Gives::Number if common.category() == Category::Bool => {
+            let text = match name {
+                "sub" => "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
+                          `logical_xor()` operator instead."
+                    .to_string(),
+                "neg" => "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert \
+                          a mask, use the `~` or `logical_not()` operator instead."
+                    .to_string(),
+                _ => format!("\"{name}\" not implemented for 'Bool'"),
+            };
+            return Err(Error::runtime(text));
+        }
+        Gives::Number => (common, common),
+    })
+}
+
+/// A result may be written to a tensor of its category or a higher one.
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
+    if from.category() > to.category() {
+        return Err(Cause::ResultCast { from, to }.into());
+    }
+    Ok(())
+}
+
+/// The node of an in-place op, made before the values change.
+fn in_place_node<'t>(
+    rule: &'static dyn Rule,
+    inputs: &[&'t Tensor],
+    save: impl FnOnce(&mut Saver, &'t Tensor),
+) -> std::sync::Arc<Node> {
+    Node::new(rule, inputs, |s| {
+        if let Some(first) = inputs.first() {
+            save(s, first);
+        }
+    })
+}
+
+/// Counts the change and hands the node over. A saved output is the new value, so its version is counted in.
+fn finish(x: &Tensor, node: Option<std::sync::Arc<Node>>) {
+    if let Some(node) = &node {
+        node.output_written();
+    }
+    x.finish_inplace(node);
+}
+
+fn keep(what: Keep, saver: &mut Saver, inputs: &[&Tensor], output: &Tensor, params: Params) {
+    match what {
+        Keep::Nothing => {}
+        Keep::Input | Keep::Both => inputs.iter().for_each(|t| saver.input(t)),
+        Keep::Output => saver.output(output),
+        Keep::Cross | Keep::Quotient => {
+            let &[left, right] = inputs else { return };
+            keep_where(saver, left, right.requires_grad());
+            keep_where(saver, right, what == Keep::Quotient || left.requires_grad());
+        }
+    }
+    saver.attribute(MapAttribute { params, number: None });
+}
+
+fn keep_where(saver: &mut Saver, t: &Tensor, wanted: bool) {
+    if wanted { saver.input(t) } else { saver.constant(None) }
+}
+
+fn keep_scalar(what: Keep, saver: &mut Saver, side: Side, x: &Tensor, output: &Tensor, params: Params) {
+    match what {
+        Keep::Nothing => {}
+        Keep::Input | Keep::Both => saver.input(x),
+        Keep::Output => saver.output(output),
+        Keep::Cross => {}
+        Keep::Quotient => keep_where(saver, x, matches!(side, Side::Left(_))),
+    }
+    saver.attribute(MapAttribute { params, number: Some(side) });
+}

@@ -1,0 +1,37 @@
+//! Rows of operations whose functions stand in the files beside: names, parameters, documentation, samples.
+
+pub mod index;
+pub mod matmul;
+pub mod movement;
+pub mod reduce;
+pub mod select;
+
+use crate::base::Result;
+use crate::tensor::Tensor;
+
+use super::args::Value;
+use super::def::{Default, Param, ParamKind};
+
+const DIM: Param = Param::required("dim", ParamKind::Int);
+const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, Default::Int(-1));
+const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
+const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, Default::None);
+const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
+const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+
+/// A result of one tensor.
+fn one(result: Result<Tensor>) -> Result<Value> {
+    result.map(Value::Tensor)
+}
+
+/// Values and where they were, as PyTorch's named tuples.
+fn pair(result: Result<(Tensor, Tensor)>) -> Result<Value> {
+    result.map(|(values, indices)| {
+        Value::Map(vec![("values", Value::Tensor(values)), ("indices", Value::Tensor(indices))])
+    })
+}
+
+/// Several tensors, as an array.
+fn list(result: Result<Vec<Tensor>>) -> Result<Value> {
+    result.map(|all| Value::List(all.into_iter().map(Value::Tensor).collect()))
+}

@@ -1,0 +1,99 @@
+//! Sorting, the largest `k`, and classes as vectors.
+
+use crate::base::{DType, Error, Result};
+use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
+use crate::tensor::autograd::Vjp;
+use crate::tensor::{In, Tensor, launch};
+
+use super::def::Operand;
+use super::extremum::selected_grad;
+use super::movement::{slice, unsqueeze};
+use super::record::{no_grad, recorded};
+use super::reduce::max_all;
+use super::scatter::{out_of_range, ranked, write};
+
+/// The elements in order along `dim`, and where they came from. Equal elements keep their order; NaN counts as
+/// the largest.
+pub fn sort(x: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "SortBackward0", run: selected_grad };
+    let dim = x.dim(dim)?;
+    let (values, indices) = sorted(x, dim, descending, "sort")?;
+    let values = recorded(values, &RULE, &[x], |s, _| {
+        s.constant(Some(&indices));
+        s.attribute(dim);
+    });
+    Ok((values, indices))
+}
+
+/// The indices that would sort `x` along `dim`.
+pub fn argsort(x: &Tensor, dim: i64, descending: bool) -> Result<Tensor> {
+    sorted(x, x.dim(dim)?, descending, "argsort").map(|(_, indices)| indices)
+}
+
+/// The `k` largest (or smallest) elements along `dim`, in order, and where they came from.
+pub fn topk(x: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "TopkBackward0", run: selected_grad };
+    let dim = x.dim(dim)?;
+    let size = x.shape().get(dim).copied().unwrap_or(1);
+    let k = usize::try_from(k).ok().filter(|&k| k <= size).ok_or_else(|| {
+        Error::runtime("selected index k out of range").with_hint(format!("dimension {dim} has size {size}"))
+    })?;
+    let (values, indices) = sorted(x, dim, largest, "topk")?;
+    let first = |t: &Tensor| -> Result<Tensor> {
+        let _off = no_grad();
+        if x.rank() == 0 || k == size {
+            Ok(t.clone())
+        } else {
+            slice(t, dim, 0, k, 1)?.copied(t.dtype(), "topk")
+        }
+    };
+    let (values, indices) = (first(&values)?, first(&indices)?);
+    let values = recorded(values, &RULE, &[x], |s, _| {
+        s.constant(Some(&indices));
+        s.attribute(dim);
+    });
+    Ok((values, indices))
+}
+
+/// Classes as vectors with a single 1; `classes` of -1 means one more than the largest.
+pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
+    if x.dtype() != DType::Int64 {
+        return Err(Error::runtime("one_hot is only applicable to index tensor of type LongTensor.")
+            .with_hint("convert it with `.long()`"));
+    }
+    let classes = match classes {
+        -1 if x.numel() == 0 => {
+            return Err(Error::runtime("Can not infer total number of classes from empty tensor."));
+        }
+        -1 => max_all(x)?.item()?.as_i64().saturating_add(1).max(0),
+        n => n,
+    };
+    let classes = usize::try_from(classes).map_err(|_| Error::runtime("num_classes should be positive"))?;
+    let mut shape: crate::base::Dims = x.shape().into();
+    shape.push(classes);
+    let out = Tensor::full(&shape, 0i64.into(), DType::Int64, &x.context(), "one_hot")?;
+    if classes == 0 && x.numel() > 0 {
+        return Err(Error::runtime(TOO_LARGE));
+    }
+    let one = Operand::Scalar(1i64.into());
+    write("one_hot", &out, x.rank(), &unsqueeze(x, -1)?, one, ScatterMode::Assign).map_err(|e| {
+        out_of_range(e, |index, _, _| {
+            Error::runtime(if index < 0 { "Class values must be non-negative." } else { TOO_LARGE })
+        })
+    })?;
+    Ok(out)
+}
+
+const TOO_LARGE: &str = "Class values must be smaller than num_classes.";
+
+/// Values and indices in order; no graph.
+fn sorted(x: &Tensor, dim: usize, descending: bool, name: &'static str) -> Result<(Tensor, Tensor)> {
+    let context = x.context();
+    let values = Tensor::empty(x.shape(), x.dtype(), &context, name)?;
+    let indices = Tensor::empty(x.shape(), DType::Int64, &context, name)?;
+    let from = ranked(x)?;
+    let (a, b) = (values.with_layout(ranked(&values)?), indices.with_layout(ranked(&indices)?));
+    launch(name, &Kernel::Sort { dim, descending }, &[In::Laid(x, &from)], &[&a, &b])?;
+    Ok((values, indices))
+}

@@ -1,0 +1,271 @@
+//! The op table in Rhai: every row becomes its methods, functions, operators and in-place variants.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
+
+use crate::base::{Error, Result, Scalar};
+use crate::device::Shared;
+use crate::op::elementwise::{Binary, Unary};
+use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
+use crate::tensor::Tensor;
+
+use super::fault::raise;
+use super::value::{from_dynamic, options, to_dynamic};
+
+type FnCallArgs<'a> = [&'a mut Dynamic];
+type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
+
+/// Registers every row. `functional` receives the `F::` forms.
+pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
+    for def in crate::op::table() {
+        for form in def.forms {
+            match form {
+                Form::Method | Form::Function => {}
+                Form::Functional => register_functional(functional, def, shared),
+                Form::Operator(symbol) => register_operator(engine, symbol, def, shared),
+                Form::Property => register_property(engine, def, shared),
+            }
+        }
+        if def.forms.iter().any(|f| matches!(f, Form::Method | Form::Function)) {
+            register_global(engine, def, shared);
+        }
+        register_in_place(engine, def, shared);
+    }
+}
+
+fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+    match def.forward {
+        Forward::Unary(spec) => {
+            let shared = Arc::clone(shared);
+            engine.register_fn(def.name, move |ctx: NativeCallContext, x: &mut Tensor| {
+                unary(&shared, &ctx, spec, x)
+            });
+        }
+        Forward::Binary(spec) => register_binary(engine, def.name, spec, shared),
+        Forward::Call(run) => {
+            for types in signatures(def) {
+                engine.register_raw_fn(def.name, types, caller(def, run, shared));
+            }
+        }
+    }
+}
+
+fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
+    for types in signatures(def) {
+        let run: fn(&Args) -> Result<Value> = match def.forward {
+            Forward::Call(run) => run,
+            Forward::Unary(_) => |args| match args.def.forward {
+                Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
+                _ => Err(Error::runtime("not a unary row")),
+            },
+            Forward::Binary(_) => |args| match args.def.forward {
+                Forward::Binary(spec) => {
+                    spec.apply(args.operand(0)?, args.operand(1)?, binary_params(spec)).map(Value::from)
+                }
+                _ => Err(Error::runtime("not a binary row")),
+            },
+        };
+        let call = caller(def, run, shared);
+        rhai::FuncRegistration::new(def.name).in_internal_namespace().set_into_module_raw(
+            module,
+            types,
+            rhai::RhaiFunc::Pure {
+                func: Arc::new(move |ctx: Option<NativeCallContext>, args: &mut FnCallArgs| match ctx {
+                    Some(ctx) => call(ctx, args),
+                    None => Err(raise(Error::runtime("called without a context"))),
+                }),
+                has_context: true,
+                is_pure: true,
+                is_volatile: true,
+            },
+        );
+    }
+}
+
+fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static OpDef, shared: &Arc<Shared>) {
+    if let Forward::Binary(spec) = def.forward {
+        register_binary(engine, symbol, spec, shared);
+        let in_place = match symbol {
+            "+" => "+=",
+            "-" => "-=",
+            "*" => "*=",
+            "/" => "/=",
+            "%" => "%=",
+            "**" => "**=",
+            _ => return,
+        };
+        register_assigning(engine, in_place, spec, shared);
+    }
+}
+
+fn register_property(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+    let Forward::Call(run) = def.forward else { return };
+    let shared = Arc::clone(shared);
+    engine.register_get(def.name, move |ctx: NativeCallContext, x: &mut Tensor| -> RhaiResult<Dynamic> {
+        note_line(&shared, &ctx);
+        let args = Args::bind(def, vec![Value::Tensor(x.clone())], Vec::new()).map_err(raise)?;
+        run(&args).map(to_dynamic).map_err(raise)
+    });
+}
+
+fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+    let name = format!("{}_", def.name);
+    match (def.in_place, def.forward) {
+        (InPlace::Map, Forward::Unary(spec)) => {
+            let shared = Arc::clone(shared);
+            engine.register_fn(name, move |ctx: NativeCallContext, x: &mut Tensor| -> RhaiResult<Tensor> {
+                note_line(&shared, &ctx);
+                spec.apply_in_place(x, [0.0; 2]).map_err(raise)
+            });
+        }
+        (InPlace::Map, Forward::Binary(spec)) => register_assigning_method(engine, &name, spec, shared),
+        (InPlace::Call(run), _) => {
+            for types in signatures(def) {
+                engine.register_raw_fn(&name, types, caller(def, run, shared));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn register_binary(engine: &mut Engine, name: &'static str, spec: &'static Binary, shared: &Arc<Shared>) {
+    macro_rules! pair {
+        ($left:ty, $right:ty, |$a:ident, $b:ident| ($x:expr, $y:expr)) => {{
+            let shared = Arc::clone(shared);
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, $a: $left, $b: $right| -> RhaiResult<Tensor> {
+                    note_line(&shared, &ctx);
+                    spec.apply($x, $y, binary_params(spec)).map_err(raise)
+                },
+            );
+        }};
+    }
+    pair!(&mut Tensor, Tensor, |a, b| (Operand::Tensor(a), Operand::Tensor(&b)));
+    pair!(&mut Tensor, INT, |a, b| (Operand::Tensor(a), b.into()));
+    pair!(&mut Tensor, f64, |a, b| (Operand::Tensor(a), b.into()));
+    pair!(&mut Tensor, bool, |a, b| (Operand::Tensor(a), Scalar::Bool(b).into()));
+    pair!(INT, Tensor, |a, b| (a.into(), Operand::Tensor(&b)));
+    pair!(f64, Tensor, |a, b| (a.into(), Operand::Tensor(&b)));
+}
+
+fn register_assigning(engine: &mut Engine, name: &'static str, spec: &'static Binary, shared: &Arc<Shared>) {
+    macro_rules! pair {
+        ($right:ty, |$b:ident| $y:expr) => {{
+            let shared = Arc::clone(shared);
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<()> {
+                    note_line(&shared, &ctx);
+                    spec.apply_in_place(a, $y, binary_params(spec)).map(|_| ()).map_err(raise)
+                },
+            );
+        }};
+    }
+    pair!(Tensor, |b| Operand::Tensor(&b));
+    pair!(INT, |b| b.into());
+    pair!(f64, |b| b.into());
+}
+
+fn register_assigning_method(engine: &mut Engine, name: &str, spec: &'static Binary, shared: &Arc<Shared>) {
+    macro_rules! pair {
+        ($right:ty, |$b:ident| $y:expr) => {{
+            let shared = Arc::clone(shared);
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<Tensor> {
+                    note_line(&shared, &ctx);
+                    spec.apply_in_place(a, $y, binary_params(spec)).map_err(raise)
+                },
+            );
+        }};
+    }
+    pair!(Tensor, |b| Operand::Tensor(&b));
+    pair!(INT, |b| b.into());
+    pair!(f64, |b| b.into());
+}
+
+fn unary(shared: &Shared, ctx: &NativeCallContext, spec: &Unary, x: &Tensor) -> RhaiResult<Tensor> {
+    note_line(shared, ctx);
+    spec.apply(x, [0.0; 2]).map_err(raise)
+}
+
+/// `a + b` and `a - b` carry an `alpha` of 1.
+pub fn binary_params(spec: &Binary) -> [f64; 2] {
+    match spec.name {
+        "add" | "sub" => [1.0, 0.0],
+        _ => [0.0; 2],
+    }
+}
+
+/// Remembers the script's line, so that events and nodes can name it.
+#[inline]
+pub fn note_line(shared: &Shared, ctx: &NativeCallContext) {
+    if let Some(line) = ctx.call_position().line() {
+        shared.set_line(line as u32);
+    }
+}
+
+type Caller = dyn Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync;
+
+/// A raw function that matches arguments and options to the row and runs it.
+fn caller(
+    def: &'static OpDef,
+    run: fn(&Args) -> Result<Value>,
+    shared: &Arc<Shared>,
+) -> impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static {
+    let shared = Arc::clone(shared);
+    move |ctx, args| {
+        note_line(&shared, &ctx);
+        call(def, run, args).map(to_dynamic).map_err(|e| {
+            raise(e.in_op(def.name, || {
+                let values = args.iter().filter_map(|a| a.read_lock::<Tensor>().map(|t| t.operand()));
+                values.collect()
+            }))
+        })
+    }
+}
+
+fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs) -> Result<Value> {
+    let takes_map = |i: usize| def.params.get(i).is_some_and(|p| p.kind == ParamKind::Any);
+    let (mut positional, mut named) = (Vec::with_capacity(args.len()), Vec::new());
+    for (i, arg) in args.iter().enumerate() {
+        let last = i + 1 == args.len();
+        match arg.read_lock::<Map>() {
+            Some(map) if last && !takes_map(i) => named = options(&map)?,
+            _ => positional.push(from_dynamic(arg)?),
+        }
+    }
+    run(&Args::bind(def, positional, named)?)
+}
+
+/// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
+/// A first parameter that is a tensor is typed, so that methods of other types stay apart.
+fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
+    let most = def.most_arguments() + 1;
+    let first = match def.params.first().map(|p| p.kind) {
+        Some(ParamKind::Tensor) => Some(TypeId::of::<Tensor>()),
+        _ => None,
+    };
+    let fewest = usize::from(first.is_some());
+    (fewest..=most)
+        .map(|n| {
+            let mut types = vec![TypeId::of::<Dynamic>(); n];
+            if let (Some(slot), Some(tensor)) = (types.first_mut(), first) {
+                *slot = tensor;
+            }
+            types
+        })
+        .collect()
+}
+
+/// A boxed caller, for modules that register rows under other names.
+pub fn boxed_caller(
+    def: &'static OpDef,
+    run: fn(&Args) -> Result<Value>,
+    shared: &Arc<Shared>,
+) -> Box<Caller> {
+    Box::new(caller(def, run, shared))
+}

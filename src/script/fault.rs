@@ -1,0 +1,255 @@
+//! Errors as a learner sees them: place, source line with a caret, operands, hint.
+
+use rhai::{Dynamic, EvalAltResult, ParseError, Position};
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::Kind;
+use crate::base::{Error, shape};
+use crate::op::args::nearest;
+
+/// A script error with its place, ready to be shown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Fault {
+    /// `RuntimeError`, `IndexError`, … or `SyntaxError`.
+    pub kind: String,
+    pub message: String,
+    pub hint: Option<String>,
+    /// Line and column from 1, in the file's own numbering; absent where unknown.
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+    pub source_line: Option<String>,
+    /// `x: float32 [2, 3] on cuda:0` for each operand.
+    pub operands: Vec<String>,
+    /// The whole report as text, with caret, without colour.
+    pub report: String,
+}
+
+/// Where code came from, for reports.
+pub struct Origin<'a> {
+    /// A file's name or `In [3]`.
+    pub name: &'a str,
+    pub code: &'a str,
+    /// The line number of the code's first line in its file.
+    pub first_line: u32,
+}
+
+/// An engine error inside Rhai's: what `catch (e)` binds.
+pub fn raise(error: Error) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorRuntime(Dynamic::from(error), Position::NONE))
+}
+
+impl Fault {
+    /// A fault from a failed evaluation. `names` are the functions a misspelt one is compared with.
+    pub fn from_eval(error: &EvalAltResult, origin: &Origin, names: &[&str]) -> Fault {
+        let (inner, position) = innermost(error);
+        let mut fault = match inner {
+            EvalAltResult::ErrorRuntime(value, _) => from_thrown(value),
+            EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
+            other => from_rhai(other, names),
+        };
+        fault.place(position, origin);
+        fault
+    }
+
+    /// A fault from code that does not parse.
+    pub fn from_parse(error: &ParseError, origin: &Origin) -> Fault {
+        let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), None);
+        fault.place(error.position(), origin);
+        fault
+    }
+
+    /// A fault without a place.
+    pub fn from_error(error: &Error) -> Fault {
+        let mut fault = Fault::bare(&error.kind().to_string(), error.message(), error.hint());
+        fault.operands = error
+            .operands()
+            .iter()
+            .zip('a'..='z')
+            .map(|(o, letter)| {
+                let name = o.name.clone().unwrap_or_else(|| letter.to_string());
+                format!("{name}: {} {} on {}", o.dtype, shape::show(&o.shape), o.device)
+            })
+            .collect();
+        if let (Some(op), false) = (error.op(), fault.operands.is_empty()) {
+            fault.operands.insert(0, format!("in `{op}`"));
+        }
+        fault.report = fault.render("");
+        fault
+    }
+
+    fn bare(kind: &str, message: String, hint: Option<String>) -> Fault {
+        let mut fault = Fault {
+            kind: kind.into(),
+            message: message.trim_end().into(),
+            hint,
+            line: None,
+            column: None,
+            source_line: None,
+            operands: Vec::new(),
+            report: String::new(),
+        };
+        fault.report = fault.render("");
+        fault
+    }
+
+    fn place(&mut self, position: Position, origin: &Origin) {
+        if let Some(line) = position.line() {
+            self.line = Some(line as u32 + origin.first_line - 1);
+            self.column = position.position().map(|c| c as u32);
+            self.source_line = origin.code.lines().nth(line - 1).map(|l| shortened(l, self.column));
+        }
+        self.report = self.render(origin.name);
+    }
+
+    fn render(&self, file: &str) -> String {
+        let mut out = format!("{}: {}\n", self.kind, self.message);
+        if let Some(line) = self.line {
+            let number = line.to_string();
+            let pad = " ".repeat(number.len());
+            let column = self.column.map_or(String::new(), |c| format!(":{c}"));
+            out += &format!("{pad}--> {file}:{line}{column}\n");
+            if let Some(source) = &self.source_line {
+                out += &format!("{pad} |\n{number} | {source}\n");
+                if let Some(column) =
+                    self.column.filter(|&c| c > 0 && c as usize <= source.chars().count() + 1)
+                {
+                    out += &format!("{pad} | {}^\n", " ".repeat(column as usize - 1));
+                }
+            }
+        }
+        for operand in &self.operands {
+            out += &format!("  {operand}\n");
+        }
+        if let Some(hint) = &self.hint {
+            out += &format!("hint: {hint}\n");
+        }
+        out
+    }
+}
+
+/// The error inside function-call wrappers, with the outermost position in the code itself.
+fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position) {
+    let mut at = error;
+    let mut position = error.position();
+    loop {
+        at = match at {
+            EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
+            | EvalAltResult::ErrorInModule(_, inner, _) => inner,
+            _ => return (at, position),
+        };
+        if !at.position().is_none() {
+            position = at.position();
+        }
+    }
+}
+
+fn from_thrown(value: &Dynamic) -> Fault {
+    if let Some(error) = value.read_lock::<Error>() {
+        return Fault::from_error(&error);
+    }
+    Fault::bare("RuntimeError", value.to_string(), None)
+}
+
+fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
+    match error {
+        EvalAltResult::ErrorVariableNotFound(name, _) => {
+            let text = format!("name '{name}' is not defined");
+            Fault::bare("NameError", text, suggestion(name, names))
+        }
+        EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, names),
+        EvalAltResult::ErrorModuleNotFound(name, _) => {
+            Fault::bare("NameError", format!("there is no module '{name}'"), suggestion(name, names))
+        }
+        EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
+            "RecursionError",
+            "the functions call each other too deeply".into(),
+            Some("does the recursion have an end that is reached?".into()),
+        ),
+        EvalAltResult::ErrorDataTooLarge(what, _) => Fault::bare(
+            "LimitError",
+            format!("{what} grew over the limit of this script"),
+            Some("tensors have no such limit: `tensor(…)`, `cat([…])`".into()),
+        ),
+        EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") => Fault::bare(
+            "TypeError",
+            format!("a Tensor stands where {} is expected", words(want)),
+            Some("`.item()` gives the number of a one-element tensor; `.any()` and `.all()` make one".into()),
+        ),
+        EvalAltResult::ErrorMismatchDataType(want, got, _) => {
+            Fault::bare("TypeError", format!("{} is expected, not {}", words(want), words(got)), None)
+        }
+        EvalAltResult::ErrorIndexingType(what, _) => {
+            Fault::bare("TypeError", format!("cannot index {what}"), None)
+        }
+        EvalAltResult::ErrorArrayBounds(size, index, _) => {
+            Fault::bare("IndexError", format!("index {index} is out of bounds for an array of {size}"), None)
+        }
+        other => {
+            let mut plain = other.clone_plain();
+            plain.clear_position();
+            Fault::bare("RuntimeError", plain.to_string(), None)
+        }
+    }
+}
+
+/// `f (Tensor, i64)` from Rhai, in a learner's words.
+fn unknown_function(signature: &str, names: &[&str]) -> Fault {
+    let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ")"));
+    let arguments = arguments.trim_end_matches(')');
+    let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
+    let bare = name.rsplit("::").next().unwrap_or(name);
+    let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
+    if names.contains(&bare) {
+        let text = format!("{bare}() does not take ({})", shown.join(", "));
+        return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
+    }
+    Fault::bare(
+        "NameError",
+        format!("there is no function '{bare}' for ({})", shown.join(", ")),
+        suggestion(bare, names),
+    )
+}
+
+fn suggestion(name: &str, names: &[&str]) -> Option<String> {
+    nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// A Rhai type name in a learner's words.
+fn words(name: &str) -> String {
+    let short = name.trim().rsplit("::").next().unwrap_or(name);
+    match short {
+        "i64" => "int".into(),
+        "f64" => "float".into(),
+        "ImmutableString" | "&str" | "String" => "string".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A very long source line, cut to what a report can show around the column.
+fn shortened(line: &str, column: Option<u32>) -> String {
+    const WIDTH: usize = 160;
+    let line = line.replace('\t', " ");
+    if line.chars().count() <= WIDTH || column.is_some_and(|c| c as usize > WIDTH - 4) {
+        return line.chars().take(4096).collect();
+    }
+    line.chars().take(WIDTH).chain(" …".chars()).collect()
+}
+
+/// A plain copy of an error, good enough to be printed.
+trait ClonePlain {
+    fn clone_plain(&self) -> EvalAltResult;
+}
+
+impl ClonePlain for EvalAltResult {
+    fn clone_plain(&self) -> EvalAltResult {
+        EvalAltResult::ErrorRuntime(self.to_string().into(), Position::NONE)
+    }
+}
+
+/// The class of a caught value, as `e.kind`.
+pub fn kind_of(error: &Error) -> String {
+    match error.kind() {
+        Kind::Interrupted => "KeyboardInterrupt".into(),
+        kind => kind.to_string(),
+    }
+}

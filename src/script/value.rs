@@ -1,0 +1,109 @@
+//! Between Rhai's values and the op layer's.
+
+use rhai::{Array, Dynamic, INT, ImmutableString, Map};
+
+use crate::base::error::Kind;
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::op::Value;
+use crate::tensor::Tensor;
+
+/// A Rhai value as an op sees it.
+pub fn from_dynamic(value: &Dynamic) -> Result<Value> {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return Ok(Value::Tensor(t.clone()));
+    }
+    if let Ok(i) = value.as_int() {
+        return Ok(Value::Scalar(Scalar::Int(i)));
+    }
+    if let Ok(f) = value.as_float() {
+        return Ok(Value::Scalar(Scalar::Float(f)));
+    }
+    if let Ok(b) = value.as_bool() {
+        return Ok(Value::Scalar(Scalar::Bool(b)));
+    }
+    if value.is_unit() {
+        return Ok(Value::None);
+    }
+    if let Some(s) = value.read_lock::<ImmutableString>() {
+        return Ok(Value::Str(s.to_string()));
+    }
+    if let Some(a) = value.read_lock::<Array>() {
+        return a.iter().map(from_dynamic).collect::<Result<_>>().map(Value::List);
+    }
+    other_from_dynamic(value)
+}
+
+/// An op's value as Rhai holds it. A list becomes an array, named results a map.
+pub fn to_dynamic(value: Value) -> Dynamic {
+    match value {
+        Value::None => Dynamic::UNIT,
+        Value::Scalar(s) => scalar_to_dynamic(s),
+        Value::Str(s) => s.into(),
+        Value::Tensor(t) => Dynamic::from(t),
+        Value::DType(d) => Dynamic::from(d),
+        Value::Device(d) => Dynamic::from(d),
+        Value::Range(a, b) => Dynamic::from(a.unwrap_or(0)..b.unwrap_or(INT::MAX)),
+        Value::List(items) => Dynamic::from_array(items.into_iter().map(to_dynamic).collect()),
+        Value::Map(items) => {
+            let map: Map = items.into_iter().map(|(k, v)| (k.into(), to_dynamic(v))).collect();
+            Dynamic::from_map(map)
+        }
+    }
+}
+
+pub fn scalar_to_dynamic(s: Scalar) -> Dynamic {
+    match s {
+        Scalar::Bool(b) => b.into(),
+        Scalar::Int(i) => i.into(),
+        Scalar::Float(f) => f.into(),
+    }
+}
+
+/// An options map as name-value pairs.
+pub fn options(map: &Map) -> Result<Vec<(String, Value)>> {
+    map.iter().map(|(k, v)| Ok((k.to_string(), from_dynamic(v)?))).collect()
+}
+
+/// A device as a script names it: a string, a device, or an ordinal.
+pub fn device(value: &Dynamic) -> Result<DeviceSpec> {
+    if let Some(d) = value.read_lock::<DeviceSpec>() {
+        return Ok(*d);
+    }
+    if let Some(s) = value.read_lock::<ImmutableString>() {
+        return s.parse();
+    }
+    match value.as_int().ok().and_then(|i| u16::try_from(i).ok()) {
+        Some(i) => Ok(DeviceSpec::Cuda(Some(i))),
+        None => Err(Error::type_error(format!(
+            "a device is a string such as \"cuda:0\" or a number, not {}",
+            type_name(value)
+        ))),
+    }
+}
+
+/// The type of a value in a learner's words.
+pub fn type_name(value: &Dynamic) -> String {
+    match value.type_name() {
+        "i64" => "int",
+        "f64" => "float",
+        "()" => "()",
+        name => name.rsplit("::").next().unwrap_or(name),
+    }
+    .to_string()
+}
+
+fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
+    if let Some(d) = value.read_lock::<DType>() {
+        return Ok(Value::DType(*d));
+    }
+    if let Some(d) = value.read_lock::<DeviceSpec>() {
+        return Ok(Value::Device(*d));
+    }
+    if let Some(r) = value.read_lock::<std::ops::Range<INT>>() {
+        return Ok(Value::Range(Some(r.start), Some(r.end)));
+    }
+    if let Some(r) = value.read_lock::<std::ops::RangeInclusive<INT>>() {
+        return Ok(Value::Range(Some(*r.start()), r.end().checked_add(1)));
+    }
+    Err(Error::new(Kind::TypeError, format!("a {} cannot be used here", type_name(value))))
+}

@@ -1,0 +1,498 @@
+//! The graph: nodes with their rules, what they saved, and how tensors join it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use smallvec::SmallVec;
+
+use crate::base::{Cause, DType, Device, Dims, Error, Layout, Result};
+
+use super::{TRACKED, Tensor, VIEW};
+
+/// Gradients of a node's inputs, in order; `None` where there is none.
+pub type Grads = SmallVec<[Option<Tensor>; 3]>;
+
+/// How the gradient of an op is computed. Rules are static; what varies is saved in the node.
+pub trait Rule: Send + Sync {
+    /// PyTorch's name, such as `MulBackward0`.
+    fn name(&self) -> &'static str;
+
+    /// Vector-Jacobian product: gradients of the inputs from the output's. Shapes may still be broadcast:
+    /// the engine sums them to the inputs' shapes.
+    fn backward(&self, saved: &Saved, grad: &Tensor) -> Result<Grads>;
+}
+
+/// A rule that is a function.
+pub struct Vjp {
+    pub name: &'static str,
+    pub run: fn(&Saved, &Tensor) -> Result<Grads>,
+}
+
+impl Rule for Vjp {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, saved: &Saved, grad: &Tensor) -> Result<Grads> {
+        (self.run)(saved, grad)
+    }
+}
+
+/// Where a gradient goes.
+#[derive(Clone)]
+pub enum Edge {
+    None,
+    Node(Arc<Node>),
+    /// A leaf that accumulates.
+    Leaf(Tensor),
+}
+
+/// What the gradient of an input must look like.
+#[derive(Clone)]
+pub struct Meta {
+    pub shape: Dims,
+    pub dtype: DType,
+    pub device: Device,
+}
+
+impl Meta {
+    pub fn of(t: &Tensor) -> Meta {
+        Meta { shape: t.shape().into(), dtype: t.dtype(), device: t.device() }
+    }
+}
+
+/// One operation in the graph. Has one differentiable output.
+pub struct Node {
+    pub rule: &'static dyn Rule,
+    /// Creation order; backward runs from the largest.
+    pub sequence: u64,
+    pub inputs: SmallVec<[(Edge, Meta); 3]>,
+    /// The script line that made it.
+    pub line: u32,
+    saved: Mutex<Option<Saved>>,
+}
+
+/// What a rule kept from the forward pass.
+#[derive(Clone, Default)]
+pub struct Saved {
+    tensors: SmallVec<[Option<SavedTensor>; 3]>,
+    attribute: Option<Arc<dyn Any + Send + Sync>>,
+    needs: SmallVec<[bool; 3]>,
+    shapes: SmallVec<[Dims; 2]>,
+    node: Option<Weak<Node>>,
+}
+
+#[derive(Clone)]
+struct SavedTensor {
+    tensor: Tensor,
+    version: u32,
+    /// Set for the node's own output, which is kept without its node so that no cycle forms.
+    output: bool,
+    made_by: &'static str,
+}
+
+static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static GRAD_MODE: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Whether operations are recorded.
+#[inline]
+pub fn grad_enabled() -> bool {
+    GRAD_MODE.with(Cell::get)
+}
+
+/// Sets grad mode until the guard is dropped.
+pub fn set_grad_mode(on: bool) -> GradMode {
+    GradMode(GRAD_MODE.with(|c| c.replace(on)))
+}
+
+/// Restores grad mode when dropped.
+pub struct GradMode(bool);
+
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        GRAD_MODE.with(|c| c.set(self.0));
+    }
+}
+
+/// Whether an op on these inputs must be recorded.
+#[inline]
+pub fn needs_graph(inputs: &[&Tensor]) -> bool {
+    inputs.iter().any(|t| t.requires_grad()) && grad_enabled()
+}
+
+/// Collects what a rule needs in its backward pass.
+#[derive(Default)]
+pub struct Saver {
+    saved: Saved,
+}
+
+impl Saver {
+    /// Keeps an input.
+    pub fn input(&mut self, t: &Tensor) {
+        let made_by = t.node().map_or("leaf", |n| n.rule.name());
+        let tensor = t.clone();
+        self.saved.tensors.push(Some(SavedTensor { version: t.version(), tensor, output: false, made_by }));
+    }
+
+    /// Keeps a tensor that takes no part in the graph, or nothing.
+    pub fn constant(&mut self, t: Option<&Tensor>) {
+        self.saved.tensors.push(t.map(|t| SavedTensor {
+            version: t.version(),
+            tensor: t.detach(),
+            output: false,
+            made_by: "constant",
+        }));
+    }
+
+    /// Keeps the output itself.
+    pub fn output(&mut self, t: &Tensor) {
+        let (tensor, version) = (t.detach(), t.version());
+        self.saved.tensors.push(Some(SavedTensor { tensor, version, output: true, made_by: "" }));
+    }
+
+    /// Keeps any value.
+    pub fn attribute<T: Any + Send + Sync>(&mut self, value: T) {
+        self.saved.attribute = Some(Arc::new(value));
+    }
+}
+
+impl Saved {
+    /// The `i`-th saved tensor, or an error where it was changed in place since.
+    pub fn tensor(&self, i: usize) -> Result<Tensor> {
+        self.optional(i)?
+            .ok_or_else(|| Error::runtime("a gradient rule asks for a tensor that was not saved"))
+    }
+
+    /// The `i`-th saved tensor, if one was given.
+    pub fn optional(&self, i: usize) -> Result<Option<Tensor>> {
+        let Some(Some(kept)) = self.tensors.get(i) else { return Ok(None) };
+        if kept.tensor.version() != kept.version {
+            return Err(self.modified(kept));
+        }
+        let node = self.node.as_ref().and_then(Weak::upgrade);
+        match node {
+            Some(node) if kept.output && grad_enabled() => {
+                let again = kept.tensor.detach();
+                again.join(node);
+                Ok(Some(again))
+            }
+            _ => Ok(Some(kept.tensor.clone())),
+        }
+    }
+
+    /// The saved value of type `T`.
+    pub fn attribute<T: Any + Send + Sync>(&self) -> Result<&T> {
+        self.attribute
+            .as_deref()
+            .and_then(|a| (a as &dyn Any).downcast_ref())
+            .ok_or_else(|| Error::runtime("a gradient rule asks for a value that was not saved"))
+    }
+
+    /// Whether input `i` wants a gradient.
+    pub fn needs(&self, i: usize) -> bool {
+        self.needs.get(i).copied().unwrap_or(false)
+    }
+
+    /// The shape of input `i`.
+    pub fn shape(&self, i: usize) -> &[usize] {
+        self.shapes.get(i).map_or(&[], |d| d.as_slice())
+    }
+
+    fn modified(&self, kept: &SavedTensor) -> Error {
+        let t = &kept.tensor;
+        let node = self.node.as_ref().and_then(Weak::upgrade);
+        let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
+        Cause::ModifiedInPlace {
+            dtype: t.dtype(),
+            device: t.device(),
+            shape: t.shape().into(),
+            of: of.trim_end_matches("Backward0"),
+            version: t.version(),
+            expected: kept.version,
+        }
+        .into()
+    }
+}
+
+impl Node {
+    /// Makes a node whose inputs are `inputs`.
+    pub fn new(rule: &'static dyn Rule, inputs: &[&Tensor], save: impl FnOnce(&mut Saver)) -> Arc<Node> {
+        let mut saver = Saver::default();
+        save(&mut saver);
+        let mut saved = saver.saved;
+        saved.needs = inputs.iter().map(|t| t.requires_grad()).collect();
+        saved.shapes = inputs.iter().map(|t| t.shape().into()).collect();
+        let line = inputs.first().map_or(0, |t| t.storage().place().context.shared.source().line);
+        Arc::new_cyclic(|me| {
+            saved.node = Some(me.clone());
+            Node {
+                rule,
+                sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
+                inputs: inputs.iter().map(|t| (t.edge(), Meta::of(t))).collect(),
+                line,
+                saved: Mutex::new(Some(saved)),
+            }
+        })
+    }
+
+    /// The output was written in place by this very op: its saved copy is current again.
+    pub fn output_written(&self) {
+        let mut slot = self.saved.lock().unwrap_or_else(|e| e.into_inner());
+        for kept in slot.iter_mut().flat_map(|s| s.tensors.iter_mut()).flatten().filter(|k| k.output) {
+            kept.version += 1;
+        }
+    }
+
+    /// What was saved: kept for another pass, or taken out so that it is freed after this one.
+    pub fn saved(&self, keep: bool) -> Result<Saved> {
+        let mut slot = self.saved.lock().unwrap_or_else(|e| e.into_inner());
+        let saved = if keep { slot.clone() } else { slot.take() };
+        saved.ok_or_else(|| Cause::BackwardTwice.into())
+    }
+}
+
+/// Long chains are dropped one node at a time, so that depth costs no stack.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut queue: Vec<Arc<Node>> = Vec::new();
+        let collect = |inputs: &mut SmallVec<[(Edge, Meta); 3]>, saved: &Mutex<Option<Saved>>| {
+            let mut found: Vec<Arc<Node>> = Vec::new();
+            for (edge, _) in inputs.drain(..) {
+                if let Edge::Node(node) = edge {
+                    found.push(node);
+                }
+            }
+            let taken = saved.lock().unwrap_or_else(|e| e.into_inner()).take();
+            for kept in taken.into_iter().flat_map(|s| s.tensors).flatten() {
+                found.extend(kept.tensor.auto().node.clone());
+            }
+            found
+        };
+        queue.extend(collect(&mut self.inputs, &self.saved));
+        while let Some(node) = queue.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                queue.extend(collect(&mut node.inputs, &node.saved));
+            }
+        }
+    }
+}
+
+impl Tensor {
+    /// Requires grad, itself or through what it was computed from.
+    #[inline]
+    pub fn requires_grad(&self) -> bool {
+        self.flag(TRACKED) || (self.flag(VIEW) && self.base_tracked())
+    }
+
+    /// A leaf has no node: it was not computed from anything that requires grad.
+    pub fn is_leaf(&self) -> bool {
+        self.node().is_none()
+    }
+
+    /// Asks for (or gives up) a gradient of a leaf.
+    pub fn set_requires_grad(&self, on: bool) -> Result<()> {
+        if on && !self.dtype().is_float() {
+            return Err(Cause::RequiresGradDtype.into());
+        }
+        if !on && self.node().is_some() {
+            return Err(Error::runtime(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable \
+                 in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+            ));
+        }
+        self.set_tracked(on);
+        Ok(())
+    }
+
+    pub fn grad(&self) -> Option<Tensor> {
+        self.auto().grad.clone()
+    }
+
+    pub fn set_grad(&self, grad: Option<Tensor>) {
+        self.auto().grad = grad;
+    }
+
+    /// Takes the gradient out.
+    pub fn take_grad(&self) -> Option<Tensor> {
+        self.auto().grad.take()
+    }
+
+    /// The node that made this tensor, renewed where its base was written in place since.
+    pub fn node(&self) -> Option<Arc<Node>> {
+        let mut auto = self.auto();
+        if let Some((base, seen)) = &auto.base
+            && *seen != self.version()
+            && base.requires_grad()
+        {
+            let base = base.clone();
+            let node = view_node(&base, self.layout());
+            auto.base = Some((base, self.version()));
+            auto.node = Some(node);
+            self.set_tracked(true);
+        }
+        auto.node.clone()
+    }
+
+    /// Where this tensor's gradient goes.
+    pub fn edge(&self) -> Edge {
+        if !self.requires_grad() {
+            return Edge::None;
+        }
+        match self.node() {
+            Some(node) => Edge::Node(node),
+            None => Edge::Leaf(self.clone()),
+        }
+    }
+
+    /// Makes `node` the one that made this tensor.
+    pub fn join(&self, node: Arc<Node>) {
+        self.auto().node = Some(node);
+        self.set_tracked(true);
+    }
+
+    /// Records an op: `self` came from `inputs` by `rule`. Call where [`needs_graph`] holds.
+    pub fn record(
+        self,
+        rule: &'static dyn Rule,
+        inputs: &[&Tensor],
+        save: impl FnOnce(&mut Saver, &Tensor),
+    ) -> Tensor {
+        if self.dtype().is_float() {
+            let node = Node::new(rule, inputs, |saver| save(saver, &self));
+            self.join(node);
+        }
+        self
+    }
+
+    /// Remembers that this tensor is a view, so that writing to it in place reaches its base's graph.
+    pub fn view_of(self, source: &Tensor) -> Tensor {
+        if !grad_enabled() {
+            self.auto().untracked = Some(Arc::downgrade(&source.0));
+            return self;
+        }
+        let root = source.auto().base.as_ref().map(|(b, _)| b.clone());
+        let version = self.version();
+        self.auto().base = Some((root.unwrap_or_else(|| source.clone()), version));
+        self.0.flags.fetch_or(VIEW, Ordering::Relaxed);
+        self
+    }
+
+    /// Checks that the tensor may be written in place under autograd.
+    pub fn check_inplace(&self, recorded: bool) -> Result<()> {
+        self.check_writable()?;
+        if !grad_enabled() {
+            return Ok(());
+        }
+        if self.requires_grad() && self.node().is_none() {
+            return Err(Cause::InplaceLeaf.into());
+        }
+        self.check_untracked(recorded)?;
+        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
+        match base {
+            Some(base) if base.requires_grad() && base.is_leaf() => Err(Error::runtime(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            )),
+            Some(base) if recorded && !base.is_contiguous() => Err(Error::runtime(
+                "writing in place to a view of a tensor that is not contiguous is not recorded by autograd",
+            )
+            .with_hint("call `.contiguous()` or `.clone()` on the base first")),
+            _ => Ok(()),
+        }
+    }
+
+    /// After values were written in place: counts the version and records `node` as their maker.
+    pub fn finish_inplace(&self, node: Option<Arc<Node>>) {
+        self.bump_version();
+        let Some(node) = node else { return };
+        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
+        match base {
+            None => self.join(node),
+            Some(base) => {
+                let slice = copy_slices(&base, self.layout(), node);
+                base.join(slice);
+                let view = view_node(&base, self.layout());
+                let version = self.version();
+                let mut auto = self.auto();
+                auto.base = Some((base, version));
+                auto.node = Some(view);
+                drop(auto);
+                self.set_tracked(true);
+            }
+        }
+    }
+
+    /// A view made under `no_grad` must not carry a change into a graph.
+    fn check_untracked(&self, recorded: bool) -> Result<()> {
+        let base = self.auto().untracked.as_ref().and_then(Weak::upgrade).map(Tensor);
+        match base {
+            Some(base) if recorded || base.requires_grad() => Err(Error::runtime(
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that \
+                 this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving \
+                 both the view and the inplace either both inside the no_grad block (if you don't want the inplace \
+                 to be tracked) or both outside (if you want the inplace to be tracked).",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn base_tracked(&self) -> bool {
+        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
+        base.is_some_and(|b| b.flag(TRACKED)) && self.node().is_some()
+    }
+}
+
+/// The layout of a view inside its contiguous base.
+fn within(base: &Tensor, view: &Layout) -> Layout {
+    let offset = view.offset().saturating_sub(base.layout().offset());
+    Layout::new(view.shape().into(), view.strides().into(), offset).unwrap_or_else(|_| view.clone())
+}
+
+fn view_node(base: &Tensor, view: &Layout) -> Arc<Node> {
+    static RULE: Vjp = Vjp { name: "AsStridedBackward0", run: as_strided_backward };
+    let inner = within(base, view);
+    Node::new(&RULE, &[base], |s| s.attribute(inner))
+}
+
+fn as_strided_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
+    let layout: &Layout = saved.attribute()?;
+    let whole = Tensor::full(saved.shape(0), 0i64.into(), grad.dtype(), &grad.context(), "as_strided")?;
+    whole.with_layout(layout.clone()).assign(grad, "as_strided")?;
+    Ok([Some(whole)].into_iter().collect())
+}
+
+fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
+    static RULE: Vjp = Vjp { name: "CopySlices", run: copy_slices_backward };
+    let layout = within(base, view);
+    let others = inner.inputs.iter().skip(1).cloned().collect::<SmallVec<[(Edge, Meta); 3]>>();
+    let node = Node::new(&RULE, &[base], |s| s.attribute((layout, Arc::clone(&inner))));
+    match Arc::try_unwrap(node) {
+        Ok(mut node) => {
+            node.inputs.extend(others);
+            Arc::new(node)
+        }
+        Err(node) => node,
+    }
+}
+
+fn copy_slices_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
+    let (layout, inner): &(Layout, Arc<Node>) = saved.attribute()?;
+    let whole = grad.copied(grad.dtype(), "copy_slices")?;
+    let slice = whole.with_layout(layout.clone());
+    let part = slice.copied(grad.dtype(), "copy_slices")?;
+    let mut grads = inner.rule.backward(&inner.saved(true)?, &part)?;
+    match grads.first_mut().and_then(Option::take) {
+        Some(first) => slice.assign(&first, "copy_slices")?,
+        None => slice.fill(0i64.into(), "copy_slices")?,
+    }
+    if let Some(slot) = grads.first_mut() {
+        *slot = Some(whole);
+    } else {
+        grads.push(Some(whole));
+    }
+    Ok(grads)
+}

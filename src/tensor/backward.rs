@@ -1,0 +1,220 @@
+//! The backward pass: from the newest node to the oldest, each gradient summed once and freed early.
+
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use crate::base::{Cause, Error, Result};
+
+use super::autograd::{Edge, Meta, Node, grad_enabled, set_grad_mode};
+use super::{Tensor, accumulate};
+
+/// Options of a backward pass, as `torch.autograd.backward` has them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Pass {
+    /// Keep what was saved for another pass.
+    pub retain_graph: bool,
+    /// Record the pass itself, for second derivatives. Implies `retain_graph`.
+    pub create_graph: bool,
+}
+
+impl Tensor {
+    /// Accumulates gradients of this tensor into the leaves it was computed from.
+    ///
+    /// `grad` defaults to 1 for a tensor of one element; any other shape needs it.
+    pub fn backward(&self, grad: Option<&Tensor>, pass: Pass) -> Result<()> {
+        let seed = self.seed(grad)?;
+        let mut run = Run::new(pass, None);
+        run.start(self, seed)?;
+        run.finish().map(|_| ())
+    }
+
+    /// Gradients with respect to `inputs`, without touching any `.grad`.
+    pub fn grads_of(
+        outputs: &[&Tensor],
+        inputs: &[&Tensor],
+        seeds: &[Option<&Tensor>],
+        pass: Pass,
+    ) -> Result<Vec<Option<Tensor>>> {
+        let wanted = inputs.iter().map(|t| Target::of(t)).collect::<Result<Vec<_>>>()?;
+        let mut run = Run::new(pass, Some(wanted));
+        for (i, output) in outputs.iter().enumerate() {
+            let seed = output.seed(seeds.get(i).copied().flatten())?;
+            run.start(output, seed)?;
+        }
+        run.finish()
+    }
+
+    fn seed(&self, grad: Option<&Tensor>) -> Result<Tensor> {
+        if !self.requires_grad() {
+            return Err(Cause::NoGradFn.into());
+        }
+        match grad {
+            Some(g) if g.shape() != self.shape() => Err(Error::runtime(format!(
+                "Mismatch in shape: grad_output[0] has a shape of torch.Size({:?}) and output[0] has a shape of \
+                 torch.Size({:?}).",
+                g.shape(),
+                self.shape()
+            ))),
+            Some(g) if g.device() != self.device() => {
+                Err(Cause::TwoDevices { first: self.device(), second: g.device() }.into())
+            }
+            Some(g) => Ok(g.clone()),
+            None if self.numel() == 1 => {
+                Tensor::full(self.shape(), 1i64.into(), self.dtype(), &self.context(), "ones_like")
+            }
+            None => Err(Cause::NonScalarBackward.into()),
+        }
+    }
+}
+
+/// A tensor whose gradient is asked for.
+#[derive(Clone)]
+enum Target {
+    Node(Arc<Node>),
+    Leaf(Tensor),
+}
+
+impl Target {
+    fn of(t: &Tensor) -> Result<Target> {
+        match t.edge() {
+            Edge::Node(node) => Ok(Target::Node(node)),
+            Edge::Leaf(leaf) => Ok(Target::Leaf(leaf)),
+            Edge::None => Err(Error::runtime("One of the differentiated Tensors does not require grad")),
+        }
+    }
+}
+
+/// A node waiting for its turn; the newest goes first.
+struct Ready(Arc<Node>);
+
+impl PartialEq for Ready {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.sequence == other.0.sequence
+    }
+}
+
+impl Eq for Ready {}
+
+impl PartialOrd for Ready {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ready {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.sequence.cmp(&other.0.sequence)
+    }
+}
+
+struct Run {
+    pass: Pass,
+    wanted: Option<Vec<Target>>,
+    results: Vec<Option<Tensor>>,
+    grads: HashMap<*const Node, Tensor>,
+    queue: BinaryHeap<Ready>,
+}
+
+impl Run {
+    fn new(pass: Pass, wanted: Option<Vec<Target>>) -> Run {
+        let results = vec![None; wanted.as_ref().map_or(0, Vec::len)];
+        Run { pass, wanted, results, grads: HashMap::new(), queue: BinaryHeap::new() }
+    }
+
+    fn start(&mut self, output: &Tensor, seed: Tensor) -> Result<()> {
+        let _mode = self.mode();
+        let edge = output.edge();
+        self.deliver(&edge, &Meta::of(output), seed)
+    }
+
+    fn finish(mut self) -> Result<Vec<Option<Tensor>>> {
+        let _mode = self.mode();
+        let keep = self.pass.retain_graph || self.pass.create_graph;
+        while let Some(Ready(node)) = self.queue.pop() {
+            let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
+            self.note_wanted(&node, &grad)?;
+            let saved = node.saved(keep)?;
+            let context = grad.context();
+            let line = context.shared.source().line;
+            let grads = node.rule.backward(&saved, &grad).map_err(|e| e.in_op(node.rule.name(), Vec::new))?;
+            context.shared.set_line(line);
+            drop(saved);
+            drop(grad);
+            for ((edge, meta), grad) in node.inputs.iter().zip(grads) {
+                if let Some(grad) = grad {
+                    self.deliver(edge, meta, grad)?;
+                }
+            }
+        }
+        Ok(self.results)
+    }
+
+    fn mode(&self) -> super::autograd::GradMode {
+        set_grad_mode(self.pass.create_graph && grad_enabled())
+    }
+
+    /// Hands a gradient to where it goes, summed to the input's shape and cast to its dtype.
+    fn deliver(&mut self, edge: &Edge, meta: &Meta, grad: Tensor) -> Result<()> {
+        if matches!(edge, Edge::None) {
+            return Ok(());
+        }
+        let grad = accumulate::sum_to(&grad, &meta.shape)?;
+        let grad = if grad.dtype() == meta.dtype { grad } else { grad.copied(meta.dtype, "to")? };
+        match edge {
+            Edge::None => Ok(()),
+            Edge::Leaf(leaf) => self.deliver_leaf(leaf, grad),
+            Edge::Node(node) => {
+                let key = Arc::as_ptr(node);
+                match self.grads.remove(&key) {
+                    Some(before) => {
+                        let sum = accumulate::add(&before, &grad)?;
+                        self.grads.insert(key, sum);
+                    }
+                    None => {
+                        self.grads.insert(key, grad);
+                        self.queue.push(Ready(Arc::clone(node)));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn deliver_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
+        if let Some(wanted) = &self.wanted {
+            for (target, slot) in wanted.iter().zip(&mut self.results) {
+                if matches!(target, Target::Leaf(t) if t.is(leaf)) {
+                    *slot = Some(match slot.take() {
+                        Some(before) => accumulate::add(&before, &grad)?,
+                        None => grad.clone(),
+                    });
+                }
+            }
+            return Ok(());
+        }
+        accumulate_grad(leaf, grad, self.pass.create_graph)
+    }
+
+    fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) -> Result<()> {
+        for (target, slot) in self.wanted.iter().flatten().zip(&mut self.results) {
+            if matches!(target, Target::Node(n) if Arc::ptr_eq(n, node)) {
+                *slot = Some(grad.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a gradient to a leaf's `.grad`. A gradient that nobody else holds is taken over, as
+/// `torch::autograd::AccumulateGrad` does; otherwise it is copied.
+fn accumulate_grad(leaf: &Tensor, grad: Tensor, create_graph: bool) -> Result<()> {
+    let next = match leaf.grad() {
+        Some(before) if create_graph => accumulate::add(&before, &grad)?,
+        Some(before) => return accumulate::add_into(&before, &grad),
+        None if create_graph => grad,
+        None if grad.is_sole_owner() && grad.is_contiguous() => grad,
+        None => grad.copied(grad.dtype(), "clone")?,
+    };
+    leaf.set_grad(Some(next));
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Tensors from host values, and host values from tensors.
+
+use std::sync::Arc;
+
+use crate::base::dtype::{Bool, Element};
+use crate::base::{Cause, DType, Device, Layout, Result, Scalar};
+use crate::device::storage::Place;
+use crate::device::{Context, Kernel, Machine, MapOp, Transfer};
+use crate::with_element;
+
+use super::{In, Tensor, launch};
+
+impl Tensor {
+    /// A CPU tensor of `numbers` in row-major order, converted to `dtype`.
+    pub fn from_numbers(numbers: &[Scalar], shape: &[usize], dtype: DType) -> Result<Tensor> {
+        fn bytes<T: Element + Into<Raw>>(numbers: &[Scalar]) -> Vec<u8> {
+            let mut out = Vec::with_capacity(std::mem::size_of_val(numbers));
+            for n in numbers {
+                let value = match *n {
+                    Scalar::Float(f) => T::from_f64(f),
+                    other => T::from_i64(other.as_i64()),
+                };
+                value.into().push(&mut out);
+            }
+            out
+        }
+        let raw = with_element!(dtype, T => bytes::<T>(numbers));
+        Tensor::from_bytes(&raw, shape, dtype)
+    }
+
+    /// A CPU tensor of float32 values.
+    pub fn from_f32(values: &[f32], shape: &[usize]) -> Result<Tensor> {
+        let raw: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        Tensor::from_bytes(&raw, shape, DType::Float32)
+    }
+
+    /// A CPU tensor of int64 values.
+    pub fn from_i64(values: &[i64], shape: &[usize]) -> Result<Tensor> {
+        let raw: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        Tensor::from_bytes(&raw, shape, DType::Int64)
+    }
+
+    /// A CPU tensor of native-endian element bytes.
+    pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType) -> Result<Tensor> {
+        let machine = Machine::current();
+        let tensor = Tensor::empty(shape, dtype, machine.cpu(), "tensor")?;
+        let wrote = match &tensor.storage().place().buffer().host {
+            Some(block) => block.write(0, bytes),
+            None => true,
+        };
+        if !wrote || bytes.len() != tensor.nbytes() {
+            let text = format!("{} bytes do not make a {dtype} tensor of shape {shape:?}", bytes.len());
+            return Err(crate::base::Error::value(text));
+        }
+        Ok(tensor)
+    }
+
+    /// A tensor filled with one value.
+    pub fn full(
+        shape: &[usize],
+        value: Scalar,
+        dtype: DType,
+        context: &Arc<Context>,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let out = Tensor::empty(shape, dtype, context, op)?;
+        out.fill(value, op)?;
+        Ok(out)
+    }
+
+    /// Writes one value everywhere, without a trace in the graph and without a version.
+    pub fn fill(&self, value: Scalar, op: &'static str) -> Result<()> {
+        let kernel = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: self.dtype() };
+        launch(op, &kernel, &[In::Scalar(value)], &[self])
+    }
+
+    /// The element bytes in row-major order, copied to the host. On an accelerator the host waits: `cause`
+    /// names why in the event stream.
+    pub fn host_bytes(&self, cause: &'static str) -> Result<Vec<u8>> {
+        let packed = self.contiguous_detached()?;
+        let mut bytes = vec![0u8; packed.nbytes()];
+        let offset = packed.layout().offset() * packed.dtype().size();
+        let place = packed.storage().place();
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+        if packed.device().is_cuda() {
+            read_back(&place, offset, &mut bytes, cause)?;
+        } else if let Some(block) = &place.buffer().host {
+            block.read(offset, &mut bytes);
+        }
+        Ok(bytes)
+    }
+
+    /// All elements as scalars of the dtype's category, in row-major order.
+    pub fn to_scalars(&self, cause: &'static str) -> Result<Vec<Scalar>> {
+        let dtype = self.dtype();
+        let bytes = self.host_bytes(cause)?;
+        Ok(bytes.chunks_exact(dtype.size()).map(|chunk| read_scalar(chunk, dtype)).collect())
+    }
+
+    /// All elements as f64, in row-major order.
+    pub fn to_f64s(&self, cause: &'static str) -> Result<Vec<f64>> {
+        Ok(self.to_scalars(cause)?.into_iter().map(Scalar::as_f64).collect())
+    }
+
+    /// All elements as i64, in row-major order.
+    pub fn to_i64s(&self, cause: &'static str) -> Result<Vec<i64>> {
+        Ok(self.to_scalars(cause)?.into_iter().map(Scalar::as_i64).collect())
+    }
+
+    /// The only element. On an accelerator the host waits for it.
+    pub fn item(&self) -> Result<Scalar> {
+        if self.numel() != 1 {
+            return Err(Cause::NotScalar { numel: self.numel() }.into());
+        }
+        let all = self.to_scalars("item")?;
+        Ok(all.first().copied().unwrap_or(Scalar::Int(0)))
+    }
+
+    /// The value of a zero-dimensional CPU tensor as an operand; no device waits for it.
+    pub fn host_scalar(&self) -> Result<Scalar> {
+        self.item()
+    }
+
+    /// This tensor, or a row-major copy outside the graph.
+    pub fn contiguous_detached(&self) -> Result<Tensor> {
+        if self.is_contiguous() {
+            return Ok(self.clone());
+        }
+        self.copied(self.dtype(), "contiguous")
+    }
+
+    /// A row-major copy in `dtype` on the same device, outside the graph.
+    pub fn copied(&self, dtype: DType, op: &'static str) -> Result<Tensor> {
+        let out = Tensor::empty(self.shape(), dtype, &self.context(), op)?;
+        out.assign(self, op)?;
+        Ok(out)
+    }
+
+    /// Writes another tensor's values here, on one device, broadcast and cast; no graph, no version.
+    pub fn assign(&self, source: &Tensor, op: &'static str) -> Result<()> {
+        let kernel = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: source.dtype() };
+        if source.shape() == self.shape() {
+            return launch(op, &kernel, &[In::Tensor(source)], &[self]);
+        }
+        let wide: Layout = source.layout().expand(self.shape())?;
+        launch(op, &kernel, &[In::Laid(source, &wide)], &[self])
+    }
+}
+
+/// Copies bytes off an accelerator while the host waits.
+fn read_back(place: &Place, offset: usize, bytes: &mut [u8], cause: &'static str) -> Result<()> {
+    let machine = Machine::current();
+    let staging = machine.cpu().scratch(bytes.len())?;
+    let accelerator = &place.context;
+    let moved = accelerator.transfer(&Transfer {
+        from: (accelerator.device, place.buffer(), offset),
+        to: (Device::Cpu, &staging, 0),
+        bytes: bytes.len(),
+        non_blocking: false,
+        stream: accelerator.stream(),
+        target_stream: 0,
+    });
+    if let (Ok(_), Some(block)) = (&moved, &staging.host) {
+        block.read(0, bytes);
+    }
+    machine.cpu().backend.free(staging);
+    if let Some(span) = moved?.waited {
+        accelerator.waited(cause, span);
+    }
+    Ok(())
+}
+
+fn read_scalar(bytes: &[u8], dtype: DType) -> Scalar {
+    fn raw<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.try_into().unwrap_or([0; N])
+    }
+    match dtype {
+        DType::Float64 => Scalar::Float(f64::from_ne_bytes(raw(bytes))),
+        DType::Float32 => Scalar::Float(f64::from(f32::from_ne_bytes(raw(bytes)))),
+        DType::Float16 => Scalar::Float(half::f16::from_ne_bytes(raw(bytes)).to_f64()),
+        DType::BFloat16 => Scalar::Float(half::bf16::from_ne_bytes(raw(bytes)).to_f64()),
+        DType::Int64 => Scalar::Int(i64::from_ne_bytes(raw(bytes))),
+        DType::Int32 => Scalar::Int(i32::from_ne_bytes(raw(bytes)).into()),
+        DType::Int16 => Scalar::Int(i16::from_ne_bytes(raw(bytes)).into()),
+        DType::Int8 => Scalar::Int(i8::from_ne_bytes(raw(bytes)).into()),
+        DType::UInt8 => Scalar::Int(u8::from_ne_bytes(raw(bytes)).into()),
+        DType::Bool => Scalar::Bool(raw::<1>(bytes) != [0]),
+    }
+}
+
+/// An element's native-endian bytes.
+enum Raw {
+    B1([u8; 1]),
+    B2([u8; 2]),
+    B4([u8; 4]),
+    B8([u8; 8]),
+}
+
+impl Raw {
+    fn push(self, out: &mut Vec<u8>) {
+        match self {
+            Raw::B1(b) => out.extend(b),
+            Raw::B2(b) => out.extend(b),
+            Raw::B4(b) => out.extend(b),
+            Raw::B8(b) => out.extend(b),
+        }
+    }
+}
+
+macro_rules! raw {
+    ($($t:ty => $v:ident),*) => {
+        $(impl From<$t> for Raw {
+            fn from(v: $t) -> Raw {
+                Raw::$v(v.to_ne_bytes())
+            }
+        })*
+    };
+}
+
+raw!(f64 => B8, f32 => B4, half::f16 => B2, half::bf16 => B2, i64 => B8, i32 => B4, i16 => B2, i8 => B1, u8 => B1);
+
+impl From<Bool> for Raw {
+    fn from(v: Bool) -> Raw {
+        Raw::B1([v.0])
+    }
+}

@@ -1,0 +1,70 @@
+//! Launching kernels on tensors.
+
+use std::sync::RwLockReadGuard;
+
+use smallvec::SmallVec;
+
+use crate::base::{Cause, Layout, Result, Scalar};
+use crate::device::storage::Place;
+use crate::device::{Arg, Kernel, View};
+
+use super::Tensor;
+
+/// A kernel's input as an op gives it.
+#[derive(Clone, Copy)]
+pub enum In<'a> {
+    Tensor(&'a Tensor),
+    /// The tensor's storage under another layout, such as an expanded one.
+    Laid(&'a Tensor, &'a Layout),
+    Scalar(Scalar),
+}
+
+impl<'a> In<'a> {
+    fn tensor(&self) -> Option<(&'a Tensor, &'a Layout)> {
+        match *self {
+            In::Tensor(t) => Some((t, t.layout())),
+            In::Laid(t, layout) => Some((t, layout)),
+            In::Scalar(_) => None,
+        }
+    }
+}
+
+/// Launches a kernel on the device of the first output. All tensors must be there.
+pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tensor]) -> Result<()> {
+    let Some(first) = outputs.first() else { return Ok(()) };
+    let mut places: SmallVec<[RwLockReadGuard<'_, Place>; 6]> = SmallVec::new();
+    let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
+    for tensor in reads.chain(outputs.iter().copied()) {
+        if tensor.device() != first.device() {
+            return Err(Cause::TwoDevices { first: first.device(), second: tensor.device() }.into());
+        }
+        places.push(tensor.storage().place());
+    }
+    let mut place = places.iter();
+    let mut args: SmallVec<[Arg; 4]> = SmallVec::new();
+    for input in inputs {
+        args.push(match (input.tensor(), input) {
+            (Some((t, layout)), _) => match place.next() {
+                Some(p) => Arg::View(View { buffer: p.buffer(), dtype: t.dtype(), layout }),
+                None => continue,
+            },
+            (None, In::Scalar(s)) => Arg::Scalar(*s),
+            (None, _) => continue,
+        });
+    }
+    let views: SmallVec<[View; 3]> = outputs
+        .iter()
+        .zip(place)
+        .map(|(t, p)| View { buffer: p.buffer(), dtype: t.dtype(), layout: t.layout() })
+        .collect();
+    match places.last() {
+        Some(last) => last.context.launch(op, kernel, &args, &views),
+        None => Ok(()),
+    }
+}
+
+impl<'a> From<&'a Tensor> for In<'a> {
+    fn from(t: &'a Tensor) -> In<'a> {
+        In::Tensor(t)
+    }
+}

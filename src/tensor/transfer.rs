@@ -1,0 +1,131 @@
+//! Moving tensors between devices.
+
+use std::sync::Arc;
+
+use crate::base::{DType, Device, Error, Layout, Result};
+use crate::device::{Context, Machine, Transfer};
+
+use super::Tensor;
+
+impl Tensor {
+    /// A copy on another device, outside the graph. A strided source is packed on its own device first.
+    ///
+    /// Two accelerators talk peer to peer: the copy is enqueued on the source's stream, and the target's waits
+    /// for it. As in PyTorch, a `non_blocking` copy to the host goes to pinned memory, for it would hold the
+    /// host otherwise.
+    pub fn moved(&self, target: &Arc<Context>, non_blocking: bool, op: &'static str) -> Result<Tensor> {
+        let out = if non_blocking && target.device == Device::Cpu && self.device().is_cuda() {
+            Tensor::empty_pinned(
+                Layout::contiguous(self.shape())?,
+                self.dtype(),
+                target,
+                &self.context(),
+                op,
+            )?
+        } else {
+            Tensor::empty(self.shape(), self.dtype(), target, op)?
+        };
+        out.copy_across(self, non_blocking)?;
+        Ok(out)
+    }
+
+    /// This tensor if it is pinned already, else a copy in page-locked memory with the same strides, outside
+    /// the graph.
+    ///
+    /// # Errors
+    /// As `Tensor.pin_memory`, for a tensor that is not on the CPU, and on a machine without an accelerator.
+    pub fn pin_memory(&self) -> Result<Tensor> {
+        if self.device() != Device::Cpu {
+            let text = format!(
+                "cannot pin 'torch.cuda.{}Tensor' only dense CPU tensors can be pinned",
+                self.dtype().type_name()
+            );
+            return Err(Error::runtime(text).with_hint("pin the tensor on the CPU, and move it then"));
+        }
+        if self.is_pinned() {
+            return Ok(self.clone());
+        }
+        let machine = Machine::current();
+        let Some(accelerator) = machine.gpus().get(machine.current_gpu()) else {
+            let hint = "pinned memory is for copies to a GPU; `--devices sim:t4x2` gives two simulated ones";
+            return Err(
+                Error::runtime("Cannot access accelerator device when none is available.").with_hint(hint)
+            );
+        };
+        let layout = Layout::new(self.shape().into(), self.layout().strides().into(), 0)?;
+        let pinned = Tensor::empty_pinned(layout, self.dtype(), machine.cpu(), accelerator, "pin_memory")?;
+        pinned.assign(self, "pin_memory")?;
+        Ok(pinned)
+    }
+
+    /// Notes that `stream` of this tensor's device uses its memory, as `Tensor.record_stream`: memory made on
+    /// one stream and used on another must not be given out again before the other is done with it.
+    pub fn record_stream(&self, stream: u32) {
+        let place = self.storage().place();
+        place.context.record_stream(place.buffer().address, stream);
+    }
+
+    /// Copies another device's tensor of the same shape and dtype into this contiguous one.
+    fn copy_across(&self, source: &Tensor, non_blocking: bool) -> Result<()> {
+        let packed = source.contiguous_detached()?;
+        if packed.numel() == 0 {
+            return Ok(());
+        }
+        let from = packed.storage().place();
+        let to = self.storage().place();
+        let size = self.dtype().size();
+        let accelerator = if packed.device().is_cuda() { &from.context } else { &to.context };
+        let moved = accelerator.transfer(&Transfer {
+            from: (packed.device(), from.buffer(), packed.layout().offset() * size),
+            to: (self.device(), to.buffer(), self.layout().offset() * size),
+            bytes: packed.nbytes(),
+            non_blocking,
+            stream: accelerator.stream(),
+            target_stream: to.context.stream(),
+        })?;
+        if self.device() == Device::Cpu
+            && let Some(span) = moved.waited
+        {
+            accelerator.waited("copy to cpu", span);
+        }
+        Ok(())
+    }
+
+    /// Writes another tensor's values here, whatever its device, dtype and (broadcastable) shape.
+    ///
+    /// Like `Tensor.copy_`: across devices the values are cast on the source's device first.
+    pub fn copy_values(&self, source: &Tensor, non_blocking: bool) -> Result<()> {
+        if source.device() == self.device() {
+            return self.assign(source, "copy_");
+        }
+        let cast: Tensor = if source.dtype() == self.dtype() {
+            source.clone()
+        } else {
+            source.copied(self.dtype(), "copy_")?
+        };
+        if self.is_contiguous() && cast.shape() == self.shape() {
+            return self.copy_across(&cast, non_blocking);
+        }
+        let here = cast.moved(&self.context(), non_blocking, "copy_")?;
+        self.assign(&here, "copy_")
+    }
+
+    /// Replaces device and dtype in place: every handle and view of the storage sees the new ones.
+    /// This is how modules move their parameters.
+    pub fn convert_in_place(&self, target: &Arc<Context>, dtype: DType) -> Result<()> {
+        if self.device() == target.device && self.dtype() == dtype {
+            return Ok(());
+        }
+        let whole = self.with_layout(Layout::contiguous(&[self.storage().numel()])?);
+        let cast = if whole.dtype() == dtype { whole.clone() } else { whole.copied(dtype, "to")? };
+        let moved = if cast.device() == target.device && !cast.is(&whole) {
+            cast
+        } else if cast.device() == target.device {
+            return Ok(());
+        } else {
+            cast.moved(target, false, "to")?
+        };
+        self.storage().swap(moved.storage());
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! What an out-of-memory error advises.
+
+use tensorlab::device::pool::{Action, Block, LiveTensor, OutOfMemory, Pool, Simulated, remedy};
+
+use super::{GIB, MIB};
+
+fn pool(total: u64) -> Pool<Simulated> {
+    Pool::new(Simulated::new(total, 0), 0)
+}
+
+fn tensor(name: &str, block: Block, line: u32) -> LiveTensor {
+    LiveTensor {
+        name: (!name.is_empty()).then(|| name.to_owned()),
+        address: block.address,
+        bytes: block.requested,
+        shape: format!("[{}]", block.requested / 4),
+        dtype: "float32".into(),
+        made_by: "randn".into(),
+        line: Some(line),
+    }
+}
+
+fn names(action: &Action) -> Vec<Option<&str>> {
+    match action {
+        Action::Delete { tensors } => tensors.iter().map(|tensor| tensor.name.as_deref()).collect(),
+        other => panic!("{other:?} deletes nothing"),
+    }
+}
+
+/// Tensors of these names and MiB on a full device, and the error of one more request.
+fn full(held: &[(&str, u64)], request: u64) -> (OutOfMemory, Vec<LiveTensor>) {
+    let total = held.iter().map(|(_, size)| size * MIB).sum();
+    let mut pool = pool(total);
+    let live =
+        (1..).zip(held).map(|(line, (name, size))| tensor(name, pool.allocate(size * MIB, 0).unwrap(), line));
+    let live: Vec<LiveTensor> = live.collect();
+    let error = pool.allocate(request * MIB, 0).unwrap_err();
+    (*error, live)
+}
+
+#[test]
+fn the_smallest_tensor_that_is_enough_is_to_be_deleted() {
+    let (error, live) = full(&[("a", 100), ("b", 40), ("c", 30), ("d", 20)], 28);
+    let remedy = remedy(&error, &live);
+    assert_eq!(names(remedy.first().unwrap()), [Some("c")]);
+    let largest: Vec<_> = remedy.largest.iter().map(|tensor| tensor.name.as_deref().unwrap()).collect();
+    assert_eq!(largest, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn several_are_named_when_none_is_enough_alone() {
+    let (error, live) = full(&[("a", 40), ("b", 30), ("c", 28), ("d", 12)], 50);
+    assert_eq!(names(remedy(&error, &live).first().unwrap()), [Some("a"), Some("b")]);
+    let (error, live) = full(&[("a", 40), ("b", 30), ("c", 30), ("d", 12)], 100);
+    assert_eq!(names(remedy(&error, &live).first().unwrap()), [Some("a"), Some("b"), Some("c")]);
+}
+
+#[test]
+fn a_list_of_more_than_five_comes_after_a_smaller_request() {
+    let held = [("a", 12), ("b", 12), ("c", 12), ("d", 12), ("e", 12), ("f", 12), ("g", 12)];
+    let (error, live) = full(&held, 70);
+    let explained = remedy(&error, &live);
+    assert_eq!(names(&explained.actions[0]).len(), 6, "nothing smaller fits on a full device");
+    let text = explained.to_string();
+    assert!(text.contains("delete 6 tensors (72.00 MiB): a, b, c, d, e, ..."), "{text}");
+}
+
+#[test]
+fn what_other_streams_gave_back_is_to_be_asked_for_again() {
+    let mut pool = pool(20 * MIB);
+    let first = pool.allocate(9 * MIB, 0).unwrap();
+    pool.allocate(9 * MIB, 0).unwrap();
+    assert!(pool.record_stream(first.address, 1) && pool.free(first.address));
+    let error = pool.allocate(8 * MIB, 0).unwrap_err();
+    assert_eq!(remedy(&error, &[]).actions, [Action::TryAgain]);
+    assert!(pool.allocate(8 * MIB, 0).is_ok());
+}
+
+#[test]
+fn a_tensor_that_a_variable_holds_comes_before_one_that_none_holds() {
+    let (error, live) = full(&[("", 30), ("kept", 40), ("small", 10)], 25);
+    let explained = remedy(&error, &live);
+    assert_eq!(names(explained.first().unwrap()), [Some("kept")]);
+
+    let (error, live) = full(&[("", 30), ("small", 10)], 25);
+    let explained = remedy(&error, &live);
+    assert_eq!(names(explained.actions.last().unwrap()), [None]);
+    let text = explained.to_string();
+    assert!(text.contains("no variable holds (30.00 MiB)"), "{text}");
+    assert!(text.contains("graph kept for backward holds what randn made on line 1"), "{text}");
+}
+
+#[test]
+fn tensors_that_share_a_block_go_together() {
+    let mut pool = pool(64 * MIB);
+    let base = pool.allocate(40 * MIB, 0).unwrap();
+    let other = pool.allocate(20 * MIB, 0).unwrap();
+    let view = LiveTensor { address: base.address + 4096, ..tensor("view", base, 2) };
+    let live = [tensor("base", base, 1), view.clone(), tensor("other", other, 3)];
+    let error = pool.allocate(30 * MIB, 0).unwrap_err();
+    let explained = remedy(&error, &live);
+    assert_eq!(names(explained.first().unwrap()), [Some("base"), Some("view")]);
+    assert_eq!(explained.held, 2, "a view is not a second block");
+
+    let hidden = [tensor("base", base, 1), LiveTensor { name: None, ..view }, tensor("other", other, 3)];
+    let explained = remedy(&error, &hidden);
+    assert!(!matches!(explained.first(), Some(Action::Delete { .. })), "deleting base alone frees nothing");
+}
+
+#[test]
+fn a_small_tensor_that_pins_a_segment_is_found() {
+    let mut pool = pool(40 * MIB);
+    let pin = pool.allocate(2 * MIB, 0).unwrap();
+    let mid = pool.allocate(9 * MIB, 0).unwrap();
+    let big = pool.allocate(20 * MIB, 0).unwrap();
+    assert!(pool.free(mid.address));
+    let live = [tensor("big", big, 1), tensor("pin", pin, 2)];
+    let error = pool.allocate(19 * MIB, 0).unwrap_err();
+    assert_eq!((error.fragmentation, error.largest_cached), (18 * MIB, 18 * MIB));
+    let explained = remedy(&error, &live);
+    assert_eq!(names(explained.first().unwrap()), [Some("pin")]);
+    let text = explained.to_string();
+    assert!(text.contains("18.00 MiB free in split blocks, at most 18.00 MiB in one piece"), "{text}");
+}
+
+#[test]
+fn the_largest_size_and_batch_that_fit_are_said() {
+    let mut pool = pool(100 * MIB);
+    pool.allocate(52 * MIB, 0).unwrap();
+    let error = pool.allocate(64 * MIB, 0).unwrap_err();
+    assert_eq!(error.largest_fitting(), Some(48 * MIB));
+    assert_eq!(error.largest_batch(128), Some(96));
+    assert_eq!(error.largest_batch(1), None);
+    assert_eq!(error.largest_batch(0), None);
+    let explained = remedy(&error, &[]);
+    assert_eq!(explained.first(), Some(&Action::Smaller { bytes: 48 * MIB }));
+    assert!(explained.to_string().contains("ask for at most 48.00 MiB at once, 75% of this request"));
+}
+
+#[test]
+fn between_1_and_10_mib_a_segment_of_20_is_needed() {
+    let mut pool = pool(12 * MIB);
+    let error = pool.allocate(5 * MIB, 0).unwrap_err();
+    assert_eq!(error.largest_fitting(), Some(MIB));
+    assert_eq!(error.largest_batch(50), Some(10));
+    assert!(error.would_fit(12 * MIB, &[]), "a larger request is given a segment to measure");
+    assert!(pool.allocate(12 * MIB, 0).is_ok());
+}
+
+#[test]
+fn a_memory_fraction_is_to_be_raised_where_that_is_enough() {
+    let mut pool = pool(GIB);
+    pool.set_fraction(0.25).unwrap();
+    let held = pool.allocate(200 * MIB, 0).unwrap();
+    let error = pool.allocate(100 * MIB, 0).unwrap_err();
+    let explained = remedy(&error, &[]);
+    assert_eq!(explained.first(), Some(&Action::RaiseLimit { bytes: 300 * MIB, fraction: 300.0 / 1024.0 }));
+    assert!(explained.to_string().contains("raise the memory fraction to at least 0.2930"));
+    let explained = remedy(&error, &[tensor("held", held, 4)]);
+    assert_eq!(names(explained.first().unwrap()), [Some("held")]);
+}
+
+#[test]
+fn what_others_hold_and_what_no_device_has_are_told_apart() {
+    let mut shared = Pool::new(Simulated::new(GIB, 900 * MIB), 0);
+    let error = shared.allocate(300 * MIB, 0).unwrap_err();
+    assert!(remedy(&error, &[]).actions.contains(&Action::FreeOthers { bytes: 900 * MIB }));
+
+    let error = pool(GIB).allocate(3 * GIB, 0).unwrap_err();
+    let explained = remedy(&error, &[]);
+    assert_eq!(explained.actions, [Action::Smaller { bytes: GIB }, Action::LargerDevice { bytes: 3 * GIB }]);
+
+    let mut half = pool(GIB);
+    half.set_fraction(0.5).unwrap();
+    let error = half.allocate(3 * GIB, 0).unwrap_err();
+    assert_eq!(remedy(&error, &[]).actions.last(), Some(&Action::LargerDevice { bytes: 6 * GIB }));
+}
+
+#[test]
+fn the_explanation_reads_as_a_whole() {
+    let mut pool = pool(96 * MIB);
+    let held = [("hidden", 33), ("x", 20), ("w1", 12), ("w2", 3), ("b", 2), ("t", 2)];
+    let live: Vec<LiveTensor> = (1..)
+        .zip(held)
+        .map(|(line, (name, size))| tensor(name, pool.allocate(size * MIB, 0).unwrap(), line))
+        .collect();
+    let error = pool.allocate(26 * MIB, 0).unwrap_err();
+    let expected = "\
+Largest live tensors (5 of 6):
+     33.00 MiB  hidden  float32 [8650752], made by randn, line 1
+     20.00 MiB  x       float32 [5242880], made by randn, line 2
+     12.00 MiB  w1      float32 [3145728], made by randn, line 3
+      3.00 MiB  w2      float32 [786432], made by randn, line 4
+      2.00 MiB  b       float32 [524288], made by randn, line 5
+Fragmentation: 13.00 MiB free in split blocks, at most 13.00 MiB in one piece for this request of 26.00 MiB.
+Would have worked: delete x (20.00 MiB).
+               or: ask for at most 13.00 MiB at once, 50% of this request: a smaller batch.";
+    assert_eq!(remedy(&error, &live).to_string(), expected);
+}
+
+#[test]
+fn only_tensors_of_the_pool_are_listed() {
+    let (error, mut live) = full(&[("a", 30)], 20);
+    live.push(LiveTensor { address: 4096, ..live[0].clone() });
+    live.push(LiveTensor { address: u64::MAX, ..live[0].clone() });
+    assert_eq!(remedy(&error, &live).largest.len(), 1);
+}
