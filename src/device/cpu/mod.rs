@@ -23,6 +23,7 @@ mod normalise;
 mod optimise;
 pub mod parallel;
 mod pooling;
+mod random;
 mod reduce;
 mod run;
 mod scan;

@@ -5,7 +5,7 @@ use crate::base::{Error, Kind, Result};
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    copy, create, index, loss, map, matmul, normalise, optimise, pooling, reduce, scan, softmax, sort,
+    copy, create, index, loss, map, matmul, normalise, optimise, pooling, random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -23,7 +23,7 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
-        Kernel::Random(_) => absent(launch),
+        Kernel::Random(what) => random::random(launch, what),
         Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { eps, .. } => normalise::layer_norm(launch, *eps),
         Kernel::LayerNormGrad { affine } => normalise::layer_norm_grad(launch, *affine),

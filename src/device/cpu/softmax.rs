@@ -7,11 +7,11 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
+use super::along::{From, Lines, Panel, To, blocks};
 use super::block::{Room, Scratch, wrong_shape};
 use super::convert::Compute;
 use super::fold::{Exponentials, Fold, Folded, Largest, Sum, fold_rows, fold_run};
 use super::isa::{self, Isa, Work};
-use super::along::{From, Lines, Panel, To, blocks};
 use super::math::{Lane, Real};
 use super::parallel;
 
