@@ -4,6 +4,8 @@ mod autograd;
 mod cuda;
 mod data;
 mod misc;
+mod optim;
+mod plot;
 pub mod telemetry;
 mod types;
 
@@ -25,11 +27,22 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     data::register(engine);
     telemetry::register(engine, machine);
     misc::register(engine, machine, host);
+    optim::register(engine, machine);
+    plot::register(engine, host);
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
-    let own = [types::NAMES, autograd::NAMES, cuda::NAMES, data::NAMES, telemetry::NAMES, misc::NAMES];
+    let own = [
+        types::NAMES,
+        autograd::NAMES,
+        cuda::NAMES,
+        data::NAMES,
+        telemetry::NAMES,
+        misc::NAMES,
+        optim::NAMES,
+        plot::NAMES,
+    ];
     let table = crate::op::table().map(|def| def.name);
     table.chain(own.into_iter().flatten().copied()).collect()
 }
