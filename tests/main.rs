@@ -12,6 +12,7 @@ mod allocator;
 mod architecture;
 mod lesson_format;
 mod plot;
+mod screens;
 mod scripts;
 mod session;
 mod simulator;

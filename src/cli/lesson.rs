@@ -33,6 +33,8 @@ enum Action {
     Start {
         /// A lesson file, or the id of a built-in lesson
         lesson: String,
+        #[command(flatten)]
+        look: lab::LookOptions,
     },
 }
 
@@ -41,8 +43,8 @@ pub fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         Action::List { json } => list(*json),
         Action::Verify { lessons, json } => verify_all(lessons, devices, *json),
-        Action::Start { lesson } => match find(lesson) {
-            Ok(found) => lab::open_lesson(&found, devices),
+        Action::Start { lesson, look } => match find(lesson) {
+            Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
     }

@@ -10,6 +10,7 @@ use crate::base::{Cause, Device, DeviceSpec, Result};
 use super::backend::Backend;
 use super::context::{Context, Shared};
 use super::cpu::CpuBackend;
+use super::kernel::RandomSource;
 use super::random;
 
 /// The CPU, the accelerators, and what they share: one per session.
@@ -20,6 +21,8 @@ pub struct Machine {
     current: AtomicUsize,
     /// The CPU generator.
     pub generator: random::Shared,
+    /// The generators of the accelerators, by ordinal.
+    philox: Vec<random::Philox>,
 }
 
 thread_local! {
@@ -31,8 +34,9 @@ impl Machine {
     pub fn new(gpus: impl FnOnce(&Arc<Shared>) -> Vec<Box<dyn Backend>>) -> Arc<Machine> {
         let shared = Arc::new(Shared::new());
         let context = |backend| Context::new(backend, Arc::clone(&shared));
-        let gpus = gpus(&shared).into_iter().map(context).collect();
+        let gpus: Vec<_> = gpus(&shared).into_iter().map(context).collect();
         Arc::new(Machine {
+            philox: gpus.iter().map(|_| random::Philox::new(random::DEFAULT_SEED)).collect(),
             cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
             gpus,
             current: AtomicUsize::new(0),
@@ -104,6 +108,21 @@ impl Machine {
     /// Seeds every generator, as `torch.manual_seed`.
     pub fn manual_seed(&self, seed: u64) {
         *self.generator.lock() = random::Mt19937::new(seed);
+        self.philox.iter().for_each(|g| g.seed(seed));
+    }
+
+    /// Seeds one accelerator's generator, as `torch.cuda.manual_seed`; all of them without an ordinal.
+    pub fn seed_gpus(&self, ordinal: Option<usize>, seed: u64) {
+        let chosen = |i: &usize| ordinal.is_none_or(|o| o == *i);
+        self.philox.iter().enumerate().filter(|(i, _)| chosen(i)).for_each(|(_, g)| g.seed(seed));
+    }
+
+    /// Where a draw of `numel` elements on `device` takes its numbers from. The next draw takes others.
+    pub fn random_source(&self, device: Device, numel: usize) -> RandomSource {
+        match self.philox.get(device.index()).filter(|_| device.is_cuda()) {
+            Some(generator) => generator.draw(numel),
+            None => RandomSource::Host(self.generator.clone()),
+        }
     }
 }
 

@@ -1,16 +1,31 @@
 //! The table of operations.
 
+pub mod activation;
 pub mod args;
+pub mod attention;
+pub mod batch_norm;
 pub mod binary;
+pub mod convert;
+pub mod convolution;
 pub mod def;
+pub mod draw;
 pub mod einsum;
 pub mod elementwise;
+pub mod embedding;
 pub mod extremum;
+pub mod fill;
 pub mod index;
 pub mod joins;
+pub mod layer_norm;
 pub mod linear;
+pub mod loss;
+pub mod masks;
 pub mod matmul;
 pub mod movement;
+pub mod nll;
+pub mod normalise;
+pub mod pad;
+pub mod pooling;
 pub mod promote;
 pub mod record;
 pub mod reduce;
@@ -30,6 +45,14 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         unary::ROWS,
         binary::ROWS,
         binary::ALPHA_ROWS,
+        activation::ROWS,
+        convolution::ROWS,
+        pooling::ROWS,
+        loss::ROWS,
+        attention::ROWS,
+        normalise::ROWS,
+        embedding::ROWS,
+        pad::ROWS,
         rows::select::ROWS,
         rows::reduce::ROWS,
         rows::matmul::ROWS,

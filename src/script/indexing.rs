@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, INT, NativeCallContext};
 
+use crate::base::{Error, Result};
 use crate::device::Shared;
+use crate::op::Operand;
 use crate::op::Value;
-use crate::op::index::{Index, index, index_put};
+use crate::op::index::{Index, index, index_put_};
 use crate::tensor::Tensor;
 
 use super::bind::note_line;
 use super::fault::raise;
 use super::value::from_dynamic;
 
-type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
+type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers indexers for tensors by number, range, index or mask tensor, and `at` for several dimensions.
 pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
@@ -50,16 +52,24 @@ fn get(x: &Tensor, at: &[Dynamic]) -> RhaiResult<Tensor> {
 }
 
 fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
-    let run = || index_put(x, &indices(at)?, &from_dynamic(value)?);
+    let run = || {
+        let value = from_dynamic(value)?;
+        let operand = match &value {
+            Value::Tensor(t) => Operand::Tensor(t),
+            Value::Scalar(s) => Operand::Scalar(*s),
+            other => {
+                return Err(Error::type_error(format!(
+                    "a tensor or a number is assigned, not {}",
+                    other.describe()
+                )));
+            }
+        };
+        index_put_(x, &indices(at)?, operand, false).map(|_| ())
+    };
     run().map_err(|e| raise(e.in_op("index_put_", || vec![x.operand()])))
 }
 
 /// `[0, 1..3, ()]` as indices: a number, a range, everything, an index or mask tensor.
-fn indices(at: &[Dynamic]) -> crate::base::Result<Vec<Index>> {
-    at.iter()
-        .map(|item| match from_dynamic(item)? {
-            Value::None => Ok(Index::All),
-            value => Index::from_value(&value),
-        })
-        .collect()
+fn indices(at: &[Dynamic]) -> Result<Vec<Index>> {
+    at.iter().map(|item| Index::of(&from_dynamic(item)?)).collect()
 }

@@ -1,224 +1,235 @@
-//! Printed forms, to the character as PyTorch 2.15 has them (`torch/_tensor_str.py`): 4 digits, 80 columns,
-//! three edge items beyond 1,000 elements.
+//! Printed forms, to the character as PyTorch has them (`torch/_tensor_str.py`, 2.15).
 
-use crate::base::{DType, Device, Result, Scalar};
+use std::fmt::Write;
+
+use crate::base::{DType, Layout, Result, Scalar};
 
 use super::Tensor;
 
-const PRECISION: usize = 4;
-const LINE_WIDTH: usize = 80;
-const EDGE_ITEMS: usize = 3;
+/// More elements than this are summarised.
 const THRESHOLD: usize = 1000;
+/// Elements shown at each end of a summarised dimension.
+const EDGE: usize = 3;
+const LINE: usize = 80;
+const PRECISION: usize = 4;
 const PREFIX: &str = "tensor(";
 
-/// The printed form. On an accelerator the host waits for the values.
-pub fn display(t: &Tensor) -> Result<String> {
-    let indent = PREFIX.len();
-    let mut suffixes = Vec::new();
-    if t.device() != Device::Cpu {
-        suffixes.push(format!("device='{}'", t.device()));
-    }
-    let body = if t.numel() == 0 {
-        if t.rank() != 1 {
-            suffixes.push(format!("size={}", tuple(t.shape())));
-        }
-        if t.dtype() != DType::Float32 {
-            suffixes.push(format!("dtype=torch.{}", t.dtype()));
-        }
-        "[]".to_string()
+/// `tensor([1., 2.], device='cuda:0', grad_fn=<MulBackward0>)`. Only what is shown is read from the device.
+pub fn display(x: &Tensor) -> Result<String> {
+    let mut out = String::from(PREFIX);
+    if x.numel() == 0 {
+        out.push_str("[]");
     } else {
-        if !matches!(t.dtype(), DType::Float32 | DType::Int64 | DType::Bool) {
-            suffixes.push(format!("dtype=torch.{}", t.dtype()));
-        }
-        let summarise = t.numel() > THRESHOLD;
-        let values = shown(t, summarise)?;
-        let format = Format::of(&values);
-        Printer { format, values: &values, shape: t.shape(), summarise }.print(0, 0, indent).0
+        out.push_str(&values(x)?);
+    }
+    add_suffixes(&mut out, &suffixes(x));
+    Ok(out)
+}
+
+fn suffixes(x: &Tensor) -> Vec<String> {
+    let mut all = Vec::new();
+    if x.device().is_cuda() {
+        all.push(format!("device='{}'", x.device()));
+    }
+    if x.numel() == 0 && x.rank() != 1 {
+        let sizes: Vec<String> = x.shape().iter().map(usize::to_string).collect();
+        all.push(format!("size=({})", sizes.join(", ")));
+    }
+    let evident = match x.dtype() {
+        DType::Float32 => true,
+        DType::Int64 | DType::Bool => x.numel() > 0,
+        _ => false,
     };
-    match t.node() {
-        Some(node) => suffixes.push(format!("grad_fn=<{}>", node.rule.name())),
-        None if t.requires_grad() => suffixes.push("requires_grad=True".into()),
+    if !evident {
+        all.push(format!("dtype=torch.{}", x.dtype()));
+    }
+    match x.node() {
+        Some(node) => all.push(format!("grad_fn=<{}>", node.rule.name())),
+        None if x.requires_grad() => all.push("requires_grad=True".into()),
         None => {}
     }
-    Ok(with_suffixes(&format!("{PREFIX}{body}"), &suffixes, indent))
+    all
 }
 
-/// `(2, 0)`, as Python prints a tuple of sizes.
-fn tuple(shape: &[usize]) -> String {
-    let inner: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    match inner.as_slice() {
-        [one] => format!("({one},)"),
-        many => format!("({})", many.join(", ")),
-    }
-}
-
-/// The values that are shown, in order: all of them, or those within the edges of every dimension. The edges
-/// are put together on the tensor's device, so that one copy brings them to the host.
-fn shown(t: &Tensor, summarise: bool) -> Result<Vec<Scalar>> {
-    if !summarise {
-        return t.to_scalars("print");
-    }
-    let small: Vec<usize> = t.shape().iter().map(|&d| d.min(2 * EDGE_ITEMS)).collect();
-    let whole = Tensor::empty(&small, t.dtype(), &t.context(), "print")?;
-    let mut parts = vec![(t.layout().clone(), whole.layout().clone())];
-    for (dim, &size) in t.shape().iter().enumerate().filter(|(_, d)| **d > 2 * EDGE_ITEMS) {
-        let mut halves = Vec::with_capacity(2 * parts.len());
-        for (from, to) in &parts {
-            for (start, at) in [(0, 0), (size - EDGE_ITEMS, EDGE_ITEMS)] {
-                halves.push((from.slice(dim, start, EDGE_ITEMS, 1)?, to.slice(dim, at, EDGE_ITEMS, 1)?));
-            }
+/// Appends suffixes, each on the last line where it fits.
+fn add_suffixes(out: &mut String, suffixes: &[String]) {
+    let mut line = out.len() - out.rfind('\n').map_or(0, |i| i + 1) + 2;
+    for suffix in suffixes {
+        if line + suffix.len() + 2 > LINE {
+            out.push_str(",\n");
+            out.extend(std::iter::repeat_n(' ', PREFIX.len()));
+            line = PREFIX.len() + suffix.len();
+        } else {
+            out.push_str(", ");
+            line += suffix.len() + 2;
         }
-        parts = halves;
+        out.push_str(suffix);
+    }
+    out.push(')');
+}
+
+fn values(x: &Tensor) -> Result<String> {
+    let shown = if x.numel() > THRESHOLD { edges(x)? } else { x.clone() };
+    let numbers = shown.to_scalars("print")?;
+    let style = Style::of(&numbers);
+    let mut block = Block { full: x.shape(), shown: shown.shape(), style, out: String::new() };
+    block.write(&numbers, 0, PREFIX.len());
+    Ok(block.out)
+}
+
+/// The elements at the ends of each long dimension, packed.
+fn edges(x: &Tensor) -> Result<Tensor> {
+    let shape: Vec<usize> = x.shape().iter().map(|&d| if d > 2 * EDGE { 2 * EDGE } else { d }).collect();
+    let out = Tensor::empty(&shape, x.dtype(), &x.context(), "print")?;
+    let mut parts = vec![(x.layout().clone(), out.layout().clone())];
+    for (dim, &size) in x.shape().iter().enumerate().filter(|(_, d)| **d > 2 * EDGE) {
+        let ends = [(0, 0), (size - EDGE, EDGE)];
+        let cut = |layout: &Layout, start: usize| layout.slice(dim, start, EDGE, 1);
+        parts = parts
+            .iter()
+            .flat_map(|(from, to)| ends.map(|(a, b)| Ok((cut(from, a)?, cut(to, b)?))))
+            .collect::<Result<_>>()?;
     }
     for (from, to) in parts {
-        whole.with_layout(to).assign(&t.with_layout(from), "print")?;
+        out.with_layout(to).assign(&x.with_layout(from), "print")?;
     }
-    whole.to_scalars("print")
+    Ok(out)
 }
 
-/// How numbers of one tensor are written: PyTorch's `_Formatter`.
-struct Format {
-    style: Style,
-    width: usize,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Style {
-    Integer,
-    /// Floats that are all whole: `1.`
+/// How the numbers of one tensor are written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Form {
+    Plain,
+    /// All finite numbers are whole: `1.`
     Whole,
     Fixed,
     Scientific,
 }
 
-impl Format {
-    fn of(values: &[Scalar]) -> Format {
-        if !matches!(values.first(), Some(Scalar::Float(_))) {
-            let width = values.iter().map(|v| plain(*v).len()).max().unwrap_or(1);
-            return Format { style: Style::Integer, width: width.max(1) };
-        }
-        let counted: Vec<f64> =
-            values.iter().map(|v| v.as_f64()).filter(|v| v.is_finite() && *v != 0.0).collect();
-        if counted.is_empty() {
-            return Format { style: Style::Whole, width: 1 };
-        }
-        let (least, most) =
-            counted.iter().map(|v| v.abs()).fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
-        let whole = counted.iter().all(|v| *v == v.ceil());
-        let wide = most / least > 1000.0 || most > 1e8;
-        let style = match (whole, wide || (!whole && least < 1e-4)) {
-            (_, true) => Style::Scientific,
-            (true, false) => Style::Whole,
-            (false, false) => Style::Fixed,
-        };
-        let width = counted.iter().map(|v| style.write(*v).chars().count()).max().unwrap_or(1);
-        Format { style, width: width.max(1) }
-    }
-
-    fn write(&self, value: Scalar) -> String {
-        let text = match (self.style, value) {
-            (Style::Integer, v) => plain(v),
-            (style, v) => style.write(v.as_f64()),
-        };
-        format!("{text:>width$}", width = self.width)
-    }
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    form: Form,
+    width: usize,
 }
 
 impl Style {
-    fn write(self, v: f64) -> String {
-        if v.is_nan() {
-            return "nan".into();
+    fn of(numbers: &[Scalar]) -> Style {
+        let float = numbers.iter().any(|n| matches!(n, Scalar::Float(_)));
+        if !float {
+            let width = numbers.iter().map(|n| text(*n, Form::Plain).len()).max().unwrap_or(1);
+            return Style { form: Form::Plain, width };
         }
-        if v.is_infinite() {
-            return if v > 0.0 { "inf".into() } else { "-inf".into() };
-        }
-        match self {
-            Style::Integer | Style::Whole => format!("{v:.0}."),
-            Style::Fixed => format!("{v:.PRECISION$}"),
-            Style::Scientific => scientific(v),
-        }
+        let usual: Vec<f64> =
+            numbers.iter().map(|n| n.as_f64()).filter(|v| v.is_finite() && *v != 0.0).collect();
+        let largest = usual.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let smallest = usual.iter().fold(f64::INFINITY, |m: f64, v| m.min(v.abs()));
+        let whole = usual.iter().all(|v| *v == v.ceil());
+        let wide = largest / smallest > 1000.0 || largest > 1.0e8 || smallest < 1.0e-4;
+        let form = match (usual.is_empty(), wide, whole) {
+            (true, ..) => return Style { form: Form::Whole, width: 1 },
+            (_, true, _) => Form::Scientific,
+            (_, _, true) => Form::Whole,
+            _ => Form::Fixed,
+        };
+        let width = usual.iter().map(|v| text(Scalar::Float(*v), form).len()).max().unwrap_or(1);
+        Style { form, width }
+    }
+
+    fn write(self, out: &mut String, n: Scalar) {
+        let text = text(n, self.form);
+        out.extend(std::iter::repeat_n(' ', self.width.saturating_sub(text.len())));
+        out.push_str(&text);
     }
 }
 
-/// `1.0000e+09`, as Python's `.4e`.
+fn text(n: Scalar, form: Form) -> String {
+    match (n, form) {
+        (Scalar::Bool(b), _) => if b { "True" } else { "False" }.into(),
+        (Scalar::Int(i), _) => i.to_string(),
+        (Scalar::Float(v), _) if v.is_nan() => "nan".into(),
+        (Scalar::Float(v), _) if v.is_infinite() => if v > 0.0 { "inf" } else { "-inf" }.into(),
+        (Scalar::Float(v), Form::Scientific) => scientific(v),
+        (Scalar::Float(v), Form::Fixed) => format!("{v:.PRECISION$}"),
+        (Scalar::Float(v), _) => format!("{v:.0}."),
+    }
+}
+
+/// `1.0000e-08`: the exponent has a sign and at least two digits.
 fn scientific(v: f64) -> String {
-    let text = format!("{v:.PRECISION$e}");
-    match text.split_once('e') {
-        Some((digits, exponent)) => {
-            let (sign, size) = match exponent.strip_prefix('-') {
-                Some(size) => ('-', size),
-                None => ('+', exponent),
-            };
-            format!("{digits}e{sign}{size:0>2}")
-        }
-        None => text,
-    }
-}
-
-fn plain(value: Scalar) -> String {
-    match value {
-        Scalar::Bool(true) => "True".into(),
-        Scalar::Bool(false) => "False".into(),
-        Scalar::Int(i) => i.to_string(),
-        Scalar::Float(f) => f.to_string(),
-    }
-}
-
-struct Printer<'a> {
-    format: Format,
-    /// Of the shown elements only.
-    values: &'a [Scalar],
-    shape: &'a [usize],
-    summarise: bool,
-}
-
-impl Printer<'_> {
-    /// The text of the sub-tensor at `dim` whose first shown value is `at`, and where the next one starts.
-    fn print(&self, dim: usize, at: usize, indent: usize) -> (String, usize) {
-        let Some(&size) = self.shape.get(dim) else {
-            let value = self.values.get(at).copied().unwrap_or(Scalar::Int(0));
-            return (self.format.write(value), at + 1);
-        };
-        let cut = self.summarise && size > 2 * EDGE_ITEMS;
-        let shown = if cut { 2 * EDGE_ITEMS } else { size };
-        let last = dim + 1 == self.shape.len();
-        let mut parts = Vec::with_capacity(shown + 1);
-        let mut next = at;
-        for i in 0..shown {
-            if cut && i == EDGE_ITEMS {
-                parts.push(if last { " ...".to_string() } else { "...".to_string() });
-            }
-            let (text, after) = self.print(dim + 1, next, indent + 1);
-            parts.push(text);
-            next = after;
-        }
-        let pad = " ".repeat(indent + 1);
-        let body = if last {
-            let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.format.width + 2)).max(1);
-            let lines: Vec<String> = parts.chunks(per_line).map(|line| line.join(", ")).collect();
-            lines.join(&format!(",\n{pad}"))
-        } else {
-            parts.join(&format!(",{}{pad}", "\n".repeat(self.shape.len() - dim - 1)))
-        };
-        (format!("[{body}]"), next)
-    }
-}
-
-fn with_suffixes(text: &str, suffixes: &[String], indent: usize) -> String {
-    let mut out = text.to_string();
-    let mut last = match text.rfind('\n') {
-        Some(at) => text.len() - at + 1,
-        None => text.len() + 2,
+    let short = format!("{v:.PRECISION$e}");
+    let (mantissa, exponent) = short.split_once('e').unwrap_or((&short, "0"));
+    let (sign, digits) = match exponent.strip_prefix('-') {
+        Some(digits) => ('-', digits),
+        None => ('+', exponent),
     };
-    for suffix in suffixes {
-        if last + suffix.len() + 2 > LINE_WIDTH {
-            out += &format!(",\n{}{suffix}", " ".repeat(indent));
-            last = indent + suffix.len();
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+/// Nested brackets around rows of numbers.
+struct Block<'a> {
+    full: &'a [usize],
+    shown: &'a [usize],
+    style: Style,
+    out: String,
+}
+
+impl Block<'_> {
+    /// Writes dimension `dim` of the numbers below it, indented by `indent`.
+    fn write(&mut self, numbers: &[Scalar], dim: usize, indent: usize) {
+        let rest = self.shown.len() - dim;
+        let Some(&count) = self.shown.get(dim) else {
+            if let Some(&n) = numbers.first() {
+                self.style.write(&mut self.out, n);
+            }
+            return;
+        };
+        let elided = self.full.get(dim).is_some_and(|&d| d != count);
+        if rest == 1 {
+            return self.row(numbers, elided, indent);
+        }
+        self.out.push('[');
+        let inner = (numbers.len() / count.max(1)).max(1);
+        for (i, part) in numbers.chunks(inner).enumerate() {
+            if i > 0 {
+                self.line(rest - 1, indent);
+            }
+            if elided && i == EDGE {
+                self.out.push_str("...");
+                self.line(rest - 1, indent);
+            }
+            self.write(part, dim + 1, indent + 1);
+        }
+        self.out.push(']');
+    }
+
+    fn row(&mut self, numbers: &[Scalar], elided: bool, indent: usize) {
+        let per_line = (LINE.saturating_sub(indent) / (self.style.width + 2)).max(1);
+        self.out.push('[');
+        let mut place = 0;
+        for (i, &n) in numbers.iter().enumerate() {
+            if elided && i == EDGE {
+                self.between(place, per_line, indent);
+                self.out.push_str(" ...");
+                place += 1;
+            }
+            self.between(place, per_line, indent);
+            self.style.write(&mut self.out, n);
+            place += 1;
+        }
+        self.out.push(']');
+    }
+
+    fn between(&mut self, place: usize, per_line: usize, indent: usize) {
+        if place == 0 {
+        } else if place.is_multiple_of(per_line) {
+            self.line(1, indent);
         } else {
-            out += &format!(", {suffix}");
-            last += suffix.len() + 2;
+            self.out.push_str(", ");
         }
     }
-    out.push(')');
-    out
+
+    /// A comma, line ends, and the indent of what follows the bracket.
+    fn line(&mut self, ends: usize, indent: usize) {
+        let _ = write!(self.out, ",{}{}", "\n".repeat(ends), " ".repeat(indent + 1));
+    }
 }

@@ -1,0 +1,29 @@
+//! Draws from the session's generator.
+
+use std::sync::Arc;
+
+use crate::base::{DType, Result};
+use crate::device::kernel::{Distribution, Random, RandomSource};
+use crate::device::{Context, Kernel, Machine};
+use crate::tensor::{Tensor, launch};
+
+/// A new tensor of drawn values.
+pub fn drawn(
+    shape: &[usize],
+    dtype: DType,
+    context: &Arc<Context>,
+    distribution: Distribution,
+    op: &'static str,
+) -> Result<Tensor> {
+    let out = Tensor::empty(shape, dtype, context, op)?;
+    draw_into(&out, distribution, op)?;
+    Ok(out)
+}
+
+/// Fills a tensor with drawn values, without a trace in the graph.
+pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Result<()> {
+    let source = RandomSource::Host(Machine::current().generator.clone());
+    launch(op, &Kernel::Random(Random { distribution, source }), &[], &[x])?;
+    x.bump_version();
+    Ok(())
+}
