@@ -40,7 +40,8 @@ pub fn copy_(x: &Tensor, source: &Tensor, non_blocking: bool) -> Result<Tensor> 
     let run = || {
         let common = broadcast(x.shape(), source.shape())?;
         if common.as_slice() != x.shape() {
-            let text = format!("output with shape {:?} doesn't match the broadcast shape {common:?}", x.shape());
+            let text =
+                format!("output with shape {:?} doesn't match the broadcast shape {common:?}", x.shape());
             return Err(Error::runtime(text));
         }
         let device = source.device();

@@ -2,8 +2,8 @@
 
 use crate::base::shape::broadcast;
 use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar};
-use crate::device::kernel::ScatterMode;
 use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::{expand, sum_to};
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
@@ -76,7 +76,7 @@ impl Index {
 pub fn index(x: &Tensor, at: &[Index]) -> Result<Tensor> {
     let run = || {
         let plan = Plan::of(x, at)?;
-        let Some(choice) = plan.choice()? else { return Ok(plan.view) };
+        let Some(choice) = plan.choice(false)? else { return Ok(plan.view) };
         let merged = choice.merged(&plan.view)?;
         choice.read(&merged)
     };
@@ -96,7 +96,7 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
             return masked_fill_(x, &reshape_to(mask, &wide)?, number);
         }
         let plan = Plan::of(x, at)?;
-        match plan.choice()? {
+        match plan.choice(true)? {
             None => drop(super::fill::assign_(&plan.view, value, accumulate)?),
             Some(choice) => choice.write(&plan.view, value, accumulate)?,
         }
@@ -115,8 +115,9 @@ fn operands(x: &Tensor, at: &[Index]) -> Vec<crate::base::error::Operand> {
 
 fn unusable(value: &Value) -> Error {
     let text = format!("a {} cannot be an index", value.describe());
-    Error::new(Kind::IndexError, text)
-        .with_hint("an index is a number, a range such as `1..3`, a mask, an index tensor, or `()` for everything")
+    Error::new(Kind::IndexError, text).with_hint(
+        "an index is a number, a range such as `1..3`, a mask, an index tensor, or `()` for everything",
+    )
 }
 
 /// The number that a value is, where it is one.
@@ -213,7 +214,8 @@ impl Plan {
             };
         }
         let text = "tensors used as indices must be long, int, byte or bool tensors";
-        Err(Error::new(Kind::IndexError, text).with_hint("convert it with `.long()` or compare to get a mask"))
+        Err(Error::new(Kind::IndexError, text)
+            .with_hint("convert it with `.long()` or compare to get a mask"))
     }
 
     /// The places that a mask chooses among its dimensions, flattened.
@@ -233,8 +235,8 @@ impl Plan {
         positions(mask)
     }
 
-    /// What the tensors choose together, or nothing where there are none.
-    fn choice(&self) -> Result<Option<Choice>> {
+    /// What the tensors choose together, or nothing where there are none. For a write no place may be negative.
+    fn choice(&self, write: bool) -> Result<Option<Choice>> {
         let Some((first, last)) = self.chosen.first().zip(self.chosen.last()) else { return Ok(None) };
         let _off = no_grad();
         let mut shape = Dims::new();
@@ -254,7 +256,7 @@ impl Plan {
         let (head, rest) = sizes.split_at_checked(before).unwrap_or((&sizes, &[]));
         let (middle, tail) = rest.split_at_checked(covered).unwrap_or((rest, &[]));
         let total: usize = middle.iter().product();
-        let linear = self.linear(&shape, total)?;
+        let linear = self.linear(&shape, total, write)?;
         Ok(Some(Choice {
             order: (!adjacent).then(|| order.iter().map(|&d| d as i64).collect()),
             merged: head.iter().copied().chain([total]).chain(tail.iter().copied()).collect(),
@@ -278,9 +280,9 @@ impl Plan {
         Error::new(Kind::IndexError, text)
     }
 
-    /// One index vector into the merged dimensions, without negative places. What is out of range points past
-    /// the end, so that the kernel refuses it.
-    fn linear(&self, shape: &[usize], total: usize) -> Result<Tensor> {
+    /// One index vector into the merged dimensions. What is out of range points past the end, so that the kernel
+    /// refuses it. Places of a single tensor that is read may be negative.
+    fn linear(&self, shape: &[usize], total: usize, write: bool) -> Result<Tensor> {
         let mut sum: Option<Tensor> = None;
         let mut bad: Option<Tensor> = None;
         let mut step = total;
@@ -288,7 +290,8 @@ impl Plan {
         for c in &self.chosen {
             let size = self.extent(c);
             step = step.checked_div(size).unwrap_or(0);
-            let wrapped = if c.sure { c.index.clone() } else { from_start(&c.index, size)? };
+            let wrapped =
+                if c.sure || !(several || write) { c.index.clone() } else { from_start(&c.index, size)? };
             if several && !c.sure {
                 let out = logical_or(&lt(&wrapped, 0i64)?, &ge(&wrapped, size as i64)?)?;
                 bad = Some(match bad {
@@ -338,7 +341,11 @@ impl Choice {
             Some(order) => permute(view, order)?,
             None => view.clone(),
         };
-        if ordered.shape() == self.merged.as_slice() { Ok(ordered) } else { reshape_to(&ordered, &self.merged) }
+        if ordered.shape() == self.merged.as_slice() {
+            Ok(ordered)
+        } else {
+            reshape_to(&ordered, &self.merged)
+        }
     }
 
     fn read(&self, merged: &Tensor) -> Result<Tensor> {
@@ -350,7 +357,8 @@ impl Choice {
         }
         let to = out.with_layout(Layout::contiguous(&flat)?);
         let kernel = Kernel::IndexSelect { dim: self.dim };
-        launch("index", &kernel, &[merged.into(), (&self.linear).into()], &[&to]).map_err(|e| self.explain(e))?;
+        launch("index", &kernel, &[merged.into(), (&self.linear).into()], &[&to])
+            .map_err(|e| self.explain(e))?;
         Ok(recorded(out, &RULE, &[merged], |s, _| {
             s.constant(Some(&self.linear));
             s.attribute(Spot { merged: self.merged.clone(), dim: self.dim });
@@ -484,12 +492,21 @@ impl PutSpot {
             }
             Held::Number(n) => Tensor::full(&flat, *n, target.dtype(), &target.context(), "index_put_")?,
             Held::Tensor(t) => {
-                let t = if t.dtype() == target.dtype() { t.clone() } else { t.copied(target.dtype(), "index_put_")? };
+                let t = if t.dtype() == target.dtype() {
+                    t.clone()
+                } else {
+                    t.copied(target.dtype(), "index_put_")?
+                };
                 reshape_to(&expand(&t, &self.result)?, &flat)?
             }
         };
         if self.accumulate {
-            return launch("index_put_", &Kernel::IndexAdd { dim }, &[linear.into(), (&source).into()], &[target]);
+            return launch(
+                "index_put_",
+                &Kernel::IndexAdd { dim },
+                &[linear.into(), (&source).into()],
+                &[target],
+            );
         }
         let index = stretched(linear, dim, &flat)?;
         let kernel = Kernel::Scatter { dim, mode: ScatterMode::Assign };
@@ -499,7 +516,8 @@ impl PutSpot {
 
 /// Places counted from the start of a dimension, in int64.
 fn from_start(index: &Tensor, size: usize) -> Result<Tensor> {
-    let wide = if index.dtype() == DType::Int64 { index.clone() } else { index.copied(DType::Int64, "index")? };
+    let wide =
+        if index.dtype() == DType::Int64 { index.clone() } else { index.copied(DType::Int64, "index")? };
     where_(&lt(&wide, 0i64)?, (&add(&wide, size as i64)?).into(), (&wide).into())
 }
 

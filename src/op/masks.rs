@@ -59,7 +59,8 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
         let out = select_rows(&flat, 0, &at, "masked_select")?;
         Ok((out, at, shape))
     };
-    let (out, at, shape) = run().map_err(|e: Error| e.in_op("masked_select", || vec![x.operand(), mask.operand()]))?;
+    let (out, at, shape) =
+        run().map_err(|e: Error| e.in_op("masked_select", || vec![x.operand(), mask.operand()]))?;
     Ok(recorded(out, &RULE, &[x], |s, _| {
         s.constant(Some(&at));
         s.attribute(shape);

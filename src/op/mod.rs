@@ -2,7 +2,9 @@
 
 pub mod args;
 pub mod binary;
+pub mod compare;
 pub mod convert;
+pub mod create;
 pub mod def;
 pub mod einsum;
 pub mod elementwise;
@@ -15,8 +17,10 @@ pub mod masks;
 pub mod matmul;
 pub mod movement;
 pub mod promote;
+pub mod random;
 pub mod record;
 pub mod reduce;
+pub mod rows;
 pub mod scan;
 pub mod scatter;
 pub mod select;
@@ -28,7 +32,7 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().flatten()
+    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().chain(rows::ALL.iter().copied()).flatten()
 }
 
 /// The row of a name.
