@@ -76,7 +76,7 @@ impl Index {
 pub fn index(x: &Tensor, at: &[Index]) -> Result<Tensor> {
     let run = || {
         let plan = Plan::of(x, at)?;
-        let Some(choice) = plan.choice()? else { return Ok(plan.view) };
+        let Some(choice) = plan.choice(false)? else { return Ok(plan.view) };
         let merged = choice.merged(&plan.view)?;
         choice.read(&merged)
     };
@@ -96,7 +96,7 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
             return masked_fill_(x, &reshape_to(mask, &wide)?, number);
         }
         let plan = Plan::of(x, at)?;
-        match plan.choice()? {
+        match plan.choice(true)? {
             None => drop(super::fill::assign_(&plan.view, value, accumulate)?),
             Some(choice) => choice.write(&plan.view, value, accumulate)?,
         }
@@ -235,8 +235,8 @@ impl Plan {
         positions(mask)
     }
 
-    /// What the tensors choose together, or nothing where there are none.
-    fn choice(&self) -> Result<Option<Choice>> {
+    /// What the tensors choose together, or nothing where there are none. For a write no place may be negative.
+    fn choice(&self, write: bool) -> Result<Option<Choice>> {
         let Some((first, last)) = self.chosen.first().zip(self.chosen.last()) else { return Ok(None) };
         let _off = no_grad();
         let mut shape = Dims::new();
@@ -256,7 +256,7 @@ impl Plan {
         let (head, rest) = sizes.split_at_checked(before).unwrap_or((&sizes, &[]));
         let (middle, tail) = rest.split_at_checked(covered).unwrap_or((rest, &[]));
         let total: usize = middle.iter().product();
-        let linear = self.linear(&shape, total)?;
+        let linear = self.linear(&shape, total, write)?;
         Ok(Some(Choice {
             order: (!adjacent).then(|| order.iter().map(|&d| d as i64).collect()),
             merged: head.iter().copied().chain([total]).chain(tail.iter().copied()).collect(),
@@ -280,9 +280,9 @@ impl Plan {
         Error::new(Kind::IndexError, text)
     }
 
-    /// One index vector into the merged dimensions, without negative places. What is out of range points past
-    /// the end, so that the kernel refuses it.
-    fn linear(&self, shape: &[usize], total: usize) -> Result<Tensor> {
+    /// One index vector into the merged dimensions. What is out of range points past the end, so that the kernel
+    /// refuses it. Places of a single tensor that is read may be negative.
+    fn linear(&self, shape: &[usize], total: usize, write: bool) -> Result<Tensor> {
         let mut sum: Option<Tensor> = None;
         let mut bad: Option<Tensor> = None;
         let mut step = total;
@@ -290,7 +290,8 @@ impl Plan {
         for c in &self.chosen {
             let size = self.extent(c);
             step = step.checked_div(size).unwrap_or(0);
-            let wrapped = if c.sure { c.index.clone() } else { from_start(&c.index, size)? };
+            let wrapped =
+                if c.sure || !(several || write) { c.index.clone() } else { from_start(&c.index, size)? };
             if several && !c.sure {
                 let out = logical_or(&lt(&wrapped, 0i64)?, &ge(&wrapped, size as i64)?)?;
                 bad = Some(match bad {

@@ -5,8 +5,10 @@ pub mod args;
 pub mod attention;
 pub mod batch_norm;
 pub mod binary;
+pub mod compare;
 pub mod convert;
 pub mod convolution;
+pub mod create;
 pub mod def;
 pub mod draw;
 pub mod einsum;
@@ -27,6 +29,7 @@ pub mod normalise;
 pub mod pad;
 pub mod pooling;
 pub mod promote;
+pub mod random;
 pub mod record;
 pub mod reduce;
 pub mod rows;
@@ -41,7 +44,7 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [
+    let own = [
         unary::ROWS,
         binary::ROWS,
         binary::ALPHA_ROWS,
@@ -53,14 +56,8 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         normalise::ROWS,
         embedding::ROWS,
         pad::ROWS,
-        rows::select::ROWS,
-        rows::reduce::ROWS,
-        rows::matmul::ROWS,
-        rows::movement::ROWS,
-        rows::index::ROWS,
-    ]
-    .into_iter()
-    .flatten()
+    ];
+    own.into_iter().chain(rows::ALL.iter().copied()).flatten()
 }
 
 /// The row of a name.

@@ -77,57 +77,59 @@ pub fn clamp_(x: &Tensor, low: Option<Scalar>, high: Option<Scalar>) -> Result<T
 
 /// `a + weight * (b - a)`.
 pub fn lerp(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
-    static SCALAR: Vjp = Vjp { name: "LerpBackward0", run: lerp_scalar_grad };
-    static TENSOR: Vjp = Vjp { name: "LerpBackward1", run: lerp_tensor_grad };
-    let others = [(Some(b), "end"), (tensor(weight), "weight")];
-    for (t, what) in others.into_iter().filter_map(|(t, what)| Some((t?, what))) {
-        if t.dtype() != a.dtype() {
-            return Err(Error::runtime(format!(
-                "expected dtype {} for `{what}` but got dtype {}",
-                a.dtype().c_name(),
-                t.dtype().c_name()
-            )));
-        }
-    }
-    only_floats(a.dtype(), "lerp_kernel_scalar")?;
+    check_lerp(a, b, weight)?;
     let out = ternary("lerp", MapOp::Lerp, [a.into(), b.into(), weight], a.dtype(), [0.0; 2])?;
     Ok(match weight {
-        Operand::Tensor(w) => recorded(out, &TENSOR, &[a, b, w], |s, _| {
-            s.input(w);
-            if w.requires_grad() {
-                s.input(a);
-                s.input(b);
-            }
-        }),
-        Operand::Scalar(w) => recorded(out, &SCALAR, &[a, b], |s, _| s.attribute(w.as_f64())),
+        Operand::Tensor(w) => recorded(out, &LERP_TENSOR, &[a, b, w], |s, _| save_lerp(s, a, b, w)),
+        Operand::Scalar(w) => recorded(out, &LERP_SCALAR, &[a, b], |s, _| s.attribute(w.as_f64())),
     })
 }
 
 /// `x + value * a * b`.
 pub fn addcmul(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "AddcmulBackward0", run: addcmul_grad };
     let all = [x.into(), a.into(), b.into()];
     let out = ternary("addcmul", MapOp::Addcmul, all, result_type(&all), [value, 0.0])?;
-    Ok(recorded(out, &RULE, &[x, a, b], |s, _| save_factors(s, a, b, value)))
+    Ok(recorded(out, &ADDCMUL, &[x, a, b], |s, _| save_factors(s, a, b, value)))
 }
 
 /// `x + value * a / b`.
 pub fn addcdiv(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "AddcdivBackward0", run: addcdiv_grad };
     let all = [x.into(), a.into(), b.into()];
-    if [a, b].iter().all(|t| t.dtype().category() != Category::Float) {
-        return Err(Error::runtime(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a \
-             true division of tensor1 and tensor2.",
-        )
-        .with_hint("convert to floats first, for example with `.float()`"));
-    }
+    check_addcdiv(a, b)?;
     let out = ternary("addcdiv", MapOp::Addcdiv, all, result_type(&all), [value, 0.0])?;
-    Ok(recorded(out, &RULE, &[x, a, b], |s, _| {
-        s.input(a);
-        s.input(b);
-        s.attribute(value);
-    }))
+    Ok(recorded(out, &ADDCDIV, &[x, a, b], |s, _| save_quotient(s, a, b, value)))
+}
+
+/// [`lerp`] in place.
+pub fn lerp_(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
+    check_lerp(a, b, weight)?;
+    let write = || ternary_into(a, "lerp_", MapOp::Lerp, [a.into(), b.into(), weight], a.dtype(), [0.0; 2]);
+    match weight {
+        Operand::Scalar(w) => in_place(a, &[b], &LERP_SCALAR, |s| s.attribute(w.as_f64()), write),
+        Operand::Tensor(w) => {
+            let before = if w.requires_grad() { super::movement::cloned(a)? } else { a.clone() };
+            in_place(a, &[b, w], &LERP_TENSOR, |s| save_lerp(s, &before, b, w), write)
+        }
+    }
+}
+
+/// [`addcmul`] in place.
+pub fn addcmul_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+    let all = [x.into(), a.into(), b.into()];
+    let compute = result_type(&all);
+    check_cast(compute, x.dtype())?;
+    let write = || ternary_into(x, "addcmul_", MapOp::Addcmul, all, compute, [value, 0.0]);
+    in_place(x, &[a, b], &ADDCMUL, |s| save_factors(s, a, b, value), write)
+}
+
+/// [`addcdiv`] in place.
+pub fn addcdiv_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+    let all = [x.into(), a.into(), b.into()];
+    let compute = result_type(&all);
+    check_addcdiv(a, b)?;
+    check_cast(compute, x.dtype())?;
+    let write = || ternary_into(x, "addcdiv_", MapOp::Addcdiv, all, compute, [value, 0.0]);
+    in_place(x, &[a, b], &ADDCDIV, |s| save_quotient(s, a, b, value), write)
 }
 
 /// A number as a dtype holds it: floats lose their fraction in integers.
@@ -184,6 +186,10 @@ fn ternary_into(
     launch(name, &Kernel::Map { op, params, compute }, &[a.input(), b.input(), c.input()], &[x])
 }
 
+static LERP_SCALAR: Vjp = Vjp { name: "LerpBackward0", run: lerp_scalar_grad };
+static LERP_TENSOR: Vjp = Vjp { name: "LerpBackward1", run: lerp_tensor_grad };
+static ADDCMUL: Vjp = Vjp { name: "AddcmulBackward0", run: addcmul_grad };
+static ADDCDIV: Vjp = Vjp { name: "AddcdivBackward0", run: addcdiv_grad };
 static MASKED_FILL: Vjp =
     Vjp { name: "MaskedFillBackward0", run: |s, g| one(masked_fill(g, &s.tensor(0)?, Scalar::Int(0))?) };
 
@@ -244,6 +250,45 @@ fn clamp_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(fused(MapOp::ClampGrad, g, &[&x], params, || {
         mul(g, &logical_and(&ge(&x, params[0])?, &le(&x, params[1])?)?)
     })?)
+}
+
+fn check_lerp(a: &Tensor, b: &Tensor, weight: Operand) -> Result<()> {
+    let others = [(Some(b), "end"), (tensor(weight), "weight")];
+    for (t, what) in others.into_iter().filter_map(|(t, what)| Some((t?, what))) {
+        if t.dtype() != a.dtype() {
+            return Err(Error::runtime(format!(
+                "expected dtype {} for `{what}` but got dtype {}",
+                a.dtype().c_name(),
+                t.dtype().c_name()
+            )));
+        }
+    }
+    only_floats(a.dtype(), "lerp_kernel_scalar")
+}
+
+fn save_lerp(s: &mut Saver, a: &Tensor, b: &Tensor, w: &Tensor) {
+    s.input(w);
+    if w.requires_grad() {
+        s.input(a);
+        s.input(b);
+    }
+}
+
+fn check_addcdiv(a: &Tensor, b: &Tensor) -> Result<()> {
+    if [a, b].iter().any(|t| t.dtype().category() == Category::Float) {
+        return Ok(());
+    }
+    Err(Error::runtime(
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true \
+         division of tensor1 and tensor2.",
+    )
+    .with_hint("convert to floats first, for example with `.float()`"))
+}
+
+fn save_quotient(s: &mut Saver, a: &Tensor, b: &Tensor, value: f64) {
+    s.input(a);
+    s.input(b);
+    s.attribute(value);
 }
 
 fn lerp_scalar_grad(s: &Saved, g: &Tensor) -> Result<Grads> {

@@ -176,14 +176,7 @@ fn image(v: &Dynamic, _: &Map, _: String) -> Result<Series> {
             )));
         }
     };
-    Ok(Series::Image {
-        height,
-        width,
-        channels,
-        data: floats(&t)?,
-        color_map: ColorMap::Gray,
-        range: None,
-    })
+    Ok(Series::Image { height, width, channels, data: floats(&t)?, color_map: ColorMap::Gray, range: None })
 }
 
 /// A tensor `[rows, columns]`.

@@ -1,0 +1,229 @@
+//! Rows that ask a tensor about itself.
+
+use crate::base::{Error, Result, Scalar};
+use crate::op::args::{Args, Value};
+use crate::op::compare::{allclose, assert_close, equal, isclose};
+use crate::op::def::{Default, FUNCTION, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
+use crate::tensor::Tensor;
+
+use super::{bool, int, ints};
+
+const OTHER: Param = Param::required("other", ParamKind::Tensor);
+const RTOL: Param = Param::optional("rtol", ParamKind::Float, Default::Float(1e-5));
+const ATOL: Param = Param::optional("atol", ParamKind::Float, Default::Float(1e-8));
+const EQUAL_NAN: Param = Param::optional("equal_nan", ParamKind::Bool, Default::Bool(false));
+const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
+
+/// Questions that are calls.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "item",
+        Family::Inspect,
+        "The only element as a number; the host waits for it.",
+        &[SELF],
+        |a| Ok(Value::Scalar(a.tensor(0)?.item()?)),
+    )
+    .forms(METHOD)
+    .example("tensor([2.5]).item()", "2.5")
+    .gradient(ASKS),
+    OpDef::call(
+        "tolist",
+        Family::Inspect,
+        "All elements as nested arrays; the host waits for them.",
+        &[SELF],
+        |a| tolist(a.tensor(0)?),
+    )
+    .forms(METHOD)
+    .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
+    .gradient(ASKS),
+    OpDef::call("numel", Family::Inspect, "The number of elements.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.numel()))
+    })
+    .example("zeros([2, 3]).numel()", "6")
+    .gradient(ASKS),
+    OpDef::call(
+        "size",
+        Family::Inspect,
+        "The sizes of all dimensions, or of one.",
+        &[SELF, Param::optional("dim", ParamKind::Int, Default::None)],
+        |a| {
+            let x = a.tensor(0)?;
+            match a.optional_int(1) {
+                Some(dim) => x.size(dim).map(int),
+                None => Ok(ints(x.shape())),
+            }
+        },
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).size(-1)", "3")
+    .gradient(ASKS),
+    OpDef::call(
+        "stride",
+        Family::Inspect,
+        "The steps in elements between neighbours along all dimensions, or along one.",
+        &[SELF, Param::optional("dim", ParamKind::Int, Default::None)],
+        stride,
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).stride()", "[3, 1]")
+    .gradient(ASKS),
+    OpDef::call(
+        "storage_offset",
+        Family::Inspect,
+        "The place of the first element in its storage, in elements.",
+        &[SELF],
+        |a| Ok(int(a.tensor(0)?.layout().offset())),
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).select(0, 1).storage_offset()", "3")
+    .gradient(ASKS),
+    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", &[SELF], |a| {
+        Ok(bool(a.tensor(0)?.is_contiguous()))
+    })
+    .forms(METHOD)
+    .example("zeros([2, 3]).t().is_contiguous()", "false")
+    .gradient(ASKS),
+    OpDef::call("is_pinned", Family::Inspect, "Whether the host memory is page-locked.", &[SELF], |a| {
+        Ok(bool(a.tensor(0)?.is_pinned()))
+    })
+    .forms(METHOD)
+    .example("zeros([2]).is_pinned()", "false")
+    .gradient(ASKS),
+    OpDef::call(
+        "is_floating_point",
+        Family::Inspect,
+        "Whether the dtype is a floating-point one.",
+        &[SELF],
+        |a| Ok(bool(a.tensor(0)?.dtype().is_float())),
+    )
+    .example("tensor([1, 2]).is_floating_point()", "false")
+    .gradient(ASKS),
+    OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", &[SELF], |a| {
+        Ok(Value::Scalar(Scalar::Int(a.tensor(0)?.data_ptr() as i64)))
+    })
+    .forms(METHOD)
+    .example("zeros([0]).data_ptr()", "0")
+    .gradient(ASKS),
+    OpDef::call("element_size", Family::Inspect, "The bytes of one element.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.dtype().size()))
+    })
+    .forms(METHOD)
+    .example("zeros([2]).half().element_size()", "2")
+    .gradient(ASKS),
+    OpDef::call("dim", Family::Inspect, "The number of dimensions.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.rank()))
+    })
+    .forms(METHOD)
+    .example("zeros([2, 3]).dim()", "2")
+    .gradient(ASKS),
+    OpDef::call(
+        "equal",
+        Family::Inspect,
+        "Whether two tensors have one shape and the same values; the host waits for the answer.",
+        &[SELF, OTHER],
+        |a| equal(a.tensor(0)?, a.tensor(1)?).map(bool),
+    )
+    .example("tensor([1, 2]).equal(tensor([1, 2]))", "true")
+    .gradient(ASKS),
+    OpDef::call(
+        "allclose",
+        Family::Inspect,
+        "Whether `|input - other| <= atol + rtol * |other|` everywhere; the host waits for the answer.",
+        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
+        |a| allclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?).map(bool),
+    )
+    .example("allclose(tensor([1.0]), tensor([1.000001]))", "true")
+    .gradient(ASKS),
+    OpDef::call(
+        "isclose",
+        Family::Compare,
+        "Element by element whether `|input - other| <= atol + rtol * |other|`.",
+        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
+        |a| Ok(isclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?)?.into()),
+    )
+    .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
+    .gradient(Gradient::NoGrad("the result is bool")),
+    OpDef::call(
+        "assert_close",
+        Family::Inspect,
+        "An error that says how far apart two tensors are, unless they are close.",
+        &[
+            Param::required("actual", ParamKind::Tensor),
+            Param::required("expected", ParamKind::Tensor),
+            Param::optional("rtol", ParamKind::Float, Default::None),
+            Param::optional("atol", ParamKind::Float, Default::None),
+        ],
+        |a| {
+            let (actual, expected) = (a.tensor(0)?, a.tensor(1)?);
+            assert_close(actual, expected, a.optional_float(2), a.optional_float(3)).map(|()| Value::None)
+        },
+    )
+    .forms(FUNCTION)
+    .details("Shapes, devices and dtypes must be equal; tolerances default to those of the dtype.")
+    .example("assert_close(tensor([1.0]), tensor([1.0000001]))", "()")
+    .gradient(ASKS),
+];
+
+/// Questions that are properties.
+pub static PROPERTIES: &[OpDef] = &[
+    property("shape", "The sizes of all dimensions.", |a| Ok(ints(a.tensor(0)?.shape())))
+        .example("zeros([2, 3]).shape", "[2, 3]"),
+    property("dtype", "The type of the elements.", |a| Ok(Value::DType(a.tensor(0)?.dtype())))
+        .example("tensor([1, 2]).dtype", "int64"),
+    property("device", "Where the tensor is.", |a| Ok(Value::Device(a.tensor(0)?.device().into())))
+        .example("tensor([1, 2]).device", "cpu"),
+    property("ndim", "The number of dimensions.", |a| Ok(int(a.tensor(0)?.rank())))
+        .example("zeros([2, 3]).ndim", "2"),
+    property("nbytes", "The bytes of the elements.", |a| Ok(int(a.tensor(0)?.nbytes())))
+        .example("zeros([2, 3]).nbytes", "24"),
+    property("is_cuda", "Whether the tensor is on a GPU.", |a| Ok(bool(a.tensor(0)?.device().is_cuda())))
+        .example("zeros([2]).is_cuda", "false"),
+    property("requires_grad", "Whether gradients reach this tensor.", |a| {
+        Ok(bool(a.tensor(0)?.requires_grad()))
+    })
+    .example("zeros([2]).requires_grad", "false"),
+    property("is_leaf", "Whether the tensor was not computed from one that requires grad.", |a| {
+        Ok(bool(a.tensor(0)?.is_leaf()))
+    })
+    .example("zeros([2]).is_leaf", "true"),
+    property("grad", "The gradient that `backward()` left, or `()`.", |a| {
+        Ok(a.tensor(0)?.grad().map_or(Value::None, Value::Tensor))
+    })
+    .example("zeros([2]).grad", "()"),
+    property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
+        Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
+    })
+    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "MulBackward0"),
+];
+
+const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
+    OpDef::call(name, Family::Inspect, summary, &[SELF], run).forms(PROPERTY).gradient(ASKS)
+}
+
+fn stride(a: &Args) -> Result<Value> {
+    let x = a.tensor(0)?;
+    match a.optional_int(1) {
+        Some(dim) => {
+            let dim = x.dim(dim)?;
+            let step = x.layout().strides().get(dim).copied();
+            let step = step.ok_or_else(|| Error::runtime("a tensor without dimensions has no stride"))?;
+            Ok(Value::Scalar(Scalar::Int(step as i64)))
+        }
+        None => Ok(ints(x.layout().strides())),
+    }
+}
+
+/// Nested lists of the elements; a single number for a tensor without dimensions.
+pub fn tolist(x: &Tensor) -> Result<Value> {
+    fn nest(numbers: &[Scalar], shape: &[usize]) -> Value {
+        match shape.split_first() {
+            None => numbers.first().map_or(Value::None, |n| Value::Scalar(*n)),
+            Some((&size, rest)) => {
+                let inner: usize = rest.iter().product();
+                let part = |i: usize| numbers.get(i * inner..(i + 1) * inner).unwrap_or(&[]);
+                Value::List((0..size).map(|i| nest(part(i), rest)).collect())
+            }
+        }
+    }
+    Ok(nest(&x.to_scalars("tolist")?, x.shape()))
+}
