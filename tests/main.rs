@@ -10,6 +10,8 @@
 
 mod allocator;
 mod architecture;
+mod conformance;
+mod examples;
 mod lesson_format;
 mod plot;
 mod screens;
