@@ -52,17 +52,17 @@ pub struct Source {
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "super::event_fields::Fields")]
 pub struct Event {
     /// Position in the stream, from 0, without gaps.
     pub seq: u64,
-    #[serde(default)]
     pub source: Source,
     #[serde(flatten)]
     pub body: Body,
 }
 
 /// What happened. Bytes are bytes, times are [`Span`]s.
-#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Body {
     /// A tensor's memory was taken. `bytes` is what the allocator reserved for `requested`.

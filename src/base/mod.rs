@@ -3,8 +3,10 @@
 pub mod dtype;
 pub mod error;
 pub mod event;
+mod event_fields;
 pub mod layout;
 pub mod shape;
+pub mod text;
 
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, Error, Kind, Result};
@@ -73,8 +75,19 @@ impl serde::Serialize for Device {
 
 impl<'de> serde::Deserialize<'de> for Device {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(d)?;
-        DeviceSpec::from_str(&text).map(|spec| spec.on(0)).map_err(serde::de::Error::custom)
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Device;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a device such as \"cuda:0\"")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Device, E> {
+                DeviceSpec::from_str(text).map(|spec| spec.on(0)).map_err(E::custom)
+            }
+        }
+        d.deserialize_str(Text)
     }
 }
 

@@ -1,1 +1,175 @@
 //! Arguments, modes, exit codes.
+
+mod devices;
+mod docs;
+mod doctor;
+mod lab;
+mod lesson;
+mod output;
+mod run;
+mod session;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::device::Machine;
+use crate::device::open::Use;
+use crate::device::sim::Selection;
+
+/// What a process ends with.
+pub mod exit {
+    pub const FINE: u8 = 0;
+    pub const SCRIPT: u8 = 1;
+    pub const USAGE: u8 = 2;
+    pub const OUT_OF_MEMORY: u8 = 3;
+    pub const NO_DEVICE: u8 = 4;
+    /// As `timeout(1)` has it.
+    pub const TIMEOUT: u8 = 124;
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// Learn what a GPU does to your tensors.
+#[derive(Parser)]
+#[command(name = "tensorlab", version, about, long_about = None, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    devices: DeviceOptions,
+}
+
+#[derive(clap::Args, Clone)]
+struct DeviceOptions {
+    /// Devices to work with: auto, cpu, cuda, or sim:PROFILE[xN] such as sim:t4x2
+    #[arg(long, global = true, env = "TENSORLAB_DEVICES", default_value = "auto", value_name = "DEVICES")]
+    devices: String,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a script; `-` reads it from standard input
+    Run(run::RunOptions),
+    /// Open the lab on a lesson or a script
+    Lab(lab::LabOptions),
+    /// List, verify and open lessons
+    Lesson(lesson::LessonOptions),
+    /// List the devices
+    Devices {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what was found on this machine, what is missing, and how to get it
+    Doctor {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the reference, or one page of it
+    Docs {
+        /// An operation's name
+        name: Option<String>,
+    },
+    /// Speak the session protocol on standard input and output
+    Session {
+        /// Use standard input and output
+        #[arg(long, required = true)]
+        stdio: bool,
+    },
+    /// Print completions for a shell
+    Completions { shell: clap_complete::Shell },
+}
+
+/// Parses the command line and runs its mode.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { exit::USAGE } else { exit::FINE };
+            // A closed pipe leaves nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    ExitCode::from(dispatch(cli))
+}
+
+fn dispatch(cli: Cli) -> u8 {
+    let devices = cli.devices.devices;
+    match cli.command {
+        Some(Command::Run(options)) => run::run(&options, &devices),
+        Some(Command::Lab(options)) => lab::open(&options, &devices),
+        Some(Command::Lesson(options)) => lesson::run(&options, &devices),
+        Some(Command::Devices { json }) => devices::run(&devices, json),
+        Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Docs { name }) => docs::run(name.as_deref()),
+        Some(Command::Session { .. }) => session::run(&devices),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());
+            exit::FINE
+        }
+        None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => {
+            lab::open(&lab::LabOptions::default(), &devices)
+        }
+        None => run::digits(&devices),
+    }
+}
+
+/// Opens the machine that `--devices` names and says on standard error what there is to know of it.
+fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
+    let selection: Selection = devices.parse().map_err(|error| {
+        eprintln!("error: {error}");
+        exit::USAGE
+    })?;
+    match Machine::open(&selection, purpose) {
+        Ok(opened) => {
+            for note in &opened.notes {
+                eprintln!("note: {note}");
+            }
+            Ok(opened.machine)
+        }
+        Err(error) => {
+            eprint!("{}", crate::script::Fault::from_error(&error).report);
+            Err(exit::NO_DEVICE)
+        }
+    }
+}
+
+/// Reads a file of code: UTF-8 text, or an error that says what it is instead.
+fn read_code(path: &std::path::Path) -> Result<String, String> {
+    const LARGEST: u64 = 16 << 20;
+    let shown = path.display();
+    let size = std::fs::metadata(path).map_err(|e| format!("cannot read {shown}: {e}"))?;
+    if size.is_dir() {
+        return Err(format!("{shown} is a folder, not a script"));
+    }
+    if size.len() > LARGEST {
+        return Err(format!("{shown} has {} bytes; a script has at most {LARGEST}", size.len()));
+    }
+    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {shown}: {e}"))?;
+    as_code(bytes, &shown.to_string())
+}
+
+/// Bytes as code, or an error that names the first byte that is no text.
+fn as_code(bytes: Vec<u8>, name: &str) -> Result<String, String> {
+    if let Some(at) = bytes.iter().position(|&b| b == 0) {
+        return Err(format!("{name} is a binary file, not a script: byte {at} is zero"));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let line = 1 + error.as_bytes().iter().take(at).filter(|&&b| b == b'\n').count();
+            Err(format!("{name} is not UTF-8 text: line {line} has a byte that belongs to no character"))
+        }
+    }
+}
+
+/// Code and the name that reports give it.
+struct Script {
+    name: String,
+    code: String,
+}

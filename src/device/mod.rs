@@ -8,6 +8,7 @@ pub mod kernel;
 pub mod machine;
 mod oom;
 pub mod open;
+pub mod philox;
 pub mod pool;
 pub mod random;
 pub mod scalar;

@@ -27,15 +27,15 @@ impl PartialEq for Shared {
     }
 }
 
-/// The counter of a device's Philox 4x32-10 generator: draws take disjoint parts of one stream.
+/// The seed and offset of an accelerator's Philox generator: draws take disjoint parts of one stream.
 #[derive(Debug)]
-pub struct Philox {
+pub struct PhiloxState {
     state: Mutex<(u64, u64)>,
 }
 
-impl Philox {
-    pub fn new(seed: u64) -> Philox {
-        Philox { state: Mutex::new((seed, 0)) }
+impl PhiloxState {
+    pub fn new(seed: u64) -> PhiloxState {
+        PhiloxState { state: Mutex::new((seed, 0)) }
     }
 
     /// Starts again from a seed.
@@ -43,11 +43,12 @@ impl Philox {
         *self.state() = (seed, 0);
     }
 
-    /// The start of a draw of `numel` elements, each of which may take four words.
-    pub fn draw(&self, numel: usize) -> RandomSource {
+    /// The start of a draw. PyTorch's kernels have a thread for every element up to the device's capacity, and
+    /// each thread then takes one block of four numbers.
+    pub fn draw(&self) -> RandomSource {
         let mut state = self.state();
         let (seed, offset) = *state;
-        state.1 = offset.wrapping_add((numel as u64).wrapping_mul(4));
+        state.1 = offset.wrapping_add(4);
         RandomSource::Philox { seed, offset }
     }
 
@@ -93,12 +94,9 @@ impl Mt19937 {
         if self.next >= N {
             self.refill();
         }
-        let mut y = self.state.get(self.next).copied().unwrap_or(0);
+        let y = self.state.get(self.next).copied().unwrap_or(0);
         self.next += 1;
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c_5680;
-        y ^= (y << 15) & 0xefc6_0000;
-        y ^ (y >> 18)
+        temper(y)
     }
 
     /// 64 random bits, the first draw in the high half.
@@ -120,15 +118,50 @@ impl Mt19937 {
         (self.next_u64() & ((1 << 53) - 1)) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    #[allow(clippy::indexing_slicing, reason = "indices are reduced modulo the state's length")]
-    fn refill(&mut self) {
-        for i in 0..N {
-            let y = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % N] & 0x7fff_ffff);
-            let mix = if y & 1 == 0 { 0 } else { 0x9908_b0df };
-            self.state[i] = self.state[(i + M) % N] ^ (y >> 1) ^ mix;
+    /// As many draws of [`Mt19937::next_u32`] as there are places.
+    pub fn fill(&mut self, mut to: &mut [u32]) {
+        while !to.is_empty() {
+            if self.next >= N {
+                self.refill();
+            }
+            let ready = self.state.get(self.next..).unwrap_or(&[]);
+            let n = ready.len().min(to.len());
+            let (now, later) = to.split_at_mut(n);
+            for (to, &y) in now.iter_mut().zip(ready) {
+                *to = temper(y);
+            }
+            self.next += n;
+            to = later;
         }
+    }
+
+    /// The next 624 numbers. Each stretch reads what lies ahead of it before that is overwritten.
+    #[allow(clippy::indexing_slicing, reason = "indices stay below the state's length")]
+    fn refill(&mut self) {
+        let s = &mut self.state;
+        for i in 0..N - M {
+            s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
+        }
+        for i in N - M..N - 1 {
+            s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
+        }
+        s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
         self.next = 0;
     }
+}
+
+#[inline(always)]
+fn twist(high: u32, low: u32) -> u32 {
+    let y = (high & 0x8000_0000) | (low & 0x7fff_ffff);
+    (y >> 1) ^ ((low & 1).wrapping_neg() & 0x9908_b0df)
+}
+
+#[inline(always)]
+fn temper(mut y: u32) -> u32 {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c_5680;
+    y ^= (y << 15) & 0xefc6_0000;
+    y ^ (y >> 18)
 }
 
 #[cfg(test)]
@@ -141,6 +174,19 @@ mod tests {
         let drawn: Vec<f32> = (0..5).map(|_| g.uniform_f32()).collect();
         assert_eq!(drawn, [0.496_256_6, 0.768_221_8, 0.088_477_43, 0.132_030_49, 0.307_422_82]);
         let mut g = Mt19937::new(0);
-        assert_eq!(g.uniform_f64(), 0.970_053_001_806_532_1);
+        assert_eq!(g.uniform_f64(), 0.970_053_001_806_553_1);
+    }
+
+    #[test]
+    fn many_draws_at_once_are_the_same_draws() {
+        let (mut one, mut many) = (Mt19937::new(5), Mt19937::new(5));
+        for n in [1, 600, 0, 23, 2000, 624] {
+            let mut drawn = vec![0; n];
+            many.fill(&mut drawn);
+            assert_eq!(drawn, (0..n).map(|_| one.next_u32()).collect::<Vec<_>>());
+        }
+        // The 10,000th number of the standard's generator with its default seed.
+        let mut g = Mt19937::new(5489);
+        assert_eq!((0..10_000).map(|_| g.next_u32()).last(), Some(4_123_659_995));
     }
 }

@@ -1,1 +1,40 @@
-//! The terminal lab.
+//! The terminal lab: lesson, cells and the live machine side by side.
+//!
+//! [`State`] is all the lab knows, [`update`] changes it for a [`Msg`] and says with [`Effect`]s what is to be
+//! done, [`view`] draws it. [`run`] ties them to a terminal and to a session behind a [`SessionLink`]; tests and
+//! pictures need neither.
+
+pub mod document;
+
+mod editor;
+mod export;
+mod figures;
+mod highlight;
+mod history;
+mod item;
+mod keys;
+mod laid;
+mod layout;
+mod link;
+mod msg;
+mod output;
+mod panels;
+mod run;
+mod scroll;
+mod state;
+mod terminal;
+mod text;
+mod theme;
+mod update;
+mod view;
+
+pub use document::Document;
+pub use export::{render, render_to_string, render_to_svg};
+pub use keys::{BINDINGS, Binding};
+pub use link::{SessionLink, in_child_process};
+pub use msg::{Effect, Msg};
+pub use run::{End, Keep, LabExit, LabOptions, Save, run};
+pub use state::{Confirm, Pane, Popup, SessionStatus, State};
+pub use theme::{Colour, Look};
+pub use update::update;
+pub use view::view;

@@ -1,1 +1,40 @@
-//! Lessons: format, checks, verdicts.
+//! Lessons: the format of the files, questions, verdicts and progress.
+//!
+//! A lesson is one Markdown file. [`parse`] turns its bytes into steps or into all the faults it has,
+//! [`lint`] names what is wrong with a lesson that parses, [`compare`] holds a prediction against the
+//! answer, [`Verdict`] is what came of an attempt, and [`ProgressLog`] keeps what a learner has done.
+//! [`verify`] runs all of a lesson in a session; nothing else here evaluates code.
+
+mod body;
+mod check;
+mod elements;
+mod error;
+mod fields;
+mod format;
+mod front;
+mod info;
+mod lint;
+pub mod markdown;
+mod parse;
+mod predict;
+mod progress;
+mod quantity;
+pub mod runner;
+mod source;
+mod text;
+pub mod verify;
+
+pub use check::{COPIES, EVENTS, EXPECTATIONS, Verdict};
+pub use error::LessonError;
+pub use format::{
+    Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,
+};
+pub use lint::lint;
+pub use parse::{load, parse};
+pub use predict::{Basis, Outcome, Tolerance, compare};
+pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress};
+pub use quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
+
+/// The built-in lessons in their order: file name and text.
+pub const BUILT_IN: &[(&str, &str)] =
+    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/03-moving.md")))];

@@ -1,21 +1,33 @@
 //! The table of operations.
 
+pub mod activation;
 pub mod args;
+pub mod attention;
+pub mod batch_norm;
 pub mod binary;
 pub mod compare;
 pub mod convert;
+pub mod convolution;
 pub mod create;
 pub mod def;
+pub mod draw;
 pub mod einsum;
 pub mod elementwise;
+pub mod embedding;
 pub mod extremum;
 pub mod fill;
 pub mod index;
 pub mod joins;
+pub mod layer_norm;
 pub mod linear;
+pub mod loss;
 pub mod masks;
 pub mod matmul;
 pub mod movement;
+pub mod nll;
+pub mod normalise;
+pub mod pad;
+pub mod pooling;
 pub mod promote;
 pub mod random;
 pub mod record;
@@ -32,7 +44,34 @@ pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, P
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [unary::ROWS, binary::ROWS, binary::ALPHA_ROWS].into_iter().chain(rows::ALL.iter().copied()).flatten()
+    [
+        unary::ROWS,
+        binary::ROWS,
+        binary::ALPHA_ROWS,
+        activation::ROWS,
+        convolution::ROWS,
+        pooling::ROWS,
+        loss::ROWS,
+        attention::ROWS,
+        normalise::ROWS,
+        embedding::ROWS,
+        pad::ROWS,
+        rows::create::ROWS,
+        rows::random::ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::views::ROWS,
+        rows::index::ROWS,
+        rows::masks::ROWS,
+        rows::convert::ROWS,
+        rows::convert::WRITES,
+        rows::inspect::ROWS,
+        rows::inspect::PROPERTIES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row of a name.

@@ -42,7 +42,7 @@ macro_rules! unary {
             OpDef {
                 name: stringify!($fn),
                 family: Family::Elementwise,
-                forms: &[Form::Method, Form::Function],
+                forms: unary!(@forms $fn),
                 params: &[SELF],
                 summary: $summary,
                 details: "",
@@ -57,6 +57,10 @@ macro_rules! unary {
             },
         )*];
     };
+    (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
     (@keep (none)) => { Keep::Nothing };
     (@keep (zero)) => { Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { Keep::$keep };

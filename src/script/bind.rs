@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, FnCallArgs, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
@@ -14,6 +14,7 @@ use crate::tensor::Tensor;
 use super::fault::raise;
 use super::value::{from_dynamic, options, to_dynamic};
 
+type FnCallArgs<'a> = [&'a mut Dynamic];
 type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every row. `functional` receives the `F::` forms.
@@ -67,9 +68,10 @@ fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Sh
             },
         };
         let call = caller(def, run, shared);
-        rhai::FuncRegistration::new(def.name)
-            .in_internal_namespace()
-            .set_into_module_raw(module, types, rhai::RhaiFunc::Pure {
+        rhai::FuncRegistration::new(def.name).in_internal_namespace().set_into_module_raw(
+            module,
+            types,
+            rhai::RhaiFunc::Pure {
                 func: Arc::new(move |ctx: Option<NativeCallContext>, args: &mut FnCallArgs| match ctx {
                     Some(ctx) => call(ctx, args),
                     None => Err(raise(Error::runtime("called without a context"))),
@@ -77,7 +79,8 @@ fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Sh
                 has_context: true,
                 is_pure: true,
                 is_volatile: true,
-            });
+            },
+        );
     }
 }
 
@@ -131,10 +134,13 @@ fn register_binary(engine: &mut Engine, name: &'static str, spec: &'static Binar
     macro_rules! pair {
         ($left:ty, $right:ty, |$a:ident, $b:ident| ($x:expr, $y:expr)) => {{
             let shared = Arc::clone(shared);
-            engine.register_fn(name, move |ctx: NativeCallContext, $a: $left, $b: $right| -> RhaiResult<Tensor> {
-                note_line(&shared, &ctx);
-                spec.apply($x, $y, binary_params(spec)).map_err(raise)
-            });
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, $a: $left, $b: $right| -> RhaiResult<Tensor> {
+                    note_line(&shared, &ctx);
+                    spec.apply($x, $y, binary_params(spec)).map_err(raise)
+                },
+            );
         }};
     }
     pair!(&mut Tensor, Tensor, |a, b| (Operand::Tensor(a), Operand::Tensor(&b)));
@@ -149,10 +155,13 @@ fn register_assigning(engine: &mut Engine, name: &'static str, spec: &'static Bi
     macro_rules! pair {
         ($right:ty, |$b:ident| $y:expr) => {{
             let shared = Arc::clone(shared);
-            engine.register_fn(name, move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<()> {
-                note_line(&shared, &ctx);
-                spec.apply_in_place(a, $y, binary_params(spec)).map(|_| ()).map_err(raise)
-            });
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<()> {
+                    note_line(&shared, &ctx);
+                    spec.apply_in_place(a, $y, binary_params(spec)).map(|_| ()).map_err(raise)
+                },
+            );
         }};
     }
     pair!(Tensor, |b| Operand::Tensor(&b));
@@ -164,10 +173,13 @@ fn register_assigning_method(engine: &mut Engine, name: &str, spec: &'static Bin
     macro_rules! pair {
         ($right:ty, |$b:ident| $y:expr) => {{
             let shared = Arc::clone(shared);
-            engine.register_fn(name, move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<Tensor> {
-                note_line(&shared, &ctx);
-                spec.apply_in_place(a, $y, binary_params(spec)).map_err(raise)
-            });
+            engine.register_fn(
+                name,
+                move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<Tensor> {
+                    note_line(&shared, &ctx);
+                    spec.apply_in_place(a, $y, binary_params(spec)).map_err(raise)
+                },
+            );
         }};
     }
     pair!(Tensor, |b| Operand::Tensor(&b));
@@ -232,7 +244,7 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
 /// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
 fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
-    let most = def.params.len() + 1;
+    let most = def.most_arguments() + 1;
     let first = match def.params.first().map(|p| p.kind) {
         Some(ParamKind::Tensor) => Some(TypeId::of::<Tensor>()),
         _ => None,
@@ -250,6 +262,10 @@ fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
 }
 
 /// A boxed caller, for modules that register rows under other names.
-pub fn boxed_caller(def: &'static OpDef, run: fn(&Args) -> Result<Value>, shared: &Arc<Shared>) -> Box<Caller> {
+pub fn boxed_caller(
+    def: &'static OpDef,
+    run: fn(&Args) -> Result<Value>,
+    shared: &Arc<Shared>,
+) -> Box<Caller> {
     Box::new(caller(def, run, shared))
 }

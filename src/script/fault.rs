@@ -110,7 +110,9 @@ impl Fault {
             out += &format!("{pad}--> {file}:{line}{column}\n");
             if let Some(source) = &self.source_line {
                 out += &format!("{pad} |\n{number} | {source}\n");
-                if let Some(column) = self.column.filter(|&c| c > 0 && c as usize <= source.chars().count() + 1) {
+                if let Some(column) =
+                    self.column.filter(|&c| c > 0 && c as usize <= source.chars().count() + 1)
+                {
                     out += &format!("{pad} | {}^\n", " ".repeat(column as usize - 1));
                 }
             }
@@ -131,7 +133,8 @@ fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position) {
     let mut position = error.position();
     loop {
         at = match at {
-            EvalAltResult::ErrorInFunctionCall(_, _, inner, _) | EvalAltResult::ErrorInModule(_, inner, _) => inner,
+            EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
+            | EvalAltResult::ErrorInModule(_, inner, _) => inner,
             _ => return (at, position),
         };
         if !at.position().is_none() {
@@ -178,11 +181,9 @@ fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
         EvalAltResult::ErrorIndexingType(what, _) => {
             Fault::bare("TypeError", format!("cannot index {what}"), None)
         }
-        EvalAltResult::ErrorArrayBounds(size, index, _) => Fault::bare(
-            "IndexError",
-            format!("index {index} is out of bounds for an array of {size}"),
-            None,
-        ),
+        EvalAltResult::ErrorArrayBounds(size, index, _) => {
+            Fault::bare("IndexError", format!("index {index} is out of bounds for an array of {size}"), None)
+        }
         other => {
             let mut plain = other.clone_plain();
             plain.clear_position();
@@ -202,7 +203,11 @@ fn unknown_function(signature: &str, names: &[&str]) -> Fault {
         let text = format!("{bare}() does not take ({})", shown.join(", "));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
     }
-    Fault::bare("NameError", format!("there is no function '{bare}' for ({})", shown.join(", ")), suggestion(bare, names))
+    Fault::bare(
+        "NameError",
+        format!("there is no function '{bare}' for ({})", shown.join(", ")),
+        suggestion(bare, names),
+    )
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {

@@ -1,1 +1,15 @@
-//! The Rhai language layer.
+//! The Rhai language layer: PyTorch's names over the op table.
+
+pub mod bind;
+pub mod engine;
+pub mod fault;
+pub mod help;
+pub mod indexing;
+pub mod json;
+pub mod modules;
+pub mod syntax;
+pub mod trace;
+pub mod value;
+
+pub use engine::{Host, Interpreter, Limits, Silent};
+pub use fault::{Fault, Origin};

@@ -1,3 +1,18 @@
 //! One protocol for every front end; the child process that evaluates cells.
+//!
+//! [`client`] is the front end's side, [`host`] the child's, [`protocol`] what they say to each other, and
+//! [`engine`] the seam to what evaluates.
 
+mod checks;
+pub mod client;
+mod complete;
+pub mod death;
+pub mod engine;
+pub mod evaluator;
+pub mod host;
+mod inspect;
+mod outbox;
 pub mod protocol;
+mod queue;
+pub mod sandbox;
+mod writer;

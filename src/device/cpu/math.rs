@@ -135,7 +135,7 @@ pub struct Lane<T, I>(pub T, PhantomData<I>);
 
 impl<T, I> Lane<T, I> {
     #[inline(always)]
-    pub fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         Lane(value, PhantomData)
     }
 }

@@ -240,17 +240,6 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_start_at_a_large_page() {
-        let pool = HostPool::default();
-        for bytes in [HUGE, 5 << 20, 64 << 20] {
-            let block = pool.take(bytes).unwrap();
-            assert_eq!(block.as_ptr() as usize % HUGE_PAGE, 0);
-            assert!(block.write(bytes - 4, &[1, 2, 3, 4]));
-            pool.give(block);
-        }
-    }
-
-    #[test]
     fn a_prepared_block_is_prepared_once() {
         let pool = HostPool::of_prepared();
         let mut prepared = Vec::new();
@@ -266,6 +255,17 @@ mod tests {
         assert!(pool.take_prepared(100, refuse).is_err(), "a second block is fresh");
         assert_eq!(pool.kept(), 0, "what could not be prepared is not kept");
         pool.give(again);
+    }
+
+    #[test]
+    fn large_blocks_start_at_a_large_page() {
+        let pool = HostPool::default();
+        for bytes in [HUGE, 5 << 20, 64 << 20] {
+            let block = pool.take(bytes).unwrap();
+            assert_eq!(block.as_ptr() as usize % HUGE_PAGE, 0);
+            assert!(block.write(bytes - 4, &[1, 2, 3, 4]));
+            pool.give(block);
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The CPU: host memory from a pool, kernels over both cores.
 
 pub mod access;
+mod along;
 mod block;
 pub mod convert;
 mod copy;
 mod create;
 mod dense;
 mod float;
+mod fold;
+mod gather;
 mod gemm;
 mod index;
 pub mod isa;
@@ -20,10 +23,13 @@ mod normalise;
 mod optimise;
 pub mod parallel;
 mod pooling;
+mod random;
+mod reduce;
 mod run;
 mod scan;
 mod scratch;
 mod slices;
+mod softmax;
 mod sort;
 #[cfg(test)]
 pub(crate) mod testing;

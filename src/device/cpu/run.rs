@@ -4,7 +4,9 @@ use crate::base::{Error, Kind, Result};
 
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
-use super::{copy, create, index, loss, map, matmul, normalise, optimise, pooling, scan, sort};
+use super::{
+    copy, create, index, loss, map, matmul, normalise, optimise, pooling, random, reduce, scan, softmax, sort,
+};
 
 /// Computes a launch on the host's memory behind its views.
 pub fn run(launch: &Launch) -> Result<()> {
@@ -12,16 +14,16 @@ pub fn run(launch: &Launch) -> Result<()> {
     match launch.kernel {
         Kernel::Map { op: MapOp::Identity, .. } => copy::copy(launch),
         Kernel::Map { op, params, compute } => map::map(launch, *op, *params, *compute),
-        Kernel::Reduce { .. } => absent(launch),
-        Kernel::ArgReduce { .. } => absent(launch),
-        Kernel::Softmax { .. } => absent(launch),
-        Kernel::SoftmaxGrad { .. } => absent(launch),
+        Kernel::Reduce { op, dims } => reduce::reduce(launch, *op, *dims),
+        Kernel::ArgReduce { max, dim } => reduce::arg_reduce(launch, *max, *dim),
+        Kernel::Softmax { log, dim } => softmax::softmax(launch, *log, *dim),
+        Kernel::SoftmaxGrad { log, dim } => softmax::softmax_grad(launch, *log, *dim),
 
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
-        Kernel::Random(_) => absent(launch),
+        Kernel::Random(what) => random::random(launch, what),
         Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { eps, .. } => normalise::layer_norm(launch, *eps),
         Kernel::LayerNormGrad { affine } => normalise::layer_norm_grad(launch, *affine),

@@ -11,44 +11,54 @@ pub type Dim = (usize, isize);
 pub type DimList = SmallVec<[Dim; 6]>;
 type Sizes = SmallVec<[usize; 6]>;
 
-/// Dimensions without those of size 1, neighbours merged where one step leads through both.
+/// A layout's dimensions without those of size 1, neighbours merged where one step leads through both.
 pub fn collapse(layout: &Layout) -> DimList {
-    let mut dims = DimList::new();
-    for (&size, &stride) in layout.shape().iter().zip(layout.strides()) {
-        match dims.last_mut() {
+    merge(layout.shape().iter().copied().zip(layout.strides().iter().copied()))
+}
+
+/// [`collapse`] for dimensions in any order.
+pub fn merge(dims: impl Iterator<Item = Dim>) -> DimList {
+    let mut merged = DimList::new();
+    for (size, stride) in dims {
+        match merged.last_mut() {
             _ if size == 1 => {}
             Some((outer, step)) if *step == stride.wrapping_mul(size as isize) => {
                 (*outer, *step) = (*outer * size, stride);
             }
-            _ => dims.push((size, stride)),
+            _ => merged.push((size, stride)),
         }
     }
-    dims
+    merged
 }
 
 /// Calls `visit(offset, stride, count)` for the runs that make up `range` of the elements in row-major order.
+///
+/// There is one call of `visit`, so that it is compiled into its place, for the instruction set there.
 #[inline(always)]
 pub fn walk(dims: &[Dim], range: Range<usize>, mut visit: impl FnMut(isize, isize, usize)) {
     let mut left = range.len();
     if left == 0 {
         return;
     }
-    let Some((&(size, stride), outer)) = dims.split_last() else { return visit(0, 0, 1) };
-    if outer.is_empty() {
-        return visit(range.start as isize * stride, stride, left);
+    let (&(size, stride), outer) = dims.split_last().unwrap_or((&(1, 0), &[]));
+    let (mut at, mut offset) = (range.start, 0isize);
+    let mut index: Sizes = SmallVec::from_elem(0, outer.len());
+    if !outer.is_empty() {
+        let mut rest = range.start / size;
+        at = range.start % size;
+        for (i, &(size, stride)) in index.iter_mut().zip(outer).rev() {
+            *i = rest % size;
+            rest /= size;
+            offset += *i as isize * stride;
+        }
     }
-    let mut at = range.start % size;
-    let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
-    let (mut rest, mut offset) = (range.start / size, 0isize);
-    for (i, &(size, stride)) in index.iter_mut().zip(outer).rev() {
-        *i = rest % size;
-        rest /= size;
-        offset += *i as isize * stride;
-    }
-    while left > 0 {
-        let count = left.min(size - at);
+    loop {
+        let count = left.min(size.saturating_sub(at));
         visit(offset + at as isize * stride, stride, count);
-        left -= count;
+        left = left.saturating_sub(count.max(1));
+        if left == 0 {
+            return;
+        }
         at = 0;
         for (i, &(size, stride)) in index.iter_mut().zip(outer).rev() {
             *i += 1;

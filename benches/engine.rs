@@ -1,0 +1,227 @@
+//! What the engine takes from a script's point of view: `cargo bench --bench engine [-- OPTIONS] [NAME…]`.
+//!
+//! Every case is a script whose last lines are repeated in a loop, as a learner writes it; the time is that of one
+//! round of the loop, the interpreter's part included. `scripts/compare_torch.py` times the same in PyTorch.
+//!
+//! Options: `--json` (one document instead of a table), `--list`, `--samples N`. NAME picks the cases that contain it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde_json::json;
+use tensorlab::base::event::Event;
+use tensorlab::device::Machine;
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Interpreter, Limits, Origin, Silent};
+
+/// Seconds that one sample should take, about.
+const SAMPLE: f64 = 0.05;
+
+/// A script to be timed.
+struct Case {
+    name: &'static str,
+    setup: &'static str,
+    body: &'static str,
+    /// Floating-point operations of one round, where a rate says more than a time.
+    flops: f64,
+    /// Whether somebody listens to the events.
+    heard: bool,
+}
+
+const fn case(name: &'static str, setup: &'static str, body: &'static str) -> Case {
+    Case { name, setup, body, flops: 0.0, heard: false }
+}
+
+const fn product(name: &'static str, flops: f64, setup: &'static str, body: &'static str) -> Case {
+    Case { name, setup, body, flops, heard: false }
+}
+
+const SMALL: &str = "let x = rand([4]); let y = rand([4]);";
+const LARGE: &str = "let a = rand([16 * 1024 * 1024]); let b = rand([16 * 1024 * 1024]);";
+const SGD: &str = "manual_seed(0);
+    let net = nn::Sequential([nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 10)]);
+    let opt = optim::SGD(net.parameters(), #{lr: 0.1});
+    let x = rand([128, 64]);
+    let y = randint(0, 10, [128]);";
+const ADAM: &str = "manual_seed(0);
+    let net = nn::Sequential([nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 10)]);
+    let opt = optim::Adam(net.parameters(), #{lr: 0.001});
+    let x = rand([128, 64]);
+    let y = randint(0, 10, [128]);";
+const STEP: &str = "opt.zero_grad();
+    let loss = F::cross_entropy(net.forward(x), y);
+    loss.backward();
+    opt.step();";
+
+const CASES: &[Case] = &[
+    case("x + y, 4 elements", SMALL, "let z = x + y;"),
+    product("matmul 256", 3.4e7, "let a = rand([256, 256]); let b = rand([256, 256]);", "let c = a @ b;"),
+    product("matmul 512", 2.7e8, "let a = rand([512, 512]); let b = rand([512, 512]);", "let c = a @ b;"),
+    product(
+        "matmul 1024",
+        2.147e9,
+        "let a = rand([1024, 1024]); let b = rand([1024, 1024]);",
+        "let c = a @ b;",
+    ),
+    product(
+        "matmul 1024 transposed",
+        2.147e9,
+        "let a = rand([1024, 1024]); let b = rand([1024, 1024]);",
+        "let c = a.T @ b;",
+    ),
+    product(
+        "matmul 2048",
+        1.718e10,
+        "let a = rand([2048, 2048]); let b = rand([2048, 2048]);",
+        "let c = a @ b;",
+    ),
+    product(
+        "matmul 64 x 128x64x128",
+        1.342e8,
+        "let a = rand([64, 128, 64]); let b = rand([64, 64, 128]);",
+        "let c = a @ b;",
+    ),
+    case("add 16M", LARGE, "let c = a + b;"),
+    case("exp 16M", LARGE, "let c = a.exp();"),
+    case("relu 16M", LARGE, "let c = a.relu();"),
+    case("sum 16M", LARGE, "let c = a.sum();"),
+    case("training step 64-256-10, SGD", SGD, STEP),
+    Case { heard: true, ..case("training step 64-256-10, SGD, events heard", SGD, STEP) },
+    case("training step 64-256-10, Adam", ADAM, STEP),
+];
+
+/// How long one round of a case takes, in seconds.
+struct Times {
+    median: f64,
+    least: f64,
+    samples: usize,
+    rounds: u64,
+}
+
+fn main() -> ExitCode {
+    let options = match Options::read(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::from(2);
+        }
+    };
+    let chosen = CASES.iter().filter(|c| options.wants(c.name));
+    if options.list {
+        chosen.for_each(|c| println!("{}", c.name));
+        return ExitCode::SUCCESS;
+    }
+    let mut results = Vec::new();
+    for case in chosen {
+        match measure(case, options.samples) {
+            Ok(times) if options.json => results.push(document(case, &times)),
+            Ok(times) => println!("{}", line(case, &times)),
+            Err(text) => {
+                eprintln!("{}: {text}", case.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if options.json {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        println!("{}", json!({"version": env!("CARGO_PKG_VERSION"), "threads": threads, "cases": results}));
+    }
+    ExitCode::SUCCESS
+}
+
+struct Options {
+    json: bool,
+    list: bool,
+    samples: usize,
+    names: Vec<String>,
+}
+
+impl Options {
+    fn read(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+        let mut out = Options { json: false, list: false, samples: 9, names: Vec::new() };
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--json" => out.json = true,
+                "--list" => out.list = true,
+                // Cargo says this to every benchmark.
+                "--bench" => {}
+                "--samples" => {
+                    let count = args.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                    out.samples = count.ok_or("--samples takes a count")?;
+                }
+                name if name.starts_with("--") => return Err(format!("unknown option {name}")),
+                name => out.names.push(name.into()),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether a case is asked for: by its whole name, or by a part of it.
+    fn wants(&self, name: &str) -> bool {
+        self.names.is_empty()
+            || self
+                .names
+                .iter()
+                .any(|n| if CASES.iter().any(|c| c.name == n) { name == n } else { name.contains(n) })
+    }
+}
+
+fn measure(case: &Case, samples: usize) -> Result<Times, String> {
+    let machine = Machine::cpu_only();
+    let events = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&events);
+    let _heard = case.heard.then(|| {
+        machine.bus().subscribe(Arc::new(move |_: &Event| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }))
+    });
+    let mut script = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
+    evaluate(&mut script, case.setup)?;
+    let mut sample = |rounds: u64| -> Result<f64, String> {
+        let code = format!("for round in 0..{rounds} {{ {} }}", case.body);
+        let start = Instant::now();
+        evaluate(&mut script, &code)?;
+        Ok(start.elapsed().as_secs_f64() / rounds as f64)
+    };
+    sample(1)?;
+    let once = sample(2)?.max(1e-9);
+    let rounds = (SAMPLE / once).ceil().clamp(3.0, 1e6) as u64;
+    sample(rounds)?;
+    let mut all = (0..samples).map(|_| sample(rounds)).collect::<Result<Vec<f64>, String>>()?;
+    if case.heard && events.load(Ordering::Relaxed) == 0 {
+        return Err("nobody heard an event".into());
+    }
+    all.sort_by(f64::total_cmp);
+    let at = |i: usize| all.get(i).copied().unwrap_or(f64::NAN);
+    Ok(Times { median: at(samples / 2), least: at(0), samples, rounds })
+}
+
+fn evaluate(script: &mut Interpreter, code: &str) -> Result<(), String> {
+    let origin = Origin { name: "bench", code, first_line: 1 };
+    match script.evaluate(0, &origin) {
+        Ok(_) => Ok(()),
+        Err(Stopped::Fault(fault)) => Err(fault.report),
+        Err(Stopped::Cancelled(error)) => Err(error.to_string()),
+    }
+}
+
+fn document(case: &Case, times: &Times) -> serde_json::Value {
+    json!({
+        "name": case.name,
+        "median_us": times.median * 1e6,
+        "least_us": times.least * 1e6,
+        "samples": times.samples,
+        "rounds": times.rounds,
+    })
+}
+
+fn line(case: &Case, times: &Times) -> String {
+    let rate = match case.flops {
+        0.0 => String::new(),
+        flops => format!("{:10.1} GFLOP/s", flops / times.median / 1e9),
+    };
+    let (median, least) = (times.median * 1e6, times.least * 1e6);
+    format!("{:44}{median:12.2} us (least {least:10.2}){rate}", case.name)
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Times the engine and PyTorch on the same work, in turns, and prints both with their ratio.
+
+    scripts/compare_torch.py [--rounds N] [--write] [--build-only] [CASE ...]
+
+CASE picks the cases whose names contain it. `--write` puts the table into docs/performance.md. Where PyTorch is not
+installed (`pip install torch`, version 2.15 for the figures there) only our own times are printed.
+
+Both sides run on the CPU with their own default number of threads. The cases are those of `benches/engine.rs`; a
+ratio is our time over PyTorch's. Each round times ours, then PyTorch's, so that a busy machine slows both.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+# Seconds that one sample should take, about, and samples in a round.
+SAMPLE, SAMPLES = 0.05, 5
+# The ratio that is aimed at, where there is one. 0.85 of PyTorch's rate is 1 / 0.85 of its time.
+AIMS = {
+    "x + y, 4 elements": 0.70,
+    "matmul 1024": 1 / 0.85,
+    "matmul 2048": 1 / 0.85,
+    "add 16M": 1.0,
+    "exp 16M": 1.0,
+    "relu 16M": 1.0,
+    "sum 16M": 1.0,
+    "training step 64-256-10, SGD": 0.60,
+}
+
+
+def torch_cases(torch):
+    """The cases by name: each sets itself up and gives a function that runs so many rounds."""
+
+    def repeated(work):
+        def run(rounds):
+            for _ in range(rounds):
+                work()
+
+        return run
+
+    def small():
+        x, y = torch.rand(4), torch.rand(4)
+
+        def run(rounds):
+            for _ in range(rounds):
+                z = x + y  # noqa: F841
+
+        return run
+
+    def product(*shape, turned=False):
+        def make():
+            a, b = torch.rand(*shape[0]), torch.rand(*shape[1])
+            a = a.T if turned else a
+            return repeated(lambda: a @ b)
+
+        return make
+
+    def square(n, turned=False):
+        return product((n, n), (n, n), turned=turned)
+
+    def large(work):
+        def make():
+            a, b = torch.rand(16 * 1024 * 1024), torch.rand(16 * 1024 * 1024)
+            return repeated(lambda: work(a, b))
+
+        return make
+
+    def step(make_optimizer):
+        def make():
+            torch.manual_seed(0)
+            net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+            opt = make_optimizer(net.parameters())
+            x, y = torch.rand(128, 64), torch.randint(0, 10, (128,))
+
+            def once():
+                opt.zero_grad()
+                loss = torch.nn.functional.cross_entropy(net(x), y)
+                loss.backward()
+                opt.step()
+
+            return repeated(once)
+
+        return make
+
+    sgd = step(lambda p: torch.optim.SGD(p, lr=0.1))
+    return {
+        "x + y, 4 elements": small,
+        "matmul 256": square(256),
+        "matmul 512": square(512),
+        "matmul 1024": square(1024),
+        "matmul 1024 transposed": square(1024, turned=True),
+        "matmul 2048": square(2048),
+        "matmul 64 x 128x64x128": product((64, 128, 64), (64, 64, 128)),
+        "add 16M": large(lambda a, b: a + b),
+        "exp 16M": large(lambda a, b: a.exp()),
+        "relu 16M": large(lambda a, b: a.relu()),
+        "sum 16M": large(lambda a, b: a.sum()),
+        "training step 64-256-10, SGD": sgd,
+        "training step 64-256-10, SGD, events heard": sgd,
+        "training step 64-256-10, Adam": step(lambda p: torch.optim.Adam(p, lr=0.001)),
+    }
+
+
+def sampled(run):
+    """The median time of a round in microseconds."""
+
+    def sample(rounds):
+        start = time.perf_counter()
+        run(rounds)
+        return (time.perf_counter() - start) / rounds
+
+    sample(1)
+    rounds = min(1_000_000, max(3, math.ceil(SAMPLE / max(sample(2), 1e-9))))
+    sample(rounds)
+    return statistics.median(sample(rounds) for _ in range(SAMPLES)) * 1e6
+
+
+def build():
+    """The benchmark and the program, built."""
+    subprocess.run(["cargo", "build", "--release"], cwd=ROOT, check=True)
+    command = ["cargo", "bench", "--bench", "engine", "--no-run", "--message-format=json"]
+    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    messages = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    found = [m["executable"] for m in messages if m.get("target", {}).get("name") == "engine" and m.get("executable")]
+    metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    target = json.loads(subprocess.run(metadata, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)["target_directory"]
+    return found[-1], str(Path(target) / "release" / "tensorlab")
+
+
+def ours(bench, name):
+    out = subprocess.run([bench, "--json", "--samples", str(SAMPLES), name], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(out)["cases"][0]["median_us"]
+
+
+def started(command):
+    """Milliseconds from start to end of a process, and its peak memory in MB."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    elapsed = (time.perf_counter() - start) * 1e3
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command} ended with {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return elapsed, usage.ru_maxrss * unit / 1e6
+
+
+def start_rows(program, python, rounds):
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "one.rhai"
+        script.write_text('print(tensor([1, 2]) + 1)\n')
+        mine, theirs = [], []
+        for _ in range(max(5, rounds)):
+            mine.append(started([program, "run", "--devices", "cpu", str(script)]))
+            if python:
+                theirs.append(started([python, "-c", "import torch; print(torch.tensor([1, 2]) + 1)"]))
+    column = lambda rows, i: statistics.median(r[i] for r in rows) if rows else None  # noqa: E731
+    return [
+        ("a one-line script, start to end", column(theirs, 0), column(mine, 0), "ms", None),
+        ("its peak memory", column(theirs, 1), column(mine, 1), "MB", None),
+    ]
+
+
+def shown(value, unit):
+    if value is None:
+        return "-"
+    if unit != "us":
+        return f"{value:.1f} {unit}"
+    if value < 10:
+        return f"{value * 1e3:.0f} ns"
+    return f"{value:.1f} µs" if value < 1000 else f"{value / 1e3:.2f} ms"
+
+
+def table(rows):
+    lines = ["| case | PyTorch | tensorlab | ratio | aim |", "|---|---:|---:|---:|---:|"]
+    for name, theirs, mine, unit, aim in rows:
+        ratio = f"{mine / theirs:.2f}" if theirs else "-"
+        aimed = f"≤ {aim:.2f}" if aim else ""
+        lines.append(f"| {name} | {shown(theirs, unit)} | {shown(mine, unit)} | {ratio} | {aimed} |")
+    return "\n".join(lines)
+
+
+def processor():
+    try:
+        model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+        return model.group(1) if model else platform.processor()
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def write(text):
+    page = PAGE.read_text()
+    before, rest = page.split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("cases", nargs="*")
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--write", action="store_true")
+    options.add_argument("--build-only", action="store_true")
+    options = options.parse_args()
+    bench, program = build()
+    if options.build_only:
+        return
+    try:
+        import torch
+
+        theirs = torch_cases(torch)
+        version = f"PyTorch {torch.__version__} with {torch.get_num_threads()} threads"
+    except ImportError:
+        theirs, version = {}, "PyTorch is not installed here: only our own times"
+    listed = subprocess.run([bench, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    rows = []
+    for name in listed:
+        if options.cases and not any(c in name for c in options.cases):
+            continue
+        mine, other = [], []
+        run = theirs[name]() if name in theirs else None
+        for _ in range(options.rounds):
+            mine.append(ours(bench, name))
+            if run:
+                other.append(sampled(run))
+        run = None
+        rows.append((name, statistics.median(other) if other else None, statistics.median(mine), "us", AIMS.get(name)))
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    if not options.cases or any("start" in c for c in options.cases):
+        rows += start_rows(program, sys.executable if theirs else None, options.rounds)
+    today = datetime.date.today().isoformat()
+    heading = f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {version}; {today}; {options.rounds} rounds."
+    text = f"{heading}\n\n{table(rows)}"
+    print(f"\n{text}")
+    if options.write:
+        write(text)
+
+
+if __name__ == "__main__":
+    main()

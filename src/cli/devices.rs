@@ -1,0 +1,29 @@
+//! `tensorlab devices`: what there is to compute with.
+
+use serde_json::json;
+
+use crate::device::open::Use;
+
+use super::{exit, machine};
+
+/// Lists the devices that `--devices` names.
+pub fn run(devices: &str, as_json: bool) -> u8 {
+    let machine = match machine(devices, Use::Interactive) {
+        Ok(machine) => machine,
+        Err(code) => return code,
+    };
+    let all: Vec<_> = machine.contexts().map(|c| (c.device, c.backend.properties())).collect();
+    if as_json {
+        let list: Vec<_> = all.iter().map(|(device, p)| json!({"device": device, "properties": p})).collect();
+        println!("{}", json!({ "devices": list }));
+        return exit::FINE;
+    }
+    for (device, p) in all {
+        let memory = match p.total_memory {
+            0 => String::new(),
+            bytes => format!("  {:.1} GiB", bytes as f64 / (1u64 << 30) as f64),
+        };
+        println!("{:<8} {}{memory}  clock: {}", device.to_string(), p.name, p.clock.name());
+    }
+    exit::FINE
+}

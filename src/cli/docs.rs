@@ -1,0 +1,43 @@
+//! `tensorlab docs`: the reference, rendered from the op table.
+
+use std::fmt::Write;
+
+use crate::op::{Family, OpDef};
+use crate::script::help::{describe, page, suggestions};
+
+use super::exit;
+
+/// Prints one page, or the whole reference as Markdown.
+pub fn run(name: Option<&str>) -> u8 {
+    let Some(name) = name else {
+        print!("{}", reference());
+        return exit::FINE;
+    };
+    if let Some(text) = page(name) {
+        println!("{text}");
+        return exit::FINE;
+    }
+    eprintln!("error: there is no operation '{name}'");
+    if let Some(near) = suggestions(name).first() {
+        eprintln!("hint: did you mean `{near}`?");
+    }
+    exit::USAGE
+}
+
+/// The reference page: every row, family by family.
+pub fn reference() -> String {
+    let mut rows: Vec<&OpDef> = crate::op::table().collect();
+    rows.sort_by_key(|d| (d.family, d.name));
+    let mut out = String::from(
+        "# Reference\n\nRendered by `tensorlab docs` from the table of operations; each example is a test.\n",
+    );
+    let mut family: Option<Family> = None;
+    for def in rows {
+        if family != Some(def.family) {
+            family = Some(def.family);
+            let _ = write!(out, "\n## {:?}\n", def.family);
+        }
+        let _ = write!(out, "\n### {}\n\n```\n{}```\n", def.name, describe(def));
+    }
+    out
+}

@@ -1,0 +1,192 @@
+//! `tensorlab run`: a script, headless.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rhai::{Array, Dynamic};
+
+use crate::base::{Cause, Kind};
+use crate::device::Machine;
+use crate::device::open::Use;
+use crate::script::engine::Stopped;
+use crate::script::modules::telemetry;
+use crate::script::{Interpreter, Limits, Origin, json, trace};
+
+use super::output::Console;
+use super::{Script, as_code, exit, machine, read_code};
+
+#[derive(clap::Args, Default)]
+pub struct RunOptions {
+    /// The script; `-` reads standard input
+    file: PathBuf,
+    /// Print the script's last value as one JSON document on the last line
+    #[arg(long)]
+    json: bool,
+    /// Write a Chrome trace of everything that happened
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Print a summary of what happened to standard error
+    #[arg(long)]
+    telemetry: bool,
+    /// Seed of every generator
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// End the script after so many seconds
+    #[arg(long, value_name = "S")]
+    timeout: Option<f64>,
+    /// Arguments for the script, as ARGS
+    #[arg(last = true)]
+    args: Vec<String>,
+}
+
+/// The script that the program runs where it has no terminal.
+static DIGITS: &str = include_str!("../../scripts/digits.rhai");
+
+/// Runs a script and gives the exit status.
+pub fn run(options: &RunOptions, devices: &str) -> u8 {
+    match load(options) {
+        Ok(script) => execute(&script, options, devices),
+        Err(text) => {
+            eprintln!("error: {text}");
+            exit::USAGE
+        }
+    }
+}
+
+/// Trains on the shipped digits.
+pub fn digits(devices: &str) -> u8 {
+    let script = Script { name: "digits.rhai".into(), code: DIGITS.into() };
+    execute(&script, &RunOptions::default(), devices)
+}
+
+fn load(options: &RunOptions) -> Result<Script, String> {
+    if options.timeout.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
+        return Err("--timeout takes a number of seconds above 0".into());
+    }
+    if options.file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(|e| format!("cannot read standard input: {e}"))?;
+        return Ok(Script { name: "standard input".into(), code: as_code(bytes, "standard input")? });
+    }
+    Ok(Script { name: options.file.display().to_string(), code: read_code(&options.file)? })
+}
+
+fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
+    let machine = match machine(devices, Use::Headless) {
+        Ok(machine) => machine,
+        Err(code) => return code,
+    };
+    if let Some(seed) = options.seed {
+        machine.manual_seed(seed);
+    }
+    let watch = Watch::start(&machine, options.timeout);
+    let mut interpreter =
+        Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
+    let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
+    interpreter.set("ARGS", arguments.into());
+    let listening = (options.trace.is_some() || options.telemetry).then(|| telemetry::collect(&machine));
+    let origin = Origin { name: &script.name, code: &script.code, first_line: 1 };
+    let result = interpreter.evaluate(0, &origin);
+    drop(watch);
+    let mut code = report(&interpreter, result, options.json);
+    if let Some((events, subscription)) = listening {
+        drop(subscription);
+        let events = events.lock().unwrap_or_else(|e| e.into_inner());
+        if options.telemetry {
+            eprint!("{}", telemetry::report(&events));
+        }
+        if let Some(path) = &options.trace
+            && let Err(error) = trace::write(path, &events)
+        {
+            eprintln!("error: cannot write {}: {error}", path.display());
+            code = code.max(exit::SCRIPT);
+        }
+    }
+    code
+}
+
+/// Prints what there is to print and gives the exit status.
+fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: bool) -> u8 {
+    let fault = match result {
+        Ok(value) if !as_json => {
+            drop(value);
+            return exit::FINE;
+        }
+        Ok(value) => {
+            let _here = interpreter.machine().enter();
+            match json::document(&value) {
+                Ok(document) => {
+                    println!("{document}");
+                    return exit::FINE;
+                }
+                Err(error) => crate::script::Fault::from_error(&error),
+            }
+        }
+        Err(Stopped::Fault(fault)) => *fault,
+        Err(Stopped::Cancelled(error)) => {
+            eprintln!("{}", error.message());
+            return match error.cause() {
+                Cause::Timeout { .. } => exit::TIMEOUT,
+                _ => exit::INTERRUPTED,
+            };
+        }
+    };
+    eprint!("{}", crate::base::text::strip_control(&fault.report));
+    if fault.kind == Kind::OutOfMemoryError.to_string() {
+        return exit::OUT_OF_MEMORY;
+    }
+    if fault.kind == Kind::DeviceError.to_string() { exit::NO_DEVICE } else { exit::SCRIPT }
+}
+
+/// Ends a script on time, and on Ctrl-C: the first one asks, the second one does not.
+struct Watch {
+    done: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn start(machine: &Arc<Machine>, timeout: Option<f64>) -> Watch {
+        let done = Arc::new(AtomicBool::new(false));
+        if let Err(error) = interrupts(machine) {
+            eprintln!("note: Ctrl-C ends the program at once, without a report: {error}");
+        }
+        if let Some(seconds) = timeout {
+            let (machine, done) = (Arc::clone(machine), Arc::clone(&done));
+            std::thread::spawn(move || {
+                std::thread::park_timeout(Duration::from_secs_f64(seconds));
+                if !done.load(Ordering::Relaxed) {
+                    machine.shared.cancel.time_out(seconds);
+                    // A native loop that does not poll is left behind by ending the process.
+                    std::thread::sleep(Duration::from_secs(2));
+                    if !done.load(Ordering::Relaxed) {
+                        eprintln!("timed out after {seconds} s");
+                        std::process::exit(i32::from(exit::TIMEOUT));
+                    }
+                }
+            });
+        }
+        Watch { done }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+    }
+}
+
+fn interrupts(machine: &Arc<Machine>) -> std::io::Result<()> {
+    let machine = Arc::clone(machine);
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+    std::thread::spawn(move || {
+        for (count, _) in signals.forever().enumerate() {
+            if count > 0 {
+                std::process::exit(i32::from(exit::INTERRUPTED));
+            }
+            machine.shared.cancel.interrupt();
+        }
+    });
+    Ok(())
+}

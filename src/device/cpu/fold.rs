@@ -1,0 +1,277 @@
+//! Folding many values into one, over slices: lanes that vectorise, widened after a few values and joined in a
+//! tree, so that sums stay accurate.
+
+use super::convert::Compute;
+use super::isa::{Baseline, Isa};
+use super::math::{Lane, Real};
+
+/// A number that folds work with.
+pub trait Value: Copy {
+    const ZERO: Self;
+    const ONE: Self;
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    /// NaN where one is.
+    fn larger(self, other: Self) -> Self;
+    fn smaller(self, other: Self) -> Self;
+    fn exp(self) -> Self;
+    /// 1 unless it is 0.
+    fn truth(self) -> Self;
+}
+
+macro_rules! real_value {
+    ($t:ty) => {
+        impl<I: Isa> Value for Lane<$t, I> {
+            const ZERO: Self = Lane::new(0.0);
+            const ONE: Self = Lane::new(1.0);
+            const LOWEST: Self = Lane::new(<$t>::NEG_INFINITY);
+            const HIGHEST: Self = Lane::new(<$t>::INFINITY);
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                self.maximum(other)
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                self.minimum(other)
+            }
+            #[inline(always)]
+            fn exp(self) -> Self {
+                Real::exp(self)
+            }
+            #[inline(always)]
+            fn truth(self) -> Self {
+                Lane::flag(self.0 != 0.0)
+            }
+        }
+    };
+}
+
+real_value!(f32);
+real_value!(f64);
+
+impl<I: Isa> Value for Lane<i64, I> {
+    const ZERO: Self = Lane::new(0);
+    const ONE: Self = Lane::new(1);
+    const LOWEST: Self = Lane::new(i64::MIN);
+    const HIGHEST: Self = Lane::new(i64::MAX);
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Lane::new(self.0.wrapping_add(other.0))
+    }
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Lane::new(self.0.wrapping_sub(other.0))
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Lane::new(self.0.wrapping_mul(other.0))
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        Lane::new(self.0.max(other.0))
+    }
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        Lane::new(self.0.min(other.0))
+    }
+    /// Not asked for: what takes exponentials computes in floats.
+    #[inline(always)]
+    fn exp(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn truth(self) -> Self {
+        Lane::new(i64::from(self.0 != 0))
+    }
+}
+
+/// A way to fold values, each perhaps relative to a centre, into one.
+pub trait Fold: Send + Sync + 'static {
+    /// `add` uses its centre.
+    const CENTRED: bool = false;
+    fn start<V: Value>() -> V;
+    fn add<V: Value>(sum: V, x: V, centre: V) -> V;
+    fn join<V: Value>(a: V, b: V) -> V;
+}
+
+macro_rules! folds {
+    ($($(#[$doc:meta])* $name:ident $centred:literal $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
+        $(#[$doc])*
+        pub struct $name;
+        impl Fold for $name {
+            const CENTRED: bool = $centred;
+            #[inline(always)]
+            fn start<V: Value>() -> V {
+                V::$start
+            }
+            #[inline(always)]
+            #[allow(unused_variables, reason = "few folds have a centre")]
+            fn add<V: Value>($sum: V, $x: V, $centre: V) -> V {
+                $add
+            }
+            #[inline(always)]
+            fn join<V: Value>(a: V, b: V) -> V {
+                a.$join(b)
+            }
+        }
+    )*};
+}
+
+folds! {
+    Sum false ZERO (sum x c) sum.plus(x), plus;
+    Squares false ZERO (sum x c) sum.plus(x.times(x)), plus;
+    /// Squares of distances to the centre.
+    Spread true ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
+    /// Exponentials of distances to the centre.
+    Exponentials true ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
+    Product false ONE (sum x c) sum.times(x), times;
+    Largest false LOWEST (sum x c) sum.larger(x), larger;
+    Smallest false HIGHEST (sum x c) sum.smaller(x), smaller;
+    All false ONE (sum x c) sum.times(x.truth()), times;
+    Any false ZERO (sum x c) sum.larger(x.truth()), larger;
+}
+
+/// A compute type that folds, and the wider type between blocks.
+pub trait Folded: Compute {
+    type Wide: Compute;
+    fn start<F: Fold>() -> Self;
+    fn add<F: Fold, I: Isa>(sum: Self, x: Self, centre: Self) -> Self;
+    fn widen(self) -> Self::Wide;
+    fn narrow(wide: Self::Wide) -> Self;
+    fn wide_start<F: Fold>() -> Self::Wide;
+    fn wide_join<F: Fold>(a: Self::Wide, b: Self::Wide) -> Self::Wide;
+}
+
+macro_rules! folded {
+    ($t:ty, $wide:ty) => {
+        impl Folded for $t {
+            type Wide = $wide;
+            #[inline(always)]
+            fn start<F: Fold>() -> $t {
+                F::start::<Lane<$t, Baseline>>().0
+            }
+            #[inline(always)]
+            fn add<F: Fold, I: Isa>(sum: $t, x: $t, centre: $t) -> $t {
+                F::add(Lane::<$t, I>::new(sum), Lane::new(x), Lane::new(centre)).0
+            }
+            #[inline(always)]
+            fn widen(self) -> $wide {
+                self as $wide
+            }
+            #[inline(always)]
+            fn narrow(wide: $wide) -> $t {
+                wide as $t
+            }
+            #[inline(always)]
+            fn wide_start<F: Fold>() -> $wide {
+                F::start::<Lane<$wide, Baseline>>().0
+            }
+            #[inline(always)]
+            fn wide_join<F: Fold>(a: $wide, b: $wide) -> $wide {
+                F::join(Lane::<$wide, Baseline>::new(a), Lane::new(b)).0
+            }
+        }
+    };
+}
+
+folded!(f32, f64);
+folded!(f64, f64);
+folded!(i64, i64);
+
+/// Lanes of a run: four of the widest vectors of f32.
+const LANES: usize = 64;
+/// Values that a lane takes before it is widened: few, so that sums lose next to nothing.
+const NARROW: usize = 8;
+
+/// Folds neighbours.
+#[inline(always)]
+pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
+    let (whole, rest) = xs.as_chunks::<LANES>();
+    let mut total = C::wide_start::<F>();
+    if !whole.is_empty() {
+        let mut wide = [C::wide_start::<F>(); LANES];
+        for chunks in whole.chunks(NARROW) {
+            let lanes = fold_lanes::<F, C, I, LANES>(chunks, centre);
+            for (wide, lane) in wide.iter_mut().zip(lanes) {
+                *wide = C::wide_join::<F>(*wide, lane.widen());
+            }
+        }
+        total = join_lanes::<F, C, LANES>(wide);
+    }
+    let (eights, rest) = rest.as_chunks::<8>();
+    if !eights.is_empty() {
+        let lanes = fold_lanes::<F, C, I, 8>(eights, centre).map(C::widen);
+        total = C::wide_join::<F>(total, join_lanes::<F, C, 8>(lanes));
+    }
+    if !rest.is_empty() {
+        let add = |sum, &x| C::add::<F, I>(sum, x, centre);
+        total = C::wide_join::<F>(total, rest.iter().fold(C::start::<F>(), add).widen());
+    }
+    total
+}
+
+/// Folds chunks side by side.
+#[inline(always)]
+fn fold_lanes<F: Fold, C: Folded, I: Isa, const N: usize>(chunks: &[[C; N]], centre: C) -> [C; N] {
+    let mut lanes = [C::start::<F>(); N];
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = C::add::<F, I>(*lane, x, centre);
+        }
+    }
+    lanes
+}
+
+/// Joins lanes in a tree; `N` is a power of two.
+#[inline(always)]
+fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C::Wide {
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        let (low, high) = lanes.split_at_mut(width);
+        for (a, &b) in low.iter_mut().zip(high.iter()) {
+            *a = C::wide_join::<F>(*a, b);
+        }
+    }
+    lanes.first().copied().unwrap_or(C::wide_start::<F>())
+}
+
+/// Folds rows into sums that lie side by side; all slices are equally long.
+#[inline(always)]
+pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
+    sums: &mut [C::Wide],
+    rows: [&[C]; N],
+    centres: &[C],
+) {
+    let n = sums.len();
+    if rows.iter().any(|row| row.len() != n) || centres.len() != n {
+        return;
+    }
+    for (j, sum) in sums.iter_mut().enumerate() {
+        let mut folded = C::start::<F>();
+        for row in rows {
+            // SAFETY: every row has `n` values, and so have the centres.
+            let (x, centre) = unsafe {
+                let x = *row.get_unchecked(j);
+                (x, if F::CENTRED { *centres.get_unchecked(j) } else { x })
+            };
+            folded = C::add::<F, I>(folded, x, centre);
+        }
+        *sum = C::wide_join::<F>(*sum, folded.widen());
+    }
+}

@@ -1,0 +1,77 @@
+//! `Random`: draws from the host's generator bit for bit as PyTorch makes them on the CPU, and from Philox.
+
+mod host;
+mod philox;
+
+use crate::base::{Error, Result};
+use crate::device::kernel::{Distribution, Launch, Random, RandomSource, View};
+
+use super::access::{Strided, Writer, missing};
+use super::convert::{Compute, compute_dtype};
+use super::{copy, parallel};
+
+/// Fills the output in row-major order.
+pub fn random(launch: &Launch, random: &Random) -> Result<()> {
+    let Some(output) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
+    if let Distribution::Integers { low, high } = random.distribution
+        && low >= high
+    {
+        return Err(Error::runtime(format!(
+            "random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )));
+    }
+    match &random.source {
+        RandomSource::Host(shared) => host::draw(launch, output, random.distribution, &mut shared.lock()),
+        RandomSource::Philox { seed, offset } => {
+            philox::draw(launch, output, random.distribution, *seed, *offset)
+        }
+    }
+}
+
+/// Elements that are drawn at a time.
+const BLOCK: usize = 1024;
+
+/// Writes blocks one after another, as a generator with a state must.
+fn in_order<C: Compute>(launch: &Launch, output: &View, mut draw: impl FnMut(&mut [C])) -> Result<()> {
+    let writer = Writer::<C>::new(output)?;
+    let mut values = [C::default(); BLOCK];
+    for start in (0..writer.numel()).step_by(BLOCK) {
+        launch.cancel.check()?;
+        let values = values.get_mut(..BLOCK.min(writer.numel() - start)).unwrap_or(&mut []);
+        draw(values);
+        // SAFETY: nothing else uses the output, and the block is memory of its own.
+        unsafe { writer.store(start, values) };
+    }
+    Ok(())
+}
+
+/// Writes a function of the element's number, on all cores.
+fn by_place<C: Compute>(launch: &Launch, output: &View, value: impl Fn(u64) -> C + Sync) -> Result<()> {
+    let writer = Writer::<C>::new(output)?;
+    parallel::for_ranges(writer.numel(), parallel::GRAIN / 4, launch.cancel, |range| {
+        let mut block = [C::default(); BLOCK];
+        for start in range.clone().step_by(BLOCK) {
+            let values = block.get_mut(..BLOCK.min(range.end - start)).unwrap_or(&mut []);
+            for (i, to) in values.iter_mut().enumerate() {
+                *to = value((start + i) as u64);
+            }
+            // SAFETY: pieces are disjoint, and the block is memory of its own.
+            unsafe { writer.store(start, values) };
+        }
+    })
+}
+
+/// Writes whole values to an output of any dtype.
+fn put(launch: &Launch, output: &View, mut values: Vec<i64>) -> Result<()> {
+    let to = Strided::new(output)?;
+    let layout = to.as_rows()?;
+    copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, &to)
+}
+
+/// Whether an output's values are computed in f64.
+fn is_double(output: &View) -> bool {
+    compute_dtype(output.dtype) == crate::base::DType::Float64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Draws from MT19937, in PyTorch's order: `at::native::templates::cpu` and `at::*_distribution`.
+
+use std::f64::consts::TAU;
+
+use crate::base::dtype::Element;
+use crate::base::{DType, Result};
+use crate::device::cpu::access::Writer;
+use crate::device::cpu::convert::{Compute, with_compute};
+use crate::device::cpu::isa::{self, Isa, Work};
+use crate::device::cpu::math::{Lane, Real};
+use crate::device::cpu::scratch::filled;
+use crate::device::kernel::{Distribution, Launch, View};
+use crate::device::random::Mt19937;
+
+use super::{BLOCK, in_order, is_double, put};
+
+pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut Mt19937) -> Result<()> {
+    match distribution {
+        Distribution::Uniform { low, high } => uniform(launch, output, low, high, g),
+        Distribution::Normal { mean, std } => normal(launch, output, mean, std, g),
+        Distribution::Integers { low, high } => integers(launch, output, low, high, g),
+        Distribution::Bernoulli { p } => with_compute!(output.dtype, C => {
+            in_order(launch, output, |to: &mut [C]| {
+                to.iter_mut().for_each(|to| *to = C::from_i64(i64::from(g.uniform_f64() < p)));
+            })
+        }),
+        Distribution::Permutation => permutation(launch, output, g),
+    }
+}
+
+/// As many random bits as the dtype has digits, from one 32-bit number (two for float64).
+fn uniform(launch: &Launch, output: &View, low: f64, high: f64, g: &mut Mt19937) -> Result<()> {
+    if is_double(output) {
+        return in_order(launch, output, |to: &mut [f64]| {
+            to.iter_mut().for_each(|to| *to = g.uniform_f64() * (high - low) + low);
+        });
+    }
+    let (digits, round): (u32, fn(f64) -> f32) = match output.dtype {
+        DType::Float16 => (11, |v| half::f16::from_f64(v).to_f32()),
+        DType::BFloat16 => (8, |v| half::bf16::from_f64(v).to_f32()),
+        _ => (24, |v| v as f32),
+    };
+    let (low, span) = (round(low), round(f64::from(round(high)) - f64::from(round(low))));
+    let (mask, scale) = ((1u32 << digits) - 1, 1.0 / (1u32 << digits) as f32);
+    let mut bits = [0; BLOCK];
+    in_order(launch, output, |to: &mut [f32]| {
+        let bits = bits.get_mut(..to.len()).unwrap_or(&mut []);
+        g.fill(bits);
+        for (to, &bits) in to.iter_mut().zip(bits.iter()) {
+            *to = (bits & mask) as f32 * scale * span + low;
+        }
+    })
+}
+
+/// Spans from 2^28 on take 64 bits to a number, to keep the remainder's bias down.
+fn integers(launch: &Launch, output: &View, low: i64, high: i64, g: &mut Mt19937) -> Result<()> {
+    let span = high.wrapping_sub(low) as u64;
+    with_compute!(output.dtype, C => {
+        in_order(launch, output, |to: &mut [C]| {
+            for to in to {
+                let bits = if span >= 1 << 28 { g.next_u64() } else { u64::from(g.next_u32()) };
+                *to = C::from_i64(low.wrapping_add((bits % span) as i64));
+            }
+        })
+    })
+}
+
+/// From this many places on a number has 64 bits: `u32::MAX / 20`.
+const MANY: usize = 214_748_364;
+
+/// Each place in turn is exchanged with one that is not before it.
+fn permutation(launch: &Launch, output: &View, g: &mut Mt19937) -> Result<()> {
+    let n = output.layout.numel();
+    let mut places = filled(n, 0i64)?;
+    for (place, i) in places.iter_mut().zip(0..) {
+        *place = i;
+    }
+    for i in 0..n.saturating_sub(1) {
+        if i % (1 << 16) == 0 {
+            launch.cancel.check()?;
+        }
+        let left = (n - i) as u64;
+        let bits = if n < MANY { u64::from(g.next_u32()) } else { g.next_u64() };
+        places.swap(i, i + (bits % left) as usize);
+    }
+    put(launch, output, places)
+}
+
+/// Below 16 elements, or where they are not neighbours, values are drawn in pairs in double precision, and the
+/// second of a pair waits for the next small draw. From 16 on, groups of 16 uniform numbers become normal
+/// ones, and the last 16 elements are drawn once more where the number is not a multiple.
+fn normal(launch: &Launch, output: &View, mean: f64, std: f64, g: &mut Mt19937) -> Result<()> {
+    let filled = output.layout.numel() >= GROUP && output.layout.is_contiguous();
+    match (filled, is_double(output)) {
+        (true, true) => {
+            let uniform = |g: &mut Mt19937, to: &mut [f64]| to.iter_mut().for_each(|v| *v = g.uniform_f64());
+            groups(launch, output, g, uniform, |values| double_groups(values, mean, std))
+        }
+        (true, false) => {
+            let uniform = |g: &mut Mt19937, to: &mut [f32]| to.iter_mut().for_each(|v| *v = g.uniform_f32());
+            let (mean, std) = (mean as f32, std as f32);
+            groups(launch, output, g, uniform, |values| isa::dispatch(Groups { values, mean, std }))
+        }
+        (false, _) => with_compute!(output.dtype, C => {
+            in_order(launch, output, |to: &mut [C]| {
+                to.iter_mut().for_each(|to| *to = C::from_f64(pairwise(g) * std + mean));
+            })
+        }),
+    }
+}
+
+/// A standard normal number; its partner is kept in the generator.
+fn pairwise(g: &mut Mt19937) -> f64 {
+    if let Some(kept) = g.cached_normal.take() {
+        return kept;
+    }
+    let (u, v) = (g.uniform_f64(), g.uniform_f64());
+    let radius = (-2.0 * (-v).ln_1p()).sqrt();
+    let (sin, cos) = (TAU * u).sin_cos();
+    g.cached_normal = Some(radius * sin);
+    radius * cos
+}
+
+const GROUP: usize = 16;
+
+fn groups<C: Compute>(
+    launch: &Launch,
+    output: &View,
+    g: &mut Mt19937,
+    uniform: impl Fn(&mut Mt19937, &mut [C]),
+    transform: impl Fn(&mut [C]),
+) -> Result<()> {
+    let n = output.layout.numel();
+    in_order(launch, output, |to: &mut [C]| {
+        uniform(g, to);
+        transform(to);
+    })?;
+    if !n.is_multiple_of(GROUP) {
+        let mut last = [C::default(); GROUP];
+        uniform(g, &mut last);
+        transform(&mut last);
+        // SAFETY: nothing else uses the output.
+        unsafe { Writer::<C>::new(output)?.store(n - GROUP, &last) };
+    }
+    Ok(())
+}
+
+/// Turns groups of 16 uniform numbers into normal ones; a shorter rest stays as it is.
+struct Groups<'a> {
+    values: &'a mut [f32],
+    mean: f32,
+    std: f32,
+}
+
+impl Work for Groups<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let lane = Lane::<f32, I>::new;
+        let (mean, std) = (lane(self.mean), lane(self.std));
+        for group in self.values.as_chunks_mut::<GROUP>().0 {
+            let (first, second) = group.split_at_mut(GROUP / 2);
+            for (u, v) in first.iter_mut().zip(second) {
+                let radius = (lane(-2.0) * lane(1.0 - *u).ln()).sqrt();
+                let angle = lane(TAU as f32 * *v);
+                *u = (radius * angle.cos()).fma(std, mean).0;
+                *v = (radius * angle.sin()).fma(std, mean).0;
+            }
+        }
+    }
+}
+
+fn double_groups(values: &mut [f64], mean: f64, std: f64) {
+    for group in values.as_chunks_mut::<GROUP>().0 {
+        let (first, second) = group.split_at_mut(GROUP / 2);
+        for (u, v) in first.iter_mut().zip(second) {
+            let radius = (-2.0 * (1.0 - *u).ln()).sqrt();
+            let (sin, cos) = (TAU * *v).sin_cos();
+            *u = radius * cos * std + mean;
+            *v = radius * sin * std + mean;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Bytes, times, rates and counts as they are shown.
+
+use crate::base::DType;
+use crate::base::event::{Clock, Span};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Bytes in B, KiB or MiB; MiB is the largest unit, so that figures of one device compare at a glance.
+pub fn bytes(n: u64) -> String {
+    if n < KIB {
+        format!("{n} B")
+    } else if n < MIB {
+        format!("{:.1} KiB", n as f64 / KIB as f64)
+    } else {
+        format!("{} MiB", mebibytes(n))
+    }
+}
+
+/// Bytes as a number of MiB, with three digits or more.
+pub fn mebibytes(n: u64) -> String {
+    let mib = n as f64 / MIB as f64;
+    if n > 0 && mib < 0.005 {
+        "<0.01".into()
+    } else if mib < 99.995 {
+        format!("{mib:.2}")
+    } else if mib < 999.95 {
+        format!("{mib:.1}")
+    } else {
+        count(mib.round() as u64)
+    }
+}
+
+/// A change in bytes, with its sign.
+pub fn change(n: i64) -> String {
+    let sign = if n < 0 { '−' } else { '+' };
+    format!("{sign}{}", bytes(n.unsigned_abs()))
+}
+
+/// A duration with about three digits.
+pub fn nanos(n: u64) -> String {
+    let n = n as f64;
+    let (value, unit) = match n {
+        n if n < 999.5 => return format!("{n:.0} ns"),
+        n if n < 999_500.0 => (n / 1e3, "µs"),
+        n if n < 999_500_000.0 => (n / 1e6, "ms"),
+        n if n < 119.95e9 => (n / 1e9, "s"),
+        n => return format!("{} min {:02.0} s", count((n / 60e9) as u64), (n / 1e9) % 60.0),
+    };
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// A duration on its clock; a modelled one says so, as it always must.
+pub fn timed(n: u64, clock: Clock) -> String {
+    format!("{} {}", nanos(n), clock.name())
+}
+
+/// The rate of `bytes` in a span, in GB/s (10⁹ bytes); `–` for a span of no length.
+pub fn rate(bytes: u64, span: Span) -> String {
+    if span.nanos == 0 {
+        return "–".into();
+    }
+    let rate = bytes as f64 / span.nanos as f64;
+    if rate < 9.995 { format!("{rate:.2}") } else { format!("{rate:.1}") }
+}
+
+/// A whole number with thousands apart.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A whole number in at most five columns.
+pub fn short(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..1_000_000 => format!("{}k", n / 1000),
+        1_000_000..10_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
+/// `one` for 1, else `many`, after the number.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A dtype in four columns, as tables show it.
+pub fn dtype(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Float64 => "f64",
+        DType::Float32 => "f32",
+        DType::Float16 => "f16",
+        DType::BFloat16 => "bf16",
+        DType::Int64 => "i64",
+        DType::Int32 => "i32",
+        DType::Int16 => "i16",
+        DType::Int8 => "i8",
+        DType::UInt8 => "u8",
+        DType::Bool => "bool",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_change_where_the_digits_would_not_fit() {
+        let cases = [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (4 << 20, "4.00 MiB")];
+        for (n, text) in cases {
+            assert_eq!(bytes(n), text);
+        }
+        assert_eq!(bytes(15_360 << 20), "15,360 MiB");
+        assert_eq!((mebibytes(0).as_str(), mebibytes(512).as_str()), ("0.00", "<0.01"));
+        assert_eq!(change(-(512 << 20)), "−512.0 MiB");
+        assert_eq!(nanos(999), "999 ns");
+        assert_eq!(nanos(999_600), "1.00 ms");
+        assert_eq!(nanos(345_600), "346 µs");
+        assert_eq!(nanos(125_000_000_000), "2 min 05 s");
+    }
+
+    #[test]
+    fn rates_and_counts() {
+        let span = Span { start: 0, nanos: 1000, clock: Clock::Measured };
+        assert_eq!(rate(12_000, span), "12.0");
+        assert_eq!(rate(12_000, Span { nanos: 0, ..span }), "–");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!([9_999, 54_321, 7_000_000].map(short), ["9999", "54k", "7M"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Where everything stands on the screen. A function of the state and the size, for drawing and the mouse alike.
+
+use ratatui::layout::Rect;
+
+use super::state::{Pane, State};
+
+/// Below this nothing useful can be shown.
+pub const MIN_SIZE: (u16, u16) = (60, 20);
+/// From these widths on, two and three panes stand side by side.
+const TWO_PANES: u16 = 100;
+const THREE_PANES: u16 = 120;
+/// Columns that a pane keeps, whatever its share.
+const MIN_PANE: u16 = 26;
+const MIN_CELLS: u16 = 36;
+
+/// Rectangles of a frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Areas {
+    pub header: Rect,
+    /// Present where not every pane is shown.
+    pub tabs: Option<Rect>,
+    /// The panes shown, from left to right, borders included.
+    pub panes: Vec<(Pane, Rect)>,
+    pub key_bar: Rect,
+}
+
+/// The rectangles for an area; `None` where it is too small.
+pub fn areas(state: &State, area: Rect) -> Option<Areas> {
+    if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
+        return None;
+    }
+    let shown = shown(state, area.width);
+    let tabbed = shown.len() < state.panes().len();
+    let top = if tabbed { 2 } else { 1 };
+    let line = |y: u16| Rect { y: area.y + y, height: 1, ..area };
+    let body = Rect { y: area.y + top, height: area.height - top - 1, ..area };
+    Some(Areas {
+        header: line(0),
+        tabs: tabbed.then(|| line(1)),
+        panes: split(state, &shown, body),
+        key_bar: line(area.height - 1),
+    })
+}
+
+impl Areas {
+    /// A pane's rectangle, borders included, where it is shown.
+    pub fn pane(&self, pane: Pane) -> Option<Rect> {
+        self.panes.iter().find(|(which, _)| *which == pane).map(|(_, rect)| *rect)
+    }
+}
+
+/// What is within a pane's border.
+pub fn inner(pane: Rect) -> Rect {
+    Rect {
+        x: pane.x.saturating_add(1),
+        y: pane.y.saturating_add(1),
+        width: pane.width.saturating_sub(2),
+        height: pane.height.saturating_sub(2),
+    }
+}
+
+fn shown(state: &State, width: u16) -> Vec<Pane> {
+    let all = state.panes();
+    if state.maximised || width < TWO_PANES {
+        vec![state.focus]
+    } else if width >= THREE_PANES || all.len() == 2 {
+        all.to_vec()
+    } else {
+        all.iter().copied().filter(|pane| *pane == Pane::Cells || *pane == state.side).collect()
+    }
+}
+
+fn split(state: &State, shown: &[Pane], body: Rect) -> Vec<(Pane, Rect)> {
+    // Two panes share what three would have had.
+    let scale = if shown.len() == 2 { 14 } else { 10 };
+    let share = |pane: Pane| match pane {
+        Pane::Lesson => state.shares.lesson,
+        Pane::Machine => state.shares.machine,
+        Pane::Cells => 0,
+    };
+    let side = |pane: Pane| {
+        let wanted = u32::from(body.width) * u32::from(share(pane)) * scale / 1000;
+        u16::try_from(wanted).unwrap_or(body.width).max(MIN_PANE)
+    };
+    let mut widths: Vec<u16> = match shown {
+        [_] => vec![body.width],
+        _ => shown.iter().map(|pane| if *pane == Pane::Cells { 0 } else { side(*pane) }).collect(),
+    };
+    // The cells keep their minimum; the sides give way evenly.
+    let sides = widths.iter().filter(|w| **w > 0).count().max(1) as u16;
+    let room = body.width.saturating_sub(MIN_CELLS);
+    if shown.len() > 1 && widths.iter().sum::<u16>() > room {
+        for width in widths.iter_mut().filter(|w| **w > 0) {
+            *width = (*width).min(room / sides);
+        }
+    }
+    let rest = body.width.saturating_sub(widths.iter().sum());
+    let mut x = body.x;
+    shown
+        .iter()
+        .zip(widths)
+        .map(|(pane, width)| {
+            let width = if width == 0 { rest } else { width };
+            let rect = Rect { x, width, ..body };
+            x += width;
+            (*pane, rect)
+        })
+        .collect()
+}

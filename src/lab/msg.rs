@@ -1,0 +1,57 @@
+//! What comes in ([`Msg`]) and what is to be done ([`Effect`]).
+
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
+
+use crate::lesson::Entry;
+use crate::session::client::FromSession;
+use crate::session::protocol::Request;
+
+/// Something the lab reacts to.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a message is taken where it arrives, few are held at once")]
+pub enum Msg {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Text pasted in one piece.
+    Paste(String),
+    /// Columns and rows of the terminal.
+    Resize(u16, u16),
+    Session(FromSession),
+    /// Time since the lab was opened.
+    Tick(Duration),
+    /// How saving went, after [`Effect::Save`].
+    Saved(Result<(), String>),
+    /// Something to tell the learner for a few seconds.
+    Note(String),
+}
+
+/// Something the lab's surroundings do for it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    Send(Request),
+    /// End the session and start a new one.
+    RestartSession,
+    Save,
+    /// Keep what the learner has done at a step of the lesson.
+    Record {
+        step: String,
+        entry: Entry,
+    },
+    Quit,
+}
+
+impl Msg {
+    /// A terminal's event as a message; `None` for what does not matter, such as a key's release.
+    pub fn from_terminal(event: Event) -> Option<Msg> {
+        match event {
+            Event::Key(key) if key.kind == KeyEventKind::Release => None,
+            Event::Key(key) => Some(Msg::Key(key)),
+            Event::Mouse(mouse) => Some(Msg::Mouse(mouse)),
+            Event::Paste(text) => Some(Msg::Paste(text)),
+            Event::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+            Event::FocusGained | Event::FocusLost => None,
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! One cell: its heading, code, output, usage, check and hints as rows.
+
+use std::time::Duration;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::{flow, markdown};
+use crate::base::event::Clock;
+use crate::lab::figures;
+use crate::lab::highlight;
+use crate::lab::item::{CellState, Check, Progress, Status};
+use crate::lab::laid::{Layout, Part};
+use crate::lab::output::{Ink, OutLine};
+use crate::lab::text::{self, Break};
+use crate::lab::theme::{Colour, Theme};
+use crate::plot;
+use crate::session::protocol::{Usage, Verdict};
+
+/// Rows of output shown from each end before the rest is asked for.
+const SHORT_END: usize = 10;
+/// Rows of a figure, at most.
+const FIGURE_ROWS: usize = 16;
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Output of more lines than this is cut until asked for.
+pub const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
+
+/// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
+pub fn lay(cell: &CellState, width: u16, theme: &Theme) -> Layout {
+    let mut layout = Layout::default();
+    let width = usize::from(width);
+    layout.push(Line::default(), Part::Head);
+    let gutter = code(&mut layout, cell, width, theme);
+    output(&mut layout, cell, width, gutter, theme);
+    figures(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
+    for progress in &cell.progress {
+        layout.plain([indented(progress_line(progress, width.saturating_sub(gutter), theme), gutter)]);
+    }
+    if let Some(usage) = &cell.usage {
+        let lines = flow(&usage_parts(usage, theme), width.saturating_sub(gutter), theme.dim);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+    check(&mut layout, cell, width, gutter, theme);
+    hints(&mut layout, cell, width, gutter, theme);
+    layout.push(Line::default(), Part::Gap);
+    layout
+}
+
+/// `In [3]` and the state, filled to the width.
+pub fn head(
+    cell: &CellState,
+    width: usize,
+    selected: bool,
+    editing: bool,
+    now: Duration,
+    theme: &Theme,
+) -> Line<'static> {
+    let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
+    let label = format!("In [{number}]");
+    let mut note = String::new();
+    if let Some(exercise) = &cell.exercise {
+        note = match exercise.points {
+            0 => " exercise".into(),
+            1 => " exercise, 1 point".into(),
+            n => format!(" exercise, {n} points"),
+        };
+    }
+    let (state, style) = status(cell, now, theme);
+    let state = if editing { format!("editing, {state}") } else { state };
+    let label_style = if selected { theme.selected } else { theme.strong };
+    head_line(&label, label_style, &note, &state, style, width, theme)
+}
+
+/// A heading: label and note at the left, state at the right, a rule between.
+pub fn head_line(
+    label: &str,
+    label_style: Style,
+    note: &str,
+    state: &str,
+    state_style: Style,
+    width: usize,
+    theme: &Theme,
+) -> Line<'static> {
+    let room = width.saturating_sub(text::width(label) + 2);
+    let state = text::clip(state, room);
+    let note = text::clip(note, room.saturating_sub(text::width(&state) + 2));
+    let used = text::width(label) + text::width(&note) + text::width(&state) + 2;
+    let rule = "─".repeat(width.saturating_sub(used));
+    Line::from(vec![
+        Span::styled(label.to_owned(), label_style),
+        Span::styled(note, theme.dim),
+        Span::styled(format!(" {rule} "), theme.border),
+        Span::styled(state, state_style),
+    ])
+}
+
+fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
+    let (text, style) = match cell.status {
+        Status::Idle => return ("○ not run".into(), theme.dim),
+        Status::Queued => return ("… queued".into(), theme.dim),
+        Status::Running { since } => {
+            let elapsed = now.saturating_sub(since);
+            let frame = (now.as_millis() / 100) as usize % SPINNER.len();
+            let spinner = SPINNER.get(frame).copied().unwrap_or_default();
+            return (format!("{spinner} running {:.1} s", elapsed.as_secs_f64()), theme.accent);
+        }
+        Status::Ok => match (&cell.check, cell.exercise.is_some()) {
+            (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
+            (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
+            _ => ("✓ ok".into(), theme.ok),
+        },
+        Status::Failed => ("✗ error".into(), theme.error),
+        Status::Interrupted => ("■ interrupted".into(), theme.warn),
+        Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
+        Status::Lost => ("✗ session died".into(), theme.error),
+    };
+    match (cell.edited, cell.earlier) {
+        (true, _) => (format!("{text}, edited since"), theme.dim),
+        (_, true) => (format!("{text}, before restart"), theme.dim),
+        _ => (text, style),
+    }
+}
+
+/// Lays out the code; gives the width of its gutter, which output is aligned with.
+fn code(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) -> usize {
+    let lines = cell.editor.lines();
+    let digits = lines.len().to_string().len();
+    let gutter = digits + 2;
+    let columns = width.saturating_sub(gutter).max(1);
+    let checked_line = match &cell.check {
+        Check::Done(Verdict::Fail { line, .. }) => *line,
+        _ => None,
+    };
+    for (i, chars) in highlight::styled(lines, theme).iter().enumerate() {
+        let line = u32::try_from(i + 1).ok();
+        let (mark, style) = if line == cell.fault_line {
+            ("✗", theme.error)
+        } else if line == checked_line && line.is_some() {
+            ("▲", theme.warn)
+        } else {
+            (" ", theme.border)
+        };
+        let mut from = 0;
+        for row in text::break_anywhere(chars, columns) {
+            let number =
+                if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
+            let mut spans = vec![Span::styled(number, style)];
+            spans.extend(text::line(row).spans);
+            let part = Part::Code { line: i, from, length: row.len(), indent: gutter };
+            layout.push(Line::from(spans), part);
+            from += row.len();
+        }
+    }
+    gutter
+}
+
+fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    if cell.output.is_empty() {
+        return;
+    }
+    let ends =
+        if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
+    let excerpt = cell.output.excerpt(ends, ends);
+    let mut before = None;
+    let mut show = |layout: &mut Layout, lines: &[&OutLine]| {
+        for line in lines {
+            layout.plain(out_line(line, before != Some(line.ink), width, gutter, theme));
+            before = Some(line.ink);
+        }
+    };
+    show(layout, &excerpt.head);
+    if excerpt.hidden > 0 {
+        let how = if cell.expanded { "not kept" } else { "hidden, o shows them" };
+        let text = format!("⋯ {} {how}", figures::plural(excerpt.hidden as u64, "line", "lines"));
+        layout.plain([indented(Line::styled(text, theme.dim), gutter)]);
+    }
+    show(layout, &excerpt.tail);
+}
+
+fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let style = match line.ink {
+        Ink::Out | Ink::Value | Ink::Table => theme.text,
+        Ink::Err => theme.warn,
+        Ink::Report if first => theme.error,
+        Ink::Report if line.text.trim_start().starts_with("hint") => theme.accent,
+        Ink::Report => theme.text,
+    };
+    let mut spans = vec![Span::styled(line.text.clone(), style)];
+    if line.cut > 0 {
+        spans.push(Span::styled(format!("… {} more", figures::count(line.cut as u64)), theme.dim));
+    }
+    let at = if line.ink == Ink::Table { Break::Anywhere } else { Break::Words };
+    let mut lines = text::wrap(&spans, width.saturating_sub(gutter), at);
+    for (i, line_out) in lines.iter_mut().enumerate() {
+        let mark = if line.ink == Ink::Value && first && i == 0 { "=" } else { "" };
+        line_out.spans.insert(0, Span::styled(format!("{mark:>w$} ", w = gutter - 1), theme.dim));
+    }
+    lines
+}
+
+fn figures(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
+    let rows = (columns / 3).clamp(6, FIGURE_ROWS);
+    for figure in cell.output.figures() {
+        let lines: Vec<Line<'static>> = if theme.look.colour == Colour::None {
+            figure.to_text(columns, rows, !theme.look.ascii).into_iter().map(Line::raw).collect()
+        } else {
+            figure.to_cells(columns, rows).iter().map(|row| figure_row(row, theme)).collect()
+        };
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+}
+
+fn figure_row(row: &[plot::Cell], theme: &Theme) -> Line<'static> {
+    let style = |cell: &plot::Cell| Style {
+        fg: cell.fg.map(|rgb| theme.colour(rgb)),
+        bg: cell.bg.map(|rgb| theme.colour(rgb)),
+        ..Style::default()
+    };
+    // Behind a wide character stands an empty place.
+    let chars = row.iter().filter(|cell| cell.symbol != '\0').map(|cell| (cell.symbol, style(cell)));
+    text::line(&chars.collect::<Vec<_>>())
+}
+
+fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {
+    line.spans.insert(0, Span::raw(" ".repeat(columns)));
+    line
+}
+
+fn progress_line(progress: &Progress, width: usize, theme: &Theme) -> Line<'static> {
+    let label = text::clip(&progress.label, 16);
+    let Some(total) = progress.total.filter(|total| *total > 0) else {
+        let text = format!("{label} {} {}", figures::count(progress.done), progress.note);
+        return Line::styled(text::clip(&text, width), theme.text);
+    };
+    let counts = format!(" {}/{} ", figures::count(progress.done), figures::count(total));
+    let bar = 12.min(width / 4);
+    let share = (progress.done.min(total) as f64 / total as f64 * bar as f64).round() as usize;
+    let used = text::width(&label) + 1 + bar + text::width(&counts);
+    Line::from(vec![
+        Span::styled(format!("{label} "), theme.text),
+        Span::styled("█".repeat(share.min(bar)), theme.accent),
+        Span::styled("░".repeat(bar - share.min(bar)), theme.free),
+        Span::styled(counts, theme.text),
+        Span::styled(text::clip(&progress.note, width.saturating_sub(used)), theme.dim),
+    ])
+}
+
+fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    let dim = |text: String| vec![Span::styled(text, theme.dim)];
+    let mut parts = vec![dim(figures::timed(usage.host_nanos, Clock::Measured))];
+    if let Some(nanos) = usage.modelled_nanos {
+        parts.push(dim(figures::timed(nanos, Clock::Modelled)));
+    }
+    for (device, change) in usage.allocated.iter().filter(|(_, change)| *change != 0) {
+        parts.push(vec![
+            Span::styled(format!("{device} "), theme.dim),
+            Span::styled(figures::change(*change), theme.allocated),
+        ]);
+    }
+    for (from, to, count, bytes) in &usage.copies {
+        let copies = figures::plural(*count, "copy", "copies");
+        parts.push(dim(format!("{from}→{to} {copies}, {}", figures::bytes(*bytes))));
+    }
+    parts
+}
+
+fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    if cell.exercise.is_none() {
+        return;
+    }
+    let failed = cell.status == Status::Failed;
+    let (text, style) = match &cell.check {
+        Check::Open => return,
+        Check::Running => ("… checking".to_owned(), theme.dim),
+        Check::Cut => ("■ the check was cut short: run the cell again".into(), theme.warn),
+        Check::Done(Verdict::Pass) => ("✓ check passed".into(), theme.ok),
+        Check::Done(Verdict::Fail { .. }) if failed => {
+            ("✗ not yet: the cell ended with an error".into(), theme.error)
+        }
+        Check::Done(Verdict::Fail { reason, line: Some(line) }) => {
+            (format!("✗ check failed at line {line}: {reason}"), theme.error)
+        }
+        Check::Done(Verdict::Fail { reason, line: None }) => {
+            (format!("✗ check failed: {reason}"), theme.error)
+        }
+        Check::Done(Verdict::CheckerFault { fault }) => {
+            (format!("▲ the check itself is at fault, not your code: {}", fault.message), theme.warn)
+        }
+        Check::Done(Verdict::Timeout) => ("■ the check took too long".into(), theme.warn),
+    };
+    boxed(layout, &[Span::styled(text, style)], width, gutter);
+}
+
+fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let Some(exercise) = &cell.exercise else { return };
+    let all = exercise.hints.len();
+    for (i, hint) in exercise.hints.iter().enumerate().take(cell.hints_shown) {
+        let label = Span::styled(format!("hint {} of {all}", i + 1), theme.accent);
+        boxed(layout, &[label], width, gutter);
+        let lines = markdown::lay(&hint.text, width.saturating_sub(gutter), theme);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+}
+
+fn boxed(layout: &mut Layout, spans: &[Span<'static>], width: usize, gutter: usize) {
+    let lines = text::wrap(spans, width.saturating_sub(gutter), Break::Words);
+    layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+}

@@ -1,0 +1,167 @@
+//! The cells panel: the items of a step, one below the other.
+
+use std::rc::Rc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::{cell, frame, position, put, put_at, question};
+use crate::lab::item::ItemState;
+use crate::lab::laid::{Layout, Part, Row};
+use crate::lab::layout::inner;
+use crate::lab::state::{Pane, State};
+use crate::lab::text;
+
+pub use super::cell::SHORT_OUTPUT;
+
+/// Columns before an item: the selection's bar.
+const BAR: u16 = 1;
+/// Columns left free after an item.
+const MARGIN: u16 = 1;
+
+/// An item's place in the panel, in rows from the top of the step.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// The item's place in the step.
+    pub item: usize,
+    pub top: usize,
+    pub layout: Rc<Layout>,
+}
+
+impl Extent {
+    pub fn height(&self) -> usize {
+        self.layout.rows.len()
+    }
+}
+
+/// The items that the panel shows, laid out for the width within its border.
+pub fn extents(state: &State, width: u16) -> Vec<Extent> {
+    let columns = columns(width);
+    let mut top = 0;
+    let mut all = Vec::new();
+    for (item, content) in
+        state.current_step().map(|s| s.items.as_slice()).unwrap_or_default().iter().enumerate()
+    {
+        let theme = &state.theme;
+        let layout = match content {
+            ItemState::Text(_) => continue,
+            ItemState::Cell(cell) => cell.laid.get(columns, || cell::lay(cell, columns, theme)),
+            ItemState::Predict(predict) => {
+                predict.laid.get(columns, || question::lay_predict(predict, columns, theme))
+            }
+            ItemState::Quiz(quiz) => quiz.laid.get(columns, || question::lay_quiz(quiz, columns, theme)),
+        };
+        let extent = Extent { item, top, layout };
+        top += extent.height();
+        all.push(extent);
+    }
+    all
+}
+
+/// What an item has of the width within the border.
+fn columns(width: u16) -> u16 {
+    width.saturating_sub(BAR + MARGIN).max(1)
+}
+
+/// Rows of all extents.
+pub fn height(extents: &[Extent]) -> usize {
+    extents.last().map_or(0, |last| last.top + last.height())
+}
+
+/// The row within the step, and the column within the panel, where the cursor of the edited item stands.
+pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
+    let extent = extents.iter().find(|extent| extent.item == state.selected)?;
+    let place = |row: usize, column: usize| Some((extent.top + row, usize::from(BAR) + column));
+    match state.selected_item()? {
+        ItemState::Cell(cell) => {
+            let at = cell.editor.cursor();
+            let (row, from, indent) =
+                extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
+                    Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+                        Some((i, from, indent))
+                    }
+                    _ => None,
+                })?;
+            let code = cell.editor.lines().get(at.row)?;
+            let before: usize = code.chars().take(at.col).skip(from).map(text::char_width).sum();
+            place(row, indent + before)
+        }
+        ItemState::Predict(_) => extent.layout.rows.iter().enumerate().find_map(|(i, row)| match row.part {
+            Part::Input { column } => place(i, column),
+            _ => None,
+        }),
+        ItemState::Quiz(_) | ItemState::Text(_) => None,
+    }
+}
+
+/// The item and row at a row of the step.
+pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &Row)> {
+    let extent = extents.iter().find(|extent| row >= extent.top && row < extent.top + extent.height())?;
+    extent.layout.rows.get(row - extent.top).map(|found| (extent, found))
+}
+
+/// Draws the panel from row `top` of the step; gives the place of the cursor while a learner types.
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+    let focused = state.focus == Pane::Cells;
+    let inside = inner(area);
+    let all = extents(state, inside.width);
+    let rows = usize::from(inside.height);
+    let total = height(&all);
+    let where_ = position(top, rows, total.saturating_sub(1));
+    frame(buffer, area, Line::styled(" cells ", title_style(state, focused)), focused, &where_, &state.theme);
+    if all.is_empty() {
+        let theme = &state.theme;
+        put(buffer, inside, 1, &Line::styled("  Nothing to run in this step.", theme.dim));
+        return None;
+    }
+    for extent in all.iter().filter(|e| e.top + e.height() > top && e.top < top + rows) {
+        item(state, buffer, inside, extent, top);
+    }
+    let (row, column) = cursor(state, &all).filter(|_| state.editing)?;
+    let row = row.checked_sub(top).filter(|row| *row < rows)?;
+    let column = column.min(usize::from(inside.width).saturating_sub(1));
+    Some(Position::new(inside.x + u16::try_from(column).ok()?, inside.y + u16::try_from(row).ok()?))
+}
+
+fn title_style(state: &State, focused: bool) -> ratatui::style::Style {
+    if focused { state.theme.accent } else { state.theme.dim }
+}
+
+fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: usize) {
+    let selected = extent.item == state.selected;
+    let theme = &state.theme;
+    let bar = match (selected, state.editing) {
+        (true, true) => Span::styled("┃", theme.ok),
+        (true, false) => Span::styled("▌", theme.accent),
+        (false, _) => Span::raw(" "),
+    };
+    let bar = Line::from(bar);
+    let columns = usize::from(columns(inside.width));
+    for (i, row) in extent.layout.rows.iter().enumerate() {
+        let Some(y) = (extent.top + i).checked_sub(top) else { continue };
+        if y >= usize::from(inside.height) {
+            return;
+        }
+        match row.part {
+            Part::Head => {
+                put_at(buffer, inside, usize::from(BAR), y, &head(state, extent.item, columns, selected))
+            }
+            _ => put_at(buffer, inside, usize::from(BAR), y, &row.line),
+        }
+        if row.part != Part::Gap {
+            put(buffer, inside, y, &bar);
+        }
+    }
+}
+
+fn head(state: &State, item: usize, columns: usize, selected: bool) -> Line<'static> {
+    let theme = &state.theme;
+    let editing = selected && state.editing;
+    match state.current_step().and_then(|step| step.items.get(item)) {
+        Some(ItemState::Cell(cell)) => cell::head(cell, columns, selected, editing, state.now, theme),
+        Some(ItemState::Predict(predict)) => question::predict_head(predict, columns, selected, theme),
+        Some(ItemState::Quiz(quiz)) => question::quiz_head(quiz, columns, selected, theme),
+        Some(ItemState::Text(_)) | None => Line::default(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Popups in the middle of the screen: the help, and questions to be answered.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
+
+use super::{frame, position, put};
+use crate::lab::figures;
+use crate::lab::keys::{BINDINGS, Context};
+use crate::lab::layout::inner;
+use crate::lab::state::{Confirm, Popup, State};
+use crate::lab::text::{self, Break};
+
+const HELP_WIDTH: u16 = 76;
+const CONFIRM_WIDTH: u16 = 56;
+
+pub fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
+    match popup {
+        Popup::Help(top) => help(state, top, buffer, area),
+        Popup::Confirm(question) => confirm(state, question, buffer, area),
+    }
+}
+
+/// Rows of the help, and how many of them are seen at once on a screen of this size.
+pub fn help_extent(area: Rect) -> (usize, usize) {
+    let inside = inner(centred(area, HELP_WIDTH, area.height.saturating_sub(2)));
+    (help_rows(), usize::from(inside.height))
+}
+
+const SECTIONS: [(Context, &str); 7] = [
+    (Context::Anywhere, "Anywhere"),
+    (Context::Browse, "While not typing"),
+    (Context::Cells, "Cells"),
+    (Context::Lesson, "Lesson"),
+    (Context::Machine, "Machine"),
+    (Context::Editor, "Typing in a cell"),
+    (Context::Answer, "Typing a number"),
+];
+
+fn help_rows() -> usize {
+    let listed = BINDINGS.iter().filter(|b| SECTIONS.iter().any(|(context, _)| *context == b.context));
+    listed.count() + 2 * SECTIONS.len() - 1
+}
+
+fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let area = centred(area, HELP_WIDTH, area.height.saturating_sub(2));
+    Clear.render(area.intersection(buffer.area), buffer);
+    let inside = inner(area);
+    let rows = usize::from(inside.height);
+    let columns = usize::from(inside.width).saturating_sub(27);
+    let mut lines: Vec<Line<'_>> = Vec::with_capacity(help_rows());
+    for (context, name) in SECTIONS {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.push(Line::styled(format!(" {name}"), theme.accent));
+        for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
+            lines.push(Line::from(vec![
+                Span::styled(format!("   {} ", text::left(&binding.names(), 22)), theme.strong),
+                Span::styled(text::clip(binding.help, columns), theme.text),
+            ]));
+        }
+    }
+    let top = usize::from(top).min(lines.len().saturating_sub(rows));
+    frame(buffer, area, Line::styled(" keys ", theme.accent), true, &position(top, rows, lines.len()), theme);
+    for (y, line) in lines.iter().skip(top).take(rows).enumerate() {
+        put(buffer, inside, y, line);
+    }
+}
+
+fn confirm(state: &State, question: Confirm, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let (title, question) = words(state, question);
+    let width = CONFIRM_WIDTH.min(area.width);
+    let columns = usize::from(width.saturating_sub(4));
+    let mut lines = text::wrap(&[Span::styled(question, theme.text)], columns, Break::Words);
+    lines.push(Line::default());
+    lines.push(Line::from(vec![
+        Span::styled("y", theme.accent),
+        Span::styled(" yes    ", theme.text),
+        Span::styled("n", theme.accent),
+        Span::styled(" no", theme.text),
+    ]));
+    let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
+    let area = centred(area, width, height);
+    Clear.render(area.intersection(buffer.area), buffer);
+    frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, "", theme);
+    let inside = inner(area);
+    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
+    for (y, line) in lines.iter().enumerate() {
+        put(buffer, inside, y + 1, line);
+    }
+}
+
+fn words(state: &State, question: Confirm) -> (&'static str, String) {
+    match question {
+        Confirm::Quit => {
+            let mut why = Vec::new();
+            if state.is_busy() {
+                why.push("A cell is running.".to_owned());
+            }
+            let unsaved = state.unsaved() as u64;
+            if unsaved > 0 {
+                why.push(format!("{} not saved.", figures::plural(unsaved, "changed cell is", "changed cells are")));
+            }
+            ("quit", format!("{} Quit all the same?", why.join(" ")))
+        }
+        Confirm::Restart => {
+            ("restart", "Restart the session? Every variable goes; cells, outputs and text stay.".into())
+        }
+        Confirm::RestartStuck => (
+            "still running",
+            "The cell has not stopped yet. Restart the session? Every variable goes; cells, outputs and text stay."
+                .into(),
+        ),
+    }
+}
+
+fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
+}

@@ -1,0 +1,118 @@
+//! The transfer log, newest first.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::machine::list_title;
+use super::{position, put};
+use crate::base::event::{Clock, Source};
+use crate::lab::figures;
+use crate::lab::history::Transfer;
+use crate::lab::state::{SET_UP, State};
+use crate::lab::text;
+use crate::lab::theme::Theme;
+
+/// From this width on, a transfer takes one row; below, two.
+const WIDE: usize = 72;
+
+/// Transfers that fit an area.
+pub fn fitting(area: Rect) -> usize {
+    let rows = usize::from(area.height).saturating_sub(2);
+    if usize::from(area.width) >= WIDE { rows } else { rows / 2 }
+}
+
+pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let width = usize::from(area.width);
+    let log = state.history.transfers();
+    let room = fitting(area);
+    // Where all times are of one clock the title says which; else each row does.
+    let modelled = !log.is_empty() && state.history.all_timed_by(Clock::Modelled);
+    let mixed = !modelled && !state.history.all_timed_by(Clock::Measured);
+    let mut name = figures::plural(log.len() as u64, "transfer", "transfers");
+    if modelled {
+        name += ", modelled";
+    }
+    if log.dropped > 0 {
+        name = format!("last {name}, {} older", figures::count(log.dropped));
+    }
+    put(buffer, area, 0, &list_title(state, true, &name, &position(top, room, log.len()), width));
+    if log.is_empty() {
+        put(buffer, area, 1, &Line::styled(" none yet; copies show here", theme.dim));
+        return;
+    }
+    put(buffer, area, 1, &totals(state, width));
+    let lines = log.newest().skip(top).take(room).flat_map(|transfer| rows(transfer, width, mixed, theme));
+    for (y, line) in lines.enumerate() {
+        put(buffer, area, y + 2, &line);
+    }
+}
+
+/// ` at In [3]:4`: the cell and line of a source, after `lead`; empty where they are unknown.
+pub fn place(lead: &str, source: Source) -> String {
+    match source {
+        Source { cell: 0, line: 0 } => String::new(),
+        Source { cell: SET_UP.., .. } => format!("{lead}the set-up"),
+        Source { cell: 0, line } => format!("{lead}line {line}"),
+        Source { cell, line: 0 } => format!("{lead}In [{cell}]"),
+        Source { cell, line } => format!("{lead}In [{cell}]:{line}"),
+    }
+}
+
+fn totals(state: &State, width: usize) -> Line<'static> {
+    let mut text = " all:".to_owned();
+    let mut left_out = 0;
+    for (i, (from, to, all)) in state.history.directions().enumerate() {
+        let part = format!("{from}→{to} ×{} {}", figures::count(all.count), figures::bytes(all.bytes));
+        let part = if i == 0 { format!(" {part}") } else { format!(" · {part}") };
+        // Room is kept for the note on those left out.
+        if left_out == 0 && text::width(&text) + text::width(&part) + 4 <= width {
+            text += &part;
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        text += &format!(" +{left_out}");
+    }
+    Line::styled(text, state.theme.dim)
+}
+
+fn rows(transfer: &Transfer, width: usize, mixed: bool, theme: &Theme) -> Vec<Line<'static>> {
+    let direction = format!(" {}→{}", transfer.from, transfer.to);
+    let clock = if mixed { format!(" {}", transfer.span.clock.name()) } else { String::new() };
+    let time = format!("{}{clock}", figures::nanos(transfer.span.nanos));
+    let rate = format!("{} GB/s", figures::rate(transfer.bytes, transfer.span));
+    let (memory, memory_style) =
+        if transfer.pinned { ("pinned", theme.ok) } else { ("pageable", theme.text) };
+    let (waiting, waiting_style) =
+        if transfer.blocking { ("waits", theme.warn) } else { ("async", theme.ok) };
+    let source = place("", transfer.source);
+    let times = if mixed { 17 } else { 9 };
+    if width >= WIDE {
+        return vec![Line::from(vec![
+            Span::styled(text::left(&direction, 15), theme.strong),
+            Span::styled(text::right(&figures::bytes(transfer.bytes), 11), theme.text),
+            Span::styled(text::right(&time, times), theme.text),
+            Span::styled(text::right(&rate, 11), theme.text),
+            Span::styled(format!("  {memory:<8}"), memory_style),
+            Span::styled(format!("  {waiting:<5}"), waiting_style),
+            Span::styled(format!("  {source}"), theme.dim),
+        ])];
+    }
+    let bytes = text::right(&figures::bytes(transfer.bytes), 11);
+    let left = width.saturating_sub(11 + times + 1);
+    let first = Line::from(vec![
+        Span::styled(text::left(&direction, left), theme.strong),
+        Span::styled(bytes, theme.text),
+        Span::styled(text::right(&time, times), theme.text),
+    ]);
+    let second = Line::from(vec![
+        Span::styled(format!("  {rate} "), theme.dim),
+        Span::styled(memory, memory_style),
+        Span::styled(format!(" {waiting} "), waiting_style),
+        Span::styled(source, theme.dim),
+    ]);
+    vec![first, second]
+}

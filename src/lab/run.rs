@@ -1,0 +1,485 @@
+//! The lab on a real terminal: its input, the session's messages and signals in one loop, frames out.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::document::Document;
+use super::link::SessionLink;
+use super::msg::{Effect, Msg};
+use super::state::State;
+use super::terminal::{self, Screen, signals};
+use super::theme::Look;
+use super::update::update;
+use crate::lesson::Entry;
+use crate::session::client::{FromSession, Wake};
+use crate::session::death::{Death, How};
+use crate::session::protocol::Request;
+
+/// At most 60 frames a second.
+const FRAME: Duration = Duration::from_micros(16_667);
+/// How often what moves by itself moves.
+const ANIMATION: Duration = Duration::from_millis(100);
+/// How often an idle lab looks whether its terminal is still there.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// How long the reader of the terminal waits before it looks whether it should end.
+const INPUT_POLL: Duration = Duration::from_millis(50);
+/// Inputs that wait to be taken.
+const BACKLOG: usize = 256;
+/// How long an ended session is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Writes the document to where it came from.
+pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
+/// Keeps what a learner did at a step of the lesson, by the step's id.
+pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
+
+pub struct LabOptions {
+    pub look: Look,
+    /// Ctrl-S is offered where there is one.
+    pub save: Option<Save>,
+    /// Nothing is kept where there is none.
+    pub keep: Option<Keep>,
+}
+
+/// What is left when the lab closes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LabExit {
+    /// The document with the learner's text.
+    pub document: Document,
+    /// Cells whose text was not saved.
+    pub unsaved: usize,
+    pub end: End,
+}
+
+/// Why the lab closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Quit,
+    Signal(i32),
+    /// The terminal went away.
+    TerminalLost,
+}
+
+/// Opens the lab on this process's terminal and runs it until it is closed.
+///
+/// `connect` starts a session, now and after each restart; the session calls the [`Wake`] it is given whenever it
+/// has said something. The terminal is restored whatever happens. An error where there is no terminal or it can't
+/// be set up.
+pub fn run(
+    options: LabOptions,
+    document: Document,
+    connect: impl FnMut(Wake) -> io::Result<Box<dyn SessionLink>>,
+) -> io::Result<LabExit> {
+    let mut state = State::new(document, options.look);
+    let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+    let mut screen = Screen::open()?;
+    let (columns, rows) = screen.size()?;
+    if options.save.is_some() {
+        state.allow_saving();
+    }
+    update(&mut state, Msg::Resize(columns, rows));
+    let teller = inbox.clone();
+    let _watch = signals::Watch::new(move |signal| {
+        // Where nobody listens any more the lab is closing already.
+        let _ = teller.send(Input::Signal(signal));
+    })?;
+    let reader = Reader::start(inbox.clone())?;
+    let mut around = Surroundings::new(connect, inbox);
+    (around.save, around.keep) = (options.save, options.keep);
+    let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
+    // Whoever still sends must not wait for a lab that is closed.
+    drop(inputs);
+    drop(reader);
+    around.part();
+    drop(screen);
+    Ok(LabExit { document: state.document(), unsaved: state.unsaved(), end })
+}
+
+/// What arrives in the one channel.
+enum Input {
+    Msg(Msg),
+    /// The session has said something.
+    Woken,
+    Signal(i32),
+    TerminalLost,
+}
+
+/// Takes inputs and draws until the lab is closed.
+fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    inputs: &Receiver<Input>,
+    around: &mut Surroundings<C>,
+    draw: &mut dyn FnMut(&State) -> io::Result<()>,
+) -> End {
+    let start = Instant::now();
+    let mut drawn = None;
+    let mut next_frame = Duration::ZERO;
+    around.start(state);
+    loop {
+        let now = start.elapsed();
+        let dirty = drawn != Some(state.revision());
+        if dirty && now >= next_frame {
+            if draw(state).is_err() {
+                return End::TerminalLost;
+            }
+            drawn = Some(state.revision());
+            next_frame = now + FRAME;
+            continue;
+        }
+        let wait = match (around.has_more, dirty, state.is_animated()) {
+            (true, ..) => Duration::ZERO,
+            (_, true, _) => next_frame.saturating_sub(now),
+            (_, false, true) => ANIMATION,
+            (_, false, false) => HEARTBEAT,
+        };
+        let mut next = match inputs.recv_timeout(wait) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) if wait == HEARTBEAT && !around.is_terminal_here() => {
+                return End::TerminalLost;
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return End::TerminalLost,
+        };
+        let now = start.elapsed();
+        update(state, Msg::Tick(now));
+        // A batch ends where the next frame is due, so that a flood of messages does not stop the picture.
+        let until = start + next_frame.max(now + FRAME / 2);
+        while let Some(input) = next {
+            if let Some(end) = take(state, input, around) {
+                return end;
+            }
+            next = if Instant::now() < until { inputs.try_recv().ok() } else { None };
+        }
+        if let Some(end) = listen(state, around, until) {
+            return end;
+        }
+    }
+}
+
+fn take<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    input: Input,
+    around: &mut Surroundings<C>,
+) -> Option<End> {
+    match input {
+        Input::Msg(msg) => act(state, msg, around),
+        Input::Woken => {
+            around.woken.store(false, Ordering::Release);
+            around.has_more = true;
+            None
+        }
+        Input::Signal(signal) => Some(End::Signal(signal)),
+        Input::TerminalLost => Some(End::TerminalLost),
+    }
+}
+
+/// Takes what the session has said, at least one message and as many as there is time for.
+fn listen<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    around: &mut Surroundings<C>,
+    until: Instant,
+) -> Option<End> {
+    while around.has_more {
+        match around.session.as_mut().and_then(|session| session.receive()) {
+            Some(said) => {
+                if let Some(end) = act(state, Msg::Session(said), around) {
+                    return Some(end);
+                }
+            }
+            None => around.has_more = false,
+        }
+        if Instant::now() >= until {
+            break;
+        }
+    }
+    None
+}
+
+/// Changes the state and carries out what follows from it.
+fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    msg: Msg,
+    around: &mut Surroundings<C>,
+) -> Option<End> {
+    for effect in update(state, msg) {
+        let told = match effect {
+            Effect::Send(request) => around.send(request),
+            Effect::RestartSession => {
+                around.start(state);
+                Ok(())
+            }
+            Effect::Save => {
+                let saved = around.save.as_mut().map_or(Ok(()), |save| save(&state.document()));
+                update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
+                Ok(())
+            }
+            Effect::Record { step, entry } => {
+                let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
+            }
+            Effect::Quit => return Some(End::Quit),
+        };
+        if let Err(e) = told {
+            update(state, Msg::Note(e.to_string()));
+        }
+    }
+    None
+}
+
+/// What the lab acts upon.
+struct Surroundings<C> {
+    connect: C,
+    save: Option<Save>,
+    keep: Option<Keep>,
+    inbox: SyncSender<Input>,
+    session: Option<Box<dyn SessionLink>>,
+    /// A [`Input::Woken`] is on its way.
+    woken: Arc<AtomicBool>,
+    /// The session may have said more than was taken.
+    has_more: bool,
+    /// Ends earlier sessions, so that nothing waits for them.
+    undertaker: Option<JoinHandle<()>>,
+}
+
+impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
+    fn new(connect: C, inbox: SyncSender<Input>) -> Self {
+        Surroundings {
+            connect,
+            save: None,
+            keep: None,
+            inbox,
+            session: None,
+            woken: Arc::new(AtomicBool::new(false)),
+            has_more: false,
+            undertaker: None,
+        }
+    }
+
+    /// Ends the session there is and starts a new one; where that fails, the state is told.
+    fn start(&mut self, state: &mut State) {
+        self.end();
+        // A wake of the earlier session finds nothing; the new one has its own mark.
+        let woken = Arc::new(AtomicBool::new(false));
+        self.woken = Arc::clone(&woken);
+        let inbox = self.inbox.clone();
+        let wake: Wake = Arc::new(move || {
+            if !woken.swap(true, Ordering::AcqRel) {
+                // Where nobody listens any more, nobody needs to know.
+                let _ = inbox.send(Input::Woken);
+            }
+        });
+        match (self.connect)(wake) {
+            Ok(session) => self.session = Some(session),
+            Err(e) => {
+                let reason =
+                    Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
+                update(state, Msg::Session(FromSession::Died { reason }));
+            }
+        }
+    }
+
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        self.session.as_mut().map_or(Ok(()), |session| session.send(request))
+    }
+
+    /// Lets go of the session. Its process may take a moment to end, which is waited for elsewhere.
+    fn end(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let name = thread::Builder::new().name("ends a session".into());
+        // Where no thread can be had, the closure is dropped here, and the session with it.
+        self.undertaker = name.spawn(move || drop(session)).ok();
+    }
+
+    /// Ends the session, and waits a moment for it to be gone.
+    fn part(&mut self) {
+        self.end();
+        let start = Instant::now();
+        while self.undertaker.as_ref().is_some_and(|thread| !thread.is_finished())
+            && start.elapsed() < FAREWELL
+        {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn is_terminal_here(&self) -> bool {
+        cfg!(test) || terminal::is_here()
+    }
+}
+
+/// Reads the terminal's events on a thread of its own until it is dropped.
+struct Reader {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn start(inbox: SyncSender<Input>) -> io::Result<Reader> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let read = move || {
+            while !stopped.load(Ordering::Relaxed) {
+                let input = match crossterm::event::poll(INPUT_POLL) {
+                    Ok(false) => continue,
+                    Ok(true) => match crossterm::event::read() {
+                        Ok(event) => Msg::from_terminal(event).map(Input::Msg),
+                        Err(_) => Some(Input::TerminalLost),
+                    },
+                    Err(_) => Some(Input::TerminalLost),
+                };
+                let Some(input) = input else { continue };
+                let lost = matches!(input, Input::TerminalLost);
+                if inbox.send(input).is_err() || lost {
+                    return;
+                }
+            }
+        };
+        Ok(Reader { thread: thread::Builder::new().name("terminal".into()).spawn(read)?, stop })
+    }
+}
+
+impl Drop for Reader {
+    /// Waits for the thread, so that it takes no key from who reads next; not for long, as a lost terminal may
+    /// hold it.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        while !self.thread.is_finished() && start.elapsed() < INPUT_POLL * 3 {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::*;
+    use crate::lab::theme::Colour;
+    use crate::session::protocol::{Message, Outcome, Usage, VERSION};
+
+    /// A session that answers every evaluation with the code's length, and dies of `die`.
+    struct Echo {
+        said: VecDeque<FromSession>,
+        sent: Arc<Mutex<Vec<Request>>>,
+        wake: Wake,
+    }
+
+    impl Echo {
+        fn say(&mut self, said: FromSession) {
+            self.said.push_back(said);
+            (self.wake)();
+        }
+    }
+
+    impl SessionLink for Echo {
+        fn send(&mut self, request: Request) -> io::Result<()> {
+            self.sent.lock().unwrap().push(request.clone());
+            if let Request::Evaluate { id, cell, code, .. } = request {
+                if code == "die" {
+                    let reason = Death { how: How::Signal(9), log: vec![] };
+                    self.say(FromSession::Died { reason });
+                    return Err(io::Error::other("broken pipe"));
+                }
+                let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
+                let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
+                self.say(FromSession::Message(finished));
+            }
+            Ok(())
+        }
+
+        fn receive(&mut self) -> Option<FromSession> {
+            self.said.pop_front()
+        }
+    }
+
+    fn key(code: KeyCode) -> Input {
+        Input::Msg(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    }
+
+    /// Runs the loop over a script: each entry waits until the screen shows its text, then sends its inputs.
+    fn play(document: Document, script: Vec<(&'static str, Vec<Input>)>) -> (State, End, Vec<Request>, u32) {
+        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::clone(&sent);
+        let connect = move |wake: Wake| {
+            let mut echo = Echo { said: VecDeque::new(), sent: Arc::clone(&requests), wake };
+            let (devices, protections) = (vec![], vec![]);
+            echo.say(FromSession::Message(Message::Ready { version: VERSION, pid: 1, devices, protections }));
+            Ok(Box::new(echo) as Box<dyn SessionLink>)
+        };
+        let look = Look { colour: Colour::None, light: false, ascii: false };
+        let mut state = State::new(document, look);
+        update(&mut state, Msg::Resize(100, 30));
+        let mut around = Surroundings::new(connect, inbox.clone());
+        let mut script = script.into_iter().peekable();
+        let mut frames = 0;
+        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
+            frames += 1;
+            let shown = crate::lab::render_to_string(state, 100, 30);
+            while script.peek().is_some_and(|(text, _)| shown.contains(text)) {
+                for input in script.next().unwrap().1 {
+                    inbox.send(input).unwrap();
+                }
+            }
+            assert!(frames < 1000, "never came: {:?} in\n{shown}", script.peek().map(|s| s.0));
+            Ok(())
+        });
+        around.part();
+        let sent = sent.lock().unwrap().clone();
+        (state, end, sent, frames)
+    }
+
+    #[test]
+    fn a_cell_runs_in_the_session_and_the_lab_quits() {
+        let document = Document::notebook("n", ["1 + 1".to_owned()]);
+        let script = vec![("ready", vec![key(KeyCode::F(5))]), ("= 5", vec![key(KeyCode::Char('q'))])];
+        let (_, end, sent, _) = play(document, script);
+        assert_eq!(end, End::Quit);
+        assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));
+    }
+
+    #[test]
+    fn a_death_keeps_the_text_and_a_restart_brings_a_new_session() {
+        let document = Document::notebook("n", ["die".to_owned(), "ok".to_owned()]);
+        let script = vec![
+            ("ready", vec![key(KeyCode::F(5))]),
+            ("was killed", vec![key(KeyCode::Char('r'))]),
+            ("session ready", vec![key(KeyCode::Down), key(KeyCode::F(5))]),
+            ("= 2", vec![Input::Signal(15)]),
+        ];
+        let (state, end, _, _) = play(document.clone(), script);
+        assert_eq!(end, End::Signal(15));
+        assert_eq!(state.document(), document);
+    }
+
+    #[test]
+    fn a_session_that_cannot_start_is_told() {
+        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+        let mut around = Surroundings::new(|_| Err(io::Error::other("no such program")), inbox.clone());
+        let look = Look { colour: Colour::None, light: false, ascii: false };
+        let mut state = State::new(Document::notebook("n", []), look);
+        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
+            if crate::lab::render_to_string(state, 120, 30).contains("no such program") {
+                inbox.send(key(KeyCode::Char('q'))).unwrap();
+            }
+            Ok(())
+        });
+        assert_eq!(end, End::Quit);
+    }
+
+    #[test]
+    fn nothing_is_drawn_while_nothing_changes_and_a_flood_is_batched() {
+        let document = Document::notebook("n", ["x".to_owned()]);
+        let mut flood: Vec<Input> = (0..200).map(|_| key(KeyCode::F(2))).collect();
+        flood.push(key(KeyCode::Char('q')));
+        let (_, _, _, frames) = play(document, vec![("ready", flood)]);
+        assert!(frames < 20, "{frames} frames for one flood");
+    }
+}

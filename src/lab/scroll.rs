@@ -1,0 +1,81 @@
+//! What of each pane is in sight: nothing is scrolled beyond its end, and what is selected or typed in is seen.
+
+use std::ops::Range;
+
+use ratatui::layout::Rect;
+
+use super::layout::{Areas, inner};
+use super::panels::{cells, lesson, machine, tensors, transfers};
+use super::state::{Pane, State};
+
+/// The first row in sight of whatever scrolls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tops {
+    pub lesson: usize,
+    pub cells: usize,
+    pub tensors: usize,
+    pub transfers: usize,
+}
+
+/// The state's scroll positions, brought into range for these rectangles.
+pub fn settled(state: &State, areas: &Areas) -> Tops {
+    let mut tops = state.tops;
+    if let Some(pane) = areas.pane(Pane::Cells) {
+        tops.cells = cells_top(state, inner(pane));
+    }
+    if let Some(pane) = areas.pane(Pane::Lesson) {
+        let inside = inner(pane);
+        let rows = lesson::layout(state, inside.width).map_or(0, |layout| layout.rows.len());
+        tops.lesson = tops.lesson.min(rows.saturating_sub(usize::from(inside.height)));
+    }
+    if let Some(pane) = areas.pane(Pane::Machine) {
+        let sections = machine::sections(state, machine::inside(pane));
+        tops.tensors =
+            tops.tensors.min(tensors::rows(state).saturating_sub(tensors::fitting(sections.tensors)));
+        let log = state.history.transfers().len();
+        tops.transfers = tops.transfers.min(log.saturating_sub(transfers::fitting(sections.transfers)));
+    }
+    tops
+}
+
+fn cells_top(state: &State, inside: Rect) -> usize {
+    let rows = usize::from(inside.height);
+    let extents = cells::extents(state, inside.width);
+    let mut top = state.tops.cells;
+    if state.follow
+        && let Some(extent) = extents.iter().find(|extent| extent.item == state.selected)
+    {
+        // The empty row after the item need not be seen.
+        let end = extent.top + extent.height().saturating_sub(1);
+        let running = state.selected_cell().is_some_and(|cell| cell.is_busy());
+        top = show(top, rows, extent.top..end, running);
+        if state.editing
+            && let Some((row, _)) = cells::cursor(state, &extents)
+        {
+            top = show(top, rows, row..row + 1, false);
+        }
+    }
+    top.min(cells::height(&extents).saturating_sub(rows))
+}
+
+/// The least scrolled position that shows a range; of one that does not fit, its end or its beginning.
+fn show(top: usize, rows: usize, range: Range<usize>, prefer_end: bool) -> usize {
+    if range.len() > rows {
+        return if prefer_end { range.end.saturating_sub(rows) } else { range.start };
+    }
+    top.clamp(range.end.saturating_sub(rows), range.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn showing_scrolls_no_more_than_it_must() {
+        assert_eq!(show(0, 10, 3..8, false), 0);
+        assert_eq!(show(0, 10, 8..14, false), 4);
+        assert_eq!(show(9, 10, 3..8, false), 3);
+        assert_eq!(show(0, 10, 5..25, false), 5);
+        assert_eq!(show(0, 10, 5..25, true), 15);
+    }
+}

@@ -1,0 +1,355 @@
+//! Everything the lab knows. [`view`](super::view::view) draws it, [`update`](super::update::update) changes it.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::document::{Document, Step};
+use super::history::History;
+use super::item::{CellState, ItemState, Key, PredictState};
+use super::laid::{Layout, Memo};
+use super::scroll::Tops;
+use super::text;
+use super::theme::{Look, Theme};
+
+/// The lab's state.
+#[derive(Debug)]
+pub struct State {
+    pub(super) title: String,
+    pub(super) steps: Vec<StepState>,
+    pub(super) step: usize,
+    /// The selected item of the step, by its place.
+    pub(super) selected: usize,
+    pub(super) focus: Pane,
+    /// The pane beside the cells where only two fit.
+    pub(super) side: Pane,
+    pub(super) maximised: bool,
+    /// The selected item takes what is typed.
+    pub(super) editing: bool,
+    pub(super) popup: Option<Popup>,
+    pub(super) note: Option<Note>,
+    pub(super) session: Session,
+    pub(super) work: Work,
+    pub(super) history: History,
+    pub(super) machine: MachineView,
+    pub(super) tops: Tops,
+    /// The cells pane follows the selection until it is scrolled away from it.
+    pub(super) follow: bool,
+    pub(super) shares: Shares,
+    /// A divider that is being dragged.
+    pub(super) dragged: Option<Pane>,
+    pub(super) clipboard: Option<Box<CellState>>,
+    pub(super) theme: Theme,
+    pub(super) size: (u16, u16),
+    pub(super) now: Duration,
+    pub(super) can_save: bool,
+    pub(super) has_text: bool,
+    pub(super) revision: u64,
+    pub(super) next_key: u64,
+}
+
+#[derive(Debug)]
+pub struct StepState {
+    pub title: String,
+    pub items: Vec<ItemState>,
+    pub(super) text: Memo<Layout>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pane {
+    Lesson,
+    Cells,
+    Machine,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Popup {
+    /// First line shown.
+    Help(u16),
+    Confirm(Confirm),
+}
+
+/// A question that is to be answered with yes or no.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Confirm {
+    Quit,
+    Restart,
+    /// The interrupt was asked for a second time.
+    RestartStuck,
+}
+
+/// Something said in the header until its time is over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    pub text: String,
+    pub until: Duration,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Session {
+    pub status: SessionStatus,
+    pub protections: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum SessionStatus {
+    #[default]
+    Starting,
+    Ready,
+    Dead {
+        reason: String,
+    },
+}
+
+/// What the session was asked and has not yet answered.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Cells that wait for their turn.
+    pub queue: VecDeque<Key>,
+    pub current: Option<Current>,
+    /// Requests beside the running cell.
+    pub pending: HashMap<u64, Pending>,
+    pub next_id: u64,
+    /// The number of the cell that ran last, and of the set-up.
+    pub executions: u32,
+    pub set_ups: u32,
+    pub interrupted_at: Option<Duration>,
+}
+
+/// Unseen set-ups are numbered from here, so that they take no `In [n]` from the cells.
+pub(super) const SET_UP: u32 = 1 << 30;
+
+/// The cell that runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Current {
+    pub id: u64,
+    pub key: Key,
+    pub number: u32,
+    /// The piece of its set-up that runs; `None` while the cell itself does.
+    pub setup: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pending {
+    Check(Key),
+    Probe(Key),
+    Inspect,
+}
+
+/// How the machine panel is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MachineView {
+    /// Bars show a whole device, not only the part in use.
+    pub whole: bool,
+    /// The transfer log scrolls, not the table of tensors.
+    pub transfers: bool,
+}
+
+/// Shares of the width, in percent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shares {
+    pub lesson: u16,
+    pub machine: u16,
+}
+
+impl State {
+    /// The lab with a document, before a session has answered.
+    pub fn new(document: Document, look: Look) -> State {
+        let has_text = document.has_text();
+        let mut state = State {
+            title: text::clean_line(&document.title),
+            steps: Vec::new(),
+            step: 0,
+            selected: 0,
+            focus: Pane::Cells,
+            side: if has_text { Pane::Lesson } else { Pane::Machine },
+            maximised: false,
+            editing: false,
+            popup: None,
+            note: None,
+            session: Session::default(),
+            work: Work { set_ups: SET_UP, ..Work::default() },
+            history: History::default(),
+            machine: MachineView::default(),
+            tops: Tops::default(),
+            follow: true,
+            shares: Shares { lesson: 28, machine: 35 },
+            dragged: None,
+            clipboard: None,
+            theme: Theme::new(look),
+            size: (80, 24),
+            now: Duration::ZERO,
+            can_save: false,
+            has_text,
+            revision: 0,
+            next_key: 0,
+        };
+        for step in document.steps {
+            let step = state.take_step(step);
+            state.steps.push(step);
+        }
+        state.select_first();
+        if has_text {
+            state.focus = Pane::Lesson;
+        }
+        state
+    }
+
+    /// The document as it is now, with the learner's text.
+    pub fn document(&self) -> Document {
+        let steps = self.steps.iter().map(|step| Step {
+            title: step.title.clone(),
+            items: step.items.iter().map(ItemState::to_item).collect(),
+        });
+        Document { title: self.title.clone(), steps: steps.collect() }
+    }
+
+    /// Changes whenever something that is shown changed.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub fn focus(&self) -> Pane {
+        self.focus
+    }
+
+    /// True while typed characters go into the selected item.
+    pub fn is_editing(&self) -> bool {
+        self.editing
+    }
+
+    pub fn popup(&self) -> Option<Popup> {
+        self.popup
+    }
+
+    pub fn session_status(&self) -> &SessionStatus {
+        &self.session.status
+    }
+
+    /// Allows [`Effect::Save`](super::msg::Effect::Save).
+    pub fn allow_saving(&mut self) {
+        self.can_save = true;
+    }
+
+    /// Something in the lab moves by itself: a spinner, a clock, a note that will go.
+    pub fn is_animated(&self) -> bool {
+        self.is_busy() || self.note.is_some()
+    }
+
+    /// A cell runs, or a check or a probe of the last one.
+    pub fn is_busy(&self) -> bool {
+        self.work.current.is_some() || self.work.pending.values().any(|p| *p != Pending::Inspect)
+    }
+
+    /// Cells with text that was not saved.
+    pub fn unsaved(&self) -> usize {
+        self.cells().filter(|cell| cell.unsaved).count()
+    }
+
+    pub(super) fn panes(&self) -> &'static [Pane] {
+        if self.has_text {
+            &[Pane::Lesson, Pane::Cells, Pane::Machine]
+        } else {
+            &[Pane::Cells, Pane::Machine]
+        }
+    }
+
+    pub(super) fn current_step(&self) -> Option<&StepState> {
+        self.steps.get(self.step)
+    }
+
+    pub(super) fn selected_item(&self) -> Option<&ItemState> {
+        self.current_step()?.items.get(self.selected).filter(|item| item.is_selectable())
+    }
+
+    pub(super) fn selected_item_mut(&mut self) -> Option<&mut ItemState> {
+        let at = self.selected;
+        self.steps.get_mut(self.step)?.items.get_mut(at).filter(|item| item.is_selectable())
+    }
+
+    pub(super) fn selected_cell(&self) -> Option<&CellState> {
+        match self.selected_item()? {
+            ItemState::Cell(cell) => Some(cell),
+            _ => None,
+        }
+    }
+
+    pub(super) fn selected_cell_mut(&mut self) -> Option<&mut CellState> {
+        match self.selected_item_mut()? {
+            ItemState::Cell(cell) => Some(cell),
+            _ => None,
+        }
+    }
+
+    pub(super) fn cells(&self) -> impl Iterator<Item = &CellState> {
+        self.steps.iter().flat_map(|step| &step.items).filter_map(|item| match item {
+            ItemState::Cell(cell) => Some(cell.as_ref()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn cells_mut(&mut self) -> impl Iterator<Item = &mut CellState> {
+        self.steps.iter_mut().flat_map(|step| &mut step.items).filter_map(|item| match item {
+            ItemState::Cell(cell) => Some(cell.as_mut()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn cell_mut(&mut self, key: Key) -> Option<&mut CellState> {
+        self.cells_mut().find(|cell| cell.key == key)
+    }
+
+    pub(super) fn predict_mut(&mut self, key: Key) -> Option<&mut PredictState> {
+        self.steps.iter_mut().flat_map(|step| &mut step.items).find_map(|item| match item {
+            ItemState::Predict(predict) if predict.key == key => Some(predict.as_mut()),
+            _ => None,
+        })
+    }
+
+    /// The step and place of an item.
+    pub(super) fn place(&self, key: Key) -> Option<(usize, usize)> {
+        self.steps
+            .iter()
+            .enumerate()
+            .find_map(|(s, step)| step.items.iter().position(|item| item.key() == Some(key)).map(|i| (s, i)))
+    }
+
+    /// Predictions that a cell's run answers.
+    pub(super) fn predictions_of(&self, key: Key) -> Vec<&PredictState> {
+        let Some(cell) = self.cells().find(|cell| cell.key == key) else { return Vec::new() };
+        let items = self.steps.iter().flat_map(|step| &step.items);
+        let predictions = items.filter_map(|item| match item {
+            ItemState::Predict(predict) if predict.question.cell == cell.id => Some(predict.as_ref()),
+            _ => None,
+        });
+        predictions.collect()
+    }
+
+    pub(super) fn select_first(&mut self) {
+        let first = self.current_step().and_then(|s| s.items.iter().position(ItemState::is_selectable));
+        self.selected = first.unwrap_or(0);
+    }
+
+    pub(super) fn new_key(&mut self) -> Key {
+        self.next_key += 1;
+        Key(self.next_key)
+    }
+
+    pub(super) fn touch(&mut self) {
+        self.revision += 1;
+    }
+
+    /// Says something in the header for a few seconds.
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        let until = self.now + Duration::from_secs(4);
+        self.note = Some(Note { text: text.into(), until });
+        self.touch();
+    }
+
+    fn take_step(&mut self, step: Step) -> StepState {
+        let items = step.items.into_iter().map(|item| {
+            let key = self.new_key();
+            ItemState::new(key, item)
+        });
+        StepState { items: items.collect(), title: text::clean_line(&step.title), text: Default::default() }
+    }
+}

@@ -1,0 +1,193 @@
+//! The terminal, taken over and given back: at the end, on an error, a panic or a signal.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::mem::ManuallyDrop;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+use super::state::State;
+use super::view::view;
+
+/// The terminal is ours: it has to be given back.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The thread that draws; a panic on another one must not write over what it draws.
+static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
+/// Panics of other threads, to be told once the terminal is given back.
+static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static HOOK: Once = Once::new();
+
+/// The terminal in the lab's hands; dropping it gives it back.
+pub struct Screen {
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+}
+
+impl Screen {
+    /// Takes the terminal over. An error where there is none.
+    pub fn open() -> io::Result<Screen> {
+        if !is_here() {
+            let text = "the lab needs a terminal for its input and output; `tensorlab run FILE` needs none";
+            return Err(io::Error::new(io::ErrorKind::NotConnected, text));
+        }
+        HOOK.call_once(guard_panics);
+        *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        TAKEN.store(true, Ordering::SeqCst);
+        let opened = take();
+        if opened.is_err() {
+            give_back();
+        }
+        opened?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+        Ok(Screen { terminal: ManuallyDrop::new(Terminal::new(backend)?) })
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> io::Result<(u16, u16)> {
+        self.terminal.size().map(|size| (size.width, size.height))
+    }
+
+    /// Draws the state, in one piece where the terminal can.
+    pub fn draw(&mut self, state: &State) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| view(state, frame))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+}
+
+impl Drop for Screen {
+    /// The terminal's own drop is left out: it would print, and so panic, where standard error is gone as well.
+    /// All that it does is to show the cursor, which is done here.
+    fn drop(&mut self) {
+        give_back();
+        let mut untold = UNTOLD.lock().unwrap_or_else(PoisonError::into_inner);
+        for text in untold.drain(..) {
+            // Nothing can be done about a lost standard error.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+}
+
+/// False once the terminal is gone.
+pub fn is_here() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    let mut out = io::stdout();
+    execute!(out, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)?;
+    if knows_key_flags() {
+        // Shift-Enter and Ctrl-Enter are told apart from Enter; terminals that can't ignore this.
+        execute!(out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))?;
+    }
+    Ok(())
+}
+
+/// Undoes all of [`take`], as far as it was done; every step is tried.
+fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = io::stdout();
+    if knows_key_flags() {
+        let _ = execute!(out, PopKeyboardEnhancementFlags);
+    }
+    let _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// The Linux console prints what it does not know instead of ignoring it.
+fn knows_key_flags() -> bool {
+    cfg!(unix) && !matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb") | Err(_))
+}
+
+fn guard_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let drawing = *DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+        if TAKEN.load(Ordering::SeqCst) && drawing != Some(thread::current().id()) {
+            UNTOLD.lock().unwrap_or_else(PoisonError::into_inner).push(info.to_string());
+            return;
+        }
+        give_back();
+        before(info);
+    }));
+}
+
+/// Signals that ask the program to end, as numbers to a receiver while the lab runs.
+#[cfg(unix)]
+pub mod signals {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, OnceLock};
+    use std::thread;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag::register_conditional_default;
+    use signal_hook::iterator::{Handle, Signals};
+
+    const ASKED: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
+    /// No lab runs: signals do what they do by default.
+    static DEFAULT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+    /// While it lives, signals go to the receiver it was made with.
+    pub struct Watch(Handle);
+
+    impl Watch {
+        pub fn new(mut tell: impl FnMut(i32) + Send + 'static) -> io::Result<Watch> {
+            let mut signals = Signals::new(ASKED)?;
+            let handle = signals.handle();
+            if DEFAULT.get().is_none() {
+                let flag = Arc::new(AtomicBool::new(false));
+                for signal in ASKED {
+                    register_conditional_default(signal, Arc::clone(&flag))?;
+                }
+                // Only the thread that draws gets here, so the flag can't have been set meanwhile.
+                let _ = DEFAULT.set(flag);
+            }
+            set_default(false);
+            thread::Builder::new()
+                .name("signals".into())
+                .spawn(move || signals.forever().for_each(&mut tell))?;
+            Ok(Watch(handle))
+        }
+    }
+
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            set_default(true);
+            self.0.close();
+        }
+    }
+
+    fn set_default(on: bool) {
+        if let Some(flag) = DEFAULT.get() {
+            flag.store(on, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Without such signals, there is nothing to watch.
+#[cfg(not(unix))]
+pub mod signals {
+    pub struct Watch;
+
+    impl Watch {
+        pub fn new(_tell: impl FnMut(i32) + Send + 'static) -> std::io::Result<Watch> {
+            Ok(Watch)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Text made safe and fitted: control sequences removed, widths measured, lines wrapped.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::base::text::strip_control;
+
+/// False for what must not be typed into a text: control characters, and those that reorder what is around them.
+pub fn printable(c: char) -> bool {
+    strip_control(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() && c != '\n' && c != '\t'
+}
+
+/// Text of several lines, stripped of control sequences, with tabs as four spaces.
+pub fn clean(text: &str) -> String {
+    let text = strip_control(text);
+    if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
+}
+
+/// Text for one line: stripped, line feeds and tabs as spaces.
+pub fn clean_line(text: &str) -> String {
+    clean(text).replace('\n', " ")
+}
+
+/// Columns that text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Columns that a character takes.
+pub fn char_width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// At most `columns` of `text`; what is cut is marked with `…`.
+pub fn clip(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += char_width(c);
+        if used + 1 > columns {
+            break;
+        }
+        out.push(c);
+    }
+    if columns > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// `text` clipped or filled to exactly `columns`, at the left.
+pub fn left(text: &str, columns: usize) -> String {
+    let text = clip(text, columns);
+    let fill = columns.saturating_sub(width(&text));
+    format!("{text}{}", " ".repeat(fill))
+}
+
+/// `text` clipped or filled to exactly `columns`, at the right.
+pub fn right(text: &str, columns: usize) -> String {
+    let text = clip(text, columns);
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(&text))))
+}
+
+/// Where lines may break.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Break {
+    /// Between words; words longer than a line break anywhere.
+    Words,
+    /// Anywhere, keeping every space, as code and output need.
+    Anywhere,
+}
+
+/// Breaks styled text into lines of at most `columns`, and at its line feeds. There is always at least one line.
+pub fn wrap(spans: &[Span<'_>], columns: usize, at: Break) -> Vec<Line<'static>> {
+    let chars: Vec<(char, Style)> =
+        spans.iter().flat_map(|span| span.content.chars().map(move |c| (c, span.style))).collect();
+    let columns = columns.max(1);
+    let rows = chars.split(|(c, _)| *c == '\n').flat_map(|chars| match at {
+        Break::Anywhere => break_anywhere(chars, columns),
+        Break::Words => break_words(chars, columns),
+    });
+    rows.map(line).collect()
+}
+
+/// Joins characters of one style into spans.
+pub fn line(chars: &[(char, Style)]) -> Line<'static> {
+    let spans: Vec<Span<'static>> = chars
+        .chunk_by(|a, b| a.1 == b.1)
+        .filter_map(|run| {
+            run.first()
+                .map(|(_, style)| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), *style))
+        })
+        .collect();
+    Line::from(spans)
+}
+
+/// Rows of at most `columns`, broken anywhere.
+pub fn break_anywhere(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
+    let mut rows = Vec::new();
+    let mut rest = chars;
+    loop {
+        let at = fitting(rest, columns);
+        let (row, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+        rows.push(row);
+        if after.is_empty() {
+            return rows;
+        }
+        rest = after;
+    }
+}
+
+/// How many characters fit `columns`; at least one where there is one.
+fn fitting(chars: &[(char, Style)], columns: usize) -> usize {
+    let mut used = 0;
+    for (i, (c, _)) in chars.iter().enumerate() {
+        used += char_width(*c);
+        if used > columns {
+            return i.max(1);
+        }
+    }
+    chars.len()
+}
+
+fn break_words(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
+    let mut rows = Vec::new();
+    let mut rest = chars;
+    loop {
+        let fits = fitting(rest, columns);
+        if fits == rest.len() {
+            rows.push(rest);
+            return rows;
+        }
+        // The break is at the last space that fits or just does not; the space itself is dropped. An indent
+        // is no place to break.
+        let indent = rest.iter().take_while(|(c, _)| *c == ' ').count();
+        let space = rest.iter().take(fits + 1).rposition(|(c, _)| *c == ' ').filter(|&at| at > indent);
+        let (row, after) = rest.split_at_checked(space.unwrap_or(fits)).unwrap_or((rest, &[]));
+        rows.push(trim_end(row));
+        let skip = after.iter().take_while(|(c, _)| *c == ' ').count();
+        rest = after.get(skip..).unwrap_or(&[]);
+        if rest.is_empty() {
+            return rows;
+        }
+    }
+}
+
+fn trim_end(row: &[(char, Style)]) -> &[(char, Style)] {
+    let keep = row.iter().rposition(|(c, _)| *c != ' ').map_or(0, |i| i + 1);
+    row.get(..keep).unwrap_or(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(lines: &[Line<'_>]) -> Vec<String> {
+        lines.iter().map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn what_is_typed_is_printable() {
+        assert!(['a', 'é', '日', ' '].into_iter().all(printable));
+        assert!(!['\n', '\t', '\u{1b}', '\u{9b}', '\u{202e}'].into_iter().any(printable));
+        assert_eq!(clean("a\tb\u{1b}[31m\r\nc"), "a    b\nc");
+    }
+
+    #[test]
+    fn words_wrap_and_long_ones_break() {
+        let lines = wrap(&[Span::raw("one two  threefour")], 7, Break::Words);
+        assert_eq!(shown(&lines), ["one two", "threefo", "ur"]);
+        assert_eq!(shown(&wrap(&[Span::raw("")], 7, Break::Words)), [""]);
+        assert_eq!(shown(&wrap(&[Span::raw("   abcdefgh i")], 7, Break::Words)), ["   abcd", "efgh i"]);
+    }
+
+    #[test]
+    fn code_keeps_every_space_and_wide_characters_fit() {
+        let lines = wrap(&[Span::raw("  a 日本")], 5, Break::Anywhere);
+        assert_eq!(shown(&lines), ["  a ", "日本"]);
+        assert_eq!(shown(&wrap(&[Span::raw("日")], 1, Break::Anywhere)), ["日"]);
+    }
+
+    #[test]
+    fn clipping_keeps_the_width() {
+        assert_eq!(clip("abcdef", 4), "abc…");
+        assert_eq!(left("日本語", 5), "日本…");
+        assert_eq!(right("7", 3), "  7");
+        assert_eq!(clip("ab", 0), "");
+    }
+}

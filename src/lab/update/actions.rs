@@ -1,0 +1,185 @@
+//! What each action of the key table does.
+
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
+
+use super::{answering, editing, messages, running, scrolling};
+use crate::lab::item::ItemState;
+use crate::lab::keys::Action;
+use crate::lab::msg::Effect;
+use crate::lab::state::{Confirm, Pane, Popup, SessionStatus, State};
+use crate::session::protocol::Request;
+
+/// A second interrupt within this time offers a restart.
+const TWICE: Duration = Duration::from_secs(2);
+/// Percent of the width that a pane grows or shrinks by.
+const RESIZE_STEP: u16 = 2;
+
+pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effect>) {
+    match action {
+        Action::Show(pane) => show(state, pane),
+        Action::NextPane => turn(state, 1),
+        Action::PreviousPane => turn(state, state.panes().len().saturating_sub(1)),
+        Action::Maximise => state.maximised = !state.maximised,
+        Action::Wider => resize(state, true),
+        Action::Narrower => resize(state, false),
+        Action::NextStep => go_to_step(state, state.step.saturating_add(1)),
+        Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
+        Action::Run => {
+            running::run_selected(state, fx);
+        }
+        Action::RunAndGo => {
+            if running::run_selected(state, fx) {
+                editing::leave(state);
+                editing::go_on(state);
+            }
+        }
+        Action::RunAll => running::run_step(state, fx),
+        Action::RunAbove => running::run_above(state, fx),
+        Action::Interrupt => interrupt(state, fx),
+        Action::Restart => restart_asked(state, fx),
+        Action::Save => save(state, fx),
+        Action::Quit => quit(state, fx),
+        Action::Help => state.popup = Some(Popup::Help(0)),
+        Action::Up => scrolling::up(state, 1),
+        Action::Down => scrolling::down(state, 1),
+        Action::PageUp => scrolling::page(state, false),
+        Action::PageDown => scrolling::page(state, true),
+        Action::First => scrolling::first(state),
+        Action::Last => scrolling::last(state),
+        Action::Enter => {
+            editing::enter(state);
+            answering::commit_choices(state, fx);
+        }
+        Action::AddAbove => editing::add_cell(state, false),
+        Action::AddBelow => editing::add_cell(state, true),
+        Action::CutCell => editing::cut_cell(state),
+        Action::PasteCell => editing::paste_cell(state),
+        Action::WholeOutput => {
+            if let Some(cell) = state.selected_cell_mut() {
+                cell.expanded = !cell.expanded;
+                cell.laid.clear();
+            }
+        }
+        Action::Hint => answering::hint(state, fx),
+        Action::Skip => answering::skip(state, fx),
+        Action::Choose => answering::choose(state, event, fx),
+        Action::OtherList => state.machine.transfers = !state.machine.transfers,
+        Action::Scale => state.machine.whole = !state.machine.whole,
+        Action::Leave => leave(state),
+        Action::Commit => answering::commit(state, fx),
+        Action::Edit(edit) => editing::edit(state, edit),
+        Action::Yes => yes(state, fx),
+        Action::No => state.popup = None,
+    }
+}
+
+/// Brings a pane into view and gives it the focus.
+pub fn show(state: &mut State, pane: Pane) {
+    if !state.panes().contains(&pane) {
+        return;
+    }
+    if pane != Pane::Cells {
+        editing::leave(state);
+        state.side = pane;
+    }
+    state.focus = pane;
+}
+
+/// Goes to a step, where it exists, with its first item selected.
+pub fn go_to_step(state: &mut State, step: usize) {
+    if step < state.steps.len() && step != state.step {
+        state.step = step;
+        state.select_first();
+        state.tops.lesson = 0;
+        state.tops.cells = 0;
+        state.follow = true;
+    }
+}
+
+fn turn(state: &mut State, by: usize) {
+    let panes = state.panes();
+    let at = panes.iter().position(|pane| *pane == state.focus).unwrap_or(0);
+    if let Some(pane) = panes.get((at + by) % panes.len().max(1)) {
+        show(state, *pane);
+    }
+}
+
+fn resize(state: &mut State, wider: bool) {
+    let shares = &mut state.shares;
+    // The cells have what the sides leave: they grow by taking from both.
+    let (lesson, machine) = match (state.focus, wider) {
+        (Pane::Lesson, grow) => (Some(grow), None),
+        (Pane::Machine, grow) => (None, Some(grow)),
+        (Pane::Cells, grow) => (Some(!grow), Some(!grow)),
+    };
+    for (share, grow) in [(&mut shares.lesson, lesson), (&mut shares.machine, machine)] {
+        *share = match grow {
+            Some(true) => (*share + RESIZE_STEP).min(60),
+            Some(false) => share.saturating_sub(RESIZE_STEP).max(16),
+            None => *share,
+        };
+    }
+}
+
+fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
+    if !state.is_busy() {
+        state.say("nothing is running; q quits");
+        return;
+    }
+    let again = state.work.interrupted_at.is_some_and(|at| state.now.saturating_sub(at) <= TWICE);
+    state.work.interrupted_at = Some(state.now);
+    if again {
+        state.popup = Some(Popup::Confirm(Confirm::RestartStuck));
+        return;
+    }
+    running::clear_queue(state);
+    fx.push(Effect::Send(Request::Interrupt));
+    state.say("interrupting; Ctrl-C again offers a restart");
+}
+
+fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
+    match state.session.status {
+        // A dead session has no variables to lose.
+        SessionStatus::Dead { .. } => messages::restart(state, fx),
+        _ => state.popup = Some(Popup::Confirm(Confirm::Restart)),
+    }
+}
+
+fn save(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.can_save {
+        fx.push(Effect::Save);
+    } else {
+        state.say("this document has no file to save to");
+    }
+}
+
+fn quit(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.is_busy() || state.unsaved() > 0 {
+        state.popup = Some(Popup::Confirm(Confirm::Quit));
+    } else {
+        fx.push(Effect::Quit);
+    }
+}
+
+fn yes(state: &mut State, fx: &mut Vec<Effect>) {
+    match state.popup.take() {
+        Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
+        Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
+        Some(Popup::Help(_)) | None => {}
+    }
+}
+
+fn leave(state: &mut State) {
+    if state.popup.take().is_some() {
+        return;
+    }
+    if state.editing {
+        // A number half typed is not lost, only not committed.
+        if let Some(ItemState::Predict(predict)) = state.selected_item() {
+            predict.laid.clear();
+        }
+        editing::leave(state);
+    }
+}

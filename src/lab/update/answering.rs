@@ -1,0 +1,122 @@
+//! Predictions, quizzes and hints.
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use super::editing;
+use crate::lab::item::{Guess, ItemState, QuizState};
+use crate::lab::msg::Effect;
+use crate::lab::state::{Pane, State};
+use crate::lab::text;
+use crate::lesson::{Entry, parse_quantity};
+
+/// Characters of a number.
+const MAX_NUMBER: usize = 40;
+
+/// A digit on a selected prediction begins its answer at once.
+pub fn begin_with(state: &mut State, c: char) {
+    let open = matches!(state.selected_item(), Some(ItemState::Predict(predict)) if predict.is_open());
+    if state.focus == Pane::Cells && open && (c.is_ascii_digit() || matches!(c, '-' | '.')) {
+        state.editing = true;
+        insert(state, c);
+    }
+}
+
+pub fn insert(state: &mut State, c: char) {
+    if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
+        && predict.input.len() < MAX_NUMBER
+        && text::printable(c)
+    {
+        predict.input.push(c);
+        predict.laid.clear();
+    }
+}
+
+pub fn backspace(state: &mut State) {
+    if let Some(ItemState::Predict(predict)) = state.selected_item_mut() {
+        predict.input.pop();
+        predict.laid.clear();
+    }
+}
+
+/// Fixes the number typed, if it is one.
+pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
+    let Some(ItemState::Predict(predict)) = state.selected_item_mut() else { return };
+    match parse_quantity(&predict.input, predict.question.unit) {
+        Ok(quantity) => {
+            let entry = Entry::Prediction { typed: predict.input.clone(), value: quantity.value };
+            fx.push(Effect::Record { step: predict.id.clone(), entry });
+            predict.guess = Guess::Made(quantity);
+            predict.laid.clear();
+            editing::leave(state);
+            editing::select_next(state);
+        }
+        Err(error) => {
+            let text = text::clean_line(&error.to_string());
+            state.say(text);
+        }
+    }
+}
+
+/// Passes over the selected prediction.
+pub fn skip(state: &mut State, fx: &mut Vec<Effect>) {
+    if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
+        && predict.is_open()
+    {
+        fx.push(Effect::Record { step: predict.id.clone(), entry: Entry::Skipped });
+        predict.guess = Guess::Skipped;
+        predict.laid.clear();
+        editing::select_next(state);
+    }
+}
+
+/// Chooses an answer of the selected quiz by its digit.
+pub fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+    let KeyCode::Char(c) = event.code else { return };
+    match state.selected_item() {
+        Some(ItemState::Quiz(_)) => {
+            if let Some(choice) = c.to_digit(10).and_then(|n| (n as usize).checked_sub(1)) {
+                choose_at(state, choice, fx);
+            }
+        }
+        _ => begin_with(state, c),
+    }
+}
+
+/// Takes a choice of the selected quiz.
+pub fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
+    if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
+        && quiz.take(choice)
+    {
+        record_quiz(quiz, fx);
+    }
+}
+
+/// Counts the choices taken of the selected quiz.
+pub fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
+    if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
+        && quiz.question.takes_several()
+    {
+        if quiz.commit() {
+            record_quiz(quiz, fx);
+        } else if !quiz.solved {
+            state.say("take the right choices by their numbers, then Enter");
+        }
+    }
+}
+
+fn record_quiz(quiz: &QuizState, fx: &mut Vec<Effect>) {
+    let entry = Entry::Quiz { taken: quiz.taken.clone(), right: quiz.solved };
+    fx.push(Effect::Record { step: quiz.id.clone(), entry });
+}
+
+/// Shows the next hint of the selected exercise.
+pub fn hint(state: &mut State, fx: &mut Vec<Effect>) {
+    let Some(cell) = state.selected_cell_mut() else { return };
+    let all = cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
+    if cell.hints_shown < all {
+        cell.hints_shown += 1;
+        cell.laid.clear();
+        let entry = Entry::Hint { number: cell.hints_shown };
+        fx.push(Effect::Record { step: cell.id.clone(), entry });
+    }
+}

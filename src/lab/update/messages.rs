@@ -1,0 +1,302 @@
+//! What the session says, and its end.
+
+use super::running;
+use crate::lab::history::History;
+use crate::lab::item::{Answer, CellState, Check, Key, Progress, Status};
+use crate::lab::msg::Effect;
+use crate::lab::output::Ink;
+use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
+use crate::lab::text;
+use crate::lesson::{self, Entry};
+use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
+
+/// Progress bars that a cell shows at once.
+const MAX_PROGRESS: usize = 4;
+
+/// Takes a message; false where nothing shown has changed.
+pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
+    match message {
+        Message::Ready { version, devices, protections, .. } => {
+            if version != protocol::VERSION {
+                died(state, &format!("it speaks protocol {version}, the lab speaks {}", protocol::VERSION));
+                return true;
+            }
+            state.session.status = SessionStatus::Ready;
+            state.session.protections = protections;
+            state.history.set_devices(&devices);
+            running::dispatch(state, fx);
+        }
+        Message::Started { id, .. } => {
+            let now = state.now;
+            with_current(state, id, |cell| cell.status = Status::Running { since: now });
+        }
+        Message::Output { id, stream, text } => {
+            with_current(state, id, |cell| cell.output.print(stream, &text))
+        }
+        Message::Display { id, content } => with_current(state, id, |cell| cell.output.display(&content)),
+        Message::Progress { id, label, done, total, note } => {
+            let progress =
+                Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };
+            with_current(state, id, |cell| show_progress(&mut cell.progress, progress));
+        }
+        Message::Telemetry { events, dropped } => {
+            if events.is_empty() && dropped == 0 {
+                return false;
+            }
+            state.history.missed = state.history.missed.saturating_add(dropped);
+            for event in events {
+                state.history.fold(event);
+            }
+        }
+        Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, usage, fx),
+        Message::State { id, variables, devices } => {
+            state.work.pending.remove(&id);
+            state.history.set_devices(&devices);
+            state.history.set_variables(&variables);
+        }
+        Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
+        Message::Probed { id, value } => probed(state, id, value, fx),
+        Message::Refused { id, reason } => refused(state, id, &text::clean_line(&reason), fx),
+        Message::Completions { .. } | Message::HelpText { .. } => return false,
+    }
+    true
+}
+
+/// The session has ended by itself: what ran is lost, all else stays.
+pub fn died(state: &mut State, reason: &str) {
+    let reason = text::clean_line(reason);
+    running::clear_queue(state);
+    if let Some(current) = state.work.current
+        && let Some(cell) = state.cell_mut(current.key)
+    {
+        cell.output.block(Ink::Report, &format!("The session ended while this ran: {reason}"));
+    }
+    abandon(state, Status::Lost);
+    state.session.status = SessionStatus::Dead { reason };
+    state.note = None;
+}
+
+/// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
+pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
+    running::clear_queue(state);
+    abandon(state, Status::Interrupted);
+    for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
+        cell.earlier = true;
+        cell.laid.clear();
+    }
+    state.work.executions = 0;
+    state.work.set_ups = SET_UP;
+    state.work.interrupted_at = None;
+    state.history = History::default();
+    state.session.status = SessionStatus::Starting;
+    state.popup = None;
+    fx.push(Effect::RestartSession);
+}
+
+/// Gives up on all that was asked and not answered.
+fn abandon(state: &mut State, status: Status) {
+    if let Some(current) = state.work.current.take()
+        && let Some(cell) = state.cell_mut(current.key)
+    {
+        cell.status = status;
+        cell.laid.clear();
+    }
+    cut_pending(state);
+    state.work.pending.clear();
+}
+
+fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut CellState)) {
+    // What a set-up prints is as unseen as its code.
+    if let Some(current) = state.work.current.filter(|current| current.id == id && current.setup.is_none())
+        && let Some(cell) = state.cell_mut(current.key)
+    {
+        change(cell);
+        cell.laid.clear();
+    }
+}
+
+fn show_progress(all: &mut Vec<Progress>, progress: Progress) {
+    match all.iter_mut().find(|old| old.label == progress.label) {
+        Some(old) => *old = progress,
+        None => {
+            if all.len() >= MAX_PROGRESS {
+                all.remove(0);
+            }
+            all.push(progress);
+        }
+    }
+}
+
+fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut Vec<Effect>) {
+    let Some(current) = state.work.current.take_if(|current| current.id == id) else { return };
+    if current.setup.is_some() {
+        set_up_finished(state, current, outcome, fx);
+        return;
+    }
+    state.work.interrupted_at = None;
+    let (stopped, cut) = match &outcome {
+        Outcome::Ok { .. } => (false, false),
+        Outcome::Error { .. } => (true, false),
+        Outcome::Interrupted | Outcome::Timeout { .. } => (true, true),
+    };
+    if let Some(cell) = state.cell_mut(current.key) {
+        match outcome {
+            Outcome::Ok { value } => {
+                cell.status = Status::Ok;
+                if let Some(value) = value {
+                    cell.output.block(Ink::Value, &value);
+                }
+            }
+            Outcome::Error { fault } => {
+                cell.status = Status::Failed;
+                cell.fault_line = fault.line;
+                cell.output.block(Ink::Report, report(&fault));
+            }
+            Outcome::Interrupted => cell.status = Status::Interrupted,
+            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+        }
+        cell.usage = Some(usage);
+        cell.laid.clear();
+    }
+    if stopped {
+        running::clear_queue(state);
+    }
+    record_run(state, current.key, !stopped, fx);
+    if cut {
+        cut_pending(state);
+        running::inspect(state, fx);
+    } else {
+        running::follow_up(state, current, fx);
+    }
+    running::dispatch(state, fx);
+}
+
+/// The report as it stands; the bare message where there is none.
+fn report(fault: &Fault) -> &str {
+    if fault.report.trim().is_empty() { &fault.message } else { &fault.report }
+}
+
+/// After a piece of set-up comes the next one, or the cell; one that fails is the lesson's fault.
+fn set_up_finished(state: &mut State, current: Current, outcome: Outcome, fx: &mut Vec<Effect>) {
+    if let Outcome::Ok { .. } = outcome {
+        running::next_piece(state, current, fx);
+        return;
+    }
+    if let Some(cell) = state.cell_mut(current.key) {
+        cell.status = Status::Failed;
+        cell.laid.clear();
+        match outcome {
+            Outcome::Error { fault } => {
+                cell.output.block(Ink::Report, "The lesson's set-up of this cell failed, not your code:");
+                cell.output.block(Ink::Report, report(&fault));
+            }
+            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+            Outcome::Interrupted | Outcome::Ok { .. } => cell.status = Status::Interrupted,
+        }
+    }
+    running::clear_queue(state);
+    running::inspect(state, fx);
+}
+
+/// Of an exercise the verdict is kept instead.
+fn record_run(state: &mut State, key: Key, ok: bool, fx: &mut Vec<Effect>) {
+    if let Some(cell) = state.cell_mut(key).filter(|cell| cell.exercise.is_none() && !cell.own) {
+        fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
+    }
+}
+
+fn cut_pending(state: &mut State) {
+    let cut: Vec<Key> = state
+        .work
+        .pending
+        .values()
+        .filter_map(|pending| match pending {
+            Pending::Check(key) => Some(*key),
+            Pending::Probe(_) | Pending::Inspect => None,
+        })
+        .collect();
+    for key in cut {
+        if let Some(cell) = state.cell_mut(key) {
+            cell.check = Check::Cut;
+            cell.laid.clear();
+        }
+    }
+    state.work.pending.retain(|_, pending| *pending == Pending::Inspect);
+}
+
+fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {
+    let Some(Pending::Check(key)) = state.work.pending.remove(&id) else { return };
+    let verdict = match verdict {
+        Verdict::Fail { reason, line } => Verdict::Fail { reason: text::clean_line(&reason), line },
+        Verdict::CheckerFault { mut fault } => {
+            fault.message = text::clean_line(&fault.message);
+            Verdict::CheckerFault { fault }
+        }
+        other => other,
+    };
+    if let Some(cell) = state.cell_mut(key) {
+        let entry = Entry::Attempt { verdict: told(cell, &verdict), trace: None };
+        fx.push(Effect::Record { step: cell.id.clone(), entry });
+        cell.check = Check::Done(verdict);
+        cell.laid.clear();
+    }
+}
+
+/// A verdict as progress keeps it: an attempt that ended with an error, and did not pass for that, is told apart.
+fn told(cell: &CellState, verdict: &Verdict) -> lesson::Verdict {
+    let place = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
+    match verdict {
+        Verdict::Pass => lesson::Verdict::Pass,
+        Verdict::Fail { reason, .. } if cell.status == Status::Failed => {
+            lesson::Verdict::LearnerError { message: reason.clone(), line: place(cell.fault_line) }
+        }
+        Verdict::Fail { reason, line } => {
+            lesson::Verdict::Fail { reason: reason.clone(), line: place(*line) }
+        }
+        Verdict::CheckerFault { fault } => {
+            lesson::Verdict::CheckerFault { message: fault.message.clone(), line: place(fault.line) }
+        }
+        Verdict::Timeout => {
+            let limit_ms = cell.usage.as_ref().map_or(0, |usage| usage.host_nanos / 1_000_000);
+            lesson::Verdict::Timeout { limit_ms }
+        }
+    }
+}
+
+fn probed(state: &mut State, id: u64, value: Result<ProbeValue, Fault>, fx: &mut Vec<Effect>) {
+    let Some(Pending::Probe(key)) = state.work.pending.remove(&id) else { return };
+    let simulated = state.history.any_simulated();
+    let Some(predict) = state.predict_mut(key) else { return };
+    match value {
+        Ok(value) => predict.measured(value, simulated),
+        Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
+    }
+    predict.laid.clear();
+    if let Some(Ok(Answer::Compared(outcome))) = &predict.answer {
+        let entry = Entry::Answer { answer: outcome.answer, hit: outcome.hit };
+        fx.push(Effect::Record { step: predict.id.clone(), entry });
+    }
+}
+
+fn refused(state: &mut State, id: Option<u64>, reason: &str, fx: &mut Vec<Effect>) {
+    let pending = id.and_then(|id| state.work.pending.remove(&id));
+    if let Some(Pending::Check(key)) = pending
+        && let Some(cell) = state.cell_mut(key)
+    {
+        cell.check = Check::Cut;
+        cell.laid.clear();
+    }
+    let current = state.work.current.filter(|current| Some(current.id) == id);
+    if let Some(current) = current {
+        state.work.current = None;
+        if let Some(cell) = state.cell_mut(current.key) {
+            cell.status = Status::Failed;
+            cell.output.block(Ink::Report, &format!("the session refused: {reason}"));
+            cell.laid.clear();
+        }
+        running::clear_queue(state);
+        running::dispatch(state, fx);
+    } else {
+        state.say(format!("the session refused: {reason}"));
+    }
+}

@@ -1,0 +1,86 @@
+//! How the state changes: one message in, what is to be done about it out.
+
+mod actions;
+mod answering;
+mod editing;
+mod messages;
+mod mouse;
+mod running;
+mod scrolling;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::keys;
+use super::msg::{Effect, Msg};
+use super::state::State;
+use crate::session::client::FromSession;
+
+/// Takes a message. The effects are to be carried out in order.
+pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let fx = &mut effects;
+    match msg {
+        Msg::Tick(now) => return tick(state, now),
+        Msg::Key(event) => settled(state, |state| key(state, event, fx)),
+        Msg::Mouse(event) => settled(state, |state| mouse::mouse(state, event, fx)),
+        Msg::Paste(text) => settled(state, |state| editing::paste(state, &text)),
+        Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
+        Msg::Session(FromSession::Message(message)) => {
+            if !messages::message(state, message, fx) {
+                return effects;
+            }
+        }
+        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string()),
+        Msg::Saved(Ok(())) => {
+            for cell in state.cells_mut() {
+                cell.unsaved = false;
+            }
+            state.say("saved");
+        }
+        Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
+        Msg::Note(text) => state.say(super::text::clean_line(&text)),
+    }
+    state.touch();
+    effects
+}
+
+/// Changes what may be scrolled: from where the view is now, to where it can be afterwards. A session's messages
+/// are not worth it, as there may be many in a frame; the view settles by itself.
+fn settled(state: &mut State, change: impl FnOnce(&mut State)) {
+    scrolling::settle(state);
+    change(state);
+    scrolling::settle(state);
+}
+
+/// Time passes: what moves by itself moves on, ten times a second.
+fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
+    let before = state.now.as_millis() / 100;
+    state.now = state.now.max(now);
+    if state.note.as_ref().is_some_and(|note| note.until <= state.now) {
+        state.note = None;
+        state.touch();
+    }
+    if state.work.current.is_some() && state.now.as_millis() / 100 != before {
+        state.touch();
+    }
+    Vec::new()
+}
+
+fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+    // What was said has been read, or is answered by this key.
+    state.note = None;
+    if let Some(action) = keys::find(state, event) {
+        actions::act(state, action, event, fx);
+    } else if state.editing
+        && state.popup.is_none()
+        && let KeyCode::Char(c) = event.code
+        && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        editing::insert(state, c);
+    } else if state.popup.is_none()
+        && !state.editing
+        && let KeyCode::Char(c) = event.code
+    {
+        answering::begin_with(state, c);
+    }
+}

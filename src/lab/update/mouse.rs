@@ -1,0 +1,130 @@
+//! The mouse: scroll, click to select, drag a divider.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::{actions, answering, editing, scrolling};
+use crate::lab::editor::Pos;
+use crate::lab::item::ItemState;
+use crate::lab::laid::{Part, Row};
+use crate::lab::layout::{Areas, inner};
+use crate::lab::msg::Effect;
+use crate::lab::panels::cells;
+use crate::lab::state::{Pane, State};
+use crate::lab::text;
+
+const WHEEL: usize = 3;
+
+pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
+    let Some(areas) = scrolling::screen(state) else { return };
+    let at = Position::new(event.column, event.row);
+    if state.popup.is_some() {
+        match event.kind {
+            MouseEventKind::ScrollUp => scrolling::up(state, WHEEL),
+            MouseEventKind::ScrollDown => scrolling::down(state, WHEEL),
+            _ => {}
+        }
+        return;
+    }
+    match event.kind {
+        MouseEventKind::ScrollUp => wheel(state, &areas, at, false),
+        MouseEventKind::ScrollDown => wheel(state, &areas, at, true),
+        MouseEventKind::Down(MouseButton::Left) => press(state, &areas, at, fx),
+        MouseEventKind::Drag(MouseButton::Left) => drag(state, &areas, at),
+        MouseEventKind::Up(_) => state.dragged = None,
+        _ => {}
+    }
+}
+
+fn wheel(state: &mut State, areas: &Areas, at: Position, forward: bool) {
+    let Some((pane, _)) = areas.panes.iter().find(|(_, rect)| rect.contains(at)) else { return };
+    if *pane == Pane::Cells {
+        scrolling::scroll_cells(state, WHEEL, forward);
+        return;
+    }
+    // The pane under the mouse scrolls, whichever has the focus.
+    let focus = std::mem::replace(&mut state.focus, *pane);
+    if forward {
+        scrolling::down(state, WHEEL)
+    } else {
+        scrolling::up(state, WHEEL)
+    }
+    state.focus = focus;
+}
+
+fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
+    if areas.tabs.is_some_and(|tabs| tabs.contains(at)) {
+        return;
+    }
+    state.dragged = divider(areas, at.x).filter(|_| areas.panes.iter().any(|(_, rect)| rect.contains(at)));
+    if state.dragged.is_some() {
+        return;
+    }
+    let Some(&(pane, rect)) = areas.panes.iter().find(|(_, rect)| rect.contains(at)) else { return };
+    if pane != state.focus {
+        actions::show(state, pane);
+    }
+    if pane == Pane::Cells && inner(rect).contains(at) {
+        click_cells(state, inner(rect), at, fx);
+    }
+}
+
+/// The pane whose share a press at this column would drag.
+fn divider(areas: &Areas, x: u16) -> Option<Pane> {
+    areas.panes.iter().zip(areas.panes.iter().skip(1)).find_map(|((left, rect), (right, _))| {
+        let edge = rect.right();
+        let side = if *left == Pane::Lesson { *left } else { *right };
+        (x == edge || x + 1 == edge).then_some(side)
+    })
+}
+
+fn drag(state: &mut State, areas: &Areas, at: Position) {
+    let Some(pane) = state.dragged else { return };
+    let total = u32::from(areas.header.width.max(1));
+    let width = match pane {
+        Pane::Lesson => at.x,
+        Pane::Machine | Pane::Cells => areas.header.width.saturating_sub(at.x),
+    };
+    // Where two panes stand, a share counts for more; see the layout.
+    let scale = if areas.panes.len() == 2 { 14 } else { 10 };
+    let share = (u32::from(width) * 1000 / total / scale).clamp(16, 60) as u16;
+    match pane {
+        Pane::Lesson => state.shares.lesson = share,
+        Pane::Machine | Pane::Cells => state.shares.machine = share,
+    }
+}
+
+fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effect>) {
+    let extents = cells::extents(state, inside.width);
+    let row = state.tops.cells + usize::from(at.y - inside.y);
+    let Some((extent, row)) = cells::row_at(&extents, row) else { return };
+    let (item, row) = (extent.item, row.clone());
+    if item != state.selected {
+        editing::leave(state);
+        state.selected = item;
+        // The view stays where it is: what was clicked is in sight.
+        state.follow = false;
+    }
+    match row.part {
+        Part::Choice(choice) => answering::choose_at(state, choice, fx),
+        Part::Code { .. } => place_cursor(state, &row, usize::from(at.x - inside.x).saturating_sub(1)),
+        _ => {}
+    }
+}
+
+/// Puts the text cursor where a row of code was clicked, if the cell is being edited.
+fn place_cursor(state: &mut State, row: &Row, column: usize) {
+    let Part::Code { line, from, length, indent } = row.part else { return };
+    if !state.editing {
+        return;
+    }
+    let Some(ItemState::Cell(cell)) = state.selected_item_mut() else { return };
+    let mut used = indent;
+    let code = cell.editor.lines().get(line).cloned().unwrap_or_default();
+    let before = code.chars().skip(from).take(length).take_while(|c| {
+        used += text::char_width(*c);
+        used <= column
+    });
+    let col = from + before.count();
+    cell.editor.set_cursor(Pos { row: line, col });
+}

@@ -1,0 +1,205 @@
+//! Verdicts of an attempt, and the words that checks are written in.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What came of an attempt at an exercise. Only `Pass` counts as passed, and only `Pass`, `Fail`,
+/// `LearnerError`, `Timeout` and `OutOfMemory` say something about the learner's code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Pass,
+    /// A check did not hold. `line` is the line of the learner's code that broke the rule, from 1.
+    Fail {
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<usize>,
+    },
+    /// The learner's code raised an error that the check did not expect.
+    LearnerError {
+        message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<usize>,
+    },
+    /// The check itself went wrong: the lesson's fault. `line` is the line in the lesson file.
+    CheckerFault {
+        message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<usize>,
+    },
+    /// The attempt ran past the lesson's limit.
+    Timeout {
+        limit_ms: u64,
+    },
+    /// The attempt asked for more memory than the device, or the lesson's limit, has.
+    OutOfMemory {
+        device: String,
+        message: String,
+    },
+    /// The step needs a device that this session has not got, or that failed.
+    DeviceUnavailable {
+        message: String,
+    },
+}
+
+impl Verdict {
+    pub fn is_pass(&self) -> bool {
+        matches!(self, Verdict::Pass)
+    }
+
+    /// Whether the verdict speaks of the learner's code, and so counts as an attempt of theirs.
+    pub fn counts_as_attempt(&self) -> bool {
+        !matches!(self, Verdict::CheckerFault { .. } | Verdict::DeviceUnavailable { .. })
+    }
+
+    /// The line of the learner's code to point at, from 1.
+    pub fn learner_line(&self) -> Option<usize> {
+        match self {
+            Verdict::Fail { line, .. } | Verdict::LearnerError { line, .. } => *line,
+            _ => None,
+        }
+    }
+
+    /// Why a wrong answer fails, where that is known: the text that `because` is compared with.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Verdict::Fail { reason, .. } => Some(reason),
+            Verdict::LearnerError { message, .. } | Verdict::OutOfMemory { message, .. } => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Whether this verdict is a failure for the reason a lesson's `wrong` block gives: its reason contains
+    /// `because`, whatever the case and the white space.
+    pub fn fails_because(&self, because: &str) -> bool {
+        let because = plain(because);
+        !because.is_empty() && self.reason().is_some_and(|r| plain(r).contains(&because))
+    }
+}
+
+/// One sentence for the learner.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Pass => f.write_str("Passed."),
+            Verdict::Fail { reason, line } => {
+                write!(f, "Not yet: {reason}")?;
+                at_line(f, *line)
+            }
+            Verdict::LearnerError { message, line } => {
+                write!(f, "The code stopped with an error: {message}")?;
+                at_line(f, *line)
+            }
+            Verdict::CheckerFault { message, .. } => write!(
+                f,
+                "The check of this exercise is broken ({message}). That is the lesson's fault, and \
+                 nothing was counted."
+            ),
+            Verdict::Timeout { limit_ms } => {
+                let seconds = super::text::number(*limit_ms as f64 / 1000.0);
+                write!(f, "Stopped: it ran longer than the {seconds} s this lesson allows.")
+            }
+            Verdict::OutOfMemory { device, message } => {
+                write!(f, "Out of memory on {device}: {message}")
+            }
+            Verdict::DeviceUnavailable { message } => {
+                write!(f, "This step can't run here: {message}")
+            }
+        }
+    }
+}
+
+/// The functions that a check is written with; `events` is the recorded run.
+pub const EXPECTATIONS: [&str; 5] =
+    ["expect", "expect_equal", "expect_close", "expect_device", "expect_error"];
+
+/// The fields and functions of `events`.
+pub const EVENTS: [&str; 12] = [
+    "h2d",
+    "d2h",
+    "d2d",
+    "launches",
+    "syncs",
+    "implicit_syncs",
+    "peak_bytes",
+    "leaked_bytes",
+    "ops",
+    "oom",
+    "overlap",
+    "time",
+];
+
+/// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
+pub const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
+
+fn at_line(f: &mut fmt::Formatter<'_>, line: Option<usize>) -> fmt::Result {
+    match line {
+        Some(line) => write!(f, " (line {line})"),
+        None => Ok(()),
+    }
+}
+
+fn plain(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Verdict> {
+        let message = "what happened".to_owned();
+        vec![
+            Verdict::Pass,
+            Verdict::Fail { reason: message.clone(), line: Some(3) },
+            Verdict::LearnerError { message: message.clone(), line: None },
+            Verdict::CheckerFault { message: message.clone(), line: Some(70) },
+            Verdict::Timeout { limit_ms: 2500 },
+            Verdict::OutOfMemory { device: "cuda:0".to_owned(), message: message.clone() },
+            Verdict::DeviceUnavailable { message },
+        ]
+    }
+
+    #[test]
+    fn verdicts_survive_json_and_stay_apart() {
+        let texts: Vec<String> = all().iter().map(|v| serde_json::to_string(v).unwrap()).collect();
+        assert_eq!(texts[1], r#"{"verdict":"fail","reason":"what happened","line":3}"#);
+        for (verdict, text) in all().iter().zip(&texts) {
+            assert_eq!(&serde_json::from_str::<Verdict>(text).unwrap(), verdict);
+            assert_eq!(texts.iter().filter(|t| *t == text).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_broken_check_is_neither_passed_nor_the_learners() {
+        let verdicts = all();
+        let passed: Vec<_> = verdicts.iter().filter(|v| v.is_pass()).collect();
+        assert_eq!(passed, [&Verdict::Pass]);
+        let uncounted: Vec<_> = verdicts.iter().filter(|v| !v.counts_as_attempt()).collect();
+        assert_eq!(uncounted, [&verdicts[3], &verdicts[6]]);
+        assert_eq!(verdicts[3].learner_line(), None);
+        assert_eq!(verdicts[1].learner_line(), Some(3));
+    }
+
+    #[test]
+    fn a_wrong_answer_fails_for_its_own_reason() {
+        let fail = Verdict::Fail { reason: "The batch was  copied 3 times".to_owned(), line: None };
+        assert!(fail.fails_because("copied 3 times"));
+        assert!(fail.fails_because("the batch was copied"));
+        assert!(!fail.fails_because("on cpu"));
+        assert!(!fail.fails_because(" "));
+        assert!(!Verdict::Pass.fails_because("copied"));
+        let fault = Verdict::CheckerFault { message: "copied".to_owned(), line: None };
+        assert!(!fault.fails_because("copied"));
+    }
+
+    #[test]
+    fn a_sentence_names_the_line() {
+        let said: Vec<String> = all().iter().map(Verdict::to_string).collect();
+        assert_eq!(said[1], "Not yet: what happened (line 3)");
+        assert!(said[3].contains("the lesson's fault"));
+        assert!(said[4].contains("2.5 s"));
+    }
+}

@@ -1,0 +1,138 @@
+//! The content of predictions, quizzes and exercises.
+
+use super::body::Fence;
+use super::error::Errors;
+use super::fields::{Fields, Found, Origin};
+use super::format::{Choice, Code, Predict, Quiz};
+use super::info::Attribute;
+use super::markdown;
+use super::predict::Tolerance;
+use super::quantity::Unit;
+use super::text;
+
+const MAX_POINTS: u32 = 100;
+
+/// The id written in the fence's line, reported if it can't be one. None where no id is written.
+pub(super) fn id(fence: &Fence, errors: &mut Errors<'_>) -> Option<String> {
+    let attribute = fence.info.get("id")?;
+    if !text::is_id(&attribute.value) {
+        let message = format!("`{}` can't be an id", attribute.value);
+        let hint = "an id is lower-case words joined by hyphens, such as one-copy";
+        at_attribute(fence, attribute, message, hint, errors);
+    }
+    Some(attribute.value.clone())
+}
+
+/// The points of an exercise, 1 where none are written.
+pub(super) fn points(fence: &Fence, errors: &mut Errors<'_>) -> u32 {
+    let Some(attribute) = fence.info.get("points") else {
+        return 1;
+    };
+    match attribute.value.parse() {
+        Ok(points) if (1..=MAX_POINTS).contains(&points) => points,
+        _ => {
+            let message = format!("`{}` can't be an exercise's points", attribute.value);
+            let hint = format!("write a whole number from 1 to {MAX_POINTS}");
+            at_attribute(fence, attribute, message, &hint, errors);
+            1
+        }
+    }
+}
+
+/// The reason why a wrong answer is wrong.
+pub(super) fn because(fence: &Fence, errors: &mut Errors<'_>) -> Option<String> {
+    let attribute = fence.info.get("because");
+    let because = attribute.filter(|attribute| !attribute.value.trim().is_empty());
+    if because.is_none() {
+        let hint = "write because=\"…\" with words of the reason that the check gives";
+        errors.at(fence.line, 1, "the wrong answer does not say because of what", hint);
+    }
+    because.map(|attribute| text::strip(&attribute.value))
+}
+
+pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<Predict> {
+    let mut fields = fields(fence, "the prediction", errors);
+    let ask = fields.text("ask");
+    let unit = fields.optional_text("unit");
+    let unit = unit.map_or(Some(Unit::Count), |found| {
+        let unit = Unit::named(&found.value);
+        if unit.is_none() {
+            let hint = text::suggestion(&found.value, &Unit::names(), "the units");
+            let message = format!("`{}` is not a unit", found.value);
+            fields.fault(found.line, found.column, message, &hint);
+        }
+        unit
+    });
+    let answer = fields.text("answer");
+    let tolerance = fields.optional_number_or_text("tolerance");
+    let tolerance = tolerance.map_or(Some(Tolerance::EXACT), |found| {
+        match Tolerance::parse(&found.value, unit.unwrap_or(Unit::Count)) {
+            Ok(tolerance) => Some(tolerance),
+            Err(_) if unit.is_none() => None,
+            Err(error) => {
+                let hint = "write a number, an amount such as \"1 KiB\", or a share such as \"10%\"";
+                fields.fault(found.line, found.column, error.message, hint);
+                None
+            }
+        }
+    });
+    let explain = fields.text("explain");
+    fields.finish();
+    let answer = answer?;
+    Some(Predict {
+        ask: markdown::parse(&ask?.value),
+        unit: unit?,
+        answer: Code { text: answer.value, line: answer.line },
+        tolerance: tolerance?,
+        explain: markdown::parse(&explain?.value),
+        cell: String::new(),
+    })
+}
+
+pub(super) fn quiz(fence: &Fence, errors: &mut Errors<'_>) -> Option<Quiz> {
+    let mut fields = fields(fence, "the quiz", errors);
+    let ask = fields.text("ask");
+    let tables = fields.optional_tables("choice");
+    let tables = fields.require("choice", tables);
+    let mut choices = Vec::new();
+    let mut readable = tables.as_ref().is_some_and(|tables| !tables.is_empty());
+    for table in tables.unwrap_or_default() {
+        let line = table.line;
+        let mut choice = fields.child(table, "the choice");
+        let text = choice.text("text");
+        let correct = choice.optional_bool("correct");
+        let explain = choice.text("explain");
+        choice.finish();
+        let (Some(text), Some(explain)) = (text, explain) else {
+            readable = false;
+            continue;
+        };
+        choices.push(Choice {
+            text: markdown::parse(&text.value),
+            correct: correct.is_some_and(|found: Found<bool>| found.value),
+            explain: markdown::parse(&explain.value),
+            line,
+        });
+    }
+    if readable && !choices.iter().any(|choice| choice.correct) {
+        let hint = "write correct = true under at least one [[choice]]";
+        let message = "the quiz has no correct choice".to_owned();
+        fields.fault(fence.line, 1, message, hint);
+    }
+    fields.finish();
+    Some(Quiz { ask: markdown::parse(&ask?.value), choices })
+}
+
+fn fields<'r, 't, 's>(
+    fence: &'t Fence,
+    what: &'static str,
+    errors: &'r mut Errors<'s>,
+) -> Fields<'r, 't, 's> {
+    let origin = Origin { text: &fence.code.text, line: fence.code.line };
+    Fields::parse(origin, what, (fence.line, 1), errors)
+}
+
+fn at_attribute(fence: &Fence, attribute: &Attribute, message: String, hint: &str, errors: &mut Errors<'_>) {
+    let column = fence.info_column + attribute.column + 1;
+    errors.at(fence.line, column, message, hint);
+}

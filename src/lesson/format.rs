@@ -1,0 +1,242 @@
+//! What a lesson is made of, once its file has been read.
+
+use super::error::LessonError;
+use super::markdown::Block;
+use super::predict::Tolerance;
+use super::quantity::Unit;
+use super::source::Source;
+
+/// A lesson: its front matter and its steps in the order of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lesson {
+    pub front: Front,
+    pub steps: Vec<Step>,
+    /// Every link and image of the text.
+    pub links: Vec<Link>,
+    /// Lines with HTML in the text, other than comments.
+    pub html_lines: Vec<usize>,
+    pub(super) source: Source,
+}
+
+/// The head of a lesson.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Front {
+    pub id: String,
+    pub title: String,
+    pub summary: String,
+    pub concepts: Vec<String>,
+    /// Lessons to be done before: `id`, or `pack/id` in another pack.
+    pub prerequisites: Vec<String>,
+    /// How long the lesson takes.
+    pub minutes: u32,
+    /// Device sets the lesson is made for, as `--devices` takes them.
+    pub devices: Vec<String>,
+    pub requires: Requires,
+    pub limits: Limits,
+    /// Where each key stands in the file: key, line, column.
+    pub(super) places: Vec<(String, usize, usize)>,
+}
+
+/// What a session must have for the lesson to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requires {
+    /// GPUs, real or simulated.
+    pub gpus: u32,
+    /// Memory of each GPU, in bytes.
+    pub device_memory: Option<u64>,
+}
+
+/// Limits of each run of the lesson's code; the user's own limits cap them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub time_ms: Option<u64>,
+    /// Bytes.
+    pub host_memory: Option<u64>,
+    /// Bytes on each device.
+    pub device_memory: Option<u64>,
+    /// Bytes of printed text.
+    pub output: Option<u64>,
+    pub figures: Option<u32>,
+}
+
+/// A stretch of text and what the learner does after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The id that progress is keyed by: the written one, else one made of the content.
+    pub id: String,
+    /// The line of the element, else of the text.
+    pub line: usize,
+    pub text: Vec<Block>,
+    /// Code to run unseen before the element, and again before each attempt at it.
+    pub setup: Vec<Code>,
+    /// None for text alone.
+    pub element: Option<Element>,
+}
+
+/// What a learner does in a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// A cell to run as it stands.
+    Run(Code),
+    Predict(Predict),
+    Quiz(Quiz),
+    Exercise(Exercise),
+}
+
+/// Code of the lesson and the line of the file at which it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub text: String,
+    /// The line in the lesson file of the code's first line.
+    pub line: usize,
+}
+
+impl Code {
+    /// The line in the lesson file of a line of this code, both from 1.
+    pub fn file_line(&self, line: usize) -> usize {
+        self.line.saturating_add(line.saturating_sub(1))
+    }
+}
+
+/// A question whose answer is a number that the next run cell produces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predict {
+    pub ask: Vec<Block>,
+    /// The unit of the question, of the value of `answer`, and of a number typed without one.
+    pub unit: Unit,
+    /// A Rhai expression, evaluated after the cell has run.
+    pub answer: Code,
+    pub tolerance: Tolerance,
+    /// Shown with the answer.
+    pub explain: Vec<Block>,
+    /// The id of the step whose run answers the question.
+    pub cell: String,
+}
+
+/// A question with choices; at least one is correct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quiz {
+    pub ask: Vec<Block>,
+    pub choices: Vec<Choice>,
+}
+
+/// A choice of a quiz and what is said when it is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub text: Vec<Block>,
+    pub correct: bool,
+    pub explain: Vec<Block>,
+    /// The line in the lesson file.
+    pub line: usize,
+}
+
+impl Quiz {
+    /// Whether more than one choice is to be taken.
+    pub fn takes_several(&self) -> bool {
+        self.choices.iter().filter(|c| c.correct).count() > 1
+    }
+
+    /// Whether the choices taken (places from 0) are all the correct ones and no other.
+    pub fn is_right(&self, taken: &[usize]) -> bool {
+        let in_range = taken.iter().all(|&place| place < self.choices.len());
+        in_range
+            && self.choices.iter().enumerate().all(|(place, choice)| choice.correct == taken.contains(&place))
+    }
+}
+
+/// A task with its check, an answer that passes and answers that don't.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exercise {
+    pub points: u32,
+    pub starter: Code,
+    pub check: Code,
+    pub solution: Code,
+    pub wrong: Vec<Wrong>,
+    /// In the order in which they are given.
+    pub hints: Vec<Hint>,
+}
+
+/// An answer that must fail, and the words that its verdict's reason must contain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    pub because: String,
+    pub code: Code,
+}
+
+/// A hint, and its line in the lesson file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hint {
+    pub text: Vec<Block>,
+    pub line: usize,
+}
+
+/// The target of a link or an image of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub target: String,
+    pub line: usize,
+    pub column: usize,
+    pub is_image: bool,
+}
+
+impl Lesson {
+    /// The file as it was named to the parser.
+    pub fn file(&self) -> &str {
+        self.source.file()
+    }
+
+    /// The step of that id.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+
+    /// The points of all exercises.
+    pub fn points(&self) -> u32 {
+        let points = self.steps.iter().map(|step| match &step.element {
+            Some(Element::Exercise(exercise)) => exercise.points,
+            _ => 0,
+        });
+        points.fold(0, u32::saturating_add)
+    }
+
+    /// An error at a line and column of the lesson file, with its source line: for faults that show
+    /// only when the lesson's code runs.
+    pub fn error(
+        &self,
+        line: usize,
+        column: usize,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> LessonError {
+        self.source.error(line, column, message, hint)
+    }
+}
+
+impl Front {
+    /// Line and column of a key, else the start of the file.
+    pub(super) fn place(&self, key: &str) -> (usize, usize) {
+        self.places.iter().find(|(name, ..)| name == key).map_or((1, 1), |&(_, line, column)| (line, column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiz_is_right_only_with_all_the_correct_choices() {
+        let choice = |correct| Choice { text: Vec::new(), correct, explain: Vec::new(), line: 1 };
+        let quiz = Quiz { ask: Vec::new(), choices: vec![choice(true), choice(false), choice(true)] };
+        assert!(quiz.takes_several());
+        assert!(quiz.is_right(&[2, 0]));
+        for taken in [&[0][..], &[0, 1, 2], &[], &[0, 2, 7]] {
+            assert!(!quiz.is_right(taken), "{taken:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_code_is_found_in_the_file() {
+        let code = Code { text: "a\nb".to_owned(), line: 40 };
+        assert_eq!((code.file_line(1), code.file_line(2)), (40, 41));
+    }
+}

@@ -1,0 +1,257 @@
+//! Rules that a lesson keeps beyond its syntax, as far as they show without running it.
+
+use std::collections::BTreeSet;
+
+use rhai::{Engine, Position, Token};
+
+use super::check::{COPIES, EVENTS, EXPECTATIONS};
+use super::error::{Errors, LessonError};
+use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
+use super::markdown;
+use super::text;
+
+/// Checks a lesson that parses: prerequisites and devices have the right form, every exercise has hints,
+/// wrong answers for reasons of their own, and a check that can fail, every quiz has a choice to get
+/// wrong, checks and answers use only what `events` has, links lead where a pack may lead.
+///
+/// Gives all faults in the order of the file. That targets exist is for whoever has the pack's folder.
+pub fn lint(lesson: &Lesson) -> Vec<LessonError> {
+    let mut errors = Errors::new(&lesson.source);
+    front(&lesson.front, &mut errors);
+    let lexer = Engine::new_raw();
+    for step in &lesson.steps {
+        match &step.element {
+            Some(Element::Exercise(exercise)) => self::exercise(step, exercise, &lexer, &mut errors),
+            Some(Element::Quiz(quiz)) => self::quiz(step, quiz, &mut errors),
+            Some(Element::Predict(predict)) => self::predict(predict, &lexer, &mut errors),
+            Some(Element::Run(_)) => {}
+            None => loose_setup(step, &mut errors),
+        }
+    }
+    lesson.links.iter().for_each(|link| self::link(link, &mut errors));
+    for &line in &lesson.html_lines {
+        let hint = "write it in Markdown; comments are fine";
+        errors.at(line, 1, "HTML is not drawn in a terminal", hint);
+    }
+    errors.into_sorted()
+}
+
+fn front(front: &Front, errors: &mut Errors<'_>) {
+    let mut seen = BTreeSet::new();
+    let (line, column) = front.place("prerequisites");
+    for name in &front.prerequisites {
+        let fault = match name.split('/').collect::<Vec<_>>().as_slice() {
+            [id] if *id == front.id => Some("a lesson can't come before itself"),
+            [id] if text::is_id(id) => None,
+            [pack, id] if text::is_id(pack) && text::is_id(id) => None,
+            _ => Some("a prerequisite is a lesson's id, or pack/id"),
+        };
+        if let Some(why) = fault {
+            let message = format!("`{name}` can't be a prerequisite");
+            errors.at(line, column, message, why);
+        }
+        if !seen.insert(name) {
+            let message = format!("the prerequisite `{name}` is named twice");
+            errors.at(line, column, message, "keep one of them");
+        }
+    }
+    let (line, column) = front.place("devices");
+    if front.devices.is_empty() {
+        let hint = "name at least one, such as \"sim:t4x2\": the lesson is checked on each";
+        errors.at(line, column, "the lesson names no devices", hint);
+    }
+    for set in front.devices.iter().filter(|set| !is_device_set(set)) {
+        let message = format!("`{set}` is not a set of devices");
+        let hint = "write cpu, cuda, or simulated GPUs such as sim:t4 or sim:t4x2";
+        errors.at(line, column, message, hint);
+    }
+    if front.concepts.is_empty() {
+        let (line, column) = front.place("concepts");
+        let hint = "name what is to be learned";
+        errors.at(line, column, "the lesson names no concept", hint);
+    }
+}
+
+/// `cpu`, `cuda`, `sim:PROFILE[xN]`, several joined by commas.
+fn is_device_set(set: &str) -> bool {
+    set.split(',').all(|one| match one.split_once(':') {
+        None => matches!(one, "cpu" | "cuda"),
+        Some((kind, profile)) => {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            kind == "sim" && !profile.is_empty() && profile.chars().all(is_name)
+        }
+    })
+}
+
+fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Errors<'_>) {
+    let id = &step.id;
+    if exercise.hints.is_empty() {
+        let message = format!("the exercise `{id}` has no hint");
+        errors.at(step.line, 1, message, "add a ```hint block, the gentlest first");
+    }
+    if exercise.wrong.is_empty() {
+        let message = format!("the exercise `{id}` has no wrong answer");
+        let hint = "add a ```rhai wrong because=\"…\" block: it shows that the check can fail";
+        errors.at(step.line, 1, message, hint);
+    }
+    let solution = bare(&exercise.solution);
+    if bare(&exercise.starter) == solution {
+        let message = format!("the starter of `{id}` is its solution");
+        let hint = "leave something to do";
+        errors.at(exercise.solution.line, 1, message, hint);
+    }
+    let mut reasons = BTreeSet::new();
+    for wrong in &exercise.wrong {
+        if bare(&wrong.code) == solution {
+            let hint = "change it, or remove it";
+            errors.at(wrong.code.line, 1, "this wrong answer is the solution", hint);
+        }
+        if !reasons.insert(wrong.because.trim().to_lowercase()) {
+            let message = format!("another wrong answer fails because of `{}` too", wrong.because);
+            let hint = "every wrong answer fails for a reason of its own";
+            errors.at(wrong.code.line, 1, message, hint);
+        }
+    }
+    if !expects_something(&exercise.check, lexer) {
+        let message = format!("the check of `{id}` can't fail");
+        let hint = format!("use one of {}", EXPECTATIONS.join(", "));
+        errors.at(exercise.check.line, 1, message, hint);
+    }
+    events(&exercise.check, 0, lexer, errors);
+}
+
+fn quiz(step: &Step, quiz: &Quiz, errors: &mut Errors<'_>) {
+    if quiz.choices.iter().all(|choice| choice.correct) {
+        let message = format!("no choice of the quiz `{}` is wrong", step.id);
+        let hint = "add a choice that is a mistake people make, and explain it";
+        errors.at(step.line, 1, message, hint);
+    }
+    let mut seen = BTreeSet::new();
+    for choice in &quiz.choices {
+        if !seen.insert(markdown::plain(&choice.text)) {
+            errors.at(choice.line, 1, "this choice is there twice", "change it, or remove it");
+        }
+    }
+}
+
+fn predict(predict: &Predict, lexer: &Engine, errors: &mut Errors<'_>) {
+    let source = errors.source.line(predict.answer.line);
+    let text = predict.answer.text.lines().next().unwrap_or_default();
+    let before = source.find(text).and_then(|at| source.get(..at));
+    let shift = before.map_or(0, |before| before.chars().count());
+    events(&predict.answer, shift, lexer, errors);
+}
+
+fn loose_setup(step: &Step, errors: &mut Errors<'_>) {
+    if let Some(code) = step.setup.first() {
+        let hint = "a hidden block prepares the cell or exercise that follows it";
+        errors.at(code.line, 1, "nothing follows this hidden block", hint);
+    }
+}
+
+fn link(link: &Link, errors: &mut Errors<'_>) {
+    let target = link.target.as_str();
+    let has_scheme = target
+        .split_once(':')
+        .is_some_and(|(scheme, _)| scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+'));
+    let path = target.split('#').next().unwrap_or_default();
+    let inside = !path.starts_with('/')
+        && !path.contains(['\\', '%', '?'])
+        && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    let hint = if target.is_empty() {
+        "write where it leads"
+    } else if has_scheme {
+        if target.starts_with("https://") && !link.is_image {
+            return;
+        }
+        match link.is_image {
+            true => "an image is a file of the pack, such as assets/bus.png",
+            false => "links lead to https addresses, or to files of the pack",
+        }
+    } else if target.starts_with('#') && !link.is_image {
+        return;
+    } else if !inside {
+        "name a file of the pack, without leading slash and .."
+    } else if path.starts_with("assets/") || (path.ends_with(".md") && !path.contains('/')) {
+        return;
+    } else {
+        "name a file under assets/, or another lesson of the pack (name.md)"
+    };
+    let message = format!("the target `{target}` leads nowhere in a pack");
+    errors.at(link.line, link.column, message, hint);
+}
+
+/// Code without what does not change it: blank lines and white space at the ends of lines.
+fn bare(code: &Code) -> Vec<&str> {
+    let lines = code.text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether the code calls an expectation.
+fn expects_something(check: &Code, lexer: &Engine) -> bool {
+    let mut name_before = false;
+    for (token, _) in tokens(check, lexer) {
+        if name_before && token == Token::LeftParen {
+            return true;
+        }
+        name_before = matches!(&token, Token::Identifier(name) if EXPECTATIONS.contains(&name.as_str()));
+    }
+    false
+}
+
+/// Reports what is asked of `events` that it does not have. `shift` characters stand before the code's
+/// first line in the file.
+fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
+    // What may follow the point that comes next, if that is known.
+    let mut fields: Option<&[&str]> = None;
+    let mut after_point = false;
+    for (token, position) in tokens(code, lexer) {
+        match token {
+            Token::Period if fields.is_some() => {
+                after_point = true;
+                continue;
+            }
+            Token::Identifier(name) if after_point => {
+                let known = fields.take().unwrap_or_default();
+                if !known.contains(&name.as_str()) {
+                    let line = position.line().unwrap_or(1);
+                    let column = position.position().unwrap_or(1);
+                    let before = if line == 1 { shift } else { 0 };
+                    errors.at(
+                        code.file_line(line),
+                        column + before,
+                        format!("`events` has no `{name}` here"),
+                        text::suggestion(&name, known, "it has"),
+                    );
+                }
+                let is_copies = matches!(name.as_str(), "h2d" | "d2h" | "d2d");
+                fields = (is_copies && known == EVENTS).then_some(&COPIES);
+            }
+            Token::Identifier(name) if name.as_str() == "events" => fields = Some(&EVENTS),
+            _ => fields = None,
+        }
+        after_point = false;
+    }
+}
+
+/// The tokens of the code, those inside `${…}` of texts among them.
+fn tokens(code: &Code, lexer: &Engine) -> Vec<(Token, Position)> {
+    let (stream, control) = lexer.lex([&code.text]);
+    let mut found = Vec::new();
+    // For each open brace whether it is that of an interpolation: where it ends, the text goes on.
+    let mut braces = Vec::new();
+    let mut in_text = false;
+    for (token, position) in stream {
+        match &token {
+            Token::EOF => break,
+            Token::LeftBrace | Token::MapStart => braces.push(in_text),
+            Token::RightBrace if braces.pop() == Some(true) => {
+                control.borrow_mut().is_within_text = true;
+            }
+            _ => {}
+        }
+        in_text = matches!(token, Token::InterpolatedString(_));
+        found.push((token, position));
+    }
+    found
+}

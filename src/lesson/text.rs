@@ -1,0 +1,173 @@
+//! Small helpers on text: control characters, near misses, list phrases, content ids.
+
+/// `text` without the characters that steer a terminal or disguise source: C0 and C1 controls (line
+/// breaks and tabs stay), DEL, directional overrides and byte-order marks.
+pub fn strip(text: &str) -> String {
+    text.chars().filter(|&c| !is_stripped(c)).collect()
+}
+
+/// The name in `known` nearest to `word`, if it is near enough to be a slip of the hand.
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let allowed = match word.chars().count() {
+        0 | 1 => return None,
+        2..=4 => 1,
+        _ => 2,
+    };
+    known
+        .iter()
+        .map(|&name| {
+            let distance = edit_distance(&word.to_lowercase(), &name.to_lowercase());
+            (distance, name)
+        })
+        .filter(|&(distance, _)| distance <= allowed)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// "did you mean `x`?", or the list of what is known.
+pub fn suggestion(word: &str, known: &[&str], what: &str) -> String {
+    match nearest(word, known) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("{what}: {}", known.join(", ")),
+    }
+}
+
+/// A short id made of the content: the same text gives the same id wherever it stands.
+pub fn content_id(prefix: &str, text: &str) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for line in text.trim().lines() {
+        for byte in line.trim_end().bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    let short = (hash >> 40) ^ (hash & 0xffff_ffff);
+    format!("{prefix}-{:08x}", short & 0xffff_ffff)
+}
+
+/// An id that learners' progress is keyed by: lower-case words joined by hyphens, at most 64 characters.
+pub fn is_id(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && id.split('-').all(|part| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        })
+}
+
+/// `4194304` as `4,194,304`; four significant digits where the number is not whole.
+pub fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return grouped(value);
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-4.0..15.0).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3.0 - magnitude).clamp(0.0, 8.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if decimals == 0 {
+        return grouped(value.round());
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn grouped(whole: f64) -> String {
+    let digits = format!("{:.0}", whole.abs());
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if whole < 0.0 {
+        out.push('-');
+    }
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn is_stripped(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two short words.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(40).collect();
+    let b: Vec<char> = b.chars().take(40).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    let mut previous_a = None;
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        let mut left = i + 1;
+        let mut previous_b = None;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = above.get(j).map_or(usize::MAX, |d| d + usize::from(x != y));
+            let removed = above.get(j + 1).map_or(usize::MAX, |d| d + 1);
+            let mut best = replaced.min(removed).min(left + 1);
+            if previous_a == Some(y) && previous_b == Some(x) && j > 0 {
+                best = best.min(before.get(j - 1).map_or(usize::MAX, |d| d + 1));
+            }
+            row.push(best);
+            left = best;
+            previous_b = Some(y);
+        }
+        before = std::mem::replace(&mut above, row);
+        previous_a = Some(x);
+    }
+    above.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_controls_are_stripped_and_text_is_kept() {
+        assert_eq!(strip("a\u{1b}[2Jb\u{9b}c\u{7}\t\n日\u{202e}x\u{7f}"), "a[2Jbc\t\n日x");
+        assert_eq!(strip("👩\u{200d}🔬"), "👩\u{200d}🔬");
+    }
+
+    #[test]
+    fn slips_are_recognised_and_other_words_are_not() {
+        let known = ["answer", "unit", "explain", "ask"];
+        assert_eq!(nearest("anwser", &known), Some("answer"));
+        assert_eq!(nearest("Unti", &known), Some("unit"));
+        assert_eq!(nearest("colour", &known), None);
+        assert_eq!(edit_distance("ca", "abc"), 3);
+        assert_eq!(edit_distance("abcd", "acbd"), 1);
+        assert_eq!(edit_distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn a_content_id_depends_on_the_content_alone() {
+        let id = content_id("run", "let x = 1;\nx\n");
+        assert_eq!(id, content_id("run", "\nlet x = 1;  \nx"));
+        assert_ne!(id, content_id("run", "let x = 1;\ny"));
+        assert!(is_id(&id), "{id}");
+    }
+
+    #[test]
+    fn ids_are_lower_case_words() {
+        assert!(is_id("where-tensors-live") && is_id("a1"));
+        for bad in ["", "A", "a--b", "-a", "a b", "ä", "a_b", &"a".repeat(65)] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(number(4_194_304.0), "4,194,304");
+        assert_eq!(number(-1000.0), "-1,000");
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(999.0), "999");
+        assert_eq!(number(1.25), "1.25");
+        assert_eq!(number(12345.678), "12,346");
+        assert_eq!(number(0.000_012_3), "1.230e-5");
+        assert_eq!(number(2.0 / 3.0), "0.6667");
+    }
+}

@@ -1,0 +1,80 @@
+//! RGB pixels as a PNG file: 8 bits a channel, not interlaced (PNG specification, third edition, W3C).
+
+use super::PlotError;
+use flate2::{Compression, Crc, write::ZlibEncoder};
+use std::io::Write;
+
+const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
+const TRUECOLOR: u8 = 2;
+const NO_FILTER: u8 = 0;
+
+/// `rgb` holds `3 * width * height` bytes, row by row.
+pub(super) fn encode(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, PlotError> {
+    let failed = |error: std::io::Error| PlotError::Backend { reason: error.to_string() };
+    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::default());
+    for row in rgb.chunks_exact(3 * width.max(1) as usize) {
+        // Figures are flat areas of colour, for which filters do not pay.
+        pixels.write_all(&[NO_FILTER]).map_err(failed)?;
+        pixels.write_all(row).map_err(failed)?;
+    }
+    let pixels = pixels.finish().map_err(failed)?;
+    let mut header = Vec::with_capacity(13);
+    header.extend(width.to_be_bytes());
+    header.extend(height.to_be_bytes());
+    header.extend([8, TRUECOLOR, 0, 0, 0]);
+    let mut out = SIGNATURE.to_vec();
+    chunk(&mut out, b"IHDR", &header);
+    chunk(&mut out, b"IDAT", &pixels);
+    chunk(&mut out, b"IEND", &[]);
+    Ok(out)
+}
+
+fn chunk(out: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    // The size limits of a figure keep every chunk below 2^31 bytes.
+    let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    let mut crc = Crc::new();
+    crc.update(kind);
+    crc.update(data);
+    out.extend(length.to_be_bytes());
+    out.extend(kind);
+    out.extend(data);
+    out.extend(crc.sum().to_be_bytes());
+}
+
+/// Base 64 with padding (RFC 4648).
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let mut bits = group.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte));
+        bits <<= 8 * (3 - group.len());
+        for place in 0..4 {
+            let index = (bits >> (18 - 6 * place)) & 63;
+            let letter = ALPHABET.get(index as usize).copied().unwrap_or(b'=');
+            out.push(if place > group.len() { '=' } else { char::from(letter) });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_rfc_4648s() {
+        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (plain, coded) in cases {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+
+    #[test]
+    fn header_holds_the_size() {
+        let png = encode(3, 2, &[7; 18]).unwrap();
+        assert_eq!(&png[..8], &SIGNATURE);
+        assert_eq!(&png[16..24], &[0, 0, 0, 3, 0, 0, 0, 2]);
+        assert_eq!(&png[png.len() - 8..png.len() - 4], b"IEND");
+    }
+}

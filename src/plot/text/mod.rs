@@ -1,0 +1,137 @@
+//! Figures as characters: for terminals without graphics, logs, and readers of text.
+
+mod bars;
+mod chart;
+mod grid;
+mod picture;
+
+pub use grid::Cell;
+
+use super::figure::Figure;
+use super::label::clean;
+use super::scene::{Chart, Scene, Shape};
+use grid::{Area, Grid};
+
+/// Beyond this many columns and rows a larger screen shows no more.
+const MOST: (usize, usize) = (2_000, 1_000);
+
+/// Which characters may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Ascii,
+    /// Braille, blocks and box drawing, without colour.
+    Unicode,
+    /// The same with colour.
+    Color,
+}
+
+impl Figure {
+    /// The figure as at most `height` lines of at most `width` columns, without colour: braille and blocks, or ASCII only.
+    ///
+    /// Series are told apart by signs. A figure that cannot be drawn reads as its error (see [`Figure::check`]).
+    pub fn to_text(&self, width: usize, height: usize, unicode: bool) -> Vec<String> {
+        let style = if unicode { Style::Unicode } else { Style::Ascii };
+        render(self, width, height, style).lines()
+    }
+
+    /// The figure as `height` rows of `width` terminal cells with colours: words are characters, lines are braille, bars are
+    /// blocks, and pictures are half blocks with two pixels a cell. Colours that are not set are the terminal's own.
+    pub fn to_cells(&self, width: usize, height: usize) -> Vec<Vec<Cell>> {
+        render(self, width, height, Style::Color).rows()
+    }
+}
+
+fn render(figure: &Figure, width: usize, height: usize, style: Style) -> Grid {
+    let mut grid = Grid::new(width.min(MOST.0), height.min(MOST.1));
+    let mut area = grid.area();
+    let scene = match Scene::new(figure) {
+        Ok(scene) => scene,
+        Err(error) => {
+            grid.paragraph(area, &clean(&error.to_string(), 1_000));
+            return grid;
+        }
+    };
+    let title = clean(&figure.title, 400);
+    if !title.is_empty() && area.height >= 6 {
+        grid.center(area.take_top(), &title);
+    }
+    let notes = scene.notes().join(" · ");
+    let mut notes_row = None;
+    if !notes.is_empty() && area.height >= 5 {
+        notes_row = Some(area.take_bottom());
+    }
+    let used = match &scene {
+        Scene::Chart(chart) if bars::suits(chart) => {
+            if area.height >= 4 && chart.named().next().is_some() {
+                legend(&mut grid, area.take_top(), chart, style);
+            }
+            bars::draw(&mut grid, area, figure, chart, style)
+        }
+        Scene::Chart(chart) => {
+            if area.height >= 7 && chart.named().next().is_some() {
+                legend(&mut grid, area.take_bottom(), chart, style);
+            }
+            chart::draw(&mut grid, area, figure, chart, style);
+            area.height + 1
+        }
+        Scene::Picture(scene) => picture::draw(&mut grid, area, figure, scene, style),
+    };
+    if let Some(mut row) = notes_row {
+        // Right under what is shorter than its area.
+        row.top = row.top.min(area.top + used);
+        grid.write(row, &plain(&notes, style), None);
+    }
+    grid
+}
+
+/// The sign of a line or scatter.
+fn sign(index: usize, style: Style) -> char {
+    let signs: &[char; 8] = match style {
+        Style::Ascii => &['*', '+', 'o', 'x', '@', '%', '&', '$'],
+        _ => &['●', '▲', '■', '◆', '○', '△', '□', '◇'],
+    };
+    signs.get(index % 8).copied().unwrap_or('*')
+}
+
+/// What bars are filled with when there is no colour.
+fn fill(index: usize, style: Style) -> char {
+    let fills: &[char; 4] = match style {
+        Style::Ascii => &['#', '=', ':', '%'],
+        Style::Unicode => &['█', '▒', '░', '▓'],
+        Style::Color => &['█'; 4],
+    };
+    fills.get(index % 4).copied().unwrap_or('#')
+}
+
+fn legend(grid: &mut Grid, mut area: Area, chart: &Chart<'_>, style: Style) {
+    for layer in chart.named() {
+        if area.width < 4 {
+            return;
+        }
+        let symbol = match layer.shape {
+            Shape::Bars(_) => fill(layer.index, style),
+            _ => sign(layer.index, style),
+        };
+        grid.put((area.left, area.top), symbol, Some(layer.color));
+        area.skip(2);
+        let label = plain(&clean(layer.label, 200), style);
+        let used = grid.write(area, &label, None);
+        area.skip(used + 3);
+    }
+}
+
+/// Text with ASCII punctuation, for our own words in ASCII mode.
+fn plain(text: &str, style: Style) -> String {
+    match style {
+        Style::Ascii => text
+            .replace(" · ", "; ")
+            .chars()
+            .map(|c| match c {
+                '…' => '~',
+                c if c.is_ascii() => c,
+                _ => '?',
+            })
+            .collect(),
+        _ => text.to_string(),
+    }
+}

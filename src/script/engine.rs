@@ -1,0 +1,198 @@
+//! The interpreter: one scope, one machine, one Rhai engine.
+
+use std::sync::Arc;
+
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
+
+use crate::base::event::Source;
+use crate::device::{Cancel, Machine};
+use crate::plot::Figure;
+use crate::tensor::Tensor;
+use crate::tensor::display::display;
+
+use super::fault::{Fault, Origin, raise};
+use super::{bind, indexing, modules, syntax};
+
+/// Where a script's output goes. Called on the evaluating thread.
+pub trait Host: Send + Sync {
+    /// A line of output, without its newline.
+    fn print(&self, text: &str);
+
+    fn figure(&self, figure: &Figure);
+
+    /// A progress bar's state; `total` is absent where the length is unknown.
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);
+}
+
+/// A host that drops everything.
+pub struct Silent;
+
+impl Host for Silent {
+    fn print(&self, _: &str) {}
+    fn figure(&self, _: &Figure) {}
+    fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
+}
+
+/// Limits of the script engine itself; tensors are limited by their devices.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    pub call_depth: usize,
+    pub string_bytes: usize,
+    pub array_length: usize,
+    pub map_length: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { call_depth: 96, string_bytes: 64 << 20, array_length: 16 << 20, map_length: 1 << 20 }
+    }
+}
+
+/// Evaluates code against a scope that lasts.
+pub struct Interpreter {
+    engine: Engine,
+    scope: Scope<'static>,
+    /// Functions and closures of everything evaluated so far: later code calls them.
+    library: AST,
+    machine: Arc<Machine>,
+    names: Vec<&'static str>,
+}
+
+/// How an evaluation ended without a value.
+#[derive(Debug)]
+pub enum Stopped {
+    Fault(Box<Fault>),
+    /// By an interrupt or a timeout: the error that says which.
+    Cancelled(crate::base::Error),
+}
+
+impl Interpreter {
+    /// An interpreter over a machine's devices, with its output going to `host`.
+    pub fn new(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
+        let mut engine = Engine::new();
+        limit(&mut engine, limits);
+        let printer = Arc::clone(&host);
+        engine.on_print(move |text| printer.print(text));
+        let printer = Arc::clone(&host);
+        engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
+        let shared = Arc::clone(&machine.shared);
+        engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
+        syntax::register(&mut engine);
+        let mut functional = Module::new();
+        bind::register_ops(&mut engine, &mut functional, &machine.shared);
+        engine.register_static_module("F", functional.into());
+        indexing::register(&mut engine, &machine.shared);
+        modules::register(&mut engine, &machine, &host);
+        Interpreter { engine, scope: Scope::new(), library: AST::empty(), machine, names: modules::names() }
+    }
+
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    pub fn cancel(&self) -> &Cancel {
+        &self.machine.shared.cancel
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The engine, to register more before the first evaluation.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    pub fn scope(&self) -> &Scope<'static> {
+        &self.scope
+    }
+
+    /// Binds a variable in the scope.
+    pub fn set(&mut self, name: &str, value: Dynamic) {
+        self.scope.set_or_push(name, value);
+    }
+
+    /// Evaluates code; its variables and functions stay. Gives the last expression's value.
+    pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
+        let _here = self.machine.enter();
+        self.machine.shared.set_source(Source { cell, line: origin.first_line });
+        let ast = self
+            .engine
+            .compile_with_scope(&self.scope, origin.code)
+            .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
+        let functions = ast.clone_functions_only();
+        let program = self.library.merge(&ast);
+        self.library = self.library.merge(&functions);
+        let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are
+    /// called as one of `own` are out of its sight.
+    pub fn evaluate_aside(
+        &self,
+        extra: &[(&str, Dynamic)],
+        own: &[&str],
+        origin: &Origin,
+    ) -> Result<Dynamic, Stopped> {
+        let _here = self.machine.enter();
+        let mut scope = self.scope.clone();
+        for (name, value) in extra {
+            scope.push_dynamic(*name, value.clone());
+        }
+        let ast = self
+            .engine
+            .compile_with_scope(&scope, origin.code)
+            .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
+        let mut library = self.library.clone();
+        library.retain_functions(|_, _, name, _| !own.contains(&name));
+        let program = library.merge(&ast);
+        let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
+        result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    /// The printed form of a value, as a cell shows its last expression.
+    pub fn show(&self, value: &Dynamic) -> Result<String, Stopped> {
+        let _here = self.machine.enter();
+        if let Some(t) = value.read_lock::<Tensor>() {
+            let origin = Origin { name: "", code: "", first_line: 1 };
+            return display(&t).map_err(|e| self.stopped(&raise(e), &origin));
+        }
+        let mut scope = Scope::new();
+        scope.push_dynamic("value", value.clone());
+        match self.engine.eval_expression_with_scope::<String>(&mut scope, "to_debug(value)") {
+            Ok(text) => Ok(text),
+            Err(_) => Ok(value.to_string()),
+        }
+    }
+
+    /// Drops every variable and function.
+    pub fn reset(&mut self) {
+        self.scope.clear();
+        self.library = AST::empty();
+    }
+
+    /// The names a misspelt one is compared with: functions, modules and variables.
+    pub fn known_names(&self) -> Vec<&str> {
+        let variables = self.scope.iter_raw().map(|(name, _, _)| name);
+        self.names.iter().copied().chain(variables).collect()
+    }
+
+    fn stopped(&self, error: &EvalAltResult, origin: &Origin) -> Stopped {
+        if self.cancel().is_set() {
+            return Stopped::Cancelled(self.cancel().error());
+        }
+        let names = self.known_names();
+        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names)))
+    }
+}
+
+fn limit(engine: &mut Engine, limits: &Limits) {
+    engine.set_max_call_levels(limits.call_depth);
+    engine.set_max_expr_depths(256, 128);
+    engine.set_max_string_size(limits.string_bytes);
+    engine.set_max_array_size(limits.array_length);
+    engine.set_max_map_size(limits.map_length);
+    engine.set_module_resolver(rhai::module_resolvers::DummyModuleResolver::new());
+    engine.disable_symbol("eval");
+}

@@ -1,0 +1,72 @@
+//! Help on a name, from the op table.
+
+use std::fmt::Write;
+
+use crate::op::args::{nearest, signature};
+use crate::op::{Form, Gradient, OpDef, ParamKind};
+
+/// The help page of a name: how it is called, what it does, an example with its result.
+pub fn page(name: &str) -> Option<String> {
+    crate::op::find(bare(name)).map(describe)
+}
+
+/// Names near a misspelt one.
+pub fn suggestions(name: &str) -> Vec<&'static str> {
+    nearest(bare(name), crate::op::table().map(|d| d.name)).into_iter().collect()
+}
+
+/// The page of one row.
+pub fn describe(def: &OpDef) -> String {
+    let mut out = format!("{}\n\n", signature(def));
+    let forms: Vec<String> = def.forms.iter().map(|f| form(def, f)).collect();
+    let _ = writeln!(out, "called as  {}", forms.join("   "));
+    let _ = writeln!(out, "\n{}", def.summary);
+    if !def.details.is_empty() {
+        let _ = writeln!(out, "{}", def.details);
+    }
+    for param in def.params.iter().skip(1) {
+        let _ = writeln!(out, "  {:<14} {}", param.name, kind(param.kind));
+    }
+    let gradient = match def.gradient {
+        Gradient::Vjp(name) => format!("yes ({name})"),
+        Gradient::Composite => "yes, through the operations it is made of".into(),
+        Gradient::NoGrad(why) => format!("none: {why}"),
+    };
+    let _ = writeln!(out, "gradient   {gradient}");
+    if !def.example.0.is_empty() {
+        let _ = writeln!(out, "\n> {}\n{}", def.example.0, def.example.1);
+    }
+    out
+}
+
+fn form(def: &OpDef, form: &Form) -> String {
+    match form {
+        Form::Method => format!("x.{}(…)", def.name),
+        Form::Function => format!("{}(…)", def.name),
+        Form::Functional => format!("F::{}(…)", def.name),
+        Form::Operator(symbol) => format!("a {symbol} b"),
+        Form::Property => format!("x.{}", def.name),
+    }
+}
+
+fn kind(kind: ParamKind) -> &'static str {
+    match kind {
+        ParamKind::Tensor => "Tensor",
+        ParamKind::Operand => "Tensor or number",
+        ParamKind::Scalar | ParamKind::Float => "number",
+        ParamKind::Int => "int",
+        ParamKind::Bool => "bool",
+        ParamKind::Str => "string",
+        ParamKind::Ints | ParamKind::Sizes => "int or array of ints",
+        ParamKind::Tensors => "array of tensors",
+        ParamKind::DType => "dtype",
+        ParamKind::Device => "device",
+        ParamKind::Any => "any value",
+    }
+}
+
+/// `F::relu` and `x.relu` name `relu`.
+fn bare(name: &str) -> &str {
+    let name = name.trim().trim_matches('?').trim();
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}

@@ -1,0 +1,79 @@
+//! Script values as JSON.
+
+use rhai::{Array, Dynamic, ImmutableString, Map};
+use serde_json::{Value, json};
+
+use crate::base::{DType, DeviceSpec, Result, Scalar};
+use crate::tensor::Tensor;
+
+/// A value as one JSON document. Tensors are `{"shape", "dtype", "device", "data"}` with nested data; what
+/// has no JSON form is its printed text.
+pub fn document(value: &Dynamic) -> Result<Value> {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return tensor(&t);
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return items.iter().map(document).collect::<Result<Vec<_>>>().map(Value::from);
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        let fields = map.iter().map(|(k, v)| Ok((k.to_string(), document(v)?)));
+        return fields.collect::<Result<serde_json::Map<_, _>>>().map(Value::Object);
+    }
+    Ok(plain(value))
+}
+
+fn plain(value: &Dynamic) -> Value {
+    if value.is_unit() {
+        return Value::Null;
+    }
+    if let Ok(b) = value.as_bool() {
+        return b.into();
+    }
+    if let Ok(i) = value.as_int() {
+        return i.into();
+    }
+    if let Ok(f) = value.as_float() {
+        return number(f);
+    }
+    if let Some(s) = value.read_lock::<ImmutableString>() {
+        return s.as_str().into();
+    }
+    if let Some(d) = value.read_lock::<DType>() {
+        return d.name().into();
+    }
+    match value.read_lock::<DeviceSpec>() {
+        Some(d) => d.to_string().into(),
+        None => value.to_string().into(),
+    }
+}
+
+fn tensor(t: &Tensor) -> Result<Value> {
+    let values: Vec<Value> = t
+        .to_scalars("json")?
+        .into_iter()
+        .map(|s| match s {
+            Scalar::Bool(b) => b.into(),
+            Scalar::Int(i) => i.into(),
+            Scalar::Float(f) => number(f),
+        })
+        .collect();
+    let data = nest(&mut values.into_iter(), t.shape());
+    Ok(json!({"shape": t.shape(), "dtype": t.dtype().name(), "device": t.device().to_string(), "data": data}))
+}
+
+fn nest(values: &mut impl Iterator<Item = Value>, shape: &[usize]) -> Value {
+    match shape.split_first() {
+        None => values.next().unwrap_or(Value::Null),
+        Some((&size, rest)) => (0..size).map(|_| nest(values, rest)).collect(),
+    }
+}
+
+/// JSON has no NaN and no infinities: they are strings.
+fn number(f: f64) -> Value {
+    match serde_json::Number::from_f64(f) {
+        Some(n) => Value::Number(n),
+        None if f.is_nan() => "NaN".into(),
+        None if f > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
+    }
+}

@@ -1,0 +1,178 @@
+//! What stands in no module: `drop`, `time`, `progress`, `testing::`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
+
+use crate::base::Error;
+use crate::base::event::Clock;
+use crate::device::Machine;
+use crate::script::engine::Host;
+use crate::script::fault::raise;
+use crate::tensor::Tensor;
+
+use super::RhaiResult;
+
+pub const NAMES: &[&str] = &["drop", "time", "timeit", "progress", "testing", "assert_close"];
+
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
+    engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);
+    timing(engine, machine);
+    progress(engine, host);
+    testing(engine);
+}
+
+fn timing(engine: &mut Engine, machine: &Arc<Machine>) {
+    let m = Arc::clone(machine);
+    engine.register_fn("time", move |ctx: NativeCallContext, body: FnPtr| -> RhaiResult<Map> {
+        let (ms, clock) = once(&m, || body.call_within_context::<Dynamic>(&ctx, ()).map(|_| ()))?;
+        Ok(timing_map(&mut [ms], clock))
+    });
+    let m = Arc::clone(machine);
+    engine.register_fn("timeit", move |ctx: NativeCallContext, body: FnPtr| {
+        timeit(&m, &ctx, &body, &Map::new())
+    });
+    let m = Arc::clone(machine);
+    engine.register_fn("timeit", move |ctx: NativeCallContext, body: FnPtr, options: Map| {
+        timeit(&m, &ctx, &body, &options)
+    });
+}
+
+fn timeit(machine: &Machine, ctx: &NativeCallContext, body: &FnPtr, options: &Map) -> RhaiResult<Map> {
+    let (mut warmup, mut repeat) = (3, 10);
+    for (name, value) in options {
+        let slot = match name.as_str() {
+            "warmup" => &mut warmup,
+            "repeat" => &mut repeat,
+            _ => {
+                let error = Error::type_error(format!("timeit() got an unknown option '{name}'"));
+                return Err(raise(error.with_hint("options are warmup and repeat")));
+            }
+        };
+        *slot = value.as_int().ok().filter(|n| (0..=1_000_000).contains(n)).ok_or_else(|| {
+            raise(Error::value(format!("timeit(): '{name}' must be a count from 0 to 1000000")))
+        })?;
+    }
+    let mut run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
+    for _ in 0..warmup {
+        run()?;
+    }
+    let mut clock = Clock::Measured;
+    let mut all = Vec::new();
+    for _ in 0..repeat.max(1) {
+        let (ms, used) = once(machine, &mut run)?;
+        all.push(ms);
+        clock = used;
+    }
+    Ok(timing_map(&mut all, clock))
+}
+
+/// Milliseconds of one run between two synchronisations: on the virtual clock where simulated devices did some
+/// of the work, measured otherwise.
+fn once(machine: &Machine, run: impl FnOnce() -> RhaiResult<()>) -> RhaiResult<(f64, Clock)> {
+    let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
+    let sync = || machine.gpus().iter().try_for_each(|c| c.synchronize(None, "time", false)).map_err(raise);
+    sync()?;
+    let from = modelled.map_or(0, |c| c.backend.now());
+    let start = Instant::now();
+    run()?;
+    let busy = modelled.filter(|c| c.backend.now() != from);
+    sync()?;
+    Ok(match busy {
+        Some(c) => (c.backend.now().saturating_sub(from) as f64 / 1e6, Clock::Modelled),
+        None => (start.elapsed().as_secs_f64() * 1e3, Clock::Measured),
+    })
+}
+
+fn timing_map(all: &mut [f64], clock: Clock) -> Map {
+    all.sort_by(f64::total_cmp);
+    let last = all.len().saturating_sub(1) as f64;
+    let at = |q: f64| all.get((last * q).round() as usize).copied().unwrap_or(0.0);
+    let mut map = Map::new();
+    map.insert("median_ms".into(), at(0.5).into());
+    map.insert("min_ms".into(), at(0.0).into());
+    map.insert("max_ms".into(), at(1.0).into());
+    map.insert("iqr_ms".into(), (at(0.75) - at(0.25)).into());
+    map.insert("runs".into(), (all.len() as INT).into());
+    map.insert("clock".into(), clock.name().into());
+    map
+}
+
+type Items = Box<dyn Iterator<Item = Dynamic>>;
+
+/// Goes through a range or array and shows how far it is.
+#[derive(Clone)]
+struct Progress {
+    items: Arc<dyn Fn() -> Items + Send + Sync>,
+    total: u64,
+    label: String,
+    host: Arc<dyn Host>,
+}
+
+fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
+    engine.register_type_with_name::<Progress>("progress");
+    let h = Arc::clone(host);
+    engine.register_fn("progress", move |range: std::ops::Range<INT>, label: &str| {
+        let total = range.end.saturating_sub(range.start).max(0) as u64;
+        let items = Arc::new(move || Box::new(range.clone().map(Dynamic::from)) as Items);
+        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+    });
+    let h = Arc::clone(host);
+    engine.register_fn("progress", move |list: Array, label: &str| {
+        let total = list.len() as u64;
+        let items = Arc::new(move || Box::new(list.clone().into_iter()) as Items);
+        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+    });
+    engine.register_iterator::<Progress>();
+}
+
+/// A running [`Progress`].
+struct ProgressIter {
+    inner: Items,
+    done: u64,
+    of: Progress,
+}
+
+impl Iterator for ProgressIter {
+    type Item = Dynamic;
+
+    fn next(&mut self) -> Option<Dynamic> {
+        let next = self.inner.next();
+        self.of.host.progress(&self.of.label, self.done.min(self.of.total), Some(self.of.total), "");
+        self.done += 1;
+        next
+    }
+}
+
+impl IntoIterator for Progress {
+    type Item = Dynamic;
+    type IntoIter = ProgressIter;
+
+    fn into_iter(self) -> ProgressIter {
+        ProgressIter { inner: (self.items)(), done: 0, of: self }
+    }
+}
+
+fn testing(engine: &mut Engine) {
+    let mut module = Module::new();
+    module.set_native_fn("assert_close", |a: Tensor, b: Tensor| assert_close(&a, &b, &Map::new()));
+    module.set_native_fn("assert_close", |a: Tensor, b: Tensor, options: Map| assert_close(&a, &b, &options));
+    engine.register_static_module("testing", module.into());
+}
+
+fn assert_close(a: &Tensor, b: &Tensor, options: &Map) -> RhaiResult<()> {
+    let (mut rtol, mut atol) = (None, None);
+    for (name, value) in options {
+        let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
+        match (name.as_str(), number) {
+            ("rtol", Ok(n)) => rtol = Some(n),
+            ("atol", Ok(n)) => atol = Some(n),
+            _ => {
+                let error = Error::type_error(format!("assert_close() cannot use option '{name}'"));
+                return Err(raise(error.with_hint("options are rtol and atol, both numbers")));
+            }
+        }
+    }
+    crate::op::compare::assert_close(a, b, rtol, atol).map_err(raise)
+}

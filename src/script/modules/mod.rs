@@ -1,0 +1,35 @@
+//! The script's modules: what is no row of the op table.
+
+mod autograd;
+mod cuda;
+mod data;
+mod misc;
+pub mod telemetry;
+mod types;
+
+use std::sync::Arc;
+
+use rhai::Engine;
+
+use crate::device::Machine;
+
+use super::engine::Host;
+
+type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
+
+/// Registers every module.
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
+    types::register(engine);
+    autograd::register(engine, machine);
+    cuda::register(engine, machine);
+    data::register(engine);
+    telemetry::register(engine, machine);
+    misc::register(engine, machine, host);
+}
+
+/// Names of functions and modules outside the op table, for "did you mean" and completion.
+pub fn names() -> Vec<&'static str> {
+    let own = [types::NAMES, autograd::NAMES, cuda::NAMES, data::NAMES, telemetry::NAMES, misc::NAMES];
+    let table = crate::op::table().map(|def| def.name);
+    table.chain(own.into_iter().flatten().copied()).collect()
+}

@@ -1,0 +1,72 @@
+//! What the language adds to Rhai: `with … { … }`, `@`, `**`, `is`.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position};
+
+use crate::base::{Error, Result};
+use crate::tensor::Tensor;
+
+use super::fault::raise;
+use super::value::type_name;
+
+/// What stands between `with` and its block: entering gives a guard that is dropped when the block is left,
+/// on an error too.
+#[derive(Clone)]
+pub struct ContextManager {
+    name: &'static str,
+    enter: Arc<dyn Fn() -> Result<Box<dyn Any>> + Send + Sync>,
+}
+
+impl ContextManager {
+    pub fn new<G: Any>(
+        name: &'static str,
+        enter: impl Fn() -> Result<G> + Send + Sync + 'static,
+    ) -> ContextManager {
+        ContextManager { name, enter: Arc::new(move || Ok(Box::new(enter()?))) }
+    }
+}
+
+/// Registers the syntax and the operators that are no rows of the op table.
+pub fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<ContextManager>("context");
+    engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
+    // As tight as `*`, and `is` as `==`.
+    let operators = [
+        engine.register_custom_operator("@", 180).map(|_| ()),
+        engine.register_custom_operator("is", 90).map(|_| ()),
+    ];
+    debug_assert!(operators.iter().all(std::result::Result::is_ok));
+    engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
+    engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
+    let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
+    debug_assert!(with.is_ok());
+}
+
+fn run_with(
+    context: &mut EvalContext,
+    inputs: &[Expression],
+) -> std::result::Result<Dynamic, Box<EvalAltResult>> {
+    let [subject, block] = inputs else {
+        return Err(raise(Error::runtime("`with` takes an expression and a block")));
+    };
+    let value = context.eval_expression_tree(subject)?;
+    let manager = value.read_lock::<ContextManager>().map(|m| m.clone());
+    let Some(manager) = manager else {
+        let text = format!("`with` takes a context such as no_grad(), not a {}", type_name(&value));
+        let error = Error::type_error(text).with_hint(
+            "contexts are no_grad(), enable_grad(), autocast(…), cuda::device(i), cuda::stream(s)",
+        );
+        return Err(placed(raise(error), subject.position()));
+    };
+    let guard = (manager.enter)().map_err(|e| placed(raise(e), subject.position()))?;
+    let result = context.eval_expression_tree(block);
+    drop(guard);
+    result
+}
+
+fn placed(mut error: Box<EvalAltResult>, position: Position) -> Box<EvalAltResult> {
+    error.set_position(position);
+    error
+}

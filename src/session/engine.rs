@@ -1,0 +1,78 @@
+//! The seam between a session and whatever evaluates its code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::base::event::{Listener, Subscription};
+
+use super::protocol::{
+    Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
+};
+
+/// Evaluates code in one scope that lives as long as the session.
+///
+/// A session calls it from one thread; the [`Interrupt`] and the listeners are used from others.
+pub trait Evaluator: Send {
+    /// Evaluates a cell. `first_line` is the line of its first line in its file, so that faults and events name
+    /// the file's lines. Emits the cell's start and end on the event stream. After a fault or an interrupt the
+    /// variables set so far stay, and nothing else of the cell is left allocated.
+    fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome;
+
+    /// What the last evaluation took; the session itself measures `host_nanos`.
+    fn usage(&self) -> Usage;
+
+    /// Evaluates a check against the variables and the events of cell `of`, and changes neither.
+    fn check(&mut self, of: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Verdict;
+
+    /// The value of one expression, evaluated as a check is.
+    fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>>;
+
+    /// Completions at byte `cursor` of `code`, which lies within it and between two characters, and the byte
+    /// at which they start. Evaluates nothing.
+    fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>);
+
+    /// Help on a name if there is any, and the names that may have been meant.
+    fn help(&self, name: &str) -> (Option<String>, Vec<String>);
+
+    /// The variables and the devices as they are now.
+    fn inspect(&self) -> (Vec<Variable>, Vec<DeviceInfo>);
+
+    /// Frees every variable and starts again with a fresh scope and fresh device statistics.
+    fn reset(&mut self);
+
+    /// How a running evaluation, check or probe is stopped. The evaluator polls it and never clears it:
+    /// the session raises it only while one of them runs, and clears it before the next.
+    fn interrupt_handle(&self) -> Arc<dyn Interrupt>;
+
+    /// Adds a listener to the event stream.
+    fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription;
+}
+
+/// What a running evaluation says to the front end. Never fails: when the front end has gone, the session is
+/// about to end and what is said is dropped.
+pub trait Host: Send + Sync {
+    /// Text as the script printed it, with its line ends. Waits while the front end is far behind.
+    fn print(&self, stream: Stream, text: &str);
+
+    /// Something richer than text. Waits while the front end is far behind.
+    fn display(&self, content: Display);
+
+    /// How far the work called `label` is. Only the newest state of a label is sent, so it may be called often.
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);
+}
+
+/// A request to stop that can be made from any thread.
+pub trait Interrupt: Send + Sync {
+    fn raise(&self);
+    fn clear(&self);
+}
+
+impl Interrupt for AtomicBool {
+    fn raise(&self) {
+        self.store(true, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.store(false, Ordering::Relaxed);
+    }
+}

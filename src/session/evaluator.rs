@@ -1,0 +1,314 @@
+//! The script interpreter as a session's evaluator.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use rhai::Dynamic;
+
+use crate::base::event::{Body, Event, Listener, Source, Subscription};
+use crate::base::{Cause, Device};
+use crate::device::Machine;
+use crate::plot::Figure;
+use crate::script::engine::Stopped;
+use crate::script::{Fault, Interpreter, Limits, Origin, help};
+
+use super::checks::{self, Finding, RunEvents};
+use super::engine::{Evaluator, Host, Interrupt};
+use super::protocol::{
+    Completion, DeviceInfo, Display, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
+};
+use super::{complete, inspect};
+
+/// Cells whose events are kept for checks.
+const KEPT_CELLS: usize = 32;
+/// Events kept of one cell; a check of a longer run says so.
+const KEPT_EVENTS: usize = 200_000;
+
+/// Evaluates scripts on one machine.
+pub struct ScriptEvaluator {
+    interpreter: Interpreter,
+    relay: Arc<Relay>,
+    runs: VecDeque<Run>,
+    usage: Usage,
+}
+
+/// What is kept of a cell's last run.
+struct Run {
+    cell: u32,
+    events: Vec<Event>,
+    dropped: u64,
+    start: Vec<(Device, u64)>,
+    error: Option<String>,
+}
+
+impl ScriptEvaluator {
+    pub fn new(machine: Arc<Machine>, limits: &Limits) -> ScriptEvaluator {
+        let relay = Arc::new(Relay::default());
+        let mut interpreter = Interpreter::new(machine, Arc::clone(&relay) as _, limits);
+        checks::register(interpreter.engine_mut());
+        ScriptEvaluator { interpreter, relay, runs: VecDeque::new(), usage: Usage::default() }
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        self.interpreter.machine()
+    }
+
+    fn run_of(&self, cell: u32) -> RunEvents {
+        let run = self.runs.iter().rev().find(|r| r.cell == cell);
+        RunEvents::new(
+            run.map_or(&[], |r| &r.events),
+            run.map_or(&[], |r| &r.start),
+            run.map_or(0, |r| r.dropped),
+            run.and_then(|r| r.error.clone()),
+        )
+    }
+
+    /// Evaluates code beside the scope, with a run's events in sight.
+    fn aside(&mut self, events: &RunEvents, origin: &Origin) -> Result<Dynamic, Stopped> {
+        let tag = Dynamic::from(events.clone());
+        self.interpreter.engine_mut().set_default_tag(tag.clone());
+        let result = self.interpreter.evaluate_aside(&[("events", tag)], checks::VOCABULARY, origin);
+        self.interpreter.engine_mut().set_default_tag(Dynamic::UNIT);
+        result
+    }
+
+    fn keep(&mut self, run: Run) {
+        self.runs.retain(|r| r.cell != run.cell);
+        self.runs.push_back(run);
+        if self.runs.len() > KEPT_CELLS {
+            self.runs.pop_front();
+        }
+    }
+
+    fn outcome(&self, result: Result<Dynamic, Stopped>) -> Outcome {
+        match result {
+            Ok(value) if value.is_unit() => Outcome::Ok { value: None },
+            Ok(value) => match self.interpreter.show(&value) {
+                Ok(text) => Outcome::Ok { value: Some(text) },
+                Err(stopped) => self.outcome(Err(stopped)),
+            },
+            Err(Stopped::Fault(fault)) => Outcome::Error { fault: *fault },
+            Err(Stopped::Cancelled(error)) => match error.cause() {
+                Cause::Timeout { seconds } => Outcome::Timeout { seconds: *seconds },
+                _ => Outcome::Interrupted,
+            },
+        }
+    }
+}
+
+impl Evaluator for ScriptEvaluator {
+    fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome {
+        self.relay.set(Some(Arc::clone(host)));
+        let recorder = Arc::new(Recorder::default());
+        let machine = Arc::clone(self.machine());
+        let subscription = machine.bus().subscribe(Arc::clone(&recorder) as _);
+        let before = Snapshot::of(&machine);
+        machine.shared.set_source(Source { cell, line: first_line });
+        machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
+        let name = format!("In [{cell}]");
+        let origin = Origin { name: &name, code, first_line };
+        let result = self.interpreter.evaluate(cell, &origin);
+        let outcome = self.outcome(result);
+        let ok = matches!(outcome, Outcome::Ok { .. });
+        machine.bus().emit(machine.shared.source(), || Body::CellEnd {
+            cell,
+            ok,
+            at: machine.shared.nanos(),
+        });
+        drop(subscription);
+        self.relay.set(None);
+        let (events, dropped) = recorder.take();
+        self.usage = before.usage(&machine, &events);
+        let error = match &outcome {
+            Outcome::Error { fault } => Some(fault.kind.clone()),
+            _ => None,
+        };
+        self.keep(Run { cell, events, dropped, start: before.allocated, error });
+        outcome
+    }
+
+    fn usage(&self) -> Usage {
+        self.usage.clone()
+    }
+
+    fn check(&mut self, of: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Verdict {
+        self.relay.set(Some(Arc::clone(host)));
+        let events = self.run_of(of);
+        let origin = Origin { name: "check", code, first_line };
+        let result = self.aside(&events, &origin);
+        self.relay.set(None);
+        match result {
+            Ok(_) => Verdict::Pass,
+            Err(stopped) => match (events.finding(), stopped) {
+                (Some(Finding { reason, line }), _) => Verdict::Fail { reason, line },
+                (None, Stopped::Fault(fault)) => Verdict::CheckerFault { fault: *fault },
+                (None, Stopped::Cancelled(_)) => Verdict::Timeout,
+            },
+        }
+    }
+
+    fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>> {
+        let events = self.run_of(of);
+        let origin = Origin { name: "answer", code: expression, first_line: 1 };
+        let value = match self.aside(&events, &origin) {
+            Ok(value) => value,
+            Err(Stopped::Fault(fault)) => return Err(fault),
+            Err(Stopped::Cancelled(error)) => return Err(Box::new(Fault::from_error(&error))),
+        };
+        if let Ok(n) = value.as_float().or_else(|_| value.as_int().map(|i| i as f64)) {
+            return Ok(ProbeValue::Number(n));
+        }
+        match value.as_bool() {
+            Ok(b) => Ok(ProbeValue::Bool(b)),
+            Err(_) => match self.interpreter.show(&value) {
+                Ok(text) => Ok(ProbeValue::Text(text)),
+                Err(Stopped::Fault(fault)) => Err(fault),
+                Err(Stopped::Cancelled(error)) => Err(Box::new(Fault::from_error(&error))),
+            },
+        }
+    }
+
+    fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>) {
+        complete::complete(&self.interpreter, code, cursor)
+    }
+
+    fn help(&self, name: &str) -> (Option<String>, Vec<String>) {
+        match help::page(name) {
+            Some(page) => (Some(page), Vec::new()),
+            None => (None, help::suggestions(name).into_iter().map(String::from).collect()),
+        }
+    }
+
+    fn inspect(&self) -> (Vec<Variable>, Vec<DeviceInfo>) {
+        (inspect::variables(&self.interpreter), inspect::devices(self.machine()))
+    }
+
+    fn reset(&mut self) {
+        self.interpreter.reset();
+        self.runs.clear();
+        for context in self.machine().gpus() {
+            context.empty_cache();
+            context.reset_peak();
+        }
+    }
+
+    fn interrupt_handle(&self) -> Arc<dyn Interrupt> {
+        Arc::new(Stop(Arc::clone(self.machine())))
+    }
+
+    fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription {
+        self.machine().bus().subscribe(listener)
+    }
+}
+
+struct Stop(Arc<Machine>);
+
+impl Interrupt for Stop {
+    fn raise(&self) {
+        self.0.shared.cancel.interrupt();
+    }
+
+    fn clear(&self) {
+        self.0.shared.cancel.clear();
+    }
+}
+
+/// Hands the interpreter's output to whoever the running request belongs to.
+#[derive(Default)]
+struct Relay(Mutex<Option<Arc<dyn Host>>>);
+
+impl Relay {
+    fn set(&self, host: Option<Arc<dyn Host>>) {
+        *self.0.lock().unwrap_or_else(|e| e.into_inner()) = host;
+    }
+
+    fn with(&self, run: impl FnOnce(&dyn Host)) {
+        let host = self.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        if let Some(host) = host {
+            run(&*host);
+        }
+    }
+}
+
+impl crate::script::Host for Relay {
+    fn print(&self, text: &str) {
+        self.with(|h| h.print(Stream::Stdout, &format!("{text}\n")));
+    }
+
+    fn figure(&self, figure: &Figure) {
+        self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }));
+    }
+
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.with(|h| h.progress(label, done, total, note));
+    }
+}
+
+/// Keeps a run's first events and counts the rest.
+#[derive(Default)]
+struct Recorder(Mutex<(Vec<Event>, u64)>);
+
+impl Recorder {
+    fn take(&self) -> (Vec<Event>, u64) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+impl Listener for Recorder {
+    fn on_event(&self, event: &Event) {
+        let mut kept = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        if kept.0.len() < KEPT_EVENTS {
+            kept.0.push(event.clone());
+        } else {
+            kept.1 += 1;
+        }
+    }
+}
+
+/// The devices before a run.
+struct Snapshot {
+    allocated: Vec<(Device, u64)>,
+    modelled: Option<u64>,
+}
+
+impl Snapshot {
+    fn of(machine: &Machine) -> Snapshot {
+        Snapshot {
+            allocated: machine.gpus().iter().map(|c| (c.device, c.memory().0)).collect(),
+            modelled: modelled_now(machine),
+        }
+    }
+
+    fn usage(&self, machine: &Machine, events: &[Event]) -> Usage {
+        let now = machine.gpus().iter().map(|c| c.memory().0);
+        let mut usage = Usage {
+            host_nanos: 0,
+            modelled_nanos: modelled_now(machine).zip(self.modelled).map(|(b, a)| b.saturating_sub(a)),
+            allocated: self
+                .allocated
+                .iter()
+                .zip(now)
+                .map(|(&(device, before), after)| (device, after as i64 - before as i64))
+                .filter(|(_, change)| *change != 0)
+                .collect(),
+            copies: Vec::new(),
+        };
+        for event in events {
+            let Body::Copy { from, to, bytes, .. } = event.body else { continue };
+            match usage.copies.iter_mut().find(|c| c.0 == from && c.1 == to) {
+                Some(sum) => {
+                    sum.2 += 1;
+                    sum.3 += bytes;
+                }
+                None => usage.copies.push((from, to, 1, bytes)),
+            }
+        }
+        usage
+    }
+}
+
+/// The virtual clock's time, once the queued work of every simulated device is done.
+fn modelled_now(machine: &Machine) -> Option<u64> {
+    let simulated = machine.gpus().iter().filter(|c| c.backend.properties().simulated);
+    simulated.map(|c| c.backend.now()).max()
+}

@@ -1,0 +1,326 @@
+//! The session's side of the protocol: reads requests, has them evaluated, writes what there is to say.
+//!
+//! Four threads: the caller's waits for the end, one reads requests (an interrupt acts at once, everything else
+//! queues), one evaluates, one writes. None of them outlives a front end that has gone.
+
+use std::io::{self, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use crate::base::event::{Listener, Subscription};
+
+use super::engine::{Evaluator, Host};
+use super::outbox::{Outbox, PROMPT};
+use super::protocol::{self, Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION};
+use super::queue::{Queue, Turn};
+use super::{sandbox, writer};
+
+/// Stack of the evaluating thread, in bytes; only what is used takes memory.
+const STACK: usize = 64 << 20;
+/// What still runs when the front end has gone gets so long to stop.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Why a session ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// The front end asked for it, after all that waited was answered.
+    Shutdown,
+    /// The front end closed its side or can't be written to.
+    FrontEndGone,
+    /// The front end broke the protocol, or the evaluator could not be made; the front end was told why.
+    Refused(String),
+    /// The evaluator panicked.
+    Panicked,
+}
+
+impl Ending {
+    /// The exit status a session's process reports it with.
+    pub fn code(&self) -> i32 {
+        match self {
+            Ending::Shutdown | Ending::FrontEndGone => 0,
+            Ending::Refused(_) => 2,
+            Ending::Panicked => 101,
+        }
+    }
+}
+
+/// Takes this process's standard streams, confines it, and serves one front end. The caller exits with
+/// [`Ending::code`] afterwards: a native loop that ignores the interrupt is left behind by exiting alone.
+///
+/// # Errors
+/// The streams can't be taken, a limit that was asked for can't be set, or a thread can't be started.
+pub fn serve_stdio<E: Evaluator + 'static>(
+    limits: &sandbox::Limits,
+    make: impl FnOnce() -> Result<E, String> + Send + 'static,
+) -> io::Result<Ending> {
+    let (input, output) = sandbox::take_stdio()?;
+    sandbox::apply(limits)?;
+    serve(input, output, make)
+}
+
+/// Serves one front end over any two streams, until it shuts the session down, goes away or breaks the protocol.
+/// `make` runs on the evaluating thread; what it can't make is refused with its reason.
+///
+/// # Errors
+/// A thread can't be started.
+pub fn serve<E: Evaluator + 'static>(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    make: impl FnOnce() -> Result<E, String> + Send + 'static,
+) -> io::Result<Ending> {
+    let (outbox, queue) = (Arc::new(Outbox::new(PROMPT)), Arc::new(Queue::default()));
+    let (ends, ended) = mpsc::channel();
+    start("writer", None, Part::Writer, &ends, {
+        let outbox = Arc::clone(&outbox);
+        move || writer::write_all(&outbox, output)
+    })?;
+    start("evaluator", Some(STACK), Part::Evaluator, &ends, {
+        let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
+        move || Worker::run(&outbox, &queue, make)
+    })?;
+    start("reader", None, Part::Reader, &ends, {
+        let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
+        move || read_requests(input, &outbox, &queue)
+    })?;
+    drop(ends);
+    Ok(supervise(&ended, &outbox, &queue))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Reader,
+    Evaluator,
+    Writer,
+}
+
+/// Starts a thread that reports how it ended, even by a panic.
+fn start(
+    name: &str,
+    stack: Option<usize>,
+    part: Part,
+    ends: &Sender<(Part, Ending)>,
+    work: impl FnOnce() -> Ending + Send + 'static,
+) -> io::Result<()> {
+    struct Report(Sender<(Part, Ending)>, Part, Option<Ending>);
+    impl Drop for Report {
+        fn drop(&mut self) {
+            let _ = self.0.send((self.1, self.2.take().unwrap_or(Ending::Panicked)));
+        }
+    }
+    let builder = Builder::new().name(name.into());
+    let builder = match stack {
+        Some(bytes) => builder.stack_size(bytes),
+        None => builder,
+    };
+    let report = Report(ends.clone(), part, None);
+    builder
+        .spawn(move || {
+            let mut report = report;
+            report.2 = Some(work());
+        })
+        .map(drop)
+}
+
+/// Waits for the parts to end. The first to end says why; the others follow it, or are left behind after the grace.
+fn supervise(ended: &Receiver<(Part, Ending)>, outbox: &Outbox, queue: &Queue) -> Ending {
+    let mut why = None;
+    let mut deadline: Option<Instant> = None;
+    let (mut evaluating, mut writing) = (true, true);
+    while evaluating || writing {
+        let next = match deadline {
+            None => ended.recv().ok(),
+            Some(end) => ended.recv_timeout(end.saturating_duration_since(Instant::now())).ok(),
+        };
+        let Some((part, ending)) = next else { break };
+        why.get_or_insert(ending);
+        match part {
+            Part::Evaluator => {
+                evaluating = false;
+                outbox.close();
+            }
+            // Nobody asks any more, or nobody listens: what runs is stopped.
+            Part::Reader | Part::Writer => {
+                writing &= part != Part::Writer;
+                queue.end();
+                deadline.get_or_insert_with(|| Instant::now() + GRACE);
+                if !writing {
+                    outbox.close();
+                }
+            }
+        }
+    }
+    outbox.close();
+    why.unwrap_or(Ending::Panicked)
+}
+
+/// Reads until the front end goes or breaks the protocol.
+fn read_requests(input: impl Read, outbox: &Outbox, queue: &Queue) -> Ending {
+    let mut input = BufReader::with_capacity(64 << 10, input);
+    let refuse = |reason: String| {
+        outbox.try_fence(Message::Refused { id: None, reason: reason.clone() });
+        Ending::Refused(reason)
+    };
+    match protocol::read(&mut input) {
+        Ok(Some(hello @ Request::Hello { version: VERSION })) => {
+            // The first in an empty queue always has room.
+            let _ = queue.push(hello);
+        }
+        Ok(Some(Request::Hello { version })) => {
+            return refuse(format!("this session speaks version {VERSION} of the protocol, not {version}"));
+        }
+        Ok(Some(_)) => return refuse("the first message must be `hello`".into()),
+        Ok(None) => return Ending::FrontEndGone,
+        Err(error) => return refuse(not_a_request(&error)),
+    }
+    loop {
+        match protocol::read(&mut input) {
+            Ok(Some(Request::Interrupt)) => queue.interrupt(),
+            Ok(Some(request)) => {
+                let id = request.id();
+                // An answer from here never waits for room: an interrupt or the end may come next.
+                if let Err(reason) = queue.push(request)
+                    && !outbox.try_fence(Message::Refused { id, reason })
+                {
+                    return refuse("requests keep coming and their answers are not read".into());
+                }
+            }
+            Ok(None) => return Ending::FrontEndGone,
+            Err(error) => return refuse(not_a_request(&error)),
+        }
+    }
+}
+
+fn not_a_request(error: &io::Error) -> String {
+    format!("the input is not a request of version {VERSION} of the protocol: {error}")
+}
+
+/// Has requests evaluated, one at a time.
+struct Worker<'a, E> {
+    evaluator: E,
+    outbox: &'a Arc<Outbox>,
+    queue: &'a Queue,
+    /// Lasts from the answer to `hello` on.
+    events: Option<Subscription>,
+}
+
+impl<E: Evaluator> Worker<'_, E> {
+    fn run(outbox: &Arc<Outbox>, queue: &Queue, make: impl FnOnce() -> Result<E, String>) -> Ending {
+        let evaluator = match make() {
+            Ok(evaluator) => evaluator,
+            Err(reason) => {
+                outbox.fence(Message::Refused { id: None, reason: reason.clone() });
+                return Ending::Refused(reason);
+            }
+        };
+        queue.interrupt_with(evaluator.interrupt_handle());
+        let mut worker = Worker { evaluator, outbox, queue, events: None };
+        loop {
+            match worker.queue.next() {
+                Turn::Serve(Request::Shutdown) => return Ending::Shutdown,
+                Turn::Serve(request) => worker.serve(request),
+                Turn::Cancelled(request) => worker.cancel(request),
+                Turn::End => return Ending::FrontEndGone,
+            }
+        }
+    }
+
+    fn serve(&mut self, request: Request) {
+        let answer = match request {
+            Request::Hello { .. } => self.greet(),
+            Request::Evaluate { id, cell, code, first_line } => self.evaluate(id, cell, first_line, &code),
+            Request::Check { id, of, code, first_line } => {
+                let verdict = self.evaluator.check(of, first_line, &code, &self.port(id));
+                Message::CheckResult { id, verdict }
+            }
+            Request::Probe { id, of, expression } => {
+                let value = self.evaluator.probe(of, &expression).map(writable).map_err(|fault| *fault);
+                Message::Probed { id, value }
+            }
+            Request::Complete { id, code, cursor } => {
+                let (start, items) = self.evaluator.complete(&code, code.floor_char_boundary(cursor));
+                Message::Completions { id, start, items }
+            }
+            Request::Help { id, name } => {
+                let (text, suggestions) = self.evaluator.help(&name);
+                Message::HelpText { id, name, text, suggestions }
+            }
+            Request::Inspect { id } => self.state(id),
+            Request::Reset { id } => {
+                self.evaluator.reset();
+                self.state(id)
+            }
+            // Neither is ever queued, or reaches this far.
+            Request::Interrupt | Request::Shutdown => return,
+        };
+        self.outbox.fence(answer);
+    }
+
+    fn greet(&mut self) -> Message {
+        let (_, devices) = self.evaluator.inspect();
+        let listener: Arc<dyn Listener> = Arc::clone(self.outbox) as _;
+        self.events = Some(self.evaluator.subscribe(listener));
+        let protections = sandbox::protections();
+        Message::Ready { version: VERSION, pid: std::process::id(), devices, protections }
+    }
+
+    fn evaluate(&mut self, id: u64, cell: u32, first_line: u32, code: &str) -> Message {
+        // Whatever this cell does to the process, the front end knows which one it was.
+        self.outbox.written_fence(Message::Started { id, cell });
+        let start = Instant::now();
+        let outcome = match self.evaluator.evaluate(cell, first_line, code, &self.port(id)) {
+            Outcome::Timeout { seconds } if !seconds.is_finite() => Outcome::Timeout { seconds: 0.0 },
+            outcome => outcome,
+        };
+        let host_nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Message::Finished { id, cell, outcome, usage: Usage { host_nanos, ..self.evaluator.usage() } }
+    }
+
+    fn state(&self, id: u64) -> Message {
+        let (variables, devices) = self.evaluator.inspect();
+        Message::State { id, variables, devices }
+    }
+
+    fn cancel(&self, request: Request) {
+        let id = request.id();
+        self.outbox.fence(match request {
+            Request::Evaluate { id, cell, .. } => {
+                Message::Finished { id, cell, outcome: Outcome::Interrupted, usage: Usage::default() }
+            }
+            _ => Message::Refused { id, reason: "interrupted before it began".into() },
+        });
+    }
+
+    fn port(&self, id: u64) -> Arc<dyn Host> {
+        Arc::new(Port { id, outbox: Arc::clone(self.outbox) })
+    }
+}
+
+/// JSON has no infinities and no NaN.
+fn writable(value: ProbeValue) -> ProbeValue {
+    match value {
+        ProbeValue::Number(n) if !n.is_finite() => ProbeValue::Text(n.to_string()),
+        other => other,
+    }
+}
+
+/// The [`Host`] of one request.
+struct Port {
+    id: u64,
+    outbox: Arc<Outbox>,
+}
+
+impl Host for Port {
+    fn print(&self, stream: Stream, text: &str) {
+        self.outbox.print(self.id, stream, text);
+    }
+
+    fn display(&self, content: Display) {
+        self.outbox.display(self.id, content);
+    }
+
+    fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.outbox.progress(self.id, label, done, total, note);
+    }
+}

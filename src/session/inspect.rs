@@ -1,0 +1,86 @@
+//! What the variables and devices are now.
+
+use crate::base::shape::show;
+use crate::device::{Context, Machine};
+use crate::script::Interpreter;
+use crate::script::value::type_name;
+use crate::tensor::Tensor;
+
+use super::protocol::{DeviceInfo, SegmentInfo, TensorInfo, Variable};
+
+/// The longest summary of a value, in characters.
+const SUMMARY: usize = 60;
+
+/// The variables of the scope, newest of a name only.
+pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
+    let mut found: Vec<Variable> = Vec::new();
+    for (name, _, value) in interpreter.scope().iter() {
+        let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
+        let summary = match &tensor {
+            Some(t) => format!("{} {} {}", show(t.shape()), t.dtype(), t.device()),
+            None => shortened(&value.to_string()),
+        };
+        found.retain(|v| v.name != name);
+        found.push(Variable {
+            name: name.to_string(),
+            type_name: type_name(&value),
+            summary,
+            tensor: tensor.as_ref().map(tensor_info),
+        });
+    }
+    found
+}
+
+/// Every device with its memory.
+pub fn devices(machine: &Machine) -> Vec<DeviceInfo> {
+    machine.contexts().map(|c| device(c)).collect()
+}
+
+fn tensor_info(t: &Tensor) -> TensorInfo {
+    TensorInfo {
+        shape: t.shape().to_vec(),
+        dtype: t.dtype(),
+        device: t.device(),
+        bytes: t.nbytes() as u64,
+        address: t.storage().address(),
+        requires_grad: t.requires_grad(),
+        is_view: t.numel() < t.storage().numel() || !t.is_contiguous(),
+    }
+}
+
+fn device(context: &Context) -> DeviceInfo {
+    let properties = context.backend.properties();
+    let pool = context.pool();
+    let figures = pool.as_ref().map(|p| (p.allocated(), p.reserved(), p.peak_allocated()));
+    let (allocated, reserved, peak) = figures.unwrap_or_default();
+    let segments = pool.map(|p| p.snapshot().segments).unwrap_or_default();
+    DeviceInfo {
+        device: context.device,
+        name: properties.name.clone(),
+        simulated: properties.simulated,
+        clock: properties.clock,
+        total: properties.total_memory,
+        allocated,
+        reserved,
+        peak,
+        segments: segments
+            .iter()
+            .map(|s| SegmentInfo {
+                address: s.address,
+                bytes: s.size,
+                blocks: s
+                    .blocks
+                    .iter()
+                    .map(|b| {
+                        (b.address - s.address, b.size, b.state != crate::device::pool::BlockState::Inactive)
+                    })
+                    .collect(),
+            })
+            .collect(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).take(SUMMARY).collect();
+    if text.chars().count() > SUMMARY { format!("{line}…") } else { line }
+}

@@ -1,0 +1,508 @@
+//! What a session has to say and has not written yet.
+//!
+//! Threads that evaluate only push, under a lock held for a moment; one writer takes everything at once. Output is
+//! coalesced and bounded: who prints waits while the front end is far behind. A few prints in a row are on the wire
+//! before they return, so that a crash right after doesn't swallow them; more than that are gathered. Events go into a ring that drops the
+//! oldest and counts them: who computes never waits. Every other message is a *fence*: all that was said before it
+//! is written before it, events included, and events after it are written after it.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use crate::base::event::{Event, Listener};
+
+use super::protocol::{Display, Message, Stream};
+
+/// Events kept for a writer that is behind.
+pub(super) const RING: usize = 32_768;
+/// Writing begins at once when so many events wait.
+const MANY_EVENTS: usize = 4096;
+/// Bytes of text in one output message, at most.
+const PIECE: usize = 64 << 10;
+/// Writing begins at once when so many bytes of messages wait.
+const MANY_BYTES: usize = 64 << 10;
+/// Who speaks waits while so many bytes of messages wait.
+const FULL: usize = 1 << 20;
+/// What a message counts for beyond its text.
+const OVERHEAD: usize = 64;
+/// Labels of progress kept apart; with more, earlier states are sent as well.
+const LABELS: usize = 64;
+/// Prints in a row that are written before they return; one more with each pause.
+pub(super) const PROMPT: u32 = 32;
+/// Time between two writings of output and events that nothing hurries: a frame at 60 a second.
+const PAUSE: Duration = Duration::from_millis(16);
+
+/// See the module.
+pub(super) struct Outbox {
+    state: Mutex<State>,
+    /// The writer waits here for something to write.
+    ready: Condvar,
+    /// Who speaks waits here for room, or until it is written.
+    moved: Condvar,
+}
+
+/// What the writer takes at once.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// Each message, and for a fence how many events of the whole stream come before it.
+    pub messages: Vec<(Message, Option<u64>)>,
+    pub events: VecDeque<Event>,
+    /// The place of the first of `events` in the stream.
+    pub first: u64,
+    /// Events that were dropped before `events`.
+    pub dropped: u64,
+}
+
+#[derive(Default)]
+struct State {
+    messages: Vec<(Message, Option<u64>)>,
+    bytes: usize,
+    /// The newest state of each label, written after the messages and before the next fence.
+    progress: Vec<Message>,
+    events: VecDeque<Event>,
+    /// Events ever pushed.
+    pushed: u64,
+    dropped: u64,
+    /// A fence or a prompt print waits.
+    hurry: bool,
+    /// Batches handed to the writer, and those it has written.
+    handed: u64,
+    written: u64,
+    credit: Credit,
+    writer: Writer,
+    closed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Writer {
+    #[default]
+    Busy,
+    /// It waits for anything at all.
+    Idle,
+    /// It waits for the pause to pass, or for something that hurries.
+    Pausing,
+}
+
+/// How many prints may still wait until they are written.
+#[derive(Default)]
+struct Credit {
+    left: u32,
+    most: u32,
+    filled: Option<Instant>,
+}
+
+impl Outbox {
+    /// `prompt` prints in a row are written before they return, see [`PROMPT`].
+    pub fn new(prompt: u32) -> Outbox {
+        let state = State {
+            events: VecDeque::with_capacity(RING),
+            credit: Credit { left: prompt, most: prompt, filled: None },
+            ..State::default()
+        };
+        Outbox { state: Mutex::new(state), ready: Condvar::new(), moved: Condvar::new() }
+    }
+
+    /// Queues text, joined to what the same evaluation last printed there.
+    pub fn print(&self, id: u64, stream: Stream, text: &str) {
+        let mut batch = 0;
+        for piece in pieces(text) {
+            let Some(mut state) = self.wait_for_room() else { return };
+            state.print(id, stream, piece);
+            batch = state.handed + 1;
+            self.wake(state);
+        }
+        self.be_prompt(batch);
+    }
+
+    /// Queues something to show.
+    pub fn display(&self, id: u64, content: Display) {
+        let Some(mut state) = self.wait_for_room() else { return };
+        state.push(content_bytes(&content), Message::Display { id, content }, None);
+        let batch = state.handed + 1;
+        self.wake(state);
+        self.be_prompt(batch);
+    }
+
+    /// Notes how far a labelled piece of work is, in place of what was noted before.
+    pub fn progress(&self, id: u64, label: &str, done: u64, total: Option<u64>, note: &str) {
+        let Some(mut state) = self.wait_for_room() else { return };
+        let newest = Message::Progress { id, label: label.into(), done, total, note: note.into() };
+        if let Some(earlier) = state.progress.iter_mut().find(|m| is_progress(m, id, label)) {
+            *earlier = newest;
+        } else {
+            if state.progress.len() >= LABELS {
+                state.settle_progress();
+            }
+            state.progress.push(newest);
+            state.bytes += label.len() + note.len() + OVERHEAD;
+        }
+        self.wake(state);
+    }
+
+    /// Queues a fence and hurries the writer.
+    pub fn fence(&self, message: Message) {
+        if let Some(mut state) = self.wait_for_room() {
+            state.fence(message);
+            self.wake(state);
+        }
+    }
+
+    /// Queues a fence and waits until it is written.
+    pub fn written_fence(&self, message: Message) {
+        if let Some(mut state) = self.wait_for_room() {
+            state.fence(message);
+            let batch = state.handed + 1;
+            self.wait_until_written(state, batch);
+        }
+    }
+
+    /// Queues a fence if there is room for it now.
+    pub fn try_fence(&self, message: Message) -> bool {
+        let mut state = self.lock();
+        let room = state.bytes < FULL && !state.closed;
+        if room {
+            state.fence(message);
+            self.wake(state);
+        }
+        room
+    }
+
+    /// Takes all that waits, once it is time to write it. False when the outbox is closed and empty.
+    pub fn take(&self, batch: &mut Batch, last: Instant) -> bool {
+        let mut state = self.lock();
+        // Who comes back has written what it took.
+        state.written = state.handed;
+        self.moved.notify_all();
+        while !state.is_urgent() {
+            let pause = PAUSE.saturating_sub(last.elapsed());
+            if state.is_empty() {
+                state.writer = Writer::Idle;
+                state = self.ready.wait(state).unwrap_or_else(|e| e.into_inner());
+            } else if pause.is_zero() {
+                break;
+            } else {
+                state.writer = Writer::Pausing;
+                state = self.ready.wait_timeout(state, pause).unwrap_or_else(|e| e.into_inner()).0;
+            }
+        }
+        state.writer = Writer::Busy;
+        state.hand_over(batch);
+        drop(state);
+        self.moved.notify_all();
+        !batch.messages.is_empty() || !batch.events.is_empty()
+    }
+
+    /// Takes nothing more; what waits is still written. Nobody waits for room from now on.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        self.wake(state);
+        self.moved.notify_all();
+    }
+
+    /// Nothing where the outbox is closed.
+    fn wait_for_room(&self) -> Option<MutexGuard<'_, State>> {
+        let state = self.lock();
+        let full = |s: &mut State| s.bytes >= FULL && !s.closed;
+        let state = self.moved.wait_while(state, full).unwrap_or_else(|e| e.into_inner());
+        (!state.closed).then_some(state)
+    }
+
+    /// Waits until a batch is written, if there is credit for it.
+    fn be_prompt(&self, batch: u64) {
+        let mut state = self.lock();
+        if state.written < batch && state.credit.spend() {
+            state.hurry |= state.handed < batch;
+            self.wait_until_written(state, batch);
+        }
+    }
+
+    fn wait_until_written(&self, state: MutexGuard<'_, State>, batch: u64) {
+        self.wake(state);
+        let unwritten = |s: &mut State| s.written < batch && !s.closed;
+        drop(self.moved.wait_while(self.lock(), unwritten).unwrap_or_else(|e| e.into_inner()));
+    }
+
+    /// Wakes the writer if it waits and there is reason to.
+    #[inline]
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let due = match state.writer {
+            Writer::Busy => false,
+            Writer::Idle => true,
+            Writer::Pausing => state.is_urgent(),
+        };
+        if due {
+            state.writer = Writer::Busy;
+            drop(state);
+            self.ready.notify_one();
+        }
+    }
+
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Listener for Outbox {
+    fn on_event(&self, event: &Event) {
+        let event = event.clone();
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        // What is dropped is freed after the lock.
+        let oldest = if state.events.len() >= RING { state.events.pop_front() } else { None };
+        state.dropped += u64::from(oldest.is_some());
+        state.events.push_back(event);
+        state.pushed += 1;
+        self.wake(state);
+    }
+}
+
+impl Credit {
+    fn spend(&mut self) -> bool {
+        let now = Instant::now();
+        let since = self.filled.map_or(Duration::ZERO, |filled| now.saturating_duration_since(filled));
+        let earned = u32::try_from(since.as_nanos() / PAUSE.as_nanos()).unwrap_or(u32::MAX);
+        if earned > 0 || self.filled.is_none() {
+            self.filled = Some(now);
+        }
+        self.left = self.left.saturating_add(earned).min(self.most);
+        let paid = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        paid
+    }
+}
+
+impl State {
+    fn is_urgent(&self) -> bool {
+        self.hurry || self.closed || self.events.len() >= MANY_EVENTS || self.bytes >= MANY_BYTES
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.progress.is_empty() && self.events.is_empty()
+    }
+
+    fn push(&mut self, bytes: usize, message: Message, events_before: Option<u64>) {
+        self.bytes += bytes + OVERHEAD;
+        self.messages.push((message, events_before));
+    }
+
+    fn fence(&mut self, message: Message) {
+        self.settle_progress();
+        self.push(0, message, Some(self.pushed));
+        self.hurry = true;
+    }
+
+    fn print(&mut self, id: u64, stream: Stream, piece: &str) {
+        if let Some((Message::Output { id: i, stream: s, text }, _)) = self.messages.last_mut()
+            && (*i, *s) == (id, stream)
+            && text.len() + piece.len() <= PIECE
+        {
+            text.push_str(piece);
+            self.bytes += piece.len();
+            return;
+        }
+        self.push(piece.len(), Message::Output { id, stream, text: piece.into() }, None);
+    }
+
+    fn settle_progress(&mut self) {
+        self.messages.extend(self.progress.drain(..).map(|m| (m, None)));
+    }
+
+    fn hand_over(&mut self, batch: &mut Batch) {
+        self.settle_progress();
+        batch.messages.clear();
+        batch.events.clear();
+        std::mem::swap(&mut batch.messages, &mut self.messages);
+        std::mem::swap(&mut batch.events, &mut self.events);
+        batch.first = self.pushed.saturating_sub(batch.events.len() as u64);
+        batch.dropped = std::mem::take(&mut self.dropped);
+        self.bytes = 0;
+        self.hurry = false;
+        self.handed += 1;
+    }
+}
+
+/// A text in parts that each fit one output message.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn is_progress(message: &Message, of: u64, called: &str) -> bool {
+    matches!(message, Message::Progress { id, label, .. } if *id == of && label == called)
+}
+
+fn content_bytes(content: &Display) -> usize {
+    match content {
+        Display::Text { text } => text.len(),
+        Display::Table { header, rows } => header.iter().chain(rows.iter().flatten()).map(String::len).sum(),
+        Display::Figure { figure } => figure.series.len() * 4096,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::event::{Body, Source};
+    use std::sync::Arc;
+
+    fn event(seq: u64) -> Event {
+        Event { seq, source: Source::default(), body: Body::CellStart { cell: 1, at: seq } }
+    }
+
+    fn long_ago() -> Instant {
+        Instant::now().checked_sub(PAUSE).unwrap()
+    }
+
+    #[test]
+    fn output_is_joined_per_evaluation_and_stream_and_split_when_long() {
+        let outbox = Outbox::new(0);
+        outbox.print(1, Stream::Stdout, "a\n");
+        outbox.print(1, Stream::Stdout, "b\n");
+        outbox.print(1, Stream::Stderr, "c\n");
+        outbox.print(2, Stream::Stderr, "");
+        outbox.print(2, Stream::Stderr, &"ä".repeat(PIECE));
+        let mut batch = Batch::default();
+        assert!(outbox.take(&mut batch, Instant::now()));
+        let seen: Vec<(u64, usize)> = batch
+            .messages
+            .iter()
+            .map(|(m, _)| match m {
+                Message::Output { id, text, .. } => (*id, text.len()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(seen, [(1, 4), (1, 2), (2, PIECE), (2, PIECE)]);
+    }
+
+    #[test]
+    fn progress_keeps_the_newest_of_each_label_and_comes_before_the_fence() {
+        let outbox = Outbox::new(0);
+        for done in 0..1000 {
+            outbox.progress(1, "epochs", done / 100, Some(10), "");
+            outbox.progress(1, "batches", done, None, "loss");
+        }
+        outbox.print(1, Stream::Stdout, "text");
+        outbox.fence(Message::Started { id: 2, cell: 2 });
+        let mut batch = Batch::default();
+        assert!(outbox.take(&mut batch, Instant::now()));
+        let messages: Vec<&Message> = batch.messages.iter().map(|(m, _)| m).collect();
+        assert!(
+            matches!(
+                messages[..],
+                [
+                    Message::Output { .. },
+                    Message::Progress { done: 9, .. },
+                    Message::Progress { done: 999, .. },
+                    Message::Started { .. }
+                ]
+            ),
+            "{messages:?}"
+        );
+    }
+
+    #[test]
+    fn a_full_ring_drops_the_oldest_and_counts_them() {
+        let outbox = Outbox::new(0);
+        for seq in 0..RING as u64 + 10 {
+            outbox.on_event(&event(seq));
+        }
+        outbox.fence(Message::Started { id: 1, cell: 1 });
+        outbox.on_event(&event(RING as u64 + 10));
+        let mut batch = Batch::default();
+        assert!(outbox.take(&mut batch, long_ago()));
+        assert_eq!((batch.dropped, batch.first, batch.events.len()), (11, 11, RING));
+        assert_eq!(batch.events.front().unwrap().seq, 11);
+        assert_eq!(batch.messages[0].1, Some(RING as u64 + 10), "the fence comes before the last event");
+        outbox.close();
+        assert!(!outbox.take(&mut batch, long_ago()));
+    }
+
+    #[test]
+    fn who_prints_waits_for_room_and_is_freed_by_closing() {
+        let outbox = Arc::new(Outbox::new(0));
+        outbox.print(1, Stream::Stdout, &"x".repeat(FULL));
+        let blocked = {
+            let outbox = Arc::clone(&outbox);
+            std::thread::spawn(move || {
+                outbox.print(1, Stream::Stdout, "after room\n");
+                outbox.print(1, Stream::Stdout, &"y".repeat(2 * FULL));
+            })
+        };
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(!blocked.is_finished());
+        let mut batch = Batch::default();
+        assert!(outbox.take(&mut batch, Instant::now()));
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(!blocked.is_finished(), "it may run ahead by one bound only");
+        outbox.close();
+        blocked.join().unwrap();
+        assert!(outbox.take(&mut batch, Instant::now()));
+        assert!(
+            matches!(&batch.messages[0].0, Message::Output { text, .. } if text.starts_with("after room"))
+        );
+    }
+
+    #[test]
+    fn a_few_prints_are_written_before_they_return_and_a_flood_is_gathered() {
+        let outbox = Arc::new(Outbox::new(PROMPT));
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let writer = {
+            let (outbox, written) = (Arc::clone(&outbox), Arc::clone(&written));
+            std::thread::spawn(move || {
+                let mut batch = Batch::default();
+                while outbox.take(&mut batch, Instant::now()) {
+                    written.lock().unwrap().append(&mut batch.messages);
+                }
+            })
+        };
+        for i in 0..PROMPT as usize {
+            outbox.print(1, Stream::Stdout, "line\n");
+            assert_eq!(written.lock().unwrap().len(), i + 1, "a crash here would swallow it");
+        }
+        (0..10_000).for_each(|_| outbox.print(1, Stream::Stdout, "line\n"));
+        outbox.written_fence(Message::Started { id: 2, cell: 2 });
+        let written = written.lock().unwrap();
+        assert!(matches!(written.last(), Some((Message::Started { .. }, Some(0)))));
+        assert!(written.len() < 1000, "{} messages", written.len());
+        drop(written);
+        outbox.close();
+        writer.join().unwrap();
+    }
+
+    #[test]
+    fn a_trickle_of_events_is_taken_once_per_pause() {
+        let outbox = Arc::new(Outbox::new(0));
+        let taker = {
+            let outbox = Arc::clone(&outbox);
+            std::thread::spawn(move || {
+                let (mut batch, mut sizes, mut last) = (Batch::default(), Vec::new(), long_ago());
+                while outbox.take(&mut batch, last) {
+                    last = Instant::now();
+                    sizes.push(batch.events.len());
+                }
+                sizes
+            })
+        };
+        let start = Instant::now();
+        let mut sent = 0;
+        while start.elapsed() < Duration::from_millis(200) {
+            outbox.on_event(&event(sent));
+            sent += 1;
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let pauses = start.elapsed().as_millis() / PAUSE.as_millis() + 2;
+        outbox.close();
+        let sizes = taker.join().unwrap();
+        assert_eq!(sizes.iter().sum::<usize>() as u64, sent);
+        assert!(sizes.len() as u128 <= pauses, "{} takes in {pauses} pauses", sizes.len());
+    }
+}

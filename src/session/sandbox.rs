@@ -1,0 +1,174 @@
+//! What confines a session's process, applied before any code runs in it, and its private standard streams.
+//!
+//! The one file of the session that calls the operating system by hand.
+
+use std::io::{self, Read, Write};
+
+/// Limits on the process, beyond those that always hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Bytes of address space. Not for a real GPU: its driver reserves far more than it uses.
+    pub address_space: Option<u64>,
+    /// Processes and threads of this user, this session's own among them; the system counts all the user runs.
+    pub processes: Option<u64>,
+}
+
+/// Confines this process, for good. Where a layer does not exist on this system, [`protections`] lacks it.
+///
+/// # Errors
+/// A limit that was asked for and cannot be set.
+pub fn apply(limits: &Limits) -> io::Result<()> {
+    system::apply(limits)
+}
+
+/// The protections that hold for this process now, in words, as the system itself reports them.
+pub fn protections() -> Vec<String> {
+    system::protections()
+}
+
+/// Takes standard input and output for the protocol. What this process reads or prints by itself from now on
+/// meets an empty input and standard error, and cannot disturb the protocol (on Unix; elsewhere it is not redirected).
+///
+/// # Errors
+/// A second call, or a system that refuses.
+pub fn take_stdio() -> io::Result<(impl Read + Send + 'static, impl Write + Send + 'static)> {
+    system::take_stdio()
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::Limits;
+
+    /// Open files a session may have, at most.
+    const OPEN_FILES: u64 = 1024;
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    type Resource = libc::__rlimit_resource_t;
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    type Resource = libc::c_int;
+
+    pub fn apply(limits: &Limits) -> io::Result<()> {
+        set_limit(libc::RLIMIT_CORE, 0)?;
+        set_limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
+        if let Some(bytes) = limits.address_space {
+            set_limit(libc::RLIMIT_AS, bytes)?;
+        }
+        if let Some(count) = limits.processes {
+            set_limit(libc::RLIMIT_NPROC, count)?;
+        }
+        forbid_new_privileges()
+    }
+
+    pub fn protections() -> Vec<String> {
+        let finite = |resource| limit(resource).filter(|&(soft, _)| soft != libc::RLIM_INFINITY).map(|l| l.0);
+        let mut held = Vec::new();
+        if limit(libc::RLIMIT_CORE).is_some_and(|(_, hard)| hard == 0) {
+            held.push("no core dumps".to_string());
+        }
+        if let Some(count) = finite(libc::RLIMIT_NOFILE) {
+            held.push(format!("at most {count} open files"));
+        }
+        if let Some(bytes) = finite(libc::RLIMIT_AS) {
+            held.push(format!("at most {} MiB of address space", bytes >> 20));
+        }
+        // The system does not hold the superuser to this one.
+        // SAFETY: geteuid reads a number and cannot fail.
+        if let Some(count) = finite(libc::RLIMIT_NPROC).filter(|_| unsafe { libc::geteuid() } != 0) {
+            held.push(format!("at most {count} processes and threads of this user"));
+        }
+        if privileges_forbidden() {
+            held.push("no new privileges".to_string());
+        }
+        held
+    }
+
+    pub fn take_stdio() -> io::Result<(File, File)> {
+        static TAKEN: AtomicBool = AtomicBool::new(false);
+        if TAKEN.swap(true, Ordering::Relaxed) {
+            return Err(io::Error::other("standard input and output are already taken"));
+        }
+        io::stdout().flush()?;
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        redirect(File::open("/dev/null")?.as_fd(), libc::STDIN_FILENO)?;
+        redirect(io::stderr().as_fd(), libc::STDOUT_FILENO)?;
+        Ok((input, output))
+    }
+
+    /// Makes the standard descriptor `number` another name of `file`.
+    fn redirect(file: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+        // SAFETY: both descriptors are open for the call; the one replaced is a standard stream, which the
+        // standard library addresses by its number only and never closes.
+        check(unsafe { libc::dup2(file.as_raw_fd(), number) })
+    }
+
+    /// Lowers the soft and the hard limit to `value`, or to the hard limit where that is lower already.
+    fn set_limit(resource: Resource, value: u64) -> io::Result<()> {
+        let (_, hard) = limit(resource).ok_or_else(io::Error::last_os_error)?;
+        let value = libc::rlim_t::from(value).min(hard);
+        let wanted = libc::rlimit { rlim_cur: value, rlim_max: value };
+        // SAFETY: `wanted` is a whole rlimit that outlives the call.
+        check(unsafe { libc::setrlimit(resource, &wanted) })
+    }
+
+    /// The soft and the hard limit.
+    fn limit(resource: Resource) -> Option<(libc::rlim_t, libc::rlim_t)> {
+        let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `now` is a whole rlimit that the call may write to.
+        let status = unsafe { libc::getrlimit(resource, &mut now) };
+        (status == 0).then_some((now.rlim_cur, now.rlim_max))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn forbid_new_privileges() -> io::Result<()> {
+        // SAFETY: this operation takes numbers only.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn privileges_forbidden() -> bool {
+        // SAFETY: this operation takes numbers only.
+        (unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) }) == 1
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn forbid_new_privileges() -> io::Result<()> {
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn privileges_forbidden() -> bool {
+        false
+    }
+
+    fn check(status: libc::c_int) -> io::Result<()> {
+        if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::io::{self, Stdin, Stdout};
+
+    use super::Limits;
+
+    pub fn apply(limits: &Limits) -> io::Result<()> {
+        if *limits == Limits::default() {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no limits on a process"))
+    }
+
+    pub fn protections() -> Vec<String> {
+        Vec::new()
+    }
+
+    pub fn take_stdio() -> io::Result<(Stdin, Stdout)> {
+        Ok((io::stdin(), io::stdout()))
+    }
+}

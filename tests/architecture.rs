@@ -1,0 +1,443 @@
+//! The source keeps to the architecture: imports point downwards, `unsafe` stays where it is allowed, nothing is
+//! left unfinished, files stay readable. See `docs/architecture.md`.
+
+mod source;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use source::Source;
+
+/// Layers from the bottom up. Those of one row do not see each other.
+const LAYERS: &[&[&str]] = &[
+    &["base"],
+    &["device"],
+    &["tensor"],
+    &["op"],
+    &["nn", "optim", "data", "amp", "parallel", "checkpoint"],
+    &["plot"],
+    &["script"],
+    &["session"],
+    &["notebook"],
+    &["lesson"],
+    &["lab"],
+    &["cli"],
+];
+
+/// Layers that see less than what is below them. A figure is plain data: it knows no tensors.
+const NARROW: &[(&str, &[&str])] = &[("plot", &["base"])];
+
+/// Where `unsafe` may stand.
+const UNSAFE: &[&str] = &["device/cpu", "device/cuda", "session/sandbox"];
+
+/// Macros of unfinished work and of debugging.
+const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
+
+const LONGEST_FILE: usize = 600;
+const LONGEST_MAIN: usize = 60;
+
+/// A file of `src`, by its path in it.
+struct File {
+    path: String,
+    source: Source,
+}
+
+impl File {
+    fn new(path: &str, text: &str) -> File {
+        File { path: path.into(), source: Source::read(text) }
+    }
+
+    /// The module's path from the crate's root: `op/binary.rs` is `op::binary`.
+    fn module(&self) -> Vec<&str> {
+        let path = self.path.trim_end_matches(".rs");
+        let path = path.strip_suffix("/mod").unwrap_or(path);
+        path.split('/').filter(|part| !matches!(*part, "lib" | "main")).collect()
+    }
+
+    fn layer(&self) -> Option<&str> {
+        self.module().first().copied()
+    }
+
+    fn fault(&self, line: usize, text: impl std::fmt::Display) -> String {
+        format!("src/{}:{line}: {text}", self.path)
+    }
+
+    /// Whether the file is one of those under `place`, such as `device/cpu`.
+    fn is_in(&self, place: &str) -> bool {
+        self.path.strip_prefix(place).is_some_and(|rest| rest.starts_with(['/', '.']))
+    }
+}
+
+/// Every fault of a set of files.
+fn faults(files: &[File]) -> Vec<String> {
+    let exported = exported_macros(files);
+    let each = files.iter().flat_map(|file| {
+        [imports(file, &exported), unsafety(file), unfinished(file), exemptions(file), length(file)]
+    });
+    each.flatten().collect()
+}
+
+/// The layer of each macro that stands at the crate's root.
+fn exported_macros(files: &[File]) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for file in files {
+        for at in 0..file.source.tokens.len() {
+            let exported = file.source.is(at, &["#", "[", "macro_export", "]", "macro_rules", "!"]);
+            if let (true, Some(layer)) = (exported, file.layer()) {
+                all.insert(file.source.text(at + 6).to_string(), layer.to_string());
+            }
+        }
+    }
+    all
+}
+
+fn rank(layer: &str) -> Option<usize> {
+    LAYERS.iter().position(|row| row.contains(&layer))
+}
+
+/// Imports that point upwards or sideways, and those that name no layer.
+fn imports(file: &File, macros: &BTreeMap<String, String>) -> Vec<String> {
+    // The library's root only declares the layers; the program's may name any of them.
+    let Some(own) = file.layer() else { return Vec::new() };
+    let Some(height) = rank(own) else {
+        return vec![file.fault(1, format!("`{own}` is no layer; tests/architecture.rs lists them"))];
+    };
+    let narrow = NARROW.iter().find(|(layer, _)| *layer == own).map(|(_, seen)| *seen);
+    let mut out = Vec::new();
+    for (name, line) in named_layers(file) {
+        let layer = macros.get(&name).unwrap_or(&name);
+        let allowed = match rank(layer) {
+            _ if layer == own => continue,
+            None => {
+                out.push(file.fault(line, format!("`crate::{name}` names no layer")));
+                continue;
+            }
+            Some(other) => other < height && narrow.is_none_or(|seen| seen.contains(&layer.as_str())),
+        };
+        if !allowed {
+            out.push(file.fault(line, format!("`{own}` must not import from `{layer}`")));
+        }
+    }
+    out
+}
+
+/// What follows the crate's root in every path of a file: after `crate::`, and after as many `super::` as lead there.
+fn named_layers(file: &File) -> Vec<(String, usize)> {
+    let source = &file.source;
+    let mut depth = Depth { outside: file.module().len(), ..Depth::default() };
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < source.tokens.len() {
+        depth.step(source, at);
+        let after = match source.text(at) {
+            "crate" => Some(at + 1),
+            "super" => supers(source, at, depth.now()),
+            _ => None,
+        };
+        match after {
+            Some(after) if source.is(after, &[":", ":"]) => first_names(source, after + 2, &mut out),
+            _ => {}
+        }
+        // The rest of a chain of `super::` belongs to its first.
+        while source.is(at, &["super", ":", ":", "super"]) {
+            at += 3;
+        }
+        at += 1;
+    }
+    out
+}
+
+/// The place after a chain of `super::` that reaches the crate's root from a module `depth` deep.
+fn supers(source: &Source, at: usize, depth: usize) -> Option<usize> {
+    let (mut count, mut end) = (1, at + 1);
+    while source.is(end, &[":", ":", "super"]) {
+        (count, end) = (count + 1, end + 3);
+    }
+    (count >= depth).then_some(end)
+}
+
+/// The names that start a path or a tree of paths.
+fn first_names(source: &Source, at: usize, out: &mut Vec<(String, usize)>) {
+    let Some(token) = source.tokens.get(at) else { return };
+    if token.text != "{" {
+        out.push((token.text.clone(), token.line));
+        return;
+    }
+    let end = source.after_bracket(at);
+    let mut item = at + 1;
+    while item + 1 < end {
+        first_names(source, item, out);
+        while item + 1 < end && source.text(item) != "," {
+            item = if source.text(item) == "{" { source.after_bracket(item) } else { item + 1 };
+        }
+        item += 1;
+    }
+}
+
+/// How many modules deep a token stands.
+#[derive(Default)]
+struct Depth {
+    outside: usize,
+    braces: usize,
+    /// Depth of braces at which each inline module that is open began.
+    modules: Vec<usize>,
+}
+
+impl Depth {
+    fn step(&mut self, source: &Source, at: usize) {
+        match source.text(at) {
+            "{" => {
+                if at >= 2 && source.text(at - 2) == "mod" {
+                    self.modules.push(self.braces);
+                }
+                self.braces += 1;
+            }
+            "}" => {
+                self.braces = self.braces.saturating_sub(1);
+                if self.modules.last() == Some(&self.braces) {
+                    self.modules.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn now(&self) -> usize {
+        self.outside + self.modules.len()
+    }
+}
+
+/// `unsafe` out of its places, and unsafe blocks and implementations that do not say why they are sound.
+fn unsafety(file: &File) -> Vec<String> {
+    let source = &file.source;
+    let mut out = Vec::new();
+    for (at, token) in source.tokens.iter().enumerate().filter(|(_, t)| t.text == "unsafe") {
+        if !UNSAFE.iter().any(|place| file.is_in(place)) {
+            let text = format!("`unsafe` stands only in {}", UNSAFE.join(", "));
+            out.push(file.fault(token.line, text));
+        } else if matches!(source.text(at + 1), "{" | "impl") && !is_explained(source, at) {
+            out.push(file.fault(token.line, "`unsafe` without a `// SAFETY:` comment"));
+        }
+    }
+    out
+}
+
+/// Whether a comment on the line, in the statement before the token, or right above the statement says `SAFETY:`.
+/// A statement may open a closure whose only statement the token stands in.
+fn is_explained(source: &Source, at: usize) -> bool {
+    let here = source.tokens[at].line;
+    let ends = |t: &source::Token| matches!(t.text.as_str(), ";" | "{" | "}");
+    let Some(before) = source.tokens[..at].iter().rposition(ends) else {
+        return says_safety(source, 1, here);
+    };
+    let line = source.tokens[before].line;
+    let from = if line == here { here } else { line + 1 };
+    let closure = source.text(before) == "{" && before > 0 && source.text(before - 1) == "|";
+    says_safety(source, from, here) || closure && is_explained(source, before - 1)
+}
+
+/// Whether the comments in these lines or right above them say `SAFETY:`.
+fn says_safety(source: &Source, from: usize, to: usize) -> bool {
+    let above = (1..from).rev().take_while(|line| source.comment(*line).is_some());
+    (from..=to).chain(above).any(|line| source.comment(line).is_some_and(|c| c.contains("SAFETY:")))
+}
+
+fn unfinished(file: &File) -> Vec<String> {
+    let tokens = file.source.tokens.iter().enumerate();
+    tokens
+        .filter(|(at, t)| UNFINISHED.contains(&t.text.as_str()) && file.source.text(at + 1) == "!")
+        .map(|(_, t)| file.fault(t.line, format!("`{}!` is left", t.text)))
+        .collect()
+}
+
+/// Lints that are switched off without a reason, and `dead_code` with any.
+fn exemptions(file: &File) -> Vec<String> {
+    let source = &file.source;
+    let mut out = Vec::new();
+    for (at, token) in source.tokens.iter().enumerate() {
+        let attribute = at > 0 && matches!(source.text(at - 1), "[" | ",");
+        if !(attribute && matches!(token.text.as_str(), "allow" | "expect") && source.text(at + 1) == "(") {
+            continue;
+        }
+        let inside = &source.tokens[at + 2..source.after_bracket(at + 1)];
+        if inside.iter().any(|t| t.text == "dead_code") {
+            out.push(file.fault(token.line, "unused code is deleted, not allowed"));
+        }
+        if !inside.windows(2).any(|w| w[0].text == "reason" && w[1].text == "=") {
+            out.push(file.fault(token.line, format!("`{}(…)` without a `reason`", token.text)));
+        }
+    }
+    out
+}
+
+fn length(file: &File) -> Vec<String> {
+    let most = if file.path == "main.rs" { LONGEST_MAIN } else { LONGEST_FILE };
+    match file.source.lines {
+        lines if lines > most => {
+            vec![
+                file.fault(
+                    lines,
+                    format!("{lines} lines, where {most} are the most: is there a seam inside?"),
+                ),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The files under a folder, by their path from it.
+fn files_under(folder: &Path) -> Vec<File> {
+    let mut out = Vec::new();
+    let mut folders: Vec<PathBuf> = vec![folder.into()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(folder).unwrap().components();
+                let name: Vec<_> = name.map(|c| c.as_os_str().to_string_lossy()).collect();
+                out.push(File::new(&name.join("/"), &std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    out.sort_by(|a, b| a.path.cmp(&b.path));
+    out
+}
+
+#[test]
+fn the_source_keeps_to_the_architecture() {
+    let files = files_under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let read = |layer: &str| files.iter().any(|f| f.layer() == Some(layer));
+    for layer in ["base", "device", "tensor", "op", "nn", "plot", "script", "session", "lesson", "lab", "cli"]
+    {
+        assert!(read(layer), "no file of `{layer}` was read");
+    }
+    let faults = faults(&files);
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+mod rules {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Vec<String> {
+        faults(&[File::new(path, text)])
+    }
+
+    /// Asserts that a file is faulty at one line only, with these words.
+    fn only(path: &str, text: &str, line: usize, words: &str) {
+        let found = of(path, text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("src/{path}:{line}: ")), "{found:?}");
+        assert!(found[0].contains(words), "{found:?}");
+    }
+
+    fn none(path: &str, text: &str) {
+        assert_eq!(of(path, text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn downward_imports_pass() {
+        none(
+            "op/binary.rs",
+            "use crate::base::{DType, Result};\nuse crate::tensor::Tensor;\nuse super::def::Row;",
+        );
+        none("script/modules/data.rs", "use crate::{data::DataLoader, plot, base::{Error, Result}};");
+        none("cli/run.rs", "fn f() { crate::lab::run(); crate::base::x(); }");
+        none("lib.rs", "pub mod base;\npub mod lab;");
+        none("main.rs", "fn main() { tensorlab::cli::main() }");
+    }
+
+    #[test]
+    fn upward_imports_fail_with_their_line() {
+        only("base/shape.rs", "\nuse crate::tensor::Tensor;", 2, "`base` must not import from `tensor`");
+        only("device/pool/mod.rs", "fn f() {\n    crate::op::find(\"x\");\n}", 2, "from `op`");
+        only("tensor/mod.rs", "use crate::{base::Error,\n    op::Args};", 2, "from `op`");
+        only("tensor/mod.rs", "pub(crate) use crate::script::x as y;", 1, "from `script`");
+        only("op/mod.rs", "macro_rules! m { () => { $crate::lab::x() } }", 1, "from `lab`");
+    }
+
+    #[test]
+    fn sideways_imports_fail() {
+        only("nn/linear.rs", "use crate::optim::Sgd;", 1, "`nn` must not import from `optim`");
+        only("data/loader.rs", "use crate::base::Error;\nuse crate::nn::Module;", 2, "from `nn`");
+        only("plot/figure.rs", "use crate::tensor::Tensor;", 1, "`plot` must not import from `tensor`");
+    }
+
+    #[test]
+    fn super_reaches_other_layers_only_through_the_root() {
+        none("op/binary.rs", "use super::def::Row;\nmod tests { use super::*; use super::super::unary; }");
+        only("op/binary.rs", "use super::super::lab::run;", 1, "from `lab`");
+        only("op/mod.rs", "use super::script;", 1, "from `script`");
+        only("op/mod.rs", "mod a { mod b {} fn f() { super::super::cli::f() } }", 1, "from `cli`");
+        none("op/mod.rs", "mod a { mod b { fn f() { super::super::cli::f() } } }");
+    }
+
+    #[test]
+    fn exported_macros_belong_to_the_layer_that_defines_them() {
+        let base = File::new("base/dtype.rs", "#[macro_export]\nmacro_rules! each { () => {} }");
+        let above = File::new("tensor/mod.rs", "use crate::each;");
+        assert!(faults(&[base, above]).is_empty());
+        let op = File::new("op/def.rs", "#[macro_export]\nmacro_rules! row { () => {} }");
+        let below = File::new("tensor/mod.rs", "crate::row!();");
+        assert_eq!(faults(&[op, below]), ["src/tensor/mod.rs:1: `tensor` must not import from `op`"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_no_layer_and_a_path_to_none_are_named() {
+        only("helpers/mod.rs", "", 1, "`helpers` is no layer");
+        only("op/mod.rs", "use crate::helpers::f;", 1, "names no layer");
+        only("op/mod.rs", "use crate::*;", 1, "names no layer");
+    }
+
+    #[test]
+    fn unsafe_stays_in_its_places_and_says_why() {
+        let block = "fn f() {\n    // SAFETY: read only.\n    let x = unsafe { g() };\n}";
+        none("device/cpu/map.rs", block);
+        none("session/sandbox.rs", block);
+        only("tensor/mod.rs", block, 3, "only in");
+        only("device/cpu_like.rs", block, 3, "only in");
+        only("device/cuda/mod.rs", "fn f() {\n    let x = unsafe { g() };\n}", 2, "SAFETY");
+        only(
+            "device/cpu/a.rs",
+            "// SAFETY: one.\nunsafe impl Send for A {}\nunsafe impl Sync for A {}",
+            3,
+            "SAFETY",
+        );
+        none(
+            "device/cpu/a.rs",
+            "// SAFETY: reads\n// a number.\nlet x = y.filter(|_| {\n unsafe { g() } });",
+        );
+        only("device/cpu/a.rs", "// SAFETY: old.\nfn f() {\n unsafe { g() } }", 3, "SAFETY");
+        only("device/cpu/a.rs", "// SAFETY: old.\nf(|x| {\n h();\n unsafe { g() } });", 4, "SAFETY");
+        none("device/cpu/a.rs", "// SAFETY: fine.\nlet x = a\n    .b(c)\n    .d(unsafe { g() });");
+        none(
+            "device/cpu/a.rs",
+            "/// # Safety\n/// As said.\npub unsafe fn f() {}\ntype F = unsafe extern \"C\" fn();",
+        );
+        none("tensor/mod.rs", "// unsafe\nconst X: &str = \"unsafe { }\";");
+    }
+
+    #[test]
+    fn nothing_unfinished_passes() {
+        only("op/mod.rs", "fn f() { todo!() }", 1, "`todo!`");
+        only("op/mod.rs", "\nfn f() { dbg!(1); }", 2, "`dbg!`");
+        none("op/mod.rs", "// todo!()\nfn todo() {}");
+    }
+
+    #[test]
+    fn switching_a_lint_off_needs_a_reason() {
+        none("op/mod.rs", "#![allow(clippy::indexing_slicing, reason = \"numeric loops\")]");
+        only("op/mod.rs", "\n#[allow(clippy::eq_op)]\nfn f() {}", 2, "without a `reason`");
+        only("op/mod.rs", "#[cfg_attr(unix, allow(unused))]", 1, "without a `reason`");
+        only("op/mod.rs", "#[allow(dead_code, reason = \"later\")]", 1, "deleted");
+        none("op/mod.rs", "fn f() { x.expect(1); allow(2); }");
+    }
+
+    #[test]
+    fn long_files_are_listed() {
+        none("op/mod.rs", &"\n".repeat(LONGEST_FILE));
+        only("op/mod.rs", &"\n".repeat(LONGEST_FILE + 1), LONGEST_FILE + 1, "601 lines");
+        only("main.rs", &"\n".repeat(LONGEST_MAIN + 1), LONGEST_MAIN + 1, "61 lines");
+    }
+}

@@ -1,0 +1,6 @@
+//! The lab's screens and its behaviour, driven by scripted sessions.
+
+mod behaviour;
+mod fixture;
+mod random;
+mod shots;

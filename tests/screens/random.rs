@@ -1,0 +1,185 @@
+//! Whatever comes in whatever order, at whatever size: the lab draws, and never panics.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use proptest::prelude::*;
+use tensorlab::base::event::{Body, Clock, Event, Source, Span};
+use tensorlab::base::{DType, Device};
+use tensorlab::lab::{BINDINGS, Colour, Document, Look, Msg, State, render, update};
+use tensorlab::plot::{Figure, Series};
+use tensorlab::session::client::FromSession;
+use tensorlab::session::death::{Death, How};
+use tensorlab::session::protocol::{Display, Message, Outcome, ProbeValue, Stream, Usage, Verdict};
+
+use super::fixture::{lesson, mixed_devices, ready, usage};
+
+fn key() -> impl Strategy<Value = Msg> {
+    let bound: Vec<(KeyCode, KeyModifiers)> =
+        BINDINGS.iter().flat_map(|binding| binding.keys).map(|chord| (chord.0, chord.1)).collect();
+    let typed = any::<char>().prop_map(|c| (KeyCode::Char(c), KeyModifiers::NONE));
+    let code = proptest::string::string_regex("[a-z(){}\"`/*0-9 .é日]").unwrap();
+    let code = code.prop_map(|text| (KeyCode::Char(text.chars().next().unwrap_or('x')), KeyModifiers::NONE));
+    prop_oneof![6 => prop::sample::select(bound), 3 => code, 1 => typed]
+        .prop_map(|(code, modifiers)| Msg::Key(KeyEvent::new(code, modifiers)))
+}
+
+fn mouse() -> impl Strategy<Value = Msg> {
+    let kinds = vec![
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Up(MouseButton::Left),
+        MouseEventKind::Drag(MouseButton::Left),
+        MouseEventKind::ScrollUp,
+        MouseEventKind::ScrollDown,
+        MouseEventKind::Moved,
+    ];
+    (prop::sample::select(kinds), 0..300u16, 0..100u16).prop_map(|(kind, column, row)| {
+        Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+    })
+}
+
+fn resize() -> impl Strategy<Value = Msg> {
+    let usual =
+        prop::sample::select(vec![(80, 24), (120, 40), (200, 60), (1, 1), (0, 0), (60, 20), (65535, 65535)]);
+    prop_oneof![usual, (0..300u16, 0..100u16)].prop_map(|(columns, rows)| Msg::Resize(columns, rows))
+}
+
+fn device() -> impl Strategy<Value = Device> {
+    prop_oneof![Just(Device::Cpu), (0..12u16).prop_map(Device::Cuda)]
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let clock = prop_oneof![Just(Clock::Modelled), Just(Clock::Measured)];
+    let big = || prop_oneof![Just(0), Just(u64::MAX), 0..10_000_000u64];
+    let span = (big(), clock).prop_map(|(nanos, clock)| Span { start: 0, nanos, clock });
+    let shape = prop::collection::vec(prop_oneof![0..2000usize, Just(usize::MAX)], 0..9);
+    let alloc = (device(), 0..20u64, big(), big(), big(), shape).prop_map(
+        |(device, address, bytes, allocated, reserved, shape)| Body::Alloc {
+            device,
+            address,
+            bytes,
+            requested: bytes,
+            dtype: DType::BFloat16,
+            shape,
+            op: Cow::Borrowed("\u{1b}[2Jop"),
+            allocated,
+            reserved,
+        },
+    );
+    let free = (device(), 0..20u64, big(), big(), big()).prop_map(
+        |(device, address, bytes, allocated, reserved)| Body::Free {
+            device,
+            address,
+            bytes,
+            allocated,
+            reserved,
+        },
+    );
+    let copy =
+        (device(), device(), big(), any::<bool>(), span).prop_map(|(from, to, bytes, pinned, span)| {
+            Body::Copy { from, to, bytes, pinned, blocking: !pinned, stream: 0, span }
+        });
+    let refused = (device(), big()).prop_map(|(device, requested)| Body::OutOfMemory {
+        device,
+        requested,
+        message: "no".into(),
+    });
+    prop_oneof![4 => alloc, 3 => free, 4 => copy, 1 => refused, 1 => device().prop_map(|device| Body::PeakReset { device })]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        any::<Option<String>>().prop_map(|value| Outcome::Ok { value }),
+        any::<Option<u32>>().prop_map(|line| {
+            let mut fault = mixed_devices();
+            fault.line = line;
+            Outcome::Error { fault }
+        }),
+        Just(Outcome::Interrupted),
+        any::<f64>().prop_map(|seconds| Outcome::Timeout { seconds }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let id = || 0..20u64;
+    let verdict = prop_oneof![
+        Just(Verdict::Pass),
+        any::<(String, Option<u32>)>().prop_map(|(reason, line)| Verdict::Fail { reason, line }),
+        Just(Verdict::CheckerFault { fault: mixed_devices() }),
+        Just(Verdict::Timeout),
+    ];
+    let figure = prop::collection::vec(any::<f64>(), 0..50).prop_map(|y| {
+        let line = Series::Line { x: vec![], y, label: "\u{1b}[2Jloss".into() };
+        Display::Figure { figure: Box::new(Figure::from(line)) }
+    });
+    let table =
+        any::<(Vec<String>, Vec<Vec<String>>)>().prop_map(|(header, rows)| Display::Table { header, rows });
+    prop_oneof![
+        1 => Just(ready()),
+        2 => id().prop_map(|id| Message::Started { id, cell: 1 }),
+        3 => (id(), any::<String>()).prop_map(|(id, text)| Message::Output { id, stream: Stream::Stderr, text }),
+        1 => (id(), figure).prop_map(|(id, content)| Message::Display { id, content }),
+        1 => (id(), table).prop_map(|(id, content)| Message::Display { id, content }),
+        1 => (id(), any::<(String, u64, Option<u64>)>()).prop_map(|(id, (label, done, total))| {
+            Message::Progress { id, note: label.clone(), label, done, total }
+        }),
+        3 => prop::collection::vec(body(), 0..20).prop_map(|bodies| Message::Telemetry {
+            events: bodies
+                .into_iter()
+                .map(|body| Event { seq: 0, source: Source { cell: u32::MAX, line: 7 }, body })
+                .collect(),
+            dropped: 3,
+        }),
+        4 => (id(), outcome(), any::<bool>()).prop_map(|(id, outcome, used)| {
+            let usage = if used { usage() } else { Usage::default() };
+            Message::Finished { id, cell: 1, outcome, usage }
+        }),
+        1 => (id(), verdict).prop_map(|(id, verdict)| Message::CheckResult { id, verdict }),
+        1 => (id(), any::<f64>()).prop_map(|(id, x)| Message::Probed { id, value: Ok(ProbeValue::Number(x)) }),
+        1 => (any::<Option<u64>>(), any::<String>()).prop_map(|(id, reason)| Message::Refused { id, reason }),
+    ]
+}
+
+fn msg() -> impl Strategy<Value = Msg> {
+    prop_oneof![
+        8 => key(),
+        2 => mouse(),
+        1 => resize(),
+        1 => any::<String>().prop_map(Msg::Paste),
+        5 => message().prop_map(|message| Msg::Session(FromSession::Message(message))),
+        1 => any::<String>().prop_map(|how| {
+            let reason = Death { how: How::Unknown(how), log: Vec::new() };
+            Msg::Session(FromSession::Died { reason })
+        }),
+        1 => (0..100_000u64).prop_map(|ms| Msg::Tick(Duration::from_millis(ms))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_makes_the_lab_panic(
+        msgs in prop::collection::vec(msg(), 1..120),
+        guided in any::<bool>(),
+        ascii in any::<bool>(),
+        sizes in prop::collection::vec((0..220u16, 0..70u16), 4),
+    ) {
+        let document = if guided { lesson() } else { Document::notebook("n", ["a".to_owned(), "b".into()]) };
+        let mut state = State::new(document, Look { colour: Colour::Indexed, light: true, ascii });
+        update(&mut state, Msg::Session(FromSession::Message(ready())));
+        for (i, msg) in msgs.into_iter().enumerate() {
+            update(&mut state, msg);
+            let (columns, rows) = sizes[i % sizes.len()];
+            let buffer = render(&state, columns, rows);
+            prop_assert_eq!(buffer.area.width, columns);
+            if ascii {
+                prop_assert!(buffer.content.iter().all(|cell| cell.symbol().is_ascii()));
+            }
+        }
+        for (columns, rows) in [(0, 0), (1, 1), (60, 20), (80, 24), (200, 60)] {
+            render(&state, columns, rows);
+        }
+    }
+}

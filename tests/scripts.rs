@@ -1,0 +1,172 @@
+//! The scripts that are shipped, and those in the README: each runs headless, on the CPU and on simulated GPUs.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const DEVICES: [&str; 2] = ["cpu", "sim:t4x2"];
+
+/// A folder of its own to run in, removed afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let folder = std::env::temp_dir().join(format!("tensorlab-scripts-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    /// Runs the program here, with `input` as its standard input and no terminal.
+    fn run(&self, args: &[&str], input: &str) -> Output {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tensorlab"))
+            .args(args)
+            .current_dir(&self.0)
+            .env_remove("TENSORLAB_DEVICES")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A program that reads nothing may have ended already.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Asserts that a run went well, and gives its output.
+fn fine(what: &str, output: &Output) -> String {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{what}: {}\n{out}\n{err}", output.status);
+    assert!(
+        !out.contains('\u{1b}') && !err.contains('\u{1b}'),
+        "{what}: escape codes in a pipe\n{out}\n{err}"
+    );
+    out
+}
+
+/// What a script printed, and its last value.
+fn with_value(what: &str, output: &Output) -> (String, Value) {
+    let out = fine(what, output);
+    let (shown, last) = out.trim_end().rsplit_once('\n').unwrap_or(("", out.trim_end()));
+    (shown.to_string(), serde_json::from_str(last).unwrap_or_else(|e| panic!("{what}: {e} in {last}")))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn script(name: &str) -> String {
+    root().join("scripts").join(name).to_str().unwrap().to_string()
+}
+
+#[test]
+fn every_script_runs_on_every_kind_of_device() {
+    let mut names: Vec<String> = fs::read_dir(root().join("scripts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".rhai"))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 3, "{names:?}");
+    for name in &names {
+        for devices in DEVICES {
+            let folder = Folder::new(&format!("{name} {devices}"));
+            let what = format!("{name} on {devices}");
+            let out = fine(&what, &folder.run(&["run", "--devices", devices, &script(name)], ""));
+            assert!(!out.trim().is_empty(), "{what} says nothing");
+            if devices == "cpu" {
+                assert!(!out.contains("modelled"), "{what}: nothing is modelled there\n{out}");
+            }
+        }
+    }
+}
+
+/// Trains on the digits and gives what was printed, with the last value.
+fn trained(devices: &str) -> (String, Value) {
+    let folder = Folder::new(&format!("trained on {devices}"));
+    let file = script("digits.rhai");
+    let args = ["run", "--json", "--devices", devices, &file, "--", "curve.png"];
+    let (shown, value) = with_value(devices, &folder.run(&args, ""));
+    let losses = value["losses"].as_array().unwrap();
+    assert!((1..20).contains(&losses.len()), "{} epochs", losses.len());
+    let accuracy = value["accuracy"].as_f64().unwrap();
+    assert!(accuracy >= 0.96, "accuracy {accuracy} on {devices}");
+    let picture = fs::read(folder.0.join("curve.png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && picture.len() > 2000, "{} bytes", picture.len());
+    (shown, value)
+}
+
+#[test]
+fn digits_are_learnt_to_the_same_bits_on_the_cpu_and_on_a_simulated_gpu() {
+    let (on_cpu, cpu) = trained("cpu");
+    let (on_gpu, gpu) = trained("sim:t4x2");
+    assert_eq!(cpu["losses"], gpu["losses"]);
+    assert_eq!(cpu["accuracy"], gpu["accuracy"]);
+    let epochs = |shown: &str| -> Vec<String> {
+        shown.lines().filter(|line| line.starts_with("epoch")).map(str::to_string).collect()
+    };
+    assert_eq!(epochs(&on_cpu), epochs(&on_gpu));
+    assert_eq!((cpu["clock"].as_str(), gpu["clock"].as_str()), (Some("measured"), Some("modelled")));
+    // 1,437 images in batches of 64 are 23 batches, each an image tensor and a label tensor, in 15 epochs.
+    for words in ["(simulated)", "to the GPU: 690 copies", "peak memory: ", " ms, modelled"] {
+        assert!(on_gpu.contains(words), "no {words:?} in\n{on_gpu}");
+    }
+    let timed = on_gpu.lines().filter(|line| line.contains(" ms"));
+    assert!(timed.clone().count() >= 3 && timed.clone().all(|line| line.contains("modelled")), "{on_gpu}");
+}
+
+#[test]
+fn without_a_terminal_the_program_trains_on_the_digits() {
+    let folder = Folder::new("bare");
+    let out = fine("tensorlab", &folder.run(&[], ""));
+    assert!(out.contains("accuracy on 360 unseen digits: 9"), "{out}");
+    assert!(folder.0.join("digits-loss.png").exists());
+}
+
+#[test]
+fn a_line_is_found_and_copies_are_told_apart() {
+    let folder = Folder::new("values");
+    let (_, line) =
+        with_value("line", &folder.run(&["run", "--json", &script("linear_regression.rhai")], ""));
+    let near = |key: &str, want: f64| (line[key].as_f64().unwrap() - want).abs() < 0.05;
+    assert!(near("slope", 3.0) && near("offset", 2.0), "{line}");
+    let args = ["run", "--json", "--devices", "sim:t4x2", &script("transfers.rhai")];
+    let (_, copies) = with_value("transfers", &folder.run(&args, ""));
+    let of = |way: &str, key: &str| copies[way][key].as_f64().unwrap();
+    assert_eq!((of("pieces", "count"), of("whole", "count"), of("pinned", "count")), (256.0, 1.0, 1.0));
+    assert_eq!((of("pieces", "bytes"), of("whole", "bytes")), (16_777_216.0, 16_777_216.0));
+    assert_eq!((of("whole", "pinned"), of("pinned", "pinned")), (0.0, 1.0));
+    assert!(of("pieces", "ms") > of("whole", "ms") && of("whole", "ms") > of("pinned", "ms"), "{copies}");
+}
+
+/// The fenced blocks of a language in a Markdown text.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    text.split(&start).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_scripts_in_the_readme_run() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let scripts = blocks(&readme, "rhai");
+    assert!(!scripts.is_empty());
+    for code in scripts {
+        let folder = Folder::new("readme");
+        let out = fine(code, &folder.run(&["run", "--devices", "sim:t4x2", "-"], code));
+        assert!(!out.trim().is_empty(), "it says nothing:\n{code}");
+    }
+}
