@@ -2,11 +2,9 @@
 
 use crate::base::{Error, Result, Scalar};
 use crate::op::args::{Args, Value};
-use crate::op::compare::{allclose, assert_close, equal, isclose};
-use crate::op::def::{Default, FUNCTION, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
+use crate::op::compare::{allclose, equal, isclose};
+use crate::op::def::{Default, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
 use crate::tensor::Tensor;
-
-use super::{bool, int, ints};
 
 const OTHER: Param = Param::required("other", ParamKind::Tensor);
 const RTOL: Param = Param::optional("rtol", ParamKind::Float, Default::Float(1e-5));
@@ -143,25 +141,6 @@ pub static ROWS: &[OpDef] = &[
     )
     .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
     .gradient(Gradient::NoGrad("the result is bool")),
-    OpDef::call(
-        "assert_close",
-        Family::Inspect,
-        "An error that says how far apart two tensors are, unless they are close.",
-        &[
-            Param::required("actual", ParamKind::Tensor),
-            Param::required("expected", ParamKind::Tensor),
-            Param::optional("rtol", ParamKind::Float, Default::None),
-            Param::optional("atol", ParamKind::Float, Default::None),
-        ],
-        |a| {
-            let (actual, expected) = (a.tensor(0)?, a.tensor(1)?);
-            assert_close(actual, expected, a.optional_float(2), a.optional_float(3)).map(|()| Value::None)
-        },
-    )
-    .forms(FUNCTION)
-    .details("Shapes, devices and dtypes must be equal; tolerances default to those of the dtype.")
-    .example("assert_close(tensor([1.0]), tensor([1.0000001]))", "()")
-    .gradient(ASKS),
 ];
 
 /// Questions that are properties.
@@ -186,10 +165,6 @@ pub static PROPERTIES: &[OpDef] = &[
         Ok(bool(a.tensor(0)?.is_leaf()))
     })
     .example("zeros([2]).is_leaf", "true"),
-    property("grad", "The gradient that `backward()` left, or `()`.", |a| {
-        Ok(a.tensor(0)?.grad().map_or(Value::None, Value::Tensor))
-    })
-    .example("zeros([2]).grad", "()"),
     property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
         Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
     })
@@ -198,6 +173,18 @@ pub static PROPERTIES: &[OpDef] = &[
 
 const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
     OpDef::call(name, Family::Inspect, summary, &[SELF], run).forms(PROPERTY).gradient(ASKS)
+}
+
+fn bool(b: bool) -> Value {
+    Value::Scalar(b.into())
+}
+
+fn int(n: usize) -> Value {
+    Value::Scalar((n as i64).into())
+}
+
+fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
+    Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
 }
 
 fn stride(a: &Args) -> Result<Value> {
