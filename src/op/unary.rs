@@ -165,6 +165,11 @@ unary! {
         "Whether each element is a finite number.", "tensor([1.0, 0.0]).log().isfinite()" => "tensor([ True, False])";
 }
 
+/// [`relu`] in place.
+pub fn relu_(x: &Tensor) -> Result<Tensor> {
+    specs::Relu.apply_in_place(x, [0.0; 2])
+}
+
 /// `x * factor`
 pub fn scale(x: &Tensor, factor: f64) -> Result<Tensor> {
     mul(x, factor)
