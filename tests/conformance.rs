@@ -127,6 +127,9 @@ fn run(case: &Value, interpreter: &mut Interpreter, device: DeviceSpec, laid: La
     interpreter.reset();
     let machine = Arc::clone(interpreter.machine());
     let _here = machine.enter();
+    let code = case["rhai"].as_str().unwrap();
+    // `view` refuses what cannot be viewed, as PyTorch does.
+    let laid = if code.contains(".view(") { Laid::Contiguous } else { laid };
     let inputs: Vec<(String, Tensor)> = case["inputs"]
         .as_object()
         .unwrap()
@@ -136,7 +139,6 @@ fn run(case: &Value, interpreter: &mut Interpreter, device: DeviceSpec, laid: La
     for (name, t) in &inputs {
         interpreter.set(name, Dynamic::from(t.clone()));
     }
-    let code = case["rhai"].as_str().unwrap();
     let value = match interpreter.evaluate(1, &Origin { name: "case", code, first_line: 1 }) {
         Ok(value) => value,
         Err(Stopped::Fault(f))

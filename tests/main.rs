@@ -10,6 +10,7 @@
 
 mod allocator;
 mod architecture;
+mod cli;
 mod conformance;
 mod examples;
 mod lesson_format;

@@ -61,6 +61,8 @@ macro_rules! unary {
     (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms $fn:ident) => { &[Form::Method, Form::Function] };
+    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
+    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
     (@keep (none)) => { Keep::Nothing };
     (@keep (zero)) => { Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { Keep::$keep };

@@ -96,6 +96,19 @@ pub fn register_raw(
 }
 
 fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static OpDef, shared: &Arc<Shared>) {
+    match def.forward {
+        Forward::Unary(spec) => {
+            let shared = Arc::clone(shared);
+            engine.register_fn(symbol, move |ctx: NativeCallContext, x: &mut Tensor| {
+                unary(&shared, &ctx, spec, x)
+            });
+        }
+        Forward::Call(run) => {
+            let types = [TypeId::of::<Tensor>(), TypeId::of::<Tensor>()];
+            engine.register_raw_fn(symbol, types, caller(def, run, shared));
+        }
+        Forward::Binary(_) => {}
+    }
     if let Forward::Binary(spec) = def.forward {
         register_binary(engine, symbol, spec, shared);
         let in_place = match symbol {
@@ -231,10 +244,13 @@ fn caller(
     move |ctx, args| {
         note_line(&shared, &ctx);
         call(def, run, args).map(to_dynamic).map_err(|e| {
-            raise(e.in_op(def.name, || {
+            let mut raised = raise(e.in_op(def.name, || {
                 let values = args.iter().filter_map(|a| a.read_lock::<Tensor>().map(|t| t.operand()));
                 values.collect()
-            }))
+            }));
+            // Rhai fills in the place for plain calls, but not for those of a module.
+            raised.set_position(ctx.call_position());
+            raised
         })
     }
 }

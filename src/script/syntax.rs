@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position, Token};
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -40,6 +40,12 @@ pub fn register(engine: &mut Engine) {
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
+    // Rhai keeps the word for itself without using it; here it is the variance.
+    #[allow(deprecated, reason = "Rhai marks the hook as one that may change")]
+    engine.on_parse_token(|token, _, _| match token {
+        Token::Reserved(word) if *word == "var" => Token::Identifier(word),
+        other => other,
+    });
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
 }
