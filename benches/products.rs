@@ -5,6 +5,14 @@
 //! One line per case: name, least and median time in microseconds, and GFLOP/s of the least time. The cases
 //! are those of `scripts/compare_kernels.py`, which times PyTorch beside it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a benchmark that cannot go on may stop"
+)]
+
 use std::time::{Duration, Instant};
 
 use tensorlab::base::{DType, Layout};

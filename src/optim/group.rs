@@ -88,7 +88,7 @@ impl Options {
     pub fn not_negative(&self, name: &str, said: &str) -> Result<()> {
         match self.get(name) {
             // A NaN is no valid value either.
-            Some(Value::Scalar(s)) if !(s.as_f64() >= 0.0) => {
+            Some(Value::Scalar(s)) if s.as_f64().is_nan() || s.as_f64() < 0.0 => {
                 Err(Error::value(format!("Invalid {said}: {}", python::scalar(*s)))
                     .with_hint(format!("`{name}` is 0 or more")))
             }
