@@ -3,6 +3,7 @@
 pub mod access;
 mod block;
 pub mod convert;
+mod convolution;
 mod copy;
 mod create;
 mod dense;
