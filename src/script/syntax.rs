@@ -2,8 +2,9 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position, Token};
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -30,6 +31,7 @@ impl ContextManager {
 
 /// Registers the syntax and the operators that are no rows of the op table.
 pub fn register(engine: &mut Engine) {
+    free_names(engine);
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
     // As tight as `*`, and `is` as `==`.
@@ -42,6 +44,22 @@ pub fn register(engine: &mut Engine) {
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
+}
+
+/// Rhai keeps `module` and `eval` for itself; `nn::module(…)` and `net.eval()` are PyTorch's names. `eval` stays
+/// out of reach as a function.
+#[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
+fn free_names(engine: &mut Engine) {
+    let after_dot = AtomicBool::new(false);
+    engine.on_parse_token(move |token, _, _| {
+        let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
+        match token {
+            Token::Reserved(name) if *name == "module" || (*name == "eval" && dotted) => {
+                Token::Identifier(name)
+            }
+            other => other,
+        }
+    });
 }
 
 fn run_with(
