@@ -13,6 +13,7 @@ mod architecture;
 mod conformance;
 mod examples;
 mod lesson_format;
+mod nn;
 mod plot;
 mod screens;
 mod scripts;

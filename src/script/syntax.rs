@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position, Token};
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -46,17 +46,21 @@ pub fn register(engine: &mut Engine) {
     debug_assert!(with.is_ok());
 }
 
-/// Rhai keeps `module` and `eval` for itself; `nn::module(…)` and `net.eval()` are PyTorch's names. `eval` stays
-/// out of reach as a function.
+/// Rhai keeps `module` and `eval` for itself; `nn::module(…)` and `net.eval()` are PyTorch's names. `eval(…)` as
+/// a function stays disabled.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
 fn free_names(engine: &mut Engine) {
     let after_dot = AtomicBool::new(false);
     engine.on_parse_token(move |token, _, _| {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
         match token {
-            Token::Reserved(name) if *name == "module" || (*name == "eval" && dotted) => {
-                Token::Identifier(name)
-            }
+            Token::Reserved(name) if *name == "module" => Token::Identifier(name),
+            Token::LexError(error) => match *error {
+                LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
+                    Token::Identifier(Box::new("eval".into()))
+                }
+                _ => Token::LexError(error),
+            },
             other => other,
         }
     });
