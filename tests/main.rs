@@ -15,6 +15,7 @@ mod conformance;
 mod examples;
 mod lab_session;
 mod lesson_format;
+mod nn;
 mod plot;
 mod screens;
 mod scripts;
