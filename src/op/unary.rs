@@ -57,6 +57,7 @@ macro_rules! unary {
             },
         )*];
     };
+    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
     (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
