@@ -47,9 +47,12 @@ impl Lab {
         self.try_run(code).unwrap_or_else(|(e, hint)| panic!("{code}\n{e}\n{hint:?}"))
     }
 
-    /// The printed form of a value.
+    /// The printed form of a value; a string is itself.
     pub fn text(&mut self, code: &str) -> String {
         let value = self.value(code);
+        if let Ok(text) = value.clone().into_string() {
+            return text;
+        }
         self.0.show(&value).unwrap_or_default()
     }
 

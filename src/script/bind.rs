@@ -276,7 +276,8 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
 fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
     let most = def.most_arguments() + 1;
-    let first = match def.params.first().map(|p| p.kind) {
+    let required = def.params.first().filter(|p| p.default.is_none());
+    let first = match required.map(|p| p.kind) {
         Some(ParamKind::Tensor) => Some(TypeId::of::<Tensor>()),
         _ => None,
     };

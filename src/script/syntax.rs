@@ -46,8 +46,11 @@ pub fn register(engine: &mut Engine) {
     debug_assert!(with.is_ok());
 }
 
-/// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's. `eval(…)` as
-/// a function stays disabled.
+/// What `net.eval()` calls: the parser takes no method of the word itself.
+pub const EVAL: &str = "eval_mode";
+
+/// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
+/// names. `eval(…)` as a function stays disabled.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
 fn free_names(engine: &mut Engine) {
     let after_dot = AtomicBool::new(false);
@@ -57,7 +60,7 @@ fn free_names(engine: &mut Engine) {
             Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
             Token::LexError(error) => match *error {
                 LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
-                    Token::Identifier(Box::new("eval".into()))
+                    Token::Identifier(Box::new(EVAL.into()))
                 }
                 _ => Token::LexError(error),
             },

@@ -64,8 +64,10 @@ impl Input {
     }
 }
 
-/// `sum(call * cotangent)` as a script, so that every output element counts with another weight.
-fn total(call: &str) -> String {
+/// `sum(call * cotangent)` as a script, so that every output element counts with another weight. For second
+/// derivatives the output is squared: those of a linear operation would all be 0.
+fn total(call: &str, squared: bool) -> String {
+    let call = if squared { format!("({call}).square()") } else { call.to_string() };
     format!(
         "let out = {call}; let cot = (arange(out.numel()).double() * 0.7 + 0.3).sin().reshape(out.shape); \
          let total = (out * cot).sum();"
@@ -107,7 +109,7 @@ fn check(lab: &mut Lab, def: &OpDef, sample: &Sample, second: bool) -> Result<()
     let trained: Vec<usize> = (0..inputs.len()).filter(|&i| inputs[i].trained).collect();
     let names: Vec<&str> = trained.iter().map(|&i| inputs[i].name).collect();
     let list = names.join(", ");
-    let first = total(sample.call);
+    let first = total(sample.call, second);
     // The sum of all gradients, each element weighted, is what the second derivative is taken of.
     let weighted = |graph: bool| {
         let options = if graph { ", #{create_graph: true}" } else { "" };

@@ -13,6 +13,7 @@ use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
+use crate::script::syntax::EVAL;
 use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
@@ -313,7 +314,7 @@ fn modes(engine: &mut Engine) {
     };
     engine.register_fn("train", move |m: &mut Module| set(m, true));
     engine.register_fn("train", set);
-    engine.register_fn("eval", move |m: &mut Module| set(m, false));
+    engine.register_fn(EVAL, move |m: &mut Module| set(m, false));
     engine.register_get("training", |m: &mut Module| m.training());
     engine.register_fn("zero_grad", |m: &mut Module| m.zero_grad());
     let require = |m: &mut Module, on: bool| -> RhaiResult<Module> {
@@ -420,10 +421,16 @@ fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
         let tensor = if value.is_unit() { None } else { Some(tensor(&value)?) };
         return module.set_tensor(name, tensor);
     }
-    match Own::of(module) {
-        Some(own) => {
-            own.values().insert(name.into(), value);
-            Ok(())
+    if let Some(own) = Own::of(module) {
+        own.values().insert(name.into(), value);
+        return Ok(());
+    }
+    // A method called on an attribute hands the unchanged value back.
+    match module.layer().attribute(name) {
+        Some(kept) if to_dynamic(kept.clone()).to_string() == value.to_string() => Ok(()),
+        Some(_) => {
+            Err(Error::type_error(format!("'{name}' of a {} is fixed once it is made", module.name()))
+                .with_hint("build a new one with other options"))
         }
         None => Err(unknown_attribute(module, name)),
     }
@@ -436,6 +443,9 @@ fn fixed(module: &Module) -> Error {
 
 fn unknown_attribute(module: &Module, name: &str) -> Error {
     let error = Error::new(Kind::TypeError, format!("'{}' object has no attribute '{name}'", module.name()));
+    if NAMES.contains(&name) {
+        return error.with_hint(format!("it is a function of modules: `.{name}(…)` calls it"));
+    }
     let own = module.own_tensors();
     let tensors = own.iter().map(|(n, _, _)| n.as_str());
     let known = tensors.chain(module.children().iter().map(|(n, _)| n.as_str())).chain(NAMES.iter().copied());

@@ -88,7 +88,7 @@ fn groups(engine: &mut Engine) {
     });
     engine.register_indexer_get(|g: &mut ParamGroup, name: ImmutableString| g.get(&name).map_err(raise));
     engine.register_indexer_set(|g: &mut ParamGroup, name: ImmutableString, value: Dynamic| {
-        from_dynamic(&value).and_then(|v| g.of.set_option(g.index, &name, v)).map_err(raise)
+        g.set(&name, &value).map_err(raise)
     });
     engine.register_fn("keys", |g: &mut ParamGroup| -> Array {
         let names = g.of.option_names().into_iter().map(Dynamic::from);
@@ -112,6 +112,23 @@ impl ParamGroup {
                 None => error.with_hint(format!("options are params, {}", names.join(", "))),
             }
         })
+    }
+
+    fn set(&self, name: &str, value: &Dynamic) -> Result<()> {
+        if name != "params" {
+            return self.of.set_option(self.index, name, from_dynamic(value)?);
+        }
+        // A method called on the array hands it back.
+        let own = self.of.parameters(self.index);
+        let same = value.read_lock::<Array>().is_some_and(|items| {
+            let is = |(d, t): (&Dynamic, &Tensor)| d.read_lock::<Tensor>().is_some_and(|d| d.is(t));
+            items.len() == own.len() && items.iter().zip(&own).all(is)
+        });
+        if same {
+            return Ok(());
+        }
+        Err(Error::type_error("the parameters of a group are fixed")
+            .with_hint("`add_param_group` adds a group"))
     }
 
     fn shown(&self) -> String {
