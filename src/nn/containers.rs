@@ -1,6 +1,7 @@
 //! Modules of modules.
 
 use crate::base::{Error, Kind, Result};
+use crate::op::def::Default;
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -67,6 +68,7 @@ fn numbered(modules: &[Module]) -> Parts {
 fn modules(a: &Args) -> Result<Vec<Module>> {
     let items = match a.get(0) {
         Value::List(items) => items.as_slice(),
+        Value::None => &[],
         other => std::slice::from_ref(other),
     };
     let one = |v: &Value| {
@@ -78,7 +80,7 @@ fn modules(a: &Args) -> Result<Vec<Module>> {
     items.iter().map(one).collect()
 }
 
-const MODULES: &[Param] = &[Param::required("modules", ParamKind::Any)];
+const MODULES: &[Param] = &[Param::optional("modules", ParamKind::Any, Default::None)];
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
