@@ -22,7 +22,7 @@ pub struct Machine {
     /// The CPU generator.
     pub generator: random::Shared,
     /// The generators of the accelerators, by ordinal.
-    philox: Vec<random::Philox>,
+    philox: Vec<random::PhiloxState>,
 }
 
 thread_local! {
@@ -36,7 +36,7 @@ impl Machine {
         let context = |backend| Context::new(backend, Arc::clone(&shared));
         let gpus: Vec<_> = gpus(&shared).into_iter().map(context).collect();
         Arc::new(Machine {
-            philox: gpus.iter().map(|_| random::Philox::new(random::DEFAULT_SEED)).collect(),
+            philox: gpus.iter().map(|_| random::PhiloxState::new(random::DEFAULT_SEED)).collect(),
             cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
             gpus,
             current: AtomicUsize::new(0),
@@ -117,10 +117,10 @@ impl Machine {
         self.philox.iter().enumerate().filter(|(i, _)| chosen(i)).for_each(|(_, g)| g.seed(seed));
     }
 
-    /// Where a draw of `numel` elements on `device` takes its numbers from. The next draw takes others.
-    pub fn random_source(&self, device: Device, numel: usize) -> RandomSource {
+    /// Where a draw on `device` takes its numbers from. The next draw takes others.
+    pub fn random_source(&self, device: Device) -> RandomSource {
         match self.philox.get(device.index()).filter(|_| device.is_cuda()) {
-            Some(generator) => generator.draw(numel),
+            Some(generator) => generator.draw(),
             None => RandomSource::Host(self.generator.clone()),
         }
     }

@@ -27,15 +27,15 @@ impl PartialEq for Shared {
     }
 }
 
-/// The counter of a device's Philox 4x32-10 generator: draws take disjoint parts of one stream.
+/// The seed and offset of an accelerator's Philox generator: draws take disjoint parts of one stream.
 #[derive(Debug)]
-pub struct Philox {
+pub struct PhiloxState {
     state: Mutex<(u64, u64)>,
 }
 
-impl Philox {
-    pub fn new(seed: u64) -> Philox {
-        Philox { state: Mutex::new((seed, 0)) }
+impl PhiloxState {
+    pub fn new(seed: u64) -> PhiloxState {
+        PhiloxState { state: Mutex::new((seed, 0)) }
     }
 
     /// Starts again from a seed.
@@ -43,11 +43,12 @@ impl Philox {
         *self.state() = (seed, 0);
     }
 
-    /// The start of a draw of `numel` elements, each of which may take four words.
-    pub fn draw(&self, numel: usize) -> RandomSource {
+    /// The start of a draw. PyTorch's kernels have a thread for every element up to the device's capacity, and
+    /// each thread then takes one block of four numbers.
+    pub fn draw(&self) -> RandomSource {
         let mut state = self.state();
         let (seed, offset) = *state;
-        state.1 = offset.wrapping_add((numel as u64).wrapping_mul(4));
+        state.1 = offset.wrapping_add(4);
         RandomSource::Philox { seed, offset }
     }
 

@@ -143,8 +143,11 @@ fn plan(dims: usize, weight: &[usize], options: &Options) -> Result<(Conv, [usiz
         return invalid("non-positive stride is not supported");
     };
     let Some(dilation) = positive(&options.dilation, "dilation")? else {
-        let text = format!("dilation should be greater than zero, but got {:?}", options.dilation);
-        return Err(Error::runtime(text));
+        let all = match options.dilation.as_slice() {
+            [one] => vec![*one; dims],
+            many => many.to_vec(),
+        };
+        return Err(Error::runtime(format!("dilation should be greater than zero, but got {all:?}")));
     };
     let Some(groups) = usize::try_from(options.groups).ok().filter(|g| *g > 0) else {
         return invalid("non-positive groups is not supported");

@@ -1,9 +1,9 @@
-//! Draws from the session's generator.
+//! Draws from the generator of a tensor's device.
 
 use std::sync::Arc;
 
 use crate::base::{DType, Result};
-use crate::device::kernel::{Distribution, Random, RandomSource};
+use crate::device::kernel::{Distribution, Random};
 use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
 
@@ -20,10 +20,11 @@ pub fn drawn(
     Ok(out)
 }
 
-/// Fills a tensor with drawn values, without a trace in the graph.
+/// Fills a tensor with drawn values, without a trace in the graph and without a version.
 pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Result<()> {
-    let source = RandomSource::Host(Machine::current().generator.clone());
-    launch(op, &Kernel::Random(Random { distribution, source }), &[], &[x])?;
-    x.bump_version();
-    Ok(())
+    if x.numel() == 0 {
+        return Ok(());
+    }
+    let source = Machine::current().random_source(x.device());
+    launch(op, &Kernel::Random(Random { distribution, source }), &[], &[x])
 }

@@ -39,12 +39,12 @@ pub mod select;
 pub mod sort;
 pub mod unary;
 
-pub use args::{Args, Value};
+pub use args::{Args, Object, Value};
 pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    let own = [
+    [
         unary::ROWS,
         binary::ROWS,
         binary::ALPHA_ROWS,
@@ -56,8 +56,22 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         normalise::ROWS,
         embedding::ROWS,
         pad::ROWS,
-    ];
-    own.into_iter().chain(rows::ALL.iter().copied()).flatten()
+        rows::create::ROWS,
+        rows::random::ROWS,
+        rows::select::ROWS,
+        rows::reduce::ROWS,
+        rows::matmul::ROWS,
+        rows::movement::ROWS,
+        rows::views::ROWS,
+        rows::index::ROWS,
+        rows::masks::ROWS,
+        rows::convert::ROWS,
+        rows::convert::WRITES,
+        rows::inspect::ROWS,
+        rows::inspect::PROPERTIES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row of a name.

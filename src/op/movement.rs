@@ -66,7 +66,7 @@ pub fn transpose(x: &Tensor, a: i64, b: i64) -> Result<Tensor> {
 pub fn t(x: &Tensor) -> Result<Tensor> {
     match x.rank() {
         0 | 1 => Ok(viewed(x, x.layout().clone(), &VIEW)),
-        2 => transpose(x, 0, 1),
+        2 => Ok(viewed(x, x.layout().transpose(0, 1)?, &T)),
         n => Err(Error::runtime(format!("t() expects a tensor with <= 2 dimensions, but self is {n}D"))
             .with_hint("`x.transpose(a, b)` swaps two dimensions of any tensor")),
     }
@@ -305,6 +305,8 @@ pub fn viewed_with<T: std::any::Any + Send + Sync>(
     let out = x.with_layout(layout).view_of(x);
     if needs_graph(&[x]) { out.record(rule, &[x], |s, _| s.attribute(attribute)) } else { out }
 }
+
+static T: Vjp = Vjp { name: "TBackward0", run: |_, g| one(t(g)?) };
 
 static VIEW: Vjp = Vjp { name: "ViewBackward0", run: view_grad };
 

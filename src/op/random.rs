@@ -3,58 +3,59 @@
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
 use crate::base::{DType, Error, Kind, Result};
-use crate::device::kernel::{Distribution, Random};
-use crate::device::{Kernel, Machine};
+use crate::device::Machine;
+use crate::device::kernel::Distribution;
+use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
-use crate::tensor::{Tensor, launch};
 
 use super::binary::lt;
 use super::create::Make;
+use super::draw::{draw_into, drawn};
 use super::promote::DEFAULT_FLOAT;
 use super::record::{in_place, no_grad, one, recorded};
 use super::select::only_floats;
 
 /// Numbers between 0 and 1, all equally likely.
 pub fn rand(shape: &[i64], make: &Make) -> Result<Tensor> {
-    drawn("rand", &checked_sizes(shape)?, DEFAULT_FLOAT, UNIT, make)
+    made("rand", &checked_sizes(shape)?, DEFAULT_FLOAT, UNIT, make)
 }
 
 /// Numbers of the normal distribution with mean 0 and deviation 1.
 pub fn randn(shape: &[i64], make: &Make) -> Result<Tensor> {
-    drawn("randn", &checked_sizes(shape)?, DEFAULT_FLOAT, NORMAL, make)
+    made("randn", &checked_sizes(shape)?, DEFAULT_FLOAT, NORMAL, make)
 }
 
 /// Integers from `low` up to, but not including, `high`.
 pub fn randint(low: i64, high: i64, shape: &[i64], make: &Make) -> Result<Tensor> {
     let dtype = make.dtype.unwrap_or(DType::Int64);
-    drawn("randint", &checked_sizes(shape)?, dtype, integers(low, high, dtype)?, make)
+    made("randint", &checked_sizes(shape)?, dtype, integers(low, high, dtype)?, make)
 }
 
 /// The numbers from 0 to `n - 1` in random order.
 pub fn randperm(n: i64, make: &Make) -> Result<Tensor> {
-    drawn("randperm", &checked_sizes(&[n])?, DType::Int64, Distribution::Permutation, make)
+    made("randperm", &checked_sizes(&[n])?, DType::Int64, Distribution::Permutation, make)
 }
 
 /// [`rand`] in the shape of `x`.
 pub fn rand_like(x: &Tensor, make: &Make) -> Result<Tensor> {
-    drawn("rand_like", x.shape(), x.dtype(), UNIT, &make.like(x))
+    made("rand_like", x.shape(), x.dtype(), UNIT, &make.like(x))
 }
 
 /// [`randn`] in the shape of `x`.
 pub fn randn_like(x: &Tensor, make: &Make) -> Result<Tensor> {
-    drawn("randn_like", x.shape(), x.dtype(), NORMAL, &make.like(x))
+    made("randn_like", x.shape(), x.dtype(), NORMAL, &make.like(x))
 }
 
 /// [`randint`] in the shape of `x`.
 pub fn randint_like(x: &Tensor, low: i64, high: i64, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let dtype = make.dtype.unwrap_or(x.dtype());
-    drawn("randint_like", x.shape(), dtype, integers(low, high, dtype)?, &make)
+    made("randint_like", x.shape(), dtype, integers(low, high, dtype)?, &make)
 }
 
 /// Numbers of the normal distribution.
 pub fn normal(mean: f64, std: f64, shape: &[i64], make: &Make) -> Result<Tensor> {
-    drawn("normal", &checked_sizes(shape)?, DEFAULT_FLOAT, gaussian(mean, std)?, make)
+    made("normal", &checked_sizes(shape)?, DEFAULT_FLOAT, gaussian(mean, std)?, make)
 }
 
 /// 1 with the probability that each element of `x` says, else 0.
@@ -92,19 +93,10 @@ pub fn bernoulli_(x: &Tensor, p: f64) -> Result<Tensor> {
     overwrite(x, "bernoulli_", Distribution::Bernoulli { p })
 }
 
-/// Fills `x` from the generator of its device; no graph, no version.
-pub fn draw(name: &'static str, x: &Tensor, distribution: Distribution) -> Result<()> {
-    if x.numel() == 0 {
-        return Ok(());
-    }
-    let source = Machine::current().random_source(x.device(), x.numel());
-    launch(name, &Kernel::Random(Random { distribution, source }), &[], &[x])
-}
-
 const UNIT: Distribution = Distribution::Uniform { low: 0.0, high: 1.0 };
 const NORMAL: Distribution = Distribution::Normal { mean: 0.0, std: 1.0 };
 
-fn drawn(
+fn made(
     name: &'static str,
     shape: &[usize],
     dtype: DType,
@@ -113,16 +105,13 @@ fn drawn(
 ) -> Result<Tensor> {
     let dtype = make.dtype.unwrap_or(dtype);
     check_dtype(dtype, &what)?;
-    let context = make.context(&Machine::current())?;
-    let out = Tensor::empty(shape, dtype, &context, name)?;
-    draw(name, &out, what)?;
-    make.finish(out)
+    make.finish(drawn(shape, dtype, &make.context(&Machine::current())?, what, name)?)
 }
 
 fn overwrite(x: &Tensor, name: &'static str, what: Distribution) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "NormalBackward0", run: |_, g| one(zeros_like(g)?) };
     check_dtype(x.dtype(), &what)?;
-    in_place(x, &[], &RULE, |_| (), || draw(name, x, what))
+    in_place(x, &[], &RULE, |_| (), || draw_into(x, what, name))
 }
 
 fn zeros_like(x: &Tensor) -> Result<Tensor> {

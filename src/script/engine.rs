@@ -124,7 +124,35 @@ impl Interpreter {
         let program = self.library.merge(&ast);
         self.library = self.library.merge(&functions);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        self.drop_shadowed();
         result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
+    /// they hold is freed.
+    fn drop_shadowed(&mut self) {
+        let mut seen = std::collections::HashSet::new();
+        let hidden = |(name, _, _): (&'_ str, bool, &Dynamic)| !seen.insert(name.to_string());
+        if !self.scope.iter_raw().any(hidden) {
+            return;
+        }
+        // A scope is gone through from its newest entry to its oldest.
+        let mut seen = std::collections::HashSet::new();
+        let mut newest: Vec<(String, bool, Dynamic)> = Vec::new();
+        for (name, constant, value) in self.scope.iter_raw() {
+            if seen.insert(name) {
+                newest.push((name.to_string(), constant, value.clone()));
+            }
+        }
+        let mut kept = Scope::new();
+        for (name, constant, value) in newest.into_iter().rev() {
+            if constant {
+                kept.push_constant_dynamic(name, value);
+            } else {
+                kept.push_dynamic(name, value);
+            }
+        }
+        self.scope = kept;
     }
 
     /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are

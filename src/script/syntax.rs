@@ -2,8 +2,9 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -30,6 +31,7 @@ impl ContextManager {
 
 /// Registers the syntax and the operators that are no rows of the op table.
 pub fn register(engine: &mut Engine) {
+    free_names(engine);
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
     // As tight as `*`, and `is` as `==`.
@@ -42,6 +44,29 @@ pub fn register(engine: &mut Engine) {
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
+}
+
+/// What `net.eval()` calls: the parser takes no method of the word itself.
+pub const EVAL: &str = "eval_mode";
+
+/// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
+/// names. `eval(…)` as a function stays disabled.
+#[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
+fn free_names(engine: &mut Engine) {
+    let after_dot = AtomicBool::new(false);
+    engine.on_parse_token(move |token, _, _| {
+        let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
+        match token {
+            Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
+            Token::LexError(error) => match *error {
+                LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
+                    Token::Identifier(Box::new(EVAL.into()))
+                }
+                _ => Token::LexError(error),
+            },
+            other => other,
+        }
+    });
 }
 
 fn run_with(

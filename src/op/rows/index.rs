@@ -1,120 +1,147 @@
-//! Rows of indexing, masks and sorting.
+//! Rows of gathering, scattering and sorting.
 
-use crate::op::def::{
-    Default, Domain, Draw, Family, Form, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
-};
-use crate::op::index::{Index, index, index_put_};
-use crate::op::masks::{masked_select, nonzero, nonzero_columns};
-use crate::op::sort::{argsort, one_hot, sort, topk};
+use super::{DIM, LAST_DIM, one, pair};
+use crate::op::def::Default as D;
+use crate::op::def::{Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::{scatter, sort};
 
-use super::{list, values_and_indices};
+const INDEX: Param = Param::required("index", ParamKind::Tensor);
+const SOURCE: Param = Param::required("src", ParamKind::Operand);
+const ADDED: Param = Param::required("src", ParamKind::Tensor);
+const DESCENDING: Param = Param::optional("descending", ParamKind::Bool, D::Bool(false));
+const APART: &[Draw] = &[Draw::of("x", &[3, 6], Domain::Distinct)];
+const SCATTERED: &[Draw] = &[
+    Draw::of("x", &[4, 3], Domain::Any),
+    Draw::of("i", &[5, 3], Domain::Index(4)),
+    Draw::of("v", &[5, 3], Domain::Any),
+];
 
-const LAST: Param = Param::optional("dim", ParamKind::Int, Default::Int(-1));
-const DESCENDING: Param = Param::optional("descending", ParamKind::Bool, Default::Bool(false));
-const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
-const CHOSEN: &[Draw] = &[Draw::of("x", &[5, 3], Domain::Any), Draw::of("i", &[4], Domain::Index(5))];
-const MASKED: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[3, 4], Domain::Mask)];
-const WHOLE: Gradient = Gradient::NoGrad("the result is an index or a count");
-
-/// Indexing, masks and sorting.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
-        "at",
+        "index_select",
         Family::Index,
-        "Indexes several dimensions at once.",
-        &[SELF, Param::required("indices", ParamKind::Any)],
-        |a| Ok(index(a.tensor(0)?, &Index::list(a.get(1))?)?.into()),
+        "The entries along a dimension that a vector of indices names.",
+        &[SELF, DIM, INDEX],
+        |a| one(scatter::index_select(a.tensor(0)?, a.int(1)?, a.tensor(2)?)),
     )
-    .forms(METHOD)
-    .details(
-        "Each entry is a number, a range, an index tensor, a mask, `()` for everything, `\"...\"` for as many `()` as \
-         are missing, or `\"new\"` for a new dimension of size 1. `x[i]` is `x.at([i])`.",
-    )
-    .example("tensor([[1, 2, 3], [4, 5, 6]]).at([(), 1..3])", "tensor([[2, 3],\n        [5, 6]])")
-    .gradient(Gradient::Vjp("IndexBackward0"))
-    .samples(&[Sample::of("x.at([i, 1])", CHOSEN), Sample::of("x[i]", CHOSEN), Sample::of("x.at([m])", MASKED)]),
+    .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
+    .gradient(Gradient::Vjp("IndexSelectBackward0"))
+    .samples(&[Sample::of(
+        "x.index_select(0, i)",
+        &[Draw::of("x", &[5, 3], Domain::Any), Draw::of("i", &[4], Domain::Index(5))],
+    )]),
     OpDef::call(
-        "index_put_",
+        "index_add",
         Family::Index,
-        "Writes values where indices say, in place.",
+        "Entries added at indices along a dimension.",
         &[
             SELF,
-            Param::required("indices", ParamKind::Any),
-            Param::required("values", ParamKind::Operand),
-            Param::optional("accumulate", ParamKind::Bool, Default::Bool(false)),
+            DIM,
+            INDEX,
+            Param::required("source", ParamKind::Tensor),
+            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
         ],
-        |a| Ok(index_put_(a.tensor(0)?, &Index::list(a.get(1))?, a.operand(2)?, a.bool(3)?)?.into()),
+        |a| one(scatter::index_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?)),
     )
-    .forms(METHOD)
-    .details("With `accumulate` values are added, those of equal places as well. `x[i] = v` is `x.index_put_([i], v)`.")
-    .example("zeros([3]).index_put_([tensor([0, 2])], 5)", "tensor([5., 0., 5.])")
-    .gradient(Gradient::Vjp("IndexPutBackward0")),
+    .in_place(|a| one(scatter::index_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?)))
+    .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
+    .gradient(Gradient::Vjp("IndexAddBackward0"))
+    .samples(&[Sample::of(
+        "x.index_add(0, i, v)",
+        &[
+            Draw::of("x", &[4, 3], Domain::Any),
+            Draw::of("i", &[5], Domain::Index(4)),
+            Draw::of("v", &[5, 3], Domain::Any),
+        ],
+    )]),
     OpDef::call(
-        "masked_select",
+        "gather",
         Family::Index,
-        "The elements where a mask is true, as a vector.",
-        &[SELF, Param::required("mask", ParamKind::Tensor)],
-        |a| Ok(masked_select(a.tensor(0)?, a.tensor(1)?)?.into()),
+        "Elements along a dimension, each by its own index.",
+        &[SELF, DIM, INDEX],
+        |a| one(scatter::gather(a.tensor(0)?, a.int(1)?, a.tensor(2)?)),
     )
-    .details("The host waits for the device: the values decide how many there are.")
-    .example("tensor([1, 2, 3]).masked_select(tensor([true, false, true]))", "tensor([1, 3])")
-    .gradient(Gradient::Vjp("MaskedSelectBackward0"))
-    .samples(&[Sample::of("x.masked_select(m)", MASKED)]),
+    .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
+    .gradient(Gradient::Vjp("GatherBackward0"))
+    .samples(&[Sample::of(
+        "x.gather(1, i)",
+        &[Draw::of("x", &[4, 5], Domain::Any), Draw::of("i", &[4, 3], Domain::Index(5))],
+    )]),
     OpDef::call(
-        "nonzero",
+        "scatter",
         Family::Index,
-        "The places of elements that are not zero, one row each.",
-        &[SELF, Param::optional("as_tuple", ParamKind::Bool, Default::Bool(false))],
-        |a| {
-            let x = a.tensor(0)?;
-            if a.bool(1)? { nonzero_columns(x).map(list) } else { Ok(nonzero(x)?.into()) }
-        },
+        "Elements written along a dimension, each at its own index.",
+        &[SELF, DIM, INDEX, SOURCE],
+        |a| one(scatter::scatter(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)),
     )
-    .details("With `as_tuple` an array with a vector for each dimension. The host waits for the device.")
-    .example("tensor([[0, 1], [2, 0]]).nonzero()", "tensor([[0, 1],\n        [1, 0]])")
-    .gradient(WHOLE),
+    .in_place(|a| one(scatter::scatter_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)))
+    .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
+    .gradient(Gradient::Vjp("ScatterBackward0")),
+    OpDef::call(
+        "scatter_add",
+        Family::Index,
+        "Elements added along a dimension, each at its own index.",
+        &[SELF, DIM, INDEX, ADDED],
+        |a| one(scatter::scatter_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)),
+    )
+    .in_place(|a| one(scatter::scatter_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)))
+    .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")
+    .gradient(Gradient::Vjp("ScatterAddBackward0"))
+    .samples(&[Sample::of("x.scatter_add(0, i, v)", SCATTERED)]),
+    OpDef::call(
+        "take_along_dim",
+        Family::Index,
+        "Elements along a dimension by indices as `argsort` gives them.",
+        &[
+            SELF,
+            Param::required("indices", ParamKind::Tensor),
+            Param::optional("dim", ParamKind::Int, D::None),
+        ],
+        |a| one(scatter::take_along_dim(a.tensor(0)?, a.tensor(1)?, a.optional_int(2))),
+    )
+    .example("tensor([3, 1, 2]).take_along_dim(tensor([1, 2, 0]), 0)", "tensor([1, 2, 3])"),
     OpDef::call(
         "sort",
         Family::Index,
-        "The elements in order along a dimension, and where they came from.",
-        &[SELF, LAST, DESCENDING, Param::optional("stable", ParamKind::Bool, Default::Bool(false))],
-        |a| sort(a.tensor(0)?, a.int(1)?, a.bool(2)?).map(values_and_indices),
+        "Values in order along a dimension, and where they were.",
+        &[SELF, LAST_DIM, DESCENDING],
+        |a| pair(sort::sort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
     )
-    .details("The result is `#{values, indices}`. Equal elements keep their order; NaN counts as the largest.")
-    .example("tensor([3, 1, 2]).sort().values", "tensor([1, 2, 3])")
+    .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
     .gradient(Gradient::Vjp("SortBackward0"))
-    .samples(&[Sample::of("x.sort(0, true).values", APART)]),
-    OpDef::call("argsort", Family::Index, "The indices that would sort a dimension.", &[SELF, LAST, DESCENDING], |a| {
-        Ok(argsort(a.tensor(0)?, a.int(1)?, a.bool(2)?)?.into())
-    })
+    .samples(&[Sample::of("x.sort().values", APART)]),
+    OpDef::call(
+        "argsort",
+        Family::Index,
+        "The indices that would sort along a dimension.",
+        &[SELF, LAST_DIM, DESCENDING],
+        |a| one(sort::argsort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+    )
     .example("tensor([3, 1, 2]).argsort()", "tensor([1, 2, 0])")
-    .gradient(WHOLE),
+    .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
         "topk",
         Family::Index,
-        "The `k` largest elements along a dimension in order, and where they came from.",
+        "The largest (or smallest) k values along a dimension, and where they were.",
         &[
             SELF,
             Param::required("k", ParamKind::Int),
-            LAST,
-            Param::optional("largest", ParamKind::Bool, Default::Bool(true)),
-            Param::optional("sorted", ParamKind::Bool, Default::Bool(true)),
+            LAST_DIM,
+            Param::optional("largest", ParamKind::Bool, D::Bool(true)),
         ],
-        |a| topk(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?).map(values_and_indices),
+        |a| pair(sort::topk(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?)),
     )
-    .details("The result is `#{values, indices}`; the smallest where `largest` is false.")
-    .example("tensor([3, 1, 2]).topk(2).values", "tensor([3, 2])")
+    .example("tensor([3, 9, 5]).topk(2).values", "tensor([9, 5])")
     .gradient(Gradient::Vjp("TopkBackward0"))
     .samples(&[Sample::of("x.topk(2).values", APART)]),
     OpDef::call(
         "one_hot",
         Family::Index,
-        "Classes as vectors with a single 1.",
-        &[SELF, Param::optional("num_classes", ParamKind::Int, Default::Int(-1))],
-        |a| Ok(one_hot(a.tensor(0)?, a.int(1)?)?.into()),
+        "A row of zeros with a one at each index.",
+        &[SELF, Param::optional("num_classes", ParamKind::Int, D::Int(-1))],
+        |a| one(sort::one_hot(a.tensor(0)?, a.int(1)?)),
     )
-    .forms(&[Form::Functional])
-    .details("-1 classes means one more than the largest.")
+    .forms(&[crate::op::Form::Functional])
     .example("F::one_hot(tensor([0, 2]), 3)", "tensor([[1, 0, 0],\n        [0, 0, 1]])")
-    .gradient(WHOLE),
+    .gradient(Gradient::NoGrad("indices have no gradient")),
 ];

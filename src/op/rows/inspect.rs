@@ -2,11 +2,9 @@
 
 use crate::base::{Error, Result, Scalar};
 use crate::op::args::{Args, Value};
-use crate::op::compare::{allclose, assert_close, equal, isclose};
-use crate::op::def::{Default, FUNCTION, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
+use crate::op::compare::{allclose, equal, isclose};
+use crate::op::def::{Default, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
 use crate::tensor::Tensor;
-
-use super::{bool, int, ints};
 
 const OTHER: Param = Param::required("other", ParamKind::Tensor);
 const RTOL: Param = Param::optional("rtol", ParamKind::Float, Default::Float(1e-5));
@@ -143,25 +141,6 @@ pub static ROWS: &[OpDef] = &[
     )
     .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
     .gradient(Gradient::NoGrad("the result is bool")),
-    OpDef::call(
-        "assert_close",
-        Family::Inspect,
-        "An error that says how far apart two tensors are, unless they are close.",
-        &[
-            Param::required("actual", ParamKind::Tensor),
-            Param::required("expected", ParamKind::Tensor),
-            Param::optional("rtol", ParamKind::Float, Default::None),
-            Param::optional("atol", ParamKind::Float, Default::None),
-        ],
-        |a| {
-            let (actual, expected) = (a.tensor(0)?, a.tensor(1)?);
-            assert_close(actual, expected, a.optional_float(2), a.optional_float(3)).map(|()| Value::None)
-        },
-    )
-    .forms(FUNCTION)
-    .details("Shapes, devices and dtypes must be equal; tolerances default to those of the dtype.")
-    .example("assert_close(tensor([1.0]), tensor([1.0000001]))", "()")
-    .gradient(ASKS),
 ];
 
 /// Questions that are properties.
@@ -169,9 +148,9 @@ pub static PROPERTIES: &[OpDef] = &[
     property("shape", "The sizes of all dimensions.", |a| Ok(ints(a.tensor(0)?.shape())))
         .example("zeros([2, 3]).shape", "[2, 3]"),
     property("dtype", "The type of the elements.", |a| Ok(Value::DType(a.tensor(0)?.dtype())))
-        .example("tensor([1, 2]).dtype", "int64"),
+        .example("tensor([1, 2]).dtype", "torch.int64"),
     property("device", "Where the tensor is.", |a| Ok(Value::Device(a.tensor(0)?.device().into())))
-        .example("tensor([1, 2]).device", "cpu"),
+        .example("tensor([1, 2]).device", "device(type='cpu')"),
     property("ndim", "The number of dimensions.", |a| Ok(int(a.tensor(0)?.rank())))
         .example("zeros([2, 3]).ndim", "2"),
     property("nbytes", "The bytes of the elements.", |a| Ok(int(a.tensor(0)?.nbytes())))
@@ -186,18 +165,26 @@ pub static PROPERTIES: &[OpDef] = &[
         Ok(bool(a.tensor(0)?.is_leaf()))
     })
     .example("zeros([2]).is_leaf", "true"),
-    property("grad", "The gradient that `backward()` left, or `()`.", |a| {
-        Ok(a.tensor(0)?.grad().map_or(Value::None, Value::Tensor))
-    })
-    .example("zeros([2]).grad", "()"),
     property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
         Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
     })
-    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "MulBackward0"),
+    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
 ];
 
 const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
     OpDef::call(name, Family::Inspect, summary, &[SELF], run).forms(PROPERTY).gradient(ASKS)
+}
+
+fn bool(b: bool) -> Value {
+    Value::Scalar(b.into())
+}
+
+fn int(n: usize) -> Value {
+    Value::Scalar((n as i64).into())
+}
+
+fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
+    Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
 }
 
 fn stride(a: &Args) -> Result<Value> {

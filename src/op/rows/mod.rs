@@ -1,59 +1,43 @@
-//! The rows of the table, family by family. What they compute is in the modules beside this folder.
+//! Rows of operations whose functions stand in the files beside: names, parameters, documentation, samples.
 
-mod autograd;
-mod convert;
-mod create;
-mod index;
-mod inspect;
-mod joins;
-mod matmul;
-mod movement;
-mod random;
-mod reduce;
-mod scatter;
-mod select;
+pub mod convert;
+pub mod create;
+pub mod index;
+pub mod inspect;
+pub mod masks;
+pub mod matmul;
+pub mod movement;
+pub mod random;
+pub mod reduce;
+pub mod select;
+pub mod views;
 
-use super::args::Value;
-use super::def::OpDef;
+use crate::base::Result;
 use crate::tensor::Tensor;
 
-/// All rows of these families.
-pub static ALL: &[&[OpDef]] = &[
-    create::ROWS,
-    select::ROWS,
-    reduce::ROWS,
-    reduce::ALONG,
-    matmul::ROWS,
-    movement::ROWS,
-    joins::ROWS,
-    index::ROWS,
-    scatter::ROWS,
-    random::ROWS,
-    convert::ROWS,
-    convert::WRITES,
-    inspect::ROWS,
-    inspect::PROPERTIES,
-    autograd::ROWS,
-];
+use super::args::Value;
+use super::def::{Default, Param, ParamKind};
 
-/// Named results of operations that choose elements.
-fn values_and_indices((values, indices): (Tensor, Tensor)) -> Value {
-    Value::Map(vec![("values", values.into()), ("indices", indices.into())])
+const DIM: Param = Param::required("dim", ParamKind::Int);
+const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, Default::Int(-1));
+const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
+const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, Default::None);
+const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
+const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+
+/// A result of one tensor.
+fn one(result: Result<Tensor>) -> Result<Value> {
+    result.map(Value::Tensor)
 }
 
-/// A list of tensors.
-fn list(tensors: Vec<Tensor>) -> Value {
-    Value::List(tensors.into_iter().map(Value::from).collect())
+/// Values and where they were, as PyTorch's named tuples.
+fn pair(result: Result<(Tensor, Tensor)>) -> Result<Value> {
+    result.map(|(values, indices)| {
+        Value::Map(vec![("values", Value::Tensor(values)), ("indices", Value::Tensor(indices))])
+    })
 }
 
-fn bool(b: bool) -> Value {
-    Value::Scalar(b.into())
-}
-
-fn int(n: usize) -> Value {
-    Value::Scalar((n as i64).into())
-}
-
-fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
-    Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
+/// Several tensors, as an array.
+fn list(result: Result<Vec<Tensor>>) -> Result<Value> {
+    result.map(|all| Value::List(all.into_iter().map(Value::Tensor).collect()))
 }

@@ -1,261 +1,211 @@
-//! Rows of reductions, and of operations along a dimension.
+//! Rows of reductions, running reductions and softmax.
 
-use crate::base::{Error, Kind, Result, Scalar};
+use super::{ANY_DIM, ANY_DIMS, DIM, DTYPE, KEEPDIM, LAST_DIM, one, pair};
+use crate::base::{Error, Result};
 use crate::op::args::{Args, Value};
-use crate::op::binary::{maximum, minimum};
-use crate::op::def::{
-    DIM, DTYPE, Default, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
-};
-use crate::op::extremum::{argmax, argmin, max_dim, min_dim};
-use crate::op::reduce::{
-    all, amax, amin, any, count_nonzero, logsumexp, max_all, mean_as, min_all, norm, prod, std, sum_as, var,
-};
-use crate::op::scan::{cumprod, cumsum, log_softmax, softmax};
+use crate::op::def::Default as D;
+use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::{binary, extremum, reduce, scan};
 
-use super::values_and_indices;
-
-const DIMS: Param = Param::optional("dim", ParamKind::Ints, Default::None);
-const ONE_DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
-const X345: &[Draw] = &[Draw::of("x", &[3, 4, 5], Domain::Any)];
-const X34: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
-const WHOLE: Gradient = Gradient::NoGrad("the result is an index, a count or a bool");
-const FORMS: &[Form] = &[Form::Method, Form::Function, Form::Functional];
 
-/// Reductions.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "sum",
         Family::Reduce,
-        "Sum over dimensions, or over everything; integers and bools are summed in int64.",
-        &[SELF, DIMS, KEEPDIM, DTYPE],
-        |a| Ok(sum_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))?.into()),
+        "The sum of all elements, or along dimensions.",
+        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
+        |a| one(reduce::sum_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
     )
-    .example("tensor([[1, 2], [3, 4]]).sum(0)", "tensor([4, 6])")
+    .details("Integers and bools are summed as int64.")
+    .example("tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)", "tensor([4., 6.])")
     .gradient(Gradient::Vjp("SumBackward0"))
-    .samples(&[Sample::of("x.sum()", X345), Sample::of("x.sum([0, 2], true)", X345)]),
+    .samples(&[Sample::of("x.sum()", X), Sample::of("x.sum([0, 2], true)", X)]),
     OpDef::call(
         "mean",
         Family::Reduce,
-        "Mean over dimensions, or over everything, of floats.",
-        &[SELF, DIMS, KEEPDIM, DTYPE],
-        |a| Ok(mean_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))?.into()),
+        "The mean of all elements, or along dimensions.",
+        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
+        |a| one(reduce::mean_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
     )
-    .example("tensor([[1.0, 2.0], [3.0, 5.0]]).mean(1)", "tensor([1.5000, 4.0000])")
+    .example("tensor([[1.0, 2.0], [3.0, 4.0]]).mean()", "tensor(2.5000)")
     .gradient(Gradient::Vjp("MeanBackward0"))
-    .samples(&[Sample::of("x.mean()", X345), Sample::of("x.mean(-2, true)", X345)]),
+    .samples(&[Sample::of("x.mean()", X), Sample::of("x.mean(1)", X)]),
     OpDef::call(
         "prod",
         Family::Reduce,
-        "Product over one dimension, or over everything.",
-        &[SELF, ONE_DIM, KEEPDIM, DTYPE],
-        |a| Ok(prod(a.tensor(0)?, a.optional_int(1), a.bool(2)?, a.dtype(3))?.into()),
+        "The product of all elements, or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM, DTYPE],
+        |a| one(reduce::prod(a.tensor(0)?, a.optional_int(1), a.bool(2)?, a.dtype(3))),
     )
-    .example("tensor([[1, 2], [3, 4]]).prod(1)", "tensor([ 2, 12])")
+    .example("tensor([2.0, 3.0]).prod()", "tensor(6.)")
     .gradient(Gradient::Vjp("ProdBackward0"))
-    .samples(&[Sample::of("x.prod()", X34), Sample::of("x.prod(1, true)", X345)]),
+    .samples(&[Sample::of("x.prod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
     OpDef::call(
         "amax",
         Family::Reduce,
-        "The largest element over dimensions; equals share the gradient.",
-        &[SELF, DIMS, KEEPDIM],
-        |a| Ok(amax(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)?.into()),
+        "The largest element along dimensions; equals share the gradient.",
+        &[SELF, ANY_DIMS, KEEPDIM],
+        |a| one(reduce::amax(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
     )
-    .example("tensor([[1, 7], [3, 4]]).amax(0)", "tensor([3, 7])")
+    .example("tensor([[1, 5], [7, 2]]).amax(1)", "tensor([5, 7])")
     .gradient(Gradient::Vjp("AmaxBackward0"))
     .samples(&[Sample::of("x.amax(1)", APART)]),
     OpDef::call(
         "amin",
         Family::Reduce,
-        "The smallest element over dimensions; equals share the gradient.",
-        &[SELF, DIMS, KEEPDIM],
-        |a| Ok(amin(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)?.into()),
+        "The smallest element along dimensions; equals share the gradient.",
+        &[SELF, ANY_DIMS, KEEPDIM],
+        |a| one(reduce::amin(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
     )
-    .example("tensor([[1, 7], [3, 4]]).amin(0)", "tensor([1, 4])")
+    .example("tensor([[1, 5], [7, 2]]).amin(1)", "tensor([1, 2])")
     .gradient(Gradient::Vjp("AminBackward0"))
-    .samples(&[Sample::of("x.amin(1)", APART)]),
+    .samples(&[Sample::of("x.amin(0)", APART)]),
     OpDef::call(
         "max",
         Family::Reduce,
-        "The largest element; along a dimension with its index; or of two tensors, element by element.",
-        &[SELF, Param::optional("dim", ParamKind::Any, Default::None), KEEPDIM],
-        |a| extreme(a, max_all, max_dim, |x, y| maximum(x, y)),
+        "The largest element, or with a dimension its values and indices.",
+        EXTREMUM,
+        |a| extremum_of(a, true),
     )
-    .details("Along a dimension the result is `#{values, indices}`; the first of equals wins.")
-    .example("tensor([[1, 7], [3, 4]]).max(1).indices", "tensor([1, 1])")
+    .details("With another tensor: the larger of two elements, as `maximum`.")
+    .example("tensor([[1, 5], [7, 2]]).max(1).indices", "tensor([1, 0])")
     .gradient(Gradient::Vjp("MaxBackward0"))
     .samples(&[Sample::of("x.max()", APART), Sample::of("x.max(1).values", APART)]),
     OpDef::call(
         "min",
         Family::Reduce,
-        "The smallest element; along a dimension with its index; or of two tensors, element by element.",
-        &[SELF, Param::optional("dim", ParamKind::Any, Default::None), KEEPDIM],
-        |a| extreme(a, min_all, min_dim, |x, y| minimum(x, y)),
+        "The smallest element, or with a dimension its values and indices.",
+        EXTREMUM,
+        |a| extremum_of(a, false),
     )
-    .details("Along a dimension the result is `#{values, indices}`; the first of equals wins.")
-    .example("tensor([[1, 7], [3, 4]]).min()", "tensor(1)")
+    .details("With another tensor: the smaller of two elements, as `minimum`.")
+    .example("tensor([[1, 5], [7, 2]]).min(1).values", "tensor([1, 2])")
     .gradient(Gradient::Vjp("MinBackward0"))
     .samples(&[Sample::of("x.min()", APART), Sample::of("x.min(0).values", APART)]),
     OpDef::call(
         "argmax",
         Family::Reduce,
-        "The index of the largest element along a dimension, or of all elements.",
-        &[SELF, ONE_DIM, KEEPDIM],
-        |a| Ok(argmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)?.into()),
+        "Where the largest element is, in the flattened tensor or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM],
+        |a| one(extremum::argmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
     )
-    .example("tensor([1, 5, 3]).argmax()", "tensor(1)")
-    .gradient(WHOLE),
+    .example("tensor([3, 9, 4]).argmax()", "tensor(1)")
+    .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
         "argmin",
         Family::Reduce,
-        "The index of the smallest element along a dimension, or of all elements.",
-        &[SELF, ONE_DIM, KEEPDIM],
-        |a| Ok(argmin(a.tensor(0)?, a.optional_int(1), a.bool(2)?)?.into()),
+        "Where the smallest element is, in the flattened tensor or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM],
+        |a| one(extremum::argmin(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
     )
-    .example("tensor([1, 5, 3]).argmin()", "tensor(0)")
-    .gradient(WHOLE),
-    OpDef::call("var", Family::Reduce, "Variance over dimensions.", SPREAD, |a| {
-        Ok(var(a.tensor(0)?, a.optional_ints(1)?.as_deref(), correction(a)?, a.bool(3)?)?.into())
+    .example("tensor([3, 9, 4]).argmin()", "tensor(0)")
+    .gradient(Gradient::NoGrad("the result is an index")),
+    OpDef::call("var", Family::Reduce, "The variance, with Bessel's correction.", SPREAD, |a| {
+        one(reduce::var(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.float(2)?, a.bool(3)?))
     })
-    .details("The sum of squares is divided by `n - 1`, or by `n` where `unbiased` is false.")
-    .example("tensor([1.0, 2.0, 3.0, 4.0]).var()", "tensor(1.6667)")
+    .example("tensor([1.0, 3.0]).var()", "tensor(2.)")
     .gradient(Gradient::Vjp("VarBackward0"))
-    .samples(&[Sample::of("x.var()", X34), Sample::of("x.var(1, false)", X34)]),
-    OpDef::call(
-        "std",
-        Family::Reduce,
-        "Standard deviation over dimensions, the root of `var`.",
-        SPREAD,
-        |a| Ok(std(a.tensor(0)?, a.optional_ints(1)?.as_deref(), correction(a)?, a.bool(3)?)?.into()),
-    )
-    .example("tensor([1.0, 2.0, 3.0, 4.0]).std()", "tensor(1.2910)")
+    .samples(&[Sample::of("x.var()", X), Sample::of("x.var(1)", X)]),
+    OpDef::call("std", Family::Reduce, "The standard deviation, with Bessel's correction.", SPREAD, |a| {
+        one(reduce::std(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.float(2)?, a.bool(3)?))
+    })
+    .example("tensor([1.0, 3.0]).std()", "tensor(1.4142)")
     .gradient(Gradient::Vjp("StdBackward0"))
-    .samples(&[Sample::of("x.std(1)", X34)]),
-    OpDef::call(
-        "norm",
-        Family::Reduce,
-        "The vector norm of order `p`: `sum(|x| ** p) ** (1 / p)`.",
-        &[SELF, Param::optional("p", ParamKind::Any, Default::Int(2)), DIMS, KEEPDIM],
-        |a| Ok(norm(a.tensor(0)?, order(a)?, a.optional_ints(2)?.as_deref(), a.bool(3)?)?.into()),
-    )
-    .details("`\"inf\"` gives the largest size, 0 the count of non-zero elements.")
+    .samples(&[Sample::of("x.std(1)", X)]),
+    OpDef::call("norm", Family::Reduce, "The p-norm of all elements, or along dimensions.", NORM, |a| {
+        one(reduce::norm(a.tensor(0)?, a.float(1)?, a.optional_ints(2)?.as_deref(), a.bool(3)?))
+    })
     .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
-    .gradient(Gradient::Vjp("LinalgVectorNormBackward0"))
-    .samples(&[Sample::of("x.norm()", X34), Sample::of("x.norm(3, 1)", X34)]),
+    .gradient(Gradient::Vjp("NormBackward0"))
+    .samples(&[Sample::of("x.norm()", X)]),
     OpDef::call(
         "logsumexp",
         Family::Reduce,
-        "`log(sum(exp(x)))` over dimensions, without overflow.",
+        "`log(sum(exp(x)))` along dimensions, without overflow.",
         &[SELF, Param::required("dim", ParamKind::Ints), KEEPDIM],
-        |a| Ok(logsumexp(a.tensor(0)?, &a.ints(1)?, a.bool(2)?)?.into()),
+        |a| one(reduce::logsumexp(a.tensor(0)?, &a.ints(1)?, a.bool(2)?)),
     )
-    .example("tensor([1.0, 1.0]).logsumexp(0)", "tensor(1.6931)")
+    .example("tensor([0.0, 0.0]).logsumexp(0)", "tensor(0.6931)")
     .gradient(Gradient::Vjp("LogsumexpBackward0"))
-    .samples(&[Sample::of("x.logsumexp(1, true)", X34)]),
-    OpDef::call("all", Family::Reduce, "Whether all elements are non-zero.", &[SELF, DIMS, KEEPDIM], |a| {
-        Ok(all(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)?.into())
-    })
+    .samples(&[Sample::of("x.logsumexp(1)", X)]),
+    OpDef::call(
+        "all",
+        Family::Reduce,
+        "Whether every element is non-zero.",
+        &[SELF, ANY_DIMS, KEEPDIM],
+        |a| one(reduce::all(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
+    )
     .example("tensor([1, 0]).all()", "tensor(False)")
-    .gradient(WHOLE),
-    OpDef::call("any", Family::Reduce, "Whether any element is non-zero.", &[SELF, DIMS, KEEPDIM], |a| {
-        Ok(any(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)?.into())
+    .gradient(Gradient::NoGrad("the result is bool")),
+    OpDef::call("any", Family::Reduce, "Whether any element is non-zero.", &[SELF, ANY_DIMS, KEEPDIM], |a| {
+        one(reduce::any(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?))
     })
     .example("tensor([1, 0]).any()", "tensor(True)")
-    .gradient(WHOLE),
-    OpDef::call("count_nonzero", Family::Reduce, "How many elements are not zero.", &[SELF, DIMS], |a| {
-        Ok(count_nonzero(a.tensor(0)?, a.optional_ints(1)?.as_deref())?.into())
+    .gradient(Gradient::NoGrad("the result is bool")),
+    OpDef::call("count_nonzero", Family::Reduce, "How many elements are non-zero.", &[SELF, ANY_DIMS], |a| {
+        one(reduce::count_nonzero(a.tensor(0)?, a.optional_ints(1)?.as_deref()))
     })
-    .example("tensor([1, 0, 3]).count_nonzero()", "tensor(2)")
-    .gradient(WHOLE),
-];
-
-/// Operations along one dimension.
-pub static ALONG: &[OpDef] = &[
-    OpDef::call("cumsum", Family::Reduce, "The running sum along a dimension.", &[SELF, DIM, DTYPE], |a| {
-        Ok(cumsum(a.tensor(0)?, a.int(1)?, a.dtype(2))?.into())
+    .example("tensor([1, 0, 5]).count_nonzero()", "tensor(2)")
+    .gradient(Gradient::NoGrad("the result is a count")),
+    OpDef::call("cumsum", Family::Reduce, "Running sums along a dimension.", &[SELF, DIM, DTYPE], |a| {
+        one(scan::cumsum(a.tensor(0)?, a.int(1)?, a.dtype(2)))
     })
     .example("tensor([1, 2, 3]).cumsum(0)", "tensor([1, 3, 6])")
     .gradient(Gradient::Vjp("CumsumBackward0"))
-    .samples(&[Sample::of("x.cumsum(1)", X34)]),
-    OpDef::call(
-        "cumprod",
-        Family::Reduce,
-        "The running product along a dimension.",
-        &[SELF, DIM, DTYPE],
-        |a| Ok(cumprod(a.tensor(0)?, a.int(1)?, a.dtype(2))?.into()),
-    )
+    .samples(&[Sample::of("x.cumsum(1)", X)]),
+    OpDef::call("cumprod", Family::Reduce, "Running products along a dimension.", &[SELF, DIM, DTYPE], |a| {
+        one(scan::cumprod(a.tensor(0)?, a.int(1)?, a.dtype(2)))
+    })
     .example("tensor([1, 2, 3]).cumprod(0)", "tensor([1, 2, 6])")
     .gradient(Gradient::Vjp("CumprodBackward0"))
-    .samples(&[Sample::of("x.cumprod(1)", X34)]),
+    .samples(&[Sample::of("x.cumprod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
     OpDef::call(
         "softmax",
-        Family::Activation,
-        "`exp(x)` divided by its sum along a dimension.",
-        &[SELF, DIM, DTYPE],
-        |a| Ok(softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))?.into()),
+        Family::Reduce,
+        "Exponentials along a dimension, scaled to sum to 1.",
+        &[SELF, LAST_DIM, DTYPE],
+        |a| one(scan::softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))),
     )
-    .forms(FORMS)
-    .example("tensor([1.0, 2.0]).softmax(0)", "tensor([0.2689, 0.7311])")
+    .forms(&[Form::Method, Form::Function, Form::Functional])
+    .example("tensor([0.0, 0.0]).softmax(0)", "tensor([0.5000, 0.5000])")
     .gradient(Gradient::Vjp("SoftmaxBackward0"))
-    .samples(&[Sample::of("x.softmax(-1)", X34), Sample::of("x.softmax(0)", X345)]),
+    .samples(&[Sample::of("x.softmax(-1)", X), Sample::of("x.softmax(0)", X)]),
     OpDef::call(
         "log_softmax",
-        Family::Activation,
-        "The logarithm of `softmax`, without overflow.",
-        &[SELF, DIM, DTYPE],
-        |a| Ok(log_softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))?.into()),
+        Family::Reduce,
+        "The logarithm of softmax, without overflow.",
+        &[SELF, LAST_DIM, DTYPE],
+        |a| one(scan::log_softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))),
     )
-    .forms(FORMS)
-    .example("tensor([1.0, 2.0]).log_softmax(0)", "tensor([-1.3133, -0.3133])")
+    .forms(&[Form::Method, Form::Function, Form::Functional])
+    .example("tensor([0.0, 0.0]).log_softmax(0)", "tensor([-0.6931, -0.6931])")
     .gradient(Gradient::Vjp("LogSoftmaxBackward0"))
-    .samples(&[Sample::of("x.log_softmax(-1)", X34), Sample::of("x.log_softmax(0)", X345)]),
+    .samples(&[Sample::of("x.log_softmax(-1)", X)]),
 ];
 
-const SPREAD: &[Param] = &[
-    SELF,
-    DIMS,
-    Param::optional("unbiased", ParamKind::Bool, Default::Bool(true)),
-    KEEPDIM,
-    Param::optional("correction", ParamKind::Float, Default::None),
-];
+const EXTREMUM: &[Param] = &[SELF, Param::optional("dim", ParamKind::Any, D::None), KEEPDIM];
+const SPREAD: &[Param] =
+    &[SELF, ANY_DIMS, Param::optional("correction", ParamKind::Scalar, D::Int(1)), KEEPDIM];
+const NORM: &[Param] = &[SELF, Param::optional("p", ParamKind::Scalar, D::Int(2)), ANY_DIMS, KEEPDIM];
 
-/// What is taken from the count of `var` and `std`.
-fn correction(a: &Args) -> Result<f64> {
-    Ok(a.optional_float(4).unwrap_or(if a.bool(2)? { 1.0 } else { 0.0 }))
-}
-
-/// The order of a norm: a number, `"fro"` or `"inf"`.
-fn order(a: &Args) -> Result<f64> {
-    match a.get(1) {
-        Value::Scalar(s) => Ok(s.as_f64()),
-        Value::Str(s) if s == "fro" => Ok(2.0),
-        Value::Str(s) if s == "inf" => Ok(f64::INFINITY),
-        Value::Str(s) if s == "-inf" => Ok(f64::NEG_INFINITY),
-        other => Err(Error::type_error(format!(
-            "norm(): argument 'p' must be a number, \"fro\" or \"inf\", not {}",
-            other.describe()
-        ))),
-    }
-}
-
-type Whole = fn(&crate::tensor::Tensor) -> Result<crate::tensor::Tensor>;
-type Along = fn(&crate::tensor::Tensor, i64, bool) -> Result<(crate::tensor::Tensor, crate::tensor::Tensor)>;
-type Pair = fn(&crate::tensor::Tensor, &crate::tensor::Tensor) -> Result<crate::tensor::Tensor>;
-
-/// The three forms of `max` and `min`.
-fn extreme(a: &Args, whole: Whole, along: Along, pair: Pair) -> Result<Value> {
+/// `max` and `min` in their three forms: of everything, along a dimension, of two tensors.
+fn extremum_of(a: &Args, largest: bool) -> Result<Value> {
     let x = a.tensor(0)?;
     match a.get(1) {
-        Value::None => Ok(whole(x)?.into()),
-        Value::Scalar(Scalar::Int(dim)) => along(x, *dim, a.bool(2)?).map(values_and_indices),
-        Value::Tensor(other) => Ok(pair(x, other)?.into()),
-        other => {
-            let name = a.def.name;
-            let text = format!("{name}() takes a dimension or another tensor, not {}", other.describe());
-            let hint = format!(
-                "`x.{name}()`, `x.{name}(dim)` and `x.{name}(other)`; `a{name}` takes several dimensions"
-            );
-            Err(Error::new(Kind::TypeError, text).with_hint(hint))
+        Value::None if largest => one(reduce::max_all(x)),
+        Value::None => one(reduce::min_all(x)),
+        Value::Tensor(other) if largest => one(binary::maximum(x, other)),
+        Value::Tensor(other) => one(binary::minimum(x, other)),
+        Value::Scalar(crate::base::Scalar::Int(dim)) if largest => {
+            pair(extremum::max_dim(x, *dim, a.bool(2)?))
         }
+        Value::Scalar(crate::base::Scalar::Int(dim)) => pair(extremum::min_dim(x, *dim, a.bool(2)?)),
+        other => Err(Error::type_error(format!(
+            "{}(): the second argument is a dimension or a tensor, not {}",
+            a.def.name,
+            other.describe()
+        ))),
     }
 }

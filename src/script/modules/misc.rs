@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
+use crate::base::Error;
 use crate::base::event::Clock;
-use crate::base::{Error, Kind};
 use crate::device::Machine;
 use crate::script::engine::Host;
 use crate::script::fault::raise;
@@ -54,14 +54,14 @@ fn timeit(machine: &Machine, ctx: &NativeCallContext, body: &FnPtr, options: &Ma
             raise(Error::value(format!("timeit(): '{name}' must be a count from 0 to 1000000")))
         })?;
     }
-    let mut run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
+    let run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
     for _ in 0..warmup {
         run()?;
     }
     let mut clock = Clock::Measured;
     let mut all = Vec::new();
     for _ in 0..repeat.max(1) {
-        let (ms, used) = once(machine, &mut run)?;
+        let (ms, used) = once(machine, run)?;
         all.push(ms);
         clock = used;
     }
@@ -161,37 +161,18 @@ fn testing(engine: &mut Engine) {
     engine.register_static_module("testing", module.into());
 }
 
-/// As `torch.testing.assert_close`, with float32's default tolerances.
 fn assert_close(a: &Tensor, b: &Tensor, options: &Map) -> RhaiResult<()> {
-    let (mut rtol, mut atol) = (1.3e-6, 1e-5);
+    let (mut rtol, mut atol) = (None, None);
     for (name, value) in options {
         let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
         match (name.as_str(), number) {
-            ("rtol", Ok(n)) => rtol = n,
-            ("atol", Ok(n)) => atol = n,
+            ("rtol", Ok(n)) => rtol = Some(n),
+            ("atol", Ok(n)) => atol = Some(n),
             _ => {
                 let error = Error::type_error(format!("assert_close() cannot use option '{name}'"));
                 return Err(raise(error.with_hint("options are rtol and atol, both numbers")));
             }
         }
     }
-    let fail = |text: String| Err(raise(Error::new(Kind::AssertionError, text)));
-    if a.shape() != b.shape() {
-        let text = "The values for attribute 'shape' do not match";
-        return fail(format!("{text}: {:?} != {:?}.", a.shape(), b.shape()));
-    }
-    let values = |t: &Tensor| t.to_f64s("assert_close").map_err(raise);
-    let (x, y) = (values(a)?, values(b)?);
-    let far = |(x, y): &(&f64, &f64)| !(*x == *y || (*x - *y).abs() <= atol + rtol * y.abs());
-    let wrong = x.iter().zip(&y).filter(far).count();
-    if wrong == 0 {
-        return Ok(());
-    }
-    let worst = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-    fail(format!(
-        "Tensor-likes are not close!\n\nMismatched elements: {wrong} / {} ({:.1}%)\nGreatest absolute difference: \
-         {worst} (up to {atol} allowed)",
-        x.len(),
-        100.0 * wrong as f64 / x.len().max(1) as f64
-    ))
+    crate::op::compare::assert_close(a, b, rtol, atol).map_err(raise)
 }

@@ -4,6 +4,7 @@ mod autograd;
 mod cuda;
 mod data;
 mod misc;
+mod nn;
 mod optim;
 mod plot;
 pub mod telemetry;
@@ -26,8 +27,9 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     cuda::register(engine, machine);
     data::register(engine);
     telemetry::register(engine, machine);
-    misc::register(engine, machine, host);
+    nn::register(engine, machine);
     optim::register(engine, machine);
+    misc::register(engine, machine, host);
     plot::register(engine, host);
 }
 
@@ -40,9 +42,10 @@ pub fn names() -> Vec<&'static str> {
         data::NAMES,
         telemetry::NAMES,
         misc::NAMES,
+        nn::NAMES,
         optim::NAMES,
         plot::NAMES,
     ];
-    let table = crate::op::table().map(|def| def.name);
+    let table = super::help::rows().map(|def| def.name);
     table.chain(own.into_iter().flatten().copied()).collect()
 }

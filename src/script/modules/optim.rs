@@ -1,247 +1,204 @@
-//! `optim::`: optimisers as a script holds them.
+//! `optim::`: optimisers as a script makes and steps them.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, INT, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map};
 
 use crate::base::{Error, Result};
-use crate::device::{Machine, Shared};
+use crate::device::Machine;
+use crate::op::Value;
 use crate::op::args::nearest;
-use crate::optim::{Method, Optimizer, Settings};
-use crate::script::bind::note_line;
+use crate::optim::{Optimizer, StateDict, group};
+use crate::script::bind::{note_line, register_functional};
 use crate::script::fault::raise;
-use crate::script::value::type_name;
+use crate::script::value::{from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["optim", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "step", "zero_grad"];
+pub const NAMES: &[&str] =
+    &["optim", "step", "zero_grad", "param_groups", "state_dict", "load_state_dict", "add_param_group"];
 
-/// An optimiser; every handle is the same one.
+/// One parameter group of an optimiser: `opt.param_groups[0].lr = 0.1` reaches the optimiser itself.
 #[derive(Clone)]
-struct Held(Arc<Mutex<Optimizer>>);
-
-/// One group of an optimiser, as `param_groups[i]`.
-#[derive(Clone)]
-struct GroupOf {
-    optimizer: Held,
-    number: usize,
+struct ParamGroup {
+    of: Optimizer,
+    index: usize,
 }
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    let mut module = Module::new();
-    for method in [Method::Sgd, Method::Adam, Method::AdamW, Method::RmsProp, Method::Adagrad] {
-        module
-            .set_native_fn(method.name(), move |parameters: Dynamic| make(method, &parameters, &Map::new()));
-        module.set_native_fn(method.name(), move |parameters: Dynamic, options: Map| {
-            make(method, &parameters, &options)
-        });
+    let mut module = rhai::Module::new();
+    for def in crate::optim::table() {
+        register_functional(&mut module, def, &machine.shared);
     }
     engine.register_static_module("optim", module.into());
-    engine.register_type_with_name::<Held>("Optimizer");
-    methods(engine, &machine.shared);
-    groups(engine);
-}
-
-impl Held {
-    fn lock(&self) -> MutexGuard<'_, Optimizer> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
-    }
-}
-
-fn methods(engine: &mut Engine, shared: &Arc<Shared>) {
-    let here = Arc::clone(shared);
-    engine.register_fn("step", move |ctx: NativeCallContext, o: &mut Held| {
-        note_line(&here, &ctx);
-        o.lock().step().map_err(raise)
+    engine.register_type_with_name::<Optimizer>("Optimizer");
+    engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("to_debug", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("is", |a: &mut Optimizer, b: Optimizer| a.is(&b));
+    let shared = Arc::clone(&machine.shared);
+    engine.register_fn("step", move |ctx: rhai::NativeCallContext, o: &mut Optimizer| {
+        note_line(&shared, &ctx);
+        o.step().map_err(raise)
     });
-    engine.register_fn("zero_grad", |o: &mut Held| o.lock().zero_grad(true).map_err(raise));
-    engine.register_fn("zero_grad", |o: &mut Held, options: Map| -> RhaiResult<()> {
-        let mut to_none = true;
+    engine.register_fn("zero_grad", |o: &mut Optimizer| o.zero_grad(true).map_err(raise));
+    engine.register_fn("zero_grad", |o: &mut Optimizer, options: Map| -> RhaiResult<()> {
+        let mut set_to_none = true;
         for (name, value) in &options {
             match (name.as_str(), value.as_bool()) {
-                ("set_to_none", Ok(flag)) => to_none = flag,
+                ("set_to_none", Ok(on)) => set_to_none = on,
                 _ => {
                     let error = Error::type_error(format!("zero_grad() cannot use option '{name}'"));
                     return Err(raise(error.with_hint("the option is set_to_none, true or false")));
                 }
             }
         }
-        o.lock().zero_grad(to_none).map_err(raise)
+        o.zero_grad(set_to_none).map_err(raise)
     });
-    engine.register_fn("to_string", |o: &mut Held| {
-        let optimizer = o.lock();
-        let mut text = format!("{} (", optimizer.method.name());
-        for (i, group) in optimizer.groups.iter().enumerate() {
-            text += &format!("\nParameter Group {i}");
-            for name in optimizer.method.options() {
-                text += &format!("\n    {name}: {}", read(&group.settings, name));
-            }
-        }
-        text + "\n)"
+    engine.register_fn("add_param_group", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
+        add_group(o, given).map_err(raise)
     });
-    engine.register_fn("state_dict", |o: &mut Held| state_dict(&o.lock()));
+    engine.register_fn("state_dict", |o: &mut Optimizer| state_map(&o.state_dict()));
+    engine.register_fn("load_state_dict", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
+        state_of(&given).and_then(|s| o.load_state_dict(&s)).map_err(raise)
+    });
+    groups(engine);
+}
+
+fn add_group(optimizer: &Optimizer, given: Map) -> Result<()> {
+    let (parameters, options) = group::parsed(&from_dynamic(&given.into())?)?;
+    optimizer.add_group_with(parameters, options)
 }
 
 fn groups(engine: &mut Engine) {
-    engine.register_type_with_name::<GroupOf>("param_group");
-    engine.register_get("param_groups", |o: &mut Held| -> Array {
-        let count = o.lock().groups.len();
-        (0..count).map(|number| Dynamic::from(GroupOf { optimizer: o.clone(), number })).collect()
+    engine.register_type_with_name::<ParamGroup>("ParamGroup");
+    engine.register_get("param_groups", |o: &mut Optimizer| -> Array {
+        (0..o.group_count()).map(|index| Dynamic::from(ParamGroup { of: o.clone(), index })).collect()
     });
-    // Groups are handles: writing to one reaches the optimiser, so the array need not be put back.
-    engine.register_set("param_groups", |_: &mut Held, _: Array| {});
-    engine.register_get("params", |g: &mut GroupOf| -> Array {
-        let optimizer = g.optimizer.lock();
-        let group = optimizer.groups.get(g.number);
-        group.map(|g| g.parameters.iter().cloned().map(Dynamic::from).collect()).unwrap_or_default()
+    // Writing to a group's option hands the array back; the groups themselves have seen the change.
+    engine.register_set("param_groups", |o: &mut Optimizer, back: Array| -> RhaiResult<()> {
+        let own = |d: &Dynamic| d.read_lock::<ParamGroup>().is_some_and(|g| g.of.is(o));
+        if back.iter().all(own) && back.len() == o.group_count() {
+            return Ok(());
+        }
+        let error = Error::type_error("param_groups cannot be replaced");
+        Err(raise(
+            error.with_hint("`opt.param_groups[0].lr = …` changes an option, `add_param_group` adds a group"),
+        ))
     });
-    for name in [
-        "lr",
-        "momentum",
-        "dampening",
-        "weight_decay",
-        "eps",
-        "alpha",
-        "lr_decay",
-        "nesterov",
-        "maximize",
-        "betas",
-    ] {
-        engine.register_get(name, move |g: &mut GroupOf| {
-            let optimizer = g.optimizer.lock();
-            optimizer.groups.get(g.number).map_or(Dynamic::UNIT, |group| read(&group.settings, name))
-        });
-        engine.register_set(name, move |g: &mut GroupOf, value: Dynamic| -> RhaiResult<()> {
-            let mut optimizer = g.optimizer.lock();
-            let method = optimizer.method;
-            match optimizer.groups.get_mut(g.number) {
-                Some(group) => {
-                    let mut changed = group.settings;
-                    write(&mut changed, method, name, &value)
-                        .and_then(|()| changed.check(method))
-                        .map_err(raise)?;
-                    group.settings = changed;
-                    Ok(())
-                }
-                None => Err(raise(Error::value("the optimiser has no such group"))),
+    engine.register_indexer_get(|g: &mut ParamGroup, name: ImmutableString| g.get(&name).map_err(raise));
+    engine.register_indexer_set(|g: &mut ParamGroup, name: ImmutableString, value: Dynamic| {
+        g.set(&name, &value).map_err(raise)
+    });
+    engine.register_fn("keys", |g: &mut ParamGroup| -> Array {
+        let names = g.of.option_names().into_iter().map(Dynamic::from);
+        std::iter::once("params".into()).chain(names).collect()
+    });
+    engine.register_fn("to_string", |g: &mut ParamGroup| g.shown());
+    engine.register_fn("to_debug", |g: &mut ParamGroup| g.shown());
+}
+
+impl ParamGroup {
+    fn get(&self, name: &str) -> Result<Dynamic> {
+        if name == "params" {
+            let tensors = self.of.parameters(self.index).into_iter().map(Dynamic::from).collect();
+            return Ok(Dynamic::from_array(tensors));
+        }
+        self.of.option(self.index, name).map(to_dynamic).ok_or_else(|| {
+            let names = self.of.option_names();
+            let error = Error::type_error(format!("{} has no option '{name}'", self.of.name()));
+            match nearest(name, names.iter().copied()) {
+                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+                None => error.with_hint(format!("options are params, {}", names.join(", "))),
             }
+        })
+    }
+
+    fn set(&self, name: &str, value: &Dynamic) -> Result<()> {
+        if name != "params" {
+            return self.of.set_option(self.index, name, from_dynamic(value)?);
+        }
+        // A method called on the array hands it back.
+        let own = self.of.parameters(self.index);
+        let same = value.read_lock::<Array>().is_some_and(|items| {
+            let is = |(d, t): (&Dynamic, &Tensor)| d.read_lock::<Tensor>().is_some_and(|d| d.is(t));
+            items.len() == own.len() && items.iter().zip(&own).all(is)
         });
+        if same {
+            return Ok(());
+        }
+        Err(Error::type_error("the parameters of a group are fixed")
+            .with_hint("`add_param_group` adds a group"))
+    }
+
+    fn shown(&self) -> String {
+        let options = self.of.option_names().into_iter().filter_map(|name| {
+            let value = self.of.option(self.index, name)?;
+            Some(format!("{name}: {}", to_dynamic(value)))
+        });
+        let params = format!("params: {} tensors", self.of.parameters(self.index).len());
+        format!("#{{{}}}", std::iter::once(params).chain(options).collect::<Vec<_>>().join(", "))
     }
 }
 
-fn make(method: Method, parameters: &Dynamic, options: &Map) -> RhaiResult<Held> {
-    let run = || {
-        let all = parameters.read_lock::<Array>().ok_or_else(|| {
-            Error::type_error(format!(
-                "{}() takes an array of tensors, not a {}",
-                method.name(),
-                type_name(parameters)
-            ))
-            .with_hint("for a network `net`, that is `net.parameters()`")
-        })?;
-        let tensors = all
-            .iter()
-            .map(|p| {
-                p.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
-                    Error::type_error(format!(
-                        "optimizer can only optimize Tensors, but one of the params is {}",
-                        type_name(p)
-                    ))
-                })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let mut settings = Settings::of(method);
-        for (name, value) in options {
-            write(&mut settings, method, name, value)?;
-        }
-        Optimizer::new(method, tensors, settings)
+fn state_map(state: &StateDict) -> Map {
+    let mut moments = Map::new();
+    for (number, step, tensors) in &state.moments {
+        let mut one: Map = tensors.iter().map(|(n, t)| (n.into(), Dynamic::from(t.clone()))).collect();
+        one.insert("step".into(), Dynamic::from(*step as INT));
+        moments.insert(number.to_string().into(), one.into());
+    }
+    let group = |(options, numbers): &(Vec<(String, Value)>, Vec<usize>)| {
+        let mut map: Map = options.iter().map(|(n, v)| (n.into(), to_dynamic(v.clone()))).collect();
+        let numbers = numbers.iter().map(|&n| Dynamic::from(n as INT)).collect();
+        map.insert("params".into(), Dynamic::from_array(numbers));
+        Dynamic::from_map(map)
     };
-    run().map(|o| Held(Arc::new(Mutex::new(o)))).map_err(raise)
-}
-
-fn read(s: &Settings, name: &str) -> Dynamic {
-    match name {
-        "lr" => s.lr.into(),
-        "momentum" => s.momentum.into(),
-        "dampening" => s.dampening.into(),
-        "weight_decay" => s.weight_decay.into(),
-        "eps" => s.eps.into(),
-        "alpha" => s.alpha.into(),
-        "lr_decay" => s.lr_decay.into(),
-        "nesterov" => s.nesterov.into(),
-        "maximize" => s.maximize.into(),
-        "betas" => Dynamic::from_array(vec![s.betas.0.into(), s.betas.1.into()]),
-        _ => Dynamic::UNIT,
-    }
-}
-
-fn write(s: &mut Settings, method: Method, name: &str, value: &Dynamic) -> Result<()> {
-    if !method.options().contains(&name) {
-        let error = Error::type_error(format!("{}() got an unknown option '{name}'", method.name()));
-        return Err(match nearest(name, method.options().iter().copied()) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error.with_hint(format!("options are {}", method.options().join(", "))),
-        });
-    }
-    let wrong =
-        |want: &str| Error::type_error(format!("{}(): '{name}' must be {want}, not {value}", method.name()));
-    let number = |v: &Dynamic| v.as_float().or_else(|_| v.as_int().map(|i: INT| i as f64)).ok();
-    match name {
-        "nesterov" => s.nesterov = value.as_bool().map_err(|_| wrong("true or false"))?,
-        "maximize" => s.maximize = value.as_bool().map_err(|_| wrong("true or false"))?,
-        "betas" => {
-            let pair: Option<Vec<f64>> =
-                value.read_lock::<Array>().and_then(|a| a.iter().map(number).collect());
-            match pair.as_deref() {
-                Some(&[first, second]) => s.betas = (first, second),
-                _ => return Err(wrong("an array of two numbers")),
-            }
-        }
-        _ => {
-            let n = number(value).ok_or_else(|| wrong("a number"))?;
-            match name {
-                "lr" => s.lr = n,
-                "momentum" => s.momentum = n,
-                "dampening" => s.dampening = n,
-                "weight_decay" => s.weight_decay = n,
-                "eps" => s.eps = n,
-                "alpha" => s.alpha = n,
-                _ => s.lr_decay = n,
-            }
-        }
-    }
-    Ok(())
-}
-
-/// `#{state: #{"0": #{step, …}}, param_groups: [#{lr, …, params}]}`
-fn state_dict(optimizer: &Optimizer) -> Map {
-    let mut state = Map::new();
-    let mut described = Array::new();
-    let mut number = 0;
-    for group in &optimizer.groups {
-        let first = number;
-        for _ in &group.parameters {
-            if let Some(kept) = optimizer.state(number) {
-                let mut entry = Map::new();
-                entry.insert("step".into(), (kept.step as INT).into());
-                for (name, tensor) in &kept.buffers {
-                    entry.insert((*name).into(), Dynamic::from(tensor.clone()));
-                }
-                state.insert(number.to_string().into(), entry.into());
-            }
-            number += 1;
-        }
-        let mut settings = Map::new();
-        for name in optimizer.method.options() {
-            settings.insert((*name).into(), read(&group.settings, name));
-        }
-        let numbers: Array = (first..number).map(|n| Dynamic::from(n as INT)).collect();
-        settings.insert("params".into(), numbers.into());
-        described.push(settings.into());
-    }
     let mut out = Map::new();
-    out.insert("state".into(), state.into());
-    out.insert("param_groups".into(), described.into());
+    out.insert("state".into(), moments.into());
+    out.insert("param_groups".into(), Dynamic::from_array(state.groups.iter().map(group).collect()));
     out
+}
+
+fn state_of(given: &Map) -> Result<StateDict> {
+    let wrong = |what: &str| {
+        Error::type_error(format!("load_state_dict(): {what}"))
+            .with_hint("it takes what state_dict() gave: #{state, param_groups}")
+    };
+    let groups = given.get("param_groups").and_then(|d| d.read_lock::<Array>().map(|a| a.clone()));
+    let moments = given.get("state").and_then(|d| d.read_lock::<Map>().map(|m| m.clone()));
+    let (Some(groups), Some(moments)) = (groups, moments) else {
+        return Err(wrong("'state' or 'param_groups' is missing"));
+    };
+    let mut state = StateDict::default();
+    for group in &groups {
+        let map = group.read_lock::<Map>().ok_or_else(|| wrong("a group is no map"))?;
+        let mut options = crate::script::value::options(&map)?;
+        let numbers = match options.iter().position(|(n, _)| n == "params").map(|i| options.remove(i).1) {
+            Some(Value::List(items)) => items.iter().map(number).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        state.groups.push((options, numbers.ok_or_else(|| wrong("a group has no parameter numbers"))?));
+    }
+    for (name, value) in &moments {
+        let number = name.parse().map_err(|_| wrong("a key of 'state' is no number"))?;
+        let map = value.read_lock::<Map>().ok_or_else(|| wrong("a parameter's state is no map"))?;
+        let (mut step, mut tensors) = (0, Vec::new());
+        for (name, value) in map.iter() {
+            match (name.as_str(), value.read_lock::<Tensor>()) {
+                ("step", _) => step = value.as_int().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+                (_, Some(t)) => tensors.push((name.to_string(), t.clone())),
+                _ => return Err(wrong(&format!("'{name}' must be a Tensor, not a {}", type_name(value)))),
+            }
+        }
+        state.moments.push((number, step, tensors));
+    }
+    Ok(state)
+}
+
+fn number(value: &Value) -> Option<usize> {
+    match value {
+        Value::Scalar(s) => usize::try_from(s.as_i64()).ok(),
+        _ => None,
+    }
 }

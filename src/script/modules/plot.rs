@@ -24,6 +24,10 @@ const OPTIONS: [&str; 10] =
 /// The figure that calls add to, until it is shown or begun anew.
 type Current = Arc<Mutex<Figure>>;
 
+/// A figure as it was when it was drawn on.
+#[derive(Clone)]
+struct Drawn(Figure);
+
 pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let current = Current::default();
     let mut module = Module::new();
@@ -34,18 +38,25 @@ pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let c = Arc::clone(&current);
     module.set_native_fn("figure", move |options: Map| begin(&c, &options));
     let c = Arc::clone(&current);
-    module.set_native_fn("save", move |path: &str| -> RhaiResult<()> {
-        let figure = lock(&c).clone();
-        save(&figure, path.as_ref()).map_err(|e| raise(Error::value(e.to_string())))
-    });
-    let (c, host) = (Arc::clone(&current), Arc::clone(host));
-    module.set_native_fn("show", move || -> RhaiResult<()> {
-        let figure = std::mem::take(&mut *lock(&c));
-        let small = figure.compact().map_err(|e| raise(Error::value(e.to_string())))?;
-        host.figure(&small);
-        Ok(())
-    });
+    module.set_native_fn("save", move |path: &str| keep(&lock(&c), path));
+    let (c, h) = (Arc::clone(&current), Arc::clone(host));
+    module.set_native_fn("show", move || show(&*h, std::mem::take(&mut *lock(&c))));
+    engine.register_type_with_name::<Drawn>("figure");
+    engine.register_fn("save", |d: &mut Drawn, path: &str| keep(&d.0, path));
+    let h = Arc::clone(host);
+    engine.register_fn("show", move |d: &mut Drawn| show(&*h, d.0.clone()));
+    engine.register_fn("to_string", |d: &mut Drawn| format!("figure of {} series", d.0.series.len()));
     engine.register_static_module("plot", module.into());
+}
+
+/// Writes a PNG or SVG file, by the path's extension.
+fn keep(figure: &Figure, path: &str) -> RhaiResult<()> {
+    save(figure, path.as_ref()).map_err(|e| raise(Error::value(e.to_string())))
+}
+
+fn show(host: &dyn Host, figure: Figure) -> RhaiResult<()> {
+    host.figure(&figure.compact().map_err(|e| raise(Error::value(e.to_string())))?);
+    Ok(())
 }
 
 fn lock(current: &Current) -> std::sync::MutexGuard<'_, Figure> {
@@ -92,14 +103,14 @@ fn values(module: &mut Module, current: &Current) {
     }
 }
 
-fn begin(current: &Current, options: &Map) -> RhaiResult<()> {
+fn begin(current: &Current, options: &Map) -> RhaiResult<Drawn> {
     let mut figure = Figure::default();
     apply(&mut figure, options).map_err(raise)?;
-    *lock(current) = figure;
-    Ok(())
+    *lock(current) = figure.clone();
+    Ok(Drawn(figure))
 }
 
-fn add(current: &Current, options: &Map, make: impl FnOnce(String) -> Result<Series>) -> RhaiResult<()> {
+fn add(current: &Current, options: &Map, make: impl FnOnce(String) -> Result<Series>) -> RhaiResult<Drawn> {
     let mut figure = lock(current);
     let mut next = figure.clone();
     let label = apply(&mut next, options).and_then(|label| {
@@ -107,8 +118,8 @@ fn add(current: &Current, options: &Map, make: impl FnOnce(String) -> Result<Ser
         next.check().map_err(|e| Error::value(e.to_string()))
     });
     label.map_err(raise)?;
-    *figure = next;
-    Ok(())
+    *figure = next.clone();
+    Ok(Drawn(next))
 }
 
 /// Applies options to a figure; gives the series' label.
