@@ -5,6 +5,14 @@
 //!
 //! Options: `--json` (one document instead of a table), `--list`, `--samples N`. NAME picks the cases that contain it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a benchmark that cannot go on may stop"
+)]
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

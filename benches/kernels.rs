@@ -1,6 +1,14 @@
 //! Times CPU kernels with their output memory reused: `cargo bench --bench kernels [-- FILTER]`.
 //! Prints one line per kernel: its name, the median time and the least.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a benchmark that cannot go on may stop"
+)]
+
 use std::time::Instant;
 
 use tensorlab::base::{DType, Layout, Scalar};

@@ -5,10 +5,20 @@
 //! One line per case: name, least and median time in microseconds, and GFLOP/s of the least time. The cases
 //! are those of `scripts/compare_kernels.py`, which times PyTorch beside it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a benchmark that cannot go on may stop"
+)]
+
 use std::time::{Duration, Instant};
 
 use tensorlab::base::{DType, Layout};
 use tensorlab::device::cpu::memory::HostPool;
+use tensorlab::device::kernel::{Conv, Distribution, Random, RandomSource, ScanOp, Window};
+use tensorlab::device::random::Shared;
 use tensorlab::device::{Arg, Buffer, Cancel, Kernel, Launch, View};
 
 /// A tensor of small numbers.
@@ -148,7 +158,109 @@ fn products(pool: &HostPool) {
     }
 }
 
+fn convolutions(pool: &HostPool) {
+    let cases = [
+        (32, 32, 64, 28, 3, 1, 1, 1),
+        (32, 1, 32, 28, 3, 1, 1, 1),
+        (8, 64, 64, 56, 3, 1, 1, 1),
+        (8, 256, 256, 14, 3, 1, 1, 1),
+        (8, 512, 512, 7, 3, 1, 1, 1),
+        (8, 64, 128, 56, 3, 2, 1, 1),
+        (8, 3, 64, 224, 7, 2, 3, 1),
+        (8, 256, 64, 56, 1, 1, 0, 1),
+        (8, 64, 64, 56, 3, 1, 1, 64),
+        (1, 64, 64, 112, 3, 1, 1, 1),
+    ];
+    for (n, c, o, size, k, stride, padding, groups) in cases {
+        let out = (size + 2 * padding - k) / stride + 1;
+        let x = Tensor::new(pool, DType::Float32, &[n, c, size, size]);
+        let w = Tensor::new(pool, DType::Float32, &[o, c / groups, k, k]);
+        let bias = Tensor::new(pool, DType::Float32, &[o]);
+        let y = Tensor::new(pool, DType::Float32, &[n, o, out, out]);
+        let conv = Conv { stride: [stride; 2], padding: [padding; 2], dilation: [1, 1], groups };
+        let name = |what: &str| format!("conv {what} {c}>{o} {k}x{k}/{stride} {n}x{size}x{size} g{groups}");
+        let flops = 2 * n * o * out * out * c / groups * k * k;
+        let kernels = [Kernel::Conv2d(conv), Kernel::Conv2dGradInput(conv), Kernel::Conv2dGradWeight(conv)];
+        time(&name("y"), flops, || run(&kernels[0], &[&x, &w, &bias], &[&y]));
+        time(&name("dx"), flops, || run(&kernels[1], &[&y, &w], &[&x]));
+        time(&name("dw"), flops, || run(&kernels[2], &[&y, &x], &[&w]));
+    }
+}
+
+fn others(pool: &HostPool) {
+    let image = Tensor::new(pool, DType::Float32, &[32, 64, 28, 28]);
+    let small = Tensor::new(pool, DType::Float32, &[32, 64, 14, 14]);
+    let places = Tensor::new(pool, DType::Int64, &[32, 64, 14, 14]);
+    let window =
+        Window { size: [2; 2], stride: [2; 2], padding: [0; 2], dilation: [1; 2], count_include_pad: true };
+    time("max_pool 2x2 32x64x28x28", 0, || run(&Kernel::MaxPool2d(window), &[&image], &[&small, &places]));
+    time("max_pool 2x2 32x64x28x28 dx", 0, || {
+        run(&Kernel::MaxPool2dGrad(window), &[&small, &places], &[&image])
+    });
+    time("avg_pool 2x2 32x64x28x28", 0, || run(&Kernel::AvgPool2d(window), &[&image], &[&small]));
+    time("avg_pool 2x2 32x64x28x28 dx", 0, || run(&Kernel::AvgPool2dGrad(window), &[&small], &[&image]));
+
+    let (rows, n) = (4096, 768);
+    let [x, y, dy, dx] = std::array::from_fn(|_| Tensor::new(pool, DType::Float32, &[rows, n]));
+    let [w, b, dw, db] = std::array::from_fn(|_| Tensor::new(pool, DType::Float32, &[n]));
+    let [mean, rstd] = std::array::from_fn(|_| Tensor::new(pool, DType::Float32, &[rows]));
+    let norm = Kernel::LayerNorm { eps: 1e-5, affine: true };
+    time("layer_norm 4096x768", 0, || run(&norm, &[&x, &w, &b], &[&y, &mean, &rstd]));
+    let grad = Kernel::LayerNormGrad { affine: true };
+    time("layer_norm 4096x768 dx dw db", 0, || run(&grad, &[&dy, &x, &mean, &rstd, &w], &[&dx, &dw, &db]));
+
+    let million = 1 << 20;
+    let table = Tensor::new(pool, DType::Float32, &[10_000, 256]);
+    let index = Tensor::new(pool, DType::Int64, &[16_384]);
+    let rows = Tensor::new(pool, DType::Float32, &[16_384, 256]);
+    time("index_select 16384x256", 0, || run(&Kernel::IndexSelect { dim: 0 }, &[&table, &index], &[&rows]));
+    time("index_add 16384x256", 0, || run(&Kernel::IndexAdd { dim: 0 }, &[&index, &rows], &[&table]));
+
+    let [p, g, m, v] = std::array::from_fn(|_| Tensor::new(pool, DType::Float32, &[million]));
+    let places = Tensor::new(pool, DType::Int64, &[million]);
+    let sort = Kernel::Sort { dim: 0, descending: false };
+    time("sort 1M", 0, || run(&sort, &[&p], &[&g, &places]));
+    time("cumsum 1M", 0, || run(&Kernel::Scan { op: ScanOp::Sum, dim: 0 }, &[&p], &[&g]));
+    let sgd = Kernel::Sgd {
+        lr: 1e-6,
+        momentum: 0.9,
+        dampening: 0.0,
+        weight_decay: 0.0,
+        nesterov: false,
+        maximize: false,
+        first: false,
+    };
+    time("sgd momentum 1M", 0, || run(&sgd, &[&g], &[&p, &m]));
+    let adam = Kernel::Adam {
+        lr: 1e-6,
+        beta1: 0.9,
+        beta2: 0.999,
+        eps: 1e-8,
+        weight_decay: 0.0,
+        decoupled: false,
+        maximize: false,
+        step: 10,
+    };
+    v.buffer.host.as_ref().unwrap().write(0, &vec![0; million * 4]);
+    time("adam 1M", 0, || run(&adam, &[&g], &[&p, &m, &v]));
+
+    let source = RandomSource::Host(Shared::new(0));
+    let draws = [
+        ("rand 1M", Distribution::Uniform { low: 0.0, high: 1.0 }),
+        ("randn 1M", Distribution::Normal { mean: 0.0, std: 1.0 }),
+        ("bernoulli 1M", Distribution::Bernoulli { p: 0.5 }),
+    ];
+    for (name, distribution) in draws {
+        let kernel = Kernel::Random(Random { distribution, source: source.clone() });
+        time(name, 0, || run(&kernel, &[], &[&p]));
+    }
+    let kernel = Kernel::Random(Random { distribution: Distribution::Permutation, source });
+    time("randperm 1M", 0, || run(&kernel, &[], &[&places]));
+}
+
 fn main() {
     let pool = HostPool::default();
     products(&pool);
+    convolutions(&pool);
+    others(&pool);
 }

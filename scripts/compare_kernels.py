@@ -54,6 +54,73 @@ def cases():
     for batch, m, k, n in [(64, 128, 32, 128), (512, 16, 16, 16), (8, 512, 64, 512)]:
         a, b, y = values(batch, m, k), values(batch, k, n), values(batch, m, n)
         yield f"bmm {batch}x{m}x{k}x{n}", lambda a=a, b=b, y=y: torch.bmm(a, b, out=y)
+    yield from convolutions()
+    yield from others()
+
+
+def convolutions():
+    sizes = [
+        (32, 32, 64, 28, 3, 1, 1, 1), (32, 1, 32, 28, 3, 1, 1, 1), (8, 64, 64, 56, 3, 1, 1, 1),
+        (8, 256, 256, 14, 3, 1, 1, 1), (8, 512, 512, 7, 3, 1, 1, 1), (8, 64, 128, 56, 3, 2, 1, 1),
+        (8, 3, 64, 224, 7, 2, 3, 1), (8, 256, 64, 56, 1, 1, 0, 1), (8, 64, 64, 56, 3, 1, 1, 64),
+        (1, 64, 64, 112, 3, 1, 1, 1),
+    ]
+    for n, c, o, size, k, stride, padding, groups in sizes:
+        x, w, b = values(n, c, size, size), values(o, c // groups, k, k), values(o)
+        geometry = ([stride] * 2, [padding] * 2, [1, 1], False, [0, 0], groups)
+        y = torch.nn.functional.conv2d(x, w, b, stride, padding, 1, groups)
+        dy = values(*y.shape)
+
+        def backward(mask, dy=dy, x=x, w=w, geometry=geometry):
+            return torch.ops.aten.convolution_backward(dy, x, w, None, *geometry, mask)
+
+        def forward(x=x, w=w, b=b, stride=stride, padding=padding, groups=groups):
+            return torch.nn.functional.conv2d(x, w, b, stride, padding, 1, groups)
+
+        name = f"{c}>{o} {k}x{k}/{stride} {n}x{size}x{size} g{groups}"
+        yield f"conv y {name}", forward
+        yield f"conv dx {name}", lambda backward=backward: backward([True, False, False])
+        yield f"conv dw {name}", lambda backward=backward: backward([False, True, False])
+
+
+def others():
+    image = values(32, 64, 28, 28)
+    pool = torch.ops.aten.max_pool2d_with_indices
+    small, places = pool(image, [2, 2], [2, 2])
+    yield "max_pool 2x2 32x64x28x28", lambda: pool(image, [2, 2], [2, 2])
+    back = torch.ops.aten.max_pool2d_with_indices_backward
+    yield "max_pool 2x2 32x64x28x28 dx", lambda: back(
+        small, image, [2, 2], [2, 2], [0, 0], [1, 1], False, places
+    )
+    yield "avg_pool 2x2 32x64x28x28", lambda: torch.ops.aten.avg_pool2d(image, [2, 2], [2, 2])
+    yield "avg_pool 2x2 32x64x28x28 dx", lambda: torch.ops.aten.avg_pool2d_backward(
+        small, image, [2, 2], [2, 2], [0, 0], False, True, None
+    )
+    x, w, b = values(4096, 768), values(768), values(768)
+    norm = torch.ops.aten.native_layer_norm
+    y, mean, rstd = norm(x, [768], w, b, 1e-5)
+    yield "layer_norm 4096x768", lambda: norm(x, [768], w, b, 1e-5)
+    yield "layer_norm 4096x768 dx dw db", lambda: torch.ops.aten.native_layer_norm_backward(
+        y, x, [768], mean, rstd, w, b, [True, True, True]
+    )
+    table, rows = values(10_000, 256), values(16_384, 256)
+    index = torch.arange(16_384) * 7919 % 10
+    yield "index_select 16384x256", lambda: torch.index_select(table, 0, index)
+    yield "index_add 16384x256", lambda: table.index_add_(0, index, rows)
+    p, g, m, v = (values(1 << 20) for _ in range(4))
+    yield "sort 1M", lambda: torch.sort(p, stable=True)
+    yield "cumsum 1M", lambda: torch.cumsum(p, 0)
+    parameter = torch.nn.Parameter(p.clone())
+    parameter.grad = g
+    for name, optimiser in (
+        ("sgd momentum 1M", torch.optim.SGD([parameter], 1e-6, momentum=0.9)),
+        ("adam 1M", torch.optim.Adam([parameter], 1e-6)),
+    ):
+        yield name, optimiser.step
+    yield "rand 1M", lambda: p.uniform_()
+    yield "randn 1M", lambda: p.normal_()
+    yield "bernoulli 1M", lambda: p.bernoulli_(0.5)
+    yield "randperm 1M", lambda: torch.randperm(1 << 20)
 
 
 def main():

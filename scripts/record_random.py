@@ -44,6 +44,9 @@ def draw(kind, n, dtype, arguments):
 def cases():
     for dtype in ("float32", "float64", "float16", "bfloat16"):
         yield 0, [("uniform", 5, dtype, [0.0, 1.0]), ("uniform", 3000, dtype, [-2.0, 3.5])]
+    # Some of these round up to the upper bound.
+    yield 1, [("uniform", 50000, dtype, [1.0, 2.0]) for dtype in ("float16", "bfloat16")]
+    yield 2, [("uniform", 50000, "float32", [65536.0, 65537.0])]
     for dtype in ("float32", "float64"):
         # The cached second value of a pair lasts from one small draw to the next.
         yield 0, [("normal", n, dtype, [0.0, 1.0]) for n in (1, 2, 5, 15)]

@@ -10,7 +10,12 @@
 
 mod allocator;
 mod architecture;
+mod cli;
+mod conformance;
+mod examples;
+mod lab_session;
 mod lesson_format;
+mod nn;
 mod plot;
 mod screens;
 mod scripts;

@@ -314,7 +314,7 @@ mod tests {
                 l = l.transpose(0, dims.len() - 1).unwrap();
             }
             let n = l.numel();
-            if n % split == 0
+            if n.is_multiple_of(split)
                 && let Some(v) = l.view(&[split, n / split])
             {
                 prop_assert_eq!(offsets(&v), offsets(&l));

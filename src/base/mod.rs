@@ -5,6 +5,7 @@ pub mod error;
 pub mod event;
 mod event_fields;
 pub mod layout;
+pub mod python;
 pub mod shape;
 pub mod text;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::op::{Family, OpDef};
-use crate::script::help::{describe, page, suggestions};
+use crate::script::help::{describe, page, rows, suggestions};
 
 use super::exit;
 
@@ -26,7 +26,7 @@ pub fn run(name: Option<&str>) -> u8 {
 
 /// The reference page: every row, family by family.
 pub fn reference() -> String {
-    let mut rows: Vec<&OpDef> = crate::op::table().collect();
+    let mut rows: Vec<&OpDef> = rows().collect();
     rows.sort_by_key(|d| (d.family, d.name));
     let mut out = String::from(
         "# Reference\n\nRendered by `tensorlab docs` from the table of operations; each example is a test.\n",

@@ -149,7 +149,7 @@ map_ops! { (a b c p q)
     Trunc 1 Same "map_trunc" {a.trunc()} {a} "trunc(a)";
     // Relu, Relu6, Hardtanh and Clamp keep NaN.
     Relu 1 Same "map_relu" {if a < T::zero() { T::zero() } else { a }} {a.max(0)} "a < T(0) ? T(0) : a";
-    Relu6 1 Same "map_relu6" {clamp(a, T::zero(), T::of(6.0))} {a.max(0).min(6)} "bounded(a, T(0), T(6))";
+    Relu6 1 Same "map_relu6" {clamp(a, T::zero(), T::of(6.0))} {a.clamp(0, 6)} "bounded(a, T(0), T(6))";
     Gelu 1 Same "map_gelu" {a * bell_below(a)} {} "a * bell_below(a)";
     GeluTanh 1 Same "map_gelu_tanh" {T::of(0.5) * a * (T::one() + gelu_inner(a).tanh())} {}
         "T(0.5) * a * (T(1) + tanh(gelu_inner(a)))";

@@ -135,7 +135,8 @@ impl Editor {
     /// Deletes what is before the cursor: a character, an indent of spaces, or the line break.
     pub fn backspace(&mut self) {
         let head = self.head();
-        let start = if !head.is_empty() && head.len() % INDENT == 0 && head.chars().all(|c| c == ' ') {
+        let start = if !head.is_empty() && head.len().is_multiple_of(INDENT) && head.chars().all(|c| c == ' ')
+        {
             Pos { col: self.cursor.col - INDENT, ..self.cursor }
         } else {
             self.before(self.cursor)
@@ -170,7 +171,8 @@ impl Editor {
     /// To the start of the word before the cursor.
     pub fn word_left(&mut self) {
         let mut at = self.before(self.cursor);
-        while at > Pos::default() && !(self.in_word(at) && !self.in_word(self.before(at))) {
+        let starts_word = |at: Pos| self.in_word(at) && !self.in_word(self.before(at));
+        while at > Pos::default() && !starts_word(at) {
             at = self.before(at);
         }
         self.set_cursor(at);
@@ -180,7 +182,8 @@ impl Editor {
     pub fn word_right(&mut self) {
         let last = self.end_of_text();
         let mut at = self.after(self.cursor);
-        while at < last && !(!self.in_word(at) && self.in_word(self.before(at))) {
+        let ends_word = |at: Pos| !self.in_word(at) && self.in_word(self.before(at));
+        while at < last && !ends_word(at) {
             at = self.after(at);
         }
         self.set_cursor(at);

@@ -6,6 +6,7 @@
 
 pub mod document;
 
+mod bindings;
 mod editor;
 mod export;
 mod figures;
@@ -28,9 +29,10 @@ mod theme;
 mod update;
 mod view;
 
+pub use bindings::BINDINGS;
 pub use document::Document;
 pub use export::{render, render_to_string, render_to_svg};
-pub use keys::{BINDINGS, Binding};
+pub use keys::Binding;
 pub use link::{SessionLink, in_child_process};
 pub use msg::{Effect, Msg};
 pub use run::{End, Keep, LabExit, LabOptions, Save, run};

@@ -100,6 +100,7 @@ pub fn run(
 }
 
 /// What arrives in the one channel.
+#[expect(clippy::large_enum_variant, reason = "an input is taken where it arrives, few are held at once")]
 enum Input {
     Msg(Msg),
     /// The session has said something.

@@ -36,7 +36,6 @@ impl Runner {
         command.args(["session", "--stdio", "--devices", devices]);
         let mut runner =
             Runner { client: Client::spawn(command)?, next: 1, limit: limit.unwrap_or(PATIENCE) };
-        runner.send(Request::Hello { version: protocol::VERSION }).map_err(other)?;
         runner.wait(|m| matches!(m, Message::Ready { .. }).then_some(())).map_err(other)?;
         Ok(runner)
     }

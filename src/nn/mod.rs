@@ -1,1 +1,37 @@
-//! Modules, layers, functional forms, initialisers.
+//! Modules: layers with parameters, containers, and what one does with a whole network.
+
+pub mod activation;
+pub mod clip;
+pub mod containers;
+pub mod convolution;
+pub mod embedding;
+pub mod init;
+pub mod linear;
+pub mod loss;
+pub mod module;
+pub mod normalise;
+pub mod pooling;
+pub mod show;
+pub mod state;
+
+pub use module::{Call, Caller, Layer, Module, NoScript, Parts, Role};
+
+use crate::op::OpDef;
+
+/// Every constructor and helper, file by file.
+pub fn table() -> impl Iterator<Item = &'static OpDef> {
+    [
+        linear::ROWS,
+        convolution::ROWS,
+        normalise::ROWS,
+        embedding::ROWS,
+        pooling::ROWS,
+        activation::ROWS,
+        loss::ROWS,
+        containers::ROWS,
+        init::ROWS,
+        clip::ROWS,
+    ]
+    .into_iter()
+    .flatten()
+}

@@ -1,5 +1,9 @@
 //! Arguments on their way into an op, and values on their way out: free of any script engine.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
 use crate::tensor::Tensor;
@@ -20,6 +24,33 @@ pub enum Value {
     List(Vec<Value>),
     /// Named results, such as `values` and `indices`.
     Map(Vec<(&'static str, Value)>),
+    /// A value of a higher layer, such as a module.
+    Object(Object),
+}
+
+/// A value of a higher layer: the op layer hands it through without looking inside.
+#[derive(Clone)]
+pub struct Object {
+    /// What it is in a learner's words.
+    pub kind: &'static str,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl Object {
+    pub fn new<T: Any + Send + Sync>(kind: &'static str, value: T) -> Object {
+        Object { kind, value: Arc::new(value) }
+    }
+
+    /// The value, where it is a `T`.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        (self.value.as_ref() as &dyn Any).downcast_ref()
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({})", self.kind)
+    }
 }
 
 impl Value {
@@ -37,6 +68,7 @@ impl Value {
             Value::Range(..) => "range".into(),
             Value::List(_) => "array".into(),
             Value::Map(_) => "map".into(),
+            Value::Object(o) => o.kind.into(),
         }
     }
 }
@@ -270,6 +302,7 @@ fn show_default(d: &Default) -> String {
         Default::Float(f) => format!("{f:?}"),
         Default::Str(s) => format!("\"{s}\""),
         Default::Ints(v) => format!("{v:?}"),
+        Default::Floats(v) => format!("{v:?}"),
     }
 }
 
@@ -281,6 +314,7 @@ fn from_default(d: &Default) -> Value {
         Default::Float(f) => Value::Scalar(f.into()),
         Default::Str(s) => Value::Str(s.into()),
         Default::Ints(v) => Value::List(v.iter().map(|&i| Value::Scalar(i.into())).collect()),
+        Default::Floats(v) => Value::List(v.iter().map(|&f| Value::Scalar(f.into())).collect()),
     }
 }
 

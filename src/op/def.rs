@@ -47,6 +47,9 @@ pub enum Family {
     Loss,
     Move,
     Inspect,
+    Module,
+    Initialise,
+    Optimise,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +64,8 @@ pub enum Form {
     Operator(&'static str),
     /// `x.name`
     Property,
+    /// `space::name(…)`, such as `nn::Linear(…)`
+    Of(&'static str),
 }
 
 /// A parameter. The first of a method is the tensor itself.
@@ -104,6 +109,7 @@ pub enum Default {
     Float(f64),
     Str(&'static str),
     Ints(&'static [i64]),
+    Floats(&'static [f64]),
 }
 
 /// How the value is computed.

@@ -61,6 +61,8 @@ macro_rules! unary {
     (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms $fn:ident) => { &[Form::Method, Form::Function] };
+    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
+    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
     (@keep (none)) => { Keep::Nothing };
     (@keep (zero)) => { Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { Keep::$keep };
@@ -163,6 +165,11 @@ unary! {
         "Whether each element is infinite.", "tensor([1.0, 0.0]).log().isinf()" => "tensor([False,  True])";
     isfinite IsFinite Bool, (none), Any,
         "Whether each element is a finite number.", "tensor([1.0, 0.0]).log().isfinite()" => "tensor([ True, False])";
+}
+
+/// [`relu`] in place.
+pub fn relu_(x: &Tensor) -> Result<Tensor> {
+    specs::Relu.apply_in_place(x, [0.0; 2])
 }
 
 /// `x * factor`

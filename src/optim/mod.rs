@@ -1,1 +1,204 @@
-//! Optimisers.
+//! Optimisers: parameter groups with their options, state per parameter, one step per call.
+
+pub mod adam;
+pub mod adaptive;
+pub mod group;
+pub mod sgd;
+pub mod state;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::base::{Error, Result, python};
+use crate::op::record::no_grad;
+use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, Value};
+use crate::tensor::Tensor;
+
+pub use group::{Group, Options};
+pub use state::{Moments, StateDict};
+
+/// How one kind of optimiser changes a parameter.
+pub trait Rule: Send + Sync {
+    /// PyTorch's class name.
+    fn name(&self) -> &'static str;
+
+    /// Fails on options outside their range, in PyTorch's words.
+    fn check(&self, options: &Options) -> Result<()>;
+
+    /// Changes `parameter` in place by its gradient. Runs outside the graph.
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()>;
+
+    /// An option whose value follows from the class, as `AdamW` decouples its decay.
+    fn fixed(&self) -> Option<(&'static str, bool)> {
+        None
+    }
+}
+
+/// An optimiser. Cloning gives the same one.
+#[derive(Clone)]
+pub struct Optimizer(Arc<Inner>);
+
+struct Inner {
+    rule: &'static dyn Rule,
+    groups: Mutex<Vec<Group>>,
+}
+
+impl Optimizer {
+    /// An optimiser from the first argument, parameters or groups of them, and options of `rule` after it.
+    pub fn new(rule: &'static dyn Rule, a: &Args) -> Result<Optimizer> {
+        let defaults = Options::of(a);
+        rule.check(&defaults)?;
+        let optimizer = Optimizer(Arc::new(Inner { rule, groups: Mutex::default() }));
+        for (parameters, own) in group::split(a.get(0))? {
+            optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
+        }
+        Ok(optimizer)
+    }
+
+    pub fn into_value(self) -> Value {
+        Value::Object(Object::new("Optimizer", self))
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.0.rule.name()
+    }
+
+    /// Whether two handles are the same optimiser.
+    pub fn is(&self, other: &Optimizer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Adds a group. Its tensors must be leaves that no other group has.
+    pub fn add_group(&self, parameters: Vec<Tensor>, options: Options) -> Result<()> {
+        self.0.rule.check(&options)?;
+        let mut groups = self.groups();
+        if parameters.iter().any(|t| !t.is_leaf()) {
+            return Err(Error::value("can't optimize a non-leaf Tensor").with_hint(
+                "optimise what the tensor was computed from, or `t.detach().requires_grad_(true)`",
+            ));
+        }
+        let known = |t: &Tensor| groups.iter().any(|g| g.parameters.iter().any(|p| p.is(t)));
+        if parameters.iter().any(known) {
+            return Err(Error::value("some parameters appear in more than one parameter group"));
+        }
+        groups.push(Group::new(parameters, options));
+        Ok(())
+    }
+
+    /// Adds a group whose missing options are those of the first.
+    pub fn add_group_with(&self, parameters: Vec<Tensor>, options: Vec<(String, Value)>) -> Result<()> {
+        let first = self.groups().first().map(|g| g.options.clone());
+        let base = first.ok_or_else(|| Error::value("optimizer got an empty parameter list"))?;
+        self.add_group(parameters, base.with(options, self.name())?)
+    }
+
+    /// One step of every parameter that has a gradient.
+    pub fn step(&self) -> Result<()> {
+        let _quiet = no_grad();
+        for group in self.groups().iter_mut() {
+            for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
+                if let Some(grad) = parameter.grad() {
+                    self.0.rule.step(&group.options, parameter, &grad, state)?;
+                    parameter.bump_version();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the gradients, or fills them with zeros where `set_to_none` is off.
+    pub fn zero_grad(&self, set_to_none: bool) -> Result<()> {
+        for parameter in self.groups().iter().flat_map(|g| &g.parameters) {
+            if set_to_none {
+                parameter.set_grad(None);
+            } else if let Some(grad) = parameter.grad() {
+                grad.fill(0i64.into(), "zero_")?;
+                grad.bump_version();
+            }
+        }
+        Ok(())
+    }
+
+    pub fn group_count(&self) -> usize {
+        self.groups().len()
+    }
+
+    /// The tensors of a group.
+    pub fn parameters(&self, group: usize) -> Vec<Tensor> {
+        self.groups().get(group).map_or_else(Vec::new, |g| g.parameters.clone())
+    }
+
+    /// An option of a group, such as `lr`.
+    pub fn option(&self, group: usize, name: &str) -> Option<Value> {
+        self.groups().get(group)?.options.get(name).cloned()
+    }
+
+    /// The names of a group's options.
+    pub fn option_names(&self) -> Vec<&'static str> {
+        self.groups().first().map_or_else(Vec::new, |g| g.options.names().collect())
+    }
+
+    /// Changes an option of a group; later steps use it.
+    pub fn set_option(&self, group: usize, name: &str, value: Value) -> Result<()> {
+        let mut groups = self.groups();
+        let group = groups.get_mut(group).ok_or_else(|| Error::value("there is no such parameter group"))?;
+        let next = group.options.with(vec![(name.to_string(), value)], self.name())?;
+        self.0.rule.check(&next)?;
+        group.options = next;
+        Ok(())
+    }
+
+    fn groups(&self) -> MutexGuard<'_, Vec<Group>> {
+        self.0.groups.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl std::fmt::Display for Optimizer {
+    /// PyTorch's form, with this optimiser's options.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (", self.name())?;
+        for (i, group) in self.groups().iter().enumerate() {
+            write!(f, "\nParameter Group {i}\n")?;
+            let mut lines: Vec<String> =
+                group.options.iter().map(|(name, value)| format!("    {name}: {}\n", shown(value))).collect();
+            lines.extend(self.0.rule.fixed().map(|(name, on)| format!("    {name}: {}\n", python::bool(on))));
+            lines.sort();
+            f.write_str(&lines.concat())?;
+        }
+        f.write_str(")")
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Scalar(s) => python::scalar(*s),
+        Value::List(items) => python::tuple(&items.iter().map(shown).collect::<Vec<_>>()),
+        other => other.describe(),
+    }
+}
+
+/// The parameters that every optimiser takes first.
+pub const PARAMS: Param = Param::required("params", ParamKind::Any);
+pub const MAXIMIZE: Param =
+    Param::optional("maximize", ParamKind::Bool, crate::op::def::Default::Bool(false));
+
+/// A number with a default that prints as it is written.
+pub const fn number(name: &'static str, default: crate::op::def::Default) -> Param {
+    Param::optional(name, ParamKind::Scalar, default)
+}
+
+/// An optimiser's row.
+pub const fn constructor(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Optimise, summary, params, run)
+        .forms(&[Form::Of("optim")])
+        .gradient(Gradient::NoGrad("it makes an optimiser"))
+}
+
+/// Every optimiser.
+pub fn table() -> impl Iterator<Item = &'static OpDef> {
+    [sgd::ROWS, adam::ROWS, adaptive::ROWS].into_iter().flatten()
+}

@@ -14,7 +14,8 @@ use crate::tensor::Tensor;
 use super::fault::raise;
 use super::value::{from_dynamic, options, to_dynamic};
 
-type FnCallArgs<'a> = [&'a mut Dynamic];
+/// Arguments of a raw function.
+pub type FnCallArgs<'a> = [&'a mut Dynamic];
 type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every row. `functional` receives the `F::` forms.
@@ -22,7 +23,7 @@ pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<S
     for def in crate::op::table() {
         for form in def.forms {
             match form {
-                Form::Method | Form::Function => {}
+                Form::Method | Form::Function | Form::Of(_) => {}
                 Form::Functional => register_functional(functional, def, shared),
                 Form::Operator(symbol) => register_operator(engine, symbol, def, shared),
                 Form::Property => register_property(engine, def, shared),
@@ -52,7 +53,8 @@ fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared
     }
 }
 
-fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
+/// Registers a row as a function of a module, such as `F::` or `nn::`.
+pub fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
     for types in signatures(def) {
         let run: fn(&Args) -> Result<Value> = match def.forward {
             Forward::Call(run) => run,
@@ -67,24 +69,46 @@ fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Sh
                 _ => Err(Error::runtime("not a binary row")),
             },
         };
-        let call = caller(def, run, shared);
-        rhai::FuncRegistration::new(def.name).in_internal_namespace().set_into_module_raw(
-            module,
-            types,
-            rhai::RhaiFunc::Pure {
-                func: Arc::new(move |ctx: Option<NativeCallContext>, args: &mut FnCallArgs| match ctx {
-                    Some(ctx) => call(ctx, args),
-                    None => Err(raise(Error::runtime("called without a context"))),
-                }),
-                has_context: true,
-                is_pure: true,
-                is_volatile: true,
-            },
-        );
+        register_raw(module, def.name, types, caller(def, run, shared));
     }
 }
 
+/// Registers a raw function in a module.
+pub fn register_raw(
+    module: &mut Module,
+    name: &'static str,
+    types: Vec<TypeId>,
+    call: impl Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync + 'static,
+) {
+    rhai::FuncRegistration::new(name).in_internal_namespace().set_into_module_raw(
+        module,
+        types,
+        rhai::RhaiFunc::Pure {
+            func: Arc::new(move |ctx: Option<NativeCallContext>, args: &mut FnCallArgs| match ctx {
+                Some(ctx) => call(ctx, args),
+                None => Err(raise(Error::runtime("called without a context"))),
+            }),
+            has_context: true,
+            is_pure: true,
+            is_volatile: true,
+        },
+    );
+}
+
 fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static OpDef, shared: &Arc<Shared>) {
+    match def.forward {
+        Forward::Unary(spec) => {
+            let shared = Arc::clone(shared);
+            engine.register_fn(symbol, move |ctx: NativeCallContext, x: &mut Tensor| {
+                unary(&shared, &ctx, spec, x)
+            });
+        }
+        Forward::Call(run) => {
+            let types = [TypeId::of::<Tensor>(), TypeId::of::<Tensor>()];
+            engine.register_raw_fn(symbol, types, caller(def, run, shared));
+        }
+        Forward::Binary(_) => {}
+    }
     if let Forward::Binary(spec) = def.forward {
         register_binary(engine, symbol, spec, shared);
         let in_place = match symbol {
@@ -220,21 +244,28 @@ fn caller(
     move |ctx, args| {
         note_line(&shared, &ctx);
         call(def, run, args).map(to_dynamic).map_err(|e| {
-            raise(e.in_op(def.name, || {
+            let mut raised = raise(e.in_op(def.name, || {
                 let values = args.iter().filter_map(|a| a.read_lock::<Tensor>().map(|t| t.operand()));
                 values.collect()
-            }))
+            }));
+            // Rhai fills in the place for plain calls, but not for those of a module.
+            raised.set_position(ctx.call_position());
+            raised
         })
     }
 }
 
 fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs) -> Result<Value> {
-    let takes_map = |i: usize| def.params.get(i).is_some_and(|p| p.kind == ParamKind::Any);
+    // A map at the end holds options, unless the parameter in its place takes anything and a key names none.
+    let holds_options = |i: usize, map: &Map| {
+        let named = |key: &str| def.params.iter().any(|p| p.name == key);
+        def.params.get(i).is_none_or(|p| p.kind != ParamKind::Any) || map.keys().all(|key| named(key))
+    };
     let (mut positional, mut named) = (Vec::with_capacity(args.len()), Vec::new());
     for (i, arg) in args.iter().enumerate() {
         let last = i + 1 == args.len();
         match arg.read_lock::<Map>() {
-            Some(map) if last && !takes_map(i) => named = options(&map)?,
+            Some(map) if last && holds_options(i, &map) => named = options(&map)?,
             _ => positional.push(from_dynamic(arg)?),
         }
     }

@@ -124,7 +124,33 @@ impl Interpreter {
         let program = self.library.merge(&ast);
         self.library = self.library.merge(&functions);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
+        self.drop_shadowed();
         result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
+    /// they hold is freed.
+    fn drop_shadowed(&mut self) {
+        let names: Vec<&str> = self.scope.iter_raw().map(|(name, _, _)| name).collect();
+        let mut seen = std::collections::HashSet::new();
+        if names.iter().all(|name| seen.insert(*name)) {
+            return;
+        }
+        let mut newest = std::collections::HashMap::new();
+        for (at, name) in names.iter().enumerate() {
+            newest.insert(name.to_string(), at);
+        }
+        let mut kept = Scope::new();
+        for (at, (name, constant, value)) in self.scope.iter_raw().enumerate() {
+            if newest.get(name) == Some(&at) {
+                if constant {
+                    kept.push_constant_dynamic(name.to_string(), value.clone());
+                } else {
+                    kept.push_dynamic(name.to_string(), value.clone());
+                }
+            }
+        }
+        self.scope = kept;
     }
 
     /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are

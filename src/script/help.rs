@@ -7,12 +7,18 @@ use crate::op::{Form, Gradient, OpDef, ParamKind};
 
 /// The help page of a name: how it is called, what it does, an example with its result.
 pub fn page(name: &str) -> Option<String> {
-    crate::op::find(bare(name)).map(describe)
+    let name = bare(name);
+    rows().find(|def| def.name == name).map(describe)
 }
 
 /// Names near a misspelt one.
 pub fn suggestions(name: &str) -> Vec<&'static str> {
-    nearest(bare(name), crate::op::table().map(|d| d.name)).into_iter().collect()
+    nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
+}
+
+/// Every row: operations, modules, optimisers.
+pub fn rows() -> impl Iterator<Item = &'static OpDef> {
+    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table())
 }
 
 /// The page of one row.
@@ -24,7 +30,8 @@ pub fn describe(def: &OpDef) -> String {
     if !def.details.is_empty() {
         let _ = writeln!(out, "{}", def.details);
     }
-    for param in def.params.iter().skip(1) {
+    let own = usize::from(!matches!(def.forms, [Form::Of(_)]));
+    for param in def.params.iter().skip(own) {
         let _ = writeln!(out, "  {:<14} {}", param.name, kind(param.kind));
     }
     let gradient = match def.gradient {
@@ -46,6 +53,7 @@ fn form(def: &OpDef, form: &Form) -> String {
         Form::Functional => format!("F::{}(…)", def.name),
         Form::Operator(symbol) => format!("a {symbol} b"),
         Form::Property => format!("x.{}", def.name),
+        Form::Of(space) => format!("{space}::{}(…)", def.name),
     }
 }
 

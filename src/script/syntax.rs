@@ -2,8 +2,13 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position};
+<<<<<<< HEAD
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position, Token};
+=======
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
+>>>>>>> nn
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -30,6 +35,7 @@ impl ContextManager {
 
 /// Registers the syntax and the operators that are no rows of the op table.
 pub fn register(engine: &mut Engine) {
+    free_names(engine);
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
     // As tight as `*`, and `is` as `==`.
@@ -40,8 +46,34 @@ pub fn register(engine: &mut Engine) {
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
+    // Rhai keeps the word for itself without using it; here it is the variance.
+    #[allow(deprecated, reason = "Rhai marks the hook as one that may change")]
+    engine.on_parse_token(|token, _, _| match token {
+        Token::Reserved(word) if *word == "var" => Token::Identifier(word),
+        other => other,
+    });
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
+}
+
+/// Rhai keeps `module` and `eval` for itself; `nn::module(…)` and `net.eval()` are PyTorch's names. `eval(…)` as
+/// a function stays disabled.
+#[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
+fn free_names(engine: &mut Engine) {
+    let after_dot = AtomicBool::new(false);
+    engine.on_parse_token(move |token, _, _| {
+        let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
+        match token {
+            Token::Reserved(name) if *name == "module" => Token::Identifier(name),
+            Token::LexError(error) => match *error {
+                LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
+                    Token::Identifier(Box::new("eval".into()))
+                }
+                _ => Token::LexError(error),
+            },
+            other => other,
+        }
+    });
 }
 
 fn run_with(

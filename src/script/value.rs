@@ -4,7 +4,8 @@ use rhai::{Array, Dynamic, INT, ImmutableString, Map};
 
 use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
-use crate::op::Value;
+use crate::op::{Object, Value};
+use crate::optim::group::{MapValue, map_value};
 use crate::tensor::Tensor;
 
 /// A Rhai value as an op sees it.
@@ -48,6 +49,21 @@ pub fn to_dynamic(value: Value) -> Dynamic {
             let map: Map = items.into_iter().map(|(k, v)| (k.into(), to_dynamic(v))).collect();
             Dynamic::from_map(map)
         }
+        Value::Object(object) => object_to_dynamic(&object),
+    }
+}
+
+/// A module, an optimiser or a map that passed through the op layer.
+fn object_to_dynamic(object: &Object) -> Dynamic {
+    if let Some(module) = object.get::<crate::nn::Module>() {
+        return Dynamic::from(module.clone());
+    }
+    if let Some(optimizer) = object.get::<crate::optim::Optimizer>() {
+        return Dynamic::from(optimizer.clone());
+    }
+    match object.get::<MapValue>() {
+        Some(map) => map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone()))).collect::<Map>().into(),
+        None => Dynamic::UNIT,
     }
 }
 
@@ -98,6 +114,12 @@ fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
     }
     if let Some(d) = value.read_lock::<DeviceSpec>() {
         return Ok(Value::Device(*d));
+    }
+    if let Some(m) = value.read_lock::<crate::nn::Module>() {
+        return Ok(m.clone().into_value());
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return options(&map).map(map_value);
     }
     if let Some(r) = value.read_lock::<std::ops::Range<INT>>() {
         return Ok(Value::Range(Some(r.start), Some(r.end)));

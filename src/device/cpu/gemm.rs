@@ -342,18 +342,23 @@ fn pieces(
 const PACK_PIECE: usize = 1 << 14;
 
 /// Rows cut into blocks of nearly equal height, since low tiles are slow.
-struct RowBlocks {
+pub struct RowBlocks {
     m: usize,
-    count: usize,
+    pub count: usize,
 }
 
 impl RowBlocks {
-    fn new(m: usize, most: usize) -> RowBlocks {
+    /// Blocks of at most `most` rows.
+    pub fn new(m: usize, most: usize) -> RowBlocks {
         RowBlocks { m, count: m.div_ceil(most) }
     }
 
-    fn start(&self, block: usize) -> usize {
-        (block as u128 * self.m as u128 / self.count as u128) as usize
+    pub fn start(&self, block: usize) -> usize {
+        (block as u128 * self.m as u128 / self.count.max(1) as u128) as usize
+    }
+
+    pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.count).map(|i| self.start(i)..self.start(i + 1))
     }
 }
 

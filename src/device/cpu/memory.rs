@@ -124,6 +124,11 @@ impl HostPool {
         {
             return Ok(block);
         }
+        if capacity < self.kept_from
+            && let Some(block) = small::take(capacity)
+        {
+            return Ok(block);
+        }
         let fresh = system_block(capacity).or_else(|| {
             self.clear();
             system_block(capacity)
@@ -141,7 +146,7 @@ impl HostPool {
     /// Takes a block back.
     pub fn give(&self, block: HostBlock) {
         if block.capacity < self.kept_from {
-            return release(block);
+            return small::give(block);
         }
         let mut state = self.lock();
         if state.kept.saturating_add(block.capacity) > KEPT {
@@ -219,6 +224,52 @@ fn release(block: HostBlock) {
     if let Some(layout) = block_layout(block.capacity) {
         // SAFETY: the block came from `system_block` with this very layout.
         unsafe { dealloc(block.pointer.as_ptr(), layout) };
+    }
+}
+
+/// Small blocks of the thread that freed them: a scalar's memory comes back without a call to the system.
+mod small {
+    use std::cell::RefCell;
+
+    use super::{ALIGNMENT, HostBlock, release};
+
+    /// Sizes kept are multiples of [`ALIGNMENT`] up to so many of them.
+    const CLASSES: usize = 16;
+    /// Blocks kept of a size.
+    const KEPT: usize = 64;
+
+    #[derive(Default)]
+    struct Cache([Vec<HostBlock>; CLASSES]);
+
+    thread_local! {
+        static CACHE: RefCell<Cache> = RefCell::default();
+    }
+
+    impl Drop for Cache {
+        fn drop(&mut self) {
+            self.0.iter_mut().flat_map(|kept| kept.drain(..)).for_each(release);
+        }
+    }
+
+    /// A kept block of exactly this capacity.
+    pub fn take(capacity: usize) -> Option<HostBlock> {
+        CACHE.try_with(|c| c.borrow_mut().0.get_mut(capacity / ALIGNMENT - 1)?.pop()).ok().flatten()
+    }
+
+    /// Keeps a block, or gives it back to the system where there is no room.
+    pub fn give(block: HostBlock) {
+        let mut left = Some(block);
+        // A thread that is ending keeps nothing.
+        let _ = CACHE.try_with(|c| {
+            let mut cache = c.borrow_mut();
+            let class = left.as_ref().map_or(CLASSES, |b| b.capacity / ALIGNMENT - 1);
+            if let Some(kept) = cache.0.get_mut(class).filter(|kept| kept.len() < KEPT) {
+                kept.extend(left.take());
+            }
+        });
+        if let Some(block) = left {
+            release(block);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod access;
 mod along;
 mod block;
 pub mod convert;
+mod convolution;
 mod copy;
 mod create;
 mod dense;

@@ -89,7 +89,7 @@ fn check_not_empty(launch: &Launch, input: &Layout, reduced: impl Fn(usize) -> b
         let text = format!("{op}(): Expected reduction dim to be specified for input.numel() == 0.");
         return Err(Error::new(Kind::IndexError, text));
     }
-    if none_kept && input.rank() == 1 && launch.outputs.len() > 1 || !none_kept {
+    if !none_kept || input.rank() == 1 && launch.outputs.len() > 1 {
         let text = format!("{op}(): Expected reduction dim {dim} to have non-zero size.");
         return Err(Error::new(Kind::IndexError, text));
     }

@@ -5,7 +5,8 @@ use crate::base::{Error, Kind, Result};
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    copy, create, index, loss, map, matmul, normalise, optimise, pooling, random, reduce, scan, softmax, sort,
+    convolution, copy, create, index, loss, map, matmul, normalise, optimise, pooling, random, reduce, scan,
+    softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -35,9 +36,9 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::IndexAdd { dim } => index::index_add(launch, *dim),
         Kernel::Gather { dim } => index::gather(launch, *dim),
         Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode),
-        Kernel::Conv2d(_) => absent(launch),
-        Kernel::Conv2dGradInput(_) => absent(launch),
-        Kernel::Conv2dGradWeight(_) => absent(launch),
+        Kernel::Conv2d(conv) => convolution::conv2d(launch, conv),
+        Kernel::Conv2dGradInput(conv) => convolution::conv2d_grad_input(launch, conv),
+        Kernel::Conv2dGradWeight(conv) => convolution::conv2d_grad_weight(launch, conv),
         Kernel::MaxPool2d(window) => pooling::max_pool(launch, window),
         Kernel::MaxPool2dGrad(window) => pooling::max_pool_grad(launch, window),
         Kernel::AvgPool2d(window) => pooling::avg_pool(launch, window),

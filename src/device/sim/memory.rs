@@ -98,14 +98,15 @@ mod tests {
     #[test]
     fn segments_cost_time_and_devices_have_addresses_of_their_own() {
         let (mut memory, clock) = memory();
+        let costs = Profile::builtin("t4").unwrap().host;
+        let now = || clock.lock().now();
         let first = memory.allocate(20 * MIB).unwrap();
         assert_eq!(first, 0x7e00_0000_0000);
-        let taken = clock.lock().now();
-        assert_eq!(taken, clock.lock().profile(1).unwrap().host.allocate);
+        assert_eq!(now(), costs.allocate);
         assert!(memory.allocate(50 * MIB).is_none());
-        assert_eq!(clock.lock().now(), 2 * taken, "a refusal takes as long");
+        assert_eq!(now(), 2 * costs.allocate, "a refusal takes as long");
         memory.free(first, 20 * MIB);
-        assert_eq!(clock.lock().now(), 2 * taken + clock.lock().profile(1).unwrap().host.free);
+        assert_eq!(now(), 2 * costs.allocate + costs.free);
     }
 
     /// What a stream has recorded waits for it, on the clock.

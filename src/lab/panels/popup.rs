@@ -6,8 +6,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::{frame, position, put};
+use crate::lab::bindings::BINDINGS;
 use crate::lab::figures;
-use crate::lab::keys::{BINDINGS, Context};
+use crate::lab::keys::Context;
 use crate::lab::layout::inner;
 use crate::lab::state::{Confirm, Popup, State};
 use crate::lab::text::{self, Break};

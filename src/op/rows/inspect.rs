@@ -148,9 +148,9 @@ pub static PROPERTIES: &[OpDef] = &[
     property("shape", "The sizes of all dimensions.", |a| Ok(ints(a.tensor(0)?.shape())))
         .example("zeros([2, 3]).shape", "[2, 3]"),
     property("dtype", "The type of the elements.", |a| Ok(Value::DType(a.tensor(0)?.dtype())))
-        .example("tensor([1, 2]).dtype", "int64"),
+        .example("tensor([1, 2]).dtype", "torch.int64"),
     property("device", "Where the tensor is.", |a| Ok(Value::Device(a.tensor(0)?.device().into())))
-        .example("tensor([1, 2]).device", "cpu"),
+        .example("tensor([1, 2]).device", "device(type='cpu')"),
     property("ndim", "The number of dimensions.", |a| Ok(int(a.tensor(0)?.rank())))
         .example("zeros([2, 3]).ndim", "2"),
     property("nbytes", "The bytes of the elements.", |a| Ok(int(a.tensor(0)?.nbytes())))
@@ -168,7 +168,7 @@ pub static PROPERTIES: &[OpDef] = &[
     property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
         Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
     })
-    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "MulBackward0"),
+    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
 ];
 
 const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {

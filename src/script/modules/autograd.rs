@@ -37,6 +37,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
 }
 
 fn grad_property(engine: &mut Engine) {
+    engine.register_get("grad", |x: &mut Tensor| x.grad().map_or(Dynamic::UNIT, Dynamic::from));
     engine.register_set("grad", |x: &mut Tensor, value: Dynamic| -> RhaiResult<()> {
         let grad = match value.read_lock::<Tensor>() {
             Some(g) if g.shape() != x.shape() => {

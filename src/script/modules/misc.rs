@@ -54,14 +54,14 @@ fn timeit(machine: &Machine, ctx: &NativeCallContext, body: &FnPtr, options: &Ma
             raise(Error::value(format!("timeit(): '{name}' must be a count from 0 to 1000000")))
         })?;
     }
-    let mut run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
+    let run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
     for _ in 0..warmup {
         run()?;
     }
     let mut clock = Clock::Measured;
     let mut all = Vec::new();
     for _ in 0..repeat.max(1) {
-        let (ms, used) = once(machine, &mut run)?;
+        let (ms, used) = once(machine, run)?;
         all.push(ms);
         clock = used;
     }

@@ -4,6 +4,9 @@ mod autograd;
 mod cuda;
 mod data;
 mod misc;
+mod nn;
+mod optim;
+mod plot;
 pub mod telemetry;
 mod types;
 
@@ -24,12 +27,25 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     cuda::register(engine, machine);
     data::register(engine);
     telemetry::register(engine, machine);
+    nn::register(engine, machine);
+    optim::register(engine, machine);
     misc::register(engine, machine, host);
+    plot::register(engine, host);
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
-    let own = [types::NAMES, autograd::NAMES, cuda::NAMES, data::NAMES, telemetry::NAMES, misc::NAMES];
-    let table = crate::op::table().map(|def| def.name);
+    let own = [
+        types::NAMES,
+        autograd::NAMES,
+        cuda::NAMES,
+        data::NAMES,
+        telemetry::NAMES,
+        misc::NAMES,
+        nn::NAMES,
+        optim::NAMES,
+        plot::NAMES,
+    ];
+    let table = super::help::rows().map(|def| def.name);
     table.chain(own.into_iter().flatten().copied()).collect()
 }

@@ -7,6 +7,7 @@
 
 use std::any::TypeId;
 
+use crate::base::dtype::Element;
 use crate::device::cpu::convert::Compute;
 use crate::device::cpu::isa::{self, Isa, Work};
 
@@ -38,6 +39,41 @@ pub type TileFn<E> = unsafe fn(&Tile<E>);
 /// The rows must be readable, and `to` writable up to `lanes` elements from the start of each column.
 pub type TransposeFn<E> = unsafe fn(from: *const E, stride: isize, rows: usize, to: *mut E, width: usize);
 
+/// A tile of a correlation: row `k` of the rhs starts at `rhs + offsets[k]`, and the lhs is packed.
+pub struct Taps<E> {
+    pub k: usize,
+    pub lhs: *const E,
+    pub rhs: *const E,
+    pub offsets: *const isize,
+    pub out: *mut E,
+    pub out_stride: isize,
+    pub add: bool,
+}
+
+/// # Safety
+/// As [`TileFn`].
+pub type TapsFn<E> = unsafe fn(&Taps<E>);
+
+/// The most rows that a tile of any instruction set has.
+pub const MOST_ROWS: usize = 14;
+
+/// A tile whose lhs rows lie anywhere: `k` runs over `lines` of `run` neighbours, which start `pitch` apart in
+/// the lhs and follow each other in the packed rhs. The products are added to `out`.
+pub struct Lines<E> {
+    pub lines: usize,
+    pub run: usize,
+    pub pitch: isize,
+    pub lhs: [*const E; MOST_ROWS],
+    pub rhs: *const E,
+    pub rhs_stride: isize,
+    pub out: *mut E,
+    pub out_stride: isize,
+}
+
+/// # Safety
+/// As [`TileFn`].
+pub type LinesFn<E> = unsafe fn(&Lines<E>);
+
 /// The tiles that an instruction set has for an element type.
 pub struct Tiles<E: 'static> {
     /// Elements of a vector.
@@ -47,6 +83,8 @@ pub struct Tiles<E: 'static> {
     /// By vectors per row (one or two), then by rows, each from 1.
     strided: [&'static [TileFn<E>]; 2],
     packed: [&'static [TileFn<E>]; 2],
+    taps: [&'static [TapsFn<E>]; 2],
+    lines: [&'static [LinesFn<E>]; 2],
     pub transpose: TransposeFn<E>,
     /// Sums of products of four rows with one to four others.
     dots: [DotsFn<E>; 4],
@@ -80,14 +118,25 @@ impl<E> Tiles<E> {
 
     /// The tile of `rows` and `vectors`, both within what there is.
     pub fn tile(&self, rows: usize, vectors: usize, packed: bool) -> Option<TileFn<E>> {
-        let by_vectors = if packed { &self.packed } else { &self.strided };
-        by_vectors.get(vectors.wrapping_sub(1))?.get(rows.wrapping_sub(1)).copied()
+        pick(if packed { &self.packed } else { &self.strided }, rows, vectors)
+    }
+
+    pub fn taps(&self, rows: usize, vectors: usize) -> Option<TapsFn<E>> {
+        pick(&self.taps, rows, vectors)
+    }
+
+    pub fn lines(&self, rows: usize, vectors: usize) -> Option<LinesFn<E>> {
+        pick(&self.lines, rows, vectors)
     }
 
     /// Columns of a full tile.
     pub fn width(&self) -> usize {
         2 * self.lanes
     }
+}
+
+fn pick<F: Copy>(table: &[&'static [F]; 2], rows: usize, vectors: usize) -> Option<F> {
+    table.get(vectors.wrapping_sub(1))?.get(rows.wrapping_sub(1)).copied()
 }
 
 /// A type that products are computed in.
@@ -110,6 +159,31 @@ trait Vector: Copy {
     unsafe fn prefetch(at: *const Self::E);
 }
 
+/// The sums of a tile.
+type Sums<V, const R: usize, const N: usize> = [[V; N]; R];
+
+/// Adds one step of `k`: a column of the lhs times a row of the rhs.
+#[inline(always)]
+unsafe fn step<V: Vector, const R: usize, const N: usize>(
+    sums: &mut Sums<V, R, N>,
+    lhs: impl Fn(usize) -> *const V::E,
+    rhs: *const V::E,
+) {
+    // SAFETY: the tile's elements are readable by the caller's promise.
+    unsafe {
+        let mut b = [V::splat(V::E::default()); N];
+        for (j, b) in b.iter_mut().enumerate() {
+            *b = V::load(rhs.add(j * V::LANES));
+        }
+        for (i, sums) in sums.iter_mut().enumerate() {
+            let a = V::splat(*lhs(i));
+            for (sum, &b) in sums.iter_mut().zip(&b) {
+                *sum = a.mul_add(b, *sum);
+            }
+        }
+    }
+}
+
 /// The output's lines are fetched while the products are summed, one row every few steps: all at once they
 /// would hold up the operands.
 #[inline(always)]
@@ -118,19 +192,10 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const PACKED: bool>(t:
     unsafe {
         let mut sums = [[V::splat(V::E::default()); N]; R];
         let (mut lhs, mut rhs, mut line) = (t.lhs, t.rhs, t.out.cast_const());
-        let [row, step] = if PACKED { [1, R as isize] } else { t.lhs_strides };
+        let [row, column] = if PACKED { [1, R as isize] } else { t.lhs_strides };
         let mut advance = || {
-            let mut b = [V::splat(V::E::default()); N];
-            for (j, b) in b.iter_mut().enumerate() {
-                *b = V::load(rhs.add(j * V::LANES));
-            }
-            for (i, sums) in sums.iter_mut().enumerate() {
-                let a = V::splat(*lhs.offset(i as isize * row));
-                for (sum, &b) in sums.iter_mut().zip(&b) {
-                    *sum = a.mul_add(b, *sum);
-                }
-            }
-            lhs = lhs.wrapping_offset(step);
+            step(&mut sums, |i| lhs.offset(i as isize * row), rhs);
+            lhs = lhs.wrapping_offset(column);
             rhs = rhs.wrapping_offset(t.rhs_stride);
         };
         let share = t.k / (R + 4);
@@ -146,19 +211,56 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const PACKED: bool>(t:
         for _ in share * R..t.k {
             advance();
         }
-        write(&sums, t);
+        write(&sums, t.out, t.out_stride, t.alpha, t.add);
     }
 }
 
 #[inline(always)]
-unsafe fn write<V: Vector, const R: usize, const N: usize>(sums: &[[V; N]; R], t: &Tile<V::E>) {
+unsafe fn taps<V: Vector, const R: usize, const N: usize>(t: &Taps<V::E>) {
+    // SAFETY: as for `tile`; there are `k` offsets.
+    unsafe {
+        let mut sums = [[V::splat(V::E::default()); N]; R];
+        let mut lhs = t.lhs;
+        for &offset in std::slice::from_raw_parts(t.offsets, t.k) {
+            step(&mut sums, |i| lhs.add(i), t.rhs.offset(offset));
+            lhs = lhs.wrapping_add(R);
+        }
+        write(&sums, t.out, t.out_stride, V::E::from_f64(1.0), t.add);
+    }
+}
+
+#[inline(always)]
+unsafe fn lines<V: Vector, const R: usize, const N: usize>(t: &Lines<V::E>) {
     // SAFETY: as for `tile`.
     unsafe {
-        let alpha = V::splat(t.alpha);
+        let mut sums = [[V::splat(V::E::default()); N]; R];
+        let mut rhs = t.rhs;
+        for line in 0..t.lines as isize {
+            let start = line * t.pitch;
+            for at in start..start + t.run as isize {
+                step(&mut sums, |i| t.lhs[i].offset(at), rhs);
+                rhs = rhs.wrapping_offset(t.rhs_stride);
+            }
+        }
+        write(&sums, t.out, t.out_stride, V::E::from_f64(1.0), true);
+    }
+}
+
+#[inline(always)]
+unsafe fn write<V: Vector, const R: usize, const N: usize>(
+    sums: &Sums<V, R, N>,
+    out: *mut V::E,
+    stride: isize,
+    alpha: V::E,
+    add: bool,
+) {
+    // SAFETY: as for `tile`.
+    unsafe {
+        let alpha = V::splat(alpha);
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
-                let at = t.out.offset(i as isize * t.out_stride).add(j * V::LANES);
-                let value = if t.add { sum.mul_add(alpha, V::load(at)) } else { sum.mul(alpha) };
+                let at = out.offset(i as isize * stride).add(j * V::LANES);
+                let value = if add { sum.mul_add(alpha, V::load(at)) } else { sum.mul(alpha) };
                 value.store(at);
             }
         }
@@ -334,6 +436,18 @@ macro_rules! tables {
             }
 
             $(#[target_feature(enable = $feature)])?
+            unsafe fn by_taps<const R: usize, const N: usize>(t: &Taps<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { taps::<$v, R, N>(t) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn by_lines<const R: usize, const N: usize>(t: &Lines<$e>) {
+                // SAFETY: the caller's promise.
+                unsafe { lines::<$v, R, N>(t) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
             unsafe fn sums<const R: usize, const C: usize>(d: &Dots<$e>) {
                 // SAFETY: the caller's promise.
                 unsafe { dots::<$v, R, C>(d) }
@@ -344,6 +458,8 @@ macro_rules! tables {
                 rows: [$($rows),*].len(),
                 strided: [&[$(strided::<$rows, 1>),*], &[$(strided::<$rows, 2>),*]],
                 packed: [&[$(packed::<$rows, 1>),*], &[$(packed::<$rows, 2>),*]],
+                taps: [&[$(by_taps::<$rows, 1>),*], &[$(by_taps::<$rows, 2>),*]],
+                lines: [&[$(by_lines::<$rows, 1>),*], &[$(by_lines::<$rows, 2>),*]],
                 transpose: $transpose,
                 dots: [sums::<4, 1>, sums::<4, 2>, sums::<4, 3>, sums::<4, 4>],
                 dot: [sums::<1, 1>, sums::<1, 2>, sums::<1, 3>, sums::<1, 4>],

@@ -22,7 +22,7 @@ pub fn fmod(x: f64, y: f64) -> f64 {
 
 /// erf(x)/x in x², up to 1; a Chebyshev expansion of our own.
 const SMALL: [f64; 14] = [
-    1.1283791670955126,
+    std::f64::consts::FRAC_2_SQRT_PI,
     -0.37612638903183754,
     0.1128379167095512,
     -0.02686617064512984,

@@ -28,28 +28,79 @@ pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut 
     }
 }
 
-/// As many random bits as the dtype has digits, from one 32-bit number (two for float64).
+/// 24 bits of one number, or 53 of two for float64, scaled and moved in one rounding. What would round up to
+/// the upper bound becomes the lower one.
 fn uniform(launch: &Launch, output: &View, low: f64, high: f64, g: &mut Mt19937) -> Result<()> {
+    let mut bits = [0; 2 * BLOCK];
     if is_double(output) {
         return in_order(launch, output, |to: &mut [f64]| {
-            to.iter_mut().for_each(|to| *to = g.uniform_f64() * (high - low) + low);
+            let bits = bits.get_mut(..2 * to.len()).unwrap_or(&mut []);
+            g.fill(bits);
+            isa::dispatch(Doubles { bits, low, high, to });
         });
     }
-    let (digits, round): (u32, fn(f64) -> f32) = match output.dtype {
-        DType::Float16 => (11, |v| half::f16::from_f64(v).to_f32()),
-        DType::BFloat16 => (8, |v| half::bf16::from_f64(v).to_f32()),
-        _ => (24, |v| v as f32),
+    let round: Option<fn(f32) -> f32> = match output.dtype {
+        DType::Float16 => Some(|v| half::f16::from_f32(v).to_f32()),
+        DType::BFloat16 => Some(|v| half::bf16::from_f32(v).to_f32()),
+        _ => None,
     };
-    let (low, span) = (round(low), round(f64::from(round(high)) - f64::from(round(low))));
-    let (mask, scale) = ((1u32 << digits) - 1, 1.0 / (1u32 << digits) as f32);
-    let mut bits = [0; BLOCK];
+    let (low, high) = (low as f32, high as f32);
     in_order(launch, output, |to: &mut [f32]| {
         let bits = bits.get_mut(..to.len()).unwrap_or(&mut []);
         g.fill(bits);
-        for (to, &bits) in to.iter_mut().zip(bits.iter()) {
-            *to = (bits & mask) as f32 * scale * span + low;
+        isa::dispatch(Singles { bits, low, high, to });
+        if let Some(round) = round {
+            to.iter_mut().filter(|v| round(**v) >= high).for_each(|v| *v = low);
         }
     })
+}
+
+struct Singles<'a> {
+    bits: &'a [u32],
+    low: f32,
+    high: f32,
+    to: &'a mut [f32],
+}
+
+impl Work for Singles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let span = self.high - self.low;
+        let (mask, scale) = ((1u32 << 24) - 1, 1.0 / (1u32 << 24) as f32);
+        for (to, &bits) in self.to.iter_mut().zip(self.bits) {
+            let unit = (bits & mask) as f32 * scale;
+            let value = if I::FMA {
+                unit.mul_add(span, self.low)
+            } else {
+                (f64::from(unit) * f64::from(span) + f64::from(self.low)) as f32
+            };
+            *to = if value >= self.high { self.low } else { value };
+        }
+    }
+}
+
+struct Doubles<'a> {
+    bits: &'a [u32],
+    low: f64,
+    high: f64,
+    to: &'a mut [f64],
+}
+
+impl Work for Doubles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let (pairs, _) = self.bits.as_chunks::<2>();
+        for (to, &[high, low]) in self.to.iter_mut().zip(pairs) {
+            let bits = ((u64::from(high) << 32) | u64::from(low)) & ((1 << 53) - 1);
+            let unit = bits as f64 * (1.0 / (1u64 << 53) as f64);
+            let value = unit.mul_add(self.high - self.low, self.low);
+            *to = if value >= self.high { self.low } else { value };
+        }
+    }
 }
 
 /// Spans from 2^28 on take 64 bits to a number, to keep the remainder's bias down.
@@ -131,7 +182,11 @@ fn groups<C: Compute>(
     transform: impl Fn(&mut [C]),
 ) -> Result<()> {
     let n = output.layout.numel();
+    // For the half types no numbers are drawn for the rest, which is drawn anew below.
+    let drawn_twice = output.dtype.size() > 2;
     in_order(launch, output, |to: &mut [C]| {
+        let n = if drawn_twice { to.len() } else { to.len() / GROUP * GROUP };
+        let to = to.get_mut(..n).unwrap_or(&mut []);
         uniform(g, to);
         transform(to);
     })?;

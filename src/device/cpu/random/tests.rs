@@ -9,14 +9,16 @@ fn fill(out: &Sample, distribution: Distribution, source: RandomSource) {
     launch(&Kernel::Random(Random { distribution, source }), &[], &[out.view()]).unwrap();
 }
 
-fn distribution(kind: &str, arguments: &[f64]) -> Distribution {
-    match (kind, arguments) {
-        ("uniform", &[low, high]) => Distribution::Uniform { low, high },
-        ("normal", &[mean, std]) => Distribution::Normal { mean, std },
-        ("integers", &[low, high]) => Distribution::Integers { low: low as i64, high: high as i64 },
-        ("bernoulli", &[p]) => Distribution::Bernoulli { p },
-        ("permutation", &[]) => Distribution::Permutation,
-        other => panic!("{other:?}"),
+fn distribution(kind: &str, arguments: &Value) -> Distribution {
+    let float = |i: usize| arguments[i].as_f64().unwrap();
+    let whole = |i: usize| arguments[i].as_i64().unwrap();
+    match kind {
+        "uniform" => Distribution::Uniform { low: float(0), high: float(1) },
+        "normal" => Distribution::Normal { mean: float(0), std: float(1) },
+        "integers" => Distribution::Integers { low: whole(0), high: whole(1) },
+        "bernoulli" => Distribution::Bernoulli { p: float(0) },
+        "permutation" => Distribution::Permutation,
+        other => panic!("{other}"),
     }
 }
 
@@ -33,8 +35,7 @@ fn digest(out: &Sample) -> u64 {
 }
 
 fn numbers(list: &Value) -> Vec<f64> {
-    let number = |v: &Value| v.as_f64().unwrap_or_else(|| v.as_str().unwrap().parse().unwrap());
-    list.as_array().unwrap().iter().map(number).collect()
+    list.as_array().unwrap().iter().map(|v| v.as_str().unwrap().parse().unwrap()).collect()
 }
 
 /// `scripts/record_random.py` records these.
@@ -47,7 +48,7 @@ fn the_host_draws_what_pytorch_draws() {
             let n = draw["n"].as_u64().unwrap() as usize;
             let out = Sample::zeros(DType::parse(draw["dtype"].as_str().unwrap()).unwrap(), &[n]);
             let kind = draw["kind"].as_str().unwrap();
-            let what = distribution(kind, &numbers(&draw["arguments"]));
+            let what = distribution(kind, &draw["arguments"]);
             fill(&out, what, RandomSource::Host(generator.clone()));
             let values = out.values();
             let (first, last) = (numbers(&draw["first"]), numbers(&draw["last"]));

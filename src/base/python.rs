@@ -1,0 +1,71 @@
+//! Numbers and the like as Python prints them, for printed forms that follow PyTorch's.
+
+use super::Scalar;
+
+/// `0.1`, `1.0`, `1e-05`: the shortest digits that give the number back.
+pub fn float(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        Ok(e) if value != 0.0 && !(-4..16).contains(&e) => {
+            let sign = if e < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", e.abs())
+        }
+        _ => format!("{value:?}"),
+    }
+}
+
+/// `True` or `False`.
+pub fn bool(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// A number or bool.
+pub fn scalar(value: Scalar) -> String {
+    match value {
+        Scalar::Bool(b) => bool(b).into(),
+        Scalar::Int(i) => i.to_string(),
+        Scalar::Float(f) => float(f),
+    }
+}
+
+/// `(1, 2)`, `(1,)`, `()`.
+pub fn tuple<T: ToString>(items: &[T]) -> String {
+    match items {
+        [one] => format!("({},)", one.to_string()),
+        all => format!("({})", all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_as_python_prints_them() {
+        for (value, shown) in [
+            (1e-5, "1e-05"),
+            (0.0001, "0.0001"),
+            (0.1, "0.1"),
+            (20.0, "20.0"),
+            (-0.5, "-0.5"),
+            (0.0, "0.0"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (1.5e-10, "1.5e-10"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(float(value), shown);
+        }
+        assert_eq!(tuple(&[3]), "(3,)");
+        assert_eq!(tuple(&[3, 4]), "(3, 4)");
+        assert_eq!(tuple::<i64>(&[]), "()");
+    }
+}

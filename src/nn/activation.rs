@@ -1,0 +1,203 @@
+//! Modules without parameters: an operation with its options kept.
+
+use crate::base::Result;
+use crate::op::activation::{
+    check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
+};
+use crate::op::def::Default;
+use crate::op::scan::{log_softmax, softmax};
+use crate::op::unary::{relu, relu_, sigmoid, tanh};
+use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::tensor::Tensor;
+
+use super::linear::constructor;
+use super::module::{Call, Layer, Module, Parts};
+use super::show::option;
+
+type Run = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
+
+/// A module that is a function with options.
+pub struct Simple {
+    name: &'static str,
+    run: Run,
+    options: Vec<(&'static str, Value)>,
+    /// Options that can be read but are not printed.
+    hidden: Vec<(&'static str, Value)>,
+    parts: Parts,
+}
+
+impl Simple {
+    pub fn new(name: &'static str, run: impl Fn(&Call) -> Result<Tensor> + Send + Sync + 'static) -> Simple {
+        Simple { name, run: Box::new(run), options: Vec::new(), hidden: Vec::new(), parts: Parts::new() }
+    }
+
+    pub fn option(mut self, name: &'static str, value: &Value) -> Simple {
+        self.options.push((name, value.clone()));
+        self
+    }
+
+    pub fn hidden(mut self, name: &'static str, value: &Value) -> Simple {
+        self.hidden.push((name, value.clone()));
+        self
+    }
+
+    /// A tensor that moves with the module.
+    pub fn buffer(mut self, name: &'static str, tensor: Option<&Tensor>) -> Simple {
+        self.parts = self.parts.buffer(name, tensor.cloned());
+        self
+    }
+
+    pub fn module(mut self) -> Result<Value> {
+        let parts = std::mem::take(&mut self.parts);
+        Module::new(self, parts).map(Module::into_value)
+    }
+}
+
+impl Layer for Simple {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn options(&self, _: &Module) -> String {
+        let shown: Vec<String> = self.options.iter().map(|(name, value)| option(name, value)).collect();
+        shown.join(", ")
+    }
+
+    fn forward(&self, call: &Call) -> Result<Tensor> {
+        (self.run)(call)
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        self.options.iter().chain(&self.hidden).find(|(n, _)| *n == name).map(|(_, v)| v.clone())
+    }
+}
+
+/// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`.
+fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
+    dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
+}
+
+const DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
+const INPLACE: Param = Param::optional("inplace", ParamKind::Bool, Default::Bool(false));
+
+const fn number(name: &'static str, default: f64) -> Param {
+    Param::optional(name, ParamKind::Float, Default::Float(default))
+}
+
+fn make_relu(a: &Args) -> Result<Value> {
+    if a.bool(0)? {
+        return Simple::new("ReLU", |c| relu_(c.only()?)).option("inplace", a.get(0)).module();
+    }
+    Simple::new("ReLU", |c| relu(c.only()?)).hidden("inplace", a.get(0)).module()
+}
+
+fn make_dropout(a: &Args) -> Result<Value> {
+    let p = a.float(0)?;
+    check_probability(p)?;
+    Simple::new("Dropout", move |c| dropout(c.only()?, p, c.module.training()))
+        .option("p", a.get(0))
+        .option("inplace", &Value::Scalar(false.into()))
+        .module()
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor("ReLU", "Each element, or 0 where it is negative.", &[INPLACE], make_relu)
+        .details("`inplace` writes to the input instead of a new tensor.")
+        .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
+    constructor(
+        "GELU",
+        "The Gaussian error linear unit.",
+        &[Param::optional("approximate", ParamKind::Str, Default::Str("none"))],
+        |a| {
+            let approximate = a.str(0)?.to_string();
+            Simple::new("GELU", move |c| gelu(c.only()?, &approximate))
+                .option("approximate", a.get(0))
+                .module()
+        },
+    )
+    .example("nn::GELU()", "GELU(approximate='none')"),
+    constructor("SiLU", "`x * sigmoid(x)`.", &[], |_| Simple::new("SiLU", |c| silu(c.only()?)).module())
+        .example("nn::SiLU()", "SiLU()"),
+    constructor("Tanh", "The hyperbolic tangent.", &[], |_| {
+        Simple::new("Tanh", |c| tanh(c.only()?)).module()
+    })
+    .example("nn::Tanh()", "Tanh()"),
+    constructor("Sigmoid", "`1 / (1 + exp(-x))`.", &[], |_| {
+        Simple::new("Sigmoid", |c| sigmoid(c.only()?)).module()
+    })
+    .example("nn::Sigmoid()", "Sigmoid()"),
+    constructor("Mish", "`x * tanh(softplus(x))`.", &[], |_| {
+        Simple::new("Mish", |c| mish(c.only()?)).module()
+    })
+    .example("nn::Mish()", "Mish()"),
+    constructor("ReLU6", "Each element kept within `0..6`.", &[], |_| {
+        Simple::new("ReLU6", |c| hardtanh(c.only()?, 0.0, 6.0)).module()
+    })
+    .example("nn::ReLU6()", "ReLU6()"),
+    constructor("Softplus", "A smooth relu.", &[number("beta", 1.0), number("threshold", 20.0)], |a| {
+        let (beta, threshold) = (a.float(0)?, a.float(1)?);
+        Simple::new("Softplus", move |c| softplus(c.only()?, beta, threshold))
+            .option("beta", a.get(0))
+            .option("threshold", a.get(1))
+            .module()
+    })
+    .example("nn::Softplus()", "Softplus(beta=1.0, threshold=20.0)"),
+    constructor(
+        "ELU",
+        "`x` where positive, `alpha * (exp(x) - 1)` elsewhere.",
+        &[number("alpha", 1.0)],
+        |a| {
+            let alpha = a.float(0)?;
+            Simple::new("ELU", move |c| elu(c.only()?, alpha)).option("alpha", a.get(0)).module()
+        },
+    )
+    .example("nn::ELU()", "ELU(alpha=1.0)"),
+    constructor(
+        "LeakyReLU",
+        "`x` where positive, `negative_slope * x` elsewhere.",
+        &[number("negative_slope", 0.01)],
+        |a| {
+            let slope = a.float(0)?;
+            Simple::new("LeakyReLU", move |c| leaky_relu(c.only()?, slope))
+                .option("negative_slope", a.get(0))
+                .module()
+        },
+    )
+    .example("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
+    constructor(
+        "Hardtanh",
+        "Each element kept within bounds.",
+        &[number("min_val", -1.0), number("max_val", 1.0)],
+        |a| {
+            let (low, high) = (a.float(0)?, a.float(1)?);
+            Simple::new("Hardtanh", move |c| hardtanh(c.only()?, low, high))
+                .option("min_val", a.get(0))
+                .option("max_val", a.get(1))
+                .module()
+        },
+    )
+    .example("nn::Hardtanh()", "Hardtanh(min_val=-1.0, max_val=1.0)"),
+    constructor("Softmax", "`exp(x)` divided by its sum along a dimension.", &[DIM], |a| {
+        let dim = a.optional_int(0);
+        Simple::new("Softmax", move |c| softmax(c.only()?, usual_dim(c.only()?, dim), None))
+            .option("dim", a.get(0))
+            .module()
+    })
+    .example("nn::Softmax(1)", "Softmax(dim=1)"),
+    constructor("LogSoftmax", "The logarithm of softmax.", &[DIM], |a| {
+        let dim = a.optional_int(0);
+        Simple::new("LogSoftmax", move |c| log_softmax(c.only()?, usual_dim(c.only()?, dim), None))
+            .option("dim", a.get(0))
+            .module()
+    })
+    .example("nn::LogSoftmax(1)", "LogSoftmax(dim=1)"),
+    constructor(
+        "Dropout",
+        "While training, zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
+        &[number("p", 0.5)],
+        make_dropout,
+    )
+    .details("`net.eval()` turns it off.")
+    .example("nn::Dropout(0.2)", "Dropout(p=0.2, inplace=False)"),
+];

@@ -1,0 +1,105 @@
+//! Keeping gradients within bounds.
+
+use crate::base::{Error, Result};
+use crate::op::binary::{add, div, specs};
+use crate::op::def::Default;
+use crate::op::joins::stack;
+use crate::op::record::no_grad;
+use crate::op::reduce::norm;
+use crate::op::select::{clamp_, clamp_max};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value};
+use crate::tensor::Tensor;
+
+/// Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.
+///
+/// No device waits for it: the factor stays where the gradients are.
+pub fn clip_grad_norm_(parameters: &[Tensor], max_norm: f64, p: f64) -> Result<Tensor> {
+    let _quiet = no_grad();
+    let grads: Vec<Tensor> = parameters.iter().filter_map(Tensor::grad).collect();
+    let Some(first) = grads.first() else {
+        return Tensor::full(
+            &[],
+            0i64.into(),
+            crate::base::DType::Float32,
+            crate::device::Machine::current().cpu(),
+            "clip_grad_norm_",
+        );
+    };
+    let here = first.context();
+    let norms = grads.iter().map(|g| on(&norm(g, p, None, false)?, &here)).collect::<Result<Vec<_>>>()?;
+    let total = norm(&stack(&norms.iter().collect::<Vec<_>>(), 0)?, p, None, false)?;
+    let factor = clamp_max(&div(max_norm, &add(&total, 1e-6)?)?, 1.0.into())?;
+    for g in &grads {
+        let factor = on(&factor, &g.context())?;
+        specs::Mul.apply_in_place(g, Operand::Tensor(&factor), [0.0; 2])?;
+    }
+    Ok(total)
+}
+
+/// A tensor on a device, moved only where it is elsewhere.
+fn on(t: &Tensor, context: &std::sync::Arc<crate::device::Context>) -> Result<Tensor> {
+    if t.device() == context.device { Ok(t.clone()) } else { t.moved(context, false, "clip_grad_norm_") }
+}
+
+/// A tensor, or an array of tensors.
+fn tensors(a: &Args, i: usize) -> Result<Vec<Tensor>> {
+    match a.get(i) {
+        Value::Tensor(t) => Ok(vec![t.clone()]),
+        Value::List(_) => Ok(a.tensors(i)?.into_iter().cloned().collect()),
+        other => Err(Error::type_error(format!(
+            "{}(): parameters must be tensors, not {}",
+            a.def.name,
+            other.describe()
+        ))
+        .with_hint("`net.parameters()` gives them")),
+    }
+}
+
+const PARAMETERS: Param = Param::required("parameters", ParamKind::Any);
+
+const fn row(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Module, summary, params, run)
+        .forms(&[Form::Of("nn::utils")])
+        .gradient(Gradient::NoGrad("it changes gradients in place"))
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row(
+        "clip_grad_norm_",
+        "Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.",
+        &[
+            PARAMETERS,
+            Param::required("max_norm", ParamKind::Float),
+            Param::optional("norm_type", ParamKind::Float, Default::Float(2.0)),
+        ],
+        |a| clip_grad_norm_(&tensors(a, 0)?, a.float(1)?, a.float(2)?).map(Value::from),
+    )
+    .example(
+        "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, 4.0]); nn::utils::clip_grad_norm_(w, 1.0)",
+        "tensor(5.)",
+    ),
+    row(
+        "clip_grad_value_",
+        "Keeps every element of all gradients within `-clip_value..clip_value`.",
+        &[PARAMETERS, Param::required("clip_value", ParamKind::Float)],
+        |a| {
+            let _quiet = no_grad();
+            let bound = a.float(1)?;
+            for g in tensors(a, 0)?.iter().filter_map(Tensor::grad) {
+                clamp_(&g, Some((-bound).into()), Some(bound.into()))?;
+            }
+            Ok(Value::None)
+        },
+    )
+    .example(
+        "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, -0.5]); nn::utils::clip_grad_value_(w, 1.0); \
+         w.grad",
+        "tensor([ 1.0000, -0.5000])",
+    ),
+];

@@ -1,0 +1,97 @@
+//! Modules of modules.
+
+use crate::base::{Error, Kind, Result};
+use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::tensor::Tensor;
+
+use super::linear::constructor;
+use super::module::{Call, Layer, Module, Parts};
+
+struct Sequential;
+
+impl Layer for Sequential {
+    fn name(&self) -> &str {
+        "Sequential"
+    }
+
+    fn forward(&self, call: &Call) -> Result<Tensor> {
+        let Some(((_, first), rest)) = call.module.children().split_first() else {
+            return call.only().cloned();
+        };
+        let mut x = first.forward(call.inputs, call.caller)?;
+        for (_, module) in rest {
+            x = module.forward(&[&x], call.caller)?;
+        }
+        Ok(x)
+    }
+}
+
+struct ModuleList;
+
+impl Layer for ModuleList {
+    fn name(&self) -> &str {
+        "ModuleList"
+    }
+
+    fn forward(&self, _: &Call) -> Result<Tensor> {
+        let text = "Module [ModuleList] is missing the required \"forward\" function";
+        Err(Error::new(Kind::NotImplementedError, text)
+            .with_hint("go through it with `for layer in list { … }`, or use nn::Sequential"))
+    }
+
+    fn counts_children(&self) -> bool {
+        true
+    }
+}
+
+/// Modules that run one after the other.
+pub fn sequential(modules: &[Module]) -> Result<Module> {
+    Module::new(Sequential, numbered(modules))
+}
+
+/// A list of modules without a forward function of its own.
+pub fn module_list(modules: &[Module]) -> Result<Module> {
+    Module::new(ModuleList, numbered(modules))
+}
+
+/// Some of the modules of a container, in a new one of its kind.
+pub fn part(of: &Module, modules: &[Module]) -> Result<Module> {
+    if of.layer().counts_children() { module_list(modules) } else { sequential(modules) }
+}
+
+fn numbered(modules: &[Module]) -> Parts {
+    modules.iter().enumerate().fold(Parts::new(), |parts, (i, m)| parts.child(i.to_string(), m.clone()))
+}
+
+/// Modules given one by one or in an array.
+fn modules(a: &Args) -> Result<Vec<Module>> {
+    let items = match a.get(0) {
+        Value::List(items) => items.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let one = |v: &Value| {
+        Module::from_value(v).cloned().ok_or_else(|| {
+            Error::type_error(format!("{} is not a Module subclass", v.describe()))
+                .with_hint(format!("{}() takes modules, or an array of them", a.def.name))
+        })
+    };
+    items.iter().map(one).collect()
+}
+
+const MODULES: &[Param] = &[Param::required("modules", ParamKind::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor("Sequential", "Modules that run one after the other.", MODULES, |a| {
+        sequential(&modules(a)?).map(Module::into_value)
+    })
+    .details("It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part.")
+    .example(
+        "nn::Sequential(nn::Linear(2, 3), nn::ReLU())",
+        "Sequential(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): ReLU()\n)",
+    ),
+    constructor("ModuleList", "A list of modules, which one goes through oneself.", MODULES, |a| {
+        module_list(&modules(a)?).map(Module::into_value)
+    })
+    .example("nn::ModuleList([nn::ReLU(), nn::ReLU()])", "ModuleList(\n  (0-1): 2 x ReLU()\n)"),
+];

@@ -1,0 +1,341 @@
+//! A module: a layer's options and forward function, its tensors and its children.
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::base::{Cause, Error, Kind, Result};
+use crate::op::{Args, Object, Value};
+use crate::tensor::Tensor;
+
+/// What a kind of module is: its options and how it computes. Tensors and children are the module's.
+pub trait Layer: Send + Sync + 'static {
+    /// PyTorch's class name, such as `Linear`.
+    fn name(&self) -> &str;
+
+    /// What stands between the parentheses of the printed form.
+    fn options(&self, module: &Module) -> String {
+        let _ = module;
+        String::new()
+    }
+
+    fn forward(&self, call: &Call) -> Result<Tensor>;
+
+    /// A value that a script may read, such as `in_features`.
+    fn attribute(&self, name: &str) -> Option<Value> {
+        let _ = name;
+        None
+    }
+
+    /// The printed form counts equal children together, as `ModuleList` does.
+    fn counts_children(&self) -> bool {
+        false
+    }
+
+    /// For layers of higher layers, which look for their own.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+}
+
+/// Runs what was written in a script, while a script's call is on the stack.
+pub trait Caller {
+    /// Calls a function that a script-defined layer holds with the module and its inputs.
+    fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor>;
+}
+
+/// A [`Caller`] where no script is running.
+pub struct NoScript;
+
+impl Caller for NoScript {
+    fn call(&self, _: &dyn Any, module: &Module, _: &[&Tensor]) -> Result<Tensor> {
+        Err(Error::runtime(format!("{} is written in a script, and none is running here", module.name())))
+    }
+}
+
+/// One call of a module's forward function.
+pub struct Call<'a> {
+    pub module: &'a Module,
+    pub inputs: &'a [&'a Tensor],
+    pub caller: &'a dyn Caller,
+}
+
+impl Call<'_> {
+    /// The `i`-th input, or an error that counts them.
+    pub fn input(&self, i: usize) -> Result<&Tensor> {
+        self.inputs.get(i).copied().ok_or_else(|| {
+            let (name, given) = (self.module.name(), self.inputs.len());
+            Error::type_error(format!("{name}.forward() takes more than {given} inputs"))
+        })
+    }
+
+    /// The only input.
+    pub fn only(&self) -> Result<&Tensor> {
+        match self.inputs {
+            [x] => Ok(x),
+            many => {
+                let text = format!("{}.forward() takes 1 input, not {}", self.module.name(), many.len());
+                Err(Error::type_error(text))
+            }
+        }
+    }
+}
+
+/// What a tensor is to its module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Trained: optimisers change it.
+    Parameter,
+    /// Part of the state, not trained, such as running statistics.
+    Buffer,
+}
+
+/// Tensors and children of a module to be.
+#[derive(Default)]
+pub struct Parts {
+    slots: Vec<Slot>,
+    children: Vec<(String, Module)>,
+}
+
+struct Slot {
+    name: String,
+    tensor: Option<Tensor>,
+    role: Role,
+}
+
+/// A network or a part of one. Cloning gives the same module.
+#[derive(Clone)]
+pub struct Module(Arc<Inner>);
+
+struct Inner {
+    layer: Box<dyn Layer>,
+    training: AtomicBool,
+    slots: RwLock<Vec<Slot>>,
+    /// Fixed once made: modules hold each other without cycles.
+    children: Vec<(String, Module)>,
+    /// The longest chain of modules from here down.
+    height: usize,
+}
+
+/// The tallest module that may be built.
+const MAX_HEIGHT: usize = 100;
+
+impl Parts {
+    pub fn new() -> Parts {
+        Parts::default()
+    }
+
+    /// A parameter; an absent one (`bias=False`) keeps its name.
+    pub fn parameter(self, name: impl Into<String>, tensor: Option<Tensor>) -> Parts {
+        self.slot(name.into(), tensor, Role::Parameter)
+    }
+
+    pub fn buffer(self, name: impl Into<String>, tensor: Option<Tensor>) -> Parts {
+        self.slot(name.into(), tensor, Role::Buffer)
+    }
+
+    pub fn child(mut self, name: impl Into<String>, module: Module) -> Parts {
+        self.children.push((name.into(), module));
+        self
+    }
+
+    fn slot(mut self, name: String, tensor: Option<Tensor>, role: Role) -> Parts {
+        self.slots.push(Slot { name, tensor, role });
+        self
+    }
+}
+
+impl Module {
+    /// A module in training mode. Parameters are made to require grad.
+    pub fn new(layer: impl Layer, parts: Parts) -> Result<Module> {
+        for slot in parts.slots.iter().filter(|s| s.role == Role::Parameter) {
+            if let Some(t) = &slot.tensor
+                && t.is_leaf()
+                && !t.requires_grad()
+            {
+                t.set_requires_grad(true)?;
+            }
+        }
+        let height = 1 + parts.children.iter().map(|(_, m)| m.0.height).max().unwrap_or(0);
+        if height > MAX_HEIGHT {
+            return Err(Error::value(format!("modules are nested more than {MAX_HEIGHT} deep")));
+        }
+        Ok(Module(Arc::new(Inner {
+            layer: Box::new(layer),
+            training: AtomicBool::new(true),
+            slots: RwLock::new(parts.slots),
+            children: parts.children,
+            height,
+        })))
+    }
+
+    /// The module that a value holds.
+    pub fn from_value(value: &Value) -> Option<&Module> {
+        match value {
+            Value::Object(o) => o.get(),
+            _ => None,
+        }
+    }
+
+    pub fn into_value(self) -> Value {
+        Value::Object(Object::new("Module", self))
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.layer.name()
+    }
+
+    pub fn layer(&self) -> &dyn Layer {
+        self.0.layer.as_ref()
+    }
+
+    /// Whether two handles are the same module.
+    pub fn is(&self, other: &Module) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Computes the module's output. `caller` runs script-written modules inside.
+    pub fn forward(&self, inputs: &[&Tensor], caller: &dyn Caller) -> Result<Tensor> {
+        self.0.layer.forward(&Call { module: self, inputs, caller })
+    }
+
+    /// Whether dropout drops and batch statistics are taken.
+    pub fn training(&self) -> bool {
+        self.0.training.load(Ordering::Relaxed)
+    }
+
+    /// Sets training mode here and in every child.
+    pub fn train(&self, on: bool) {
+        self.each(&mut |_, m| m.0.training.store(on, Ordering::Relaxed));
+    }
+
+    /// A tensor of this module itself, if it has one of that name.
+    pub fn tensor(&self, name: &str) -> Option<Tensor> {
+        self.slots().iter().find(|s| s.name == name).and_then(|s| s.tensor.clone())
+    }
+
+    /// A tensor that a layer was built with.
+    pub fn needed(&self, name: &str) -> Result<Tensor> {
+        self.tensor(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// The role of a name among this module's tensors, present or absent.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.slots().iter().find(|s| s.name == name).map(|s| s.role)
+    }
+
+    /// Puts another tensor in a slot, as in sharing a weight between two layers.
+    pub fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
+        let mut slots = self.slots_mut();
+        let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
+        if let (Some(t), Role::Parameter) = (&tensor, slot.role)
+            && !t.is_leaf()
+        {
+            let text = format!(
+                "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly."
+            );
+            return Err(Error::runtime(text).with_hint("`t.detach().requires_grad_(true)` makes a leaf"));
+        }
+        slot.tensor = tensor;
+        Ok(())
+    }
+
+    /// This module's own tensors in order, absent ones left out.
+    pub fn own_tensors(&self) -> Vec<(String, Tensor, Role)> {
+        let present = |s: &Slot| s.tensor.as_ref().map(|t| (s.name.clone(), t.clone(), s.role));
+        self.slots().iter().filter_map(present).collect()
+    }
+
+    /// The modules directly below, in order.
+    pub fn children(&self) -> &[(String, Module)] {
+        &self.0.children
+    }
+
+    /// The module directly below of a name.
+    pub fn child(&self, name: &str) -> Option<&Module> {
+        self.0.children.iter().find(|(n, _)| n == name).map(|(_, m)| m)
+    }
+
+    /// The `i`-th module directly below; a negative number counts from the end.
+    pub fn nth(&self, i: i64) -> Result<&Module> {
+        let count = self.0.children.len() as i64;
+        let at = if i < 0 { i + count } else { i };
+        let found = usize::try_from(at).ok().and_then(|at| self.0.children.get(at));
+        found.map(|(_, m)| m).ok_or_else(|| {
+            Error::new(Kind::IndexError, format!("index {i} is out of range"))
+                .with_hint(format!("{} has {count} modules", self.name()))
+        })
+    }
+
+    /// Visits this module and all below it, each once, parents first, with dotted paths.
+    pub fn each(&self, visit: &mut dyn FnMut(&str, &Module)) {
+        fn walk(m: &Module, path: &str, seen: &mut HashSet<usize>, visit: &mut dyn FnMut(&str, &Module)) {
+            if !seen.insert(Arc::as_ptr(&m.0).addr()) {
+                return;
+            }
+            visit(path, m);
+            for (name, child) in m.children() {
+                walk(child, &joined(path, name), seen, visit);
+            }
+        }
+        walk(self, "", &mut HashSet::new(), visit);
+    }
+
+    /// Tensors of a role here and below, each once, with dotted names.
+    pub fn named(&self, role: Role) -> Vec<(String, Tensor)> {
+        let mut all = Vec::new();
+        let mut seen = HashSet::new();
+        self.each(&mut |path, m| {
+            for slot in m.slots().iter().filter(|s| s.role == role) {
+                if let Some(t) = slot.tensor.as_ref().filter(|t| seen.insert(t.id())) {
+                    all.push((joined(path, &slot.name), t.clone()));
+                }
+            }
+        });
+        all
+    }
+
+    /// The trained tensors here and below, each once.
+    pub fn parameters(&self) -> Vec<Tensor> {
+        self.named(Role::Parameter).into_iter().map(|(_, t)| t).collect()
+    }
+
+    /// Drops the gradients of all parameters.
+    pub fn zero_grad(&self) {
+        self.parameters().iter().for_each(|p| p.set_grad(None));
+    }
+
+    /// Asks for gradients of all parameters, or gives them up.
+    pub fn requires_grad_(&self, on: bool) -> Result<()> {
+        self.parameters().iter().try_for_each(|p| p.set_requires_grad(on))
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let names: Vec<String> = self.slots().iter().map(|s| s.name.clone()).collect();
+        let error = Error::new(Kind::TypeError, format!("'{}' object has no tensor '{name}'", self.name()));
+        match crate::op::args::nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    }
+
+    fn slots(&self) -> RwLockReadGuard<'_, Vec<Slot>> {
+        self.0.slots.read().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn slots_mut(&self) -> RwLockWriteGuard<'_, Vec<Slot>> {
+        self.0.slots.write().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// `0.weight`; a path at the top is the name alone.
+pub fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
+}
+
+/// A size that a constructor was given, or PyTorch's error for a negative one.
+pub fn size(a: &Args, i: usize) -> Result<usize> {
+    let n = a.int(i)?;
+    usize::try_from(n).map_err(|_| Cause::NegativeSize { size: n, shape: vec![n] }.into())
+}

@@ -1,0 +1,129 @@
+//! A network's state: moving and casting it, taking it out, putting it back.
+
+use std::sync::Arc;
+
+use crate::base::{DType, Device, DeviceSpec, Error, Result};
+use crate::device::{Context, Machine};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::set_grad_mode;
+
+use super::module::{Module, Role, joined};
+
+/// What did not fit between a network and a state that was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mismatch {
+    pub missing: Vec<String>,
+    pub unexpected: Vec<String>,
+}
+
+impl Module {
+    /// Moves every tensor here and below to a device, a floating-point dtype, or both, in place: handles,
+    /// optimisers and views see the move, and gradients move along. Integer buffers keep their dtype.
+    pub fn to(&self, device: Option<Device>, dtype: Option<DType>) -> Result<()> {
+        if let Some(dtype) = dtype.filter(|d| !d.is_float()) {
+            let text = format!(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.{dtype}"
+            );
+            return Err(Error::type_error(text));
+        }
+        let machine = Machine::current();
+        let target = device.map(|d| machine.context(d)).transpose()?;
+        for (_, t) in self.named(Role::Parameter).into_iter().chain(self.named(Role::Buffer)) {
+            convert(&t, target, dtype)?;
+            if let Some(grad) = t.grad() {
+                convert(&grad, target, dtype)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// This module moved to where a constructor's `device` option wants it.
+    pub fn placed(self, device: Option<DeviceSpec>) -> Result<Module> {
+        if let Some(spec) = device {
+            self.to(Some(Machine::current().resolve(spec)), None)?;
+        }
+        Ok(self)
+    }
+
+    /// Every parameter and buffer by its dotted name, outside the graph, sharing memory.
+    pub fn state_dict(&self) -> Vec<(String, Tensor)> {
+        self.state_slots().into_iter().map(|(name, t)| (name, t.detach())).collect()
+    }
+
+    /// Copies a state's values into this network's tensors.
+    ///
+    /// Shapes that do not fit are errors; so are missing and unexpected names when `strict`. Nothing is copied
+    /// on an error.
+    pub fn load_state_dict(&self, state: &[(String, Tensor)], strict: bool) -> Result<Mismatch> {
+        let own = self.state_slots();
+        let find = |all: &[(String, Tensor)], name: &str| {
+            all.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone())
+        };
+        let absent = |from: &[(String, Tensor)], names: &[(String, Tensor)]| -> Vec<String> {
+            names.iter().filter(|(n, _)| find(from, n).is_none()).map(|(n, _)| n.clone()).collect()
+        };
+        let mismatch = Mismatch { missing: absent(state, &own), unexpected: absent(&own, state) };
+        let mut problems = Vec::new();
+        if strict {
+            problems.extend(listed("Missing", &mismatch.missing));
+            problems.extend(listed("Unexpected", &mismatch.unexpected));
+        }
+        let pairs: Vec<(Tensor, Tensor)> = own
+            .iter()
+            .filter_map(|(name, t)| {
+                let value = find(state, name)?;
+                if value.shape() != t.shape() {
+                    problems.push(format!(
+                        "size mismatch for {name}: copying a param with shape torch.Size({:?}) from checkpoint, the \
+                         shape in current model is torch.Size({:?}).",
+                        value.shape(),
+                        t.shape()
+                    ));
+                }
+                Some((t.clone(), value))
+            })
+            .collect();
+        if !problems.is_empty() {
+            let text =
+                format!("Error(s) in loading state_dict for {}:\n\t{}", self.name(), problems.join("\n\t"));
+            return Err(Error::runtime(text));
+        }
+        let _quiet = set_grad_mode(false);
+        for (target, value) in pairs {
+            target.copy_values(&value, false)?;
+            target.bump_version();
+        }
+        Ok(mismatch)
+    }
+
+    /// Parameters before buffers in each module, as PyTorch orders a state. A shared tensor has every name.
+    fn state_slots(&self) -> Vec<(String, Tensor)> {
+        fn walk(module: &Module, path: &str, all: &mut Vec<(String, Tensor)>) {
+            let own = module.own_tensors();
+            for role in [Role::Parameter, Role::Buffer] {
+                let of_role = own.iter().filter(|(_, _, r)| *r == role);
+                all.extend(of_role.map(|(name, t, _)| (joined(path, name), t.clone())));
+            }
+            for (name, child) in module.children() {
+                walk(child, &joined(path, name), all);
+            }
+        }
+        let mut all = Vec::new();
+        walk(self, "", &mut all);
+        all
+    }
+}
+
+fn convert(t: &Tensor, target: Option<&Arc<Context>>, dtype: Option<DType>) -> Result<()> {
+    let here = t.context();
+    let dtype = dtype.filter(|_| t.dtype().is_float()).unwrap_or(t.dtype());
+    t.convert_in_place(target.unwrap_or(&here), dtype)
+}
+
+fn listed(which: &str, names: &[String]) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
+    Some(format!("{which} key(s) in state_dict: {}. ", quoted.join(", ")))
+}

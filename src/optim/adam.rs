@@ -1,0 +1,117 @@
+//! Adam and AdamW.
+
+use crate::base::{Error, Result, Scalar, python};
+use crate::device::Kernel;
+use crate::op::def::Default;
+use crate::op::{OpDef, Param, ParamKind, Value};
+use crate::tensor::{In, Tensor, launch};
+
+use super::state::Moments;
+use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+
+struct Adam {
+    name: &'static str,
+    /// The decay does not pass through the moments.
+    decoupled: bool,
+}
+
+impl Rule for Adam {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        options.not_negative("lr", "learning rate")?;
+        options.not_negative("eps", "epsilon value")?;
+        check_betas(options)?;
+        options.not_negative("weight_decay", "weight_decay value")
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let mean = state.zeros("exp_avg", parameter)?;
+        let square = state.zeros("exp_avg_sq", parameter)?;
+        let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
+        let step = state.step + 1;
+        let kernel = Kernel::Adam {
+            lr: options.float("lr"),
+            beta1,
+            beta2,
+            eps: options.float("eps"),
+            weight_decay: options.float("weight_decay"),
+            decoupled: self.decoupled,
+            maximize: options.bool("maximize"),
+            step,
+        };
+        launch("adam", &kernel, &[In::Tensor(grad)], &[parameter, &mean, &square])?;
+        state.step = step;
+        Ok(())
+    }
+
+    fn fixed(&self) -> Option<(&'static str, bool)> {
+        Some(("decoupled_weight_decay", self.decoupled))
+    }
+}
+
+/// Each of the two is at least 0 and below 1.
+fn check_betas(options: &Options) -> Result<()> {
+    let Some(betas) = options.pair("betas") else {
+        return Err(Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]"));
+    };
+    for (i, beta) in betas.into_iter().enumerate() {
+        if !(0.0..1.0).contains(&beta) {
+            let shown = match options.get("betas") {
+                Some(Value::List(items)) => match items.get(i) {
+                    Some(Value::Scalar(s)) => *s,
+                    _ => Scalar::Float(beta),
+                },
+                _ => Scalar::Float(beta),
+            };
+            let text = format!("Invalid beta parameter at index {i}: {}", python::scalar(shown));
+            return Err(Error::value(text).with_hint("betas are at least 0 and below 1"));
+        }
+    }
+    Ok(())
+}
+
+const fn params(decay: Default) -> [Param; 6] {
+    [
+        PARAMS,
+        number("lr", Default::Float(0.001)),
+        Param::optional("betas", ParamKind::Any, Default::Floats(&[0.9, 0.999])),
+        number("eps", Default::Float(1e-8)),
+        number("weight_decay", decay),
+        MAXIMIZE,
+    ]
+}
+
+static ADAM: Adam = Adam { name: "Adam", decoupled: false };
+static ADAM_W: Adam = Adam { name: "AdamW", decoupled: true };
+static ADAM_PARAMS: [Param; 6] = params(Default::Int(0));
+static ADAM_W_PARAMS: [Param; 6] = params(Default::Float(0.01));
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor(
+        "Adam",
+        "Steps of nearly equal size per element, from running means of the gradient and its square.",
+        &ADAM_PARAMS,
+        |a| Optimizer::new(&ADAM, a).map(Optimizer::into_value),
+    )
+    .details("`betas` are the shares that the two running means keep at each step.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::Adam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
+        "tensor([0.5000, 0.5000], requires_grad=True)",
+    ),
+    constructor(
+        "AdamW",
+        "Adam whose weight decay acts on the parameter itself.",
+        &ADAM_W_PARAMS,
+        |a| Optimizer::new(&ADAM_W, a).map(Optimizer::into_value),
+    )
+    .details("`betas` are the shares that the two running means keep at each step.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::AdamW([w], #{lr: 0.1, weight_decay: 0.5}); \
+         w.sum().backward(); opt.step(); w",
+        "tensor([0.8500, 0.8500], requires_grad=True)",
+    ),
+];

@@ -1,0 +1,189 @@
+//! Parameter groups and their options.
+
+use crate::base::{Error, Result, Scalar, python};
+use crate::op::args::nearest;
+use crate::op::{Args, Object, Value};
+use crate::tensor::Tensor;
+
+use super::state::Moments;
+
+/// Parameters that share options.
+pub struct Group {
+    pub parameters: Vec<Tensor>,
+    pub options: Options,
+    pub(super) states: Vec<Moments>,
+}
+
+impl Group {
+    pub(super) fn new(parameters: Vec<Tensor>, options: Options) -> Group {
+        let states = parameters.iter().map(|_| Moments::default()).collect();
+        Group { parameters, options, states }
+    }
+}
+
+/// Options by name, in the order of the optimiser's row.
+#[derive(Clone, Debug)]
+pub struct Options(Vec<(&'static str, Value)>);
+
+impl Options {
+    /// All arguments after the parameters.
+    pub(super) fn of(a: &Args) -> Options {
+        let params = a.def.params.iter().enumerate().skip(1);
+        Options(params.map(|(i, p)| (p.name, a.get(i).clone())).collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(n, v)| (*n, v))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(n, _)| *n)
+    }
+
+    /// A number; 0 for an option that the optimiser does not have.
+    pub fn float(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Scalar(s)) => s.as_f64(),
+            _ => 0.0,
+        }
+    }
+
+    pub fn bool(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
+    }
+
+    /// The two numbers of an option such as `betas`.
+    pub fn pair(&self, name: &str) -> Option<[f64; 2]> {
+        match self.get(name) {
+            Some(Value::List(items)) => match items.as_slice() {
+                [Value::Scalar(a), Value::Scalar(b)] => Some([a.as_f64(), b.as_f64()]),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// These options with some changed. A name that is none of them, or a value of another kind, is an error.
+    pub fn with(&self, changes: Vec<(String, Value)>, owner: &str) -> Result<Options> {
+        let mut next = self.clone();
+        for (name, value) in changes {
+            let Some((_, slot)) = next.0.iter_mut().find(|(n, _)| *n == name) else {
+                return Err(unknown(owner, &name, self.names()));
+            };
+            if !same_kind(slot, &value) {
+                let text =
+                    format!("{owner}: '{name}' must be a {}, not {}", slot.describe(), value.describe());
+                return Err(Error::type_error(text));
+            }
+            *slot = value;
+        }
+        Ok(next)
+    }
+
+    /// Fails where a number is below 0, in PyTorch's words: `Invalid {said}: -1`.
+    pub fn not_negative(&self, name: &str, said: &str) -> Result<()> {
+        match self.get(name) {
+            // A NaN is no valid value either.
+            Some(Value::Scalar(s)) if s.as_f64().is_nan() || s.as_f64() < 0.0 => {
+                Err(Error::value(format!("Invalid {said}: {}", python::scalar(*s)))
+                    .with_hint(format!("`{name}` is 0 or more")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn same_kind(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Scalar(Scalar::Bool(_)), Value::Scalar(s)) => matches!(s, Scalar::Bool(_)),
+        (Value::Scalar(_), Value::Scalar(s)) => !matches!(s, Scalar::Bool(_)),
+        (Value::List(a), Value::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_kind(a, b))
+        }
+        _ => false,
+    }
+}
+
+fn unknown(owner: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Error {
+    let names: Vec<&str> = names.collect();
+    let error = Error::type_error(format!("{owner} has no option '{name}'"));
+    match nearest(name, names.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("options are {}", names.join(", "))),
+    }
+}
+
+type Parsed = (Vec<Tensor>, Vec<(String, Value)>);
+
+/// A map of a script on its way through the op layer.
+pub type MapValue = Vec<(String, Value)>;
+
+/// Parameters as they are given: an array of tensors, or an array of `#{params, …}`.
+pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
+    let items = match given {
+        Value::List(items) => items.as_slice(),
+        other => {
+            let text = format!(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}",
+                other.describe()
+            );
+            return Err(
+                Error::type_error(text).with_hint("`net.parameters()` gives the parameters of a module")
+            );
+        }
+    };
+    if items.is_empty() {
+        return Err(Error::value("optimizer got an empty parameter list"));
+    }
+    if items.iter().any(|v| as_map(v).is_some()) {
+        return items.iter().map(parsed).collect();
+    }
+    Ok(vec![(tensors(items)?, Vec::new())])
+}
+
+/// One group written as a map.
+pub fn parsed(value: &Value) -> Result<Parsed> {
+    let Some(map) = as_map(value) else {
+        let text =
+            format!("a parameter group is a map such as #{{params: …, lr: 0.1}}, not {}", value.describe());
+        return Err(Error::type_error(text));
+    };
+    let parameters = match map.iter().find(|(name, _)| name == "params") {
+        Some((_, Value::List(items))) => tensors(items)?,
+        Some((_, Value::Tensor(t))) => vec![t.clone()],
+        Some((_, other)) => {
+            let text = format!("'params' of a group must be an array of tensors, not {}", other.describe());
+            return Err(Error::type_error(text));
+        }
+        None => return Err(Error::value("a parameter group needs 'params'")),
+    };
+    let options = map.iter().filter(|(name, _)| name != "params").cloned().collect();
+    Ok((parameters, options))
+}
+
+fn as_map(value: &Value) -> Option<&MapValue> {
+    match value {
+        Value::Object(o) => o.get(),
+        _ => None,
+    }
+}
+
+fn tensors(items: &[Value]) -> Result<Vec<Tensor>> {
+    let one = |v: &Value| match v {
+        Value::Tensor(t) => Ok(t.clone()),
+        other => Err(Error::type_error(format!(
+            "optimizer can only optimize Tensors, but one of the params is {}",
+            other.describe()
+        ))),
+    };
+    items.iter().map(one).collect()
+}
+
+/// A map of a script as the op layer hands it through.
+pub fn map_value(map: MapValue) -> Value {
+    Value::Object(Object::new("map", map))
+}

@@ -1,0 +1,130 @@
+//! What an optimiser remembers of each parameter, and its state as a value.
+
+use crate::base::{Error, Result};
+use crate::op::Value;
+use crate::tensor::Tensor;
+
+use super::Optimizer;
+
+/// What is remembered of one parameter: how many steps were taken, and running tensors by name.
+#[derive(Default)]
+pub struct Moments {
+    pub step: u64,
+    tensors: Vec<(&'static str, Tensor)>,
+}
+
+impl Moments {
+    pub fn get(&self, name: &str) -> Option<Tensor> {
+        self.tensors.iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone())
+    }
+
+    /// The tensor of a name, made on first use.
+    pub fn or_insert(&mut self, name: &'static str, make: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+        if let Some(t) = self.get(name) {
+            return Ok(t);
+        }
+        let t = make()?;
+        self.tensors.push((name, t.clone()));
+        Ok(t)
+    }
+
+    /// Zeros like `parameter`, made on first use.
+    pub fn zeros(&mut self, name: &'static str, parameter: &Tensor) -> Result<Tensor> {
+        self.or_insert(name, || filled(parameter, 0.0))
+    }
+}
+
+/// A tensor of one value in a parameter's shape, dtype and place.
+pub(super) fn filled(like: &Tensor, value: f64) -> Result<Tensor> {
+    Tensor::full(like.shape(), value.into(), like.dtype(), &like.context(), "optimizer_state")
+}
+
+/// An optimiser's state: options per group with the numbers of their parameters, and what is remembered of each.
+#[derive(Clone, Debug, Default)]
+pub struct StateDict {
+    pub groups: Vec<(Vec<(String, Value)>, Vec<usize>)>,
+    /// By parameter number: steps taken and running tensors.
+    pub moments: Vec<(usize, u64, Vec<(String, Tensor)>)>,
+}
+
+impl Optimizer {
+    /// Options and memory, with parameters numbered from 0 across the groups. Tensors are shared, not copied.
+    pub fn state_dict(&self) -> StateDict {
+        let mut state = StateDict::default();
+        let mut number = 0;
+        for group in self.groups().iter() {
+            let options =
+                group.options.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            let first = number;
+            for moments in &group.states {
+                if moments.step > 0 {
+                    let tensors =
+                        moments.tensors.iter().map(|(n, t)| ((*n).to_string(), t.clone())).collect();
+                    state.moments.push((number, moments.step, tensors));
+                }
+                number += 1;
+            }
+            state.groups.push((options, (first..number).collect()));
+        }
+        state
+    }
+
+    /// Takes over options and memory. Running tensors are copied to the parameters' devices and dtypes.
+    pub fn load_state_dict(&self, state: &StateDict) -> Result<()> {
+        let mut groups = self.groups();
+        if state.groups.len() != groups.len() {
+            return Err(Error::value("loaded state dict has a different number of parameter groups"));
+        }
+        let sizes = groups.iter().map(|g| g.parameters.len());
+        if sizes.zip(&state.groups).any(|(own, (_, numbers))| own != numbers.len()) {
+            return Err(Error::value(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+            ));
+        }
+        let mut loaded = Vec::with_capacity(groups.len());
+        for (group, (options, numbers)) in groups.iter().zip(&state.groups) {
+            let options = group.options.with(options.clone(), self.name())?;
+            self.0.rule.check(&options)?;
+            let states = group
+                .parameters
+                .iter()
+                .zip(numbers)
+                .map(|(parameter, number)| remembered(state, *number, parameter))
+                .collect::<Result<Vec<_>>>()?;
+            loaded.push((options, states));
+        }
+        for (group, (options, states)) in groups.iter_mut().zip(loaded) {
+            group.options = options;
+            group.states = states;
+        }
+        Ok(())
+    }
+}
+
+/// Names of running tensors that any optimiser keeps.
+const NAMES: [&str; 6] = ["momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg", "sum"];
+
+fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
+    let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {
+        return Ok(Moments::default());
+    };
+    let mut moments = Moments { step: *step, tensors: Vec::new() };
+    for (name, tensor) in tensors {
+        let Some(known) = NAMES.into_iter().find(|n| n == name) else {
+            return Err(Error::value(format!("an optimizer's state has no '{name}'"))
+                .with_hint(format!("it holds step, {}", NAMES.join(", "))));
+        };
+        if tensor.shape() != parameter.shape() {
+            return Err(Error::value(format!(
+                "'{name}' of parameter {number} has shape {:?}, the parameter {:?}",
+                tensor.shape(),
+                parameter.shape()
+            )));
+        }
+        let own =
+            Tensor::empty(parameter.shape(), parameter.dtype(), &parameter.context(), "optimizer_state")?;
+        own.copy_values(tensor, false)?;
+        moments.tensors.push((known, own));
+    }
+    Ok(moments)
+}

@@ -1,0 +1,475 @@
+//! `nn::`: modules as a script builds, calls and changes them.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, Map, NativeCallContext};
+
+use crate::base::{DType, DeviceSpec, Error, Kind, Result};
+use crate::device::{Machine, Shared};
+use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
+use crate::op::args::nearest;
+use crate::op::{Args, Form, Forward, OpDef, Value};
+use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
+use crate::script::fault::raise;
+use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
+
+use super::RhaiResult;
+
+pub const NAMES: &[&str] = &[
+    "nn",
+    "utils",
+    "init",
+    "module",
+    "Parameter",
+    "forward",
+    "parameters",
+    "named_parameters",
+    "buffers",
+    "named_buffers",
+    "children",
+    "named_children",
+    "modules",
+    "state_dict",
+    "load_state_dict",
+    "train",
+    "eval",
+    "zero_grad",
+    "requires_grad_",
+    "apply",
+    "training",
+];
+
+/// The most modules that a container takes one by one; more go in an array.
+const SPREAD: usize = 16;
+
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
+    let shared = &machine.shared;
+    let (mut nn, mut utils, mut init) = (rhai::Module::new(), rhai::Module::new(), rhai::Module::new());
+    for def in crate::nn::table() {
+        match def.forms {
+            [Form::Of("nn::utils")] => register_functional(&mut utils, def, shared),
+            [Form::Of("nn::init")] => register_functional(&mut init, def, shared),
+            _ => register_functional(&mut nn, def, shared),
+        }
+        if def.params.first().is_some_and(|p| p.name == "modules") {
+            register_spread(&mut nn, def);
+        }
+    }
+    own(&mut nn);
+    nn.set_sub_module("utils", utils);
+    nn.set_sub_module("init", init);
+    engine.register_static_module("nn", nn.into());
+    engine.register_type_with_name::<Module>("Module");
+    engine.register_fn("to_string", |m: &mut Module| m.to_string());
+    engine.register_fn("to_debug", |m: &mut Module| m.to_string());
+    engine.register_fn("is", |a: &mut Module, b: Module| a.is(&b));
+    forward(engine, shared);
+    contents(engine);
+    state(engine);
+    modes(engine);
+    moves(engine);
+    attributes(engine);
+    indexing(engine);
+}
+
+/// Registers a container for modules given one by one.
+fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
+    let Forward::Call(run) = def.forward else { return };
+    for count in 2..=SPREAD {
+        let types = vec![TypeId::of::<Dynamic>(); count];
+        register_raw(module, def.name, types, move |_, args: &mut FnCallArgs| {
+            let items = args.iter().map(|a| from_dynamic(a)).collect::<Result<Vec<_>>>().map_err(raise)?;
+            let all = Args::bind(def, vec![Value::List(items)], Vec::new()).map_err(raise)?;
+            run(&all).map(to_dynamic).map_err(raise)
+        });
+    }
+}
+
+/// A module written in a script: its parts by name, and a closure of itself and its inputs.
+struct Own {
+    name: String,
+    forward: FnPtr,
+    /// What is neither tensor nor module.
+    values: Mutex<Map>,
+}
+
+impl Own {
+    fn values(&self) -> MutexGuard<'_, Map> {
+        self.values.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn of(module: &Module) -> Option<&Own> {
+        module.layer().as_any()?.downcast_ref()
+    }
+}
+
+impl Layer for Own {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn forward(&self, call: &Call) -> Result<Tensor> {
+        call.caller.call(&self.forward, call.module, call.inputs)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
+/// where the outermost call returns.
+struct Running<'a, 'b> {
+    context: &'a NativeCallContext<'b>,
+    failed: RefCell<Option<Box<EvalAltResult>>>,
+}
+
+impl Caller for Running<'_, '_> {
+    fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor> {
+        let Some(function) = function.downcast_ref::<FnPtr>() else {
+            return Err(Error::runtime(format!("{} has no forward function", module.name())));
+        };
+        let own = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = own.chain(inputs.iter().map(|t| Dynamic::from((*t).clone()))).collect();
+        match function.call_within_context::<Dynamic>(self.context, args) {
+            Ok(out) => tensor(&out).map_err(|_| {
+                let text = format!("{} stands inside another module and must give a Tensor", module.name());
+                Error::type_error(format!("{text}, not a {}", type_name(&out)))
+            }),
+            Err(error) => {
+                let text = error.to_string();
+                self.failed.replace(Some(error));
+                Err(Error::runtime(text))
+            }
+        }
+    }
+}
+
+/// Calls a module with what a script gave it.
+pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    if let Some(own) = Own::of(module) {
+        let first = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
+        return own.forward.call_within_context(context, args);
+    }
+    let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let running = Running { context, failed: RefCell::default() };
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    module
+        .forward(&all, &running)
+        .map(Dynamic::from)
+        .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+fn tensor(value: &Dynamic) -> Result<Tensor> {
+    value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
+        Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
+    })
+}
+
+fn forward(engine: &mut Engine, shared: &Arc<Shared>) {
+    for inputs in 0..=6 {
+        let mut types = vec![TypeId::of::<Dynamic>(); inputs + 1];
+        if let Some(first) = types.first_mut() {
+            *first = TypeId::of::<Module>();
+        }
+        let here = Arc::clone(shared);
+        engine.register_raw_fn("forward", types, move |ctx: NativeCallContext, args: &mut FnCallArgs| {
+            note_line(&here, &ctx);
+            let Some((first, rest)) = args.split_first() else { return Ok(Dynamic::UNIT) };
+            let module = first.read_lock::<Module>().map(|m| m.clone());
+            let Some(module) = module else { return Ok(Dynamic::UNIT) };
+            let inputs: Vec<&Dynamic> = rest.iter().map(|d| &**d).collect();
+            call(&ctx, &module, &inputs)
+        });
+    }
+}
+
+/// `nn::module(#{…}, |self, x| …)` and `nn::Parameter(t)`.
+fn own(nn: &mut rhai::Module) {
+    nn.set_native_fn("module", |parts: Map, forward: FnPtr| own_module("Module", parts, forward));
+    nn.set_native_fn("module", |name: &str, parts: Map, forward: FnPtr| own_module(name, parts, forward));
+    nn.set_native_fn("Parameter", |t: Tensor| -> RhaiResult<Tensor> {
+        let leaf = t.detach();
+        leaf.set_requires_grad(true).map_err(raise)?;
+        Ok(leaf)
+    });
+}
+
+fn own_module(name: &str, given: Map, forward: FnPtr) -> RhaiResult<Module> {
+    let mut parts = Parts::new();
+    let mut values = Map::new();
+    for (key, item) in given {
+        let as_tensor = item.read_lock::<Tensor>().map(|t| t.clone());
+        let as_module = item.read_lock::<Module>().map(|m| m.clone());
+        parts = match (as_tensor, as_module) {
+            (Some(t), _) if t.requires_grad() => parts.parameter(key.as_str(), Some(t)),
+            (Some(t), _) => parts.buffer(key.as_str(), Some(t)),
+            (None, Some(m)) => parts.child(key.as_str(), m),
+            (None, None) => {
+                let hides = |d: &Dynamic| d.is::<Module>();
+                if item.read_lock::<Array>().is_some_and(|a| a.iter().any(hides)) {
+                    let text = format!("the modules in the array '{key}' would not be found by parameters()");
+                    let hint = format!("`{key}: nn::ModuleList([…])` keeps them");
+                    return Err(raise(Error::type_error(text).with_hint(hint)));
+                }
+                values.insert(key, item);
+                parts
+            }
+        };
+    }
+    let layer = Own { name: name.into(), forward, values: Mutex::new(values) };
+    Module::new(layer, parts).map_err(raise)
+}
+
+fn contents(engine: &mut Engine) {
+    fn pairs(named: Vec<(String, Tensor)>) -> Array {
+        named.into_iter().map(|(n, t)| Dynamic::from_array(vec![n.into(), Dynamic::from(t)])).collect()
+    }
+    fn modules(m: &Module) -> Vec<(String, Module)> {
+        let mut all = Vec::new();
+        m.each(&mut |path, m| all.push((path.to_string(), m.clone())));
+        all
+    }
+    let tensors =
+        |m: &Module, role| m.named(role).into_iter().map(|(_, t)| Dynamic::from(t)).collect::<Array>();
+    engine.register_fn("parameters", move |m: &mut Module| tensors(m, Role::Parameter));
+    engine.register_fn("buffers", move |m: &mut Module| tensors(m, Role::Buffer));
+    engine.register_fn("named_parameters", |m: &mut Module| pairs(m.named(Role::Parameter)));
+    engine.register_fn("named_buffers", |m: &mut Module| pairs(m.named(Role::Buffer)));
+    engine.register_fn("children", |m: &mut Module| -> Array {
+        m.children().iter().map(|(_, c)| Dynamic::from(c.clone())).collect()
+    });
+    let named = |all: &[(String, Module)]| -> Array {
+        all.iter().map(|(n, c)| Dynamic::from_array(vec![n.into(), Dynamic::from(c.clone())])).collect()
+    };
+    engine.register_fn("named_children", move |m: &mut Module| named(m.children()));
+    engine.register_fn("modules", |m: &mut Module| -> Array {
+        modules(m).into_iter().map(|(_, m)| Dynamic::from(m)).collect()
+    });
+    engine.register_fn("named_modules", move |m: &mut Module| named(&modules(m)));
+    engine.register_fn("apply", |ctx: NativeCallContext, m: &mut Module, f: FnPtr| -> RhaiResult<Module> {
+        apply(&ctx, m, &f)?;
+        Ok(m.clone())
+    });
+}
+
+/// Children first, as PyTorch's `Module.apply`.
+fn apply(ctx: &NativeCallContext, module: &Module, f: &FnPtr) -> RhaiResult<()> {
+    for (_, child) in module.children() {
+        apply(ctx, child, f)?;
+    }
+    f.call_within_context::<Dynamic>(ctx, (module.clone(),)).map(|_| ())
+}
+
+fn state(engine: &mut Engine) {
+    engine.register_fn("state_dict", |m: &mut Module| -> Map {
+        m.state_dict().into_iter().map(|(name, t)| (name.into(), Dynamic::from(t))).collect()
+    });
+    engine.register_fn("load_state_dict", |m: &mut Module, given: Map| load(m, &given, true));
+    engine.register_fn(
+        "load_state_dict",
+        |m: &mut Module, given: Map, options: Map| -> RhaiResult<Dynamic> {
+            let mut strict = true;
+            for (name, value) in &options {
+                match (name.as_str(), value.as_bool()) {
+                    ("strict", Ok(on)) => strict = on,
+                    _ => return Err(raise(unknown_option("load_state_dict", name, &["strict"]))),
+                }
+            }
+            load(m, &given, strict)
+        },
+    );
+}
+
+fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Dynamic> {
+    let entry = |(name, value): (&rhai::Identifier, &Dynamic)| match value.read_lock::<Tensor>() {
+        Some(t) => Ok((name.to_string(), t.clone())),
+        None => {
+            let text = format!("load_state_dict(): '{name}' must be a Tensor, not a {}", type_name(value));
+            Err(Error::type_error(text))
+        }
+    };
+    let state = given.iter().map(entry).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let mismatch = module.load_state_dict(&state, strict).map_err(raise)?;
+    if mismatch.missing.is_empty() && mismatch.unexpected.is_empty() {
+        return Ok("<All keys matched successfully>".into());
+    }
+    let names =
+        |all: Vec<String>| -> Dynamic { Dynamic::from_array(all.into_iter().map(Dynamic::from).collect()) };
+    let mut report = Map::new();
+    report.insert("missing_keys".into(), names(mismatch.missing));
+    report.insert("unexpected_keys".into(), names(mismatch.unexpected));
+    Ok(report.into())
+}
+
+fn modes(engine: &mut Engine) {
+    let set = |m: &mut Module, on: bool| {
+        m.train(on);
+        m.clone()
+    };
+    engine.register_fn("train", move |m: &mut Module| set(m, true));
+    engine.register_fn("train", set);
+    engine.register_fn("eval", move |m: &mut Module| set(m, false));
+    engine.register_get("training", |m: &mut Module| m.training());
+    engine.register_fn("zero_grad", |m: &mut Module| m.zero_grad());
+    let require = |m: &mut Module, on: bool| -> RhaiResult<Module> {
+        m.requires_grad_(on).map_err(raise)?;
+        Ok(m.clone())
+    };
+    engine.register_fn("requires_grad_", move |m: &mut Module| require(m, true));
+    engine.register_fn("requires_grad_", require);
+}
+
+fn moves(engine: &mut Engine) {
+    fn moved(m: &Module, spec: Option<DeviceSpec>, dtype: Option<DType>) -> RhaiResult<Module> {
+        let device = spec.map(|s| Machine::current().resolve(s));
+        m.to(device, dtype).map_err(raise)?;
+        Ok(m.clone())
+    }
+    engine.register_fn("to", |m: &mut Module, to: Dynamic| -> RhaiResult<Module> {
+        let (device, dtype) = target(&to).map_err(raise)?;
+        moved(m, device, dtype)
+    });
+    engine.register_fn("to", |m: &mut Module, device: Dynamic, dtype: Dynamic| -> RhaiResult<Module> {
+        let ((device, _), (_, dtype)) = (target(&device).map_err(raise)?, target(&dtype).map_err(raise)?);
+        moved(m, device, dtype)
+    });
+    engine.register_fn("cuda", |m: &mut Module| moved(m, Some(DeviceSpec::Cuda(None)), None));
+    engine.register_fn("cuda", |m: &mut Module, device: Dynamic| -> RhaiResult<Module> {
+        moved(m, Some(value::device(&device).map_err(raise)?), None)
+    });
+    engine.register_fn("cpu", |m: &mut Module| moved(m, Some(DeviceSpec::Cpu), None));
+    let casts = [
+        ("half", DType::Float16),
+        ("float", DType::Float32),
+        ("double", DType::Float64),
+        ("bfloat16", DType::BFloat16),
+    ];
+    for (name, dtype) in casts {
+        engine.register_fn(name, move |m: &mut Module| moved(m, None, Some(dtype)));
+    }
+}
+
+/// A device, a dtype, a tensor that has both, or a map of them.
+fn target(to: &Dynamic) -> Result<(Option<DeviceSpec>, Option<DType>)> {
+    if let Some(dtype) = to.read_lock::<DType>() {
+        return Ok((None, Some(*dtype)));
+    }
+    if let Some(t) = to.read_lock::<Tensor>() {
+        return Ok((Some(t.device().into()), Some(t.dtype())));
+    }
+    if let Some(options) = to.read_lock::<Map>() {
+        let mut found = (None, None);
+        for (name, item) in options.iter() {
+            match name.as_str() {
+                "device" => found.0 = target(item)?.0,
+                "dtype" => found.1 = target(item)?.1,
+                _ => return Err(unknown_option("to", name, &["device", "dtype"])),
+            }
+        }
+        return Ok(found);
+    }
+    match to.read_lock::<ImmutableString>().and_then(|s| DType::parse(&s)) {
+        Some(dtype) => Ok((None, Some(dtype))),
+        None => Ok((Some(value::device(to)?), None)),
+    }
+}
+
+fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
+    let error = Error::type_error(format!("{function}() cannot use option '{name}'"));
+    match nearest(name, known.iter().copied()) {
+        Some(near) if near != name => error.with_hint(format!("did you mean `{near}`?")),
+        _ => error.with_hint(format!("options are {}", known.join(", "))),
+    }
+}
+
+/// `layer.weight`, `layer.in_features`, `net.fc`, and assignment.
+fn attributes(engine: &mut Engine) {
+    engine.register_indexer_get(|m: &mut Module, name: ImmutableString| attribute(m, &name).map_err(raise));
+    engine.register_indexer_set(|m: &mut Module, name: ImmutableString, value: Dynamic| {
+        set_attribute(m, &name, value).map_err(raise)
+    });
+}
+
+fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
+    if let Some(child) = module.child(name) {
+        return Ok(Dynamic::from(child.clone()));
+    }
+    if let Some(t) = module.tensor(name) {
+        return Ok(Dynamic::from(t));
+    }
+    if module.role(name).is_some() {
+        return Ok(Dynamic::UNIT);
+    }
+    if let Some(value) = Own::of(module).and_then(|own| own.values().get(name).cloned()) {
+        return Ok(value);
+    }
+    module.layer().attribute(name).map(to_dynamic).ok_or_else(|| unknown_attribute(module, name))
+}
+
+fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
+    if let Some(child) = module.child(name) {
+        let same = value.read_lock::<Module>().is_some_and(|m| m.is(child));
+        return if same { Ok(()) } else { Err(fixed(module)) };
+    }
+    if module.role(name).is_some() {
+        let tensor = if value.is_unit() { None } else { Some(tensor(&value)?) };
+        return module.set_tensor(name, tensor);
+    }
+    match Own::of(module) {
+        Some(own) => {
+            own.values().insert(name.into(), value);
+            Ok(())
+        }
+        None => Err(unknown_attribute(module, name)),
+    }
+}
+
+fn fixed(module: &Module) -> Error {
+    Error::type_error(format!("the modules of a {} are fixed once it is made", module.name()))
+        .with_hint("build a new one around the modules you want to keep")
+}
+
+fn unknown_attribute(module: &Module, name: &str) -> Error {
+    let error = Error::new(Kind::TypeError, format!("'{}' object has no attribute '{name}'", module.name()));
+    let own = module.own_tensors();
+    let tensors = own.iter().map(|(n, _, _)| n.as_str());
+    let known = tensors.chain(module.children().iter().map(|(n, _)| n.as_str())).chain(NAMES.iter().copied());
+    match nearest(name, known) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
+}
+
+fn indexing(engine: &mut Engine) {
+    engine.register_fn("len", |m: &mut Module| m.children().len() as INT);
+    engine.register_indexer_get(|m: &mut Module, i: INT| m.nth(i).cloned().map_err(raise));
+    engine.register_indexer_set(|m: &mut Module, i: INT, value: Module| -> RhaiResult<()> {
+        if m.nth(i).map_err(raise)?.is(&value) { Ok(()) } else { Err(raise(fixed(m))) }
+    });
+    let part = |m: &Module, start: INT, end: INT| -> RhaiResult<Module> {
+        let at = |i: INT| usize::try_from(i).unwrap_or(0).min(m.children().len());
+        let kept: Vec<Module> =
+            m.children().iter().take(at(end)).skip(at(start)).map(|(_, c)| c.clone()).collect();
+        containers::part(m, &kept).map_err(raise)
+    };
+    engine.register_indexer_get(move |m: &mut Module, r: std::ops::Range<INT>| part(m, r.start, r.end));
+    engine.register_indexer_get(move |m: &mut Module, r: std::ops::RangeInclusive<INT>| {
+        part(m, *r.start(), r.end().saturating_add(1))
+    });
+    engine.register_iterator::<Module>();
+}
+
+impl IntoIterator for Module {
+    type Item = Dynamic;
+    type IntoIter = std::vec::IntoIter<Dynamic>;
+
+    /// The modules directly below, in order.
+    fn into_iter(self) -> Self::IntoIter {
+        self.children().iter().map(|(_, c)| Dynamic::from(c.clone())).collect::<Vec<_>>().into_iter()
+    }
+}

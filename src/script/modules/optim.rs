@@ -1,0 +1,187 @@
+//! `optim::`: optimisers as a script makes and steps them.
+
+use std::sync::Arc;
+
+use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map};
+
+use crate::base::{Error, Result};
+use crate::device::Machine;
+use crate::op::Value;
+use crate::op::args::nearest;
+use crate::optim::{Optimizer, StateDict, group};
+use crate::script::bind::{note_line, register_functional};
+use crate::script::fault::raise;
+use crate::script::value::{from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
+
+use super::RhaiResult;
+
+pub const NAMES: &[&str] =
+    &["optim", "step", "zero_grad", "param_groups", "state_dict", "load_state_dict", "add_param_group"];
+
+/// One parameter group of an optimiser: `opt.param_groups[0].lr = 0.1` reaches the optimiser itself.
+#[derive(Clone)]
+struct ParamGroup {
+    of: Optimizer,
+    index: usize,
+}
+
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
+    let mut module = rhai::Module::new();
+    for def in crate::optim::table() {
+        register_functional(&mut module, def, &machine.shared);
+    }
+    engine.register_static_module("optim", module.into());
+    engine.register_type_with_name::<Optimizer>("Optimizer");
+    engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("to_debug", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("is", |a: &mut Optimizer, b: Optimizer| a.is(&b));
+    let shared = Arc::clone(&machine.shared);
+    engine.register_fn("step", move |ctx: rhai::NativeCallContext, o: &mut Optimizer| {
+        note_line(&shared, &ctx);
+        o.step().map_err(raise)
+    });
+    engine.register_fn("zero_grad", |o: &mut Optimizer| o.zero_grad(true).map_err(raise));
+    engine.register_fn("zero_grad", |o: &mut Optimizer, options: Map| -> RhaiResult<()> {
+        let mut set_to_none = true;
+        for (name, value) in &options {
+            match (name.as_str(), value.as_bool()) {
+                ("set_to_none", Ok(on)) => set_to_none = on,
+                _ => {
+                    let error = Error::type_error(format!("zero_grad() cannot use option '{name}'"));
+                    return Err(raise(error.with_hint("the option is set_to_none, true or false")));
+                }
+            }
+        }
+        o.zero_grad(set_to_none).map_err(raise)
+    });
+    engine.register_fn("add_param_group", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
+        add_group(o, given).map_err(raise)
+    });
+    engine.register_fn("state_dict", |o: &mut Optimizer| state_map(&o.state_dict()));
+    engine.register_fn("load_state_dict", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
+        state_of(&given).and_then(|s| o.load_state_dict(&s)).map_err(raise)
+    });
+    groups(engine);
+}
+
+fn add_group(optimizer: &Optimizer, given: Map) -> Result<()> {
+    let (parameters, options) = group::parsed(&from_dynamic(&given.into())?)?;
+    optimizer.add_group_with(parameters, options)
+}
+
+fn groups(engine: &mut Engine) {
+    engine.register_type_with_name::<ParamGroup>("ParamGroup");
+    engine.register_get("param_groups", |o: &mut Optimizer| -> Array {
+        (0..o.group_count()).map(|index| Dynamic::from(ParamGroup { of: o.clone(), index })).collect()
+    });
+    // Writing to a group's option hands the array back; the groups themselves have seen the change.
+    engine.register_set("param_groups", |o: &mut Optimizer, back: Array| -> RhaiResult<()> {
+        let own = |d: &Dynamic| d.read_lock::<ParamGroup>().is_some_and(|g| g.of.is(o));
+        if back.iter().all(own) && back.len() == o.group_count() {
+            return Ok(());
+        }
+        let error = Error::type_error("param_groups cannot be replaced");
+        Err(raise(
+            error.with_hint("`opt.param_groups[0].lr = …` changes an option, `add_param_group` adds a group"),
+        ))
+    });
+    engine.register_indexer_get(|g: &mut ParamGroup, name: ImmutableString| g.get(&name).map_err(raise));
+    engine.register_indexer_set(|g: &mut ParamGroup, name: ImmutableString, value: Dynamic| {
+        from_dynamic(&value).and_then(|v| g.of.set_option(g.index, &name, v)).map_err(raise)
+    });
+    engine.register_fn("keys", |g: &mut ParamGroup| -> Array {
+        let names = g.of.option_names().into_iter().map(Dynamic::from);
+        std::iter::once("params".into()).chain(names).collect()
+    });
+    engine.register_fn("to_string", |g: &mut ParamGroup| g.shown());
+    engine.register_fn("to_debug", |g: &mut ParamGroup| g.shown());
+}
+
+impl ParamGroup {
+    fn get(&self, name: &str) -> Result<Dynamic> {
+        if name == "params" {
+            let tensors = self.of.parameters(self.index).into_iter().map(Dynamic::from).collect();
+            return Ok(Dynamic::from_array(tensors));
+        }
+        self.of.option(self.index, name).map(to_dynamic).ok_or_else(|| {
+            let names = self.of.option_names();
+            let error = Error::type_error(format!("{} has no option '{name}'", self.of.name()));
+            match nearest(name, names.iter().copied()) {
+                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+                None => error.with_hint(format!("options are params, {}", names.join(", "))),
+            }
+        })
+    }
+
+    fn shown(&self) -> String {
+        let options = self.of.option_names().into_iter().filter_map(|name| {
+            let value = self.of.option(self.index, name)?;
+            Some(format!("{name}: {}", to_dynamic(value)))
+        });
+        let params = format!("params: {} tensors", self.of.parameters(self.index).len());
+        format!("#{{{}}}", std::iter::once(params).chain(options).collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn state_map(state: &StateDict) -> Map {
+    let mut moments = Map::new();
+    for (number, step, tensors) in &state.moments {
+        let mut one: Map = tensors.iter().map(|(n, t)| (n.into(), Dynamic::from(t.clone()))).collect();
+        one.insert("step".into(), Dynamic::from(*step as INT));
+        moments.insert(number.to_string().into(), one.into());
+    }
+    let group = |(options, numbers): &(Vec<(String, Value)>, Vec<usize>)| {
+        let mut map: Map = options.iter().map(|(n, v)| (n.into(), to_dynamic(v.clone()))).collect();
+        let numbers = numbers.iter().map(|&n| Dynamic::from(n as INT)).collect();
+        map.insert("params".into(), Dynamic::from_array(numbers));
+        Dynamic::from_map(map)
+    };
+    let mut out = Map::new();
+    out.insert("state".into(), moments.into());
+    out.insert("param_groups".into(), Dynamic::from_array(state.groups.iter().map(group).collect()));
+    out
+}
+
+fn state_of(given: &Map) -> Result<StateDict> {
+    let wrong = |what: &str| {
+        Error::type_error(format!("load_state_dict(): {what}"))
+            .with_hint("it takes what state_dict() gave: #{state, param_groups}")
+    };
+    let groups = given.get("param_groups").and_then(|d| d.read_lock::<Array>().map(|a| a.clone()));
+    let moments = given.get("state").and_then(|d| d.read_lock::<Map>().map(|m| m.clone()));
+    let (Some(groups), Some(moments)) = (groups, moments) else {
+        return Err(wrong("'state' or 'param_groups' is missing"));
+    };
+    let mut state = StateDict::default();
+    for group in &groups {
+        let map = group.read_lock::<Map>().ok_or_else(|| wrong("a group is no map"))?;
+        let mut options = crate::script::value::options(&map)?;
+        let numbers = match options.iter().position(|(n, _)| n == "params").map(|i| options.remove(i).1) {
+            Some(Value::List(items)) => items.iter().map(number).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        state.groups.push((options, numbers.ok_or_else(|| wrong("a group has no parameter numbers"))?));
+    }
+    for (name, value) in &moments {
+        let number = name.parse().map_err(|_| wrong("a key of 'state' is no number"))?;
+        let map = value.read_lock::<Map>().ok_or_else(|| wrong("a parameter's state is no map"))?;
+        let (mut step, mut tensors) = (0, Vec::new());
+        for (name, value) in map.iter() {
+            match (name.as_str(), value.read_lock::<Tensor>()) {
+                ("step", _) => step = value.as_int().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+                (_, Some(t)) => tensors.push((name.to_string(), t.clone())),
+                _ => return Err(wrong(&format!("'{name}' must be a Tensor, not a {}", type_name(value)))),
+            }
+        }
+        state.moments.push((number, step, tensors));
+    }
+    Ok(state)
+}
+
+fn number(value: &Value) -> Option<usize> {
+    match value {
+        Value::Scalar(s) => usize::try_from(s.as_i64()).ok(),
+        _ => None,
+    }
+}

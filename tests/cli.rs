@@ -1,0 +1,220 @@
+//! The program as a user meets it: arguments, exit codes, and what it says of bad input.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+    command.env_remove("TENSORLAB_DEVICES").env("NO_COLOR", "1");
+    command
+}
+
+/// Runs a script from standard input.
+fn script(arguments: &[&str], code: &str) -> Output {
+    let mut child = program()
+        .arg("run")
+        .args(arguments)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(code.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(o: &Output) -> String {
+    String::from_utf8(o.stdout.clone()).unwrap()
+}
+
+fn err(o: &Output) -> String {
+    String::from_utf8(o.stderr.clone()).unwrap()
+}
+
+/// Checks the exit status and that every piece is part of the report.
+fn fails(o: &Output, code: i32, pieces: &[&str]) {
+    let text = err(o);
+    assert_eq!(o.status.code(), Some(code), "{text}");
+    for piece in pieces {
+        assert!(text.contains(piece), "{piece:?} is missing in:\n{text}");
+    }
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+#[test]
+fn output_is_the_scripts_alone_and_the_last_value_is_json() {
+    let o = script(&["--json"], "print(\"hello\"); #{x: tensor([[1.0, 2.0]]), n: 3}");
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    let text = out(&o);
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(text.lines().next(), Some("hello"));
+    assert_eq!(last["n"], 3);
+    assert_eq!(last["x"]["data"], serde_json::json!([[1.0, 2.0]]));
+    assert_eq!(last["x"]["device"], "cpu");
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_line_a_caret_and_a_hint() {
+    let o = script(&[], "let a = ones([2, 3]);\nlet b = ones([2, 4]);\nlet c = a + b;\n");
+    fails(
+        &o,
+        1,
+        &[
+            "RuntimeError: The size of tensor a (3) must match",
+            ":3:",
+            "let c = a + b;",
+            "^",
+            "[2, 3]",
+            "hint:",
+        ],
+    );
+}
+
+#[test]
+fn a_syntax_error_has_its_place() {
+    fails(&script(&[], "let x = ;\n"), 1, &["SyntaxError", ":1:", "let x = ;"]);
+}
+
+#[test]
+fn an_unknown_function_gets_a_suggestion() {
+    fails(&script(&[], "let x = oness([2]);"), 1, &["oness", "did you mean `ones`?"]);
+}
+
+#[test]
+fn mixed_devices_are_refused_in_pytorchs_words() {
+    let o = script(&["--devices", "sim:t4x2"], "let a = ones([2]);\nlet b = a.to(\"cuda\");\na + b");
+    let text =
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!";
+    fails(&o, 1, &[text, ":3:", "hint:"]);
+}
+
+#[test]
+fn a_device_that_does_not_exist_ends_with_4() {
+    let o = script(&["--devices", "cpu"], "ones([2], #{device: \"cuda\"})");
+    fails(&o, 4, &["invalid device ordinal", "sim:t4x2"]);
+    let o = script(&["--devices", "sim:t4"], "ones([2]).to(\"cuda:7\")");
+    fails(&o, 4, &["invalid device ordinal"]);
+}
+
+#[test]
+fn devices_that_make_no_sense_are_usage_errors() {
+    fails(&script(&["--devices", "sim:t5"], "1"), 2, &["t5", "t4"]);
+    fails(&script(&["--devices", "banana"], "1"), 2, &["banana"]);
+}
+
+#[test]
+fn out_of_memory_ends_with_3_and_names_a_remedy() {
+    let o = script(
+        &["--devices", "sim:tiny"],
+        "let kept = ones([1024, 1024, 32], #{device: \"cuda\"});\nlet more = ones([1024, 1024, 64], #{device: \"cuda\"});",
+    );
+    fails(&o, 3, &["CUDA out of memory. Tried to allocate 256.00 MiB", "hint:"]);
+}
+
+#[test]
+fn a_tensor_of_10_to_the_18_elements_is_an_error() {
+    let o = script(&[], "zeros([1000000000, 1000000000])");
+    assert!(matches!(o.status.code(), Some(1 | 3)), "{:?} {}", o.status, err(&o));
+    assert!(err(&o).contains("--> "), "{}", err(&o));
+    fails(&script(&[], "zeros([4611686018427387904, 1048576])"), 1, &["Storage size calculation overflowed"]);
+}
+
+#[test]
+fn recursion_without_end_is_an_error() {
+    fails(&script(&[], "fn f(x) { f(x + 1) }\nf(0)"), 1, &["RecursionError"]);
+}
+
+#[test]
+fn an_endless_loop_ends_on_time() {
+    let start = Instant::now();
+    let o = script(&["--timeout", "0.5"], "loop { }");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    fails(&o, 124, &["timed out after 0.5 s"]);
+    let o = script(
+        &["--timeout", "0.5"],
+        "let x = ones([1024, 1024]); try { loop { x = x @ x; } } catch (e) { loop { } }",
+    );
+    fails(&o, 124, &["timed out"]);
+}
+
+#[test]
+fn a_missing_file_a_folder_a_binary_and_an_empty_script() {
+    let run = |path: &str| program().args(["run", path]).stdin(Stdio::null()).output().unwrap();
+    fails(&run("no/such/file.rhai"), 2, &["no/such/file.rhai", "cannot read"]);
+    fails(&run("src"), 2, &["folder"]);
+    fails(&run(env!("CARGO_BIN_EXE_tensorlab")), 2, &["binary file"]);
+    let empty = script(&[], "");
+    assert_eq!((empty.status.code(), out(&empty)), (Some(0), String::new()));
+}
+
+#[test]
+fn a_broken_lesson_names_its_place() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-lesson-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("broken.md");
+    std::fs::write(&file, "+++\nid = \"x\"\ntitel = \"oops\"\n+++\n\n# X\n\n```rhai run\nlet a = 1;\n")
+        .unwrap();
+    let o = program().args(["lesson", "verify"]).arg(&file).stdin(Stdio::null()).output().unwrap();
+    fails(&o, 2, &["broken.md:3", "titel"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn errors_can_be_caught_and_asked() {
+    let code = "try { ones([2]) + ones([3]) } catch (e) { print(`${e.kind}: ${e.message}`); }";
+    let o = script(&[], code);
+    assert_eq!(
+        out(&o).lines().next().map(|l| l.starts_with("RuntimeError: The size of tensor a (2)")),
+        Some(true),
+        "{}{}",
+        out(&o),
+        err(&o)
+    );
+}
+
+#[test]
+fn a_trace_is_written_and_says_which_clock_it_has() {
+    let file = std::env::temp_dir().join(format!("tensorlab-trace-{}.json", std::process::id()));
+    let path = file.to_str().unwrap().to_string();
+    let o = script(
+        &["--devices", "sim:t4", "--trace", &path, "--telemetry"],
+        "let x = ones([64, 64]).to(\"cuda\"); (x @ x).sum().item()",
+    );
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    assert!(err(&o).contains("modelled"), "{}", err(&o));
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|e| e["cat"] == "memcpy" && e["args"]["clock"] == "modelled"));
+    assert!(events.iter().all(|e| e["ph"] == "M" || (e["ts"].is_number() && e["dur"].is_number())));
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn seeds_repeat_and_arguments_arrive() {
+    let o = |seed: &str| out(&script(&["--seed", seed], "print(rand([3]));"));
+    assert_eq!(o("7"), o("7"));
+    assert_ne!(o("7"), o("8"));
+    let o =
+        program().args(["run", "-", "--", "a", "b c"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = o.unwrap();
+    child.stdin.take().unwrap().write_all(b"print(ARGS[1]);").unwrap();
+    assert_eq!(out(&child.wait_with_output().unwrap()), "b c\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_reading_is_no_error() {
+    let mut child = program()
+        .args(["run", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    child.stdin.take().unwrap().write_all(b"for i in 0..100000 { print(i); }").unwrap();
+    let o = child.wait_with_output().unwrap();
+    assert!(!err(&o).contains("panicked"), "{}", err(&o));
+}

@@ -1,0 +1,230 @@
+//! The golden cases recorded from PyTorch, on every device and over several memory layouts.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use rhai::{Array, Dynamic};
+use serde_json::Value;
+use tensorlab::base::{DType, DeviceSpec, Scalar};
+use tensorlab::device::Machine;
+use tensorlab::device::open::Use;
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Interpreter, Limits, Origin, Silent};
+use tensorlab::tensor::Tensor;
+
+/// How an input lies in memory; the values are the same.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Laid {
+    Contiguous,
+    Transposed,
+    Sliced,
+}
+
+/// What came of a case.
+enum Verdict {
+    Passed,
+    Unsupported(String),
+    Wrong(String),
+}
+
+fn cases() -> Vec<Value> {
+    let packed = include_bytes!("golden/ops.jsonl.gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn machine(devices: &str) -> Arc<Machine> {
+    Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine
+}
+
+fn numbers(data: &Value) -> Vec<Scalar> {
+    data.as_array()
+        .unwrap()
+        .iter()
+        .map(|v| match v {
+            Value::Bool(b) => Scalar::Bool(*b),
+            Value::Number(n) if n.is_i64() => Scalar::Int(n.as_i64().unwrap()),
+            Value::Number(n) => Scalar::Float(n.as_f64().unwrap()),
+            Value::String(s) if s == "nan" || s == "NaN" => Scalar::Float(f64::NAN),
+            Value::String(s) if s.starts_with('-') => Scalar::Float(f64::NEG_INFINITY),
+            _ => Scalar::Float(f64::INFINITY),
+        })
+        .collect()
+}
+
+fn shape(v: &Value) -> Vec<usize> {
+    v["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap() as usize).collect()
+}
+
+fn dtype(v: &Value) -> DType {
+    DType::parse(v["dtype"].as_str().unwrap()).unwrap()
+}
+
+/// A tensor of the recorded values on `device`, in the asked layout.
+fn tensor(v: &Value, device: DeviceSpec, laid: Laid) -> Tensor {
+    let machine = Machine::current();
+    let cpu = Tensor::from_numbers(&numbers(&v["data"]), &shape(v), dtype(v)).unwrap();
+    let context = machine.context(machine.resolve(device)).unwrap();
+    let plain = if device == DeviceSpec::Cpu { cpu } else { cpu.moved(context, false, "test").unwrap() };
+    let rank = plain.rank();
+    let out = match laid {
+        Laid::Transposed if rank >= 2 => {
+            let turned = plain.with_layout(plain.layout().transpose(0, rank - 1).unwrap());
+            let stored = turned.copied(plain.dtype(), "test").unwrap();
+            stored.with_layout(stored.layout().transpose(0, rank - 1).unwrap())
+        }
+        Laid::Sliced if rank >= 1 => {
+            let mut wide = plain.shape().to_vec();
+            let last = wide[rank - 1];
+            wide[rank - 1] = 2 * last + 1;
+            let big = Tensor::full(&wide, 7i64.into(), plain.dtype(), context, "test").unwrap();
+            let part = big.with_layout(big.layout().slice(rank - 1, 1, last, 2).unwrap());
+            part.assign(&plain, "test").unwrap();
+            part
+        }
+        _ => plain,
+    };
+    if v["requires_grad"].as_bool().unwrap_or(false) {
+        out.set_requires_grad(true).unwrap();
+    }
+    out
+}
+
+fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Result<(), String> {
+    if got.shape() != shape(want) {
+        return Err(format!("{what}: shape {:?}, not {:?}", got.shape(), shape(want)));
+    }
+    if got.dtype() != dtype(want) {
+        return Err(format!("{what}: dtype {}, not {}", got.dtype(), dtype(want)));
+    }
+    let values = got.to_f64s("test").map_err(|e| e.to_string())?;
+    for (i, (a, b)) in values.iter().zip(numbers(&want["data"])).enumerate() {
+        let b = b.as_f64();
+        let same = (a.is_nan() && b.is_nan()) || *a == b || (a - b).abs() <= atol + rtol * b.abs();
+        if !same {
+            return Err(format!("{what}[{i}]: {a}, not {b}"));
+        }
+    }
+    Ok(())
+}
+
+/// The tensors of a result: itself, an array's, or `values` and `indices`.
+fn results(value: &Dynamic) -> Vec<Tensor> {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        return vec![t.clone()];
+    }
+    if let Some(items) = value.read_lock::<Array>() {
+        return items.iter().flat_map(results).collect();
+    }
+    match value.read_lock::<rhai::Map>() {
+        Some(map) => ["values", "indices"].iter().filter_map(|k| map.get(*k)).flat_map(results).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn run(case: &Value, interpreter: &mut Interpreter, device: DeviceSpec, laid: Laid) -> Verdict {
+    interpreter.reset();
+    let machine = Arc::clone(interpreter.machine());
+    let _here = machine.enter();
+    let code = case["rhai"].as_str().unwrap();
+    // `view` refuses what cannot be viewed, as PyTorch does.
+    let laid = if code.contains(".view(") { Laid::Contiguous } else { laid };
+    let inputs: Vec<(String, Tensor)> = case["inputs"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, v)| (name.clone(), tensor(v, device, laid)))
+        .collect();
+    for (name, t) in &inputs {
+        interpreter.set(name, Dynamic::from(t.clone()));
+    }
+    let value = match interpreter.evaluate(1, &Origin { name: "case", code, first_line: 1 }) {
+        Ok(value) => value,
+        Err(Stopped::Fault(f))
+            if matches!(f.kind.as_str(), "NameError" | "NotImplementedError" | "SyntaxError") =>
+        {
+            return Verdict::Unsupported(f.message.clone());
+        }
+        Err(Stopped::Fault(f)) => return Verdict::Wrong(f.report.clone()),
+        Err(Stopped::Cancelled(e)) => return Verdict::Wrong(e.to_string()),
+    };
+    let (rtol, atol) = (case["rtol"].as_f64().unwrap(), case["atol"].as_f64().unwrap());
+    match check(case, &results(&value), &inputs, device, rtol, atol) {
+        Ok(()) => Verdict::Passed,
+        Err(text) => Verdict::Wrong(text),
+    }
+}
+
+fn check(
+    case: &Value,
+    got: &[Tensor],
+    inputs: &[(String, Tensor)],
+    device: DeviceSpec,
+    rtol: f64,
+    atol: f64,
+) -> Result<(), String> {
+    let expect = case["expect"].as_array().unwrap();
+    if got.len() != expect.len() {
+        return Err(format!("{} tensors, not {}", got.len(), expect.len()));
+    }
+    for (i, (t, want)) in got.iter().zip(expect).enumerate() {
+        compare(t, want, rtol, atol, &format!("result {i}"))?;
+    }
+    let Some(cotangent) = case.get("cotangent") else { return Ok(()) };
+    let seed = tensor(cotangent, device, Laid::Contiguous).detach();
+    got[0].backward(Some(&seed), Default::default()).map_err(|e| format!("backward: {e}"))?;
+    for (name, want) in case["grads"].as_object().unwrap() {
+        let (_, input) = inputs.iter().find(|(n, _)| n == name).unwrap();
+        let grad = input.grad().ok_or_else(|| format!("no gradient of {name}"))?;
+        compare(&grad, want, rtol, atol, &format!("gradient of {name}"))?;
+    }
+    Ok(())
+}
+
+/// Runs every case; prints the count and the names of what is not supported; fails on anything wrong.
+fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
+    let mut interpreter = Interpreter::new(machine(devices), Arc::new(Silent), &Limits::default());
+    let (mut passed, mut unsupported, mut wrong) = (0, Vec::new(), Vec::new());
+    let cases = cases();
+    for case in &cases {
+        let name = case["name"].as_str().unwrap();
+        match run(case, &mut interpreter, device, laid) {
+            Verdict::Passed => passed += 1,
+            Verdict::Unsupported(why) => unsupported.push(format!("{name} ({why})")),
+            Verdict::Wrong(why) => {
+                wrong.push(format!("{name}: `{}`\n    {why}", case["rhai"].as_str().unwrap()))
+            }
+        }
+    }
+    println!("{devices} {laid:?}: {passed} of {} golden cases pass", cases.len());
+    println!("unsupported ({}): {}", unsupported.len(), unsupported.join(", "));
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(cases.len(), 559);
+    assert!(passed >= 300, "only {passed} pass");
+}
+
+#[test]
+fn cpu_contiguous() {
+    all_on("cpu", DeviceSpec::Cpu, Laid::Contiguous);
+}
+
+#[test]
+fn cpu_transposed() {
+    all_on("cpu", DeviceSpec::Cpu, Laid::Transposed);
+}
+
+#[test]
+fn cpu_sliced() {
+    all_on("cpu", DeviceSpec::Cpu, Laid::Sliced);
+}
+
+#[test]
+fn simulated_contiguous() {
+    all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Contiguous);
+}
+
+#[test]
+fn simulated_transposed() {
+    all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Transposed);
+}

@@ -1,0 +1,251 @@
+//! What modules print, draw and refuse; their state; moving them.
+
+use super::{Lab, pairs, recorded};
+
+const NET: &str =
+    "let net = nn::Sequential(nn::Linear(3, 4), nn::BatchNorm1d(4), nn::ReLU(), nn::Linear(4, 2));";
+
+#[test]
+fn modules_print_as_pytorch_prints_them() {
+    let mut lab = Lab::new();
+    let record = recorded();
+    for (code, want) in pairs(&record, "printed") {
+        assert_eq!(lab.text(code), want.as_str().unwrap(), "{code}");
+    }
+}
+
+#[test]
+fn each_constructor_has_a_true_example() {
+    let mut lab = Lab::new();
+    for def in tensorlab::nn::table().chain(tensorlab::optim::table()) {
+        lab.reset();
+        let (code, shown) = def.example;
+        assert_eq!(lab.text(code), shown, "{}: {code}", def.name);
+        assert!(def.summary.ends_with('.'), "{}", def.name);
+    }
+}
+
+#[test]
+fn initial_values_and_masks_are_drawn_as_pytorch_draws_them() {
+    let mut lab = Lab::new();
+    let record = recorded();
+    for (code, want) in pairs(&record, "drawn") {
+        lab.run("manual_seed(0)");
+        let t = lab.tensor(code);
+        let shape: Vec<usize> =
+            want["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap() as usize).collect();
+        assert_eq!(t.shape(), shape, "{code}");
+        assert_eq!(t.dtype().name(), want["dtype"].as_str().unwrap(), "{code}");
+        let got = t.to_f64s("test").unwrap();
+        // Uniform draws and masks agree bit for bit; normal ones go through logarithms and cosines.
+        let exact = !code.contains("normal") && !code.contains("Embedding");
+        for (a, b) in got.iter().zip(want["data"].as_array().unwrap()) {
+            let b = b.as_f64().unwrap();
+            let near = if exact { 0.0 } else { 1e-6 };
+            assert!((a - b).abs() <= near, "{code}: {a}, not {b}");
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_pytorch_says() {
+    let mut lab = Lab::new();
+    lab.run("let w = ones([4, 3, 3, 3]); let p = [ones(2).requires_grad_(true)]; let l = nn::Linear(3, 2);");
+    let record = recorded();
+    let mut wrong = Vec::new();
+    for (code, want) in pairs(&record, "errors") {
+        let want = want.as_str().unwrap().trim_end();
+        let got = match lab.try_run(code) {
+            Ok(value) => format!("{value:?}"),
+            Err((text, _)) => text,
+        };
+        if got != want {
+            wrong.push(format!("{code}\n  {got}\n  {want}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn misspelt_names_and_options_are_errors_with_the_nearest_name() {
+    let mut lab = Lab::new();
+    lab.run(NET);
+    for (code, near) in [
+        ("nn::Linear(3, 2, #{bais: false})", "bias"),
+        ("nn::Conv2d(1, 2, 3, #{paddign: 1})", "padding"),
+        ("optim::SGD(net.parameters(), #{momentun: 0.9})", "momentum"),
+        ("net[0].wieght", "weight"),
+        ("net.to(#{devise: \"cpu\"})", "device"),
+        ("nn::Lineer(3, 2)", "Linear"),
+    ] {
+        let (_, hint) = lab.error(code);
+        assert_eq!(hint, format!("did you mean `{near}`?"), "{code}");
+    }
+    let (text, hint) = lab.error("nn::module(#{layers: [nn::ReLU()]}, |self, x| x)");
+    assert!(text.contains("'layers' would not be found") && hint.contains("ModuleList"), "{text} {hint}");
+}
+
+#[test]
+fn a_state_dict_round_trip_gives_the_same_outputs() {
+    let mut lab = Lab::new();
+    lab.run(NET);
+    lab.run("let x = rand([5, 3]); net.forward(x); let state = net.state_dict();");
+    assert_eq!(
+        lab.text("state.keys()"),
+        "[\"0.bias\", \"0.weight\", \"1.bias\", \"1.num_batches_tracked\", \"1.running_mean\", \"1.running_var\", \
+         \"1.weight\", \"3.bias\", \"3.weight\"]"
+    );
+    lab.run(&NET.replace("net", "twin"));
+    assert_eq!(lab.text("twin.load_state_dict(state)"), "<All keys matched successfully>");
+    assert!(lab.truth("net.eval(); twin.eval(); net.forward(x).equal(twin.forward(x))"));
+    assert!(lab.truth("twin[1].num_batches_tracked.item() == 1"));
+    // The state shares the network's memory and stands outside its graph.
+    assert!(lab.truth("state[\"0.weight\"].requires_grad == false"));
+    lab.run("with no_grad() { net[0].weight.zero_() }");
+    assert_eq!(lab.float("state[\"0.weight\"].abs().sum().item()"), 0.0);
+    let before = lab.numbers("twin[0].bias");
+    let (text, _) = lab.error("twin.load_state_dict(#{\"0.bias\": ones(4), \"0.weight\": ones([2, 2])})");
+    assert!(text.contains("size mismatch for 0.weight"), "{text}");
+    assert_eq!(lab.numbers("twin[0].bias"), before, "a refused state changes nothing");
+    let report = lab.text(
+        "twin.load_state_dict(#{\"0.bias\": ones(4), other: ones(1)}, #{strict: false}).unexpected_keys",
+    );
+    assert_eq!(report, "[\"other\"]");
+    assert_eq!(lab.numbers("twin[0].bias"), [1.0; 4]);
+}
+
+#[test]
+fn moving_keeps_identity_and_takes_gradients_along() {
+    let mut lab = Lab::on("sim:t4x2");
+    lab.run(NET);
+    lab.run(
+        "let w = net[0].weight; let running = net[1].running_mean; net.forward(rand([5, 3])).sum().backward();
+         let opt = optim::SGD(net.parameters(), #{lr: 0.1, momentum: 0.9});",
+    );
+    let before = lab.numbers("w");
+    let grad = lab.numbers("w.grad");
+    assert!(lab.truth("net.to(\"cuda:1\") is net"));
+    assert!(lab.truth("w is net[0].weight"));
+    for name in ["w", "w.grad", "running", "net[1].num_batches_tracked", "net[3].bias"] {
+        assert_eq!(lab.text(&format!("{name}.device")), "cuda:1", "{name}");
+    }
+    assert_eq!(lab.text("net[0].weight.device"), "cuda:1");
+    assert_eq!(lab.numbers("w"), before);
+    assert_eq!(lab.numbers("w.grad"), grad);
+    lab.run("opt.step()");
+    let after = lab.numbers("w");
+    for ((a, b), g) in after.iter().zip(&before).zip(&grad) {
+        assert!(
+            (a - (b - 0.1 * g)).abs() < 1e-6,
+            "an optimiser made before the move changes the moved weight"
+        );
+    }
+    assert!(lab.truth("w.is_leaf && w.requires_grad"));
+    lab.run("net.half()");
+    assert_eq!(lab.text("w.dtype"), "torch.float16");
+    assert_eq!(lab.text("net[1].num_batches_tracked.dtype"), "torch.int64");
+    lab.run("net.to(\"cpu\", float64)");
+    assert_eq!(lab.text("running.dtype"), "torch.float64");
+    assert_eq!(lab.text("w.device"), "cpu");
+    lab.run("net.cuda(); net.to(#{device: \"cpu\"}); net.cuda(0).float()");
+    assert_eq!(lab.text("w.device"), "cuda:0");
+    let (text, _) = lab.error("net.cuda(7)");
+    assert!(text.starts_with("DeviceError: CUDA error: invalid device ordinal"), "{text}");
+    assert_eq!(lab.text("w.device"), "cuda:0", "a refused move moves nothing");
+    let (text, _) = lab.error("net.forward(ones([2, 3]))");
+    assert!(text.contains("Expected all tensors to be on the same device, but got mat1 is on cpu"), "{text}");
+}
+
+#[test]
+fn training_mode_reaches_every_module() {
+    let mut lab = Lab::new();
+    lab.run("let net = nn::Sequential(nn::Sequential(nn::Dropout(0.5)), nn::BatchNorm1d(3)); let x = ones([4, 3]);");
+    assert!(lab.truth("net.training && net[0][0].training"));
+    assert!(lab.truth("net.eval() is net"));
+    assert!(lab.truth("!net[0][0].training && !net[1].training"));
+    assert!(lab.truth("net[0].forward(x) is x"), "dropout is off");
+    let mean = lab.numbers("net.forward(x); net[1].running_mean");
+    assert_eq!(mean, [0.0; 3], "evaluation leaves the running statistics");
+    lab.run("net.train(); net.forward(x)");
+    assert_eq!(lab.float("net[1].num_batches_tracked.item().to_float()"), 1.0);
+    lab.run("net.train(false)");
+    assert!(lab.truth("!net[1].training"));
+}
+
+#[test]
+fn own_modules_hold_parameters_buffers_children_and_values() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let own = nn::module(\"Net\", #{
+             fc: nn::Linear(3, 2), scale: nn::Parameter(tensor([2.0])), offset: tensor([1.0]), times: 0,
+         }, |self, x| { self.times += 1; self.fc.forward(x) * self.scale + self.offset });
+         let x = ones([1, 3]);
+         let want = own.fc.forward(x) * 2 + 1;",
+    );
+    assert_eq!(lab.text("own"), "Net(\n  (fc): Linear(in_features=3, out_features=2, bias=True)\n)");
+    assert!(lab.truth("own.forward(x).equal(want)"));
+    assert!(lab.truth("nn::Sequential(nn::Identity(), own).forward(x).equal(want)"));
+    assert_eq!(lab.text("own.times"), "2");
+    assert_eq!(lab.text("own.named_parameters().map(|p| p[0])"), "[\"scale\", \"fc.weight\", \"fc.bias\"]");
+    assert_eq!(lab.text("own.named_buffers().map(|p| p[0])"), "[\"offset\"]");
+    lab.run("own.forward(x).sum().backward()");
+    assert!(lab.truth("type_of(own.scale.grad) == \"Tensor\""));
+    lab.run("own.zero_grad()");
+    assert!(lab.truth("own.scale.grad == ()"));
+    // An error inside keeps its own place and text, through containers too.
+    lab.run("let bad = nn::Sequential(nn::module(#{}, |self, x| x.reshape([7])));");
+    let (text, _) = lab.error("bad.forward(x)");
+    assert_eq!(text, "RuntimeError: shape '[7]' is invalid for input of size 3");
+    let (text, _) = lab.error("nn::Sequential(nn::module(#{}, |self, x| 3)).forward(x)");
+    assert!(text.contains("must give a Tensor, not a int"), "{text}");
+    // A module of several inputs that gives several outputs.
+    assert_eq!(lab.text("nn::module(#{}, |self, a, b| [a, b]).forward(1, 2)"), "[1, 2]");
+}
+
+#[test]
+fn containers_are_indexed_sliced_and_walked() {
+    let mut lab = Lab::new();
+    lab.run(NET);
+    assert_eq!(lab.text("net.len()"), "4");
+    assert!(lab.truth("net[-1] is net[3]"));
+    assert_eq!(lab.text("net[1..3].len()"), "2");
+    assert!(lab.truth("net[2..4][1] is net[3]"));
+    assert_eq!(lab.text("let seen = []; for m in net { seen.push(m.forward) } seen.len()").len(), 1);
+    assert_eq!(lab.text("let n = 0; net.apply(|m| n += 1); n"), "5");
+    assert_eq!(lab.text("net.named_modules().map(|p| p[0])"), "[\"\", \"0\", \"1\", \"2\", \"3\"]");
+    lab.run("net[0].weight.requires_grad = false");
+    assert!(lab.truth("!net[0].weight.requires_grad && net[0].bias.requires_grad"));
+    lab.run("net.requires_grad_(false)");
+    assert!(lab.truth("!net[3].bias.requires_grad"));
+    // One weight in two layers is one parameter with two names.
+    lab.run("let a = nn::Linear(2, 2); let b = nn::Linear(2, 2); b.weight = a.weight; let tied = nn::Sequential(a, b);");
+    assert_eq!(lab.text("tied.parameters().len()"), "3");
+    assert_eq!(lab.text("tied.state_dict().len()"), "4");
+    let (text, hint) = lab.error("net[0] = nn::ReLU()");
+    assert!(text.contains("fixed once it is made") && hint.contains("build a new one"), "{text} {hint}");
+    let (text, _) = lab.error("let m = nn::ReLU(); for i in 0..200 { m = nn::Sequential(m); }");
+    assert!(text.contains("nested more than"), "{text}");
+}
+
+#[test]
+fn batch_norm_follows_its_batches() {
+    let mut lab = Lab::new();
+    lab.run("let bn = nn::BatchNorm1d(2, #{momentum: ()}); let x = tensor([[1.0, 2.0], [3.0, 6.0]]);");
+    lab.run("bn.forward(x); bn.forward(x * 3);");
+    // The cumulative mean of (2, 4) and (6, 12), and of the unbiased variances (2, 8) and (18, 72) from 1.
+    assert_eq!(lab.numbers("bn.running_mean"), [4.0, 8.0]);
+    assert_eq!(lab.numbers("bn.running_var"), [10.0, 40.0]);
+    lab.run("bn.eval()");
+    let y = lab.numbers("bn.forward(tensor([[4.0, 8.0]]))");
+    assert!(y.iter().all(|v| v.abs() < 1e-6), "{y:?}");
+}
+
+#[test]
+fn embedding_rows_for_padding_get_no_gradient() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let e = nn::Embedding(4, 2, #{padding_idx: 1}); e.forward(tensor([[0, 1, 1, 3]])).sum().backward();",
+    );
+    assert_eq!(lab.numbers("e.weight.grad"), [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(lab.numbers("e.weight[1]"), [0.0, 0.0]);
+}

@@ -1,0 +1,155 @@
+//! Optimisers: ten steps against PyTorch's losses, their groups and state, and clipping.
+
+use super::{Lab, recorded};
+
+/// Loss for loss of ten training steps and one evaluation.
+fn losses(lab: &mut Lab, entry: &serde_json::Value) -> Vec<f64> {
+    lab.reset();
+    let part = |key: &str| entry[key].as_str().unwrap().to_string();
+    let shape = part("shape");
+    let rows = shape.trim_start_matches('[').split(',').next().unwrap().to_string();
+    lab.run(&format!(
+        "manual_seed(0); let net = {}; let x = rand({shape}); let y = randint(0, 4, [{rows}]); let opt = {};",
+        part("net"),
+        part("optimiser")
+    ));
+    let step = "opt.zero_grad(); let loss = F::cross_entropy(net.forward(x), y); loss.backward(); opt.step(); \
+                loss.item()";
+    let mut seen: Vec<f64> = (0..10).map(|_| lab.float(step)).collect();
+    seen.push(lab.float("net.eval(); F::cross_entropy(net.forward(x), y).item()"));
+    seen
+}
+
+#[test]
+fn ten_steps_lose_what_pytorch_loses() {
+    let mut lab = Lab::new();
+    let record = recorded();
+    let mut wrong = Vec::new();
+    for entry in record["trained"].as_array().unwrap() {
+        let got = losses(&mut lab, entry);
+        let want: Vec<f64> =
+            entry["losses"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-4 * b.abs();
+        if got.len() != want.len() || got.iter().zip(&want).any(far) {
+            wrong.push(format!("{}\n  {got:?}\n  {want:?}", entry["name"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const NET: &str = "manual_seed(1); let net = nn::Sequential(nn::Linear(4, 8), nn::Tanh(), nn::Linear(8, 2)); \
+                   let x = rand([6, 4]); let y = rand([6, 2]);";
+const STEP: &str =
+    "opt.zero_grad(); let loss = F::mse_loss(net.forward(x), y); loss.backward(); opt.step(); loss.item()";
+
+#[test]
+fn options_of_a_group_are_read_and_written() {
+    let mut lab = Lab::new();
+    lab.run(NET);
+    lab.run(
+        "let opt = optim::SGD([#{params: net[0].parameters()}, #{params: net[2].parameters(), lr: 0.5}], \
+         #{lr: 0.1});",
+    );
+    assert_eq!(lab.float("opt.param_groups[0].lr"), 0.1);
+    assert_eq!(lab.float("opt.param_groups[1].lr"), 0.5);
+    assert_eq!(lab.text("opt.param_groups[1].params.len()"), "2");
+    lab.run("opt.param_groups[0].lr = 0.0; for g in opt.param_groups { g.momentum = 0.5 }");
+    assert_eq!(lab.float("opt.param_groups[1][\"momentum\"]"), 0.5);
+    let (still, moved) = (lab.numbers("net[0].weight"), lab.numbers("net[2].weight"));
+    lab.run(STEP);
+    assert_eq!(lab.numbers("net[0].weight"), still, "a rate of 0 changes nothing");
+    assert_ne!(lab.numbers("net[2].weight"), moved);
+    let (text, hint) = lab.error("opt.param_groups[0].rl = 1.0");
+    assert_eq!((text.as_str(), hint.as_str()), ("TypeError: SGD has no option 'rl'", "did you mean `lr`?"));
+    let (text, _) = lab.error("opt.param_groups[0].lr = -1");
+    assert_eq!(text, "ValueError: Invalid learning rate: -1");
+    let (text, _) = lab.error("opt.param_groups[0].lr = \"high\"");
+    assert!(text.starts_with("TypeError"), "{text}");
+    lab.run("opt.add_param_group(#{params: [ones(1).requires_grad_(true)], lr: 2.0})");
+    assert_eq!(lab.text("opt.param_groups.len()"), "3");
+}
+
+#[test]
+fn zero_grad_drops_gradients_or_fills_them() {
+    let mut lab = Lab::new();
+    lab.run(NET);
+    lab.run("let opt = optim::SGD(net.parameters()); F::mse_loss(net.forward(x), y).backward();");
+    lab.run("opt.zero_grad(#{set_to_none: false})");
+    assert!(lab.truth("net[0].weight.grad.abs().sum().item() == 0.0"));
+    lab.run("opt.zero_grad()");
+    assert!(lab.truth("net[0].weight.grad == ()"));
+    let before = lab.numbers("net[0].weight");
+    lab.run("opt.step()");
+    assert_eq!(lab.numbers("net[0].weight"), before, "without gradients nothing moves");
+}
+
+#[test]
+fn a_loaded_state_goes_on_as_the_first_would_have() {
+    let mut lab = Lab::new();
+    for optimiser in [
+        "optim::SGD(net.parameters(), #{lr: 0.1, momentum: 0.9})",
+        "optim::Adam(net.parameters(), #{lr: 0.05})",
+        "optim::AdamW(net.parameters(), #{lr: 0.05})",
+        "optim::RMSprop(net.parameters(), #{centered: true, momentum: 0.3})",
+        "optim::Adagrad(net.parameters(), #{lr: 0.1})",
+    ] {
+        lab.reset();
+        lab.run(NET);
+        lab.run(&format!("let opt = {optimiser};"));
+        let once: Vec<f64> = (0..6).map(|_| lab.float(STEP)).collect();
+        lab.run(NET);
+        lab.run(&format!("let opt = {optimiser};"));
+        let mut twice: Vec<f64> = (0..3).map(|_| lab.float(STEP)).collect();
+        lab.run(&format!("let saved = opt.state_dict(); let opt = {optimiser}; opt.load_state_dict(saved);"));
+        twice.extend((0..3).map(|_| lab.float(STEP)));
+        assert_eq!(once, twice, "{optimiser}");
+    }
+    let (text, _) = lab.error("optim::SGD(net[0].parameters(), #{lr: 1}).load_state_dict(opt.state_dict())");
+    assert!(text.starts_with("ValueError: loaded state dict contains a parameter group"), "{text}");
+}
+
+#[test]
+fn an_optimiser_prints_its_options_as_pytorch_does() {
+    let mut lab = Lab::new();
+    lab.run("let w = ones(1).requires_grad_(true);");
+    assert_eq!(
+        lab.text("optim::SGD([w], #{lr: 0.1})"),
+        "SGD (\nParameter Group 0\n    dampening: 0\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    \
+         nesterov: False\n    weight_decay: 0\n)"
+    );
+    assert_eq!(
+        lab.text("optim::AdamW([w])"),
+        "AdamW (\nParameter Group 0\n    betas: (0.9, 0.999)\n    decoupled_weight_decay: True\n    eps: 1e-08\n    \
+         lr: 0.001\n    maximize: False\n    weight_decay: 0.01\n)"
+    );
+}
+
+#[test]
+fn clipping_scales_all_gradients_by_one_factor() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let a = zeros(2).requires_grad_(true); let b = zeros(1).requires_grad_(true); \
+         a.grad = tensor([3.0, 0.0]); b.grad = tensor([4.0]);",
+    );
+    assert_eq!(lab.float("nn::utils::clip_grad_norm_([a, b], 10.0).item()"), 5.0);
+    assert_eq!(lab.numbers("a.grad"), [3.0, 0.0], "below the bound nothing changes");
+    lab.run("nn::utils::clip_grad_norm_([a, b], 1.0)");
+    let (a, b) = (lab.numbers("a.grad"), lab.numbers("b.grad"));
+    assert!((a[0] - 0.6).abs() < 1e-6 && (b[0] - 0.8).abs() < 1e-6, "{a:?} {b:?}");
+    assert_eq!(lab.float("nn::utils::clip_grad_norm_([ones(1)], 1.0).item()"), 0.0);
+}
+
+#[test]
+fn an_optimiser_works_on_a_simulated_gpu_as_on_the_cpu() {
+    let mut runs = Vec::new();
+    for (devices, place) in [("cpu", "cpu"), ("sim:t4", "cuda")] {
+        let mut lab = Lab::on(devices);
+        lab.run(NET);
+        lab.run(&format!(
+            "let opt = optim::Adam(net.parameters(), #{{lr: 0.05}}); net.to(\"{place}\"); x = x.to(\"{place}\"); \
+             y = y.to(\"{place}\");"
+        ));
+        runs.push((0..5).map(|_| lab.float(STEP)).collect::<Vec<f64>>());
+    }
+    assert_eq!(runs[0], runs[1]);
+}
