@@ -184,9 +184,7 @@ fn movements() -> Vec<Case> {
         case("contiguous", x, true, |x| movement::contiguous(&movement::transpose(&x[0], 0, 1)?)),
         case("clone", x, true, |x| movement::cloned(&x[0])),
         case("repeat", &[(&[2, 3], Any)], true, |x| joins::repeat(&x[0], &[2, 1, 3])),
-        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| {
-            joins::repeat_interleave(&x[0], 2, Some(1))
-        }),
+        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| joins::repeat_interleave(&x[0], 2, Some(1))),
         case("flip", x, true, |x| joins::flip(&x[0], &[0, 2])),
         case("roll", x, true, |x| joins::roll(&x[0], &[1, -2], &[0, 2])),
         case("roll flat", x, true, |x| joins::roll(&x[0], &[5], &[])),
@@ -236,9 +234,7 @@ fn choices() -> Vec<Case> {
             scatter::scatter(&x[0], 0, &places(), Operand::Scalar(1.5.into()))
         }),
         case("scatter_add", with_rows, true, move |x| scatter::scatter_add(&x[0], 0, &places(), &x[1])),
-        case("take_along_dim", x, true, |x| {
-            scatter::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))
-        }),
+        case("take_along_dim", x, true, |x| scatter::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))),
         case("x[i]", x, true, move |x| index::index(&x[0], &[index::Index::Tensor(at())])),
         case("x[i, j]", x, true, move |x| {
             let j = i64s(&[-1, 0, 2, 0], &[4]);
@@ -348,7 +344,10 @@ pub fn differences(leaves: &[Tensor], at: usize, f: impl Fn(&[Tensor]) -> f64) -
 pub fn assert_near(name: &str, got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{name}");
     for (i, (a, b)) in got.iter().zip(want).enumerate() {
-        assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{name}: element {i} is {a}, differences say {b}");
+        assert!(
+            (a - b).abs() <= tolerance * (1.0 + b.abs()),
+            "{name}: element {i} is {a}, differences say {b}"
+        );
     }
 }
 
@@ -375,7 +374,9 @@ fn gradients_are_what_finite_differences_say() {
 
 #[test]
 fn products_and_running_products_have_gradients_where_elements_are_zero() {
-    for (values, dim) in [([0.0, 2.0, 3.0, 4.0], None), ([0.0, 2.0, 0.0, 4.0], Some(0)), ([1.0, 0.0, 3.0, 0.0], None)] {
+    for (values, dim) in
+        [([0.0, 2.0, 3.0, 4.0], None), ([0.0, 2.0, 0.0, 4.0], Some(0)), ([1.0, 0.0, 3.0, 0.0], None)]
+    {
         let x = leaf(f64s(&values, &[4]));
         let run = |x: &Tensor| reduce::prod(x, dim, false, None).unwrap();
         run(&x).backward(None, Pass::default()).unwrap();

@@ -87,7 +87,8 @@ fn unary_in_place(x: &Tensor, name: &str) {
 #[test]
 fn leaves_and_stretched_tensors_may_not_be_written() {
     let x = leaf(f32s(&[1.0, 2.0], &[2]));
-    let leaf_text = "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.";
+    let leaf_text =
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.";
     assert_eq!(failure(fill::zero_(&x)), leaf_text);
     let row = index(&x, &[Index::At(0)]).unwrap();
     assert!(failure(fill::zero_(&row)).contains("a view of a leaf Variable that requires grad"));

@@ -47,7 +47,10 @@ fn index_tensors_choose_as_in_pytorch() {
         (vec![2, 2], vec![3.0, 7.0, 12.0, 16.0])
     );
     assert_eq!(pick(&x, &[t(&[], &[0])]).0, [0, 3, 4]);
-    assert_eq!(pick(&movement::reversed(&x).unwrap(), &[t(&[3], &[1]), t(&[1], &[1])]), (vec![1, 2], vec![7.0, 19.0]));
+    assert_eq!(
+        pick(&movement::reversed(&x).unwrap(), &[t(&[3], &[1]), t(&[1], &[1])]),
+        (vec![1, 2], vec![7.0, 19.0])
+    );
 }
 
 #[test]
@@ -76,7 +79,10 @@ fn values_are_written_at_any_index() {
         numbers(&y).into_iter().zip(before).filter(|(a, b)| a != b).map(|(a, _)| a).collect::<Vec<_>>()
     };
     let number = |v: f64| Operand::Scalar(v.into());
-    assert_eq!(put(&[Index::At(1), Index::At(2), Index::Range(Some(1), Some(3))], number(-1.0), false), [-1.0; 2]);
+    assert_eq!(
+        put(&[Index::At(1), Index::At(2), Index::Range(Some(1), Some(3))], number(-1.0), false),
+        [-1.0; 2]
+    );
     assert_eq!(put(&[t(&[0, 1], &[2]), t(&[-1, 0], &[2]), Index::At(0)], number(-1.0), false), [-1.0; 2]);
     assert_eq!(put(&[t(&[0, 1], &[2]), Index::All, t(&[0, 1], &[2])], number(-1.0), false), [-1.0; 6]);
     let value = f32s(&[-1.0, -2.0, -3.0, -4.0], &[4]);
@@ -88,7 +94,10 @@ fn values_are_written_at_any_index() {
     let turned = movement::transpose(&y, 0, 2).unwrap();
     index_put_(&turned, &[t(&[3, 0], &[2]), t(&[1, 1], &[2])], number(-1.0), false).unwrap();
     assert_eq!(numbers(&flipped).len(), 24);
-    assert_eq!(numbers(&index(&y, &[Index::All, Index::At(1)]).unwrap()), [-1.0, 5.0, 6.0, -1.0, -1.0, 17.0, 18.0, -1.0]);
+    assert_eq!(
+        numbers(&index(&y, &[Index::All, Index::At(1)]).unwrap()),
+        [-1.0, 5.0, 6.0, -1.0, -1.0, 17.0, 18.0, -1.0]
+    );
 }
 
 #[test]
@@ -110,9 +119,12 @@ fn a_scripts_values_name_indices() {
     assert_eq!(index(&x, &at).unwrap().shape(), [2, 4]);
     let rows = Index::of(&Value::List(vec![number(1), number(0)])).unwrap();
     assert_eq!(index(&x, &[rows]).unwrap().shape(), [2, 3, 4]);
-    let chosen = Index::of(&Value::List(vec![Value::Scalar(true.into()), Value::Scalar(false.into())])).unwrap();
+    let chosen =
+        Index::of(&Value::List(vec![Value::Scalar(true.into()), Value::Scalar(false.into())])).unwrap();
     assert_eq!(index(&x, &[chosen]).unwrap().shape(), [1, 3, 4]);
-    assert!(failure(Index::of(&Value::Scalar(1.5.into()))).starts_with("IndexError: a float cannot be an index"));
+    assert!(
+        failure(Index::of(&Value::Scalar(1.5.into()))).starts_with("IndexError: a float cannot be an index")
+    );
 }
 
 #[test]
@@ -124,12 +136,18 @@ fn indices_that_cannot_be_are_named() {
     assert_eq!(fails(&[t(&[0, 5], &[2])]), out);
     assert_eq!(fails(&[t(&[5], &[1]), t(&[0], &[1])]), out);
     assert_eq!(fails(&[t(&[-4], &[1])]), "IndexError: index -4 is out of bounds for dimension 0 with size 3");
-    assert_eq!(fails(&[Index::All, Index::At(2)]), "IndexError: index 2 is out of bounds for dimension 1 with size 2");
+    assert_eq!(
+        fails(&[Index::All, Index::At(2)]),
+        "IndexError: index 2 is out of bounds for dimension 1 with size 2"
+    );
     assert_eq!(
         fails(&[t(&[0, 0], &[2]), t(&[0, 1, 1], &[3])]),
         "IndexError: shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]"
     );
-    assert_eq!(fails(&[Index::At(0), Index::At(0), Index::At(0)]), "IndexError: too many indices for tensor of dimension 2");
+    assert_eq!(
+        fails(&[Index::At(0), Index::At(0), Index::At(0)]),
+        "IndexError: too many indices for tensor of dimension 2"
+    );
     assert_eq!(
         fails(&[Index::Tensor(mask(&[1, 0], &[2]))]),
         "IndexError: The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3, 2] at index 0"
@@ -150,12 +168,21 @@ fn gather_and_scatter_check_their_indices() {
         failure(scatter::gather(&x, 0, &i64s(&[5, 0], &[1, 2]))),
         "RuntimeError: index 5 is out of bounds for dimension 0 with size 3"
     );
-    assert_eq!(failure(scatter::index_select(&x, 0, &i64s(&[5], &[1]))), "IndexError: index out of range in self");
+    assert_eq!(
+        failure(scatter::index_select(&x, 0, &i64s(&[5], &[1]))),
+        "IndexError: index out of range in self"
+    );
     assert_eq!(
         failure(scatter::scatter(&x, 0, &i64s(&[0], &[1]), Operand::Scalar(1.into()))),
         "RuntimeError: Index tensor must have the same number of dimensions as self tensor"
     );
-    assert_eq!(failure(sort::one_hot(&i64s(&[0, 3], &[2]), 2)), "RuntimeError: Class values must be smaller than num_classes.");
-    assert_eq!(failure(sort::one_hot(&i64s(&[0, -3], &[2]), 2)), "RuntimeError: Class values must be non-negative.");
+    assert_eq!(
+        failure(sort::one_hot(&i64s(&[0, 3], &[2]), 2)),
+        "RuntimeError: Class values must be smaller than num_classes."
+    );
+    assert_eq!(
+        failure(sort::one_hot(&i64s(&[0, -3], &[2]), 2)),
+        "RuntimeError: Class values must be non-negative."
+    );
     assert_eq!(failure(sort::topk(&x, 5, -1, true)), "RuntimeError: selected index k out of range");
 }
