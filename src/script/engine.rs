@@ -131,23 +131,25 @@ impl Interpreter {
     /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
     /// they hold is freed.
     fn drop_shadowed(&mut self) {
-        let names: Vec<&str> = self.scope.iter_raw().map(|(name, _, _)| name).collect();
         let mut seen = std::collections::HashSet::new();
-        if names.iter().all(|name| seen.insert(*name)) {
+        let hidden = |(name, _, _): (&'_ str, bool, &Dynamic)| !seen.insert(name.to_string());
+        if !self.scope.iter_raw().any(hidden) {
             return;
         }
-        let mut newest = std::collections::HashMap::new();
-        for (at, name) in names.iter().enumerate() {
-            newest.insert(name.to_string(), at);
+        // A scope is gone through from its newest entry to its oldest.
+        let mut seen = std::collections::HashSet::new();
+        let mut newest: Vec<(String, bool, Dynamic)> = Vec::new();
+        for (name, constant, value) in self.scope.iter_raw() {
+            if seen.insert(name) {
+                newest.push((name.to_string(), constant, value.clone()));
+            }
         }
         let mut kept = Scope::new();
-        for (at, (name, constant, value)) in self.scope.iter_raw().enumerate() {
-            if newest.get(name) == Some(&at) {
-                if constant {
-                    kept.push_constant_dynamic(name.to_string(), value.clone());
-                } else {
-                    kept.push_dynamic(name.to_string(), value.clone());
-                }
+        for (name, constant, value) in newest.into_iter().rev() {
+            if constant {
+                kept.push_constant_dynamic(name, value);
+            } else {
+                kept.push_dynamic(name, value);
             }
         }
         self.scope = kept;

@@ -4,11 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-<<<<<<< HEAD
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, Position, Token};
-=======
 use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expression, LexError, Position, Token};
->>>>>>> nn
 
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
@@ -46,17 +42,11 @@ pub fn register(engine: &mut Engine) {
     debug_assert!(operators.iter().all(std::result::Result::is_ok));
     engine.register_fn("is", |a: &mut Tensor, b: Tensor| a.is(&b));
     engine.register_fn("is", |a: Dynamic, b: Dynamic| a.is_unit() && b.is_unit());
-    // Rhai keeps the word for itself without using it; here it is the variance.
-    #[allow(deprecated, reason = "Rhai marks the hook as one that may change")]
-    engine.on_parse_token(|token, _, _| match token {
-        Token::Reserved(word) if *word == "var" => Token::Identifier(word),
-        other => other,
-    });
     let with = engine.register_custom_syntax(["with", "$expr$", "$block$"], true, run_with);
     debug_assert!(with.is_ok());
 }
 
-/// Rhai keeps `module` and `eval` for itself; `nn::module(…)` and `net.eval()` are PyTorch's names. `eval(…)` as
+/// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's. `eval(…)` as
 /// a function stays disabled.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
 fn free_names(engine: &mut Engine) {
@@ -64,7 +54,7 @@ fn free_names(engine: &mut Engine) {
     engine.on_parse_token(move |token, _, _| {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
         match token {
-            Token::Reserved(name) if *name == "module" => Token::Identifier(name),
+            Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
             Token::LexError(error) => match *error {
                 LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
                     Token::Identifier(Box::new("eval".into()))

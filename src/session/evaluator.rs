@@ -72,6 +72,21 @@ impl ScriptEvaluator {
         result
     }
 
+    /// Prints the help on a name, or says which names are near it.
+    fn answer(&self, name: &str, host: &Arc<dyn Host>) -> Outcome {
+        match self.help(name) {
+            (Some(page), _) => host.print(Stream::Stdout, &page),
+            (None, near) if near.is_empty() => {
+                host.print(Stream::Stdout, &format!("there is no help on '{name}'\n"));
+            }
+            (None, near) => {
+                let text = format!("there is no help on '{name}'; did you mean {}?\n", near.join(", "));
+                host.print(Stream::Stdout, &text);
+            }
+        }
+        Outcome::Ok { value: None }
+    }
+
     fn keep(&mut self, run: Run) {
         self.runs.retain(|r| r.cell != run.cell);
         self.runs.push_back(run);
@@ -98,6 +113,9 @@ impl ScriptEvaluator {
 
 impl Evaluator for ScriptEvaluator {
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome {
+        if let Some(name) = asked_name(code) {
+            return self.answer(name, host);
+        }
         self.relay.set(Some(Arc::clone(host)));
         let recorder = Arc::new(Recorder::default());
         let machine = Arc::clone(self.machine());
@@ -199,6 +217,14 @@ impl Evaluator for ScriptEvaluator {
     fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription {
         self.machine().bus().subscribe(listener)
     }
+}
+
+/// The name in `?name` or `name?`, where that is all a cell says.
+fn asked_name(code: &str) -> Option<&str> {
+    let code = code.trim();
+    let name = code.strip_prefix('?').or_else(|| code.strip_suffix('?'))?.trim();
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
+    (!name.is_empty() && name.chars().all(fits)).then_some(name)
 }
 
 struct Stop(Arc<Machine>);

@@ -14,13 +14,15 @@ const SUMMARY: usize = 60;
 /// The variables of the scope, newest of a name only.
 pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
     let mut found: Vec<Variable> = Vec::new();
-    for (name, _, value) in interpreter.scope().iter() {
+    for (name, _, value) in interpreter.scope().iter().filter(|(name, ..)| !name.is_empty()) {
+        if found.iter().any(|v| v.name == name) {
+            continue;
+        }
         let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
         let summary = match &tensor {
             Some(t) => format!("{} {} {}", show(t.shape()), t.dtype(), t.device()),
             None => shortened(&value.to_string()),
         };
-        found.retain(|v| v.name != name);
         found.push(Variable {
             name: name.to_string(),
             type_name: type_name(&value),
@@ -28,6 +30,7 @@ pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
             tensor: tensor.as_ref().map(tensor_info),
         });
     }
+    found.reverse();
     found
 }
 

@@ -1,6 +1,6 @@
 //! Which function computes which kernel.
 
-use crate::base::{Error, Kind, Result};
+use crate::base::Result;
 
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
@@ -60,13 +60,4 @@ pub fn run(launch: &Launch) -> Result<()> {
             )
         }
     }
-}
-
-#[cold]
-fn absent(launch: &Launch) -> Result<()> {
-    let name = launch.kernel.name();
-    Err(Error::new(
-        Kind::NotImplementedError,
-        format!("{name} (for {}) is not implemented on cpu", launch.op),
-    ))
 }

@@ -57,6 +57,21 @@ impl<E: Real> Matrix<E> {
         }
     }
 
+    /// As [`Matrix::new`], of elements of the type itself.
+    ///
+    /// # Safety
+    /// As [`Matrix::new`].
+    pub unsafe fn of(origin: *const E, strides: [isize; 2]) -> Matrix<E> {
+        Matrix {
+            origin: origin.cast(),
+            size: size_of::<E>() as isize,
+            strides,
+            load: loader(E::DTYPE),
+            same: true,
+            tiles: E::tiles(),
+        }
+    }
+
     fn at(&self, outer: usize, k: usize) -> *const u8 {
         let [o, s] = self.strides;
         self.origin.wrapping_offset((outer as isize * o + k as isize * s) * self.size)
