@@ -16,6 +16,7 @@ mod examples;
 mod lab_session;
 mod lesson_format;
 mod nn;
+mod ops;
 mod plot;
 mod screens;
 mod scripts;

@@ -1,0 +1,393 @@
+//! Every gradient rule against finite differences in float64, over inputs that lie in memory in several ways.
+
+use tensorlab::base::{Result, Scalar};
+use tensorlab::op::def::{Domain, Forward, Operand};
+use tensorlab::op::*;
+use tensorlab::tensor::Tensor;
+use tensorlab::tensor::backward::Pass;
+
+use super::{LIES, Lie, Numbers, f64s, i64s, leaf, mask, numbers};
+
+/// One call: its name, the shapes and domains of its inputs, and whether second derivatives are checked too.
+pub struct Case {
+    pub name: String,
+    pub inputs: Vec<(Vec<usize>, Domain)>,
+    pub run: Box<dyn Fn(&[Tensor]) -> Result<Tensor>>,
+    pub smooth: bool,
+}
+
+fn case(
+    name: &str,
+    inputs: &[(&[usize], Domain)],
+    smooth: bool,
+    run: impl Fn(&[Tensor]) -> Result<Tensor> + 'static,
+) -> Case {
+    let inputs = inputs.iter().map(|(shape, domain)| (shape.to_vec(), *domain)).collect();
+    Case { name: name.into(), inputs, run: Box::new(run), smooth }
+}
+
+use Domain::{Any, Distinct, Inside, Positive};
+
+/// Values of a domain, away from kinks.
+pub fn draw(n: usize, domain: Domain, seed: u64) -> Vec<f64> {
+    let mut numbers = Numbers(seed);
+    let one = |v: f64| match domain {
+        Any => {
+            let v = 2.0 * v;
+            // Away from whole numbers and from 0.5 and 0.7, where clamps in these tests bend.
+            let near = (v * 2.0).round() / 2.0;
+            if (v - near).abs() < 0.06 { near + 0.13 } else { v }
+        }
+        Positive => 1.6 + 1.4 * v,
+        Inside => 0.9 * v,
+        _ => v,
+    };
+    let drawn: Vec<f64> = numbers.take(n).into_iter().map(one).collect();
+    if domain != Distinct {
+        return drawn;
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| drawn[a].total_cmp(&drawn[b]));
+    let mut spread = vec![0.0; n];
+    for (rank, place) in order.into_iter().enumerate() {
+        spread[place] = 0.37 * rank as f64 - 0.2 * n as f64;
+    }
+    spread
+}
+
+/// The unary and binary rows of the table.
+fn rows() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for row in table() {
+        let (Gradient::Vjp(_), [sample, ..]) = (row.gradient, row.samples) else { continue };
+        let inputs: Vec<(&[usize], Domain)> = sample.inputs.iter().map(|d| (d.shape, d.domain)).collect();
+        let flat = ["sign", "floor", "ceil", "round", "trunc"].contains(&row.name);
+        match row.forward {
+            Forward::Unary(spec) => {
+                cases.push(case(row.name, &inputs, !flat, move |x| spec.apply(&x[0], [0.0; 2])));
+            }
+            Forward::Binary(spec) => {
+                let params = if ["add", "sub"].contains(&row.name) { [1.0, 0.0] } else { [0.0; 2] };
+                cases.push(case(row.name, &inputs, true, move |x| {
+                    spec.apply((&x[0]).into(), (&x[1]).into(), params)
+                }));
+            }
+            Forward::Call(_) => {}
+        }
+    }
+    cases
+}
+
+fn reductions() -> Vec<Case> {
+    let x: &[(&[usize], Domain)] = &[(&[3, 4, 2], Any)];
+    let apart: &[(&[usize], Domain)] = &[(&[3, 4], Distinct)];
+    let mut cases = vec![
+        case("sum", x, true, |x| reduce::sum(&x[0], None, false)),
+        case("sum dims", x, true, |x| reduce::sum(&x[0], Some(&[0, 2]), false)),
+        case("sum keepdim", x, true, |x| reduce::sum(&x[0], Some(&[-2]), true)),
+        case("mean", x, true, |x| reduce::mean(&x[0], None, false)),
+        case("mean dims", x, true, |x| reduce::mean(&x[0], Some(&[1]), true)),
+        case("prod", &[(&[2, 3], Any)], true, |x| reduce::prod(&x[0], None, false, None)),
+        case("prod dim", x, true, |x| reduce::prod(&x[0], Some(1), false, None)),
+        case("amax", apart, false, |x| reduce::amax(&x[0], Some(&[1]), false)),
+        case("amin keepdim", apart, false, |x| reduce::amin(&x[0], Some(&[0]), true)),
+        case("max", apart, false, |x| reduce::max_all(&x[0])),
+        case("min", apart, false, |x| reduce::min_all(&x[0])),
+        case("max dim", apart, false, |x| Ok(extremum::max_dim(&x[0], 1, false)?.0)),
+        case("min dim", apart, false, |x| Ok(extremum::min_dim(&x[0], 0, true)?.0)),
+        case("var", x, true, |x| reduce::var(&x[0], None, 1.0, false)),
+        case("var dims", x, true, |x| reduce::var(&x[0], Some(&[0, 1]), 0.0, true)),
+        case("std", x, true, |x| reduce::std(&x[0], Some(&[1]), 1.0, false)),
+        case("logsumexp", x, true, |x| reduce::logsumexp(&x[0], &[0, 1], false)),
+        case("cumsum", x, true, |x| scan::cumsum(&x[0], 1, None)),
+        case("cumprod", &[(&[2, 4], Any)], true, |x| scan::cumprod(&x[0], 1, None)),
+        case("softmax", x, true, |x| scan::softmax(&x[0], -1, None)),
+        case("softmax 0", x, true, |x| scan::softmax(&x[0], 0, None)),
+        case("log_softmax", x, true, |x| scan::log_softmax(&x[0], 1, None)),
+        case("sort", apart, false, |x| Ok(sort::sort(&x[0], 0, true)?.0)),
+        case("topk", apart, false, |x| Ok(sort::topk(&x[0], 2, -1, true)?.0)),
+    ];
+    for (name, p) in [("norm 2", 2.0), ("norm 1", 1.0), ("norm 3", 3.0), ("norm inf", f64::INFINITY)] {
+        let domain = if p.is_infinite() { Distinct } else { Any };
+        cases.push(case(name, &[(&[3, 4], domain)], p == 2.0 || p == 3.0, move |x| {
+            reduce::norm(&x[0], p, Some(&[1]), false)
+        }));
+    }
+    cases
+}
+
+fn products() -> Vec<Case> {
+    let of = |a: &'static [usize], b: &'static [usize]| [(a, Any), (b, Any)];
+    let mut cases = vec![
+        case("mm", &of(&[3, 4], &[4, 2]), true, |x| matmul::mm(&x[0], &x[1])),
+        case("mm t", &of(&[3, 4], &[2, 4]), true, |x| matmul::mm(&x[0], &movement::t(&x[1])?)),
+        case("bmm", &of(&[2, 3, 4], &[2, 4, 2]), true, |x| matmul::bmm(&x[0], &x[1])),
+        case("mv", &of(&[3, 4], &[4]), true, |x| matmul::mv(&x[0], &x[1])),
+        case("dot", &of(&[4], &[4]), true, |x| matmul::dot(&x[0], &x[1])),
+        case("outer", &of(&[3], &[4]), true, |x| matmul::outer(&x[0], &x[1])),
+        case("addmm", &[(&[2], Any), (&[3, 4], Any), (&[4, 2], Any)], true, |x| {
+            matmul::addmm(&x[0], &x[1], &x[2], 0.5, 2.0)
+        }),
+        case("linear", &[(&[2, 3, 4], Any), (&[5, 4], Any), (&[5], Any)], true, |x| {
+            linear::linear(&x[0], &x[1], Some(&x[2]))
+        }),
+        case("linear matrix", &of(&[3, 4], &[5, 4]), true, |x| linear::linear(&x[0], &x[1], None)),
+        case("linear vector", &of(&[4], &[5, 4]), true, |x| linear::linear(&x[0], &x[1], None)),
+    ];
+    let shapes: [(&[usize], &[usize]); 7] = [
+        (&[3, 4], &[4, 2]),
+        (&[4], &[4, 3]),
+        (&[2, 3, 4], &[4]),
+        (&[2, 3, 4], &[4, 5]),
+        (&[3, 4], &[2, 4, 5]),
+        (&[5, 1, 3, 4], &[2, 4, 2]),
+        (&[4], &[2, 4, 3]),
+    ];
+    for (a, b) in shapes {
+        cases.push(case(&format!("matmul {a:?} {b:?}"), &[(a, Any), (b, Any)], true, |x| {
+            matmul::matmul(&x[0], &x[1])
+        }));
+    }
+    let equations: [(&'static str, &[&[usize]]); 7] = [
+        ("bij,bjk->bik", &[&[2, 3, 4], &[2, 4, 2]]),
+        ("ij,kj->ik", &[&[3, 4], &[2, 4]]),
+        ("ii->i", &[&[3, 3]]),
+        ("ij->", &[&[3, 4]]),
+        ("i,j,k->kji", &[&[2], &[3], &[2]]),
+        ("...ij,jk->...ik", &[&[2, 3, 4], &[4, 2]]),
+        ("bi,bj", &[&[2, 3], &[2, 2]]),
+    ];
+    for (equation, shapes) in equations {
+        let inputs: Vec<(&[usize], Domain)> = shapes.iter().map(|s| (*s, Any)).collect();
+        cases.push(case(equation, &inputs, true, move |x| {
+            einsum::einsum(equation, &x.iter().collect::<Vec<_>>())
+        }));
+    }
+    cases
+}
+
+fn movements() -> Vec<Case> {
+    let x: &[(&[usize], Domain)] = &[(&[2, 3, 4], Any)];
+    let two: &[(&[usize], Domain)] = &[(&[2, 3], Any), (&[2, 3], Any)];
+    vec![
+        case("reshape", x, true, |x| movement::reshape(&x[0], &[4, -1])),
+        case("transpose", x, true, |x| movement::transpose(&x[0], 0, 2)),
+        case("permute", x, true, |x| movement::permute(&x[0], &[2, 0, 1])),
+        case("movedim", x, true, |x| movement::movedim(&x[0], &[0, 1], &[2, 0])),
+        case("flatten", x, true, |x| movement::flatten(&x[0], 1, -1)),
+        case("unsqueeze", x, true, |x| movement::unsqueeze(&x[0], 1)),
+        case("squeeze", &[(&[2, 1, 3], Any)], true, |x| movement::squeeze(&x[0], Some(&[1]))),
+        case("expand", &[(&[3, 1], Any)], true, |x| movement::expand_to(&x[0], &[2, 3, 4])),
+        case("narrow", x, true, |x| movement::narrow(&x[0], 2, 1, 2)),
+        case("select", x, true, |x| movement::select(&x[0], 1, -1)),
+        case("diagonal", x, true, |x| movement::diagonal(&x[0], 1, 0, 2)),
+        case("contiguous", x, true, |x| movement::contiguous(&movement::transpose(&x[0], 0, 1)?)),
+        case("clone", x, true, |x| movement::cloned(&x[0])),
+        case("repeat", &[(&[2, 3], Any)], true, |x| joins::repeat(&x[0], &[2, 1, 3])),
+        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| joins::repeat_interleave(&x[0], 2, Some(1))),
+        case("flip", x, true, |x| joins::flip(&x[0], &[0, 2])),
+        case("roll", x, true, |x| joins::roll(&x[0], &[1, -2], &[0, 2])),
+        case("roll flat", x, true, |x| joins::roll(&x[0], &[5], &[])),
+        case("tril", x, true, |x| joins::tril(&x[0], 0)),
+        case("triu", x, true, |x| joins::triu(&x[0], 1)),
+        case("split", x, true, |x| Ok(joins::split(&x[0], 2, 1)?.remove(1))),
+        case("unbind", x, true, |x| Ok(joins::unbind(&x[0], 1)?.remove(2))),
+        case("cat", two, true, |x| joins::cat(&[&x[0], &x[1]], 1)),
+        case("stack", two, true, |x| joins::stack(&[&x[0], &x[1]], 1)),
+    ]
+}
+
+fn choices() -> Vec<Case> {
+    let x: &[(&[usize], Domain)] = &[(&[5, 3], Any)];
+    let with_rows: &[(&[usize], Domain)] = &[(&[5, 3], Any), (&[4, 3], Any)];
+    let three: &[(&[usize], Domain)] = &[(&[3, 4], Any), (&[4], Positive), (&[3, 1], Positive)];
+    let m = || mask(&[1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0], &[3, 4]);
+    let at = || i64s(&[4, 0, 0, 2], &[4]);
+    let places = || i64s(&[1, 0, 2, 2, 1, 1, 0, 4, 4, 3, 0, 1], &[4, 3]);
+    vec![
+        case("where", &[(&[3, 4], Any), (&[4], Any)], true, move |x| {
+            select::where_(&m(), (&x[0]).into(), (&x[1]).into())
+        }),
+        case("masked_fill", &[(&[3, 4], Any)], true, move |x| {
+            select::masked_fill(&x[0], &m(), Scalar::Float(2.5))
+        }),
+        case("masked_select", &[(&[3, 4], Any)], true, move |x| masks::masked_select(&x[0], &m())),
+        case("clamp", &[(&[3, 4], Any)], false, |x| {
+            select::clamp(&x[0], Some((-0.5).into()), Some(0.7.into()))
+        }),
+        case("lerp", &[(&[3, 4], Any), (&[4], Any)], true, |x| {
+            select::lerp(&x[0], &x[1], Operand::Scalar(0.3.into()))
+        }),
+        case("lerp tensor", three, true, |x| select::lerp(&x[0], &x[1], (&x[2]).into())),
+        case("addcmul", three, true, |x| select::addcmul(&x[0], &x[1], &x[2], 0.5)),
+        case("addcdiv", three, true, |x| select::addcdiv(&x[0], &x[1], &x[2], 0.5)),
+        case("index_select", x, true, move |x| scatter::index_select(&x[0], 0, &at())),
+        case("index_add", with_rows, true, move |x| scatter::index_add(&x[0], 0, &at(), &x[1], 0.5)),
+        case("gather", x, true, move |x| scatter::gather(&x[0], 0, &places())),
+        case("scatter", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
+            scatter::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
+        }),
+        case("scatter larger source", &[(&[5, 3], Any), (&[4, 3], Any)], true, |x| {
+            scatter::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
+        }),
+        case("scatter number", x, true, move |x| {
+            scatter::scatter(&x[0], 0, &places(), Operand::Scalar(1.5.into()))
+        }),
+        case("scatter_add", with_rows, true, move |x| scatter::scatter_add(&x[0], 0, &places(), &x[1])),
+        case("take_along_dim", x, true, |x| scatter::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))),
+        case("x[i]", x, true, move |x| index::index(&x[0], &[index::Index::Tensor(at())])),
+        case("x[i, j]", x, true, move |x| {
+            let j = i64s(&[-1, 0, 2, 0], &[4]);
+            index::index(&x[0], &[index::Index::Tensor(at()), index::Index::Tensor(j)])
+        }),
+        case("x[1..4, i]", x, true, |x| {
+            let i = i64s(&[2, -3, 1, 1], &[2, 2]);
+            index::index(&x[0], &[index::Index::Range(Some(1), Some(4)), index::Index::Tensor(i)])
+        }),
+        case("x[i, :, j]", &[(&[3, 2, 4], Any)], true, |x| {
+            let (i, j) = (i64s(&[2, 0], &[2]), i64s(&[3, 3], &[2]));
+            let at = [index::Index::Tensor(i), index::Index::All, index::Index::Tensor(j)];
+            index::index(&x[0], &at)
+        }),
+        case("x[mask]", &[(&[3, 4, 2], Any)], true, move |x| {
+            index::index(&x[0], &[index::Index::Tensor(m())])
+        }),
+        case("index_put_", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
+            let target = movement::cloned(&x[0])?;
+            let at = [index::Index::Tensor(i64s(&[4, -4], &[2]))];
+            index::index_put_(&target, &at, (&x[1]).into(), false)
+        }),
+        case("index_put_ accumulate", &[(&[5, 3], Any), (&[3], Any)], true, move |x| {
+            let target = movement::cloned(&x[0])?;
+            index::index_put_(&target, &[index::Index::Tensor(at())], (&x[1]).into(), true)
+        }),
+        case("to", x, true, |x| {
+            let x = binary::mul(&x[0], &x[0])?;
+            convert::to(&x, convert::Target::dtype(x.dtype()), false, true)
+        }),
+    ]
+}
+
+pub fn all() -> Vec<Case> {
+    let mut all = rows();
+    all.extend(reductions());
+    all.extend(products());
+    all.extend(movements());
+    all.extend(choices());
+    all
+}
+
+/// The leaves of a case and the views the op sees.
+pub struct Setup<'a> {
+    case: &'a Case,
+    lie: Lie,
+    pub leaves: Vec<Tensor>,
+}
+
+impl<'a> Setup<'a> {
+    /// None where a way of lying makes no sense for the case.
+    pub fn of(case: &'a Case, lie: Lie) -> Option<Setup<'a>> {
+        // A stretched leaf repeats elements, and what is distinct would be so no more.
+        let unfit = lie == Lie::Stretched && case.inputs.iter().any(|(s, d)| s.is_empty() || *d == Distinct);
+        if unfit {
+            return None;
+        }
+        let leaves = case
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(i, (shape, domain))| {
+                let shape = lie.leaf_shape(shape);
+                leaf(f64s(&draw(shape.iter().product(), *domain, 7 + i as u64), &shape))
+            })
+            .collect();
+        Some(Setup { case, lie, leaves })
+    }
+
+    pub fn run(&self, leaves: &[Tensor]) -> Result<Tensor> {
+        let views = leaves
+            .iter()
+            .zip(&self.case.inputs)
+            .map(|(leaf, (shape, _))| self.lie.view(leaf, shape))
+            .collect::<Result<Vec<_>>>()?;
+        (self.case.run)(&views)
+    }
+}
+
+/// Weights that make one number of a result.
+pub fn weights(y: &Tensor, seed: u64) -> Tensor {
+    f64s(&Numbers(seed).take(y.numel()), y.shape())
+}
+
+pub fn weighted(y: &Tensor, w: &Tensor) -> f64 {
+    numbers(y).iter().zip(numbers(w)).map(|(a, b)| a * b).sum()
+}
+
+/// The derivative of `f` by each element of leaf `at`, by central differences.
+pub fn differences(leaves: &[Tensor], at: usize, f: impl Fn(&[Tensor]) -> f64) -> Vec<f64> {
+    const STEP: f64 = 1e-5;
+    let values = numbers(&leaves[at]);
+    (0..values.len())
+        .map(|i| {
+            let moved = |by: f64| {
+                let mut values = values.clone();
+                values[i] += by;
+                let mut all: Vec<Tensor> = leaves.to_vec();
+                all[at] = leaf(f64s(&values, leaves[at].shape()));
+                f(&all)
+            };
+            (moved(STEP) - moved(-STEP)) / (2.0 * STEP)
+        })
+        .collect()
+}
+
+pub fn assert_near(name: &str, got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len(), "{name}");
+    for (i, (a, b)) in got.iter().zip(want).enumerate() {
+        assert!(
+            (a - b).abs() <= tolerance * (1.0 + b.abs()),
+            "{name}: element {i} is {a}, differences say {b}"
+        );
+    }
+}
+
+#[test]
+fn gradients_are_what_finite_differences_say() {
+    for case in all() {
+        for lie in LIES {
+            let Some(setup) = Setup::of(&case, lie) else { continue };
+            let name = format!("{} {lie:?}", case.name);
+            let y = setup.run(&setup.leaves).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let w = weights(&y, 99);
+            let leaves: Vec<&Tensor> = setup.leaves.iter().collect();
+            let grads = Tensor::grads_of(&[&y], &leaves, &[Some(&w)], Pass::default())
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
+            for (i, grad) in grads.iter().enumerate() {
+                let want = differences(&setup.leaves, i, |x| weighted(&setup.run(x).unwrap(), &w));
+                let got = grad.as_ref().unwrap_or_else(|| panic!("{name}: input {i} has no gradient"));
+                assert_eq!(got.shape(), setup.leaves[i].shape(), "{name}: input {i}");
+                assert_near(&format!("{name} input {i}"), &numbers(got), &want, 2e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn products_and_running_products_have_gradients_where_elements_are_zero() {
+    for (values, dim) in
+        [([0.0, 2.0, 3.0, 4.0], None), ([0.0, 2.0, 0.0, 4.0], Some(0)), ([1.0, 0.0, 3.0, 0.0], None)]
+    {
+        let x = leaf(f64s(&values, &[4]));
+        let run = |x: &Tensor| reduce::prod(x, dim, false, None).unwrap();
+        run(&x).backward(None, Pass::default()).unwrap();
+        let want = differences(&[x.clone()], 0, |x| numbers(&run(&x[0]))[0]);
+        assert_near("prod", &numbers(&x.grad().unwrap()), &want, 1e-6);
+
+        let x = leaf(f64s(&values, &[4]));
+        let w = f64s(&[0.3, -1.0, 2.0, 0.7], &[4]);
+        let run = |x: &Tensor| scan::cumprod(x, 0, None).unwrap();
+        run(&x).backward(Some(&w), Pass::default()).unwrap();
+        let want = differences(&[x.clone()], 0, |x| weighted(&run(&x[0]), &w));
+        assert_near("cumprod", &numbers(&x.grad().unwrap()), &want, 1e-6);
+    }
+}

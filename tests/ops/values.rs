@@ -1,0 +1,274 @@
+//! Values that PyTorch gives where it is easy to go wrong: ties, NaN, empty sets, mixed dtypes, scalars.
+
+use tensorlab::base::{DType, Scalar};
+use tensorlab::op::compare::{allclose, assert_close, equal};
+use tensorlab::op::convert::{Target, to};
+use tensorlab::op::{einsum, extremum, joins, matmul, movement, reduce, scan, scatter, select, sort};
+
+use super::{f32s, f64s, failure, i64s, laid, leaf, mask, numbers, shown};
+
+const NAN: f64 = f64::NAN;
+
+#[test]
+fn sums_of_integers_are_int64_and_means_of_them_an_error() {
+    let bytes = to(&i64s(&[200; 300], &[300]), Target::dtype(DType::UInt8), false, false).unwrap();
+    assert_eq!(shown(&reduce::sum(&bytes, None, false).unwrap()), "tensor(60000)");
+    assert_eq!(shown(&reduce::sum(&mask(&[1, 1, 0], &[3]), None, false).unwrap()), "tensor(2)");
+    assert_eq!(shown(&reduce::prod(&i64s(&[2, 3], &[2]), None, false, None).unwrap()), "tensor(6)");
+    let text = failure(reduce::mean(&i64s(&[1, 2], &[2]), None, false));
+    assert_eq!(
+        text,
+        "NotImplementedError: mean(): could not infer output dtype. Input dtype must be either a floating point or \
+         complex dtype. Got: Long"
+    );
+    let as_float = reduce::mean_as(&i64s(&[1, 2], &[2]), None, false, Some(DType::Float32)).unwrap();
+    assert_eq!(shown(&as_float), "tensor(1.5000)");
+    assert_eq!(shown(&scan::cumsum(&mask(&[1, 0, 1], &[3]), 0, None).unwrap()), "tensor([1, 1, 2])");
+}
+
+#[test]
+fn reductions_of_nothing() {
+    let none = f32s(&[], &[0]);
+    assert_eq!(numbers(&reduce::sum(&none, None, false).unwrap()), [0.0]);
+    assert_eq!(numbers(&reduce::prod(&none, None, false, None).unwrap()), [1.0]);
+    assert!(numbers(&reduce::mean(&none, None, false).unwrap())[0].is_nan());
+    assert!(numbers(&reduce::var(&f32s(&[1.0], &[1]), None, 1.0, false).unwrap())[0].is_nan());
+    assert_eq!(numbers(&reduce::sum(&f32s(&[], &[0, 3]), Some(&[0]), false).unwrap()), [0.0; 3]);
+    assert_eq!(reduce::amax(&f32s(&[], &[0, 3]), Some(&[1]), false).unwrap().shape(), [0]);
+    assert_eq!(
+        failure(reduce::max_all(&none)),
+        "RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim \
+         with the 'dim' argument."
+    );
+    assert_eq!(
+        failure(extremum::max_dim(&f32s(&[], &[0, 3]), 0, false)),
+        "IndexError: max(): Expected reduction dim 0 to have non-zero size."
+    );
+    assert!(failure(extremum::argmax(&none, None, false)).starts_with("IndexError: argmax()"));
+}
+
+#[test]
+fn scalars_reduce_as_vectors_of_one() {
+    let x = f32s(&[-3.0], &[]);
+    let one = |t: tensorlab::base::Result<tensorlab::tensor::Tensor>| {
+        let t = t.unwrap();
+        assert_eq!(t.rank(), 0);
+        numbers(&t)[0]
+    };
+    assert_eq!(one(reduce::sum(&x, Some(&[0]), false)), -3.0);
+    assert_eq!(one(reduce::norm(&x, 2.0, None, false)), 3.0);
+    assert_eq!(one(reduce::var(&x, None, 0.0, false)), 0.0);
+    assert_eq!(one(reduce::logsumexp(&x, &[0], false)), -3.0);
+    assert_eq!(one(scan::softmax(&x, -1, None)), 1.0);
+    assert_eq!(one(scan::cumsum(&x, 0, None)), -3.0);
+    assert_eq!(one(extremum::max_dim(&x, 0, false).map(|(v, _)| v)), -3.0);
+    assert_eq!(one(extremum::argmax(&x, None, false)), 0.0);
+    assert_eq!(one(sort::sort(&x, 0, false).map(|(v, _)| v)), -3.0);
+    assert_eq!(one(scatter::gather(&x, 0, &i64s(&[0], &[]))), -3.0);
+    let y = leaf(f32s(&[2.0], &[]));
+    reduce::std(&y, None, 0.0, false).unwrap().backward(None, Default::default()).unwrap();
+    scan::log_softmax(&y, 0, None).unwrap().backward(None, Default::default()).unwrap();
+    assert_eq!(numbers(&y.grad().unwrap()), [0.0]);
+}
+
+#[test]
+fn the_first_of_equals_wins_and_nan_wins_over_numbers() {
+    let x = f32s(&[1.0, 3.0, 3.0, NAN, 2.0, NAN], &[2, 3]);
+    let (values, indices) = extremum::max_dim(&x, 1, false).unwrap();
+    assert_eq!(shown(&values), "tensor([3., nan])");
+    assert_eq!(numbers(&indices), [1.0, 0.0]);
+    assert_eq!(numbers(&extremum::argmin(&x, Some(1), true).unwrap()), [0.0, 0.0]);
+    assert!(numbers(&reduce::amax(&x, None, false).unwrap())[0].is_nan());
+    assert!(
+        failure(extremum::argmax(&mask(&[1, 0], &[2]), None, false)).contains("does not support bool input")
+    );
+    let tied = leaf(f32s(&[2.0, 5.0, 5.0], &[3]));
+    reduce::max_all(&tied).unwrap().backward(None, Default::default()).unwrap();
+    assert_eq!(numbers(&tied.grad().unwrap()), [0.0, 0.5, 0.5]);
+    let tied = leaf(f32s(&[2.0, 5.0, 5.0], &[3]));
+    extremum::max_dim(&tied, 0, false).unwrap().0.backward(None, Default::default()).unwrap();
+    assert_eq!(numbers(&tied.grad().unwrap()), [0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn sorting_is_stable_with_nan_last() {
+    let x = f32s(&[2.0, NAN, 1.0, 2.0, -1.0], &[5]);
+    let (values, indices) = sort::sort(&x, 0, false).unwrap();
+    assert_eq!(shown(&values), "tensor([-1., 1., 2., 2., nan])");
+    assert_eq!(numbers(&indices), [4.0, 2.0, 0.0, 3.0, 1.0]);
+    let (values, indices) = sort::topk(&x, 2, 0, true).unwrap();
+    assert_eq!((shown(&values).as_str(), numbers(&indices)), ("tensor([nan, 2.])", vec![1.0, 0.0]));
+    assert_eq!(numbers(&sort::topk(&x, 2, 0, false).unwrap().0), [-1.0, 1.0]);
+}
+
+#[test]
+fn clamps_promote_and_an_inverted_pair_gives_the_upper_bound() {
+    let x = i64s(&[0, 1, 5], &[3]);
+    let clamp = |low: Option<Scalar>, high: Option<Scalar>| select::clamp(&x, low, high);
+    assert_eq!(shown(&clamp(Some(1.into()), Some(2.into())).unwrap()), "tensor([1, 1, 2])");
+    assert_eq!(shown(&clamp(Some(0.5.into()), None).unwrap()), "tensor([0.5000, 1.0000, 5.0000])");
+    assert_eq!(shown(&clamp(None, Some(2.into())).unwrap()), "tensor([0, 1, 2])");
+    assert_eq!(numbers(&clamp(Some(4.into()), Some(1.into())).unwrap()), [1.0; 3]);
+    assert!(failure(clamp(None, None)).contains("At least one of 'min' or 'max' must not be None"));
+    assert!(numbers(&select::clamp(&f32s(&[NAN], &[1]), Some(0.into()), None).unwrap())[0].is_nan());
+    assert_eq!(
+        select::clamp(&mask(&[1], &[1]), Some(0.into()), Some(1.into())).unwrap().dtype(),
+        DType::Int64
+    );
+}
+
+#[test]
+fn choosing_casts_and_checks() {
+    let m = mask(&[1, 0], &[2]);
+    assert_eq!(shown(&select::where_(&m, 1.into(), 2.5.into()).unwrap()), "tensor([1.0000, 2.5000])");
+    assert_eq!(shown(&select::masked_fill(&i64s(&[7, 8], &[2]), &m, 2.5.into()).unwrap()), "tensor([2, 8])");
+    let number = i64s(&[1, 0], &[2]);
+    assert!(
+        failure(select::where_(&number, 1.into(), 2.into()))
+            .contains("boolean tensor, but got a tensor with dtype Long")
+    );
+    assert!(failure(select::masked_fill(&number, &number, 1.into())).contains("mask with dtype long int"));
+    assert!(
+        failure(select::lerp(&f32s(&[1.0], &[1]), &f64s(&[1.0], &[1]), 0.5.into()))
+            .contains("expected dtype float for `end`")
+    );
+    assert!(
+        failure(select::addcdiv(&number, &number, &number, 1.0)).contains("Integer division with addcdiv")
+    );
+}
+
+#[test]
+fn products_read_operands_as_they_lie() {
+    let base = f64s(&(0..24).map(f64::from).collect::<Vec<_>>(), &[24]);
+    let a = laid(&base, &[2, 3], &[1, 5], 2);
+    let b = laid(&base, &[3, 2], &[0, 3], 1);
+    // a = [[2, 7, 12], [3, 8, 13]], b = three rows of [1, 4]
+    assert_eq!(numbers(&matmul::matmul(&a, &b).unwrap()), [21.0, 84.0, 24.0, 96.0]);
+    let batch = laid(&base, &[2, 2, 2], &[0, 2, 1], 0);
+    assert_eq!(numbers(&matmul::matmul(&batch, &batch).unwrap()), [2.0, 3.0, 6.0, 11.0, 2.0, 3.0, 6.0, 11.0]);
+    assert_eq!(matmul::matmul(&f32s(&[], &[3, 0]), &f32s(&[], &[0, 2])).unwrap().shape(), [3, 2]);
+    assert_eq!(numbers(&matmul::matmul(&f32s(&[], &[3, 0]), &f32s(&[], &[0, 2])).unwrap()), [0.0; 6]);
+    assert_eq!(numbers(&matmul::dot(&i64s(&[1, 2], &[2]), &i64s(&[3, 4], &[2])).unwrap()), [11.0]);
+    let ignored = f32s(&[NAN], &[1]);
+    let plain = matmul::addmm(&ignored, &f32s(&[2.0], &[1, 1]), &f32s(&[3.0], &[1, 1]), 0.0, 1.0).unwrap();
+    assert_eq!(numbers(&plain), [6.0], "a zero beta leaves the input unread");
+}
+
+#[test]
+fn products_name_what_does_not_fit() {
+    let f = |shape: &[usize]| f32s(&vec![1.0; shape.iter().product()], shape);
+    let fails = |a: &[usize], b: &[usize]| failure(matmul::matmul(&f(a), &f(b)));
+    assert_eq!(fails(&[2, 3], &[2]), "RuntimeError: size mismatch, got input (2), mat (2x3), vec (2)");
+    assert_eq!(
+        fails(&[3], &[2, 3]),
+        "RuntimeError: mm: mat1 and mat2 shapes cannot be multiplied (1x3 and 2x3)"
+    );
+    assert_eq!(
+        fails(&[2, 3, 4], &[5, 6]),
+        "RuntimeError: mm: mat1 and mat2 shapes cannot be multiplied (6x4 and 5x6)"
+    );
+    assert_eq!(
+        fails(&[2, 3, 4], &[2, 5, 6]),
+        "RuntimeError: Expected size for first two dimensions of batch2 tensor to be: [2, 4] but got: [2, 5]."
+    );
+    assert_eq!(
+        fails(&[2, 3, 4], &[3, 4, 6]),
+        "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+    );
+    assert_eq!(
+        fails(&[2, 3], &[]),
+        "RuntimeError: both arguments to matmul need to be at least 1D, but they are 2D and 0D"
+    );
+    let wide = matmul::addmm(&f(&[5]), &f(&[2, 3]), &f(&[3, 4]), 1.0, 1.0);
+    assert!(
+        failure(wide).starts_with(
+            "RuntimeError: The expanded size of the tensor (4) must match the existing size (5)"
+        )
+    );
+}
+
+#[test]
+fn equations_mean_what_they_say() {
+    let (a, b) = (f64s(&[1.0, 2.0, 3.0, 4.0], &[2, 2]), f64s(&[5.0, 6.0], &[2]));
+    let sum =
+        |equation: &str, all: &[&tensorlab::tensor::Tensor]| numbers(&einsum::einsum(equation, all).unwrap());
+    assert_eq!(sum("ij->ji", &[&a]), [1.0, 3.0, 2.0, 4.0]);
+    assert_eq!(sum("ii", &[&a]), [5.0]);
+    assert_eq!(sum("ij,j", &[&a, &b]), [17.0, 39.0]);
+    assert_eq!(sum(" i , j -> j i ", &[&b, &b]), [25.0, 30.0, 30.0, 36.0]);
+    assert_eq!(sum("ij,jk,k->i", &[&a, &a, &b]), [95.0, 217.0]);
+    assert_eq!(sum("...i->...", &[&a]), [3.0, 7.0]);
+    assert_eq!(sum("ba", &[&a]), [1.0, 3.0, 2.0, 4.0]);
+    let fails = |equation: &str, all: &[&tensorlab::tensor::Tensor]| failure(einsum::einsum(equation, all));
+    assert_eq!(
+        fails("ij,j", &[&a, &f64s(&[1.0; 3], &[3])]),
+        "RuntimeError: einsum(): subscript j has size 3 for operand 1 which does not broadcast with previously seen size 2"
+    );
+    assert_eq!(
+        fails("ij->iz", &[&a]),
+        "RuntimeError: einsum(): output subscript z does not appear in the equation for any input operand"
+    );
+    assert_eq!(
+        fails("i1->i", &[&a]),
+        "RuntimeError: einsum(): invalid subscript given at index 1 in the equation string, subscripts must be in [a-zA-Z]"
+    );
+    assert_eq!(
+        fails("ij,jk", &[&a]),
+        "RuntimeError: einsum(): fewer operands were provided than specified in the equation"
+    );
+    assert!(fails("ijk", &[&a]).contains("does not match the number of dimensions (2) for operand 0"));
+}
+
+#[test]
+fn joins_promote_skip_empty_vectors_and_check() {
+    let joined = joins::cat(&[&i64s(&[1], &[1]), &f32s(&[], &[0]), &f32s(&[2.5], &[1])], 0).unwrap();
+    assert_eq!(shown(&joined), "tensor([1.0000, 2.5000])");
+    assert_eq!(failure(joins::cat(&[], 0)), "ValueError: torch.cat(): expected a non-empty list of Tensors");
+    assert_eq!(
+        failure(joins::cat(&[&f32s(&[1.0], &[1]), &f32s(&[1.0], &[])], 0)),
+        "RuntimeError: zero-dimensional tensor (at position 1) cannot be concatenated"
+    );
+    let x = f32s(&[0.0; 6], &[2, 3]);
+    assert_eq!(
+        failure(joins::split_sizes(&x, &[1, 1], 1)),
+        "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 3 (input tensor's size at dimension 1), but \
+         got split_sizes=[1, 1]"
+    );
+    assert_eq!(joins::chunk(&f32s(&[0.0; 5], &[5]), 4, 0).unwrap().len(), 3);
+    assert_eq!(
+        failure(joins::flip(&x, &[0, 0])),
+        "RuntimeError: dim 0 appears multiple times in the list of dims"
+    );
+    assert_eq!(numbers(&joins::roll(&i64s(&[1, 2, 3], &[3]), &[-1], &[]).unwrap()), [2.0, 3.0, 1.0]);
+    assert_eq!(
+        failure(movement::narrow(&x, 1, 2, 3)),
+        "RuntimeError: start (2) + length (3) exceeds dimension size (3)."
+    );
+    assert_eq!(
+        failure(movement::select(&x, 0, 3)),
+        "IndexError: select(): index 3 out of range for tensor of size [2, 3] at dimension 0"
+    );
+}
+
+#[test]
+fn closeness_is_measured_as_pytorch_measures_it() {
+    let (a, b) = (f32s(&[1.0, 2.0], &[2]), f32s(&[1.0, 2.000_001], &[2]));
+    assert!(!equal(&a, &b).unwrap() && allclose(&a, &b, 1e-5, 1e-8, false).unwrap());
+    assert!(!equal(&a, &f32s(&[1.0], &[1])).unwrap());
+    let nan = f32s(&[NAN], &[1]);
+    assert!(
+        !allclose(&nan, &nan, 1e-5, 1e-8, false).unwrap() && allclose(&nan, &nan, 1e-5, 1e-8, true).unwrap()
+    );
+    assert_eq!(
+        failure(allclose(&a, &f64s(&[1.0, 2.0], &[2]), 1e-5, 1e-8, false)),
+        "RuntimeError: Float did not match Double"
+    );
+    assert!(assert_close(&a, &b, None, None).is_ok());
+    let text =
+        failure(assert_close(&f32s(&[1.0, 2.0, 3.0], &[3]), &f32s(&[1.0, 2.0, 4.0], &[3]), None, None));
+    assert_eq!(
+        text,
+        "AssertionError: Tensor-likes are not close!\n\nMismatched elements: 1 / 3 (33.3%)\nGreatest absolute difference: \
+         1.0 at index (2,) (up to 1e-5 allowed)\nGreatest relative difference: 0.25 at index (2,) (up to 1.3e-6 allowed)"
+    );
+}
