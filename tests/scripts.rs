@@ -191,7 +191,7 @@ fn the_readme_shows_what_the_program_prints() {
         let (command, shown) = session.split_once('\n').unwrap();
         let args: Vec<&str> = command.strip_prefix("$ tensorlab ").unwrap().split(' ').collect();
         let output = folder.run(&args, "");
-        let printed = text(&output.stdout) + &text(&output.stderr);
+        let printed = text(&output.stdout) + text(&output.stderr).as_str();
         assert_eq!(printed.trim_end(), shown.trim_end(), "{command}");
     }
 }
