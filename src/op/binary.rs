@@ -92,7 +92,7 @@ binary! {
         "Quotient rounded down.", "tensor([7, -7]).floor_divide(2)" => "tensor([ 3, -4])";
     remainder Remainder Binary Number, (Both remainder_grad), ["%"], (Any, Positive),
         "Remainder with the divisor's sign, as Python's `%`.", "tensor([7, -7]) % 3" => "tensor([1, 2])";
-    fmod Fmod Binary Number, (Both remainder_grad), [], (Any, Positive),
+    fmod Fmod Binary Number, (Both fmod_grad), [], (Any, Positive),
         "Remainder with the dividend's sign, as C's `fmod`.", "tensor([7, -7]).fmod(3)" => "tensor([ 1, -1])";
     pow Pow Binary Number, (Both pow_grad), ["**"], (Positive, Any),
         "Power, element by element.", "tensor([1.0, 2.0, 3.0]) ** 2" => "tensor([1., 4., 9.])";
@@ -213,13 +213,22 @@ fn div_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn remainder_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    quotient_grad(s, g, super::unary::floor)
+}
+
+fn fmod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    quotient_grad(s, g, super::unary::trunc)
+}
+
+/// `a - whole(a / b) * b` changes by `-whole(a / b)` with `b`.
+fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) -> Result<Grads> {
     let at = sides(s)?;
     at.grads(
         s,
         || Ok(g.clone()),
         || {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
-            neg(&mul(g, &super::unary::floor(&div(a.get(), b.get())?)?)?)
+            neg(&mul(g, &whole(&div(a.get(), b.get())?)?)?)
         },
     )
 }

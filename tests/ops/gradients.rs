@@ -380,14 +380,14 @@ fn products_and_running_products_have_gradients_where_elements_are_zero() {
         let x = leaf(f64s(&values, &[4]));
         let run = |x: &Tensor| reduce::prod(x, dim, false, None).unwrap();
         run(&x).backward(None, Pass::default()).unwrap();
-        let want = differences(&[x.clone()], 0, |x| numbers(&run(&x[0]))[0]);
+        let want = differences(std::slice::from_ref(&x), 0, |x| numbers(&run(&x[0]))[0]);
         assert_near("prod", &numbers(&x.grad().unwrap()), &want, 1e-6);
 
         let x = leaf(f64s(&values, &[4]));
         let w = f64s(&[0.3, -1.0, 2.0, 0.7], &[4]);
         let run = |x: &Tensor| scan::cumprod(x, 0, None).unwrap();
         run(&x).backward(Some(&w), Pass::default()).unwrap();
-        let want = differences(&[x.clone()], 0, |x| weighted(&run(&x[0]), &w));
+        let want = differences(std::slice::from_ref(&x), 0, |x| weighted(&run(&x[0]), &w));
         assert_near("cumprod", &numbers(&x.grad().unwrap()), &want, 1e-6);
     }
 }
