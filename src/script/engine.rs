@@ -1,6 +1,6 @@
 //! The interpreter: one scope, one machine, one Rhai engine.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
@@ -56,6 +56,9 @@ pub struct Interpreter {
     library: AST,
     machine: Arc<Machine>,
     names: Vec<&'static str>,
+    /// What the variables called tensors by their addresses when the last evaluation ended: a device that is
+    /// out of memory says with them who holds it.
+    called: Arc<Mutex<Vec<(u64, String)>>>,
 }
 
 /// How an evaluation ended without a value.
@@ -83,7 +86,18 @@ impl Interpreter {
         engine.register_static_module("F", functional.into());
         indexing::register(&mut engine, &machine.shared);
         modules::register(&mut engine, &machine, &host);
-        Interpreter { engine, scope: Scope::new(), library: AST::empty(), machine, names: modules::names() }
+        let called = Arc::new(Mutex::new(Vec::new()));
+        let asked = Arc::clone(&called);
+        let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        machine.shared.set_names(Some(Arc::new(names)));
+        Interpreter {
+            called,
+            engine,
+            scope: Scope::new(),
+            library: AST::empty(),
+            machine,
+            names: modules::names(),
+        }
     }
 
     pub fn machine(&self) -> &Arc<Machine> {
@@ -125,7 +139,17 @@ impl Interpreter {
         self.library = self.library.merge(&functions);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
+        self.note_names();
         result.map_err(|error| self.stopped(&error, origin))
+    }
+
+    fn note_names(&self) {
+        let held = self.scope.iter_raw().filter_map(|(name, _, value)| {
+            let tensor = value.read_lock::<Tensor>()?;
+            tensor.device().is_cuda().then(|| (tensor.storage().address(), name.to_string()))
+        });
+        let held = held.collect();
+        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = held;
     }
 
     /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
