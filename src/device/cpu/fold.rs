@@ -193,30 +193,34 @@ folded!(f32, f64);
 folded!(f64, f64);
 folded!(i64, i64);
 
-/// Lanes of a run: four of the widest vectors of f32.
-const LANES: usize = 64;
+/// Lanes of a run: the widest vector of f32, so that a block reads neighbouring cache lines in order.
+const LANES: usize = 16;
 /// Values that a lane takes before it is widened: few, so that sums lose next to nothing.
 const NARROW: usize = 8;
 
 /// Folds neighbours.
 #[inline(always)]
 pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
-    let (whole, rest) = xs.as_chunks::<LANES>();
+    let (chunks, rest) = xs.as_chunks::<LANES>();
     let mut total = C::wide_start::<F>();
-    if !whole.is_empty() {
+    if !chunks.is_empty() {
         let mut wide = [C::wide_start::<F>(); LANES];
-        for chunks in whole.chunks(NARROW) {
-            let lanes = fold_lanes::<F, C, I, LANES>(chunks, centre);
-            for (wide, lane) in wide.iter_mut().zip(lanes) {
-                *wide = C::wide_join::<F>(*wide, lane.widen());
-            }
+        let (blocks, chunks) = chunks.as_chunks::<NARROW>();
+        for block in blocks {
+            fold_chunks::<F, C, I, LANES, NARROW>(&mut wide, block, centre);
+        }
+        for chunk in chunks {
+            fold_chunks::<F, C, I, LANES, 1>(&mut wide, std::array::from_ref(chunk), centre);
         }
         total = join_lanes::<F, C, LANES>(wide);
     }
     let (eights, rest) = rest.as_chunks::<8>();
     if !eights.is_empty() {
-        let lanes = fold_lanes::<F, C, I, 8>(eights, centre).map(C::widen);
-        total = C::wide_join::<F>(total, join_lanes::<F, C, 8>(lanes));
+        let mut wide = [C::wide_start::<F>(); 8];
+        for eight in eights {
+            fold_chunks::<F, C, I, 8, 1>(&mut wide, std::array::from_ref(eight), centre);
+        }
+        total = C::wide_join::<F>(total, join_lanes::<F, C, 8>(wide));
     }
     if !rest.is_empty() {
         let add = |sum, &x| C::add::<F, I>(sum, x, centre);
@@ -225,16 +229,21 @@ pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
     total
 }
 
-/// Folds chunks side by side.
+/// Folds chunks side by side into wide lanes: lane by lane, so that the sums of a block stay in registers.
 #[inline(always)]
-fn fold_lanes<F: Fold, C: Folded, I: Isa, const N: usize>(chunks: &[[C; N]], centre: C) -> [C; N] {
-    let mut lanes = [C::start::<F>(); N];
-    for chunk in chunks {
-        for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = C::add::<F, I>(*lane, x, centre);
+fn fold_chunks<F: Fold, C: Folded, I: Isa, const N: usize, const DEEP: usize>(
+    wide: &mut [C::Wide; N],
+    chunks: &[[C; N]; DEEP],
+    centre: C,
+) {
+    for (j, wide) in wide.iter_mut().enumerate() {
+        let mut lane = C::start::<F>();
+        for chunk in chunks {
+            // SAFETY: `j` is below `N`.
+            lane = C::add::<F, I>(lane, unsafe { *chunk.get_unchecked(j) }, centre);
         }
+        *wide = C::wide_join::<F>(*wide, lane.widen());
     }
-    lanes
 }
 
 /// Joins lanes in a tree; `N` is a power of two.
