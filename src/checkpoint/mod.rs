@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::base::Result;
+use crate::base::{Error, Result};
 use crate::device::Machine;
+use crate::op::def::Default as D;
+use crate::op::{Family, Form, Gradient, OpDef, Param, ParamKind};
 use crate::tensor::Tensor;
 use crate::tensor::autocast;
 use crate::tensor::checkpoint::{Caller, Frame};
@@ -87,3 +89,48 @@ impl Function {
         }
     }
 }
+
+const INPUT: Param = Param::required("input", ParamKind::Any);
+const PRESERVE: Param = Param::optional("preserve_rng_state", ParamKind::Bool, D::Bool(true));
+const REENTRANT: Param = Param::optional("use_reentrant", ParamKind::Bool, D::Bool(false));
+
+/// What a script calls; its binding runs the functions.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "checkpoint",
+        Family::Checkpoint,
+        "Runs a function without keeping its activations; the backward pass runs it again to have them.",
+        &[Param::required("function", ParamKind::Any), INPUT, PRESERVE, REENTRANT],
+        |_| Err(Error::type_error("checkpoint() runs a closure or a module, which only a script can call")),
+    )
+    .forms(&[Form::Function])
+    .gradient(Gradient::Composite)
+    .details(
+        "Takes less memory and more time. The function is a closure or a module and may take several inputs; it must do \
+         the same each time. Random numbers are drawn again as they were, unless `preserve_rng_state` is off.",
+    )
+    .example(
+        "let x = tensor([2.0], #{requires_grad: true}); checkpoint(|x| x * x, x).backward(); x.grad",
+        "tensor([4.])",
+    ),
+    OpDef::call(
+        "checkpoint_sequential",
+        Family::Checkpoint,
+        "Runs modules one after the other in `segments` parts, all but the last checkpointed.",
+        &[
+            Param::required("functions", ParamKind::Any),
+            Param::required("segments", ParamKind::Int),
+            INPUT,
+            PRESERVE,
+            REENTRANT,
+        ],
+        |_| Err(Error::type_error("checkpoint_sequential() runs modules, which only a script can call")),
+    )
+    .forms(&[Form::Function])
+    .gradient(Gradient::Composite)
+    .details("`functions` is an nn::Sequential, or an array of modules and closures.")
+    .example(
+        "let net = nn::Sequential(nn::ReLU(), nn::ReLU()); checkpoint_sequential(net, 2, tensor([-1.0, 2.0]))",
+        "tensor([0., 2.])",
+    ),
+];
