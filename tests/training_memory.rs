@@ -71,7 +71,8 @@ impl Backend for Idle {
 }
 
 fn idle() -> Arc<Machine> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/a100-40gb.toml");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/a100-40gb.toml");
     let profile = Profile::parse(&std::fs::read_to_string(path).unwrap(), "a100-40gb").unwrap();
     Machine::new(|shared| {
         devices(vec![profile], shared).into_iter().map(|d| Box::new(Idle(d)) as Box<dyn Backend>).collect()
@@ -193,7 +194,10 @@ fn training_takes_the_bytes_it_takes_in_pytorch() {
         let want = runs[run.name].as_array().unwrap();
         let got = run.phases();
         assert_eq!(got.len(), want.len(), "{}: phases", run.name);
-        let mut table = format!("\n{}\n{:<12}{:>14}{:>14}{:>14}{:>14}\n", run.name, "", "bytes", "PyTorch", "peak", "PyTorch");
+        let mut table = format!(
+            "\n{}\n{:<12}{:>14}{:>14}{:>14}{:>14}\n",
+            run.name, "", "bytes", "PyTorch", "peak", "PyTorch"
+        );
         let mut differs = false;
         for ((tag, bytes, peak), want) in got.iter().zip(want) {
             let (their_bytes, their_peak) = (want[1].as_i64().unwrap(), want[2].as_i64().unwrap());

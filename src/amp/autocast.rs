@@ -72,10 +72,10 @@ fn kind(device_type: &str) -> Result<On> {
     match device_type.split_once(':').map_or(device_type, |(kind, _)| kind) {
         "cuda" => Ok(On::Cuda),
         "cpu" => Ok(On::Cpu),
-        "xpu" | "mtia" | "maia" | "hpu" | "mps" | "xla" => Err(Error::runtime(format!(
-            "User specified an unsupported autocast device_type '{device_type}'"
-        ))
-        .with_hint("autocast takes \"cuda\" or \"cpu\"")),
+        "xpu" | "mtia" | "maia" | "hpu" | "mps" | "xla" => {
+            Err(Error::runtime(format!("User specified an unsupported autocast device_type '{device_type}'"))
+                .with_hint("autocast takes \"cuda\" or \"cpu\""))
+        }
         _ => Err(Cause::UnknownDevice(device_type.to_string()).into()),
     }
 }

@@ -348,8 +348,7 @@ fn unscaled(optimizer: &dyn Steps, scale: &Tensor) -> Result<Vec<Tensor>> {
         let at = match known {
             Some(at) => at,
             None => {
-                let found =
-                    Tensor::full(&[], 0i64.into(), DType::Float32, &grad.context(), "grad_scaler")?;
+                let found = Tensor::full(&[], 0i64.into(), DType::Float32, &grad.context(), "grad_scaler")?;
                 places.push((grad.device(), to_device(&inverse, grad.device(), true)?, found));
                 places.len() - 1
             }

@@ -110,7 +110,8 @@ impl Frame {
         let found = std::mem::take(&mut *found.lock().unwrap_or_else(|e| e.into_inner()));
         let mut state = self.state();
         check(&state.places, &found)?;
-        let wanted = |(t, (place, _)): (Tensor, &(Weak<Place>, Meta))| (place.strong_count() > 0).then_some(t);
+        let wanted =
+            |(t, (place, _)): (Tensor, &(Weak<Place>, Meta))| (place.strong_count() > 0).then_some(t);
         let again = found.into_iter().zip(&state.places).map(wanted).collect();
         state.again = Some((pass.number, again));
         Ok(())

@@ -104,7 +104,10 @@ mod tests {
             launch(&kernel, &[found.arg()], &[scale.view(), tracker.view()]).unwrap();
             seen.push((scale.values()[0], tracker.values()[0]));
         }
-        assert_eq!(seen, [(8.0, 1.0), (16.0, 0.0), (8.0, 0.0), (8.0, 1.0), (4.0, 0.0), (4.0, 1.0), (8.0, 0.0)]);
+        assert_eq!(
+            seen,
+            [(8.0, 1.0), (16.0, 0.0), (8.0, 0.0), (8.0, 1.0), (4.0, 0.0), (4.0, 1.0), (8.0, 0.0)]
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, index, loss, loss_scale, map, matmul, normalise, optimise, pooling, random, reduce, scan,
-    softmax, sort,
+    convolution, copy, create, index, loss, loss_scale, map, matmul, normalise, optimise, pooling, random,
+    reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.

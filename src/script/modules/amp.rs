@@ -121,7 +121,9 @@ fn scaled(scaler: &GradScaler, outputs: &Dynamic) -> Result<Dynamic> {
         return scaler.scale(&t).map(Dynamic::from);
     }
     match outputs.read_lock::<Array>() {
-        Some(items) => items.iter().map(|item| scaled(scaler, item)).collect::<Result<Array>>().map(Into::into),
+        Some(items) => {
+            items.iter().map(|item| scaled(scaler, item)).collect::<Result<Array>>().map(Into::into)
+        }
         None => Err(Error::value("outputs must be a Tensor or an iterable of Tensors")
             .with_hint(format!("a {} cannot be scaled", type_name(outputs)))),
     }
@@ -135,7 +137,8 @@ fn settings(engine: &mut Engine) {
     engine.register_fn("get_growth_interval", |s: &mut GradScaler| s.options().growth_interval);
     engine.register_fn("set_growth_factor", |s: &mut GradScaler, to: f64| s.set(|o| o.growth_factor = to));
     engine.register_fn("set_backoff_factor", |s: &mut GradScaler, to: f64| s.set(|o| o.backoff_factor = to));
-    engine.register_fn("set_growth_interval", |s: &mut GradScaler, to: INT| s.set(|o| o.growth_interval = to));
+    engine
+        .register_fn("set_growth_interval", |s: &mut GradScaler, to: INT| s.set(|o| o.growth_interval = to));
 }
 
 /// The keys of a scaler's state, in PyTorch's order.
@@ -177,7 +180,10 @@ fn snapshot(given: &Map) -> Result<Snapshot> {
         })?;
         let number = value.as_float().or_else(|_| value.as_int().map(|n| n as f64));
         number.map_err(|_| {
-            Error::type_error(format!("load_state_dict(): '{key}' must be a number, not a {}", type_name(value)))
+            Error::type_error(format!(
+                "load_state_dict(): '{key}' must be a number, not a {}",
+                type_name(value)
+            ))
         })
     };
     Ok(Snapshot {

@@ -220,7 +220,10 @@ fn split(name: &str, args: &FnCallArgs) -> Result<(Vec<Dynamic>, Options)> {
     for (key, value) in map.iter() {
         let flag = || {
             value.as_bool().map_err(|_| {
-                Error::type_error(format!("{name}(): '{key}' must be true or false, not {}", type_name(value)))
+                Error::type_error(format!(
+                    "{name}(): '{key}' must be true or false, not {}",
+                    type_name(value)
+                ))
             })
         };
         match key.as_str() {
