@@ -9,7 +9,9 @@
 )]
 
 mod allocator;
+mod amp;
 mod architecture;
+mod checkpoint;
 mod cli;
 mod conformance;
 mod examples;
@@ -22,3 +24,4 @@ mod screens;
 mod scripts;
 mod session;
 mod simulator;
+mod training_memory;

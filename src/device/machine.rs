@@ -117,6 +117,18 @@ impl Machine {
         self.philox.iter().enumerate().filter(|(i, _)| chosen(i)).for_each(|(_, g)| g.seed(seed));
     }
 
+    /// Where all generators stand.
+    pub fn random_state(&self) -> RandomState {
+        let host = self.generator.lock().clone();
+        RandomState { host, philox: self.philox.iter().map(random::PhiloxState::get).collect() }
+    }
+
+    /// Takes all generators back to where they stood.
+    pub fn set_random_state(&self, state: &RandomState) {
+        *self.generator.lock() = state.host.clone();
+        self.philox.iter().zip(&state.philox).for_each(|(g, at)| g.set(*at));
+    }
+
     /// Where a draw on `device` takes its numbers from. The next draw takes others.
     pub fn random_source(&self, device: Device) -> RandomSource {
         match self.philox.get(device.index()).filter(|_| device.is_cuda()) {
@@ -124,6 +136,13 @@ impl Machine {
             None => RandomSource::Host(self.generator.clone()),
         }
     }
+}
+
+/// Where the generators of a machine stand.
+#[derive(Clone)]
+pub struct RandomState {
+    host: random::Mt19937,
+    philox: Vec<(u64, u64)>,
 }
 
 /// Leaves a machine when dropped, back to the one before.

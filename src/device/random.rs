@@ -52,6 +52,16 @@ impl PhiloxState {
         RandomSource::Philox { seed, offset }
     }
 
+    /// Seed and offset.
+    pub fn get(&self) -> (u64, u64) {
+        *self.state()
+    }
+
+    /// Goes on from a seed and offset.
+    pub fn set(&self, to: (u64, u64)) {
+        *self.state() = to;
+    }
+
     fn state(&self) -> MutexGuard<'_, (u64, u64)> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }

@@ -50,6 +50,8 @@ pub enum Family {
     Module,
     Initialise,
     Optimise,
+    Precision,
+    Checkpoint,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

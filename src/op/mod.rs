@@ -3,6 +3,7 @@
 pub mod activation;
 pub mod args;
 pub mod attention;
+pub mod autocast;
 pub mod batch_norm;
 pub mod binary;
 pub mod compare;

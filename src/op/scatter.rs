@@ -7,6 +7,7 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::def::Operand;
 use super::joins::cat;
 use super::movement::reshape_to;
@@ -93,6 +94,9 @@ pub fn scatter_(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result
 
 /// `x` with the elements of `source` added where `index` says along `dim`.
 pub fn scatter_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("scatter_add", &[x, source])? {
+        return scatter_add(&casts.cast(x)?, dim, index, &casts.cast(source)?);
+    }
     scattered("scatter_add", x, dim, index, source.into(), ScatterMode::Add)
 }
 

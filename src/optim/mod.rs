@@ -54,6 +54,11 @@ impl Optimizer {
         Ok(optimizer)
     }
 
+    /// A number that tells optimisers apart while they live.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     pub fn into_value(self) -> Value {
         Value::Object(Object::new("Optimizer", self))
     }

@@ -18,6 +18,9 @@ pub trait Host: Send + Sync {
     /// A line of output, without its newline.
     fn print(&self, text: &str);
 
+    /// A line that warns; it is none of the script's output.
+    fn warn(&self, text: &str);
+
     fn figure(&self, figure: &Figure);
 
     /// A progress bar's state; `total` is absent where the length is unknown.
@@ -29,6 +32,7 @@ pub struct Silent;
 
 impl Host for Silent {
     fn print(&self, _: &str) {}
+    fn warn(&self, _: &str) {}
     fn figure(&self, _: &Figure) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }

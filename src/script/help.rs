@@ -16,9 +16,10 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers.
+/// Every row: operations, modules, optimisers, mixed precision, checkpoints.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table())
+    let modules = crate::nn::table().chain(crate::optim::table());
+    crate::op::table().chain(modules).chain(crate::amp::ROWS).chain(crate::checkpoint::ROWS)
 }
 
 /// The page of one row.

@@ -261,6 +261,10 @@ impl crate::script::Host for Relay {
         self.with(|h| h.print(Stream::Stdout, &format!("{text}\n")));
     }
 
+    fn warn(&self, text: &str) {
+        self.with(|h| h.print(Stream::Stderr, &format!("warning: {text}\n")));
+    }
+
     fn figure(&self, figure: &Figure) {
         self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }));
     }

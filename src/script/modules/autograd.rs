@@ -15,6 +15,7 @@ use crate::tensor::autograd::{grad_enabled, set_grad_mode};
 use crate::tensor::backward::Pass;
 
 use super::RhaiResult;
+use super::checkpoint::Again;
 
 pub const NAMES: &[&str] = &["backward", "grad", "no_grad", "enable_grad", "is_grad_enabled", "autograd"];
 
@@ -67,7 +68,8 @@ fn backward(engine: &mut Engine, shared: &Arc<Shared>) {
         options: &Map,
     ) -> RhaiResult<()> {
         note_line(shared, ctx);
-        pass(options).and_then(|p| y.backward(g, p)).map_err(raise)
+        let again = Again::new(ctx);
+        pass(options).and_then(|p| y.backward_by(g, p, &again)).map_err(|e| again.raised(e))
     }
     let here = Arc::clone(shared);
     engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor| {
@@ -113,13 +115,14 @@ fn grads(
     options: &Map,
 ) -> RhaiResult<Array> {
     note_line(shared, ctx);
+    let again = Again::new(ctx);
     let run = || {
         let (outputs, inputs) = (tensors(y)?, tensors(xs)?);
         let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
             (outputs.iter().collect(), inputs.iter().collect());
-        Tensor::grads_of(&outputs, &inputs, &[], pass(options)?)
+        Tensor::grads_of_by(&outputs, &inputs, &[], pass(options)?, &again)
     };
-    let found = run().map_err(raise)?;
+    let found = run().map_err(|e| again.raised(e))?;
     Ok(found.into_iter().map(|g| g.map_or(Dynamic::UNIT, Dynamic::from)).collect())
 }
 

@@ -1,6 +1,8 @@
 //! The script's modules: what is no row of the op table.
 
+mod amp;
 mod autograd;
+mod checkpoint;
 mod cuda;
 mod data;
 mod misc;
@@ -23,6 +25,8 @@ type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
 /// Registers every module.
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     types::register(engine);
+    amp::register(engine, machine, host);
+    checkpoint::register(engine, machine);
     autograd::register(engine, machine);
     cuda::register(engine, machine);
     data::register(engine);
@@ -37,6 +41,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
 pub fn names() -> Vec<&'static str> {
     let own = [
         types::NAMES,
+        amp::NAMES,
         autograd::NAMES,
         cuda::NAMES,
         data::NAMES,
