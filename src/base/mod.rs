@@ -4,6 +4,7 @@ pub mod dtype;
 pub mod error;
 pub mod event;
 mod event_fields;
+pub mod file;
 pub mod layout;
 pub mod python;
 pub mod shape;

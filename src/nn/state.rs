@@ -1,5 +1,6 @@
 //! A network's state: moving and casting it, taking it out, putting it back.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
@@ -14,6 +15,18 @@ use super::module::{Module, Role, joined};
 pub struct Mismatch {
     pub missing: Vec<String>,
     pub unexpected: Vec<String>,
+}
+
+impl fmt::Display for Mismatch {
+    /// PyTorch's form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.missing.is_empty() && self.unexpected.is_empty() {
+            return f.write_str("<All keys matched successfully>");
+        }
+        let list = |names: &[String]| names.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ");
+        let (missing, unexpected) = (list(&self.missing), list(&self.unexpected));
+        write!(f, "_IncompatibleKeys(missing_keys=[{missing}], unexpected_keys=[{unexpected}])")
+    }
 }
 
 impl Module {

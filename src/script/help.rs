@@ -16,9 +16,9 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers.
+/// Every row: operations, modules, optimisers, data and files.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table())
+    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table()).chain(crate::data::table())
 }
 
 /// The page of one row.
