@@ -75,7 +75,10 @@ impl Module {
         let absent = |from: &[(String, Tensor)], names: &[(String, Tensor)]| -> Vec<String> {
             names.iter().filter(|(n, _)| find(from, n).is_none()).map(|(n, _)| n.clone()).collect()
         };
-        let mismatch = Mismatch { missing: absent(state, &own), unexpected: absent(&own, state) };
+        let mut missing = absent(state, &own);
+        // States of PyTorch before 0.4.1 had no such count; it goes on from where it is.
+        missing.retain(|name| name.rsplit('.').next() != Some("num_batches_tracked"));
+        let mismatch = Mismatch { missing, unexpected: absent(&own, state) };
         let mut problems = Vec::new();
         if strict {
             problems.extend(listed("Missing", &mismatch.missing));

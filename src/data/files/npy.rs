@@ -16,6 +16,8 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const LONGEST_HEADER: usize = 10_000;
 /// The data starts at a multiple of this.
 const ALIGNMENT: usize = 64;
+/// Digits that the first size may grow to.
+const GROWTH: usize = 21;
 /// NumPy's arrays have at most this many dimensions.
 const MOST_DIMENSIONS: usize = 64;
 
@@ -46,7 +48,7 @@ pub fn read(from: &mut dyn Read, length: u64) -> Outcome<Tensor> {
     Ok(stored.with_layout(layout))
 }
 
-/// Writes one array in row-major order. Versions 1.0 is written: every NumPy reads it.
+/// Writes one array in row-major order. Version 1.0 is written: every NumPy reads it.
 ///
 /// # Errors
 /// bfloat16, which NumPy does not have.
@@ -70,8 +72,13 @@ fn header(tensor: &Tensor) -> Outcome<Vec<u8>> {
         "{{'descr': '{}', 'fortran_order': False, 'shape': {shape}, }}",
         descr(tensor.dtype())?
     );
+    // NumPy leaves room for the first size to grow in place; the same bytes are written here.
+    if let Some(first) = dims.first() {
+        text.extend(std::iter::repeat_n(' ', GROWTH.saturating_sub(first.len())));
+    }
     let lead = MAGIC.len() + 4;
-    let whole = (lead + text.len() + 1).next_multiple_of(ALIGNMENT);
+    // At least one space, as NumPy has it.
+    let whole = ((lead + text.len() + 1) / ALIGNMENT + 1) * ALIGNMENT;
     text.extend(std::iter::repeat_n(' ', whole - lead - text.len() - 1));
     text.push('\n');
     let length = u16::try_from(text.len())
