@@ -161,9 +161,16 @@ fn a_worker_that_fails_names_the_sample_and_stops_the_others() {
              let loader = data::DataLoader(d, #{{batch_size: 4, num_workers: {workers}}});"
         ));
         let (text, _) = lab.error("for b in loader { seen.push(b[0].item()); }");
-        assert!(text.contains("must match the size of tensor b") && text.contains("while loading sample 57"), "{text}");
+        assert!(
+            text.contains("must match the size of tensor b") && text.contains("while loading sample 57"),
+            "{text}"
+        );
         assert!(text.contains("in line 2"), "{text}");
-        assert_eq!(text.contains("Caught RuntimeError in DataLoader worker process 4.\n"), workers > 0, "{text}");
+        assert_eq!(
+            text.contains("Caught RuntimeError in DataLoader worker process 4.\n"),
+            workers > 0,
+            "{text}"
+        );
         assert_eq!(lab.value("seen.len()").as_int().unwrap(), 14);
         assert_eq!(threads("loader-9"), 0);
     }
@@ -177,7 +184,7 @@ fn an_interrupt_ends_the_workers_and_leaves_the_variables() {
     let run = |session: &mut Interpreter, code: &str| {
         session.evaluate(1, &Origin { name: "test", code, first_line: 1 })
     };
-    run(
+    let _ = run(
         &mut session,
         "let seen = []; let d = data::Dataset(1000, |i| { if i > 40 { while true { i += 1; } } tensor(i) });
          let loader = data::DataLoader(d, #{batch_size: 4, num_workers: 10});",
@@ -232,7 +239,9 @@ fn batches_are_the_same_with_and_without_workers() {
              all.push([cat(xs), cat(ys)]);"
         ));
     }
-    assert!(lab.truth("all[0][0].equal(all[1][0]) && all[0][0].equal(all[2][0]) && all[0][1].equal(all[2][1])"));
+    assert!(
+        lab.truth("all[0][0].equal(all[1][0]) && all[0][0].equal(all[2][0]) && all[0][1].equal(all[2][1])")
+    );
     assert!(lab.truth("all[0][0].shape == [1437, 64] && !all[0][1].equal(d.y_train)"));
 }
 
@@ -262,7 +271,8 @@ fn pinned_batches_are_copied_without_holding_the_host() {
 #[test]
 fn non_blocking_shows_in_the_events() {
     use tensorlab::base::event::{Body, Event};
-    let machine = Machine::open(&"sim:t4".parse().unwrap(), tensorlab::device::open::Use::Headless).unwrap().machine;
+    let machine =
+        Machine::open(&"sim:t4".parse().unwrap(), tensorlab::device::open::Use::Headless).unwrap().machine;
     let copies = Arc::new(std::sync::Mutex::new(Vec::new()));
     let sink = Arc::clone(&copies);
     let _listening = machine.bus().subscribe(Arc::new(move |e: &Event| {
@@ -271,9 +281,10 @@ fn non_blocking_shows_in_the_events() {
         }
     }));
     let mut session = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
-    let code = "for b in data::DataLoader(rand(4, 1000), #{batch_size: 2, pin_memory: true, num_workers: 1}) {
+    let code =
+        "for b in data::DataLoader(rand(4, 1000), #{batch_size: 2, pin_memory: true, num_workers: 1}) {
         b.to(\"cuda\", #{non_blocking: true}); } rand(4).to(\"cuda\");";
-    session.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    let _ = session.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
     assert_eq!(*copies.lock().unwrap(), [(true, false), (true, false), (false, true)]);
 }
 
@@ -292,7 +303,7 @@ fn datasets_of_every_kind() {
          fn square(i) { tensor(i * i) }
          let called = next(iter(data::DataLoader(data::Dataset(3, |i| square(i)), #{batch_size: 3, num_workers: 2})));",
     );
-    assert_eq!(lab.text("map.x.shape.to_string()"), "torch.Size([3, 2])");
+    assert_eq!(lab.text("map.x.shape.to_string()"), "[3, 2]");
     assert_eq!(lab.text("[map.y.tolist(), map.name].to_string()"), "[[0, 1, 2], [\"n0\", \"n1\", \"n2\"]]");
     assert!(lab.truth("list.dtype == float64") && lab.numbers("rows") == [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(lab.text("sub.to_string()"), "[tensor([9, 0]), tensor([18,  0])]");
@@ -327,7 +338,9 @@ fn csv_files_are_read_with_their_options() {
     let mut lab = Lab::new();
     let file = here.text("a.csv");
     assert_eq!(
-        lab.text(&format!("data::csv(\"{file}\", #{{delimiter: \";\", skiprows: 1, dtype: int64}}).tolist().to_string()")),
+        lab.text(&format!(
+            "data::csv(\"{file}\", #{{delimiter: \";\", skiprows: 1, dtype: int64}}).tolist().to_string()"
+        )),
         "[[1, 2], [3, 4]]"
     );
     for (options, words) in [

@@ -101,10 +101,7 @@ mod tests {
         let folder = folder("refused");
         assert!(replace::<io::Error>(&folder, |out| out.write_all(b"x")).is_err());
         let missing = folder.join("no/such/a.bin");
-        assert_eq!(
-            replace::<io::Error>(&missing, |_| Ok(())).unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        assert_eq!(replace::<io::Error>(&missing, |_| Ok(())).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(names(&folder).is_empty());
         fs::remove_dir_all(folder).unwrap();
     }

@@ -88,7 +88,10 @@ fn field(sample: &Value, key: &str) -> Result<Value> {
 }
 
 fn mixed(first: &str, other: &Value) -> Error {
-    Error::type_error(format!("the first sample of a batch holds {first} where another holds a {}", other.describe()))
+    Error::type_error(format!(
+        "the first sample of a batch holds {first} where another holds a {}",
+        other.describe()
+    ))
 }
 
 fn unfit(value: &Value) -> Error {

@@ -36,7 +36,8 @@ pub trait Dataset: Send + Sync {
     /// Names the sample that failed.
     fn fetch(&self, indices: &[usize], stop: &AtomicBool) -> Result<Value> {
         let samples = samples(self, indices, stop)?;
-        collate(&samples).map_err(|e| noted(e, &format!("while putting the samples {} together", few(indices))))
+        collate(&samples)
+            .map_err(|e| noted(e, &format!("while putting the samples {} together", few(indices))))
     }
 }
 
@@ -44,7 +45,11 @@ pub trait Dataset: Send + Sync {
 ///
 /// # Errors
 /// Names the sample that failed.
-pub fn samples(dataset: &(impl Dataset + ?Sized), indices: &[usize], stop: &AtomicBool) -> Result<Vec<Value>> {
+pub fn samples(
+    dataset: &(impl Dataset + ?Sized),
+    indices: &[usize],
+    stop: &AtomicBool,
+) -> Result<Vec<Value>> {
     let one = |&index: &usize| {
         if stop.load(Ordering::Relaxed) {
             return Err(Cause::Interrupted.into());
@@ -273,7 +278,9 @@ pub fn random_split(dataset: &Data, lengths: &[f64]) -> Result<Vec<Data>> {
         let whole = |&n: &f64| Some(n as usize).filter(|&c| c as f64 == n);
         lengths.iter().map(whole).collect::<Option<Vec<_>>>().unwrap_or_default()
     };
-    if counts.len() != lengths.len() || counts.iter().try_fold(0usize, |s, &n| s.checked_add(n)) != Some(total) {
+    if counts.len() != lengths.len()
+        || counts.iter().try_fold(0usize, |s, &n| s.checked_add(n)) != Some(total)
+    {
         let text = "Sum of input lengths does not equal the length of the input dataset!";
         let hint = format!("the dataset has {total} samples; fractions such as [0.8, 0.2] sum up to 1");
         return Err(Error::value(text).with_hint(hint));

@@ -151,7 +151,9 @@ impl Fetcher {
             (_, None, [index]) => {
                 let sample = samples(&*self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
                 match &self.options.collate_fn {
-                    Some(make) => (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?,
+                    Some(make) => {
+                        (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+                    }
                     None => sample,
                 }
             }

@@ -98,7 +98,7 @@ static ROWS: &[OpDef] = &[
             "A map of `x_train` `[1437, 64]` and `x_test` `[360, 64]`, float32 in 0..1, and `y_train` and `y_test`, int64 in \
              0..10. They are part of the program.",
         )
-        .example("data::digits().x_train.shape", "torch.Size([1437, 64])"),
+        .example("data::digits().x_train.shape", "[1437, 64]"),
     row(
         "csv",
         "Reads numbers from comma-separated text as a tensor of rows and columns.",
@@ -212,7 +212,8 @@ fn save(a: &Args) -> Result<Value> {
             match value {
                 Value::Str(text) => metadata.push((key.to_string(), text.clone())),
                 other => {
-                    let text = format!("save(): '{key}' of metadata must be a string, not a {}", other.describe());
+                    let text =
+                        format!("save(): '{key}' of metadata must be a string, not a {}", other.describe());
                     return Err(Error::type_error(text));
                 }
             }
@@ -252,7 +253,8 @@ fn read_csv(a: &Args) -> Result<Value> {
 
 fn computed(a: &Args) -> Result<Value> {
     let get = function(a.get(1)).ok_or_else(|| {
-        let text = format!("Dataset(): argument 'get' must be a function of an index, not {}", a.get(1).describe());
+        let text =
+            format!("Dataset(): argument 'get' must be a function of an index, not {}", a.get(1).describe());
         Error::type_error(text).with_hint("`data::Dataset(100, |i| [x[i], y[i]])`")
     })?;
     Ok(Data::new(Computed { length: count(a, 0)?, get }).into_value())
@@ -307,7 +309,9 @@ fn loader(a: &Args) -> Result<Value> {
 
 fn workers(a: &Args) -> Result<usize> {
     usize::try_from(a.int(4)?).map_err(|_| {
-        Error::value("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        Error::value(
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+        )
     })
 }
 
@@ -315,8 +319,9 @@ fn workers(a: &Args) -> Result<usize> {
 fn count(a: &Args, i: usize) -> Result<usize> {
     let name = a.def.params.get(i).map_or("", |p| p.name);
     match a.get(i) {
-        Value::Scalar(Scalar::Int(n)) => usize::try_from(*n)
-            .map_err(|_| Error::value(format!("{}(): '{name}' must not be negative, but is {n}", a.def.name))),
+        Value::Scalar(Scalar::Int(n)) => usize::try_from(*n).map_err(|_| {
+            Error::value(format!("{}(): '{name}' must not be negative, but is {n}", a.def.name))
+        }),
         other => {
             let text = format!("{}(): '{name}' must be a count, not {}", a.def.name, other.describe());
             let near = entries(other).and_then(|map| {

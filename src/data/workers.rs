@@ -118,7 +118,8 @@ impl Workers {
     /// Fails where the worker that owes batch `number` has ended without it.
     fn check_alive(&mut self, number: usize) -> Result<()> {
         let turn = number % self.threads.len().max(1);
-        let running = self.threads.get(turn).and_then(|w| w.thread.as_ref()).is_some_and(|t| !t.is_finished());
+        let running =
+            self.threads.get(turn).and_then(|w| w.thread.as_ref()).is_some_and(|t| !t.is_finished());
         if running {
             return Ok(());
         }

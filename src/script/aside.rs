@@ -29,7 +29,8 @@ impl Aside {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
         Function(Arc::new(move |args| {
-            let context: NativeCallContext = (&*engine, function.fn_name(), None, &global, Position::NONE).into();
+            let context: NativeCallContext =
+                (&*engine, function.fn_name(), None, &global, Position::NONE).into();
             let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
             let result = function.call_within_context::<Dynamic>(&context, args);
             result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
@@ -41,7 +42,9 @@ impl Aside {
 fn flat(error: &EvalAltResult) -> Error {
     let mut at = error;
     let mut position = error.position();
-    while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) | EvalAltResult::ErrorInModule(_, inner, _) = at {
+    while let EvalAltResult::ErrorInFunctionCall(_, _, inner, _) | EvalAltResult::ErrorInModule(_, inner, _) =
+        at
+    {
         at = inner;
         if !at.position().is_none() {
             position = at.position();

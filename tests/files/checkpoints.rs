@@ -8,7 +8,9 @@ use super::Folder;
 fn training_goes_on_from_a_checkpoint_as_if_it_had_not_stopped() {
     let here = Folder::new("checkpoint");
     for devices in ["cpu", "sim:t4x2"] {
-        for optimizer in ["Adam(net.parameters(), #{lr: 0.01})", "SGD(net.parameters(), #{lr: 0.1, momentum: 0.9})"] {
+        for optimizer in
+            ["Adam(net.parameters(), #{lr: 0.01})", "SGD(net.parameters(), #{lr: 0.1, momentum: 0.9})"]
+        {
             let mut lab = Lab::on(devices);
             let to = if devices == "cpu" { "cpu" } else { "cuda:1" };
             lab.run(&format!(
@@ -51,7 +53,10 @@ fn nested_values_come_back_as_they_were() {
     ));
     assert_eq!(lab.text("back.to_string()"), lab.text("value.to_string()"));
     assert!(lab.truth("type_of(back.a.b[1]) == \"f64\" && back.big == 9007199254740993"));
-    let one = format!("save([ones(2), 3], \"{0}\"); load(\"{0}\")[1] + load(\"{0}\")[0].numel()", here.text("w.safetensors"));
+    let one = format!(
+        "save([ones(2), 3], \"{0}\"); load(\"{0}\")[1] + load(\"{0}\")[0].numel()",
+        here.text("w.safetensors")
+    );
     assert_eq!(lab.value(&one).as_int().unwrap(), 5);
     let alone = format!("save(arange(3), \"{0}\"); load(\"{0}\")", here.text("x.safetensors"));
     assert_eq!(lab.numbers(&alone), [0.0, 1.0, 2.0]);
@@ -70,7 +75,9 @@ fn gpu_tensors_are_copied_and_loaded_where_asked() {
     ));
     assert_eq!(lab.text("[out.d2h.count, out.d2h.bytes, out.h2d.count].to_string()"), "[2, 72, 0]");
     assert_eq!(lab.text("[back.h2d.count, back.h2d.bytes, back.d2h.count].to_string()"), "[2, 72, 0]");
-    assert!(lab.truth("here.x.device == \"cpu\" && there.x.device == \"cuda:0\" && there.w.dtype == float16"));
+    assert!(
+        lab.truth("here.x.device == \"cpu\" && there.x.device == \"cuda:0\" && there.w.dtype == float16")
+    );
     assert!(lab.truth("there.x.dtype == int64 && here.w.equal(w.T.cpu())"));
     let (text, _) = lab.error(&format!("load(\"{path}\", \"cuda:7\")"));
     assert!(text.starts_with("DeviceError: CUDA error: invalid device ordinal"), "{text}");
@@ -83,19 +90,51 @@ fn mistakes_are_named() {
     let file = |name: &str| here.text(name);
     for (code, words, hint) in [
         (format!("load(\"{}\")", file("none.npy")), "ValueError: cannot read", ""),
-        (format!("load(\"{}\")", file("net.pt")), "does not end in .safetensors, .npy or .npz", "PyTorch's own files"),
+        (
+            format!("load(\"{}\")", file("net.pt")),
+            "does not end in .safetensors, .npy or .npz",
+            "PyTorch's own files",
+        ),
         (format!("load(\"{}\")", file("t.csv")), "does not end in", "data::csv"),
-        (format!("load(\"{}\", #{{devise: \"cpu\"}})", file("a.npy")), "unknown option 'devise'", "did you mean `device`?"),
+        (
+            format!("load(\"{}\", #{{devise: \"cpu\"}})", file("a.npy")),
+            "unknown option 'devise'",
+            "did you mean `device`?",
+        ),
         (format!("load(\"{}\", #{{dtype: int64}})", file("a.npy")), "int64 is none", ".to(dtype)"),
-        (format!("load(\"{}\", #{{device: \"cpu\", map_location: \"cpu\"}})", file("a.npy")), "mean the same", ""),
+        (
+            format!("load(\"{}\", #{{device: \"cpu\", map_location: \"cpu\"}})", file("a.npy")),
+            "mean the same",
+            "",
+        ),
         (format!("save(#{{x: ones(1)}}, \"{}\")", file("a.npy")), "TypeError", "tensor(…)"),
         (format!("save(ones(1).bfloat16(), \"{}\")", file("a.npy")), "NumPy has no bfloat16", "x.float()"),
-        (format!("save(#{{x: [1]}}, \"{}\")", file("a.npz")), "'x' must be a Tensor or a number", ".safetensors"),
+        (
+            format!("save(#{{x: [1]}}, \"{}\")", file("a.npz")),
+            "'x' must be a Tensor or a number",
+            ".safetensors",
+        ),
         (format!("save(#{{\"../x\": ones(1)}}, \"{}\")", file("a.npz")), "leads out of its folder", ""),
-        (format!("save(#{{net: nn::Linear(1, 1)}}, \"{}\")", file("a.safetensors")), "a Module cannot be saved (at 'net')", "state_dict()"),
-        (format!("save(#{{\"__metadata__\": ones(1)}}, \"{}\")", file("a.safetensors")), "'__metadata__' cannot be the name", ""),
-        (format!("save(ones(1), \"{}\", #{{compres: true}})", file("a.npz")), "unknown option", "did you mean `compress`?"),
-        (format!("save(ones(1), \"{}\", #{{metadata: #{{a: 1}}}})", file("a.safetensors")), "'a' of metadata must be a string", ""),
+        (
+            format!("save(#{{net: nn::Linear(1, 1)}}, \"{}\")", file("a.safetensors")),
+            "a Module cannot be saved (at 'net')",
+            "state_dict()",
+        ),
+        (
+            format!("save(#{{\"__metadata__\": ones(1)}}, \"{}\")", file("a.safetensors")),
+            "'__metadata__' cannot be the name",
+            "",
+        ),
+        (
+            format!("save(ones(1), \"{}\", #{{compres: true}})", file("a.npz")),
+            "unknown option",
+            "did you mean `compress`?",
+        ),
+        (
+            format!("save(ones(1), \"{}\", #{{metadata: #{{a: 1}}}})", file("a.safetensors")),
+            "'a' of metadata must be a string",
+            "",
+        ),
         (format!("save(ones(1), \"{}\")", file("no/such/a.npy")), "ValueError: cannot write", ""),
     ] {
         let (text, help) = lab.error(&code);
@@ -109,8 +148,13 @@ fn metadata_is_kept_apart_from_tensors() {
     let here = Folder::new("metadata");
     let mut lab = Lab::new();
     let path = here.text("m.safetensors");
-    lab.run(&format!("save(#{{w: ones(1), n: 3}}, \"{path}\", #{{metadata: #{{author: \"Ada\", note: \"größe\"}}}});"));
-    assert_eq!(lab.text(&format!("load_metadata(\"{path}\").to_string()")), "#{\"author\": \"Ada\", \"note\": \"größe\"}");
+    lab.run(&format!(
+        "save(#{{w: ones(1), n: 3}}, \"{path}\", #{{metadata: #{{author: \"Ada\", note: \"größe\"}}}});"
+    ));
+    assert_eq!(
+        lab.text(&format!("load_metadata(\"{path}\").to_string()")),
+        "#{\"author\": \"Ada\", \"note\": \"größe\"}"
+    );
     assert_eq!(lab.text(&format!("load(\"{path}\").keys().to_string()")), "[\"n\", \"w\"]");
 }
 
@@ -119,7 +163,8 @@ fn metadata_is_kept_apart_from_tensors() {
 #[test]
 fn a_write_that_fails_leaves_the_old_file() {
     let here = Folder::new("full");
-    let script = "save(ones(10), \"a.npy\"); save(#{w: ones(10)}, \"a.safetensors\"); save([ones(10)], \"a.npz\");
+    let script =
+        "save(ones(10), \"a.npy\"); save(#{w: ones(10)}, \"a.safetensors\"); save([ones(10)], \"a.npz\");
         for name in [\"a.npy\", \"a.safetensors\", \"a.npz\"] {
             try { save(ones(100000), name); throw \"it was written\" } catch (e) { print(e.message) }
             let v = load(name); print(v);

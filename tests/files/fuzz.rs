@@ -20,14 +20,23 @@ struct Target {
 }
 
 fn targets() -> Vec<Target> {
-    let csv: [&[u8]; 5] =
-        [b"a,b\n1,2\n3,4\n", b"1e9,-0.5,nan\n\n2,inf,3\r\n", b"\xef\xbb\xbf\"1\",2", b"x\n1\n2\n", b"0.1,0.2\n"];
+    let csv: [&[u8]; 5] = [
+        b"a,b\n1,2\n3,4\n",
+        b"1e9,-0.5,nan\n\n2,inf,3\r\n",
+        b"\xef\xbb\xbf\"1\",2",
+        b"x\n1\n2\n",
+        b"0.1,0.2\n",
+    ];
     let profiles = tensorlab::device::sim::profile::builtin_ids()
         .map(|id| std::fs::read(root().join(format!("src/device/sim/profiles/{id}.toml"))).unwrap());
     vec![
         Target { name: "npy", seeds: files("npy"), run: |b| targets::file(Format::Npy, b) },
         Target { name: "npz", seeds: files("npz"), run: |b| targets::file(Format::Npz, b) },
-        Target { name: "safetensors", seeds: files("safetensors"), run: |b| targets::file(Format::Safetensors, b) },
+        Target {
+            name: "safetensors",
+            seeds: files("safetensors"),
+            run: |b| targets::file(Format::Safetensors, b),
+        },
         Target { name: "csv", seeds: csv.map(<[u8]>::to_vec).to_vec(), run: targets::csv },
         Target { name: "profile", seeds: profiles.collect(), run: targets::profile },
         Target { name: "lesson", seeds: lessons(), run: targets::lesson },
@@ -115,8 +124,20 @@ const NUMBERS: [u64; 12] = [
     u64::MAX - 7,
     u64::MAX,
 ];
-const WORDS: [&str; 12] =
-    ["(", "[[[[[[[[", "'", "\"", "\n", ",", "{\"a\":", "\u{0}", "\u{fffd}", "-1", "9999999999999999999999", "1e999"];
+const WORDS: [&str; 12] = [
+    "(",
+    "[[[[[[[[",
+    "'",
+    "\"",
+    "\n",
+    ",",
+    "{\"a\":",
+    "\u{0}",
+    "\u{fffd}",
+    "-1",
+    "9999999999999999999999",
+    "1e999",
+];
 
 /// Changes bytes in one of many ways.
 fn change(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {

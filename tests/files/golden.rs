@@ -68,7 +68,9 @@ fn every_file_survives_being_written_and_read() {
     let here = Folder::new("round");
     let record = record();
     for name in record["expected"].as_object().unwrap().keys() {
-        for (target, compress) in [("a.npz", false), ("a.npz", true), ("a.safetensors", false), ("a.npy", false)] {
+        for (target, compress) in
+            [("a.npz", false), ("a.npz", true), ("a.safetensors", false), ("a.npy", false)]
+        {
             let value = loaded(name);
             let bfloat16 = tensors(&value).iter().any(|(_, t)| t.dtype() == DType::BFloat16);
             let alone = matches!(value, Value::Tensor(_));

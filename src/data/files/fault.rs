@@ -41,7 +41,7 @@ impl Fault {
                 Error::value(format!("{name}: {}", cut_off()))
             }
             Fault::Io(e) => Error::value(format!("cannot {doing} {name}: {e}")),
-            Fault::Invalid(text) => Error::value(format!("{name}: {text}")),
+            Fault::Invalid(text) => Error::value(format!("{name}: {}", printable(&text))),
             Fault::Error(e) if matches!(e.kind(), Kind::ValueError | Kind::TypeError) => {
                 let named = Error::new(e.kind(), format!("{name}: {}", e.message()));
                 match e.hint() {
@@ -52,6 +52,14 @@ impl Fault {
             Fault::Error(e) => e,
         }
     }
+}
+
+/// A text with parts of the file in it, made short and fit to be shown.
+fn printable(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let short: String = text.chars().take(LONGEST).map(shown).collect();
+    if short.len() < text.len() && text.chars().count() > LONGEST { short + " …" } else { short }
 }
 
 fn cut_off() -> &'static str {

@@ -85,7 +85,8 @@ pub fn load_metadata(path: &Path) -> Result<Metadata> {
     if format != Format::Safetensors {
         return Ok(Vec::new());
     }
-    let mut all = safetensors::read_metadata(BufReader::new(file), length).map_err(|e| e.at(&name, "read"))?;
+    let mut all =
+        safetensors::read_metadata(BufReader::new(file), length).map_err(|e| e.at(&name, "read"))?;
     all.retain(|(key, _)| key != structure::KEY);
     Ok(all)
 }

@@ -68,10 +68,8 @@ fn header(tensor: &Tensor) -> Outcome<Vec<u8>> {
         [one] => format!("({one},)"),
         several => format!("({})", several.join(", ")),
     };
-    let mut text = format!(
-        "{{'descr': '{}', 'fortran_order': False, 'shape': {shape}, }}",
-        descr(tensor.dtype())?
-    );
+    let mut text =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': {shape}, }}", descr(tensor.dtype())?);
     // NumPy leaves room for the first size to grow in place; the same bytes are written here.
     if let Some(first) = dims.first() {
         text.extend(std::iter::repeat_n(' ', GROWTH.saturating_sub(first.len())));

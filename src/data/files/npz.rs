@@ -24,8 +24,7 @@ pub fn read<R: Read + Seek>(from: R, length: u64) -> Outcome<Vec<(String, Tensor
         let Some(name) = entry.name.strip_suffix(SUFFIX) else {
             return Err(Fault::invalid(format!("{shown} is no array: its name does not end in {SUFFIX}")));
         };
-        let array =
-            archive.entry(entry, |from| npy::read(from, entry.size)).map_err(|e| e.within(shown))?;
+        let array = archive.entry(entry, |from| npy::read(from, entry.size)).map_err(|e| e.within(shown))?;
         arrays.push((name.to_string(), array));
     }
     Ok(arrays)

@@ -90,7 +90,8 @@ fn read_header(from: &mut impl Read, length: u64) -> Outcome<(Header, u64)> {
     let size = u64::from_le_bytes(bytes);
     let there = length.saturating_sub(8);
     if size > LARGEST_HEADER || size > there {
-        let text = format!("its header claims {size} bytes, where {there} are there and {LARGEST_HEADER} the most");
+        let text =
+            format!("its header claims {size} bytes, where {there} are there and {LARGEST_HEADER} the most");
         return Err(Fault::invalid(text));
     }
     let mut text = vec![0u8; size as usize];
@@ -143,7 +144,8 @@ impl Header {
             let needed = elements::byte_count(&info.shape.0, dtype).map_err(|e| e.within(part()))?;
             if needed != end - start {
                 let shape = &info.shape.0;
-                let text = format!("{} of {dtype} {shape:?} takes {needed} bytes and has {}", part(), end - start);
+                let text =
+                    format!("{} of {dtype} {shape:?} takes {needed} bytes and has {}", part(), end - start);
                 return Err(Fault::invalid(text));
             }
             at = end;

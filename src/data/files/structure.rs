@@ -44,8 +44,7 @@ pub fn put_together(mut tensors: Vec<(String, Tensor)>, structure: Option<&str>)
         let entries = tensors.into_iter().map(|(name, t)| (name, Value::Tensor(t))).collect();
         return Ok(map_value(entries));
     };
-    let tree: Json =
-        serde_json::from_str(text).map_err(|e| Fault::invalid(format!("its structure: {e}")))?;
+    let tree: Json = serde_json::from_str(text).map_err(|e| Fault::invalid(format!("its structure: {e}")))?;
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     value(&tree, &tensors)
 }

@@ -7,9 +7,7 @@ use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 
 use super::super::fault::{Fault, Outcome};
-use super::{
-    CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED,
-};
+use super::{CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED};
 
 /// The end record and the longest comment behind it.
 const TAIL: u64 = 22 + 0xffff;
@@ -68,11 +66,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Reads an entry with `read`, which gets its unpacked bytes; the checksum is compared at the end.
-    pub fn entry<T>(
-        &mut self,
-        entry: &Entry,
-        read: impl FnOnce(&mut dyn Read) -> Outcome<T>,
-    ) -> Outcome<T> {
+    pub fn entry<T>(&mut self, entry: &Entry, read: impl FnOnce(&mut dyn Read) -> Outcome<T>) -> Outcome<T> {
         let start = self.data_of(entry)?;
         self.inner.seek(SeekFrom::Start(start))?;
         let packed = (&mut self.inner).take(entry.packed);
@@ -124,7 +118,10 @@ fn check(entries: &[Entry], directory: u64, length: u64) -> Outcome<()> {
         match end.filter(|&end| entry.header >= free && end <= directory) {
             Some(end) => free = end,
             None => {
-                return Err(Fault::invalid(format!("the entry '{}' lies over others or outside", entry.name)));
+                return Err(Fault::invalid(format!(
+                    "the entry '{}' lies over others or outside",
+                    entry.name
+                )));
             }
         }
         let most = match entry.method {
@@ -211,8 +208,11 @@ impl Directory {
         let mut end = Fields(tail.get(at + 4..).unwrap_or_default());
         end.skip(4)?;
         let entries = end.u32()? >> 16;
-        let (bytes, start) = (end.u32()?, end.u32()?);
+        let (bytes, start, comment) = (end.u32()?, end.u32()?, end.u16()?);
         let end_at = tail_at + at as u64;
+        if end_at + 22 + u64::from(comment) != length {
+            return Err(Fault::invalid("bytes are missing at its end, or follow it"));
+        }
         let wide = bytes == ESCAPE || start == ESCAPE || entries == u32::from(u16::MAX);
         let directory = match wide {
             true => Directory::wide(inner, end_at)?,
