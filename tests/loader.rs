@@ -294,6 +294,8 @@ fn datasets_of_every_kind() {
     lab.run(
         "let maps = data::DataLoader(data::Dataset(5, |i| #{x: ones(2) * i, y: i, name: `n${i}`}), #{batch_size: 3});
          let map = next(iter(maps));
+         let own_map = #{len: || 4, get: |i| i * 10};
+         let keyed = next(iter(data::DataLoader(own_map, #{batch_size: 4, num_workers: 1})));
          let list = next(iter(data::DataLoader([1.5, 2, 3], #{batch_size: 2})));
          let rows = next(iter(data::DataLoader(arange(6).reshape([3, 2]), #{batch_size: 2})));
          let subset = data::Subset(data::TensorDataset(arange(10), arange(10) * 2), [-1, 0]);
@@ -305,6 +307,7 @@ fn datasets_of_every_kind() {
     );
     assert_eq!(lab.text("map.x.shape.to_string()"), "[3, 2]");
     assert_eq!(lab.text("[map.y.tolist(), map.name].to_string()"), "[[0, 1, 2], [\"n0\", \"n1\", \"n2\"]]");
+    assert_eq!(lab.numbers("keyed"), [0.0, 10.0, 20.0, 30.0]);
     assert!(lab.truth("list.dtype == float64") && lab.numbers("rows") == [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(lab.text("sub.to_string()"), "[tensor([9, 0]), tensor([18,  0])]");
     assert_eq!(lab.text("[own, bare, called].to_string()"), "[300, [7, \"x\"], tensor([0, 1, 4])]");
@@ -316,11 +319,30 @@ fn datasets_of_every_kind() {
         ("data::DataLoader(arange(3), #{batch_size: 2.5})", "'batch_size' must be a count"),
         ("data::DataLoader(arange(3), #{sampler: [3]})", "IndexError: the sampler's index 3"),
         ("data::Dataset(3, 4)", "must be a function"),
+        ("data::DataLoader(#{len: -1, get: |i| i})", "'len' must be a count"),
+        ("data::DataLoader(#{length: 1})", "a dataset is expected, not a map"),
         ("data::Subset(arange(3), [5])", "IndexError: index 5 is out of bounds"),
         ("subset[2]", "IndexError: index 2 is out of bounds"),
     ] {
         let (text, _) = lab.error(code);
         assert!(text.contains(words), "{code}\n{text}");
+    }
+}
+
+#[test]
+fn functions_that_call_themselves_without_end_are_an_error() {
+    let mut lab = Lab::new();
+    for workers in [0, 1] {
+        let options = format!("#{{num_workers: {workers}}}");
+        lab.run(&format!(
+            "fn f(i) {{ next(iter(data::DataLoader(data::Dataset(1, |j| f(j)), {options}))) }}"
+        ));
+        let (text, _) = lab.error("f(0)");
+        assert!(text.contains("Stack overflow") && text.len() < 8000, "{} bytes: {text}", text.len());
+        lab.run("fn g(i) { g(i + 1) }");
+        let (text, _) =
+            lab.error(&format!("next(iter(data::DataLoader(data::Dataset(1, |j| g(j)), {options})))"));
+        assert!(text.contains("Stack overflow"), "{text}");
     }
 }
 

@@ -59,12 +59,20 @@ pub fn samples(
     indices.iter().map(one).collect()
 }
 
+/// Errors of more bytes get no more lines.
+const LONGEST_TEXT: usize = 2000;
+
 /// An error with one more line; an interrupt stays as it is.
 pub fn noted(error: Error, line: &str) -> Error {
     if error.is_interrupt() || error.kind() == Kind::OutOfMemoryError {
         return error;
     }
-    let longer = Error::new(error.kind(), format!("{}\n{line}", error.message().trim_end()));
+    let text = error.message();
+    if text.len() > LONGEST_TEXT {
+        // Loaders inside loaders: the first lines say what happened.
+        return error;
+    }
+    let longer = Error::new(error.kind(), format!("{}\n{line}", text.trim_end()));
     match error.hint() {
         Some(hint) => longer.with_hint(hint),
         None => longer,

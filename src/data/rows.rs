@@ -176,7 +176,8 @@ static ROWS: &[OpDef] = &[
         loader,
     )
     .details(
-        "The dataset is a TensorDataset, a Dataset, a Subset, a tensor with rows, or an array. `shuffle` draws the order \
+        "The dataset is a TensorDataset, a Dataset, a Subset, a tensor with rows, an array, or a map \
+         `#{len: 10, get: |i| …}`. `shuffle` draws the order \
          that PyTorch draws after the same `manual_seed`. `num_workers` threads fetch batches ahead, `prefetch_factor` \
          (2) each; they end with the loop, also where it is left early. `pin_memory` gives batches in page-locked memory, \
          which `.to(\"cuda\", #{non_blocking: true})` copies without holding the host; where there is no GPU it does \

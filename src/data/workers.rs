@@ -18,6 +18,10 @@ use super::loader::{Fetcher, Options};
 /// How often the waiting thread looks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(20);
 
+/// Bytes of a worker's stack: a script's functions may call each other as deeply there as on the session's thread.
+/// Only what is used takes memory.
+const STACK: usize = 64 << 20;
+
 /// The workers of one epoch. Batches go to them in turn, so that what a worker draws does not depend on how fast the
 /// others are. Dropping this stops and joins them.
 pub struct Workers {
@@ -75,7 +79,8 @@ impl Workers {
                     }
                 }
             };
-            let thread = std::thread::Builder::new().name(format!("loader-{number}")).spawn(run);
+            let builder = std::thread::Builder::new().name(format!("loader-{number}")).stack_size(STACK);
+            let thread = builder.spawn(run);
             let thread = thread.map_err(|e| Error::runtime(format!("a loader worker cannot start: {e}")))?;
             workers.threads.push(Worker { jobs: Some(jobs), thread: Some(thread) });
         }

@@ -1,7 +1,7 @@
 //! Valid files with something changed, over and over.
 //!
 //! `cargo test --test suite files::fuzz -- --ignored --nocapture` goes on for `FUZZ_SECONDS` (60) per target from
-//! `FUZZ_SEED` (1) and says how often; a failure names the case, which `FUZZ_CASE` then runs alone.
+//! `FUZZ_SEED` (1) and says how often; `FUZZ_TARGET` picks one. A failure names the case, which `FUZZ_CASE` runs alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -267,8 +267,8 @@ fn peak() -> u64 {
 fn millions_of_changed_inputs_end_in_a_value_or_an_error() {
     let budget = Duration::from_secs(setting("FUZZ_SECONDS").unwrap_or(60));
     let seed = setting("FUZZ_SEED").unwrap_or(1).wrapping_mul(1 << 40);
-    // A case prints its own failure; a panic on the way would print millions of times.
-    for target in targets() {
+    let only = std::env::var("FUZZ_TARGET").ok();
+    for target in targets().into_iter().filter(|t| only.as_deref().is_none_or(|name| name == t.name)) {
         if let Some(number) = setting("FUZZ_CASE") {
             println!("{}: case {number}: {}", target.name, run(&target, number));
             continue;

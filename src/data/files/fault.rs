@@ -30,6 +30,10 @@ impl Fault {
             Fault::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
                 Fault::Invalid(format!("{part}: {}", cut_off()))
             }
+            // What flate2 says of a stream that is none.
+            Fault::Io(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                Fault::Invalid(format!("{part}: {e}"))
+            }
             other => other,
         }
     }

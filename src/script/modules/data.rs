@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, Scalar};
+use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
 use crate::data::{Data, DataLoader};
 use crate::device::{Machine, Shared};
@@ -95,8 +96,24 @@ fn with_functions(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>
     }
 }
 
-/// A value in which a function becomes one that any thread can call.
+/// A value in which a function becomes one that any thread can call, and a map of `len` and `get` a dataset.
 fn value(context: &NativeCallContext, aside: &Aside, given: &Dynamic) -> Result<Value> {
+    if let Some(map) = given.read_lock::<Map>() {
+        let get = map.get("get").and_then(|f| f.read_lock::<FnPtr>().map(|f| f.clone()));
+        let (Some(get), Some(length)) = (get, map.get("len")) else { return from_dynamic(given) };
+        let length = match length.read_lock::<FnPtr>() {
+            Some(count) => (aside.function(context, count.clone()).0)(Vec::new())?,
+            None => from_dynamic(length)?,
+        };
+        let length = match length {
+            Value::Scalar(Scalar::Int(n)) => usize::try_from(n).ok(),
+            _ => None,
+        };
+        let text = "a dataset's 'len' must be a count, or a function that gives one";
+        let length = length.ok_or_else(|| Error::type_error(text))?;
+        let get = aside.function(context, get);
+        return Ok(Data::new(Computed { length, get }).into_value());
+    }
     match given.read_lock::<FnPtr>() {
         Some(function) => {
             let function = aside.function(context, function.clone());
