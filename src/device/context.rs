@@ -1,5 +1,6 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -63,8 +64,12 @@ impl Shared {
         self.source.store(packed, Ordering::Relaxed);
     }
 
+    /// Notes the line that runs, unless this thread [works aside](work_aside).
     #[inline]
     pub fn set_line(&self, line: u32) {
+        if ASIDE.get() {
+            return;
+        }
         let packed = self.source.load(Ordering::Relaxed);
         self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
     }
@@ -78,6 +83,15 @@ impl Shared {
     pub fn span_since(&self, start: u64) -> Span {
         Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
     }
+}
+
+thread_local! {
+    static ASIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
+pub fn work_aside() {
+    ASIDE.set(true);
 }
 
 impl Default for Shared {

@@ -50,6 +50,19 @@ impl Machine {
         Machine::new(|_| Vec::new())
     }
 
+    /// The same devices with generators of its own, seeded afresh: for a thread whose draws must not depend on
+    /// what others draw.
+    pub fn seeded(&self, seed: u64) -> Arc<Machine> {
+        Arc::new(Machine {
+            shared: Arc::clone(&self.shared),
+            cpu: Arc::clone(&self.cpu),
+            gpus: self.gpus.clone(),
+            current: AtomicUsize::new(self.current_gpu()),
+            generator: random::Shared::new(seed),
+            philox: self.gpus.iter().map(|_| random::PhiloxState::new(seed)).collect(),
+        })
+    }
+
     /// Makes this the thread's machine until the guard is dropped.
     pub fn enter(self: &Arc<Self>) -> Entered {
         Entered(CURRENT.with(|c| c.borrow_mut().replace(Arc::clone(self))))

@@ -52,6 +52,7 @@ pub enum Family {
     Optimise,
     Precision,
     Checkpoint,
+    Data,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

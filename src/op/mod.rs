@@ -40,7 +40,7 @@ pub mod select;
 pub mod sort;
 pub mod unary;
 
-pub use args::{Args, Object, Value};
+pub use args::{Args, MapValue, Object, Value, map_value};
 pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
 
 /// Every operation, family by family.

@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result, Scalar, python};
 use crate::op::args::nearest;
-use crate::op::{Args, Object, Value};
+use crate::op::{Args, MapValue, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
@@ -119,9 +119,6 @@ fn unknown(owner: &str, name: &str, names: impl Iterator<Item = &'static str>) -
 
 type Parsed = (Vec<Tensor>, Vec<(String, Value)>);
 
-/// A map of a script on its way through the op layer.
-pub type MapValue = Vec<(String, Value)>;
-
 /// Parameters as they are given: an array of tensors, or an array of `#{params, …}`.
 pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
     let items = match given {
@@ -181,9 +178,4 @@ fn tensors(items: &[Value]) -> Result<Vec<Tensor>> {
         ))),
     };
     items.iter().map(one).collect()
-}
-
-/// A map of a script as the op layer hands it through.
-pub fn map_value(map: MapValue) -> Value {
-    Value::Object(Object::new("map", map))
 }

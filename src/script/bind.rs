@@ -36,7 +36,8 @@ pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<S
     }
 }
 
-fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+/// Registers a row as a method and a function.
+pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
     match def.forward {
         Forward::Unary(spec) => {
             let shared = Arc::clone(shared);

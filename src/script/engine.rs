@@ -10,6 +10,7 @@ use crate::plot::Figure;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
 use super::{bind, indexing, modules, syntax};
 
@@ -76,20 +77,7 @@ pub enum Stopped {
 impl Interpreter {
     /// An interpreter over a machine's devices, with its output going to `host`.
     pub fn new(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
-        let mut engine = Engine::new();
-        limit(&mut engine, limits);
-        let printer = Arc::clone(&host);
-        engine.on_print(move |text| printer.print(text));
-        let printer = Arc::clone(&host);
-        engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
-        let shared = Arc::clone(&machine.shared);
-        engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
-        syntax::register(&mut engine);
-        let mut functional = Module::new();
-        bind::register_ops(&mut engine, &mut functional, &machine.shared);
-        engine.register_static_module("F", functional.into());
-        indexing::register(&mut engine, &machine.shared);
-        modules::register(&mut engine, &machine, &host);
+        let engine = build(&machine, &host, limits);
         let called = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&called);
         let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
@@ -241,6 +229,28 @@ impl Interpreter {
         let names = self.known_names();
         Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names)))
     }
+}
+
+/// An engine with everything a script can call.
+pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> Engine {
+    let mut engine = Engine::new();
+    limit(&mut engine, limits);
+    let printer = Arc::clone(host);
+    engine.on_print(move |text| printer.print(text));
+    let printer = Arc::clone(host);
+    engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
+    let shared = Arc::clone(&machine.shared);
+    engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
+    syntax::register(&mut engine);
+    let mut functional = Module::new();
+    bind::register_ops(&mut engine, &mut functional, &machine.shared);
+    engine.register_static_module("F", functional.into());
+    indexing::register(&mut engine, &machine.shared);
+    // Functions that a loader's workers call run on an engine of their own: this one is the session's.
+    let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
+    let aside = Aside::new(move || build(&m, &h, &l));
+    modules::register(&mut engine, machine, host, &aside);
+    engine
 }
 
 fn limit(engine: &mut Engine, limits: &Limits) {

@@ -16,9 +16,9 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers, mixed precision, checkpoints.
+/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    let modules = crate::nn::table().chain(crate::optim::table());
+    let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
     crate::op::table().chain(modules).chain(crate::amp::ROWS).chain(crate::checkpoint::ROWS)
 }
 

@@ -1,5 +1,6 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
+pub mod aside;
 pub mod bind;
 pub mod engine;
 pub mod fault;

@@ -174,7 +174,7 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(order,);
+        assert_eq!(order, ["0..=0", "started 1", "text", "1..=1019", "started 2", "1020..=1020"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
 use crate::base::Error;
 use crate::base::event::Clock;
+use crate::data::DataLoader;
 use crate::device::Machine;
 use crate::script::engine::Host;
 use crate::script::fault::raise;
@@ -99,9 +100,9 @@ fn timing_map(all: &mut [f64], clock: Clock) -> Map {
     map
 }
 
-type Items = Box<dyn Iterator<Item = Dynamic>>;
+type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
 
-/// Goes through a range or array and shows how far it is.
+/// Goes through a range, an array or a loader and shows how far it is.
 #[derive(Clone)]
 struct Progress {
     items: Arc<dyn Fn() -> Items + Send + Sync>,
@@ -115,16 +116,22 @@ fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
     let h = Arc::clone(host);
     engine.register_fn("progress", move |range: std::ops::Range<INT>, label: &str| {
         let total = range.end.saturating_sub(range.start).max(0) as u64;
-        let items = Arc::new(move || Box::new(range.clone().map(Dynamic::from)) as Items);
+        let items = Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))) as Items);
         Progress { items, total, label: label.into(), host: Arc::clone(&h) }
     });
     let h = Arc::clone(host);
     engine.register_fn("progress", move |list: Array, label: &str| {
         let total = list.len() as u64;
-        let items = Arc::new(move || Box::new(list.clone().into_iter()) as Items);
+        let items = Arc::new(move || Box::new(list.clone().into_iter().map(Ok)) as Items);
         Progress { items, total, label: label.into(), host: Arc::clone(&h) }
     });
-    engine.register_iterator::<Progress>();
+    let h = Arc::clone(host);
+    engine.register_fn("progress", move |loader: DataLoader, label: &str| {
+        let total = loader.len() as u64;
+        let items = Arc::new(move || loader.clone().into_iter());
+        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+    });
+    engine.register_iterator_result::<Progress, Dynamic>();
 }
 
 /// A running [`Progress`].
@@ -135,9 +142,9 @@ struct ProgressIter {
 }
 
 impl Iterator for ProgressIter {
-    type Item = Dynamic;
+    type Item = RhaiResult<Dynamic>;
 
-    fn next(&mut self) -> Option<Dynamic> {
+    fn next(&mut self) -> Option<RhaiResult<Dynamic>> {
         let next = self.inner.next();
         self.of.host.progress(&self.of.label, self.done.min(self.of.total), Some(self.of.total), "");
         self.done += 1;
@@ -146,7 +153,7 @@ impl Iterator for ProgressIter {
 }
 
 impl IntoIterator for Progress {
-    type Item = Dynamic;
+    type Item = RhaiResult<Dynamic>;
     type IntoIter = ProgressIter;
 
     fn into_iter(self) -> ProgressIter {

@@ -18,18 +18,19 @@ use rhai::Engine;
 
 use crate::device::Machine;
 
+use super::aside::Aside;
 use super::engine::Host;
 
 type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every module.
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
     types::register(engine);
     amp::register(engine, machine, host);
     checkpoint::register(engine, machine);
     autograd::register(engine, machine);
     cuda::register(engine, machine);
-    data::register(engine);
+    data::register(engine, machine, aside);
     telemetry::register(engine, machine);
     nn::register(engine, machine);
     optim::register(engine, machine);

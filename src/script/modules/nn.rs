@@ -8,6 +8,7 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, M
 
 use crate::base::{DType, DeviceSpec, Error, Kind, Result};
 use crate::device::{Machine, Shared};
+use crate::nn::state::Mismatch;
 use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
 use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
@@ -70,6 +71,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     forward(engine, shared);
     contents(engine);
     state(engine);
+    mismatch(engine);
     modes(engine);
     moves(engine);
     attributes(engine);
@@ -273,7 +275,7 @@ fn state(engine: &mut Engine) {
     engine.register_fn("load_state_dict", |m: &mut Module, given: Map| load(m, &given, true));
     engine.register_fn(
         "load_state_dict",
-        |m: &mut Module, given: Map, options: Map| -> RhaiResult<Dynamic> {
+        |m: &mut Module, given: Map, options: Map| -> RhaiResult<Mismatch> {
             let mut strict = true;
             for (name, value) in &options {
                 match (name.as_str(), value.as_bool()) {
@@ -286,7 +288,7 @@ fn state(engine: &mut Engine) {
     );
 }
 
-fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Dynamic> {
+fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Mismatch> {
     let entry = |(name, value): (&rhai::Identifier, &Dynamic)| match value.read_lock::<Tensor>() {
         Some(t) => Ok((name.to_string(), t.clone())),
         None => {
@@ -295,16 +297,19 @@ fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Dynamic> {
         }
     };
     let state = given.iter().map(entry).collect::<Result<Vec<_>>>().map_err(raise)?;
-    let mismatch = module.load_state_dict(&state, strict).map_err(raise)?;
-    if mismatch.missing.is_empty() && mismatch.unexpected.is_empty() {
-        return Ok("<All keys matched successfully>".into());
+    module.load_state_dict(&state, strict).map_err(raise)
+}
+
+/// What `load_state_dict` gives: `missing_keys` and `unexpected_keys`.
+fn mismatch(engine: &mut Engine) {
+    fn names(all: &[String]) -> Array {
+        all.iter().map(|n| n.clone().into()).collect()
     }
-    let names =
-        |all: Vec<String>| -> Dynamic { Dynamic::from_array(all.into_iter().map(Dynamic::from).collect()) };
-    let mut report = Map::new();
-    report.insert("missing_keys".into(), names(mismatch.missing));
-    report.insert("unexpected_keys".into(), names(mismatch.unexpected));
-    Ok(report.into())
+    engine.register_type_with_name::<Mismatch>("IncompatibleKeys");
+    engine.register_get("missing_keys", |m: &mut Mismatch| names(&m.missing));
+    engine.register_get("unexpected_keys", |m: &mut Mismatch| names(&m.unexpected));
+    engine.register_fn("to_string", |m: &mut Mismatch| m.to_string());
+    engine.register_fn("to_debug", |m: &mut Mismatch| m.to_string());
 }
 
 fn modes(engine: &mut Engine) {
