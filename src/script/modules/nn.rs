@@ -49,9 +49,11 @@ const SPREAD: usize = 16;
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let shared = &machine.shared;
     let (mut nn, mut utils, mut init) = (rhai::Module::new(), rhai::Module::new(), rhai::Module::new());
+    let mut transformer = rhai::Module::new();
     for def in crate::nn::table() {
         match def.forms {
             [Form::Of("nn::utils")] => register_functional(&mut utils, def, shared),
+            [Form::Of("nn::Transformer")] => register_functional(&mut transformer, def, shared),
             [Form::Of("nn::init")] => register_functional(&mut init, def, shared),
             _ => register_functional(&mut nn, def, shared),
         }
@@ -62,6 +64,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     own(&mut nn);
     nn.set_sub_module("utils", utils);
     nn.set_sub_module("init", init);
+    nn.set_sub_module("Transformer", transformer);
     engine.register_static_module("nn", nn.into());
     engine.register_type_with_name::<Module>("Module");
     engine.register_fn("to_string", |m: &mut Module| m.to_string());
@@ -156,6 +159,9 @@ pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
         return own.forward.call_within_context(context, args);
     }
+    if module.layer().call_row().is_some() {
+        return respond(context, module, inputs);
+    }
     let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
     let running = Running { context, failed: RefCell::default() };
     let all: Vec<&Tensor> = tensors.iter().collect();
@@ -165,6 +171,20 @@ pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -
         .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
 }
 
+/// Calls a module whose forward function has options, such as masks.
+fn respond(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
+    for (i, input) in inputs.iter().enumerate() {
+        match input.read_lock::<Map>() {
+            Some(map) if i + 1 == inputs.len() => named = value::options(&map).map_err(raise)?,
+            _ => positional.push(from_dynamic(input).map_err(raise)?),
+        }
+    }
+    let running = Running { context, failed: RefCell::default() };
+    let out = module.respond(positional, named, &running);
+    out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
 fn tensor(value: &Dynamic) -> Result<Tensor> {
     value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
         Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
@@ -172,7 +192,7 @@ fn tensor(value: &Dynamic) -> Result<Tensor> {
 }
 
 fn forward(engine: &mut Engine, shared: &Arc<Shared>) {
-    for inputs in 0..=6 {
+    for inputs in 0..=9 {
         let mut types = vec![TypeId::of::<Dynamic>(); inputs + 1];
         if let Some(first) = types.first_mut() {
             *first = TypeId::of::<Module>();
