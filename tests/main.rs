@@ -22,3 +22,4 @@ mod screens;
 mod scripts;
 mod session;
 mod simulator;
+mod training;

@@ -99,7 +99,9 @@ fn make_relu(a: &Args) -> Result<Value> {
 pub fn dropout_module(p: &Value) -> Result<Module> {
     let share = match p {
         Value::Scalar(s) => s.as_f64(),
-        other => return Err(Error::type_error(format!("dropout must be a number, not {}", other.describe()))),
+        other => {
+            return Err(Error::type_error(format!("dropout must be a number, not {}", other.describe())));
+        }
     };
     check_probability(share)?;
     Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))

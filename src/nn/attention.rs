@@ -111,7 +111,8 @@ impl MultiheadAttention {
             let text = format!("was expecting embedding dimension of {}, but got {e}", self.width);
             return Err(assertion(text).with_hint("queries are `[.., embed_dim]`"));
         }
-        let show = |t: &Tensor, dims: usize| format!("torch.Size({:?})", t.shape().get(..dims).unwrap_or(&[]));
+        let show =
+            |t: &Tensor, dims: usize| format!("torch.Size({:?})", t.shape().get(..dims).unwrap_or(&[]));
         if self.together() && k.shape() != v.shape() {
             let text = format!("key shape {} does not match value shape {}", show(k, 3), show(v, 3));
             return Err(assertion(text));
@@ -130,7 +131,13 @@ impl MultiheadAttention {
         self.from == [self.width; 2]
     }
 
-    fn project(&self, module: &Module, [q, k, v]: [&Tensor; 3], own: bool, shared: bool) -> Result<Vec<Tensor>> {
+    fn project(
+        &self,
+        module: &Module,
+        [q, k, v]: [&Tensor; 3],
+        own: bool,
+        shared: bool,
+    ) -> Result<Vec<Tensor>> {
         let bias = module.tensor("in_proj_bias");
         let e = self.width as i64;
         let part = |b: &Option<Tensor>, start: i64, count: i64| {
@@ -191,7 +198,8 @@ impl MultiheadAttention {
         let p = if module.training() { self.dropout } else { 0.0 };
         let (mixed, seen) = if weights == Weights::None {
             let apart = |x: &Tensor, length: i64| reshape(x, &[n, heads, length, head]);
-            let mask = mask.map(|m| if m.size(0)? == 1 { unsqueeze(&m, 0) } else { reshape(&m, &[n, heads, -1, s]) });
+            let mask = mask
+                .map(|m| if m.size(0)? == 1 { unsqueeze(&m, 0) } else { reshape(&m, &[n, heads, -1, s]) });
             let mask = mask.transpose()?;
             let options = Attention { mask: mask.as_ref(), dropout_p: p, is_causal: causal, scale: None };
             let out = scaled_dot_product_attention(&apart(&q, l)?, &apart(&k, s)?, &apart(&v, s)?, &options)?;
@@ -254,7 +262,9 @@ fn canonical(masks: Masks, weights: Weights, dtype: DType) -> Result<(Option<Ten
     if masks.is_causal && masks.attention.is_none() {
         let text = "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method \
                     `generate_square_subsequent_mask` to create this mask.";
-        return Err(Error::runtime(text).with_hint("`nn::Transformer::generate_square_subsequent_mask(length)`"));
+        return Err(
+            Error::runtime(text).with_hint("`nn::Transformer::generate_square_subsequent_mask(length)`")
+        );
     }
     if masks.is_causal && masks.padding.is_none() && weights == Weights::None {
         return Ok((None, true));
@@ -449,7 +459,8 @@ pub fn multihead(options: Multihead) -> Result<Module> {
     for (name, tensor) in weights {
         parts = parts.parameter(name, tensor);
     }
-    let parts = parts.parameter("in_proj_bias", zeros).parameter("bias_k", bias_k).parameter("bias_v", bias_v);
+    let parts =
+        parts.parameter("in_proj_bias", zeros).parameter("bias_k", bias_k).parameter("bias_v", bias_v);
     Module::new(layer, parts.child("out_proj", out))
 }
 

@@ -45,7 +45,9 @@ impl EncoderLayer {
     fn attend(call: &Call, x: &Tensor, masks: Masks) -> Result<Tensor> {
         let child = call.module.child("self_attn");
         let Some((child, layer)) = child.and_then(|c| Some((c, MultiheadAttention::of(c)?))) else {
-            return Err(Error::type_error("self_attn of a TransformerEncoderLayer must be a MultiheadAttention"));
+            return Err(Error::type_error(
+                "self_attn of a TransformerEncoderLayer must be a MultiheadAttention",
+            ));
         };
         let (out, _) = layer.attend(child, [x, x, x], masks, Weights::None)?;
         Self::through(call, "dropout1", &out)
@@ -79,7 +81,8 @@ impl Layer for EncoderLayer {
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
         let x = a.tensor(0)?;
-        let padding = a.optional_tensor(2).map(|m| additive(m, "src_key_padding_mask", x.dtype())).transpose()?;
+        let padding =
+            a.optional_tensor(2).map(|m| additive(m, "src_key_padding_mask", x.dtype())).transpose()?;
         let mask = a.optional_tensor(1).map(|m| additive(m, "src_mask", x.dtype())).transpose()?;
         let masks = Masks { padding: padding.as_ref(), attention: mask.as_ref(), is_causal: a.bool(3)? };
         let norm = |name: &str, x: &Tensor| Self::through(call, name, x);
@@ -140,9 +143,10 @@ fn activation(value: &Value) -> Result<(Activation, Option<Module>)> {
         (Value::Str(name), _) if name == "gelu" => Ok((Activation::Gelu, None)),
         (Value::Str(name), _) => Err(Error::runtime(format!("activation should be relu/gelu, not {name}"))
             .with_hint("a module such as nn::SiLU() is an activation as well")),
-        (other, _) => {
-            Err(Error::type_error(format!("activation must be a string or a module, not {}", other.describe())))
-        }
+        (other, _) => Err(Error::type_error(format!(
+            "activation must be a string or a module, not {}",
+            other.describe()
+        ))),
     }
 }
 
@@ -169,7 +173,9 @@ impl Layer for Encoder {
             let args = vec![x.into(), a.get(1).clone(), a.get(2).clone(), causal.clone()];
             match layer.respond(args, Vec::new(), call.caller)? {
                 Value::Tensor(t) => x = t,
-                other => return Err(Error::type_error(format!("a layer gave {}, no Tensor", other.describe()))),
+                other => {
+                    return Err(Error::type_error(format!("a layer gave {}, no Tensor", other.describe())));
+                }
             }
         }
         match call.module.child("norm") {

@@ -256,6 +256,11 @@ fn caller(
 }
 
 fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs) -> Result<Value> {
+    run(&bound(def, args)?)
+}
+
+/// A call's arguments matched to a row, with the options of a map at the end.
+pub fn bound<'a>(def: &'a OpDef, args: &FnCallArgs) -> Result<Args<'a>> {
     // A map at the end holds options, unless the parameter in its place takes anything and a key names none.
     let holds_options = |i: usize, map: &Map| {
         let named = |key: &str| def.params.iter().any(|p| p.name == key);
@@ -269,12 +274,12 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
             _ => positional.push(from_dynamic(arg)?),
         }
     }
-    run(&Args::bind(def, positional, named)?)
+    Args::bind(def, positional, named)
 }
 
 /// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
-fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
+pub fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
     let most = def.most_arguments() + 1;
     let required = def.params.first().filter(|p| p.default.is_none());
     let first = match required.map(|p| p.kind) {

@@ -13,6 +13,7 @@ use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::syntax::EVAL;
 use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
@@ -40,7 +41,72 @@ pub const NAMES: &[&str] = &[
     "zero_grad",
     "requires_grad_",
     "apply",
+    "isinstance",
     "training",
+];
+
+const fn page(name: &'static str, call: &'static str, text: &'static str) -> Page {
+    Page { name, call, text }
+}
+
+pub const PAGES: &[Page] = &[
+    page(
+        "nn::module",
+        "nn::module(#{fc: nn::Linear(100, 10)}, |self, x| self.fc.forward(x))",
+        "A module of one's own: its parts by name, and what it computes from itself and its inputs. Modules, tensors \
+         that require gradients (nn::Parameter(t) makes them) and other tensors become children, parameters and \
+         buffers; other values are kept as they are. A name before the parts is the class name that is printed.",
+    ),
+    page(
+        "nn::Parameter",
+        "nn::Parameter(t)",
+        "A leaf with the values of t that requires gradients: as a part of nn::module it is trained.",
+    ),
+    page(
+        "forward",
+        "net.forward(x)",
+        "The module's output. Layers such as nn::MultiheadAttention take options: net.forward(q, k, v, #{attn_mask}).",
+    ),
+    page(
+        "parameters",
+        "net.parameters(), net.named_parameters()",
+        "The trained tensors of a module and of all below it, each once; named_parameters gives [name, tensor].",
+    ),
+    page("buffers", "net.buffers(), net.named_buffers()", "Tensors of the state that are not trained."),
+    page("children", "net.children(), net.named_children()", "The modules directly below."),
+    page(
+        "modules",
+        "net.modules(), net.named_modules()",
+        "The module itself and all below it, parents first.",
+    ),
+    page(
+        "state_dict",
+        "net.state_dict()",
+        "Every parameter and buffer by name, sharing memory. `save(net.state_dict(), path)` keeps it; optimisers and \
+         schedulers have a state_dict of their own.",
+    ),
+    page(
+        "load_state_dict",
+        "net.load_state_dict(state, #{strict: true})",
+        "Copies a state into a module. Shapes must fit, and names as well unless strict is false.",
+    ),
+    page(
+        "train",
+        "net.train(), net.eval()",
+        "Turns training mode on or off, here and below: dropout, batch statistics.",
+    ),
+    page("zero_grad", "net.zero_grad(), opt.zero_grad()", "Drops the gradients of all parameters."),
+    page(
+        "apply",
+        "net.apply(|m| …)",
+        "Calls a function with every module below and then with the module itself; `isinstance(m, \"Linear\")` asks \
+         what it is.",
+    ),
+    page(
+        "isinstance",
+        "isinstance(m, \"Linear\")",
+        "Whether a module is of a class, by the name that it is printed with.",
+    ),
 ];
 
 /// The most modules that a container takes one by one; more go in an array.
@@ -70,6 +136,9 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("to_string", |m: &mut Module| m.to_string());
     engine.register_fn("to_debug", |m: &mut Module| m.to_string());
     engine.register_fn("is", |a: &mut Module, b: Module| a.is(&b));
+    let class = |m: &mut Module, name: &str| m.name() == name.rsplit("::").next().unwrap_or(name);
+    engine.register_fn("isinstance", class);
+    engine.register_fn("_get_name", |m: &mut Module| m.name().to_string());
     forward(engine, shared);
     contents(engine);
     state(engine);
