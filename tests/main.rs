@@ -26,4 +26,5 @@ mod screens;
 mod scripts;
 mod session;
 mod simulator;
+mod training;
 mod training_memory;

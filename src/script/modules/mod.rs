@@ -9,6 +9,7 @@ mod misc;
 mod nn;
 mod optim;
 mod plot;
+mod scheduler;
 pub mod telemetry;
 mod types;
 
@@ -38,6 +39,11 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     plot::register(engine, host);
 }
 
+/// Help on what is no row of a table.
+pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
+    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES)
+}
+
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
     let own = [
@@ -50,6 +56,7 @@ pub fn names() -> Vec<&'static str> {
         misc::NAMES,
         nn::NAMES,
         optim::NAMES,
+        scheduler::NAMES,
         plot::NAMES,
     ];
     let table = super::help::rows().map(|def| def.name);
