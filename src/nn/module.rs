@@ -1,7 +1,7 @@
 //! A module: a layer's options and forward function, its tensors and its children.
 
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -35,6 +35,11 @@ pub trait Layer: Send + Sync + 'static {
 
     /// For layers of higher layers, which look for their own.
     fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// A copy for a module that stands in for this one elsewhere; none where one layer can serve both.
+    fn replica(&self) -> Option<Arc<dyn Layer>> {
         None
     }
 }
@@ -109,7 +114,7 @@ struct Slot {
 pub struct Module(Arc<Inner>);
 
 struct Inner {
-    layer: Box<dyn Layer>,
+    layer: Arc<dyn Layer>,
     training: AtomicBool,
     slots: RwLock<Vec<Slot>>,
     /// Fixed once made: modules hold each other without cycles.
@@ -162,12 +167,46 @@ impl Module {
             return Err(Error::value(format!("modules are nested more than {MAX_HEIGHT} deep")));
         }
         Ok(Module(Arc::new(Inner {
-            layer: Box::new(layer),
+            layer: Arc::new(layer),
             training: AtomicBool::new(true),
             slots: RwLock::new(parts.slots),
             children: parts.children,
             height,
         })))
+    }
+
+    /// The same network with other tensors: every tensor here and below has the stand-in that `replace` gives.
+    /// A module that stands in several places has one copy, as a shared tensor has.
+    pub fn replica(&self, replace: &mut dyn FnMut(&Tensor) -> Tensor) -> Module {
+        self.copied(replace, &mut HashMap::new())
+    }
+
+    fn copied(
+        &self,
+        replace: &mut dyn FnMut(&Tensor) -> Tensor,
+        made: &mut HashMap<usize, Module>,
+    ) -> Module {
+        let id = Arc::as_ptr(&self.0).addr();
+        if let Some(copy) = made.get(&id) {
+            return copy.clone();
+        }
+        let tensors = |slot: &Slot| Slot {
+            name: slot.name.clone(),
+            tensor: slot.tensor.as_ref().map(&mut *replace),
+            role: slot.role,
+        };
+        let slots: Vec<Slot> = self.slots().iter().map(tensors).collect();
+        let children =
+            self.children().iter().map(|(name, m)| (name.clone(), m.copied(replace, made))).collect();
+        let copy = Module(Arc::new(Inner {
+            layer: self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer)),
+            training: AtomicBool::new(self.training()),
+            slots: RwLock::new(slots),
+            children,
+            height: self.0.height,
+        }));
+        made.insert(id, copy.clone());
+        copy
     }
 
     /// The module that a value holds.

@@ -50,6 +50,7 @@ pub enum Family {
     Module,
     Initialise,
     Optimise,
+    Parallel,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,7 +18,7 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
 
 /// Every row: operations, modules, optimisers.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table())
+    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table()).chain(crate::parallel::table())
 }
 
 /// The page of one row.

@@ -6,6 +6,7 @@ mod data;
 mod misc;
 mod nn;
 mod optim;
+mod parallel;
 mod plot;
 pub mod telemetry;
 mod types;
@@ -44,6 +45,7 @@ pub fn names() -> Vec<&'static str> {
         misc::NAMES,
         nn::NAMES,
         optim::NAMES,
+        parallel::NAMES,
         plot::NAMES,
     ];
     let table = super::help::rows().map(|def| def.name);

@@ -10,6 +10,7 @@ use crate::base::{DType, DeviceSpec, Error, Kind, Result};
 use crate::device::{Machine, Shared};
 use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
 use crate::op::args::nearest;
+use crate::parallel::DataParallel;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
@@ -59,6 +60,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
             register_spread(&mut nn, def);
         }
     }
+    super::parallel::register(engine, &mut nn, shared);
     own(&mut nn);
     nn.set_sub_module("utils", utils);
     nn.set_sub_module("init", init);
@@ -119,6 +121,12 @@ impl Layer for Own {
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
+
+    /// Values are copied, so that what a replica changes is lost, as in PyTorch.
+    fn replica(&self) -> Option<Arc<dyn Layer>> {
+        let values = Mutex::new(self.values().clone());
+        Some(Arc::new(Own { name: self.name.clone(), forward: self.forward.clone(), values }))
+    }
 }
 
 /// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
@@ -151,6 +159,9 @@ impl Caller for Running<'_, '_> {
 
 /// Calls a module with what a script gave it.
 pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    if let Some(parallel) = DataParallel::of(module) {
+        return super::parallel::call(context, parallel, module, inputs);
+    }
     if let Some(own) = Own::of(module) {
         let first = std::iter::once(Dynamic::from(module.clone()));
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
