@@ -17,6 +17,7 @@ mod lab_session;
 mod lesson_format;
 mod nn;
 mod ops;
+mod parallel;
 mod plot;
 mod screens;
 mod scripts;

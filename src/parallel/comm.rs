@@ -57,14 +57,13 @@ pub fn gather_tensors(tensors: &[&Tensor], target: Device, dim: i64) -> Result<T
         return Err(Error::runtime("Expected at least one tensor to gather from"));
     };
     if tensors.iter().any(|t| !t.device().is_cuda()) {
-        return Err(assertion("Gather function not implemented for CPU tensors")
-            .with_hint("on the CPU `cat` joins tensors; `gather` brings them from several GPUs to one device"));
+        return Err(assertion("Gather function not implemented for CPU tensors").with_hint(
+            "on the CPU `cat` joins tensors; `gather` brings them from several GPUs to one device",
+        ));
     }
     let numbers = dim == 0 && tensors.iter().all(|t| t.rank() == 0);
-    let flat: Vec<Dims> = tensors
-        .iter()
-        .map(|t| if numbers { Dims::from_slice(&[1]) } else { t.shape().into() })
-        .collect();
+    let flat: Vec<Dims> =
+        tensors.iter().map(|t| if numbers { Dims::from_slice(&[1]) } else { t.shape().into() }).collect();
     let rank = if numbers { 1 } else { first.rank() };
     let at = crate::base::shape::wrap_dim(dim, rank)?;
     let sizes = flat.iter().map(|shape| shape.get(at).copied().unwrap_or(1)).collect::<Vec<_>>();
@@ -80,11 +79,7 @@ pub fn gather_tensors(tensors: &[&Tensor], target: Device, dim: i64) -> Result<T
         start += size;
     }
     Ok(recorded(out, &RULE, tensors, |saver, _| {
-        saver.attribute(Gathered {
-            dim: at,
-            sizes,
-            devices: tensors.iter().map(|t| t.device()).collect(),
-        });
+        saver.attribute(Gathered { dim: at, sizes, devices: tensors.iter().map(|t| t.device()).collect() });
     }))
 }
 

@@ -127,7 +127,9 @@ impl Layer for DataParallel {
         };
         match self.forward(call.module, inputs, &mut run)? {
             Value::Tensor(t) => Ok(t),
-            other => Err(Error::type_error(format!("a module gave {} instead of a Tensor", other.describe()))),
+            other => {
+                Err(Error::type_error(format!("a module gave {} instead of a Tensor", other.describe())))
+            }
         }
     }
 
@@ -190,7 +192,10 @@ fn check_first(name: &str, t: &Tensor, first: Device) -> Result<()> {
 fn caught(error: Error, replica: usize, device: Device) -> Error {
     match error.cause() {
         // These end everything, or keep what the front end reads of them.
-        Cause::Interrupted | Cause::Timeout { .. } | Cause::OutOfMemory { .. } | Cause::DeviceFault { .. } => error,
+        Cause::Interrupted
+        | Cause::Timeout { .. }
+        | Cause::OutOfMemory { .. }
+        | Cause::DeviceFault { .. } => error,
         _ => {
             let text = format!(
                 "Caught {} in replica {replica} on device {}.\n{}",

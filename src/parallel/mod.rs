@@ -39,7 +39,8 @@ pub fn device_of(value: &Value) -> Result<Device> {
         Value::Device(device) => *device,
         Value::Str(name) => name.parse()?,
         other => {
-            let text = format!("a device is a number or a string such as \"cuda:1\", not {}", other.describe());
+            let text =
+                format!("a device is a number or a string such as \"cuda:1\", not {}", other.describe());
             return Err(Error::type_error(text));
         }
     };

@@ -3,8 +3,10 @@
 use crate::base::{Device, Error, Result};
 use crate::device::Machine;
 use crate::nn::Module;
+use crate::op::args::nearest;
 use crate::op::def::Default;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
+use crate::optim::group::MapValue;
 use crate::tensor::autograd::grad_enabled;
 
 use super::data_parallel::{DataParallel, replicate};
@@ -25,9 +27,9 @@ const fn row(
 }
 
 fn module(value: &Value, function: &str) -> Result<Module> {
-    Module::from_value(value).cloned().ok_or_else(|| {
-        Error::type_error(format!("{function}() takes a module, not {}", value.describe()))
-    })
+    Module::from_value(value)
+        .cloned()
+        .ok_or_else(|| Error::type_error(format!("{function}() takes a module, not {}", value.describe())))
 }
 
 /// The device that a function puts its result on: the current GPU where none is named.
@@ -43,7 +45,24 @@ fn target(value: &Value) -> Result<Device> {
 
 fn make_data_parallel(a: &Args) -> Result<Value> {
     let net = module(a.get(0), "DataParallel")?;
+    for i in 1..=2 {
+        refuse_map(a, i)?;
+    }
     DataParallel::wrap(&net, a.get(1), a.get(2), a.int(3)?).map(Module::into_value)
+}
+
+/// A map in the place of a device has a key that is no option's name.
+fn refuse_map(a: &Args, i: usize) -> Result<()> {
+    let Value::Object(object) = a.get(i) else { return Ok(()) };
+    let Some(map) = object.get::<MapValue>() else { return Ok(()) };
+    let known = || a.def.params.iter().skip(1).map(|p| p.name);
+    let wrong = map.iter().map(|(name, _)| name.as_str()).find(|name| known().all(|k| k != *name));
+    let wrong = wrong.unwrap_or_default();
+    let error = Error::type_error(format!("{}() got an unknown option '{wrong}'", a.def.name));
+    Err(match nearest(wrong, known()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("options are {}", known().collect::<Vec<_>>().join(", "))),
+    })
 }
 
 fn make_replicas(a: &Args) -> Result<Value> {
@@ -84,7 +103,7 @@ pub static ROWS: &[&OpDef] = &[
         },
     )
     .details("Arrays and maps are joined entry by entry; numbers become a vector. The target may be \"cpu\".")
-    .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), \"cuda:1\").device", "cuda:1"),
+    .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), 1)", "tensor([0, 1, 2, 3], device='cuda:1')"),
     &row(
         "replicate",
         "Copies of a network, one on each GPU; their gradients reach the network.",
@@ -100,8 +119,8 @@ pub static ROWS: &[&OpDef] = &[
          no part of the graph.",
     )
     .example(
-        "parallel::replicate(nn::Linear(2, 1).cuda(), [0, 1]).map(|r| r.weight.device)",
-        "[cuda:0, cuda:1]",
+        "parallel::replicate(nn::Linear(2, 1).cuda(), [0, 1]).map(|r| r.weight.device.index)",
+        "[0, 1]",
     ),
     &row(
         "broadcast",
@@ -113,7 +132,7 @@ pub static ROWS: &[&OpDef] = &[
         },
     )
     .details("On the tensor's own device it is the tensor itself.")
-    .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device)", "[cuda:0, cuda:1]"),
+    .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
     &row(
         "reduce_add",
         "The sum of tensors of several GPUs, on one of their devices.",

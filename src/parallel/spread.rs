@@ -23,10 +23,7 @@ pub fn scatter(value: &Value, devices: &[Arc<Context>], dim: i64) -> Result<Vec<
         Value::Map(items) if !items.is_empty() => {
             let names: Vec<&'static str> = items.iter().map(|(name, _)| *name).collect();
             let parts = scatter_all(items.iter().map(|(_, v)| v), devices, dim)?;
-            Ok(parts
-                .into_iter()
-                .map(|part| Value::Map(names.iter().copied().zip(part).collect()))
-                .collect())
+            Ok(parts.into_iter().map(|part| Value::Map(names.iter().copied().zip(part).collect())).collect())
         }
         Value::Object(object) => match object.get::<MapValue>().filter(|map| !map.is_empty()) {
             Some(map) => scatter_map(map, devices, dim),
@@ -56,7 +53,8 @@ pub fn gather(values: &[Value], target: Device, dim: i64) -> Result<Value> {
         }
         Some(Value::Map(first)) => {
             let names: Vec<&'static str> = first.iter().map(|(name, _)| *name).collect();
-            let gathered = names.iter().map(|name| Ok((*name, gather(&entries(values, name)?, target, dim)?)));
+            let gathered =
+                names.iter().map(|name| Ok((*name, gather(&entries(values, name)?, target, dim)?)));
             gathered.collect::<Result<_>>().map(Value::Map)
         }
         Some(Value::Object(object)) => match object.get::<MapValue>() {
@@ -64,9 +62,9 @@ pub fn gather(values: &[Value], target: Device, dim: i64) -> Result<Value> {
                 if values.iter().any(|v| map_length(v) != Some(first.len())) {
                     return Err(Error::value("All dicts must have the same number of keys"));
                 }
-                let gathered = first.iter().map(|(name, _)| {
-                    Ok((name.clone(), gather(&entries(values, name)?, target, dim)?))
-                });
+                let gathered = first
+                    .iter()
+                    .map(|(name, _)| Ok((name.clone(), gather(&entries(values, name)?, target, dim)?)));
                 gathered.collect::<Result<MapValue>>().map(map_value)
             }
             None => Err(not_gathered(&Value::Object(object.clone()))),
