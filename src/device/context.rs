@@ -10,7 +10,7 @@ use crate::base::{DType, Device, Error, Kind, Layout, Result};
 
 use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer, Work};
 use super::cpu::memory::HostPool;
-use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, not_permitted};
+use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, invalidated, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
 use super::machine::Machine;
 use super::settings::Settings;
@@ -400,7 +400,13 @@ impl Context {
     /// The error of what needs the device at once, while a graph is captured.
     #[inline]
     pub fn check_not_capturing(&self, what: &str) -> Result<()> {
-        if self.is_capturing() { Err(not_permitted(what)) } else { Ok(()) }
+        if !self.is_capturing() {
+            return Ok(());
+        }
+        if let Some(recorder) = self.recorder().as_mut() {
+            recorder.invalid = true;
+        }
+        Err(not_permitted(what))
     }
 
     /// Starts to write work down instead of running it. The device's work so far is waited for, as PyTorch does.
@@ -431,6 +437,10 @@ impl Context {
         let drawn = machine.generator_state(self.device).map_or(0, |(_, now)| now.wrapping_sub(begun.1));
         machine.set_generator_state(self.device, begun);
         match taken {
+            Some(recorder) if recorder.invalid => {
+                drop(Graph::new(self, recorder, (0, 0, 0)));
+                Err(invalidated())
+            }
             Some(recorder) => Ok(Graph::new(self, recorder, (begun.0, begun.1, drawn))),
             None => Err(Error::runtime("no capture is under way")),
         }

@@ -29,6 +29,8 @@ pub enum Captured<'a> {
 /// What is being captured on a device.
 pub(super) struct Recorder {
     pub pool: u32,
+    /// Something that is not permitted was tried.
+    pub invalid: bool,
     nodes: Vec<Node>,
     slots: Vec<Slot>,
     /// Slots by where their bytes are.
@@ -73,7 +75,7 @@ pub struct Graph {
 
 impl Recorder {
     pub fn new(pool: u32) -> Recorder {
-        Recorder { pool, nodes: Vec::new(), slots: Vec::new(), places: HashMap::new() }
+        Recorder { pool, invalid: false, nodes: Vec::new(), slots: Vec::new(), places: HashMap::new() }
     }
 
     pub fn launch(
@@ -273,9 +275,22 @@ impl Drop for Graph {
 
 static NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
 
+/// CUDA's error for the end of a capture in which something failed.
+#[cold]
+pub(super) fn invalidated() -> Error {
+    let text = "CUDA error: operation failed due to a previous error during capture\n\
+        Search for `cudaErrorStreamCaptureInvalidated' in \
+        https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n\
+        CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be \
+        incorrect.\n\
+        For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n";
+    Error::new(Kind::DeviceError, text)
+        .with_hint("the closure caught an error of its own and went on: what is not permitted ends a capture")
+}
+
 /// CUDA's error for what waits for a device, or needs it at once, while its work is only being written down.
 #[cold]
-pub fn not_permitted(what: &str) -> Error {
+pub(super) fn not_permitted(what: &str) -> Error {
     let text = "CUDA error: operation not permitted when stream is capturing\n\
         Search for `cudaErrorStreamCaptureUnsupported' in \
         https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n\

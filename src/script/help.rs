@@ -5,10 +5,37 @@ use std::fmt::Write;
 use crate::op::args::{nearest, signature};
 use crate::op::{Form, Gradient, OpDef, ParamKind};
 
+/// Help on a function that is no row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// As one asks for it; with its module where a row has the same name.
+    pub name: &'static str,
+    pub call: &'static str,
+    pub text: &'static str,
+}
+
+impl Page {
+    fn describe(&self) -> String {
+        format!("{}\n\n{}\n", self.call, self.text)
+    }
+}
+
 /// The help page of a name: how it is called, what it does, an example with its result.
 pub fn page(name: &str) -> Option<String> {
+    let full = name.trim().trim_matches('?').trim();
+    if let Some(page) = pages().find(|page| page.name == full || page.call.starts_with(&format!("{full}("))) {
+        return Some(page.describe());
+    }
     let name = bare(name);
-    rows().find(|def| def.name == name).map(describe)
+    rows()
+        .find(|def| def.name == name)
+        .map(describe)
+        .or_else(|| pages().find(|page| page.name == name).map(|page| page.describe()))
+}
+
+/// Pages of what is no row.
+pub fn pages() -> impl Iterator<Item = &'static Page> {
+    super::modules::pages()
 }
 
 /// Names near a misspelt one.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::base::{DType, Device, Error, Layout, Result};
-use crate::device::graph::not_permitted;
 use crate::device::{Context, Machine, Transfer};
 
 use super::Tensor;
@@ -81,7 +80,8 @@ impl Tensor {
             let free = peers || non_blocking && (from.buffer().pinned || to.buffer().pinned);
             if !free || !accelerator.is_capturing() {
                 let what = format!("a copy from {} to {} that the host waits for", packed.device(), self.device());
-                return Err(not_permitted(&what));
+                from.context.check_not_capturing(&what)?;
+                to.context.check_not_capturing(&what)?;
             }
             let (start, end) = (packed.layout().offset() * size, self.layout().offset() * size);
             accelerator.capture_copy((packed.storage(), start), (self.storage(), end), packed.nbytes());

@@ -34,6 +34,11 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     plot::register(engine, host);
 }
 
+/// Help on what is no row of a table.
+pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
+    cuda::pages::PAGES.iter()
+}
+
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
     let own = [
