@@ -7,6 +7,8 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
+pub mod pickle;
+pub mod snapshot;
 pub mod syntax;
 pub mod trace;
 pub mod value;
