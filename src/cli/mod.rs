@@ -1,5 +1,6 @@
 //! Arguments, modes, exit codes.
 
+mod bench;
 mod devices;
 mod docs;
 mod doctor;
@@ -68,6 +69,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Time a few operations and copies on every device
+    Bench(bench::BenchOptions),
     /// Print the reference, or one page of it
     Docs {
         /// An operation's name
@@ -105,6 +108,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
         Some(Command::Session { .. }) => session::run(&devices),
         Some(Command::Completions { shell }) => {

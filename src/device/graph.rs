@@ -116,7 +116,8 @@ impl Recorder {
     pub fn keep(&mut self, buffer: Buffer) -> Buffer {
         let Some(slot) = self.places.remove(&key(&buffer)) else { return buffer };
         let Some(slot) = self.slots.get_mut(slot) else { return buffer };
-        let address_alone = Buffer { address: buffer.address, bytes: buffer.bytes, host: None, pinned: false };
+        let address_alone =
+            Buffer { address: buffer.address, bytes: buffer.bytes, host: None, pinned: false };
         *slot = Slot::Kept(buffer);
         address_alone
     }

@@ -79,7 +79,8 @@ impl Tensor {
         if from.context.is_capturing() || to.context.is_capturing() {
             let free = peers || non_blocking && (from.buffer().pinned || to.buffer().pinned);
             if !free || !accelerator.is_capturing() {
-                let what = format!("a copy from {} to {} that the host waits for", packed.device(), self.device());
+                let what =
+                    format!("a copy from {} to {} that the host waits for", packed.device(), self.device());
                 from.context.check_not_capturing(&what)?;
                 to.context.check_not_capturing(&what)?;
             }

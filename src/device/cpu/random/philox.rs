@@ -4,8 +4,8 @@
 //! ([`philox::threads`]); what a draw gives up to that size does not depend on the device.
 //! Source: PyTorch's `aten/src/ATen/native/cuda/DistributionTemplates.h`.
 
-use crate::base::{DType, Result};
 use crate::base::dtype::Element;
+use crate::base::{DType, Result};
 use crate::device::cpu::convert::with_compute;
 use crate::device::cpu::scratch::filled;
 use crate::device::kernel::{Distribution, Launch, View};
@@ -22,7 +22,8 @@ pub fn draw(
 ) -> Result<()> {
     let g = Philox::new(seed, offset);
     let n = output.layout.numel() as u64;
-    let places = Places { g, threads: philox::threads(n, most), per_call: distribution.per_call(output.dtype) };
+    let places =
+        Places { g, threads: philox::threads(n, most), per_call: distribution.per_call(output.dtype) };
     match distribution {
         Distribution::Uniform { low, high } if is_double(output) => {
             by_place(launch, output, |i| bounded(places.double(i), low, high))

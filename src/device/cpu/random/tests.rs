@@ -105,7 +105,9 @@ fn philox_draws_have_their_distributions_and_repeat() {
 
 #[test]
 fn permutations_hold_every_place_once() {
-    for source in [RandomSource::Host(Shared::new(3)), RandomSource::Philox { seed: 3, offset: 0, most: u64::MAX }] {
+    for source in
+        [RandomSource::Host(Shared::new(3)), RandomSource::Philox { seed: 3, offset: 0, most: u64::MAX }]
+    {
         let out = Sample::zeros(DType::Int64, &[1000]);
         fill(&out, Distribution::Permutation, source);
         let mut values = out.values();

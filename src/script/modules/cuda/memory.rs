@@ -30,9 +30,7 @@ pub(super) fn register(module: &mut Module, machine: &Arc<Machine>) {
 fn numbers(module: &mut Module, machine: &Arc<Machine>) {
     asked(module, machine, "memory_allocated", |c| Ok(c.memory().0 as INT));
     asked(module, machine, "memory_reserved", |c| Ok(c.memory().1 as INT));
-    asked(module, machine, "max_memory_allocated", |c| {
-        Ok(c.pool().map_or(0, |p| p.peak_allocated()) as INT)
-    });
+    asked(module, machine, "max_memory_allocated", |c| Ok(c.pool().map_or(0, |p| p.peak_allocated()) as INT));
     asked(module, machine, "max_memory_reserved", |c| Ok(c.pool().map_or(0, |p| p.peak_reserved()) as INT));
     asked(module, machine, "reset_peak_memory_stats", |c| {
         c.reset_peak();
@@ -110,9 +108,8 @@ fn summaries(module: &mut Module, machine: &Arc<Machine>) {
         None => summary(&m, &given, &Map::new()),
     });
     let m = Arc::clone(machine);
-    module.set_native_fn("memory_summary", move |device: Dynamic, options: Map| {
-        summary(&m, &device, &options)
-    });
+    module
+        .set_native_fn("memory_summary", move |device: Dynamic, options: Map| summary(&m, &device, &options));
     let m = Arc::clone(machine);
     module.set_native_fn("memory_snapshot", move || Ok(snapshot(&m)));
 }

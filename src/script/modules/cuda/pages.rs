@@ -122,7 +122,11 @@ pub const PAGES: &[Page] = &[
     ),
     page("current_stream", "cuda::current_stream(device = ())", "The stream that work goes to now."),
     page("default_stream", "cuda::default_stream(device = ())", "The stream that work goes to at first."),
-    page("set_stream", "cuda::set_stream(s)", "Work goes to the stream from now on; `with cuda::stream(s)` ends by itself."),
+    page(
+        "set_stream",
+        "cuda::set_stream(s)",
+        "Work goes to the stream from now on; `with cuda::stream(s)` ends by itself.",
+    ),
     page(
         "Event",
         "cuda::Event(#{enable_timing: false})",
@@ -145,7 +149,11 @@ pub const PAGES: &[Page] = &[
     page("cuda::manual_seed", "cuda::manual_seed(seed)", "Seeds the current GPU's generator."),
     page("manual_seed_all", "cuda::manual_seed_all(seed)", "Seeds the generators of all GPUs."),
     page("initial_seed", "cuda::initial_seed()", "The seed of the current GPU's generator."),
-    page("smi", "smi()", "The GPUs with their memory as a table, as nvidia-smi shows them; simulated ones are marked SIM."),
+    page(
+        "smi",
+        "smi()",
+        "The GPUs with their memory as a table, as nvidia-smi shows them; simulated ones are marked SIM.",
+    ),
     page(
         "benchmark",
         "cudnn::benchmark(on)",

@@ -24,7 +24,12 @@ pub(super) fn table(machine: &Machine) -> String {
     let _ = writeln!(out, "+{}+", "-".repeat(inner));
     let _ = writeln!(out, "|{title}{note:>width$}|", width = inner - title.len());
     line(&mut out, '-');
-    row(&mut out, " GPU  Name                                  SM  Cap", "Memory-Usage ", "Tensors     Peak ");
+    row(
+        &mut out,
+        " GPU  Name                                  SM  Cap",
+        "Memory-Usage ",
+        "Tensors     Peak ",
+    );
     line(&mut out, '=');
     for context in gpus {
         device(&mut out, context);
@@ -43,9 +48,15 @@ fn device(out: &mut String, context: &Context) {
     let mark = if p.simulated { "SIM" } else { "   " };
     let name: String = p.name.chars().take(32).collect();
     let (major, minor) = p.capability;
-    let shown = format!(" {:>3}  {name:<32} {mark} {:>3} {major}.{minor}", context.device.index(), p.multiprocessors);
+    let shown =
+        format!(" {:>3}  {name:<32} {mark} {:>3} {major}.{minor}", context.device.index(), p.multiprocessors);
     let memory = format!("{}MiB / {}MiB ", used.div_ceil(MIB), total / MIB);
-    row(out, &shown, &memory, &format!("{}MiB {:>8} ", held.div_ceil(MIB), format!("{}MiB", peak.div_ceil(MIB))));
+    row(
+        out,
+        &shown,
+        &memory,
+        &format!("{}MiB {:>8} ", held.div_ceil(MIB), format!("{}MiB", peak.div_ceil(MIB))),
+    );
 }
 
 fn row(out: &mut String, name: &str, memory: &str, tensors: &str) {
