@@ -8,11 +8,11 @@ use tensorlab::device::{Machine, Use};
 use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Fault, Interpreter, Limits, Origin, Silent};
 
-fn machine(devices: &str) -> Arc<Machine> {
+pub fn machine(devices: &str) -> Arc<Machine> {
     Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine
 }
 
-fn evaluate(machine: &Arc<Machine>, code: &str) -> Result<(Interpreter, Dynamic), Fault> {
+pub fn evaluate(machine: &Arc<Machine>, code: &str) -> Result<(Interpreter, Dynamic), Fault> {
     let mut interpreter = Interpreter::new(Arc::clone(machine), Arc::new(Silent), &Limits::default());
     match interpreter.evaluate(1, &Origin { name: "test", code, first_line: 1 }) {
         Ok(value) => Ok((interpreter, value)),
@@ -22,12 +22,12 @@ fn evaluate(machine: &Arc<Machine>, code: &str) -> Result<(Interpreter, Dynamic)
 }
 
 /// The printed form of a script's last value.
-fn on(devices: &str, code: &str) -> String {
+pub fn on(devices: &str, code: &str) -> String {
     let (interpreter, value) = evaluate(&machine(devices), code).unwrap_or_else(|f| panic!("{}", f.report));
     interpreter.show(&value).unwrap()
 }
 
-fn fault(devices: &str, code: &str) -> Fault {
+pub fn fault(devices: &str, code: &str) -> Fault {
     evaluate(&machine(devices), code).err().expect("nothing failed")
 }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::base::Kind;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
@@ -137,7 +138,8 @@ fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
         }
         Err(error) => {
             eprint!("{}", crate::script::Fault::from_error(&error).report);
-            Err(exit::NO_DEVICE)
+            // A profile that can't be read is no missing device.
+            Err(if error.kind() == Kind::ValueError { exit::USAGE } else { exit::NO_DEVICE })
         }
     }
 }

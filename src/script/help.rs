@@ -27,8 +27,12 @@ pub fn page(name: &str) -> Option<String> {
         return Some(page.describe());
     }
     let name = bare(name);
+    let space = full.strip_suffix(name).and_then(|before| before.strip_suffix("::")).unwrap_or("");
+    let inside =
+        |def: &&OpDef| def.name == name && def.forms.iter().any(|f| matches!(f, Form::Of(s) if *s == space));
     rows()
-        .find(|def| def.name == name)
+        .find(inside)
+        .or_else(|| rows().find(|def| def.name == name))
         .map(describe)
         .or_else(|| pages().find(|page| page.name == name).map(|page| page.describe()))
 }

@@ -6,7 +6,7 @@ use crate::device::{Context, Machine};
 
 const MIB: u64 = 1 << 20;
 /// Widths of the columns between their bars.
-const NAME: usize = 50;
+const NAME: usize = 60;
 const MEMORY: usize = 25;
 const TENSORS: usize = 23;
 
@@ -26,7 +26,7 @@ pub(super) fn table(machine: &Machine) -> String {
     line(&mut out, '-');
     row(
         &mut out,
-        " GPU  Name                                  SM  Cap",
+        " GPU  Name                                            SM  Cap ",
         "Memory-Usage ",
         "Tensors     Peak ",
     );
@@ -46,10 +46,13 @@ fn device(out: &mut String, context: &Context) {
     });
     let (held, peak) = context.pool().map_or((0, 0), |pool| (pool.allocated(), pool.peak_allocated()));
     let mark = if p.simulated { "SIM" } else { "   " };
-    let name: String = p.name.chars().take(32).collect();
+    let name = short(&p.name);
     let (major, minor) = p.capability;
-    let shown =
-        format!(" {:>3}  {name:<32} {mark} {:>3} {major}.{minor}", context.device.index(), p.multiprocessors);
+    let shown = format!(
+        " {:>3}  {name:<41} {mark} {:>4} {major:>2}.{minor} ",
+        context.device.index(),
+        p.multiprocessors
+    );
     let memory = format!("{}MiB / {}MiB ", used.div_ceil(MIB), total / MIB);
     row(
         out,
@@ -57,6 +60,18 @@ fn device(out: &mut String, context: &Context) {
         &memory,
         &format!("{}MiB {:>8} ", held.div_ceil(MIB), format!("{}MiB", peak.div_ceil(MIB))),
     );
+}
+
+/// A name that fits; what says that a device is simulated stays.
+fn short(name: &str) -> String {
+    const WIDTH: usize = 41;
+    const SUFFIX: &str = " (simulated)";
+    match name.strip_suffix(SUFFIX) {
+        Some(own) if name.chars().count() > WIDTH => {
+            own.chars().take(WIDTH - SUFFIX.len()).chain(SUFFIX.chars()).collect()
+        }
+        _ => name.chars().take(WIDTH).collect(),
+    }
 }
 
 fn row(out: &mut String, name: &str, memory: &str, tensors: &str) {
