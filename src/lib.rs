@@ -14,6 +14,7 @@ pub mod nn;
 pub mod notebook;
 pub mod op;
 pub mod optim;
+pub mod parallel;
 pub mod plot;
 pub mod script;
 pub mod session;

@@ -209,8 +209,27 @@ pub enum Distribution {
 pub enum RandomSource {
     /// The host's MT19937, shared with the session.
     Host(super::random::Shared),
-    /// Philox 4x32-10 as CUDA devices use it.
-    Philox { seed: u64, offset: u64 },
+    /// Philox 4x32-10 as CUDA devices use it; `most` is the number of threads that PyTorch's kernels run there at a
+    /// time.
+    Philox { seed: u64, offset: u64, most: u64 },
+}
+
+impl Distribution {
+    /// How many elements one call of curand serves in PyTorch's kernels, which take four numbers at a time.
+    pub fn per_call(&self, dtype: DType) -> u64 {
+        match self {
+            Distribution::Permutation => 2,
+            Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
+            Distribution::Integers { .. } => 4,
+            _ if dtype == DType::Float64 => 2,
+            _ => 4,
+        }
+    }
+}
+
+/// Spans from 2^28 on take 64 random bits an element, so that the remainder is nearly even.
+pub fn is_wide(low: i64, high: i64) -> bool {
+    high.wrapping_sub(low) as u64 >= 1 << 28
 }
 
 /// Parameters of a 2-d convolution, height first.

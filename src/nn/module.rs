@@ -306,6 +306,12 @@ impl Module {
     pub fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
         let mut slots = self.slots_mut();
         let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
+        // A method called on a module's tensor in a script hands the tensor back.
+        if let (Some(new), Some(old)) = (&tensor, &slot.tensor)
+            && new.is(old)
+        {
+            return Ok(());
+        }
         if let (Some(t), Role::Parameter) = (&tensor, slot.role)
             && !t.is_leaf()
         {

@@ -53,6 +53,7 @@ pub enum Family {
     Precision,
     Checkpoint,
     Data,
+    Parallel,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -48,6 +48,13 @@ pub fn one(grad: Tensor) -> Result<Grads> {
     Ok([Some(grad)].into_iter().collect())
 }
 
+/// The gradient as it is; an error where determinism is required and `name`, PyTorch's function for it on CUDA, has
+/// no deterministic implementation.
+pub fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
+    grad.context().shared.settings.check_deterministic(grad.device(), name)?;
+    one(grad.clone())
+}
+
 /// A gradient list of two.
 pub fn two(first: Option<Tensor>, second: Option<Tensor>) -> Result<Grads> {
     Ok([first, second].into_iter().collect())

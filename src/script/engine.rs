@@ -254,6 +254,8 @@ pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> E
 }
 
 fn limit(engine: &mut Engine, limits: &Limits) {
+    // Rhai's optimiser turns `b = b + 1` into `b += 1`, which would write into every tensor that shares `b`.
+    engine.set_optimization_level(rhai::OptimizationLevel::None);
     engine.set_max_call_levels(limits.call_depth);
     engine.set_max_expr_depths(256, 128);
     engine.set_max_string_size(limits.string_bytes);

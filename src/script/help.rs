@@ -27,8 +27,12 @@ pub fn page(name: &str) -> Option<String> {
         return Some(page.describe());
     }
     let name = bare(name);
+    let space = full.strip_suffix(name).and_then(|before| before.strip_suffix("::")).unwrap_or("");
+    let inside =
+        |def: &&OpDef| def.name == name && def.forms.iter().any(|f| matches!(f, Form::Of(s) if *s == space));
     rows()
-        .find(|def| def.name == name)
+        .find(inside)
+        .or_else(|| rows().find(|def| def.name == name))
         .map(describe)
         .or_else(|| pages().find(|page| page.name == name).map(|page| page.describe()))
 }
@@ -43,10 +47,11 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints.
+/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints, several devices.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
     let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
-    crate::op::table().chain(modules).chain(crate::amp::ROWS).chain(crate::checkpoint::ROWS)
+    let more = crate::amp::ROWS.iter().chain(crate::checkpoint::ROWS).chain(crate::parallel::table());
+    crate::op::table().chain(modules).chain(more)
 }
 
 /// The page of one row.

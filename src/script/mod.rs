@@ -8,6 +8,8 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
+pub mod pickle;
+pub mod snapshot;
 pub mod summary;
 pub mod syntax;
 pub mod trace;

@@ -8,6 +8,7 @@ mod data;
 mod misc;
 mod nn;
 mod optim;
+mod parallel;
 mod plot;
 mod scheduler;
 pub mod telemetry;
@@ -41,7 +42,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
 
 /// Help on what is no row of a table.
 pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
-    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES)
+    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES).chain(cuda::pages::PAGES)
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
@@ -57,6 +58,7 @@ pub fn names() -> Vec<&'static str> {
         nn::NAMES,
         optim::NAMES,
         scheduler::NAMES,
+        parallel::NAMES,
         plot::NAMES,
     ];
     let table = super::help::rows().map(|def| def.name);

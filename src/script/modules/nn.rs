@@ -12,6 +12,7 @@ use crate::nn::state::Mismatch;
 use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
 use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
+use crate::parallel::DataParallel;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
 use crate::script::help::Page;
@@ -128,6 +129,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
             register_spread(&mut nn, def);
         }
     }
+    super::parallel::register(engine, &mut nn, shared);
     own(&mut nn);
     nn.set_sub_module("utils", utils);
     nn.set_sub_module("init", init);
@@ -193,6 +195,12 @@ impl Layer for Own {
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
+
+    /// Values are copied, so that what a replica changes is lost, as in PyTorch.
+    fn replica(&self) -> Option<Arc<dyn Layer>> {
+        let values = Mutex::new(self.values().clone());
+        Some(Arc::new(Own { name: self.name.clone(), forward: self.forward.clone(), values }))
+    }
 }
 
 /// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
@@ -225,6 +233,9 @@ impl Caller for Running<'_, '_> {
 
 /// Calls a module with what a script gave it.
 pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    if let Some(parallel) = DataParallel::of(module) {
+        return super::parallel::call(context, parallel, module, inputs);
+    }
     if let Some(own) = Own::of(module) {
         let first = std::iter::once(Dynamic::from(module.clone()));
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();

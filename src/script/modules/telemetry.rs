@@ -11,11 +11,11 @@ use crate::base::event::{Event, Page, Reader, Subscription};
 use crate::device::Machine;
 use crate::script::fault::raise;
 use crate::script::summary::{Copies, Summary};
-use crate::script::trace;
+use crate::script::{snapshot, trace};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["telemetry", "record", "export_chrome_trace"];
+pub const NAMES: &[&str] = &["telemetry", "record", "export_chrome_trace", "export_memory_snapshot"];
 
 /// Events in the order they happened.
 #[derive(Default)]
@@ -57,7 +57,29 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
         Ok(events.len() as INT)
     };
     module.set_native_fn("export_chrome_trace", export);
+    let m = Arc::clone(machine);
+    module.set_native_fn("export_memory_snapshot", move |path: &str| -> RhaiResult<()> {
+        write_snapshot(&m, path, &[])
+    });
+    let m = Arc::clone(machine);
+    let history = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
+        let (events, subscription) = collect(&m);
+        let result = body.call_within_context::<Dynamic>(&ctx, ());
+        drop(subscription);
+        let events = events.events();
+        // A failure, such as running out of memory, is what one wants to look at.
+        write_snapshot(&m, path, &events)?;
+        result.map(|_| events.len() as INT)
+    };
+    module.set_native_fn("export_memory_snapshot", history);
     engine.register_static_module("telemetry", module.into());
+}
+
+fn write_snapshot(machine: &Machine, path: &str, events: &[Event]) -> RhaiResult<()> {
+    snapshot::write(path.as_ref(), machine, events, "script").map_err(|e| {
+        let error = Error::value(format!("cannot write {path}: {e}"));
+        raise(error.with_hint("the folder must be there, and writable"))
+    })
 }
 
 /// Collects events until the subscription is dropped.
