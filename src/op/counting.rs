@@ -3,7 +3,7 @@
 use crate::base::{DType, Dims, Error, Kind, Result};
 use crate::tensor::Tensor;
 
-use super::binary::{add, div, floor_divide, ge, le, logical_and, lt, minimum, mul, sub};
+use super::binary::{add, div, floor_divide, ge, gt, le, logical_and, lt, minimum, mul, sub};
 use super::convert::to_dtype;
 use super::joins::cat;
 use super::masks::{masked_select, positions};
@@ -15,7 +15,7 @@ use super::scan::cumsum;
 use super::scatter::{gather, index_add, index_select, scatter};
 use super::select::{only_floats, where_};
 use super::sort::sort;
-use super::unary::floor;
+use super::unary::{floor, logical_not};
 
 /// The distinct values of a tensor.
 pub struct Distinct {
@@ -177,15 +177,8 @@ fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<T
         } else {
             gather(edges, -1, &at)?
         };
-        // NaN is the largest number of a sorted row.
-        let beyond = if right { le(&edge, values)? } else { lt(&edge, values)? };
-        let beyond = if values.dtype().is_float() {
-            let nan = super::unary::isnan(values)?;
-            let larger = if right { nan } else { logical_and(&nan, &super::binary::eq(&edge, &edge)?)? };
-            super::binary::logical_or(&beyond, &larger)?
-        } else {
-            beyond
-        };
+        // What NaN is compared with is never found too large: it goes behind everything.
+        let beyond = logical_not(&if right { gt(&edge, values)? } else { ge(&edge, values)? })?;
         let open = logical_and(&beyond, &lt(&low, &high)?)?;
         let next = add(&middle, 1i64)?;
         high = where_(&open, (&high).into(), (&minimum(&middle, &high)?).into())?;

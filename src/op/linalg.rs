@@ -312,7 +312,9 @@ fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
         let moved = ne(&squeeze(&chosen, Some(&[-1, -2]))?, k as i64)?;
         sign = where_(&moved, (&neg(&sign)?).into(), (&sign).into())?;
         let pivot = part(&both, (k, 1), (k, 1))?;
-        let row = div(&part(&both, (k, 1), (0, width))?, &pivot)?;
+        // A column of zeros has no pivot; its row stays as it is, and the pivot tells that the matrix is singular.
+        let divisor = where_(&eq(&pivot, 0i64)?, Operand::Scalar(1i64.into()), (&pivot).into())?;
+        let row = div(&part(&both, (k, 1), (0, width))?, &divisor)?;
         let others = where_(&here, Operand::Scalar(0i64.into()), (&part(&both, (0, n), (k, 1))?).into())?;
         let cleared = sub(&both, &mul(&others, &row)?)?;
         both = where_(&here, (&row).into(), (&cleared).into())?;

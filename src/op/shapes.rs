@@ -102,16 +102,22 @@ pub fn unfold(x: &Tensor, dim: i64, size: i64, step: i64) -> Result<Tensor> {
     if step <= 0 {
         return Err(Error::runtime(format!("step is {step} but must be > 0")));
     }
-    let stride = x.layout().strides().get(along).copied().unwrap_or(1);
-    let (mut shape, mut strides): (Dims, Strides) = (x.shape().into(), x.layout().strides().into());
-    if let (Some(count), Some(gap)) = (shape.get_mut(along), strides.get_mut(along)) {
-        *count = ((most - size) / step + 1) as usize;
-        *gap *= step as isize;
-    }
-    shape.push(size as usize);
-    strides.push(stride);
+    let count = ((most - size) / step + 1) as usize;
+    let windows = |layout: &Layout| -> Result<Layout> {
+        let (mut shape, mut strides): (Dims, Strides) = (layout.shape().into(), layout.strides().into());
+        let gap = strides.get(along).copied().unwrap_or(1);
+        if let (Some(d), Some(s)) = (shape.get_mut(along), strides.get_mut(along)) {
+            (*d, *s) = (count, gap * step as isize);
+        }
+        shape.push(size as usize);
+        strides.push(gap);
+        Layout::new(shape, strides, layout.offset())
+    };
     static RULE: Vjp = Vjp { name: "UnfoldBackward0", run: restrided_grad };
-    restrided(x, Layout::new(shape, strides, x.layout().offset())?, &RULE)
+    // The rule works on the elements as they are counted, wherever the input has them.
+    let from = Layout::contiguous(x.shape())?;
+    let to = windows(&from)?;
+    Ok(viewed_with(x, windows(x.layout())?, &RULE, Restrided { from, to }))
 }
 
 /// The storage seen with other sizes, strides and offset; a view.
@@ -148,18 +154,14 @@ pub fn as_strided(x: &Tensor, size: &[i64], stride: &[i64], offset: Option<i64>)
         )));
     }
     static RULE: Vjp = Vjp { name: "AsStridedBackward0", run: restrided_grad };
-    restrided(x, Layout::new(shape, strides, offset)?, &RULE)
+    let to = Layout::new(shape, strides, offset)?;
+    Ok(viewed_with(x, to.clone(), &RULE, Restrided { from: x.layout().clone(), to }))
 }
 
 /// What the rule of a view with other strides needs: both layouts.
 struct Restrided {
     from: Layout,
     to: Layout,
-}
-
-fn restrided(x: &Tensor, to: Layout, rule: &'static Vjp) -> Result<Tensor> {
-    let from = x.layout().clone();
-    Ok(viewed_with(x, to.clone(), rule, Restrided { from, to }))
 }
 
 /// Gradients are added up in a picture of the storage and read back where the input lies. Where several elements
@@ -277,8 +279,7 @@ pub fn meshgrid(vectors: &[&Tensor], indexing: &str) -> Result<Vec<Tensor>> {
     for (i, t) in order.iter().enumerate() {
         let own: Dims = (0..order.len()).map(|j| if i == j { t.numel() } else { 1 }).collect();
         let wide: Vec<i64> = sizes.iter().map(|&d| d as i64).collect();
-        let grid = super::movement::expand_to(&reshape_to(t, &own)?, &wide)?;
-        grids.push(if swap { transpose(&grid, 0, 1)? } else { grid });
+        grids.push(super::movement::expand_to(&reshape_to(t, &own)?, &wide)?);
     }
     if swap {
         grids.swap(0, 1);

@@ -7,6 +7,7 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
+mod operands;
 pub mod syntax;
 pub mod trace;
 pub mod value;
