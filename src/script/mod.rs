@@ -8,6 +8,7 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
+mod operands;
 pub mod pickle;
 pub mod snapshot;
 pub mod summary;

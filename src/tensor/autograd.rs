@@ -129,6 +129,39 @@ impl Drop for GradMode {
     }
 }
 
+/// How closely the backward pass is watched, as `torch.autograd.detect_anomaly` has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    Off,
+    /// Errors name the forward line.
+    Lines,
+    /// That, and NaN in a gradient is an error.
+    Nan,
+}
+
+thread_local! {
+    static WATCH: Cell<Watch> = const { Cell::new(Watch::Off) };
+}
+
+/// How the backward pass is watched.
+pub fn watch() -> Watch {
+    WATCH.with(Cell::get)
+}
+
+/// Sets how the backward pass is watched until the guard is dropped.
+pub fn set_watch(how: Watch) -> WatchGuard {
+    WatchGuard(WATCH.with(|c| c.replace(how)))
+}
+
+/// Restores the watch when dropped.
+pub struct WatchGuard(Watch);
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        WATCH.with(|c| c.set(self.0));
+    }
+}
+
 /// Whether an op on these inputs must be recorded.
 #[inline]
 pub fn needs_graph(inputs: &[&Tensor]) -> bool {
@@ -286,6 +319,7 @@ impl Saved {
             of: of.trim_end_matches("Backward0"),
             version: t.version(),
             expected: kept.version,
+            watched: watch() != Watch::Off,
         }
         .into()
     }

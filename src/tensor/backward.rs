@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::{Cause, Error, Result};
 
-use super::autograd::{Edge, Meta, Node, grad_enabled, set_grad_mode};
+use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
 use super::checkpoint::{self, Caller, NoCaller};
 use super::{Tensor, accumulate};
 
@@ -152,11 +152,17 @@ impl<'a> Run<'a> {
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
             self.note_wanted(&node, &grad)?;
-            let saved = node.saved(keep)?.unpacked(self.checkpoints)?;
+            let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
             let context = grad.context();
             let line = context.shared.source().line;
-            let grads = node.rule.backward(&saved, &grad).map_err(|e| e.in_op(node.rule.name(), Vec::new))?;
+            let grads = node
+                .rule
+                .backward(&saved, &grad)
+                .map_err(|e| made_at(e.in_op(node.rule.name(), Vec::new), &node))?;
             context.shared.set_line(line);
+            if watch() == Watch::Nan {
+                check_nan(&node, &grads)?;
+            }
             drop(saved);
             drop(grad);
             for ((edge, meta), grad) in node.inputs.iter().zip(grads) {
@@ -222,6 +228,27 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// Names the forward line of a node that failed.
+fn made_at(error: Error, node: &Node) -> Error {
+    if node.line == 0 {
+        return error;
+    }
+    error.with_note(|| format!("the gradient is that of the operation in line {}", node.line))
+}
+
+/// An error where a rule gave NaN.
+fn check_nan(node: &Node, grads: &Grads) -> Result<()> {
+    let _off = set_grad_mode(false);
+    for (i, grad) in grads.iter().enumerate() {
+        let Some(grad) = grad.as_ref().filter(|g| g.dtype().is_float() && g.numel() > 0) else { continue };
+        if accumulate::has_nan(grad)? {
+            let text = format!("Function '{}' returned nan values in its {i}th output.", node.rule.name());
+            return Err(made_at(Error::runtime(text), node));
+        }
+    }
+    Ok(())
 }
 
 /// Adds a gradient to a leaf's `.grad`. A gradient that nobody else holds is taken over, as
