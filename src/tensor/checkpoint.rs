@@ -4,7 +4,7 @@
 //! Semantics are those of `torch.utils.checkpoint` with `use_reentrant=False`: tensors are matched by the order
 //! in which they were saved, and each may be taken out once per backward pass.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -78,6 +78,8 @@ enum Packing {
 }
 
 thread_local! {
+    /// Whether anything is packed: read for every saved tensor, so it stands alone.
+    static ON: Cell<bool> = const { Cell::new(false) };
     static PACKING: RefCell<Vec<Packing>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -164,24 +166,35 @@ pub struct Packed(());
 impl Packed {
     fn push(packing: Packing) -> Packed {
         PACKING.with_borrow_mut(|all| all.push(packing));
+        ON.set(true);
         Packed(())
     }
 }
 
 impl Drop for Packed {
     fn drop(&mut self) {
-        PACKING.with_borrow_mut(Vec::pop);
+        let last = PACKING.with_borrow_mut(|all| {
+            let last = all.pop();
+            ON.set(!all.is_empty());
+            last
+        });
+        drop(last);
     }
 }
 
 /// What a node keeps of a tensor that its rule saves: a stand-in within a checkpointed call.
+#[inline]
 pub(super) fn pack(t: &Tensor, edge: impl FnOnce() -> Edge) -> Option<Arc<Place>> {
+    if ON.get() { pack_now(t, edge()) } else { None }
+}
+
+fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<Place>> {
     let packing = PACKING.with_borrow(|all| all.last().cloned())?;
     match packing {
         Packing::Forward(frame) => {
             let mut state = frame.state();
             let index = state.places.len();
-            let place = Arc::new(Place { frame: Arc::clone(&frame), index, edge: edge() });
+            let place = Arc::new(Place { frame: Arc::clone(&frame), index, edge });
             state.places.push((Arc::downgrade(&place), Meta::of(t)));
             drop(state);
             Some(place)

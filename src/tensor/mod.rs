@@ -7,6 +7,7 @@ pub mod backward;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
+mod inplace;
 pub mod launch;
 pub mod transfer;
 
