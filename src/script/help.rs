@@ -23,7 +23,9 @@ impl Page {
 /// The help page of a name: how it is called, what it does, an example with its result.
 pub fn page(name: &str) -> Option<String> {
     let full = name.trim().trim_matches('?').trim();
-    if let Some(page) = pages().find(|page| page.name == full || page.call.starts_with(&format!("{full}("))) {
+    let called = format!("{full}(");
+    let exact = pages().find(|page| page.name == full);
+    if let Some(page) = exact.or_else(|| pages().find(|page| page.call.starts_with(&called))) {
         return Some(page.describe());
     }
     let name = bare(name);

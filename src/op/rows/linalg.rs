@@ -192,11 +192,6 @@ pub static ROWS: &[OpDef] = &[
     })
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
     .samples(&[Sample::of("addr(a, a, b)", VECTORS)]),
-    OpDef::call("baddbmm", Family::Matmul, "`beta * input + alpha * batch1 @ batch2`.", &BATCHED, |a| {
-        combined(a, matmul::bmm(a.tensor(1)?, a.tensor(2)?)?)
-    })
-    .example("baddbmm(ones([1, 1, 1]), ones([1, 1, 3]), ones([1, 3, 1]))", "tensor([[[4.]]])")
-    .samples(&[Sample::of("baddbmm(c, a, b, #{alpha: 0.5})", BATCHES)]),
     OpDef::call(
         "addbmm",
         Family::Matmul,
