@@ -331,6 +331,12 @@ fn datasets_of_every_kind() {
 
 #[test]
 fn functions_that_call_themselves_without_end_are_an_error() {
+    // As much stack as a program's main thread has.
+    let run = std::thread::Builder::new().stack_size(8 << 20).spawn(calls_without_end).unwrap();
+    run.join().unwrap();
+}
+
+fn calls_without_end() {
     let mut lab = Lab::new();
     for workers in [0, 1] {
         let options = format!("#{{num_workers: {workers}}}");

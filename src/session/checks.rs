@@ -1,6 +1,5 @@
 //! The vocabulary of lesson checks: expectations, and the events of a run as a check reads them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rhai::{Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
@@ -8,7 +7,6 @@ use rhai::{Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCall
 use crate::base::event::{Body, Event, Page};
 use crate::base::{Device, DeviceSpec, Error, Kind};
 use crate::script::fault::raise;
-use crate::script::modules::telemetry::summary;
 use crate::script::value::{device, type_name};
 use crate::tensor::Tensor;
 
@@ -43,11 +41,9 @@ pub struct Finding {
 }
 
 impl RunEvents {
-    /// `start` gives allocated bytes per device before the run; `error` the kind it ended with.
-    pub fn new(pages: &[Page], start: &[(Device, u64)], dropped: u64, error: Option<String>) -> RunEvents {
+    /// `figures` sum up the whole run, of whose events `pages` are the first; `error` is the kind it ended with.
+    pub fn new(pages: &[Page], figures: Map, dropped: u64, error: Option<String>) -> RunEvents {
         let events: Vec<Event> = pages.iter().flat_map(|page| page.iter().cloned()).collect();
-        let start: BTreeMap<String, u64> = start.iter().map(|(d, b)| (d.to_string(), *b)).collect();
-        let figures = summary(&events, &start);
         RunEvents(Arc::new(Inner { events, figures, dropped, error, state: Mutex::default() }))
     }
 

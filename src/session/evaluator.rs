@@ -1,15 +1,16 @@
 //! The script interpreter as a session's evaluator.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::Dynamic;
+use rhai::{Dynamic, Map};
 
 use crate::base::event::{Body, Bus, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
+use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::checks::{self, Finding, RunEvents};
@@ -21,8 +22,9 @@ use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
 const KEPT_CELLS: usize = 32;
-/// Events kept of one cell; a check of a longer run says so.
-const KEPT_EVENTS: usize = 200_000;
+/// Events kept of one cell: its first ones. What a check counts is summed over all; where it looks for single events
+/// in a longer run, it says so.
+const KEPT_EVENTS: usize = 20_000;
 
 /// Evaluates scripts on one machine.
 pub struct ScriptEvaluator {
@@ -37,7 +39,7 @@ struct Run {
     cell: u32,
     events: Vec<Page>,
     dropped: u64,
-    start: Vec<(Device, u64)>,
+    figures: Map,
     error: Option<String>,
 }
 
@@ -57,7 +59,7 @@ impl ScriptEvaluator {
         let run = self.runs.iter().rev().find(|r| r.cell == cell);
         RunEvents::new(
             run.map_or(&[], |r| r.events.as_slice()),
-            run.map_or(&[], |r| &r.start),
+            run.map_or_else(|| Summary::new(BTreeMap::new()).map(), |r| r.figures.clone()),
             run.map_or(0, |r| r.dropped),
             run.and_then(|r| r.error.clone()),
         )
@@ -117,10 +119,10 @@ impl Evaluator for ScriptEvaluator {
             return self.answer(name, host);
         }
         self.relay.set(Some(Arc::clone(host)));
-        let recorder = Arc::new(Recorder::default());
         let machine = Arc::clone(self.machine());
-        let subscription = machine.bus().read(Arc::clone(&recorder) as _);
         let before = Snapshot::of(&machine);
+        let recorder = Arc::new(Recorder::new(&before));
+        let subscription = machine.bus().read(Arc::clone(&recorder) as _);
         machine.shared.set_source(Source { cell, line: first_line });
         machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
         let name = format!("In [{cell}]");
@@ -135,13 +137,16 @@ impl Evaluator for ScriptEvaluator {
         });
         drop(subscription);
         self.relay.set(None);
-        let Recording { events, dropped, .. } = recorder.take();
-        self.usage = before.usage(&machine, &events);
+        let mut recording = recorder.lock();
+        let Recording { events, dropped, sums, copies, .. } = &mut *recording;
+        let (events, dropped, figures) = (std::mem::take(events), *dropped, sums.map());
+        self.usage = before.usage(&machine, std::mem::take(copies));
+        drop(recording);
         let error = match &outcome {
             Outcome::Error { fault } => Some(fault.kind.clone()),
             _ => None,
         };
-        self.keep(Run { cell, events, dropped, start: before.allocated, error });
+        self.keep(Run { cell, events, dropped, figures, error });
         outcome
     }
 
@@ -274,26 +279,53 @@ impl crate::script::Host for Relay {
     }
 }
 
-/// Keeps a run's first events and counts the rest.
-#[derive(Default)]
+/// Sums up a run and keeps its first events.
 struct Recorder(Mutex<Recording>);
 
-#[derive(Default)]
 struct Recording {
+    sums: Summary,
+    copies: Vec<Copied>,
     events: Vec<Page>,
     kept: usize,
     dropped: u64,
 }
 
+/// From where to where, how often, how many bytes.
+type Copied = (Device, Device, u64, u64);
+
 impl Recorder {
-    fn take(&self) -> Recording {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(|e| e.into_inner()))
+    fn new(before: &Snapshot) -> Recorder {
+        let start = before.allocated.iter().map(|(device, bytes)| (device.to_string(), *bytes)).collect();
+        let sums = Summary::new(start);
+        Recorder(Mutex::new(Recording { sums, copies: Vec::new(), events: Vec::new(), kept: 0, dropped: 0 }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recording> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Recording {
+    fn note_copy(&mut self, from: Device, to: Device, bytes: u64) {
+        match self.copies.iter_mut().find(|c| c.0 == from && c.1 == to) {
+            Some(sum) => {
+                sum.2 += 1;
+                sum.3 += bytes;
+            }
+            None => self.copies.push((from, to, 1, bytes)),
+        }
     }
 }
 
 impl Reader for Recorder {
     fn on_page(&self, page: &Page) {
-        let mut all = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        let mut all = self.lock();
+        for event in page.iter() {
+            all.sums.take(event);
+            if let Body::Copy { from, to, bytes, .. } = event.body {
+                all.note_copy(from, to, bytes);
+            }
+        }
         if all.kept < KEPT_EVENTS {
             all.kept += page.len();
             all.events.push(Arc::clone(page));
@@ -317,9 +349,9 @@ impl Snapshot {
         }
     }
 
-    fn usage(&self, machine: &Machine, pages: &[Page]) -> Usage {
+    fn usage(&self, machine: &Machine, copies: Vec<Copied>) -> Usage {
         let now = machine.gpus().iter().map(|c| c.memory().0);
-        let mut usage = Usage {
+        Usage {
             host_nanos: 0,
             modelled_nanos: modelled_now(machine).zip(self.modelled).map(|(b, a)| b.saturating_sub(a)),
             allocated: self
@@ -329,19 +361,8 @@ impl Snapshot {
                 .map(|(&(device, before), after)| (device, after as i64 - before as i64))
                 .filter(|(_, change)| *change != 0)
                 .collect(),
-            copies: Vec::new(),
-        };
-        for event in pages.iter().flat_map(|page| page.iter()) {
-            let Body::Copy { from, to, bytes, .. } = event.body else { continue };
-            match usage.copies.iter_mut().find(|c| c.0 == from && c.1 == to) {
-                Some(sum) => {
-                    sum.2 += 1;
-                    sum.3 += bytes;
-                }
-                None => usage.copies.push((from, to, 1, bytes)),
-            }
+            copies,
         }
-        usage
     }
 }
 

@@ -94,11 +94,6 @@ pub fn allocated_now(machine: &Machine) -> BTreeMap<String, u64> {
     machine.gpus().iter().map(|c| (c.device.to_string(), c.memory().0)).collect()
 }
 
-/// What a learner reads of a run, see [`Summary`].
-pub fn summary(events: &[Event], start: &BTreeMap<String, u64>) -> Map {
-    Summary::of(events, start.clone()).map()
-}
-
 /// A summary for people: copies, launches, waits, per direction and device.
 pub fn report(events: &[Event]) -> String {
     let sums = Summary::of(events, BTreeMap::new());
