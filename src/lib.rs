@@ -2,7 +2,9 @@
 //!
 //! Layers, top to bottom; imports point strictly downwards (`docs/architecture.md`).
 
+pub mod amp;
 pub mod base;
+pub mod checkpoint;
 pub mod cli;
 pub mod data;
 pub mod device;
@@ -12,6 +14,7 @@ pub mod nn;
 pub mod notebook;
 pub mod op;
 pub mod optim;
+pub mod parallel;
 pub mod plot;
 pub mod script;
 pub mod session;

@@ -18,6 +18,8 @@ use tensorlab::tensor::Tensor;
 mod copies;
 mod faults;
 mod memory;
+mod profiles;
+mod rules;
 mod streams;
 
 const KIB: u64 = 1 << 10;

@@ -1,5 +1,6 @@
 //! Arguments, modes, exit codes.
 
+mod bench;
 mod devices;
 mod docs;
 mod doctor;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::base::Kind;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
@@ -68,6 +70,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Time a few operations and copies on every device
+    Bench(bench::BenchOptions),
     /// Print the reference, or one page of it
     Docs {
         /// An operation's name
@@ -105,6 +109,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
         Some(Command::Session { .. }) => session::run(&devices),
         Some(Command::Completions { shell }) => {
@@ -133,7 +138,8 @@ fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
         }
         Err(error) => {
             eprint!("{}", crate::script::Fault::from_error(&error).report);
-            Err(exit::NO_DEVICE)
+            // A profile that can't be read is no missing device.
+            Err(if error.kind() == Kind::ValueError { exit::USAGE } else { exit::NO_DEVICE })
         }
     }
 }

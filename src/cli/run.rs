@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use rhai::{Array, Dynamic};
 
+use crate::base::event::Event;
 use crate::base::{Cause, Kind};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
-use crate::script::{Interpreter, Limits, Origin, json, trace};
+use crate::script::{Interpreter, Limits, Origin, json, snapshot, trace};
 
 use super::output::Console;
 use super::{Script, as_code, exit, machine, read_code};
@@ -28,6 +29,9 @@ pub struct RunOptions {
     /// Write a Chrome trace of everything that happened
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write what the GPUs' allocators did and hold at the end, for PyTorch's memory viewer
+    #[arg(long, value_name = "FILE")]
+    memory_snapshot: Option<PathBuf>,
     /// Print a summary of what happened to standard error
     #[arg(long)]
     telemetry: bool,
@@ -87,25 +91,35 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
     let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
     interpreter.set("ARGS", arguments.into());
-    let listening = (options.trace.is_some() || options.telemetry).then(|| telemetry::collect(&machine));
+    let wanted = options.trace.is_some() || options.memory_snapshot.is_some() || options.telemetry;
+    let listening = wanted.then(|| telemetry::collect(&machine));
     let origin = Origin { name: &script.name, code: &script.code, first_line: 1 };
     let result = interpreter.evaluate(0, &origin);
     drop(watch);
     let mut code = report(&interpreter, result, options.json);
     if let Some((events, subscription)) = listening {
         drop(subscription);
-        let events = events.lock().unwrap_or_else(|e| e.into_inner());
+        let events = events.events();
         if options.telemetry {
             eprint!("{}", telemetry::report(&events));
         }
-        if let Some(path) = &options.trace
-            && let Err(error) = trace::write(path, &events)
-        {
-            eprintln!("error: cannot write {}: {error}", path.display());
+        if let Err(text) = export(options, &machine, &events, &script.name) {
+            eprintln!("error: {text}");
             code = code.max(exit::SCRIPT);
         }
     }
     code
+}
+
+/// Writes the files that were asked for; all are tried.
+fn export(options: &RunOptions, machine: &Machine, events: &[Event], script: &str) -> Result<(), String> {
+    let failed = |path: &PathBuf, error| format!("cannot write {}: {error}", path.display());
+    let traced = options.trace.as_ref().map(|path| trace::write(path, events).map_err(|e| failed(path, e)));
+    let held = options
+        .memory_snapshot
+        .as_ref()
+        .map(|path| snapshot::write(path, machine, events, script).map_err(|e| failed(path, e)));
+    traced.unwrap_or(Ok(())).and(held.unwrap_or(Ok(())))
 }
 
 /// Prints what there is to print and gives the exit status.

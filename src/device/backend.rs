@@ -37,6 +37,13 @@ pub struct Transfer<'a> {
     pub target_stream: u32,
 }
 
+/// A part of a captured graph.
+pub enum Work<'a> {
+    Launch(Launch<'a>),
+    /// Does not hold the host.
+    Copy(Transfer<'a>),
+}
+
 /// How a transfer went.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
@@ -113,6 +120,16 @@ pub trait Backend: Send + Sync {
 
     /// Runs or enqueues a kernel; the span is given when `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<Option<Span>>;
+
+    /// Launches captured work on `stream`, in order, as one; gives the span of each part that is timed.
+    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<Option<Span>>> {
+        let _ = stream;
+        let each = |part: &Work| match part {
+            Work::Launch(launch) => self.launch(launch),
+            Work::Copy(transfer) => self.transfer(transfer).map(|moved| Some(moved.span)),
+        };
+        work.iter().map(each).collect()
+    }
 
     /// Copies between this device's memory and the host's or another device's.
     fn transfer(&self, transfer: &Transfer) -> Result<Moved>;

@@ -6,12 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use crate::base::event::{Body, Bus, Clock, Source, Span};
-use crate::base::{DType, Device, Error, Kind, Result};
+use crate::base::event::{Body, Bus, Clock, Sizes, Source, Span};
+use crate::base::{DType, Device, Error, Kind, Layout, Result};
 
-use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer};
+use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer, Work};
 use super::cpu::memory::HostPool;
+use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, invalidated, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
+use super::machine::Machine;
+use super::settings::Settings;
+use super::storage::Storage;
 
 /// Gives the variables that hold tensors, each with the address of any element of its tensor.
 pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
@@ -22,8 +26,7 @@ pub struct Shared {
     pub cancel: Cancel,
     /// Page-locked host memory, kept for reuse as PyTorch's caching host allocator keeps it.
     pub pinned: HostPool,
-    /// Lets float32 matmuls and convolutions use TF32 where a device has it (`matmul::allow_tf32`).
-    pub allow_tf32: AtomicBool,
+    pub settings: Settings,
     source: AtomicU64,
     started: Instant,
     names: Mutex<Option<Arc<Names>>>,
@@ -35,7 +38,7 @@ impl Shared {
             bus: Arc::default(),
             cancel: Cancel::default(),
             pinned: HostPool::of_prepared(),
-            allow_tf32: AtomicBool::new(false),
+            settings: Settings::default(),
             source: AtomicU64::new(0),
             started: Instant::now(),
             names: Mutex::default(),
@@ -106,7 +109,7 @@ pub struct Live {
     pub bytes: u64,
     pub requested: u64,
     pub dtype: DType,
-    pub shape: Vec<usize>,
+    pub shape: Sizes,
     pub op: &'static str,
     pub source: Source,
 }
@@ -126,6 +129,9 @@ pub struct Context {
     pub shared: Arc<Shared>,
     stream: AtomicU32,
     live: Mutex<HashMap<u64, Live>>,
+    capturing: AtomicBool,
+    recorder: Mutex<Option<Recorder>>,
+    graphs: AtomicU32,
 }
 
 impl Context {
@@ -136,6 +142,9 @@ impl Context {
             shared,
             stream: AtomicU32::new(0),
             live: Mutex::default(),
+            capturing: AtomicBool::new(false),
+            recorder: Mutex::default(),
+            graphs: AtomicU32::new(0),
         })
     }
 
@@ -160,7 +169,7 @@ impl Context {
 
     /// Takes memory. Out of memory is an error with the remedy that the state allows.
     pub fn allocate(&self, bytes: usize, purpose: Purpose) -> Result<Buffer> {
-        match self.backend.allocate(bytes, self.stream()) {
+        match self.backend.allocate(bytes, self.pool_stream()) {
             Ok(buffer) => {
                 if self.device.is_cuda() || self.shared.bus.listening() {
                     self.note_alloc(&buffer, bytes as u64, purpose);
@@ -193,16 +202,19 @@ impl Context {
     /// Takes memory that is no tensor's, for as long as a copy takes: no event tells of it, and it goes back
     /// to the backend.
     pub fn scratch(&self, bytes: usize) -> Result<Buffer> {
-        self.backend.allocate(bytes, self.stream()).map_err(|refusal| self.refused(refusal, bytes))
+        self.backend.allocate(bytes, self.pool_stream()).map_err(|refusal| self.refused(refusal, bytes))
     }
 
     /// Gives memory back.
     pub fn free(&self, buffer: Buffer) {
+        let buffer = if self.is_capturing() { self.kept(buffer) } else { buffer };
         if !self.device.is_cuda() && !self.shared.bus.listening() {
             return self.backend.free(buffer);
         }
         let (address, bytes) = (buffer.address, buffer.bytes as u64);
-        self.live_table().remove(&address);
+        if self.device.is_cuda() {
+            self.live_table().remove(&address);
+        }
         self.backend.free(buffer);
         self.shared.bus.emit(self.shared.source(), || {
             let (allocated, reserved) = self.memory();
@@ -235,16 +247,7 @@ impl Context {
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
         let span = self.backend.launch(&launch)?;
         if timed && let Some(span) = span {
-            self.shared.bus.emit(self.shared.source(), || Body::Launch {
-                device: self.device,
-                stream: launch.stream,
-                op: op.into(),
-                kernel: kernel.name().into(),
-                dtype: launch.dtype(),
-                bytes: launch.bytes(),
-                flops: launch.flops(),
-                span,
-            });
+            self.note_launch(&launch, span);
         }
         Ok(())
     }
@@ -252,16 +255,9 @@ impl Context {
     /// Copies bytes between this accelerator and another memory. Where the host was held, the caller says why
     /// with [`waited`](Context::waited).
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
-        self.shared.bus.emit(self.shared.source(), || Body::Copy {
-            from: transfer.from.0,
-            to: transfer.to.0,
-            bytes: transfer.bytes as u64,
-            pinned: moved.pinned,
-            blocking: moved.waited.is_some(),
-            stream: transfer.stream,
-            span: moved.span,
-        });
+        self.note_copy(transfer, moved.pinned, moved.waited.is_some(), moved.span);
         Ok(moved)
     }
 
@@ -270,6 +266,7 @@ impl Context {
         if !self.device.is_cuda() {
             return Ok(());
         }
+        self.check_not_capturing("waiting for the device")?;
         let span = self.backend.synchronize(stream)?;
         self.note_sync(cause, implicit, span);
         Ok(())
@@ -277,6 +274,7 @@ impl Context {
 
     /// Waits for a recorded mark.
     pub fn synchronize_mark(&self, mark: Mark, cause: &'static str) -> Result<()> {
+        self.check_not_capturing("waiting for an event")?;
         let span = self.backend.synchronize_mark(mark)?;
         self.note_sync(cause, false, span);
         Ok(())
@@ -300,6 +298,31 @@ impl Context {
             pool.reset_peak();
         }
         self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
+    }
+
+    fn note_launch(&self, launch: &Launch, span: Span) {
+        self.shared.bus.emit(self.shared.source(), || Body::Launch {
+            device: self.device,
+            stream: launch.stream,
+            op: launch.op.into(),
+            kernel: launch.kernel.name().into(),
+            dtype: launch.dtype(),
+            bytes: launch.bytes(),
+            flops: launch.flops(),
+            span,
+        });
+    }
+
+    fn note_copy(&self, transfer: &Transfer, pinned: bool, blocking: bool, span: Span) {
+        self.shared.bus.emit(self.shared.source(), || Body::Copy {
+            from: transfer.from.0,
+            to: transfer.to.0,
+            bytes: transfer.bytes as u64,
+            pinned,
+            blocking,
+            stream: transfer.stream,
+            span,
+        });
     }
 
     fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
@@ -330,29 +353,25 @@ impl Context {
             return;
         }
         let source = self.shared.source();
-        let live = Live {
-            bytes: buffer.bytes as u64,
-            requested,
-            dtype: purpose.dtype,
-            shape: purpose.shape.to_vec(),
-            op: purpose.op,
-            source,
-        };
+        let bytes = buffer.bytes as u64;
+        let Purpose { op, dtype, shape } = purpose;
         self.shared.bus.emit(source, || {
             let (allocated, reserved) = self.memory();
             Body::Alloc {
                 device: self.device,
                 address: buffer.address,
-                bytes: live.bytes,
+                bytes,
                 requested,
-                dtype: live.dtype,
-                shape: live.shape.clone(),
-                op: live.op.into(),
+                dtype,
+                shape: Sizes::from_slice(shape),
+                op: op.into(),
                 allocated,
                 reserved,
             }
         });
         if self.device.is_cuda() {
+            let shape = Sizes::from_slice(shape);
+            let live = Live { bytes, requested, dtype, shape, op, source };
             self.live_table().insert(buffer.address, live);
         }
     }
@@ -379,5 +398,122 @@ impl Context {
             cause: cause.into(),
             span,
         });
+    }
+}
+
+/// Capturing work instead of running it; see [`Graph`].
+impl Context {
+    /// Whether work is being written down instead of run.
+    #[inline]
+    pub fn is_capturing(&self) -> bool {
+        self.capturing.load(Ordering::Relaxed)
+    }
+
+    /// The error of what needs the device at once, while a graph is captured.
+    #[inline]
+    pub fn check_not_capturing(&self, what: &str) -> Result<()> {
+        if !self.is_capturing() {
+            return Ok(());
+        }
+        if let Some(recorder) = self.recorder().as_mut() {
+            recorder.invalid = true;
+        }
+        Err(not_permitted(what))
+    }
+
+    /// Starts to write work down instead of running it. The device's work so far is waited for, as PyTorch does.
+    ///
+    /// # Errors
+    /// Where a capture is under way, or the device is not an accelerator.
+    pub fn begin_capture(&self) -> Result<()> {
+        self.check_not_capturing("another capture")?;
+        if !self.device.is_cuda() {
+            return Err(Error::runtime("a graph is captured on a GPU")
+                .with_hint("`--devices sim:t4` gives a simulated one"));
+        }
+        self.synchronize(None, "cuda::graph", true)?;
+        let pool = GRAPH_POOLS.saturating_add(self.graphs.fetch_add(1, Ordering::Relaxed)).saturating_add(1);
+        if let Some(mut shared) = self.pool() {
+            shared.retain_stream(pool);
+        }
+        *self.recorder() = Some(Recorder::new(pool));
+        self.capturing.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the capture that [`begin_capture`](Context::begin_capture) began at the generator's state `begun`, and
+    /// gives the graph.
+    pub fn end_capture(self: &Arc<Self>, machine: &Machine, begun: (u64, u64)) -> Result<Graph> {
+        self.capturing.store(false, Ordering::Relaxed);
+        let taken = self.recorder().take();
+        let drawn = machine.generator_state(self.device).map_or(0, |(_, now)| now.wrapping_sub(begun.1));
+        machine.set_generator_state(self.device, begun);
+        match taken {
+            Some(recorder) if recorder.invalid => {
+                drop(Graph::new(self, recorder, (0, 0, 0)));
+                Err(invalidated())
+            }
+            Some(recorder) => Ok(Graph::new(self, recorder, (begun.0, begun.1, drawn))),
+            None => Err(Error::runtime("no capture is under way")),
+        }
+    }
+
+    /// Writes a launch down, while a graph is captured.
+    pub fn capture_launch(
+        &self,
+        op: &'static str,
+        kernel: &Kernel,
+        inputs: &[Captured],
+        outputs: &[(&Arc<Storage>, &Layout)],
+    ) {
+        if let Some(recorder) = self.recorder().as_mut()
+            && outputs.iter().any(|(_, layout)| layout.numel() > 0)
+        {
+            recorder.launch(op, kernel, inputs, outputs);
+        }
+    }
+
+    /// Writes a copy down, while a graph is captured.
+    pub fn capture_copy(&self, from: (&Arc<Storage>, usize), to: (&Arc<Storage>, usize), bytes: usize) {
+        if let Some(recorder) = self.recorder().as_mut() {
+            recorder.copy(from, to, bytes);
+        }
+    }
+
+    /// Launches captured work as one.
+    pub fn replay(&self, stream: u32, work: &[Work]) -> Result<()> {
+        let spans = self.backend.replay(stream, work)?;
+        if self.shared.bus.listening() {
+            for (part, span) in work.iter().zip(spans) {
+                match (part, span) {
+                    (Work::Launch(launch), Some(span)) => self.note_launch(launch, span),
+                    (Work::Copy(transfer), Some(span)) => {
+                        let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
+                        self.note_copy(transfer, pinned, false, span);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The stream whose memory serves requests: a graph has its own.
+    fn pool_stream(&self) -> u32 {
+        if !self.is_capturing() {
+            return self.stream();
+        }
+        self.recorder().as_ref().map_or_else(|| self.stream(), |recorder| recorder.pool)
+    }
+
+    fn kept(&self, buffer: Buffer) -> Buffer {
+        match self.recorder().as_mut() {
+            Some(recorder) => recorder.keep(buffer),
+            None => buffer,
+        }
+    }
+
+    fn recorder(&self) -> MutexGuard<'_, Option<Recorder>> {
+        self.recorder.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

@@ -126,6 +126,11 @@ pub enum Kernel {
         maximize: bool,
         step: u64,
     },
+    /// `inv_scale [] -> grad, found_inf []` (read and written): multiplies, and makes `found_inf` 1 where an
+    /// element was infinite or NaN before.
+    Unscale,
+    /// `found_inf [] -> scale [], tracker [] (int32)` (read and written), as `torch.amp.GradScaler.update`.
+    UpdateScale { growth: f64, backoff: f64, interval: i64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -204,8 +209,27 @@ pub enum Distribution {
 pub enum RandomSource {
     /// The host's MT19937, shared with the session.
     Host(super::random::Shared),
-    /// Philox 4x32-10 as CUDA devices use it.
-    Philox { seed: u64, offset: u64 },
+    /// Philox 4x32-10 as CUDA devices use it; `most` is the number of threads that PyTorch's kernels run there at a
+    /// time.
+    Philox { seed: u64, offset: u64, most: u64 },
+}
+
+impl Distribution {
+    /// How many elements one call of curand serves in PyTorch's kernels, which take four numbers at a time.
+    pub fn per_call(&self, dtype: DType) -> u64 {
+        match self {
+            Distribution::Permutation => 2,
+            Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
+            Distribution::Integers { .. } => 4,
+            _ if dtype == DType::Float64 => 2,
+            _ => 4,
+        }
+    }
+}
+
+/// Spans from 2^28 on take 64 random bits an element, so that the remainder is nearly even.
+pub fn is_wide(low: i64, high: i64) -> bool {
+    high.wrapping_sub(low) as u64 >= 1 << 28
 }
 
 /// Parameters of a 2-d convolution, height first.
@@ -259,6 +283,8 @@ impl Kernel {
             Kernel::AvgPool2dGrad(_) => "avg_pool2d_grad",
             Kernel::Sgd { .. } => "sgd",
             Kernel::Adam { .. } => "adam",
+            Kernel::Unscale => "unscale",
+            Kernel::UpdateScale { .. } => "update_scale",
         }
     }
 }

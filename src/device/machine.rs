@@ -36,7 +36,7 @@ impl Machine {
         let context = |backend| Context::new(backend, Arc::clone(&shared));
         let gpus: Vec<_> = gpus(&shared).into_iter().map(context).collect();
         Arc::new(Machine {
-            philox: gpus.iter().map(|_| random::PhiloxState::new(random::DEFAULT_SEED)).collect(),
+            philox: gpus.iter().map(|gpu| generator(gpu, random::DEFAULT_SEED)).collect(),
             cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
             gpus,
             current: AtomicUsize::new(0),
@@ -59,7 +59,7 @@ impl Machine {
             gpus: self.gpus.clone(),
             current: AtomicUsize::new(self.current_gpu()),
             generator: random::Shared::new(seed),
-            philox: self.gpus.iter().map(|_| random::PhiloxState::new(seed)).collect(),
+            philox: self.gpus.iter().map(|gpu| generator(gpu, seed)).collect(),
         })
     }
 
@@ -130,13 +130,51 @@ impl Machine {
         self.philox.iter().enumerate().filter(|(i, _)| chosen(i)).for_each(|(_, g)| g.seed(seed));
     }
 
+    /// Where all generators stand.
+    pub fn random_state(&self) -> RandomState {
+        let host = self.generator.lock().clone();
+        RandomState { host, philox: self.philox.iter().map(random::PhiloxState::get).collect() }
+    }
+
+    /// Takes all generators back to where they stood.
+    pub fn set_random_state(&self, state: &RandomState) {
+        *self.generator.lock() = state.host.clone();
+        self.philox.iter().zip(&state.philox).for_each(|(g, at)| g.set(*at));
+    }
+
+    /// The seed and offset of an accelerator's generator.
+    pub fn generator_state(&self, device: Device) -> Option<(u64, u64)> {
+        self.philox.get(device.index()).filter(|_| device.is_cuda()).map(random::PhiloxState::get)
+    }
+
+    /// Puts an accelerator's generator where it was.
+    pub fn set_generator_state(&self, device: Device, state: (u64, u64)) {
+        if let Some(generator) = self.philox.get(device.index()).filter(|_| device.is_cuda()) {
+            generator.set(state);
+        }
+    }
+
     /// Where a draw on `device` takes its numbers from. The next draw takes others.
-    pub fn random_source(&self, device: Device) -> RandomSource {
+    ///
+    /// `n` elements are drawn, of which one call of curand serves `per_call`.
+    pub fn random_source(&self, device: Device, n: usize, per_call: u64) -> RandomSource {
         match self.philox.get(device.index()).filter(|_| device.is_cuda()) {
-            Some(generator) => generator.draw(),
+            Some(generator) => generator.draw(n as u64, per_call),
             None => RandomSource::Host(self.generator.clone()),
         }
     }
+}
+
+/// Where the generators of a machine stand.
+#[derive(Clone)]
+pub struct RandomState {
+    host: random::Mt19937,
+    philox: Vec<(u64, u64)>,
+}
+
+fn generator(gpu: &Context, seed: u64) -> random::PhiloxState {
+    let properties = gpu.backend.properties();
+    random::PhiloxState::new(seed, properties.multiprocessors, properties.threads_per_multiprocessor)
 }
 
 /// Leaves a machine when dropped, back to the one before.

@@ -38,6 +38,18 @@ pub fn threads(n: u64, most: u64) -> u64 {
     n.div_ceil(THREADS_PER_BLOCK).clamp(1, (most / THREADS_PER_BLOCK).max(1)) * THREADS_PER_BLOCK
 }
 
+/// Threads of PyTorch's blocks that a device of so many multiprocessors runs at a time.
+pub fn resident(multiprocessors: u32, threads_each: u32) -> u64 {
+    let blocks = u64::from(multiprocessors) * (u64::from(threads_each) / THREADS_PER_BLOCK);
+    blocks.max(1) * THREADS_PER_BLOCK
+}
+
+/// By how much a draw of `n` elements moves the generator: four numbers for each call that a thread makes.
+pub fn used(n: u64, most: u64, per_call: u64) -> u64 {
+    let served = threads(n, most).saturating_mul(per_call.max(1));
+    (n.saturating_sub(1) / served + 1).saturating_mul(4)
+}
+
 const THREADS_PER_BLOCK: u64 = 256;
 
 /// A float32 in `0 < x <= 1`, as `curand_uniform`.
@@ -124,6 +136,18 @@ mod tests {
         assert_eq!(threads(0, 1 << 20), 256);
         assert_eq!(threads(257, 1 << 20), 512);
         assert_eq!(threads(1 << 30, 80 * 2048), 80 * 2048);
+        assert_eq!(resident(40, 1024), 40 * 1024);
+        assert_eq!(resident(28, 1536), 28 * 1536, "six blocks of 256 each");
+    }
+
+    #[test]
+    fn a_draw_moves_the_generator_by_what_its_busiest_thread_takes() {
+        let t4 = resident(40, 1024);
+        assert_eq!(used(1, t4, 4), 4);
+        assert_eq!(used(4 * t4, t4, 4), 4);
+        assert_eq!(used(4 * t4 + 1, t4, 4), 8);
+        assert_eq!(used(4 * t4 + 1, resident(132, 2048), 4), 4, "more threads, fewer calls");
+        assert_eq!(used(4 * t4, t4, 2), 8, "float64 takes twice as many");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::kernel::RandomSource;
+use super::philox;
 
 /// PyTorch's default seed of a fresh process (`c10::detail::getNonDeterministicRandom` is not used: runs repeat).
 pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
@@ -31,11 +32,14 @@ impl PartialEq for Shared {
 #[derive(Debug)]
 pub struct PhiloxState {
     state: Mutex<(u64, u64)>,
+    /// Threads that the device runs at a time in blocks of PyTorch's size.
+    most: u64,
 }
 
 impl PhiloxState {
-    pub fn new(seed: u64) -> PhiloxState {
-        PhiloxState { state: Mutex::new((seed, 0)) }
+    /// A generator of a device with so many multiprocessors, each with room for so many threads.
+    pub fn new(seed: u64, multiprocessors: u32, threads_each: u32) -> PhiloxState {
+        PhiloxState { state: Mutex::new((seed, 0)), most: philox::resident(multiprocessors, threads_each) }
     }
 
     /// Starts again from a seed.
@@ -43,13 +47,23 @@ impl PhiloxState {
         *self.state() = (seed, 0);
     }
 
-    /// The start of a draw. PyTorch's kernels have a thread for every element up to the device's capacity, and
-    /// each thread then takes one block of four numbers.
-    pub fn draw(&self) -> RandomSource {
+    /// The start of a draw of `n` elements, of which one call serves `per_call`. The next draw starts behind the
+    /// numbers that each thread of PyTorch's kernel would take.
+    pub fn draw(&self, n: u64, per_call: u64) -> RandomSource {
         let mut state = self.state();
         let (seed, offset) = *state;
-        state.1 = offset.wrapping_add(4);
-        RandomSource::Philox { seed, offset }
+        state.1 = offset.wrapping_add(philox::used(n, self.most, per_call));
+        RandomSource::Philox { seed, offset, most: self.most }
+    }
+
+    /// The seed and the offset of the next draw.
+    pub fn get(&self) -> (u64, u64) {
+        *self.state()
+    }
+
+    /// Goes on from a seed and offset.
+    pub fn set(&self, state: (u64, u64)) {
+        *self.state() = state;
     }
 
     fn state(&self) -> MutexGuard<'_, (u64, u64)> {

@@ -1,12 +1,12 @@
 //! A module: a layer's options and forward function, its tensors and its children.
 
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::base::{Cause, Error, Kind, Result};
-use crate::op::{Args, Object, Value};
+use crate::op::{Args, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 /// What a kind of module is: its options and how it computes. Tensors and children are the module's.
@@ -22,6 +22,17 @@ pub trait Layer: Send + Sync + 'static {
 
     fn forward(&self, call: &Call) -> Result<Tensor>;
 
+    /// The arguments of a call, for layers that take more than tensors, such as masks and flags.
+    fn call_row(&self) -> Option<&'static OpDef> {
+        None
+    }
+
+    /// A call with the arguments of [`Layer::call_row`]; it may give several values.
+    fn respond(&self, call: &Call, args: &Args) -> Result<Value> {
+        let _ = args;
+        self.forward(call).map(Value::Tensor)
+    }
+
     /// A value that a script may read, such as `in_features`.
     fn attribute(&self, name: &str) -> Option<Value> {
         let _ = name;
@@ -35,6 +46,11 @@ pub trait Layer: Send + Sync + 'static {
 
     /// For layers of higher layers, which look for their own.
     fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// A copy for a module that stands in for this one elsewhere; none where one layer can serve both.
+    fn replica(&self) -> Option<Arc<dyn Layer>> {
         None
     }
 }
@@ -68,6 +84,19 @@ impl Call<'_> {
             let (name, given) = (self.module.name(), self.inputs.len());
             Error::type_error(format!("{name}.forward() takes more than {given} inputs"))
         })
+    }
+
+    /// What a layer with a [`Layer::call_row`] gives for these inputs; of several values the first.
+    pub fn responded(&self) -> Result<Tensor> {
+        let inputs = self.inputs.iter().map(|t| Value::Tensor((*t).clone())).collect();
+        match self.module.respond(inputs, Vec::new(), self.caller)? {
+            Value::Tensor(t) => Ok(t),
+            Value::List(items) => match items.into_iter().next() {
+                Some(Value::Tensor(t)) => Ok(t),
+                _ => Err(Error::runtime(format!("{} gave no tensor", self.module.name()))),
+            },
+            _ => Err(Error::runtime(format!("{} gave no tensor", self.module.name()))),
+        }
     }
 
     /// The only input.
@@ -109,7 +138,7 @@ struct Slot {
 pub struct Module(Arc<Inner>);
 
 struct Inner {
-    layer: Box<dyn Layer>,
+    layer: Arc<dyn Layer>,
     training: AtomicBool,
     slots: RwLock<Vec<Slot>>,
     /// Fixed once made: modules hold each other without cycles.
@@ -162,12 +191,46 @@ impl Module {
             return Err(Error::value(format!("modules are nested more than {MAX_HEIGHT} deep")));
         }
         Ok(Module(Arc::new(Inner {
-            layer: Box::new(layer),
+            layer: Arc::new(layer),
             training: AtomicBool::new(true),
             slots: RwLock::new(parts.slots),
             children: parts.children,
             height,
         })))
+    }
+
+    /// The same network with other tensors: every tensor here and below has the stand-in that `replace` gives.
+    /// A module that stands in several places has one copy, as a shared tensor has.
+    pub fn replica(&self, replace: &mut dyn FnMut(&Tensor) -> Tensor) -> Module {
+        self.copied(replace, &mut HashMap::new())
+    }
+
+    fn copied(
+        &self,
+        replace: &mut dyn FnMut(&Tensor) -> Tensor,
+        made: &mut HashMap<usize, Module>,
+    ) -> Module {
+        let id = Arc::as_ptr(&self.0).addr();
+        if let Some(copy) = made.get(&id) {
+            return copy.clone();
+        }
+        let tensors = |slot: &Slot| Slot {
+            name: slot.name.clone(),
+            tensor: slot.tensor.as_ref().map(&mut *replace),
+            role: slot.role,
+        };
+        let slots: Vec<Slot> = self.slots().iter().map(tensors).collect();
+        let children =
+            self.children().iter().map(|(name, m)| (name.clone(), m.copied(replace, made))).collect();
+        let copy = Module(Arc::new(Inner {
+            layer: self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer)),
+            training: AtomicBool::new(self.training()),
+            slots: RwLock::new(slots),
+            children,
+            height: self.0.height,
+        }));
+        made.insert(id, copy.clone());
+        copy
     }
 
     /// The module that a value holds.
@@ -200,6 +263,20 @@ impl Module {
         self.0.layer.forward(&Call { module: self, inputs, caller })
     }
 
+    /// Computes the output of a layer that has a [`Layer::call_row`], from positional arguments and options.
+    pub fn respond(
+        &self,
+        positional: Vec<Value>,
+        options: Vec<(String, Value)>,
+        caller: &dyn Caller,
+    ) -> Result<Value> {
+        let Some(row) = self.layer().call_row() else {
+            return Err(Error::type_error(format!("{}.forward() takes tensors alone", self.name())));
+        };
+        let args = Args::bind(row, positional, options)?;
+        self.layer().respond(&Call { module: self, inputs: &[], caller }, &args)
+    }
+
     /// Whether dropout drops and batch statistics are taken.
     pub fn training(&self) -> bool {
         self.0.training.load(Ordering::Relaxed)
@@ -229,6 +306,12 @@ impl Module {
     pub fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
         let mut slots = self.slots_mut();
         let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
+        // A method called on a module's tensor in a script hands the tensor back.
+        if let (Some(new), Some(old)) = (&tensor, &slot.tensor)
+            && new.is(old)
+        {
+            return Ok(());
+        }
         if let (Some(t), Role::Parameter) = (&tensor, slot.role)
             && !t.is_leaf()
         {
@@ -338,4 +421,11 @@ pub fn joined(path: &str, name: &str) -> String {
 pub fn size(a: &Args, i: usize) -> Result<usize> {
     let n = a.int(i)?;
     usize::try_from(n).map_err(|_| Cause::NegativeSize { size: n, shape: vec![n] }.into())
+}
+
+/// The arguments of a layer's forward function. The row is bound to, never run: the layer needs its module.
+pub const fn call_row(name: &'static str, params: &'static [Param]) -> OpDef {
+    OpDef::call(name, Family::Module, "The forward function of a module.", params, |a| {
+        Err(Error::type_error(format!("{}() is called on a module", a.def.name)))
+    })
 }

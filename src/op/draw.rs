@@ -25,6 +25,6 @@ pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Re
     if x.numel() == 0 {
         return Ok(());
     }
-    let source = Machine::current().random_source(x.device());
+    let source = Machine::current().random_source(x.device(), x.numel(), distribution.per_call(x.dtype()));
     launch(op, &Kernel::Random(Random { distribution, source }), &[], &[x])
 }

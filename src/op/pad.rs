@@ -7,7 +7,7 @@ use crate::tensor::autograd::Vjp;
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
-use super::record::{one, recorded};
+use super::record::{one, recorded, undetermined};
 use super::scatter::index_select;
 
 /// `x` with a border of `value`. `pad` lists sizes before and after each dimension, the last dimension first;
@@ -68,7 +68,22 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
         out = index_select(&out, d as i64, &index)?;
     }
-    Ok(out)
+    if mode != "reflect" || !x.device().is_cuda() {
+        return Ok(out);
+    }
+    static RULE: Vjp = Vjp {
+        name: "ReflectionPadBackward0",
+        run: |s, g| {
+            let &padded: &usize = s.attribute()?;
+            let name = match padded {
+                1 => "reflection_pad1d_backward_out_cuda",
+                2 => "reflection_pad2d_backward_cuda",
+                _ => "reflection_pad3d_backward_out_cuda",
+            };
+            undetermined(g, name)
+        },
+    };
+    Ok(recorded(out.detach(), &RULE, &[&out], |s, _| s.attribute(pad.len() / 2)))
 }
 
 /// Sizes before and after each dimension, in the dimensions' order.

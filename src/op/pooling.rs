@@ -12,7 +12,7 @@ use super::convolution::pair;
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::matmul::matmul;
 use super::movement::{reshape_to, select, transpose, unsqueeze};
-use super::record::{one, recorded};
+use super::record::{one, recorded, undetermined};
 use super::scatter::gather;
 use super::select::only_floats;
 
@@ -64,7 +64,7 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
         let text = format!("adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {:?}", x.shape());
         return Err(Error::runtime(text));
     }
-    single(planes("adaptive_avg_pool2d", x, |x| {
+    let out = single(planes("adaptive_avg_pool2d", x, |x| {
         let [_, _, h, w] = sizes(x);
         let [oh, ow] = [size[0].unwrap_or(h), size[1].unwrap_or(w)];
         if oh > 0 && ow > 0 && h.is_multiple_of(oh) && w.is_multiple_of(ow) && h > 0 && w > 0 {
@@ -76,7 +76,16 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
         }
         let rows = matmul(&parts(x, h, oh)?, x)?;
         Ok(vec![matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)?])
-    })?)
+    })?)?;
+    // PyTorch takes the mean for a single part, which is deterministic.
+    if !x.device().is_cuda() || size == [Some(1); 2] {
+        return Ok(out);
+    }
+    static RULE: Vjp = Vjp {
+        name: "AdaptiveAvgPool2DBackward0",
+        run: |_, g| undetermined(g, "adaptive_avg_pool2d_backward_cuda"),
+    };
+    Ok(recorded(out.detach(), &RULE, &[&out], |_, _| ()))
 }
 
 static MAX_RULE: Vjp = Vjp {

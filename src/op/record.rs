@@ -48,6 +48,13 @@ pub fn one(grad: Tensor) -> Result<Grads> {
     Ok([Some(grad)].into_iter().collect())
 }
 
+/// The gradient as it is; an error where determinism is required and `name`, PyTorch's function for it on CUDA, has
+/// no deterministic implementation.
+pub fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
+    grad.context().shared.settings.check_deterministic(grad.device(), name)?;
+    one(grad.clone())
+}
+
 /// A gradient list of two.
 pub fn two(first: Option<Tensor>, second: Option<Tensor>) -> Result<Grads> {
     Ok([first, second].into_iter().collect())
@@ -83,4 +90,15 @@ pub fn kept_shape(shape: &[usize], mask: u64) -> Dims {
 /// Whether bit `i` is set.
 pub fn in_mask(mask: u64, i: usize) -> bool {
     u32::try_from(i).ok().and_then(|i| 1u64.checked_shl(i)).is_some_and(|bit| mask & bit != 0)
+}
+
+/// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.
+pub fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let before = if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() {
+        super::movement::cloned(x)?
+    } else {
+        x.clone()
+    };
+    let y = f(&before)?;
+    super::fill::copy_(x, &y, false)
 }

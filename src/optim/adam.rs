@@ -28,6 +28,15 @@ impl Rule for Adam {
     }
 
     fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        if parameter.context().is_capturing() {
+            let text = format!(
+                "Attempting CUDA graph capture of step() for an instance of {} but param_groups' capturable is False.",
+                self.name
+            );
+            return Err(Error::runtime(text).with_hint(
+                "the number of the step would be written down with the graph: step outside of it, or use SGD",
+            ));
+        }
         let mean = state.zeros("exp_avg", parameter)?;
         let square = state.zeros("exp_avg_sq", parameter)?;
         let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);

@@ -12,12 +12,15 @@ use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
-use super::{bind, indexing, modules, syntax};
+use super::{bind, indexing, modules, operands, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
 pub trait Host: Send + Sync {
     /// A line of output, without its newline.
     fn print(&self, text: &str);
+
+    /// A line that warns; it is none of the script's output.
+    fn warn(&self, text: &str);
 
     fn figure(&self, figure: &Figure);
 
@@ -30,6 +33,7 @@ pub struct Silent;
 
 impl Host for Silent {
     fn print(&self, _: &str) {}
+    fn warn(&self, _: &str) {}
     fn figure(&self, _: &Figure) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
@@ -128,16 +132,11 @@ impl Interpreter {
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
         self.note_names();
-        result.map_err(|error| self.stopped(&error, origin))
+        result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
     }
 
     fn note_names(&self) {
-        let held = self.scope.iter_raw().filter_map(|(name, _, value)| {
-            let tensor = value.read_lock::<Tensor>()?;
-            tensor.device().is_cuda().then(|| (tensor.storage().address(), name.to_string()))
-        });
-        let held = held.collect();
-        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = held;
+        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = addresses(&self.scope);
     }
 
     /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
@@ -188,7 +187,7 @@ impl Interpreter {
         library.retain_functions(|_, _, name, _| !own.contains(&name));
         let program = library.merge(&ast);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
-        result.map_err(|error| self.stopped(&error, origin))
+        result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }
 
     /// The printed form of a value, as a cell shows its last expression.
@@ -196,7 +195,7 @@ impl Interpreter {
         let _here = self.machine.enter();
         if let Some(t) = value.read_lock::<Tensor>() {
             let origin = Origin { name: "", code: "", first_line: 1 };
-            return display(&t).map_err(|e| self.stopped(&raise(e), &origin));
+            return display(&t).map_err(|e| self.stopped(&raise(e), &origin, &AST::empty(), &self.scope));
         }
         let mut scope = Scope::new();
         scope.push_dynamic("value", value.clone());
@@ -218,12 +217,16 @@ impl Interpreter {
         self.names.iter().copied().chain(variables).collect()
     }
 
-    fn stopped(&self, error: &EvalAltResult, origin: &Origin) -> Stopped {
+    fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
         }
         let names = self.known_names();
-        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names)))
+        let explain = |error: &mut crate::base::Error, position| {
+            operands::name(error.operands_mut(), ast, position, scope);
+            error.retell(|| addresses(scope));
+        };
+        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names, explain)))
     }
 }
 
@@ -249,7 +252,15 @@ pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> E
     engine
 }
 
+/// The names of what variables hold on accelerators, by address.
+fn addresses(scope: &Scope) -> Vec<(u64, String)> {
+    let on_device = |(name, t): (String, Tensor)| t.device().is_cuda().then(|| (t.storage().address(), name));
+    operands::held(scope).into_iter().filter_map(on_device).collect()
+}
+
 fn limit(engine: &mut Engine, limits: &Limits) {
+    // Rhai's optimiser turns `b = b + 1` into `b += 1`, which would write into every tensor that shares `b`.
+    engine.set_optimization_level(rhai::OptimizationLevel::None);
     engine.set_max_call_levels(limits.call_depth);
     engine.set_max_expr_depths(256, 128);
     engine.set_max_string_size(limits.string_bytes);

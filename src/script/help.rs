@@ -5,10 +5,41 @@ use std::fmt::Write;
 use crate::op::args::{nearest, signature};
 use crate::op::{Form, Gradient, OpDef, ParamKind};
 
+/// Help on a function that is no row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// As one asks for it; with its module where a row has the same name.
+    pub name: &'static str,
+    pub call: &'static str,
+    pub text: &'static str,
+}
+
+impl Page {
+    fn describe(&self) -> String {
+        format!("{}\n\n{}\n", self.call, self.text)
+    }
+}
+
 /// The help page of a name: how it is called, what it does, an example with its result.
 pub fn page(name: &str) -> Option<String> {
+    let full = name.trim().trim_matches('?').trim();
+    if let Some(page) = pages().find(|page| page.name == full || page.call.starts_with(&format!("{full}("))) {
+        return Some(page.describe());
+    }
     let name = bare(name);
-    rows().find(|def| def.name == name).map(describe)
+    let space = full.strip_suffix(name).and_then(|before| before.strip_suffix("::")).unwrap_or("");
+    let inside =
+        |def: &&OpDef| def.name == name && def.forms.iter().any(|f| matches!(f, Form::Of(s) if *s == space));
+    rows()
+        .find(inside)
+        .or_else(|| rows().find(|def| def.name == name))
+        .map(describe)
+        .or_else(|| pages().find(|page| page.name == name).map(|page| page.describe()))
+}
+
+/// Pages of what is no row.
+pub fn pages() -> impl Iterator<Item = &'static Page> {
+    super::modules::pages()
 }
 
 /// Names near a misspelt one.
@@ -16,9 +47,11 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers, data and files.
+/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints, several devices.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table()).chain(crate::data::table())
+    let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
+    let more = crate::amp::ROWS.iter().chain(crate::checkpoint::ROWS).chain(crate::parallel::table());
+    crate::op::table().chain(modules).chain(more)
 }
 
 /// The page of one row.

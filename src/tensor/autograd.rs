@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::base::{Cause, DType, Device, Dims, Error, Layout, Result};
 
+use super::checkpoint::{Pass, Place, pack};
 use super::{TRACKED, Tensor, VIEW};
 
 /// Gradients of a node's inputs, in order; `None` where there is none.
@@ -50,7 +51,7 @@ pub enum Edge {
 }
 
 /// What the gradient of an input must look like.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Meta {
     pub shape: Dims,
     pub dtype: DType,
@@ -82,15 +83,24 @@ pub struct Saved {
     needs: SmallVec<[bool; 3]>,
     shapes: SmallVec<[Dims; 2]>,
     node: Option<Weak<Node>>,
+    /// The node of an operation that wrote to a part of a tensor, and what that one saved.
+    inner: Option<(Arc<Node>, Option<Box<Saved>>)>,
 }
 
 #[derive(Clone)]
 struct SavedTensor {
-    tensor: Tensor,
+    tensor: Kept,
     version: u32,
     /// Set for the node's own output, which is kept without its node so that no cycle forms.
     output: bool,
     made_by: &'static str,
+}
+
+#[derive(Clone)]
+enum Kept {
+    Tensor(Tensor),
+    /// Dropped in a checkpointed call, to be computed again.
+    Packed(Arc<Place>),
 }
 
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -119,6 +129,39 @@ impl Drop for GradMode {
     }
 }
 
+/// How closely the backward pass is watched, as `torch.autograd.detect_anomaly` has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    Off,
+    /// Errors name the forward line.
+    Lines,
+    /// That, and NaN in a gradient is an error.
+    Nan,
+}
+
+thread_local! {
+    static WATCH: Cell<Watch> = const { Cell::new(Watch::Off) };
+}
+
+/// How the backward pass is watched.
+pub fn watch() -> Watch {
+    WATCH.with(Cell::get)
+}
+
+/// Sets how the backward pass is watched until the guard is dropped.
+pub fn set_watch(how: Watch) -> WatchGuard {
+    WatchGuard(WATCH.with(|c| c.replace(how)))
+}
+
+/// Restores the watch when dropped.
+pub struct WatchGuard(Watch);
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        WATCH.with(|c| c.set(self.0));
+    }
+}
+
 /// Whether an op on these inputs must be recorded.
 #[inline]
 pub fn needs_graph(inputs: &[&Tensor]) -> bool {
@@ -135,7 +178,10 @@ impl Saver {
     /// Keeps an input.
     pub fn input(&mut self, t: &Tensor) {
         let made_by = t.node().map_or("leaf", |n| n.rule.name());
-        let tensor = t.clone();
+        let tensor = match pack(t, || t.edge()) {
+            Some(place) => Kept::Packed(place),
+            None => Kept::Tensor(t.clone()),
+        };
         self.saved.tensors.push(Some(SavedTensor { version: t.version(), tensor, output: false, made_by }));
     }
 
@@ -143,7 +189,7 @@ impl Saver {
     pub fn constant(&mut self, t: Option<&Tensor>) {
         self.saved.tensors.push(t.map(|t| SavedTensor {
             version: t.version(),
-            tensor: t.detach(),
+            tensor: apart(t),
             output: false,
             made_by: "constant",
         }));
@@ -151,13 +197,31 @@ impl Saver {
 
     /// Keeps the output itself.
     pub fn output(&mut self, t: &Tensor) {
-        let (tensor, version) = (t.detach(), t.version());
+        let (tensor, version) = (apart(t), t.version());
         self.saved.tensors.push(Some(SavedTensor { tensor, version, output: true, made_by: "" }));
+    }
+
+    /// Keeps the node of an operation that this one contains.
+    fn inner(&mut self, node: &Arc<Node>) {
+        self.saved.inner = Some((Arc::clone(node), None));
+    }
+
+    /// What was kept.
+    pub fn finish(self) -> Saved {
+        self.saved
     }
 
     /// Keeps any value.
     pub fn attribute<T: Any + Send + Sync>(&mut self, value: T) {
         self.saved.attribute = Some(Arc::new(value));
+    }
+}
+
+/// A tensor outside the graph, as a node keeps it.
+fn apart(t: &Tensor) -> Kept {
+    match pack(t, || Edge::None) {
+        Some(place) => Kept::Packed(place),
+        None => Kept::Tensor(t.detach()),
     }
 }
 
@@ -171,17 +235,48 @@ impl Saved {
     /// The `i`-th saved tensor, if one was given.
     pub fn optional(&self, i: usize) -> Result<Option<Tensor>> {
         let Some(Some(kept)) = self.tensors.get(i) else { return Ok(None) };
-        if kept.tensor.version() != kept.version {
-            return Err(self.modified(kept));
+        let Kept::Tensor(tensor) = &kept.tensor else {
+            return Err(Error::runtime("a saved tensor of a checkpointed call was not computed again"));
+        };
+        if tensor.version() != kept.version {
+            return Err(self.modified(kept, tensor));
         }
         let node = self.node.as_ref().and_then(Weak::upgrade);
         match node {
             Some(node) if kept.output && grad_enabled() => {
-                let again = kept.tensor.detach();
+                let again = tensor.detach();
                 again.join(node);
                 Ok(Some(again))
             }
-            _ => Ok(Some(kept.tensor.clone())),
+            _ => Ok(Some(tensor.clone())),
+        }
+    }
+
+    /// All saved tensors.
+    pub fn all(&self) -> Result<Vec<Tensor>> {
+        (0..self.tensors.len()).map(|i| self.tensor(i)).collect()
+    }
+
+    /// With every tensor that a checkpointed call dropped computed again.
+    pub fn unpacked(mut self, pass: Pass) -> Result<Saved> {
+        for kept in self.tensors.iter_mut().flatten() {
+            if let Kept::Packed(place) = &kept.tensor {
+                let tensor = place.unpack(pass)?;
+                kept.version = tensor.version();
+                kept.tensor = Kept::Tensor(tensor);
+            }
+        }
+        if let Some((node, saved)) = &mut self.inner {
+            *saved = Some(Box::new(node.saved(true)?.unpacked(pass)?));
+        }
+        Ok(self)
+    }
+
+    /// The operation that this one contains, and what it saved.
+    fn inner(&self) -> Result<(&Node, &Saved)> {
+        match &self.inner {
+            Some((node, Some(saved))) => Ok((node, saved)),
+            _ => Err(Error::runtime("a gradient rule asks for an operation that was not saved")),
         }
     }
 
@@ -191,6 +286,17 @@ impl Saved {
             .as_deref()
             .and_then(|a| (a as &dyn Any).downcast_ref())
             .ok_or_else(|| Error::runtime("a gradient rule asks for a value that was not saved"))
+    }
+
+    /// Moves the nodes that this keeps alive to `found`.
+    pub(super) fn nodes(self, found: &mut Vec<Arc<Node>>) {
+        for kept in self.tensors.into_iter().flatten() {
+            match kept.tensor {
+                Kept::Tensor(t) => found.extend(t.auto().node.clone()),
+                Kept::Packed(place) => Place::nodes(place, found),
+            }
+        }
+        found.extend(self.inner.map(|(node, _)| node));
     }
 
     /// Whether input `i` wants a gradient.
@@ -203,8 +309,7 @@ impl Saved {
         self.shapes.get(i).map_or(&[], |d| d.as_slice())
     }
 
-    fn modified(&self, kept: &SavedTensor) -> Error {
-        let t = &kept.tensor;
+    fn modified(&self, kept: &SavedTensor, t: &Tensor) -> Error {
         let node = self.node.as_ref().and_then(Weak::upgrade);
         let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
         Cause::ModifiedInPlace {
@@ -214,6 +319,7 @@ impl Saved {
             of: of.trim_end_matches("Backward0"),
             version: t.version(),
             expected: kept.version,
+            watched: watch() != Watch::Off,
         }
         .into()
     }
@@ -268,9 +374,7 @@ impl Drop for Node {
                 }
             }
             let taken = saved.lock().unwrap_or_else(|e| e.into_inner()).take();
-            for kept in taken.into_iter().flat_map(|s| s.tensors).flatten() {
-                found.extend(kept.tensor.auto().node.clone());
-            }
+            taken.into_iter().for_each(|s| s.nodes(&mut found));
             found
         };
         queue.extend(collect(&mut self.inputs, &self.saved));
@@ -469,7 +573,10 @@ fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
     static RULE: Vjp = Vjp { name: "CopySlices", run: copy_slices_backward };
     let layout = within(base, view);
     let others = inner.inputs.iter().skip(1).cloned().collect::<SmallVec<[(Edge, Meta); 3]>>();
-    let node = Node::new(&RULE, &[base], |s| s.attribute((layout, Arc::clone(&inner))));
+    let node = Node::new(&RULE, &[base], |s| {
+        s.attribute(layout);
+        s.inner(&inner);
+    });
     match Arc::try_unwrap(node) {
         Ok(mut node) => {
             node.inputs.extend(others);
@@ -480,11 +587,11 @@ fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
 }
 
 fn copy_slices_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
-    let (layout, inner): &(Layout, Arc<Node>) = saved.attribute()?;
+    let (layout, (inner, kept)): (&Layout, _) = (saved.attribute()?, saved.inner()?);
     let whole = grad.copied(grad.dtype(), "copy_slices")?;
     let slice = whole.with_layout(layout.clone());
     let part = slice.copied(grad.dtype(), "copy_slices")?;
-    let mut grads = inner.rule.backward(&inner.saved(true)?, &part)?;
+    let mut grads = inner.rule.backward(kept, &part)?;
     match grads.first_mut().and_then(Option::take) {
         Some(first) => slice.assign(&first, "copy_slices")?,
         None => slice.fill(0i64.into(), "copy_slices")?,

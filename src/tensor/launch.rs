@@ -5,8 +5,9 @@ use std::sync::RwLockReadGuard;
 use smallvec::SmallVec;
 
 use crate::base::{Cause, Layout, Result, Scalar};
+use crate::device::graph::Captured;
 use crate::device::storage::Place;
-use crate::device::{Arg, Kernel, View};
+use crate::device::{Arg, Context, Kernel, View};
 
 use super::Tensor;
 
@@ -40,6 +41,12 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         }
         places.push(tensor.storage().place());
     }
+    if let Some(last) = places.last()
+        && last.context.is_capturing()
+    {
+        capture(&last.context, op, kernel, inputs, outputs);
+        return Ok(());
+    }
     let mut place = places.iter();
     let mut args: SmallVec<[Arg; 4]> = SmallVec::new();
     for input in inputs {
@@ -61,6 +68,21 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
         Some(last) => last.context.launch(op, kernel, &args, &views),
         None => Ok(()),
     }
+}
+
+/// Writes the launch down for a graph.
+#[cold]
+fn capture(context: &Context, op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tensor]) {
+    let inputs: Vec<Captured> = inputs
+        .iter()
+        .map(|input| match *input {
+            In::Tensor(t) => Captured::View(t.storage(), t.layout()),
+            In::Laid(t, layout) => Captured::View(t.storage(), layout),
+            In::Scalar(s) => Captured::Scalar(s),
+        })
+        .collect();
+    let outputs: Vec<_> = outputs.iter().map(|t| (t.storage(), t.layout())).collect();
+    context.capture_launch(op, kernel, &inputs, &outputs);
 }
 
 impl<'a> From<&'a Tensor> for In<'a> {

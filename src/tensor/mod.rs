@@ -1,8 +1,10 @@
 //! Tensors: strided views of storage, creation, transfer, printing, autograd.
 
 pub mod accumulate;
+pub mod autocast;
 pub mod autograd;
 pub mod backward;
+pub mod checkpoint;
 pub mod create;
 pub mod display;
 pub mod launch;

@@ -75,6 +75,19 @@ impl Tensor {
         let to = self.storage().place();
         let size = self.dtype().size();
         let accelerator = if packed.device().is_cuda() { &from.context } else { &to.context };
+        let peers = packed.device().is_cuda() && self.device().is_cuda();
+        if from.context.is_capturing() || to.context.is_capturing() {
+            let free = peers || non_blocking && (from.buffer().pinned || to.buffer().pinned);
+            if !free || !accelerator.is_capturing() {
+                let what =
+                    format!("a copy from {} to {} that the host waits for", packed.device(), self.device());
+                from.context.check_not_capturing(&what)?;
+                to.context.check_not_capturing(&what)?;
+            }
+            let (start, end) = (packed.layout().offset() * size, self.layout().offset() * size);
+            accelerator.capture_copy((packed.storage(), start), (self.storage(), end), packed.nbytes());
+            return Ok(());
+        }
         let moved = accelerator.transfer(&Transfer {
             from: (packed.device(), from.buffer(), packed.layout().offset() * size),
             to: (self.device(), to.buffer(), self.layout().offset() * size),

@@ -22,8 +22,8 @@ pub fn random(launch: &Launch, random: &Random) -> Result<()> {
     }
     match &random.source {
         RandomSource::Host(shared) => host::draw(launch, output, random.distribution, &mut shared.lock()),
-        RandomSource::Philox { seed, offset } => {
-            philox::draw(launch, output, random.distribution, *seed, *offset)
+        RandomSource::Philox { seed, offset, most } => {
+            philox::draw(launch, output, random.distribution, (*seed, *offset), *most)
         }
     }
 }

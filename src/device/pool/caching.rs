@@ -60,6 +60,8 @@ pub struct Pool<M: Memory> {
     pub(super) segments_taken: u64,
     pub(super) stats: Stats,
     pub(super) changes: Vec<SegmentChange>,
+    /// Streams whose segments are kept, whether or not they are in use.
+    pub(super) retained: Vec<u32>,
 }
 
 impl<M: Memory> Pool<M> {
@@ -77,7 +79,18 @@ impl<M: Memory> Pool<M> {
             segments_taken: 0,
             stats: Stats::default(),
             changes: Vec::new(),
+            retained: Vec::new(),
         }
+    }
+
+    /// Keeps the segments of `stream` although nothing in them is in use, as those of a captured graph must be.
+    pub fn retain_stream(&mut self, stream: u32) {
+        self.retained.push(stream);
+    }
+
+    /// Ends what [`retain_stream`](Self::retain_stream) began: the next emptying of the cache returns the segments.
+    pub fn release_stream(&mut self, stream: u32) {
+        self.retained.retain(|kept| *kept != stream);
     }
 
     /// A block of at least `bytes` bytes for work on `stream`; 0 bytes cost nothing and
@@ -164,7 +177,8 @@ impl<M: Memory> Pool<M> {
         self.process(|_, _| true);
         for kind in [Kind::Large, Kind::Small] {
             for id in self.free.ids(kind) {
-                if !self.blocks[id].is_split() {
+                let node = &self.blocks[id];
+                if !node.is_split() && !self.retained.contains(&node.stream) {
                     self.unmap(id);
                 }
             }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event;
 use crate::base::{Cause, Device, Error, Kind, Result};
-use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer};
+use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Work};
 use crate::device::context::Shared;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_bytes, run};
@@ -25,7 +25,7 @@ use super::cost::{self, Direction};
 use super::fault::Fault;
 use super::memory::{DeviceMemory, SharedClock};
 use super::profile::Profile;
-use super::work::work;
+use super::work;
 
 /// PyTorch hands out this many streams of a device in turn, besides the default one.
 const STREAMS: u32 = 32;
@@ -108,7 +108,11 @@ impl SimBackend {
     }
 
     /// When the copy runs, by the directions of its ends.
-    fn schedule(&self, clock: &mut Clock, transfer: &Transfer) -> Result<(CopySpan, bool)> {
+    fn schedule(
+        &self,
+        clock: &mut Clock,
+        transfer: &Transfer,
+    ) -> std::result::Result<(CopySpan, bool), ClockError> {
         let (from, to, bytes) = (transfer.from.0, transfer.to.0, transfer.bytes as u64);
         let stream = |device: Device, stream| StreamId { device: device.index(), stream };
         let (direction, pinned) = match (from, to) {
@@ -116,12 +120,12 @@ impl SimBackend {
             (_, Device::Cpu) => (Direction::D2H, transfer.to.1.pinned),
             _ => {
                 let (from, to) = (stream(from, transfer.stream), stream(to, transfer.target_stream));
-                return Ok((clock.copy_peer(from, to, bytes).map_err(refused)?, false));
+                return Ok((clock.copy_peer(from, to, bytes)?, false));
             }
         };
         let copy = cost::Transfer { direction, bytes, pinned };
         let when = clock.copy(self.at(transfer.stream), &copy, transfer.non_blocking);
-        Ok((when.map_err(refused)?, pinned))
+        Ok((when?, pinned))
     }
 
     /// Host memory for the values of a block.
@@ -185,7 +189,7 @@ impl Backend for SimBackend {
 
     /// Computes at once, and always gives the modelled span: time passes whether or not anyone looks.
     fn launch(&self, launch: &Launch) -> Result<Option<event::Span>> {
-        let work = work(launch, self.shared.allow_tf32.load(Ordering::Relaxed));
+        let work = work::work(launch, self.shared.settings.tf32());
         let when = self.working_clock()?.launch(self.at(launch.stream), &work).map_err(refused)?;
         if self.fault.launched(when.end) {
             run(launch)?;
@@ -193,9 +197,41 @@ impl Backend for SimBackend {
         Ok(Some(span(when.start, when.end)))
     }
 
+    /// All parts are timed first, as one launch of the host, and then computed in their order.
+    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<Option<event::Span>>> {
+        let tf32 = self.shared.settings.tf32();
+        let mut clock = self.working_clock()?;
+        let mut timed = Vec::with_capacity(work.len());
+        let queued = clock.graph(self.at(stream), |clock| {
+            for part in work {
+                timed.push(match part {
+                    Work::Launch(launch) => {
+                        let when = clock.launch(self.at(launch.stream), &work::work(launch, tf32))?;
+                        span(when.start, when.end)
+                    }
+                    Work::Copy(transfer) => {
+                        let (when, _) = self.schedule(clock, transfer)?;
+                        span(when.start, when.end)
+                    }
+                });
+            }
+            Ok(())
+        });
+        queued.map_err(refused)?;
+        drop(clock);
+        for (part, span) in work.iter().zip(&timed) {
+            match part {
+                Work::Launch(launch) if self.fault.launched(span.end()) => run(launch)?,
+                Work::Copy(transfer) if !self.fault.is_due() => copy_bytes(transfer),
+                _ => {}
+            }
+        }
+        Ok(timed.into_iter().map(Some).collect())
+    }
+
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         let mut clock = self.working_clock()?;
-        let (when, pinned) = self.schedule(&mut clock, transfer)?;
+        let (when, pinned) = self.schedule(&mut clock, transfer).map_err(refused)?;
         let now = clock.now();
         drop(clock);
         if when.blocking {

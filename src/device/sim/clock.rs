@@ -128,6 +128,8 @@ pub struct Clock {
     /// The times of the other threads.
     parked: BTreeMap<HostThread, u64>,
     next_thread: u32,
+    /// A captured graph is being queued: its launch has been paid for.
+    in_graph: bool,
 }
 
 impl Clock {
@@ -139,6 +141,7 @@ impl Clock {
             now: 0,
             parked: BTreeMap::new(),
             next_thread: 1,
+            in_graph: false,
         }
     }
 
@@ -177,6 +180,23 @@ impl Clock {
         self.run(at, cost)
     }
 
+    /// Queues what `work` queues as one operation of the stream: the host pays for one launch, and the parts run
+    /// without waiting for it.
+    pub fn graph<T>(
+        &mut self,
+        at: StreamId,
+        work: impl FnOnce(&mut Clock) -> Result<T, ClockError>,
+    ) -> Result<T, ClockError> {
+        self.enqueue(at)?;
+        self.in_graph = true;
+        let result = work(self);
+        self.in_graph = false;
+        let device = self.device_mut(at.device)?;
+        let end = device.free(at.stream);
+        device.queue(at.stream, end);
+        result
+    }
+
     /// Queues a copy between the host and the stream's device, or within the device.
     pub fn copy(
         &mut self,
@@ -197,7 +217,7 @@ impl Clock {
         let length = cost::transfer(&device.profile, transfer);
         let earliest = enqueued.max(device.free(at.stream));
         let (start, end) = device.engines.lane(lane).take(earliest, length);
-        device.queue(at.stream, end);
+        self.queue(at, end)?;
         let blocking = !(transfer.pinned && non_blocking);
         let host_waited = if blocking { self.wait_until(end) } else { 0 };
         Ok(CopySpan { start, end, host_waited, blocking })
@@ -221,7 +241,7 @@ impl Clock {
         let source = self.device_mut(from.device)?;
         let lane = if direct { Lane::ToPeer } else { Lane::FromDevice };
         let end = source.engines.lane(lane).book(start, length);
-        source.queue(from.stream, end);
+        self.queue(from, end)?;
         let target = self.device_mut(to.device)?;
         if !direct {
             target.engines.lane(Lane::ToDevice).book(start, length);
@@ -355,7 +375,7 @@ impl Clock {
         let device = self.device_mut(at.device)?;
         let earliest = enqueued.max(device.free(at.stream));
         let (working, end) = device.compute.take(earliest.saturating_add(cost.latency), cost.body);
-        device.queue(at.stream, end);
+        self.queue(at, end)?;
         // While others have the device a kernel has not started. At the end of time the latency is cut short.
         Ok(Span { start: working.saturating_sub(cost.latency).max(earliest), end })
     }
@@ -363,11 +383,26 @@ impl Clock {
     /// The host enqueues an operation, first waiting for room in the stream's queue. Returns the host's time
     /// after.
     fn enqueue(&mut self, at: StreamId) -> Result<u64, ClockError> {
+        if self.in_graph {
+            return Ok(self.now);
+        }
         let device = self.device_mut(at.device)?;
         let (cost, room) = (device.profile.launch.host, device.make_room(at.stream));
         self.wait_until(room);
         self.host_work(cost);
         Ok(self.now)
+    }
+
+    /// Puts what ends at `end` on the stream; within a graph all parts together take one place in its queue.
+    fn queue(&mut self, at: StreamId, end: u64) -> Result<(), ClockError> {
+        let in_graph = self.in_graph;
+        let device = self.device_mut(at.device)?;
+        if in_graph {
+            device.advance(at.stream, end);
+        } else {
+            device.queue(at.stream, end);
+        }
+        Ok(())
     }
 
     fn call(&mut self, device: usize) -> Result<(), ClockError> {

@@ -129,7 +129,7 @@ impl FromStr for Selection {
     type Err = SelectionError;
 
     /// Reads `auto`, `cpu`, `cuda` or `sim:ITEM,…` where an item is a built-in profile's id or a path that
-    /// ends in `.toml`, with `xN` behind it for N devices. Ids and keywords may be in capitals. `sim:` may be
+    /// ends in `.toml`, with `xN` behind it, or behind a space, for N devices. Ids and keywords may be in capitals. `sim:` may be
     /// repeated.
     fn from_str(text: &str) -> Result<Selection, SelectionError> {
         let text = text.trim();
@@ -260,7 +260,7 @@ fn profile_name(name: &str) -> Option<ProfileName> {
 fn split_count(item: &str) -> Option<(&str, Option<usize>)> {
     let (base, digits) = item.rsplit_once(['x', 'X'])?;
     let number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    number.then(|| (base, digits.parse().ok()))
+    number.then(|| (base.trim_end(), digits.parse().ok()))
 }
 
 #[cfg(test)]

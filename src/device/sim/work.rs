@@ -3,12 +3,13 @@
 use crate::base::DType;
 use crate::device::MapOp;
 use crate::device::kernel::{Arg, Kernel, Launch};
+use crate::device::settings::Tf32;
 
 use super::cost::{KernelClass, Rate, Work};
 
-/// The class, the rate and the amounts by which a launch is timed. `tf32` lets float32 matmuls and convolutions
-/// use TF32.
-pub(super) fn work(launch: &Launch<'_>, tf32: bool) -> Work {
+/// The class, the rate and the amounts by which a launch is timed. `tf32` says which float32
+/// kernels use TF32.
+pub(super) fn work(launch: &Launch<'_>, tf32: Tf32) -> Work {
     let class = class(launch.kernel);
     Work {
         class,
@@ -30,7 +31,9 @@ fn class(kernel: &Kernel) -> KernelClass {
         | Kernel::Triangle { .. }
         | Kernel::AvgPool2dGrad(_)
         | Kernel::Sgd { .. }
-        | Kernel::Adam { .. } => KernelClass::Elementwise,
+        | Kernel::Adam { .. }
+        | Kernel::Unscale
+        | Kernel::UpdateScale { .. } => KernelClass::Elementwise,
         Kernel::Reduce { .. }
         | Kernel::ArgReduce { .. }
         | Kernel::Scan { .. }
@@ -62,11 +65,16 @@ fn compute_type(launch: &Launch<'_>) -> DType {
 }
 
 /// Tensor cores serve matmuls and convolutions; everything else computes half types in float32.
-fn rate(class: KernelClass, dtype: DType, tf32: bool) -> Rate {
+fn rate(class: KernelClass, dtype: DType, tf32: Tf32) -> Rate {
     let tensor_cores = matches!(class, KernelClass::Matmul | KernelClass::Convolution);
+    let tf32 = match class {
+        KernelClass::Matmul => tf32.matmul,
+        KernelClass::Convolution => tf32.convolution,
+        _ => false,
+    };
     match dtype {
         DType::Float64 => Rate::Fp64,
-        DType::Float32 if tensor_cores && tf32 => Rate::Tf32,
+        DType::Float32 if tf32 => Rate::Tf32,
         DType::Float16 if tensor_cores => Rate::Fp16,
         DType::BFloat16 if tensor_cores => Rate::Bf16,
         DType::Float32 | DType::Float16 | DType::BFloat16 => Rate::Fp32,
@@ -91,6 +99,7 @@ mod tests {
     }
 
     fn asked(kernel: &Kernel, inputs: &[Arg<'_>], output: View<'_>, tf32: bool) -> Work {
+        let tf32 = Tf32 { matmul: tf32, convolution: tf32 };
         let cancel = &Cancel::default();
         let outputs = &[output];
         work(&Launch { op: "op", kernel, inputs, outputs, stream: 0, cancel, timed: false }, tf32)

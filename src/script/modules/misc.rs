@@ -11,11 +11,19 @@ use crate::data::DataLoader;
 use crate::device::Machine;
 use crate::script::engine::Host;
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::tensor::Tensor;
 
 use super::RhaiResult;
 
 pub const NAMES: &[&str] = &["drop", "time", "timeit", "progress", "testing", "assert_close"];
+
+pub const PAGES: &[Page] = &[Page {
+    name: "progress",
+    call: "for x in progress(items, label) { … }",
+    text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the lab, \
+           one line at the end elsewhere.",
+}];
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);
@@ -112,26 +120,32 @@ struct Progress {
 }
 
 fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
+    type Range = std::ops::Range<INT>;
+    type Closed = std::ops::RangeInclusive<INT>;
     engine.register_type_with_name::<Progress>("progress");
-    let h = Arc::clone(host);
-    engine.register_fn("progress", move |range: std::ops::Range<INT>, label: &str| {
-        let total = range.end.saturating_sub(range.start).max(0) as u64;
-        let items = Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))) as Items);
-        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
-    });
-    let h = Arc::clone(host);
-    engine.register_fn("progress", move |list: Array, label: &str| {
-        let total = list.len() as u64;
-        let items = Arc::new(move || Box::new(list.clone().into_iter().map(Ok)) as Items);
-        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
-    });
-    let h = Arc::clone(host);
-    engine.register_fn("progress", move |loader: DataLoader, label: &str| {
-        let total = loader.len() as u64;
-        let items = Arc::new(move || loader.clone().into_iter());
-        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
-    });
+    macro_rules! over {
+        ($type:ty, |$given:ident| $total:expr, $items:expr) => {{
+            let h = Arc::clone(host);
+            let make = move |$given: $type, label: &str| {
+                let total = $total;
+                let items = Arc::new(move || Box::new($items) as Items);
+                Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+            };
+            let labelled = make.clone();
+            engine.register_fn("progress", labelled);
+            engine.register_fn("progress", move |given: $type| make(given, ""));
+        }};
+    }
+    over!(Range, |r| r.end.saturating_sub(r.start).max(0) as u64, r.clone().map(|i| Ok(Dynamic::from(i))));
+    over!(
+        Closed,
+        |r| r.end().saturating_sub(*r.start()).saturating_add(1).max(0) as u64,
+        r.clone().map(|i| Ok(Dynamic::from(i)))
+    );
+    over!(Array, |list| list.len() as u64, list.clone().into_iter().map(Ok));
+    over!(DataLoader, |loader| loader.len() as u64, loader.clone().into_iter());
     engine.register_iterator_result::<Progress, Dynamic>();
+    engine.register_fn("len", |p: &mut Progress| p.total as INT);
 }
 
 /// A running [`Progress`].

@@ -1,12 +1,16 @@
 //! The script's modules: what is no row of the op table.
 
+mod amp;
 mod autograd;
+mod checkpoint;
 mod cuda;
 mod data;
 mod misc;
 mod nn;
 mod optim;
+mod parallel;
 mod plot;
+mod scheduler;
 pub mod telemetry;
 mod types;
 
@@ -24,6 +28,8 @@ type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
 /// Registers every module.
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
     types::register(engine);
+    amp::register(engine, machine, host);
+    checkpoint::register(engine, machine);
     autograd::register(engine, machine);
     cuda::register(engine, machine);
     data::register(engine, machine, aside);
@@ -34,10 +40,16 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     plot::register(engine, host);
 }
 
+/// Help on what is no row of a table.
+pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
+    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES).chain(cuda::pages::PAGES)
+}
+
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
     let own = [
         types::NAMES,
+        amp::NAMES,
         autograd::NAMES,
         cuda::NAMES,
         data::NAMES,
@@ -45,6 +57,8 @@ pub fn names() -> Vec<&'static str> {
         misc::NAMES,
         nn::NAMES,
         optim::NAMES,
+        scheduler::NAMES,
+        parallel::NAMES,
         plot::NAMES,
     ];
     let table = super::help::rows().map(|def| def.name);

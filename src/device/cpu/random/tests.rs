@@ -81,7 +81,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 #[test]
 fn philox_draws_have_their_distributions_and_repeat() {
     let n = 50_000;
-    let source = |offset| RandomSource::Philox { seed: 9, offset };
+    let source = |offset| RandomSource::Philox { seed: 9, offset, most: u64::MAX };
     for dtype in [DType::Float32, DType::Float64, DType::Int64] {
         let kinds = [
             (Distribution::Uniform { low: -1.0, high: 3.0 }, 1.0, 4.0 / 3.0),
@@ -105,7 +105,9 @@ fn philox_draws_have_their_distributions_and_repeat() {
 
 #[test]
 fn permutations_hold_every_place_once() {
-    for source in [RandomSource::Host(Shared::new(3)), RandomSource::Philox { seed: 3, offset: 0 }] {
+    for source in
+        [RandomSource::Host(Shared::new(3)), RandomSource::Philox { seed: 3, offset: 0, most: u64::MAX }]
+    {
         let out = Sample::zeros(DType::Int64, &[1000]);
         fill(&out, Distribution::Permutation, source);
         let mut values = out.values();

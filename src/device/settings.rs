@@ -1,0 +1,96 @@
+//! What a session lets its devices do: TF32, cuDNN's choices, determinism.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::base::{Device, Error, Result};
+
+/// Switches of a session, with PyTorch's defaults.
+#[derive(Debug)]
+pub struct Settings {
+    /// float32 products may use TF32 (`matmul::allow_tf32`).
+    pub matmul_tf32: AtomicBool,
+    /// float32 convolutions may use TF32 (`cudnn::allow_tf32`).
+    pub cudnn_tf32: AtomicBool,
+    pub cudnn_enabled: AtomicBool,
+    pub cudnn_benchmark: AtomicBool,
+    pub cudnn_deterministic: AtomicBool,
+    determinism: AtomicU8,
+}
+
+/// What is done about operations whose CUDA implementation is not deterministic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Determinism {
+    /// They run.
+    Any,
+    /// They are reported, and run.
+    Warn,
+    /// They are errors.
+    Required,
+}
+
+/// Which kernels may use TF32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tf32 {
+    pub matmul: bool,
+    pub convolution: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            matmul_tf32: AtomicBool::new(false),
+            cudnn_tf32: AtomicBool::new(true),
+            cudnn_enabled: AtomicBool::new(true),
+            cudnn_benchmark: AtomicBool::new(false),
+            cudnn_deterministic: AtomicBool::new(false),
+            determinism: AtomicU8::new(0),
+        }
+    }
+}
+
+impl Settings {
+    /// Convolutions go by cuDNN's switch, or without cuDNN by that of the products they are made of.
+    pub fn tf32(&self) -> Tf32 {
+        let matmul = self.matmul_tf32.load(Ordering::Relaxed);
+        let convolution = match self.cudnn_enabled.load(Ordering::Relaxed) {
+            true => self.cudnn_tf32.load(Ordering::Relaxed),
+            false => matmul,
+        };
+        Tf32 { matmul, convolution }
+    }
+
+    pub fn determinism(&self) -> Determinism {
+        match self.determinism.load(Ordering::Relaxed) {
+            0 => Determinism::Any,
+            1 => Determinism::Warn,
+            _ => Determinism::Required,
+        }
+    }
+
+    pub fn set_determinism(&self, wanted: Determinism) {
+        let code = match wanted {
+            Determinism::Any => 0,
+            Determinism::Warn => 1,
+            Determinism::Required => 2,
+        };
+        self.determinism.store(code, Ordering::Relaxed);
+    }
+
+    /// PyTorch's error for `name`, a function without a deterministic implementation on CUDA, where determinism is
+    /// required. The CPU's implementations are deterministic.
+    pub fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
+        if !device.is_cuda() || self.determinism() != Determinism::Required {
+            return Ok(());
+        }
+        let text = format!(
+            "{name} does not have a deterministic implementation, but you set \
+             'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation, or you \
+             can use the 'warn_only=True' option, if that's acceptable for your application. You can also file an issue \
+             at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this \
+             operation."
+        );
+        Err(Error::runtime(text).with_hint(
+            "on a GPU its parts are added in any order; use_deterministic_algorithms(false) allows that",
+        ))
+    }
+}

@@ -1,0 +1,174 @@
+//! One tensor over several devices, and tensors of several devices in one.
+
+use std::sync::Arc;
+
+use crate::base::{Device, Dims, Error, Result};
+use crate::device::{Context, Machine};
+use crate::op::binary::add;
+use crate::op::convert::to_device;
+use crate::op::joins::{chunk, split_sizes};
+use crate::op::movement::reshape_to;
+use crate::op::record::{one, recorded};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::assertion;
+
+/// Copies of a tensor on each of `devices`, each part of the graph; where the tensor is already, itself.
+pub fn broadcast(tensor: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor>> {
+    devices.iter().map(|context| to_device(tensor, context.device, true)).collect()
+}
+
+/// As [`broadcast`] for a network's tensor on the first device: gradients of the copies are summed there in the
+/// order of the devices before they go on, and the first copy shares the tensor's memory.
+pub(super) fn broadcast_first(tensor: &Tensor, devices: &[Arc<Context>]) -> Result<Vec<Tensor>> {
+    static RULE: Vjp = Vjp { name: "BroadcastBackward", run: |_, g| one(g.clone()) };
+    let alias = |of: &Tensor| recorded(of.detach(), &RULE, &[of], |_, _| ());
+    let hub = alias(tensor);
+    let (first, others) = match devices.split_first() {
+        Some((_, others)) => (1, others),
+        None => (0, devices),
+    };
+    // The backward pass runs from the newest node: made in this order, the copies hand in their gradients from
+    // the first device to the last.
+    let mut copies = others
+        .iter()
+        .rev()
+        .map(|context| to_device(&hub, context.device, true))
+        .collect::<Result<Vec<_>>>()?;
+    copies.extend((0..first).map(|_| alias(&hub)));
+    copies.reverse();
+    Ok(copies)
+}
+
+/// Chunks of nearly equal size along `dim`, one on each device; fewer where there is too little to go round.
+pub fn scatter_tensor(tensor: &Tensor, devices: &[Arc<Context>], dim: i64) -> Result<Vec<Tensor>> {
+    let pieces = chunk(tensor, devices.len() as i64, dim)?;
+    pieces.iter().zip(devices).map(|(piece, context)| to_device(piece, context.device, true)).collect()
+}
+
+/// The tensors joined along `dim` on `target`. Numbers are joined to a vector.
+///
+/// # Errors
+/// `AssertionError` for tensors on the CPU; `RuntimeError` where sizes differ elsewhere than along `dim`.
+pub fn gather_tensors(tensors: &[&Tensor], target: Device, dim: i64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "GatherBackward", run: gather_backward };
+    let Some(first) = tensors.first() else {
+        return Err(Error::runtime("Expected at least one tensor to gather from"));
+    };
+    if tensors.iter().any(|t| !t.device().is_cuda()) {
+        return Err(assertion("Gather function not implemented for CPU tensors").with_hint(
+            "on the CPU `cat` joins tensors; `gather` brings them from several GPUs to one device",
+        ));
+    }
+    let numbers = dim == 0 && tensors.iter().all(|t| t.rank() == 0);
+    let flat: Vec<Dims> =
+        tensors.iter().map(|t| if numbers { Dims::from_slice(&[1]) } else { t.shape().into() }).collect();
+    let rank = if numbers { 1 } else { first.rank() };
+    let at = crate::base::shape::wrap_dim(dim, rank)?;
+    let sizes = flat.iter().map(|shape| shape.get(at).copied().unwrap_or(1)).collect::<Vec<_>>();
+    let shape = gathered_shape(&flat, at, &sizes)?;
+    let machine = Machine::current();
+    let out = Tensor::empty(&shape, first.dtype(), machine.context(target)?, "gather")?;
+    let mut start = 0;
+    for ((tensor, shape), &size) in tensors.iter().zip(&flat).zip(&sizes) {
+        let slice = out.with_layout(out.layout().slice(at, start, size, 1)?);
+        let whole = tensor.detach();
+        let source = if numbers { reshape_to(&whole, shape)? } else { whole };
+        slice.copy_values(&source, true)?;
+        start += size;
+    }
+    Ok(recorded(out, &RULE, tensors, |saver, _| {
+        saver.attribute(Gathered { dim: at, sizes, devices: tensors.iter().map(|t| t.device()).collect() });
+    }))
+}
+
+/// The sum of tensors of one shape, on `target`, which one of them must be on.
+///
+/// # Errors
+/// `AssertionError` for tensors on the CPU, `ValueError` for shapes that differ, `RuntimeError` where none of
+/// them is on `target`.
+pub fn reduce_add(tensors: &[&Tensor], target: Device) -> Result<Tensor> {
+    let Some(first) = tensors.first() else {
+        return Err(Error::value("reduce_add expects at least one tensor"));
+    };
+    for (i, t) in tensors.iter().enumerate() {
+        if !t.device().is_cuda() {
+            let text = format!("reduce_add expects all inputs to be on GPUs, but input {i} is on CPU");
+            return Err(assertion(text));
+        }
+        if t.shape() != first.shape() {
+            let text = format!(
+                "input {i} has invalid size: got {}, but expected {}",
+                by_x(t.shape()),
+                by_x(first.shape())
+            );
+            return Err(Error::value(text));
+        }
+    }
+    // As PyTorch: the last of those that are there already.
+    let Some(root) = tensors.iter().rposition(|t| t.device() == target) else {
+        let text = "reduce_add expects destination to be on the same GPU with one of the tensors";
+        let places: Vec<String> = tensors.iter().map(|t| t.device().to_string()).collect();
+        let hint = format!("the destination is {target}, the tensors are on {}", places.join(", "));
+        return Err(Error::runtime(text).with_hint(hint));
+    };
+    let mut sum = tensors.get(root).map_or_else(|| (*first).clone(), |t| (*t).clone());
+    for (_, other) in tensors.iter().enumerate().filter(|(i, _)| *i != root) {
+        sum = add(&sum, &to_device(other, target, true)?)?;
+    }
+    Ok(sum)
+}
+
+/// What the backward pass of a gathering needs: where each part came from.
+struct Gathered {
+    dim: usize,
+    sizes: Vec<usize>,
+    devices: Vec<Device>,
+}
+
+fn gather_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
+    let parts: &Gathered = saved.attribute()?;
+    let sizes: Vec<i64> = parts.sizes.iter().map(|&size| size as i64).collect();
+    let pieces = split_sizes(grad, &sizes, parts.dim as i64)?;
+    let mut grads = Grads::new();
+    for (i, (piece, device)) in pieces.iter().zip(&parts.devices).enumerate() {
+        let there = match saved.needs(i) {
+            true => Some(reshape_to(&to_device(piece, *device, true)?, saved.shape(i))?),
+            false => None,
+        };
+        grads.push(there);
+    }
+    Ok(grads)
+}
+
+/// The shape of all parts together, or PyTorch's error for the first part that does not fit.
+fn gathered_shape(parts: &[Dims], dim: usize, sizes: &[usize]) -> Result<Dims> {
+    let Some(first) = parts.first() else { return Ok(Dims::new()) };
+    for (part, &size) in parts.iter().zip(sizes) {
+        let mut expected = first.clone();
+        if let Some(slot) = expected.get_mut(dim) {
+            *slot = size;
+        }
+        if *part != expected {
+            let text = format!(
+                "Gather got an input of invalid size: got {:?}, but expected {:?}",
+                part.as_slice(),
+                expected.as_slice()
+            );
+            return Err(Error::runtime(text).with_hint(format!(
+                "parts may differ along dimension {dim} alone: `dim` says along which they are joined"
+            )));
+        }
+    }
+    let mut shape = first.clone();
+    if let Some(slot) = shape.get_mut(dim) {
+        *slot = sizes.iter().sum();
+    }
+    Ok(shape)
+}
+
+/// `2x3`
+fn by_x(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}
