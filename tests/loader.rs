@@ -116,16 +116,6 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
     COUNTED.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Waits until the workers of other tests have ended.
-#[cfg(target_os = "linux")]
-fn none_left() {
-    let start = Instant::now();
-    while threads("loader-9") > 0 {
-        assert!(start.elapsed() < Duration::from_secs(20), "{} workers stay", threads("loader-9"));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 // Ten workers, so that there is one called `loader-9`, which no other test has.
 #[cfg(target_os = "linux")]
 #[test]
@@ -139,6 +129,11 @@ fn leaving_a_loop_or_dropping_an_iterator_ends_the_workers() {
     );
     assert_eq!(threads("loader-9"), 0);
     lab.run("let it = iter(loader); let first = next(it);");
+    // A thread names itself once it runs.
+    let start = Instant::now();
+    while threads("loader-9") == 0 && start.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     assert_eq!(threads("loader-9"), 1);
     assert_eq!(lab.numbers("first"), [0.0]);
     lab.run("drop(it);");
@@ -205,7 +200,6 @@ fn an_interrupt_ends_the_workers_and_leaves_the_variables() {
     let seen = run(&mut session, "seen.len()").unwrap().as_int().unwrap();
     assert!((1..=10).contains(&seen), "{seen}");
     assert!(run(&mut session, "next(iter(data::DataLoader(arange(8), #{num_workers: 2})))").is_ok());
-    none_left();
 }
 
 #[cfg(target_os = "linux")]
@@ -331,25 +325,53 @@ fn datasets_of_every_kind() {
 
 #[test]
 fn functions_that_call_themselves_without_end_are_an_error() {
-    // As much stack as a program's main thread has.
-    let run = std::thread::Builder::new().stack_size(8 << 20).spawn(calls_without_end).unwrap();
-    run.join().unwrap();
+    // With the stack that a session evaluates on.
+    let deep = || {
+        let mut lab = Lab::new();
+        for workers in [0, 1] {
+            let options = format!("#{{num_workers: {workers}}}");
+            lab.run(&format!(
+                "fn f(i) {{ next(iter(data::DataLoader(data::Dataset(1, |j| f(j)), {options}))) }}"
+            ));
+            let (text, _) = lab.error("f(0)");
+            assert!(text.contains("Stack overflow") && text.len() < 8000, "{} bytes: {text}", text.len());
+            lab.run("fn g(i) { g(i + 1) }");
+            let code = format!("next(iter(data::DataLoader(data::Dataset(1, |j| g(j)), {options})))");
+            let (text, _) = lab.error(&code);
+            assert!(text.contains("Stack overflow"), "{text}");
+        }
+    };
+    std::thread::Builder::new().stack_size(64 << 20).spawn(deep).unwrap().join().unwrap();
 }
 
-fn calls_without_end() {
-    let mut lab = Lab::new();
-    for workers in [0, 1] {
-        let options = format!("#{{num_workers: {workers}}}");
-        lab.run(&format!(
-            "fn f(i) {{ next(iter(data::DataLoader(data::Dataset(1, |j| f(j)), {options}))) }}"
-        ));
-        let (text, _) = lab.error("f(0)");
-        assert!(text.contains("Stack overflow") && text.len() < 8000, "{} bytes: {text}", text.len());
-        lab.run("fn g(i) { g(i + 1) }");
-        let (text, _) =
-            lab.error(&format!("next(iter(data::DataLoader(data::Dataset(1, |j| g(j)), {options})))"));
-        assert!(text.contains("Stack overflow"), "{text}");
+/// A dataset with a bug.
+struct Broken;
+
+impl tensorlab::data::Dataset for Broken {
+    fn name(&self) -> &'static str {
+        "Broken"
     }
+
+    fn len(&self) -> usize {
+        10
+    }
+
+    fn get(&self, index: usize) -> tensorlab::base::Result<tensorlab::op::Value> {
+        assert!(index < 4, "this panic is part of a test");
+        Ok(tensorlab::op::Value::Scalar((index as i64).into()))
+    }
+}
+
+#[test]
+fn a_worker_that_is_gone_is_noticed() {
+    use tensorlab::data::{Data, DataLoader, Options};
+    let _here = Machine::cpu_only().enter();
+    let options = Options { num_workers: 2, batch_size: Some(2), ..Options::default() };
+    let mut epoch = DataLoader::new(Data::new(Broken), options).unwrap().iter().unwrap();
+    assert!(epoch.next().unwrap().is_ok() && epoch.next().unwrap().is_ok());
+    let error = epoch.next().unwrap().unwrap_err();
+    assert_eq!(error.message(), "DataLoader worker 0 exited unexpectedly");
+    assert!(epoch.next().is_none());
 }
 
 #[test]

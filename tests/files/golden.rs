@@ -3,10 +3,12 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use serde_json::Value as Json;
 use tensorlab::base::{DType, Device};
 use tensorlab::data::files::{Format, Saving, Target, load, read, save, write};
 use tensorlab::op::Value;
+use tensorlab::tensor::Tensor;
 
 use super::{Folder, recorded, tensors};
 
@@ -106,7 +108,7 @@ fn fortran_order_is_kept_as_strides() {
 
 #[test]
 fn deflating_makes_files_smaller_and_nothing_else_different() {
-    let zeros = tensorlab::tensor::Tensor::from_f32(&vec![0.0; 100_000], &[100, 1000]).unwrap();
+    let zeros = Tensor::from_f32(&vec![0.0; 100_000], &[100, 1000]).unwrap();
     let value = tensorlab::op::map_value(vec![("zeros".into(), Value::Tensor(zeros))]);
     let size = |compress| {
         let mut out = Cursor::new(Vec::new());
@@ -127,5 +129,45 @@ fn a_dtype_converts_floats_alone() {
     for (name, t) in all {
         let float = matches!(name.as_str(), "f64" | "f32" | "f16" | "bf16" | "scalar" | "empty");
         assert_eq!(t.dtype() == DType::Float64, float, "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_tensor_survives_every_format(
+        shape in proptest::collection::vec(0usize..4, 0..5),
+        dtype in proptest::sample::select(DType::ALL.to_vec()),
+        turned in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let count: usize = shape.iter().product();
+        let mut bits = seed | 1;
+        let bytes: Vec<u8> = (0..count * dtype.size())
+            .map(|_| {
+                bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let byte = (bits >> 40) as u8;
+                if dtype == DType::Bool { byte & 1 } else { byte }
+            })
+            .collect();
+        let mut t = Tensor::from_bytes(&bytes, &shape, dtype).unwrap();
+        if turned && shape.len() > 1 {
+            t = t.with_layout(t.layout().transpose(0, shape.len() - 1).unwrap());
+        }
+        let want = (t.shape().to_vec(), t.host_bytes("test").unwrap());
+        for (format, compress) in [(Format::Npy, false), (Format::Npz, false), (Format::Npz, true), (Format::Safetensors, false)] {
+            if dtype == DType::BFloat16 && format != Format::Safetensors {
+                continue;
+            }
+            let mut out = Cursor::new(Vec::new());
+            let how = Saving { compress, ..Saving::default() };
+            write(format, &Value::Tensor(t.clone()), &how, &mut out, "x").unwrap();
+            let length = out.get_ref().len() as u64;
+            let back = read(format, Cursor::new(out.into_inner()), length, "x").unwrap();
+            let (_, back) = tensors(&back).remove(0);
+            prop_assert_eq!(back.dtype(), dtype);
+            prop_assert_eq!(&(back.shape().to_vec(), back.host_bytes("test").unwrap()), &want);
+        }
     }
 }

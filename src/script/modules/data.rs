@@ -14,11 +14,27 @@ use crate::op::{Args, Form, Forward, Object, OpDef, Value};
 use crate::script::aside::Aside;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::value::{from_dynamic, to_dynamic};
 
 use super::RhaiResult;
 
 pub const NAMES: &[&str] = &["data", "iter", "next", "dataset", "batch_size"];
+
+pub const PAGES: &[Page] = &[
+    Page {
+        name: "iter",
+        call: "let batches = iter(loader)",
+        text: "Starts an epoch of a DataLoader whose batches are taken one by one with `next`, or by a loop. Its workers end \
+               with the epoch, and where the last name for it goes: `drop(batches)`.",
+    },
+    Page {
+        name: "next",
+        call: "let batch = next(batches)",
+        text: "The next batch of what `iter(loader)` gave; `next(iter(loader))` is one batch. Where the epoch is over, the \
+               error's message is \"StopIteration\".",
+    },
+];
 
 /// The most tensors that a TensorDataset takes one by one; more go in an array.
 const SPREAD: usize = 8;

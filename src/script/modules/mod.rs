@@ -42,7 +42,13 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
 
 /// Help on what is no row of a table.
 pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
-    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES).chain(cuda::pages::PAGES)
+    plot::PAGES
+        .iter()
+        .chain(misc::PAGES)
+        .chain(data::PAGES)
+        .chain(nn::PAGES)
+        .chain(scheduler::PAGES)
+        .chain(cuda::pages::PAGES)
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
