@@ -13,6 +13,41 @@
     }
 EACH_REAL(ORDER) ORDER(long long)
 
+// Asymptotic series from 12 on, reached by recurrence; see src/device/cpu/math/special.rs.
+__device__ const double BERNOULLI[8] = {
+    1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0};
+__device__ inline double digamma_of(double x) {
+    double sum = 0.0;
+    if (x == 0.0) return copysign(INFINITY, -x);
+    if (x < 0.0) {
+        if (x == floor(x)) return NAN;
+        sum = -3.141592653589793 / tan(3.141592653589793 * (x - rint(x)));
+        x = 1.0 - x;
+    }
+    for (; x < 12.0; x += 1.0) sum -= 1.0 / x;
+    double inverse = 1.0 / (x * x), power = 1.0;
+    sum += log(x) - 0.5 / x;
+    for (int k = 1; k <= 8; k++) sum -= BERNOULLI[k - 1] / (2 * k) * (power *= inverse);
+    return sum;
+}
+__device__ inline double polygamma_of(double x, double n) {
+    if (n == 0.0) return digamma_of(x);
+    double s = n + 1.0, sum = 0.0;
+    if (x <= 0.0 && x == floor(x)) return fmod(n, 2.0) == 0.0 ? -INFINITY : INFINITY;
+    if (x < -1e6) return NAN;
+    for (; x < 12.0; x += 1.0) sum += pow(x, -s);
+    double factor = pow(x, -s), rising = s, factorial = 1.0;
+    sum += factor * x / (s - 1.0) + 0.5 * factor;
+    for (int k = 1; k <= 8; k++) {
+        factor /= x;
+        factorial *= (2 * k) * (2 * k - 1);
+        sum += BERNOULLI[k - 1] * rising * factor / factorial;
+        rising *= (s + 2 * k - 1.0) * (s + 2 * k);
+        factor /= x;
+    }
+    return (fmod(n, 2.0) == 0.0 ? -1.0 : 1.0) * tgamma(s) * sum;
+}
+
 #define REAL(T) \
     __device__ inline T absolute(T a) { return fabs(a); } \
     __device__ inline T sigmoid(T a) { \
@@ -54,6 +89,16 @@ EACH_REAL(ORDER) ORDER(long long)
         return q - f > T(0.5) ? f + T(1) : f; \
     } \
     __device__ inline T power(T a, T b) { return pow(a, b); } \
+    __device__ inline T sinc(T a) { \
+        T angle = a * T(3.141592653589793); \
+        return a == T(0) ? T(1) : sin(angle) / angle; \
+    } \
+    __device__ inline T xlogy(T a, T b) { return b != b ? b : a == T(0) ? T(0) : a * log(b); } \
+    __device__ inline T logaddexp(T a, T b) { \
+        return a == b && isinf(a) ? a : larger(a, b) + log1p(exp(-fabs(a - b))); \
+    } \
+    __device__ inline T digamma(T a) { return T(digamma_of(double(a))); } \
+    __device__ inline T polygamma(T a, T n) { return T(polygamma_of(double(a), double(n))); } \
     __device__ inline T log_floor(T a) { T l = log(a); return l < T(-100) ? T(-100) : l; } \
     __device__ inline T log1p_floor(T a) { T l = log1p(a); return l < T(-100) ? T(-100) : l; }
 EACH_REAL(REAL)
@@ -71,6 +116,7 @@ __device__ inline long long trunc_divide(long long a, long long b) {
 __device__ inline long long floor_divide(long long a, long long b) {
     return trunc_divide(a, b) - (long long)(fmod_of(a, b) != 0 && (a < 0) != (b < 0));
 }
+__device__ inline long long shift_left(long long a, long long b) { return b < 0 || b > 63 ? 0 : a << b; }
 __device__ inline long long power(long long a, long long b) {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
     unsigned long long y = 1, x = a;

@@ -11,6 +11,7 @@ import warnings
 import torch
 import torch.nn.functional as F
 from torch import nn, optim
+from torch.optim import lr_scheduler as schedule
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(2)
@@ -60,6 +61,13 @@ PRINTED = [
     ("nn::MSELoss()", lambda: nn.MSELoss()),
     ("nn::NLLLoss()", lambda: nn.NLLLoss()),
     ("nn::BCEWithLogitsLoss()", lambda: nn.BCEWithLogitsLoss()),
+    ("nn::MultiheadAttention(8, 2)", lambda: nn.MultiheadAttention(8, 2)),
+    ("nn::MultiheadAttention(8, 2, #{bias: false, kdim: 4})", lambda: nn.MultiheadAttention(8, 2, bias=False, kdim=4)),
+    ("nn::TransformerEncoderLayer(8, 2, 16)", lambda: nn.TransformerEncoderLayer(8, 2, 16)),
+    ("nn::TransformerEncoderLayer(8, 2, 16, #{dropout: 0, activation: nn::GELU(), bias: false})",
+     lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0, activation=nn.GELU(), bias=False)),
+    ("nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2, 16), 3, nn::LayerNorm(8))",
+     lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 3, nn.LayerNorm(8))),
     ("nn::Sequential()", lambda: nn.Sequential()),
     ("nn::ModuleList([])", lambda: nn.ModuleList([])),
     ("nn::ModuleList([nn::Linear(2, 2), nn::Linear(2, 2), nn::ReLU()])",
@@ -80,15 +88,71 @@ DRAWN = [
     ("nn::Embedding(3, 2, #{padding_idx: 1}).weight", lambda: nn.Embedding(3, 2, padding_idx=1).weight),
     ("F::dropout(ones(10), 0.5)", lambda: F.dropout(torch.ones(10), 0.5)),
     ("F::dropout(arange(40).float(), 0.1)", lambda: F.dropout(torch.arange(40).float(), 0.1)),
+    ("F::dropout(ones([4, 5, 6]).permute([2, 0, 1]), 0.4)", lambda: F.dropout(torch.ones(4, 5, 6).permute(2, 0, 1), 0.4)),
+    ("F::dropout(ones([30]).expand([4, 30]), 0.4)", lambda: F.dropout(torch.ones(30).expand(4, 30), 0.4)),
+    ("F::dropout(ones([30, 4]).t(), 0.4)", lambda: F.dropout(torch.ones(30, 4).t(), 0.4)),
     ("nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1))[2].weight",
      lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))[2].weight),
+    ("nn::MultiheadAttention(8, 2).in_proj_weight", lambda: nn.MultiheadAttention(8, 2).in_proj_weight),
+    ("nn::MultiheadAttention(8, 2).out_proj.weight", lambda: nn.MultiheadAttention(8, 2).out_proj.weight),
+    ("nn::MultiheadAttention(8, 2).out_proj.bias", lambda: nn.MultiheadAttention(8, 2).out_proj.bias),
+    ("nn::MultiheadAttention(8, 2, #{kdim: 3, vdim: 5}).v_proj_weight",
+     lambda: nn.MultiheadAttention(8, 2, kdim=3, vdim=5).v_proj_weight),
+    ("nn::MultiheadAttention(4, 2, #{add_bias_kv: true}).bias_v /* normal */",
+     lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True).bias_v),
+    ("nn::TransformerEncoderLayer(8, 2, 16).linear2.weight",
+     lambda: nn.TransformerEncoderLayer(8, 2, 16).linear2.weight),
+    ("nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2, 16), 2).layers[1].self_attn.in_proj_weight",
+     lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2).layers[1].self_attn.in_proj_weight),
+    ("nn::BatchNorm2d(3).weight", lambda: nn.BatchNorm2d(3).weight),
+    ("nn::BatchNorm1d(3).running_var", lambda: nn.BatchNorm1d(3).running_var),
+    ("nn::LayerNorm([2, 3]).weight", lambda: nn.LayerNorm([2, 3]).weight),
+    ("nn::GroupNorm(2, 4).bias", lambda: nn.GroupNorm(2, 4).bias),
     ("nn::init::xavier_uniform_(empty([3, 4]))", lambda: nn.init.xavier_uniform_(torch.empty(3, 4))),
     ("nn::init::xavier_normal_(empty([4, 5]), 0.5)", lambda: nn.init.xavier_normal_(torch.empty(4, 5), 0.5)),
     ("nn::init::kaiming_normal_(empty([4, 5]), #{mode: \"fan_out\", nonlinearity: \"relu\"})",
      lambda: nn.init.kaiming_normal_(torch.empty(4, 5), mode="fan_out", nonlinearity="relu")),
 ]
 
+CAUSAL = nn.Transformer.generate_square_subsequent_mask
+X, K, V = torch.linspace(-1, 1, 80).reshape(2, 5, 8), torch.linspace(0, 1, 36).reshape(3, 2, 6), torch.ones(3, 2, 4)
+HIDDEN = torch.tensor([[False, False, False, False, True], [False, True, True, False, False]])
+
+
+def encoder():
+    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, norm_first=True, activation=nn.SiLU()), 2, nn.LayerNorm(8))
+    return net.eval()
+
+
+# `x`, `k`, `v` and `hidden` are those above. Masks drop out as PyTorch's do.
+CALLED = [
+    ("nn::MultiheadAttention(8, 2).forward(x, x, x)[0]", lambda: nn.MultiheadAttention(8, 2)(X, X, X)[0]),
+    ("nn::MultiheadAttention(8, 4, #{batch_first: true}).forward(x, x, x)[1]",
+     lambda: nn.MultiheadAttention(8, 4, batch_first=True)(X, X, X)[1]),
+    ("nn::MultiheadAttention(8, 2, #{batch_first: true}).forward(x, x, x, #{key_padding_mask: hidden, average_attn_weights: false})[1]",
+     lambda: nn.MultiheadAttention(8, 2, batch_first=True)(X, X, X, key_padding_mask=HIDDEN, average_attn_weights=False)[1]),
+    ("nn::MultiheadAttention(8, 2, 0.3).forward(x, x * 2, x * 2)[1]",
+     lambda: (lambda k: nn.MultiheadAttention(8, 2, 0.3)(X, k, k)[1])(X * 2)),
+    ("nn::MultiheadAttention(8, 2, #{batch_first: true}).forward(x, x, x, #{attn_mask: causal, is_causal: true, need_weights: false})[0]",
+     lambda: nn.MultiheadAttention(8, 2, batch_first=True)(X, X, X, attn_mask=CAUSAL(5), is_causal=True, need_weights=False)[0]),
+    ("nn::MultiheadAttention(8, 2, #{batch_first: true, bias: false}).forward(x, x, x * 2, hidden, true, causal)[0]",
+     lambda: nn.MultiheadAttention(8, 2, batch_first=True, bias=False)(X, X, X * 2, HIDDEN, True, CAUSAL(5))[0]),
+    ("nn::MultiheadAttention(8, 2).forward(x[0], x[1], x[1], #{need_weights: false, attn_mask: hidden[0].expand([5, 5])})[0]",
+     lambda: nn.MultiheadAttention(8, 2)(X[0], X[1], X[1], need_weights=False, attn_mask=HIDDEN[0].expand(5, 5))[0]),
+    ("nn::MultiheadAttention(8, 2, #{add_bias_kv: true, add_zero_attn: true, kdim: 6, vdim: 4}).forward(x.transpose(0, 1), k, v)[1]",
+     lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True, kdim=6, vdim=4)(X.transpose(0, 1), K, V)[1]),
+    ("nn::TransformerEncoderLayer(8, 2, 16).forward(x)", lambda: nn.TransformerEncoderLayer(8, 2, 16)(X)),
+    ("nn::TransformerEncoderLayer(8, 2, 16, #{batch_first: true, dropout: 0}).forward(x, causal, hidden)",
+     lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0)(X, CAUSAL(5), HIDDEN)),
+    ("nn::TransformerEncoderLayer(8, 2, 16, #{activation: \"gelu\"}).forward(x[0])",
+     lambda: nn.TransformerEncoderLayer(8, 2, 16, activation="gelu")(X[0])),
+    ("nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2, 16, #{norm_first: true, activation: nn::SiLU()}), 2, "
+     "nn::LayerNorm(8)).eval().forward(x.transpose(0, 1), causal)",
+     lambda: encoder()(X.transpose(0, 1), CAUSAL(5))),
+]
+
 W = torch.ones(4, 3, 3, 3)
+M = nn.MultiheadAttention(4, 2)
 P = [torch.ones(2, requires_grad=True)]
 LONG = torch.long
 
@@ -185,6 +249,53 @@ ERRORS = [
     ("nn::Sequential(nn::ReLU())[3]", lambda: nn.Sequential(nn.ReLU())[3]),
     ("nn::Embedding(3, 2, #{padding_idx: 5})", lambda: nn.Embedding(3, 2, padding_idx=5)),
     ("nn::Dropout(-0.5)", lambda: nn.Dropout(-0.5)),
+    ("nn::MultiheadAttention(5, 2)", lambda: nn.MultiheadAttention(5, 2)),
+    ("nn::MultiheadAttention(0, 2)", lambda: nn.MultiheadAttention(0, 2)),
+    ("m.forward(ones([3, 1, 5]), ones([3, 1, 4]), ones([3, 1, 4]))",
+     lambda: M(torch.ones(3, 1, 5), torch.ones(3, 1, 4), torch.ones(3, 1, 4))),
+    ("m.forward(ones([3, 1, 4]), ones([3, 4]), ones([3, 1, 4]))",
+     lambda: M(torch.ones(3, 1, 4), torch.ones(3, 4), torch.ones(3, 1, 4))),
+    ("m.forward(ones([3, 4]), ones([3, 4]), ones([2, 4]))",
+     lambda: M(torch.ones(3, 4), torch.ones(3, 4), torch.ones(2, 4))),
+    ("m.forward(ones(4), ones(4), ones(4))", lambda: M(*3 * [torch.ones(4)])),
+    ("m.forward(ones([3, 4]), ones([3, 4]), ones([3, 4]), #{attn_mask: ones([2, 3])})",
+     lambda: M(*3 * [torch.ones(3, 4)], attn_mask=torch.ones(2, 3))),
+    ("m.forward(ones([3, 4]), ones([3, 4]), ones([3, 4]), #{attn_mask: ones([3, 3]).long()})",
+     lambda: M(*3 * [torch.ones(3, 4)], attn_mask=torch.ones(3, 3).long())),
+    ("m.forward(ones([3, 4]), ones([3, 4]), ones([3, 4]), #{is_causal: true})",
+     lambda: M(*3 * [torch.ones(3, 4)], is_causal=True)),
+    ("nn::TransformerEncoderLayer(4, 2, #{activation: \"tanh\"})",
+     lambda: nn.TransformerEncoderLayer(4, 2, activation="tanh")),
+    ("optim::lr_scheduler::LinearLR(optim::SGD(p), 0.0)", lambda: schedule.LinearLR(optim.SGD(P), 0.0)),
+    ("optim::lr_scheduler::LinearLR(optim::SGD(p), 1.0, 2.0)", lambda: schedule.LinearLR(optim.SGD(P), 1.0, 2.0)),
+    ("optim::lr_scheduler::ConstantLR(optim::SGD(p), 2.0)", lambda: schedule.ConstantLR(optim.SGD(P), 2.0)),
+    ("optim::lr_scheduler::OneCycleLR(optim::SGD(p), 1.0)", lambda: schedule.OneCycleLR(optim.SGD(P), 1.0)),
+    ("optim::lr_scheduler::OneCycleLR(optim::SGD(p), 1.0, 0)", lambda: schedule.OneCycleLR(optim.SGD(P), 1.0, 0)),
+    ("optim::lr_scheduler::OneCycleLR(optim::SGD(p), [1.0, 2.0], 9)",
+     lambda: schedule.OneCycleLR(optim.SGD(P), [1.0, 2.0], 9)),
+    ("optim::lr_scheduler::OneCycleLR(optim::Adagrad(p), 1.0, 9)",
+     lambda: schedule.OneCycleLR(optim.Adagrad(P), 1.0, 9)),
+    ("optim::lr_scheduler::OneCycleLR(optim::SGD(p), 1.0, 9, #{anneal_strategy: \"foo\"})",
+     lambda: schedule.OneCycleLR(optim.SGD(P), 1.0, 9, anneal_strategy="foo")),
+    ("optim::lr_scheduler::ReduceLROnPlateau(optim::SGD(p), #{factor: 1.0})",
+     lambda: schedule.ReduceLROnPlateau(optim.SGD(P), factor=1.0)),
+    ("optim::lr_scheduler::ReduceLROnPlateau(optim::SGD(p), \"foo\")",
+     lambda: schedule.ReduceLROnPlateau(optim.SGD(P), "foo")),
+    ("optim::lr_scheduler::ReduceLROnPlateau(optim::SGD(p), #{min_lr: [1, 2]})",
+     lambda: schedule.ReduceLROnPlateau(optim.SGD(P), min_lr=[1, 2])),
+    ("optim::lr_scheduler::ReduceLROnPlateau(optim::SGD(p)).step()",
+     lambda: schedule.ReduceLROnPlateau(optim.SGD(P)).step()),
+    ("optim::lr_scheduler::LambdaLR(optim::SGD(p), [|e| 1, |e| 2])",
+     lambda: schedule.LambdaLR(optim.SGD(P), [lambda e: 1, lambda e: 2])),
+    ("optim::lr_scheduler::MultiplicativeLR(optim::SGD(p), 1.0)",
+     lambda: schedule.MultiplicativeLR(optim.SGD(P), 1.0)),
+    ("optim::lr_scheduler::CosineAnnealingWarmRestarts(optim::SGD(p), 0)",
+     lambda: schedule.CosineAnnealingWarmRestarts(optim.SGD(P), 0)),
+    ("optim::lr_scheduler::SequentialLR(optim::SGD(p), [], [])",
+     lambda: schedule.SequentialLR(optim.SGD(P), [], [])),
+    ("let o = optim::SGD(p); optim::lr_scheduler::SequentialLR(o, [optim::lr_scheduler::StepLR(o, 2)], [3])",
+     lambda: (lambda o: schedule.SequentialLR(o, [schedule.StepLR(o, 2)], [3]))(optim.SGD(P))),
+    ("optim::lr_scheduler::ChainedScheduler([])", lambda: schedule.ChainedScheduler([])),
 ]
 
 
@@ -272,13 +383,21 @@ def main():
         "torch": torch.__version__,
         "printed": [[code, repr(make())] for code, make in PRINTED],
         "drawn": [[code, drawn(make)] for code, make in DRAWN],
+        "called": [[code, drawn(make)] for code, make in CALLED],
         "errors": [[code, text_of(run)] for code, run in ERRORS],
         "trained": [
             {"name": name, "net": net, "shape": sizes, "optimiser": opt, "losses": losses(make, shape, optimiser)}
             for name, make, net, sizes, shape, opt, optimiser in TRAINED
         ],
     }
-    print(json.dumps(record, indent=1))
+    keys = []
+    for key, value in record.items():
+        if isinstance(value, list):
+            rows = ",\n".join(json.dumps(row) for row in value)
+            keys.append(f"{json.dumps(key)}: [\n{rows}\n]")
+        else:
+            keys.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    print("{\n" + ",\n".join(keys) + "\n}")
 
 
 main()

@@ -2,7 +2,9 @@
 //!
 //! Layers, top to bottom; imports point strictly downwards (`docs/architecture.md`).
 
+pub mod amp;
 pub mod base;
+pub mod checkpoint;
 pub mod cli;
 pub mod data;
 pub mod device;

@@ -18,6 +18,10 @@ enum Laid {
     Contiguous,
     Transposed,
     Sliced,
+    /// The first slice repeated, by a stride of 0.
+    Stretched,
+    /// The first slice repeated, by copies: what a stretched input must be equal to.
+    Repeated,
 }
 
 /// What came of a case.
@@ -28,9 +32,17 @@ enum Verdict {
 }
 
 fn cases() -> Vec<Value> {
-    let packed = include_bytes!("golden/ops.jsonl.gz");
+    unpacked(include_bytes!("golden/ops.jsonl.gz"))
+}
+
+/// Recorded by `scripts/record_ops.py`.
+fn more_cases() -> Vec<Value> {
+    unpacked(include_bytes!("golden/ops_more.jsonl.gz"))
+}
+
+fn unpacked(packed: &[u8]) -> Vec<Value> {
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -83,6 +95,11 @@ fn tensor(v: &Value, device: DeviceSpec, laid: Laid) -> Tensor {
             part.assign(&plain, "test").unwrap();
             part
         }
+        Laid::Stretched | Laid::Repeated if rank >= 1 && plain.shape()[0] > 0 => {
+            let first = plain.with_layout(plain.layout().slice(0, 0, 1, 1).unwrap());
+            let wide = first.with_layout(first.layout().expand(plain.shape()).unwrap());
+            if laid == Laid::Stretched { wide } else { wide.copied(plain.dtype(), "test").unwrap() }
+        }
         _ => plain,
     };
     if v["requires_grad"].as_bool().unwrap_or(false) {
@@ -117,8 +134,9 @@ fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(items) = value.read_lock::<Array>() {
         return items.iter().flat_map(results).collect();
     }
+    const NAMES: [&str; 6] = ["values", "indices", "min", "max", "sign", "logabsdet"];
     match value.read_lock::<rhai::Map>() {
-        Some(map) => ["values", "indices"].iter().filter_map(|k| map.get(*k)).flat_map(results).collect(),
+        Some(map) => NAMES.iter().filter_map(|k| map.get(*k)).flat_map(results).collect(),
         None => Vec::new(),
     }
 }
@@ -182,12 +200,18 @@ fn check(
     Ok(())
 }
 
-/// Runs every case; prints the count and the names of what is not supported; fails on anything wrong.
+/// Runs every case; fails on anything that is wrong or not there.
 fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
+    let recorded = cases();
+    assert_eq!(recorded.len(), 559);
+    run_all(&recorded, devices, device, laid);
+    run_all(&more_cases(), devices, device, laid);
+}
+
+fn run_all(cases: &[Value], devices: &str, device: DeviceSpec, laid: Laid) {
     let mut interpreter = Interpreter::new(machine(devices), Arc::new(Silent), &Limits::default());
     let (mut passed, mut unsupported, mut wrong) = (0, Vec::new(), Vec::new());
-    let cases = cases();
-    for case in &cases {
+    for case in cases {
         let name = case["name"].as_str().unwrap();
         match run(case, &mut interpreter, device, laid) {
             Verdict::Passed => passed += 1,
@@ -197,11 +221,10 @@ fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
             }
         }
     }
-    println!("{devices} {laid:?}: {passed} of {} golden cases pass", cases.len());
-    println!("unsupported ({}): {}", unsupported.len(), unsupported.join(", "));
+    println!("{devices} {laid:?}: {passed} of {} recorded cases pass", cases.len());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert_eq!(cases.len(), 559);
-    assert!(passed >= 300, "only {passed} pass");
+    assert!(unsupported.is_empty(), "{} not there: {}", unsupported.len(), unsupported.join(", "));
+    assert_eq!(passed, cases.len());
 }
 
 #[test]
@@ -227,4 +250,99 @@ fn simulated_contiguous() {
 #[test]
 fn simulated_transposed() {
     all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Transposed);
+}
+
+#[test]
+fn simulated_sliced() {
+    all_on("sim:t4x2", DeviceSpec::Cuda(Some(1)), Laid::Sliced);
+}
+
+/// The results of a call and the gradients of its first one, or what went wrong.
+fn outcome(
+    case: &Value,
+    interpreter: &mut Interpreter,
+    device: DeviceSpec,
+    laid: Laid,
+) -> Result<Vec<Tensor>, String> {
+    interpreter.reset();
+    let machine = Arc::clone(interpreter.machine());
+    let _here = machine.enter();
+    let mut inputs = Vec::new();
+    for (name, v) in case["inputs"].as_object().unwrap() {
+        let t = tensor(v, device, laid);
+        interpreter.set(name, Dynamic::from(t.clone()));
+        inputs.push(t);
+    }
+    let code = case["rhai"].as_str().unwrap();
+    let value = match interpreter.evaluate(1, &Origin { name: "case", code, first_line: 1 }) {
+        Ok(value) => value,
+        Err(Stopped::Fault(f)) => return Err(f.message.clone()),
+        Err(Stopped::Cancelled(e)) => return Err(e.to_string()),
+    };
+    let mut all = results(&value);
+    if let Some(first) = all.first().filter(|t| t.requires_grad()).cloned() {
+        let seed =
+            Tensor::full(first.shape(), 0.5f64.into(), first.dtype(), &first.context(), "test").unwrap();
+        first.backward(Some(&seed), Default::default()).map_err(|e| e.to_string())?;
+        all.extend(inputs.iter().filter_map(Tensor::grad));
+    }
+    Ok(all)
+}
+
+/// Every recorded call on inputs with a stride of 0, against the same values in memory of their own.
+fn stretched_on(devices: &str, device: DeviceSpec) {
+    let mut interpreter = Interpreter::new(machine(devices), Arc::new(Silent), &Limits::default());
+    let (mut same, mut wrong) = (0, Vec::new());
+    for case in cases().iter().chain(&more_cases()) {
+        let want = outcome(case, &mut interpreter, device, Laid::Repeated);
+        let got = outcome(case, &mut interpreter, device, Laid::Stretched);
+        let _here = interpreter.machine().enter();
+        let said = match (&got, &want) {
+            (Ok(got), Ok(want)) => {
+                differs(got, want, case["rtol"].as_f64().unwrap(), case["atol"].as_f64().unwrap())
+            }
+            // What repeats cannot be written to, nor be viewed in every shape.
+            (Err(why), _) if why.contains("single memory location") || why.contains("view size") => None,
+            (Err(a), Err(b)) if a == b => None,
+            (a, b) => Some(format!("{:?} against {:?}", a.as_ref().err(), b.as_ref().err())),
+        };
+        match said {
+            None => same += 1,
+            Some(why) => wrong.push(format!("{}: `{}`: {why}", case["name"], case["rhai"])),
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(same > 850, "{same}");
+}
+
+fn differs(got: &[Tensor], want: &[Tensor], rtol: f64, atol: f64) -> Option<String> {
+    if got.len() != want.len() {
+        return Some(format!("{} tensors, not {}", got.len(), want.len()));
+    }
+    got.iter().zip(want).enumerate().find_map(|(i, (a, b))| {
+        if a.shape() != b.shape() || a.dtype() != b.dtype() {
+            return Some(format!(
+                "tensor {i} is {:?} {}, not {:?} {}",
+                a.shape(),
+                a.dtype(),
+                b.shape(),
+                b.dtype()
+            ));
+        }
+        let (a, b) = (a.to_f64s("test").unwrap(), b.to_f64s("test").unwrap());
+        let near =
+            |a: f64, b: f64| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= atol + rtol * b.abs();
+        let bad = a.iter().zip(&b).position(|(a, b)| !near(*a, *b))?;
+        Some(format!("tensor {i}[{bad}] is {}, not {}", a[bad], b[bad]))
+    })
+}
+
+#[test]
+fn cpu_stretched() {
+    stretched_on("cpu", DeviceSpec::Cpu);
+}
+
+#[test]
+fn simulated_stretched() {
+    stretched_on("sim:t4x2", DeviceSpec::Cuda(Some(1)));
 }

@@ -9,14 +9,18 @@
 )]
 
 mod allocator;
+mod amp;
 mod architecture;
+mod checkpoint;
 mod cli;
 mod conformance;
 mod cuda;
 mod examples;
 mod exports;
+mod files;
 mod lab_session;
 mod lesson_format;
+mod loader;
 mod nn;
 mod ops;
 mod parallel;
@@ -25,3 +29,5 @@ mod screens;
 mod scripts;
 mod session;
 mod simulator;
+mod training;
+mod training_memory;

@@ -1,6 +1,7 @@
 //! Errors as a taxonomy with fields. The script layer renders them once, with position, caret and hint.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::Device;
 use super::dtype::DType;
@@ -48,6 +49,31 @@ struct Parts {
     cause: Cause,
     op: Option<&'static str>,
     operands: Vec<Operand>,
+    /// What else is worth knowing, said after the hint.
+    note: Option<String>,
+}
+
+/// The state behind an out-of-memory error. The script layer knows more variables' names than the device did, and
+/// has the remedy told with them.
+pub trait Retell: Send + Sync {
+    /// The remedy; `names` are those of variables, each with an address inside its tensor.
+    fn hint(&self, names: Vec<(u64, String)>) -> String;
+}
+
+/// A [`Retell`] inside an error.
+#[derive(Clone)]
+pub struct Teller(pub Arc<dyn Retell>);
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Teller")
+    }
+}
+
+impl PartialEq for Teller {
+    fn eq(&self, other: &Teller) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Why something failed. Texts follow PyTorch 2.15, see `tests/golden/semantics.json`.
@@ -159,6 +185,8 @@ pub enum Cause {
         of: &'static str,
         version: u32,
         expected: u32,
+        /// Anomaly detection is on: the hint names the line.
+        watched: bool,
     },
     InvalidDeviceString(String),
     UnknownDevice(String),
@@ -172,6 +200,8 @@ pub enum Cause {
         device: Device,
         message: String,
         hint: String,
+        /// Says the hint again once more is known.
+        teller: Teller,
     },
     /// The host refused memory.
     HostMemory {
@@ -241,6 +271,13 @@ impl Error {
         &self.0.operands
     }
 
+    /// Tells the remedy of an out-of-memory error with the names of variables, each with an address.
+    pub fn retell(&mut self, names: impl FnOnce() -> Vec<(u64, String)>) {
+        if let Cause::OutOfMemory { hint, teller, .. } = &mut self.0.cause {
+            *hint = teller.0.hint(names());
+        }
+    }
+
     pub fn operands_mut(&mut self) -> &mut [Operand] {
         &mut self.0.operands
     }
@@ -256,7 +293,16 @@ impl Error {
 
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<String> {
-        self.0.cause.hint()
+        match (self.0.cause.hint(), &self.0.note) {
+            (Some(hint), Some(note)) => Some(format!("{hint}; {note}")),
+            (hint, note) => hint.or_else(|| note.clone()),
+        }
+    }
+
+    /// Adds to the hint, whatever the cause is; the first note stays.
+    pub fn with_note(mut self, text: impl FnOnce() -> String) -> Error {
+        self.0.note.get_or_insert_with(text);
+        self
     }
 
     pub fn is_interrupt(&self) -> bool {
@@ -266,7 +312,7 @@ impl Error {
 
 impl From<Cause> for Error {
     fn from(cause: Cause) -> Error {
-        Error(Box::new(Parts { cause, op: None, operands: Vec::new() }))
+        Error(Box::new(Parts { cause, op: None, operands: Vec::new(), note: None }))
     }
 }
 
@@ -424,13 +470,19 @@ impl Cause {
                  you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through \
                  the graph a second time or if you need to access saved tensors after calling backward."
                 .into(),
-            Cause::ModifiedInPlace { dtype, device, shape, of, version, expected } => {
+            Cause::ModifiedInPlace { dtype, device, shape, of, version, expected, watched } => {
                 let module = if device.is_cuda() { "torch.cuda" } else { "torch" };
+                let advice = if *watched {
+                    "the backtrace further above shows the operation that failed to compute its gradient. The variable \
+                     in question was changed in there or anywhere later. Good luck!"
+                } else {
+                    "enable anomaly detection to find the operation that failed to compute its gradient, with \
+                     torch.autograd.set_detect_anomaly(True, check_nan=False)."
+                };
                 format!(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: \
                      [{module}.{}Tensor {}], which is output 0 of {of}, is at version {version}; expected version \
-                     {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute \
-                     its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
+                     {expected} instead. Hint: {advice}",
                     dtype.type_name(),
                     show(shape)
                 )
@@ -484,6 +536,12 @@ impl Cause {
             }
             Cause::InplaceLeaf => {
                 "wrap it: `with no_grad() { w -= lr * w.grad }`, or write `w = w - …`".into()
+            }
+            Cause::ModifiedInPlace { .. } => {
+                "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()
+            }
+            Cause::BackwardTwice => {
+                "pass `#{retain_graph: true}` to the first pass, or compute the value anew".into()
             }
             Cause::NoGradFn => {
                 "create a leaf with `#{requires_grad: true}` and compute with it outside `no_grad()`".into()

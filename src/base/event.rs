@@ -4,13 +4,18 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockWriteGuard};
+
+use smallvec::SmallVec;
 
 use super::Device;
 use super::dtype::DType;
 
 /// A name that is static where it is made and owned where it is read back.
 pub type Name = Cow<'static, str>;
+
+/// A tensor's sizes, in place up to four dimensions: events are copied as they happen.
+pub type Sizes = SmallVec<[usize; 4]>;
 
 /// Which clock a time was read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -51,19 +56,16 @@ pub struct Source {
 }
 
 /// One thing that happened.
-#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "super::event_fields::Fields")]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     /// Position in the stream, from 0, without gaps.
     pub seq: u64,
     pub source: Source,
-    #[serde(flatten)]
     pub body: Body,
 }
 
 /// What happened. Bytes are bytes, times are [`Span`]s.
-#[derive(Clone, PartialEq, Debug, serde::Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Body {
     /// A tensor's memory was taken. `bytes` is what the allocator reserved for `requested`.
     Alloc {
@@ -72,7 +74,7 @@ pub enum Body {
         bytes: u64,
         requested: u64,
         dtype: DType,
-        shape: Vec<usize>,
+        shape: Sizes,
         op: Name,
         /// Allocated and reserved bytes of the device afterwards.
         allocated: u64,
@@ -153,12 +155,35 @@ impl<F: Fn(&Event) + Send + Sync> Listener for F {
     }
 }
 
-/// Carries events to listeners. With nobody listening, an event is not even built.
+/// Events in the order they happened, shared by all who read them.
+pub type Page = Arc<Vec<Event>>;
+
+/// Receives events by the page: keeping one costs nothing per event. Must be quick, and must not emit.
+pub trait Reader: Send + Sync {
+    /// A page has begun; it comes when it is full, or when someone asks with [`Bus::turn_page`].
+    fn on_begin(&self) {}
+    fn on_page(&self, page: &Page);
+}
+
+/// Events of a page.
+const PAGE: usize = 256;
+
+/// Carries events to who hears them. With nobody listening, an event is not even built.
 #[derive(Default)]
 pub struct Bus {
     listening: AtomicBool,
-    next: AtomicU64,
+    /// There are listeners, beside readers.
+    prompt: AtomicBool,
+    ids: AtomicU64,
     listeners: RwLock<Vec<(u64, Arc<dyn Listener>)>>,
+    tape: Mutex<Tape>,
+}
+
+#[derive(Default)]
+struct Tape {
+    next: u64,
+    page: Vec<Event>,
+    readers: Vec<(u64, Arc<dyn Reader>)>,
 }
 
 impl Bus {
@@ -178,35 +203,114 @@ impl Bus {
 
     /// Adds a listener until the returned subscription is dropped.
     pub fn subscribe(self: &Arc<Self>, listener: Arc<dyn Listener>) -> Subscription {
-        let mut all = self.listeners.write().unwrap_or_else(|e| e.into_inner());
-        let id = all.last().map_or(0, |(id, _)| id + 1);
-        all.push((id, listener));
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        self.listeners().push((id, listener));
+        self.prompt.store(true, Ordering::Relaxed);
         self.listening.store(true, Ordering::Relaxed);
         Subscription { bus: Arc::clone(self), id }
     }
 
+    /// Adds a reader until the returned subscription is dropped; it has all events up to then.
+    pub fn read(self: &Arc<Self>, reader: Arc<dyn Reader>) -> Subscription {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let mut tape = self.tape();
+        tape.turn();
+        tape.readers.push((id, reader));
+        self.listening.store(true, Ordering::Relaxed);
+        Subscription { bus: Arc::clone(self), id }
+    }
+
+    /// Gives the readers what they have not had.
+    pub fn turn_page(&self) {
+        self.tape().turn();
+    }
+
     #[cold]
     fn deliver(&self, source: Source, body: Body) {
-        let seq = self.next.fetch_add(1, Ordering::Relaxed);
-        let event = Event { seq, source, body };
+        if self.prompt.load(Ordering::Relaxed) {
+            return self.deliver_promptly(source, body);
+        }
+        let mut tape = self.tape();
+        let seq = tape.next;
+        tape.push(Event { seq, source, body });
+    }
+
+    fn deliver_promptly(&self, source: Source, body: Body) {
+        let event = {
+            let mut tape = self.tape();
+            let event = Event { seq: tape.next, source, body };
+            if tape.readers.is_empty() {
+                tape.next += 1;
+            } else {
+                tape.push(event.clone());
+            }
+            event
+        };
         let all = self.listeners.read().unwrap_or_else(|e| e.into_inner());
         for (_, listener) in all.iter() {
             listener.on_event(&event);
         }
     }
+
+    fn listeners(&self) -> RwLockWriteGuard<'_, Vec<(u64, Arc<dyn Listener>)>> {
+        self.listeners.write().unwrap_or_else(|e| e.into_inner())
+    }
+
+    #[inline]
+    fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(|e| e.into_inner())
+    }
 }
 
-/// Keeps a listener on a [`Bus`]; dropping it ends the subscription.
+impl Tape {
+    #[inline]
+    fn push(&mut self, event: Event) {
+        self.next += 1;
+        if self.page.is_empty() {
+            self.begin();
+        }
+        self.page.push(event);
+        if self.page.len() >= PAGE {
+            self.turn();
+        }
+    }
+
+    fn begin(&mut self) {
+        self.page.reserve_exact(PAGE);
+        self.readers.iter().for_each(|(_, reader)| reader.on_begin());
+    }
+
+    fn turn(&mut self) {
+        if self.page.is_empty() {
+            return;
+        }
+        let page = Arc::new(std::mem::take(&mut self.page));
+        self.readers.iter().for_each(|(_, reader)| reader.on_page(&page));
+    }
+}
+
+/// Keeps a listener or reader on a [`Bus`]; dropping it ends the subscription.
 pub struct Subscription {
     bus: Arc<Bus>,
     id: u64,
 }
 
+impl Subscription {
+    /// Gives the readers what they have not had.
+    pub fn turn_page(&self) {
+        self.bus.turn_page();
+    }
+}
+
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut all = self.bus.listeners.write().unwrap_or_else(|e| e.into_inner());
-        all.retain(|(id, _)| *id != self.id);
-        self.bus.listening.store(!all.is_empty(), Ordering::Relaxed);
+        let mut listeners = self.bus.listeners();
+        let mut tape = self.bus.tape();
+        tape.turn();
+        tape.readers.retain(|(id, _)| *id != self.id);
+        listeners.retain(|(id, _)| *id != self.id);
+        self.bus.prompt.store(!listeners.is_empty(), Ordering::Relaxed);
+        self.bus.listening.store(!listeners.is_empty() || !tape.readers.is_empty(), Ordering::Relaxed);
     }
 }
 
@@ -229,23 +333,44 @@ mod tests {
         assert!(!bus.listening());
     }
 
+    #[derive(Default)]
+    struct Pages(Mutex<Vec<Page>>, AtomicU64);
+
+    impl Reader for Pages {
+        fn on_begin(&self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn on_page(&self, page: &Page) {
+            self.0.lock().unwrap().push(Arc::clone(page));
+        }
+    }
+
     #[test]
-    fn an_event_survives_json() {
-        let event = Event {
-            seq: 7,
-            source: Source { cell: 1, line: 3 },
-            body: Body::Copy {
-                from: Device::Cpu,
-                to: Device::Cuda(1),
-                bytes: 4096,
-                pinned: false,
-                blocking: true,
-                stream: 0,
-                span: Span { start: 5, nanos: 9, clock: Clock::Modelled },
-            },
+    fn readers_have_every_event_of_their_time_once_and_share_the_pages() {
+        let bus = Arc::new(Bus::default());
+        let (first, second) = (Arc::new(Pages::default()), Arc::new(Pages::default()));
+        let emit =
+            |n: u64| (0..n).for_each(|at| bus.emit(Source::default(), || Body::CellStart { cell: 1, at }));
+        let early = bus.read(Arc::clone(&first) as _);
+        emit(10);
+        let late = bus.read(Arc::clone(&second) as _);
+        emit(PAGE as u64);
+        bus.turn_page();
+        bus.turn_page();
+        emit(3);
+        drop(early);
+        emit(1);
+        drop(late);
+        emit(1);
+        let sizes = |pages: &Pages| pages.0.lock().unwrap().iter().map(|p| p.len()).collect::<Vec<_>>();
+        assert_eq!((sizes(&first), sizes(&second)), (vec![10, PAGE, 3], vec![PAGE, 3, 1]));
+        assert!(Arc::ptr_eq(&first.0.lock().unwrap()[1], &second.0.lock().unwrap()[0]));
+        let seqs = |pages: &Pages| {
+            pages.0.lock().unwrap().iter().flat_map(|p| p.iter().map(|e| e.seq)).collect::<Vec<_>>()
         };
-        let text = serde_json::to_string(&event).unwrap();
-        assert!(text.contains(r#""event":"copy""#) && text.contains(r#""to":"cuda:1""#), "{text}");
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        assert_eq!(seqs(&second), (10..10 + PAGE as u64 + 4).collect::<Vec<_>>());
+        assert_eq!(second.1.load(Ordering::Relaxed), 3);
+        assert!(!bus.listening());
     }
 }

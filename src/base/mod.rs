@@ -3,7 +3,8 @@
 pub mod dtype;
 pub mod error;
 pub mod event;
-mod event_fields;
+mod event_row;
+pub mod file;
 pub mod layout;
 pub mod python;
 pub mod shape;

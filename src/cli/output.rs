@@ -62,6 +62,11 @@ impl Host for Console {
         }
     }
 
+    fn warn(&self, text: &str) {
+        self.clear_bar(&mut self.lock());
+        eprintln!("warning: {}", strip_control(text));
+    }
+
     fn figure(&self, figure: &Figure) {
         let lines = figure.to_text(78, 20, true);
         for line in lines {

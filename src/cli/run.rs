@@ -99,7 +99,7 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let mut code = report(&interpreter, result, options.json);
     if let Some((events, subscription)) = listening {
         drop(subscription);
-        let events = events.lock().unwrap_or_else(|e| e.into_inner());
+        let events = events.events();
         if options.telemetry {
             eprint!("{}", telemetry::report(&events));
         }

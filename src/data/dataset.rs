@@ -1,26 +1,127 @@
 //! Datasets: samples by index.
 
-use crate::base::{Cause, Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::base::{Cause, Error, Kind, Result};
+use crate::device::Machine;
 use crate::op::scatter::index_select;
+use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
-/// The tensors of one batch, in the dataset's order.
-pub type Batch = Vec<Tensor>;
+use super::collate::collate;
 
 /// Samples by index. Called from worker threads.
 pub trait Dataset: Send + Sync {
+    /// What it is in PyTorch's words, such as `TensorDataset`.
+    fn name(&self) -> &'static str;
+
     fn len(&self) -> usize;
 
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The samples at `indices`, stacked along a new first dimension.
+    /// The tensors whose rows the samples are, where it has such.
+    fn tensors(&self) -> Option<&[Tensor]> {
+        None
+    }
+
+    /// The sample at an index below the length.
+    fn get(&self, index: usize) -> Result<Value>;
+
+    /// The samples at `indices` as one batch. Ends early once `stop` is set: nobody waits for the batch any more.
     ///
     /// # Errors
     /// Names the sample that failed.
-    fn fetch(&self, indices: &[i64]) -> Result<Batch>;
+    fn fetch(&self, indices: &[usize], stop: &AtomicBool) -> Result<Value> {
+        let samples = samples(self, indices, stop)?;
+        collate(&samples)
+            .map_err(|e| noted(e, &format!("while putting the samples {} together", few(indices))))
+    }
 }
+
+/// The samples at `indices`, one by one.
+///
+/// # Errors
+/// Names the sample that failed.
+pub fn samples(
+    dataset: &(impl Dataset + ?Sized),
+    indices: &[usize],
+    stop: &AtomicBool,
+) -> Result<Vec<Value>> {
+    let one = |&index: &usize| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Cause::Interrupted.into());
+        }
+        dataset.get(index).map_err(|e| noted(e, &format!("while loading sample {index}")))
+    };
+    indices.iter().map(one).collect()
+}
+
+/// Errors of more bytes get no more lines.
+const LONGEST_TEXT: usize = 2000;
+
+/// An error with one more line; an interrupt stays as it is.
+pub fn noted(error: Error, line: &str) -> Error {
+    if error.is_interrupt() || error.kind() == Kind::OutOfMemoryError {
+        return error;
+    }
+    let text = error.message();
+    if text.len() > LONGEST_TEXT {
+        // Loaders inside loaders: the first lines say what happened.
+        return error;
+    }
+    let longer = Error::new(error.kind(), format!("{}\n{line}", text.trim_end()));
+    match error.hint() {
+        Some(hint) => longer.with_hint(hint),
+        None => longer,
+    }
+}
+
+/// A dataset that a script holds. Cloning gives the same one.
+#[derive(Clone)]
+pub struct Data(pub Arc<dyn Dataset>);
+
+impl Data {
+    pub fn new(dataset: impl Dataset + 'static) -> Data {
+        Data(Arc::new(dataset))
+    }
+
+    /// The sample at an index, which counts from the end where it is negative.
+    pub fn get(&self, index: i64) -> Result<Value> {
+        let size = self.0.len();
+        let at = if index < 0 { index + size as i64 } else { index };
+        match usize::try_from(at).ok().filter(|&at| at < size) {
+            Some(at) => self.0.get(at),
+            None => Err(Cause::IndexOutOfBounds { index, dim: 0, size }.into()),
+        }
+    }
+
+    pub fn into_value(self) -> Value {
+        Value::Object(Object::new("Dataset", self))
+    }
+
+    /// What stands for a dataset: one itself, a tensor's rows, or an array's items.
+    pub fn of(value: &Value) -> Result<Data> {
+        match value {
+            Value::Object(object) if object.get::<Data>().is_some() => {
+                object.get::<Data>().cloned().ok_or_else(|| Error::runtime("no dataset"))
+            }
+            Value::Tensor(t) if t.rank() > 0 => Ok(Data::new(Rows(t.clone()))),
+            Value::List(items) => Ok(Data::new(Items(items.clone()))),
+            other => {
+                let text = format!("a dataset is expected, not a {}", other.describe());
+                let hint = "`data::TensorDataset(x, y)`, `data::Dataset(length, |i| …)`, a tensor with rows, or an array";
+                Err(Error::type_error(text).with_hint(hint))
+            }
+        }
+    }
+}
+
+/// A function of a higher layer. Called from worker threads.
+#[derive(Clone)]
+pub struct Function(pub Arc<dyn Fn(Vec<Value>) -> Result<Value> + Send + Sync>);
 
 /// Tensors of one first size; sample `i` is row `i` of each.
 pub struct TensorDataset {
@@ -31,47 +132,208 @@ pub struct TensorDataset {
 impl TensorDataset {
     pub fn new(tensors: Vec<Tensor>) -> Result<TensorDataset> {
         let first = tensors.first().ok_or_else(|| Error::value("a TensorDataset needs a tensor"))?;
-        let rows = match first.shape().first() {
-            Some(&rows) => rows,
-            None => return Err(Error::value("a TensorDataset needs tensors with a first dimension")),
+        let Some(&rows) = first.shape().first() else {
+            return Err(Error::value("a TensorDataset needs tensors with a first dimension"));
         };
         match tensors.iter().find(|t| t.shape().first() != Some(&rows)) {
-            Some(other) => Err(Error::new(
-                crate::base::Kind::AssertionError,
-                format!("Size mismatch between tensors: {:?} and {:?}", first.shape(), other.shape()),
-            )),
+            Some(other) => {
+                let (one, two) = (first.shape(), other.shape());
+                let text = format!("Size mismatch between tensors: {one:?} and {two:?}");
+                Err(Error::new(Kind::AssertionError, text)
+                    .with_hint("all tensors of a TensorDataset have one first size: the number of samples"))
+            }
             None => Ok(TensorDataset { tensors, rows }),
         }
-    }
-
-    pub fn tensors(&self) -> &[Tensor] {
-        &self.tensors
-    }
-
-    /// One sample: row `index` of each tensor.
-    pub fn get(&self, index: i64) -> Result<Batch> {
-        let size = self.rows;
-        if index < -(size as i64) || index >= size as i64 {
-            return Err(Cause::IndexOutOfBounds { index, dim: 0, size }.into());
-        }
-        self.tensors.iter().map(|t| crate::op::movement::select(t, 0, index)).collect()
     }
 }
 
 impl Dataset for TensorDataset {
+    fn name(&self) -> &'static str {
+        "TensorDataset"
+    }
+
     fn len(&self) -> usize {
         self.rows
     }
 
-    fn fetch(&self, indices: &[i64]) -> Result<Batch> {
-        let at = Tensor::from_i64(indices, &[indices.len()])?;
-        self.tensors
-            .iter()
-            .map(|t| {
-                let at =
-                    if t.device() == at.device() { at.clone() } else { at.moved(&t.context(), false, "to")? };
-                index_select(t, 0, &at)
-            })
-            .collect()
+    fn tensors(&self) -> Option<&[Tensor]> {
+        Some(&self.tensors)
     }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        self.tensors.iter().map(|t| row(t, index)).collect::<Result<_>>().map(Value::List)
+    }
+
+    /// One gather per tensor instead of a view per sample.
+    fn fetch(&self, indices: &[usize], _: &AtomicBool) -> Result<Value> {
+        self.tensors.iter().map(|t| rows(t, indices)).collect::<Result<_>>().map(Value::List)
+    }
+}
+
+/// The rows of one tensor, bare.
+struct Rows(Tensor);
+
+impl Dataset for Rows {
+    fn name(&self) -> &'static str {
+        "Tensor"
+    }
+
+    fn len(&self) -> usize {
+        self.0.shape().first().copied().unwrap_or(0)
+    }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        row(&self.0, index)
+    }
+
+    fn fetch(&self, indices: &[usize], _: &AtomicBool) -> Result<Value> {
+        rows(&self.0, indices)
+    }
+}
+
+/// The items of an array.
+struct Items(Vec<Value>);
+
+impl Dataset for Items {
+    fn name(&self) -> &'static str {
+        "array"
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        self.0.get(index).cloned().ok_or_else(|| Error::value("an index past the array's end"))
+    }
+}
+
+/// Samples that a function makes of their index.
+pub struct Computed {
+    pub length: usize,
+    pub get: Function,
+}
+
+impl Dataset for Computed {
+    fn name(&self) -> &'static str {
+        "Dataset"
+    }
+
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        (self.get.0)(vec![Value::Scalar((index as i64).into())])
+    }
+}
+
+/// Some samples of another dataset.
+pub struct Subset {
+    of: Data,
+    indices: Vec<usize>,
+}
+
+impl Subset {
+    /// # Errors
+    /// An index outside the dataset.
+    pub fn new(of: Data, indices: &[i64]) -> Result<Subset> {
+        let size = of.0.len();
+        let at = |&index: &i64| {
+            let at = if index < 0 { index + size as i64 } else { index };
+            let inside = usize::try_from(at).ok().filter(|&at| at < size);
+            inside.ok_or_else(|| Cause::IndexOutOfBounds { index, dim: 0, size }.into())
+        };
+        let indices = indices.iter().map(at).collect::<Result<_>>()?;
+        Ok(Subset { of, indices })
+    }
+
+    fn inner(&self, index: usize) -> Result<usize> {
+        self.indices.get(index).copied().ok_or_else(|| Error::value("an index past the subset's end"))
+    }
+}
+
+impl Dataset for Subset {
+    fn name(&self) -> &'static str {
+        "Subset"
+    }
+
+    fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        self.of.0.get(self.inner(index)?)
+    }
+
+    fn fetch(&self, indices: &[usize], stop: &AtomicBool) -> Result<Value> {
+        let inner = indices.iter().map(|&i| self.inner(i)).collect::<Result<Vec<_>>>()?;
+        self.of.0.fetch(&inner, stop)
+    }
+}
+
+/// Splits a dataset at random, as `torch.utils.data.random_split`: `lengths` are numbers of samples, or fractions
+/// that sum up to 1. The order is drawn from the thread's CPU generator.
+///
+/// # Errors
+/// Lengths that do not sum up to the dataset's.
+pub fn random_split(dataset: &Data, lengths: &[f64]) -> Result<Vec<Data>> {
+    let total = dataset.0.len();
+    let sum: f64 = lengths.iter().sum();
+    let counts = if (sum - 1.0).abs() <= 1e-9 * sum.abs().max(1.0) && sum <= 1.0 {
+        shares(lengths, total)?
+    } else {
+        let whole = |&n: &f64| Some(n as usize).filter(|&c| c as f64 == n);
+        lengths.iter().map(whole).collect::<Option<Vec<_>>>().unwrap_or_default()
+    };
+    if counts.len() != lengths.len()
+        || counts.iter().try_fold(0usize, |s, &n| s.checked_add(n)) != Some(total)
+    {
+        let text = "Sum of input lengths does not equal the length of the input dataset!";
+        let hint = format!("the dataset has {total} samples; fractions such as [0.8, 0.2] sum up to 1");
+        return Err(Error::value(text).with_hint(hint));
+    }
+    let order = super::loader::permutation(total, Machine::current().generator.clone())?;
+    let mut rest = order.as_slice();
+    let mut parts = Vec::new();
+    for count in counts {
+        let (part, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        rest = later;
+        parts.push(Data::new(Subset::new(dataset.clone(), part)?));
+    }
+    Ok(parts)
+}
+
+/// Fractions of `total`, rounded down; what is left goes to the first ones, one each.
+fn shares(fractions: &[f64], total: usize) -> Result<Vec<usize>> {
+    if let Some(at) = fractions.iter().position(|f| !(0.0..=1.0).contains(f)) {
+        return Err(Error::value(format!("Fraction at index {at} is not between 0 and 1")));
+    }
+    let mut counts: Vec<usize> = fractions.iter().map(|f| (total as f64 * f).floor() as usize).collect();
+    let left = total.saturating_sub(counts.iter().sum());
+    let parts = counts.len().max(1);
+    for i in 0..left {
+        if let Some(count) = counts.get_mut(i % parts) {
+            *count += 1;
+        }
+    }
+    Ok(counts)
+}
+
+fn row(t: &Tensor, index: usize) -> Result<Value> {
+    crate::op::movement::select(t, 0, index as i64).map(Value::Tensor)
+}
+
+fn rows(t: &Tensor, indices: &[usize]) -> Result<Value> {
+    let indices: Vec<i64> = indices.iter().map(|&i| i as i64).collect();
+    let at = Tensor::from_i64(&indices, &[indices.len()])?;
+    let at = if t.device() == at.device() { at } else { at.moved(&t.context(), false, "to")? };
+    index_select(t, 0, &at).map(Value::Tensor)
+}
+
+/// The first few of some indices, for an error.
+fn few(indices: &[usize]) -> String {
+    let shown: Vec<String> = indices.iter().take(8).map(ToString::to_string).collect();
+    let more = if indices.len() > 8 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }

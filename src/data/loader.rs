@@ -1,67 +1,101 @@
 //! The loader: batches in order, fetched by worker threads ahead of time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::atomic::AtomicBool;
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Kind, Result};
 use crate::device::kernel::{Distribution, Random, RandomSource};
-use crate::device::random::{Mt19937, Shared};
+use crate::device::random::Shared;
 use crate::device::{Kernel, Machine};
-use crate::tensor::autograd::set_grad_mode;
+use crate::op::Value;
 use crate::tensor::{Tensor, launch};
 
-use super::dataset::{Batch, Dataset};
+use super::dataset::{Data, Function, noted, samples};
+use super::tree::map_tensors;
+use super::workers::Workers;
 
 /// How batches are made, as `torch.utils.data.DataLoader` has it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
-    pub batch_size: usize,
+    /// Absent: samples come one by one, as they are.
+    pub batch_size: Option<usize>,
     pub shuffle: bool,
+    /// The order of the samples, instead of the dataset's own.
+    pub sampler: Option<Vec<usize>>,
     pub num_workers: usize,
+    /// Makes a batch of an array of samples, instead of `default_collate`.
+    pub collate_fn: Option<Function>,
+    /// Puts batches into page-locked memory; without an accelerator there is none, and nothing is done.
     pub pin_memory: bool,
     pub drop_last: bool,
-    /// Batches that each worker holds ready.
-    pub prefetch_factor: usize,
+    /// Batches that each worker holds ready; 2 where absent.
+    pub prefetch_factor: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
-            batch_size: 1,
+            batch_size: Some(1),
             shuffle: false,
+            sampler: None,
             num_workers: 0,
+            collate_fn: None,
             pin_memory: false,
             drop_last: false,
-            prefetch_factor: 2,
+            prefetch_factor: None,
         }
     }
 }
+
+/// The most workers: more threads than any machine has use for are a slip of the pen.
+const MOST_WORKERS: usize = 256;
 
 /// Goes through a dataset in batches; each [`DataLoader::iter`] is one epoch.
 #[derive(Clone)]
 pub struct DataLoader {
-    pub dataset: Arc<dyn Dataset>,
-    pub options: Options,
+    pub dataset: Data,
+    pub options: Arc<Options>,
 }
 
 impl DataLoader {
-    pub fn new(dataset: Arc<dyn Dataset>, options: Options) -> Result<DataLoader> {
-        if options.batch_size == 0 {
-            let text = "batch_size should be a positive integer value, but got batch_size=0";
-            return Err(Error::value(text));
-        }
-        if options.num_workers > 0 && options.prefetch_factor == 0 {
-            return Err(Error::value("prefetch_factor must be at least 1 where there are workers"));
-        }
-        Ok(DataLoader { dataset, options })
+    /// # Errors
+    /// Options that exclude each other, in PyTorch's words.
+    pub fn new(dataset: Data, options: Options) -> Result<DataLoader> {
+        let size = dataset.0.len();
+        let problem = if options.batch_size == Some(0) {
+            "batch_size should be a positive integer value, but got batch_size=0".into()
+        } else if options.sampler.is_some() && options.shuffle {
+            "sampler option is mutually exclusive with shuffle".into()
+        } else if options.batch_size.is_none() && options.drop_last {
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last".into()
+        } else if options.num_workers == 0 && options.prefetch_factor.is_some() {
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable \
+             multiprocessing, otherwise set prefetch_factor to None."
+                .into()
+        } else if options.prefetch_factor == Some(0) {
+            "prefetch_factor must be at least 1 where there are workers".into()
+        } else if options.num_workers > MOST_WORKERS {
+            format!("num_workers={} is more than {MOST_WORKERS}", options.num_workers)
+        } else if let Some(at) = options.sampler.iter().flatten().find(|&&i| i >= size) {
+            let text = format!("the sampler's index {at} is out of bounds for a dataset of {size} samples");
+            return Err(Error::new(Kind::IndexError, text));
+        } else if size == 0 && options.shuffle {
+            // As `RandomSampler` says it.
+            "num_samples should be a positive integer value, but got num_samples=0".into()
+        } else {
+            return Ok(DataLoader { dataset, options: Arc::new(options) });
+        };
+        Err(Error::value(problem))
     }
 
     /// Batches of an epoch.
     pub fn len(&self) -> usize {
-        let (n, size) = (self.dataset.len(), self.options.batch_size);
-        if self.options.drop_last { n / size } else { n.div_ceil(size) }
+        let samples = self.options.sampler.as_ref().map_or(self.dataset.0.len(), Vec::len);
+        match self.options.batch_size {
+            None => samples,
+            Some(size) if self.options.drop_last => samples / size.max(1),
+            Some(size) => samples.div_ceil(size.max(1)),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -72,164 +106,108 @@ impl DataLoader {
     pub fn iter(&self) -> Result<Epoch> {
         let machine = Machine::current();
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not.
-        draw_seed(&machine);
-        let mut order: Vec<i64> = (0..self.dataset.len() as i64).collect();
-        if self.options.shuffle {
-            let seed = draw_seed(&machine);
-            order = permutation(order.len(), seed)?;
-        }
-        let mut batches: Vec<Vec<i64>> = order.chunks(self.options.batch_size).map(<[i64]>::to_vec).collect();
-        batches.truncate(self.len());
-        let source = if self.options.num_workers == 0 {
-            Source::Here(Arc::clone(&self.dataset))
-        } else {
-            Source::Workers(Workers::start(&machine, &self.dataset, &self.options)?)
+        let seed = draw_seed(&machine);
+        let order = match &self.options.sampler {
+            Some(order) => order.clone(),
+            None if self.options.shuffle => {
+                let drawn = permutation(self.dataset.0.len(), Shared::new(draw_seed(&machine)))?;
+                drawn.into_iter().filter_map(|i| usize::try_from(i).ok()).collect()
+            }
+            None => (0..self.dataset.0.len()).collect(),
         };
-        Ok(Epoch { machine, batches, next: 0, source, pin: self.options.pin_memory })
+        let size = self.options.batch_size.unwrap_or(1);
+        let mut batches: Vec<Vec<usize>> = order.chunks(size.max(1)).map(<[usize]>::to_vec).collect();
+        batches.truncate(self.len());
+        let batches = Arc::new(batches);
+        let source = Arc::new(Fetcher {
+            dataset: self.dataset.clone(),
+            options: Arc::clone(&self.options),
+            stop: AtomicBool::new(false),
+        });
+        let workers = match self.options.num_workers {
+            0 => None,
+            _ => Some(Workers::start(&machine, seed, &source, &batches, &self.options)?),
+        };
+        Ok(Epoch { machine, batches, next: 0, source, workers })
+    }
+}
+
+/// Fetches one batch; what all workers share.
+pub struct Fetcher {
+    dataset: Data,
+    options: Arc<Options>,
+    /// Nobody waits any more.
+    pub stop: AtomicBool,
+}
+
+impl Fetcher {
+    /// The batch of `indices`, in page-locked memory where that is asked for and there is a device to copy to.
+    pub fn fetch(&self, indices: &[usize]) -> Result<Value> {
+        let batch = match (&self.options.collate_fn, self.options.batch_size, indices) {
+            (Some(make), Some(_), _) => {
+                let all = samples(&*self.dataset.0, indices, &self.stop)?;
+                (make.0)(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+            }
+            (_, None, [index]) => {
+                let sample = samples(&*self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
+                match &self.options.collate_fn {
+                    Some(make) => {
+                        (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+                    }
+                    None => sample,
+                }
+            }
+            _ => self.dataset.0.fetch(indices, &self.stop)?,
+        };
+        if self.options.pin_memory && !Machine::current().gpus().is_empty() {
+            return map_tensors(&batch, &Tensor::pin_memory);
+        }
+        Ok(batch)
     }
 }
 
 /// One run through the data.
 pub struct Epoch {
     machine: Arc<Machine>,
-    batches: Vec<Vec<i64>>,
+    batches: Arc<Vec<Vec<usize>>>,
     next: usize,
-    source: Source,
-    pin: bool,
-}
-
-enum Source {
-    Here(Arc<dyn Dataset>),
-    Workers(Workers),
+    source: Arc<Fetcher>,
+    /// Ended when the epoch is dropped, has failed or is over.
+    workers: Option<Workers>,
 }
 
 impl Iterator for Epoch {
-    type Item = Result<Batch>;
+    type Item = Result<Value>;
 
-    fn next(&mut self) -> Option<Result<Batch>> {
-        if let Err(error) = self.machine.shared.cancel.check() {
-            self.next = self.batches.len();
-            return Some(Err(error));
-        }
-        let indices = self.batches.get(self.next)?;
-        let batch = match &mut self.source {
-            Source::Here(dataset) => fetch(&**dataset, indices),
-            Source::Workers(workers) => workers.batch(self.next, &self.batches, &self.machine),
-        };
+    fn next(&mut self) -> Option<Result<Value>> {
+        let batch = self.batch()?;
         self.next += 1;
-        let batch = batch.and_then(|b| if self.pin { pinned(&b) } else { Ok(b) });
         if batch.is_err() {
             self.next = self.batches.len();
+        }
+        if self.next == self.batches.len() {
+            self.workers = None;
         }
         Some(batch)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.batches.len() - self.next;
+        let left = self.batches.len().saturating_sub(self.next);
         (left, Some(left))
     }
 }
 
-/// Threads that fetch batches ahead. Dropping it ends them.
-struct Workers {
-    jobs: Option<Sender<(usize, Vec<i64>)>>,
-    done: Receiver<(usize, Result<Batch>)>,
-    ready: BTreeMap<usize, Result<Batch>>,
-    sent: usize,
-    ahead: usize,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Workers {
-    fn start(machine: &Arc<Machine>, dataset: &Arc<dyn Dataset>, options: &Options) -> Result<Workers> {
-        let (jobs, queue) = channel::<(usize, Vec<i64>)>();
-        let (results, done) = channel();
-        let queue = Arc::new(std::sync::Mutex::new(queue));
-        let mut threads = Vec::new();
-        for worker in 0..options.num_workers {
-            let (machine, dataset) = (Arc::clone(machine), Arc::clone(dataset));
-            let (queue, results) = (Arc::clone(&queue), results.clone());
-            let run = move || {
-                let _here = machine.enter();
-                let _no_grad = set_grad_mode(false);
-                loop {
-                    let job = queue.lock().unwrap_or_else(|e| e.into_inner()).recv();
-                    let Ok((number, indices)) = job else { return };
-                    let batch = fetch(&*dataset, &indices).map_err(|e| in_worker(worker, e));
-                    if results.send((number, batch)).is_err() {
-                        return;
-                    }
-                }
-            };
-            let name = format!("loader-{worker}");
-            let thread = std::thread::Builder::new().name(name).spawn(run);
-            threads.push(thread.map_err(|e| Error::runtime(format!("a loader worker cannot start: {e}")))?);
+impl Epoch {
+    fn batch(&mut self) -> Option<Result<Value>> {
+        let indices = self.batches.get(self.next)?;
+        if let Err(error) = self.machine.shared.cancel.check() {
+            return Some(Err(error));
         }
-        let ahead = options.num_workers.saturating_mul(options.prefetch_factor);
-        Ok(Workers { jobs: Some(jobs), done, ready: BTreeMap::new(), sent: 0, ahead, threads })
+        Some(match &mut self.workers {
+            Some(workers) => workers.batch(self.next, &self.machine),
+            None => self.source.fetch(indices),
+        })
     }
-
-    /// Batch `number`, once it is there; keeps the workers busy up to `ahead` batches further.
-    fn batch(&mut self, number: usize, batches: &[Vec<i64>], machine: &Machine) -> Result<Batch> {
-        while self.sent <= number.saturating_add(self.ahead)
-            && let Some(indices) = batches.get(self.sent)
-        {
-            if let Some(jobs) = &self.jobs {
-                // A worker that is gone is noticed when its batch does not come.
-                let _ = jobs.send((self.sent, indices.clone()));
-            }
-            self.sent += 1;
-        }
-        loop {
-            if let Some(batch) = self.ready.remove(&number) {
-                return batch;
-            }
-            match self.done.recv_timeout(std::time::Duration::from_millis(20)) {
-                Ok((n, batch)) => {
-                    self.ready.insert(n, batch);
-                }
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => machine.shared.cancel.check()?,
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                    return Err(Error::runtime("the loader's workers ended without an answer"));
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Workers {
-    fn drop(&mut self) {
-        self.jobs = None;
-        for thread in self.threads.drain(..) {
-            // A worker that panicked has said so on standard error.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Fetches a batch; where that fails, finds out which sample it was.
-fn fetch(dataset: &dyn Dataset, indices: &[i64]) -> Result<Batch> {
-    dataset.fetch(indices).map_err(|error| {
-        let culprit = indices.iter().find(|&&i| dataset.fetch(&[i]).is_err());
-        match culprit {
-            Some(i) => Error::new(error.kind(), format!("{}\nwhile loading sample {i}", error.message())),
-            None => error,
-        }
-    })
-}
-
-fn in_worker(worker: usize, error: Error) -> Error {
-    if error.is_interrupt() {
-        return error;
-    }
-    Error::new(
-        error.kind(),
-        format!("Caught {} in DataLoader worker process {worker}.\n{}", error.kind(), error.message()),
-    )
-}
-
-fn pinned(batch: &Batch) -> Result<Batch> {
-    batch.iter().map(Tensor::pin_memory).collect()
 }
 
 /// A seed as `torch.empty((), dtype=int64).random_()` draws it.
@@ -237,12 +215,10 @@ fn draw_seed(machine: &Machine) -> u64 {
     machine.generator.lock().next_u64() & (i64::MAX as u64)
 }
 
-/// A permutation as `torch.randperm` gives with a generator of this seed.
-fn permutation(n: usize, seed: u64) -> Result<Vec<i64>> {
+/// A permutation of `0..n` as `torch.randperm` draws it from a CPU generator.
+pub fn permutation(n: usize, generator: Shared) -> Result<Vec<i64>> {
     let machine = Machine::current();
     let out = Tensor::empty(&[n], crate::base::DType::Int64, machine.cpu(), "randperm")?;
-    let generator = Shared::new(seed);
-    *generator.lock() = Mt19937::new(seed);
     let random = Random { distribution: Distribution::Permutation, source: RandomSource::Host(generator) };
     launch("randperm", &Kernel::Random(random), &[], &[&out])?;
     out.to_i64s("randperm")

@@ -1,9 +1,15 @@
-//! Datasets and loaders.
+//! Datasets, loaders, and tensors in files.
 
+pub mod collate;
 pub mod csv;
 pub mod dataset;
 pub mod digits;
+pub mod files;
 pub mod loader;
+pub mod rows;
+pub mod tree;
+pub mod workers;
 
-pub use dataset::{Batch, Dataset, TensorDataset};
+pub use dataset::{Data, Dataset, TensorDataset};
 pub use loader::{DataLoader, Options};
+pub use rows::table;

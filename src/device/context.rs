@@ -1,11 +1,12 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use crate::base::event::{Body, Bus, Clock, Source, Span};
+use crate::base::event::{Body, Bus, Clock, Sizes, Source, Span};
 use crate::base::{DType, Device, Error, Kind, Layout, Result};
 
 use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer, Work};
@@ -66,8 +67,12 @@ impl Shared {
         self.source.store(packed, Ordering::Relaxed);
     }
 
+    /// Notes the line that runs, unless this thread [works aside](work_aside).
     #[inline]
     pub fn set_line(&self, line: u32) {
+        if ASIDE.get() {
+            return;
+        }
         let packed = self.source.load(Ordering::Relaxed);
         self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
     }
@@ -83,6 +88,15 @@ impl Shared {
     }
 }
 
+thread_local! {
+    static ASIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
+pub fn work_aside() {
+    ASIDE.set(true);
+}
+
 impl Default for Shared {
     fn default() -> Self {
         Shared::new()
@@ -95,7 +109,7 @@ pub struct Live {
     pub bytes: u64,
     pub requested: u64,
     pub dtype: DType,
-    pub shape: Vec<usize>,
+    pub shape: Sizes,
     pub op: &'static str,
     pub source: Source,
 }
@@ -198,7 +212,9 @@ impl Context {
             return self.backend.free(buffer);
         }
         let (address, bytes) = (buffer.address, buffer.bytes as u64);
-        self.live_table().remove(&address);
+        if self.device.is_cuda() {
+            self.live_table().remove(&address);
+        }
         self.backend.free(buffer);
         self.shared.bus.emit(self.shared.source(), || {
             let (allocated, reserved) = self.memory();
@@ -337,29 +353,25 @@ impl Context {
             return;
         }
         let source = self.shared.source();
-        let live = Live {
-            bytes: buffer.bytes as u64,
-            requested,
-            dtype: purpose.dtype,
-            shape: purpose.shape.to_vec(),
-            op: purpose.op,
-            source,
-        };
+        let bytes = buffer.bytes as u64;
+        let Purpose { op, dtype, shape } = purpose;
         self.shared.bus.emit(source, || {
             let (allocated, reserved) = self.memory();
             Body::Alloc {
                 device: self.device,
                 address: buffer.address,
-                bytes: live.bytes,
+                bytes,
                 requested,
-                dtype: live.dtype,
-                shape: live.shape.clone(),
-                op: live.op.into(),
+                dtype,
+                shape: Sizes::from_slice(shape),
+                op: op.into(),
                 allocated,
                 reserved,
             }
         });
         if self.device.is_cuda() {
+            let shape = Sizes::from_slice(shape);
+            let live = Live { bytes, requested, dtype, shape, op, source };
             self.live_table().insert(buffer.address, live);
         }
     }

@@ -126,6 +126,11 @@ pub enum Kernel {
         maximize: bool,
         step: u64,
     },
+    /// `inv_scale [] -> grad, found_inf []` (read and written): multiplies, and makes `found_inf` 1 where an
+    /// element was infinite or NaN before.
+    Unscale,
+    /// `found_inf [] -> scale [], tracker [] (int32)` (read and written), as `torch.amp.GradScaler.update`.
+    UpdateScale { growth: f64, backoff: f64, interval: i64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -278,6 +283,8 @@ impl Kernel {
             Kernel::AvgPool2dGrad(_) => "avg_pool2d_grad",
             Kernel::Sgd { .. } => "sgd",
             Kernel::Adam { .. } => "adam",
+            Kernel::Unscale => "unscale",
+            Kernel::UpdateScale { .. } => "update_scale",
         }
     }
 }

@@ -36,7 +36,7 @@ impl Machine {
         let context = |backend| Context::new(backend, Arc::clone(&shared));
         let gpus: Vec<_> = gpus(&shared).into_iter().map(context).collect();
         Arc::new(Machine {
-            philox: gpus.iter().map(|gpu| generator(gpu.as_ref())).collect(),
+            philox: gpus.iter().map(|gpu| generator(gpu, random::DEFAULT_SEED)).collect(),
             cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
             gpus,
             current: AtomicUsize::new(0),
@@ -48,6 +48,19 @@ impl Machine {
     /// A machine without accelerators.
     pub fn cpu_only() -> Arc<Machine> {
         Machine::new(|_| Vec::new())
+    }
+
+    /// The same devices with generators of its own, seeded afresh: for a thread whose draws must not depend on
+    /// what others draw.
+    pub fn seeded(&self, seed: u64) -> Arc<Machine> {
+        Arc::new(Machine {
+            shared: Arc::clone(&self.shared),
+            cpu: Arc::clone(&self.cpu),
+            gpus: self.gpus.clone(),
+            current: AtomicUsize::new(self.current_gpu()),
+            generator: random::Shared::new(seed),
+            philox: self.gpus.iter().map(|gpu| generator(gpu, seed)).collect(),
+        })
     }
 
     /// Makes this the thread's machine until the guard is dropped.
@@ -117,6 +130,18 @@ impl Machine {
         self.philox.iter().enumerate().filter(|(i, _)| chosen(i)).for_each(|(_, g)| g.seed(seed));
     }
 
+    /// Where all generators stand.
+    pub fn random_state(&self) -> RandomState {
+        let host = self.generator.lock().clone();
+        RandomState { host, philox: self.philox.iter().map(random::PhiloxState::get).collect() }
+    }
+
+    /// Takes all generators back to where they stood.
+    pub fn set_random_state(&self, state: &RandomState) {
+        *self.generator.lock() = state.host.clone();
+        self.philox.iter().zip(&state.philox).for_each(|(g, at)| g.set(*at));
+    }
+
     /// The seed and offset of an accelerator's generator.
     pub fn generator_state(&self, device: Device) -> Option<(u64, u64)> {
         self.philox.get(device.index()).filter(|_| device.is_cuda()).map(random::PhiloxState::get)
@@ -140,13 +165,16 @@ impl Machine {
     }
 }
 
-fn generator(gpu: &Context) -> random::PhiloxState {
+/// Where the generators of a machine stand.
+#[derive(Clone)]
+pub struct RandomState {
+    host: random::Mt19937,
+    philox: Vec<(u64, u64)>,
+}
+
+fn generator(gpu: &Context, seed: u64) -> random::PhiloxState {
     let properties = gpu.backend.properties();
-    random::PhiloxState::new(
-        random::DEFAULT_SEED,
-        properties.multiprocessors,
-        properties.threads_per_multiprocessor,
-    )
+    random::PhiloxState::new(seed, properties.multiprocessors, properties.threads_per_multiprocessor)
 }
 
 /// Leaves a machine when dropped, back to the one before.

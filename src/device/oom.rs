@@ -1,7 +1,9 @@
 //! Turns the allocator's refusal into an error that says what would have worked.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::base::error::{Retell, Teller};
 use crate::base::shape::show;
 use crate::base::{Cause, Error};
 
@@ -11,20 +13,32 @@ use super::pool::{LiveTensor, OutOfMemory, remedy};
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
 pub fn explain(context: &Context, full: &OutOfMemory) -> Error {
-    let remedy = remedy(full, &live_tensors(context));
-    Cause::OutOfMemory { device: context.device, message: full.message(), hint: remedy.to_string() }.into()
+    let state = Refused { full: full.clone(), live: context.live() };
+    let hint = state.hint(context.shared.names());
+    let teller = Teller(Arc::new(state));
+    Cause::OutOfMemory { device: context.device, message: full.message(), hint, teller }.into()
 }
 
-/// The storages that are alive. Variables that share one, as views do, are named together.
-fn live_tensors(context: &Context) -> Vec<LiveTensor> {
-    let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-    for (address, name) in context.shared.names() {
-        names.entry(address).or_default().push(name);
+/// What the device held when it refused.
+struct Refused {
+    full: OutOfMemory,
+    live: Vec<(u64, Live)>,
+}
+
+impl Retell for Refused {
+    /// Variables that share a storage, as views do, are named together.
+    fn hint(&self, names: Vec<(u64, String)>) -> String {
+        let mut by_address: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for (address, name) in names {
+            by_address.entry(address).or_default().push(name);
+        }
+        let live: Vec<LiveTensor> =
+            self.live.iter().map(|(address, live)| live_tensor(*address, live, &by_address)).collect();
+        remedy(&self.full, &live).to_string()
     }
-    context.live().into_iter().map(|(address, live)| live_tensor(address, live, &names)).collect()
 }
 
-fn live_tensor(address: u64, live: Live, names: &BTreeMap<u64, Vec<String>>) -> LiveTensor {
+fn live_tensor(address: u64, live: &Live, names: &BTreeMap<u64, Vec<String>>) -> LiveTensor {
     let end = address.saturating_add(live.bytes);
     let holders: Vec<&str> =
         names.range(address..end).flat_map(|(_, names)| names).map(String::as_str).collect();

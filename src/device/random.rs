@@ -61,6 +61,7 @@ impl PhiloxState {
         *self.state()
     }
 
+    /// Goes on from a seed and offset.
     pub fn set(&self, state: (u64, u64)) {
         *self.state() = state;
     }

@@ -142,6 +142,17 @@ map_ops! { (a b c p q)
     Tanh 1 Same "map_tanh" {a.tanh()} {} "tanh(a)";
     Sigmoid 1 Same "map_sigmoid" {a.sigmoid()} {} "sigmoid(a)";
     Erf 1 Same "map_erf" {a.erf()} {} "erf(a)";
+    Erfc 1 Same "map_erfc" {a.erfc()} {} "erfc(a)";
+    Erfinv 1 Same "map_erfinv" {a.erfinv()} {} "erfinv(a)";
+    Lgamma 1 Same "map_lgamma" {a.lgamma()} {} "lgamma(a)";
+    Digamma 1 Same "map_digamma" {a.digamma()} {} "digamma(a)";
+    // p = order
+    Polygamma 1 Same "map_polygamma" {a.polygamma(p)} {} "polygamma(a, p)";
+    Exp2 1 Same "map_exp2" {T::of(2.0).pow(a)} {} "exp2(a)";
+    Asinh 1 Same "map_asinh" {a.asinh()} {} "asinh(a)";
+    Acosh 1 Same "map_acosh" {a.acosh()} {} "acosh(a)";
+    Atanh 1 Same "map_atanh" {a.atanh()} {} "atanh(a)";
+    Sinc 1 Same "map_sinc" {a.sinc()} {} "sinc(a)";
     Floor 1 Same "map_floor" {a.floor()} {a} "floor(a)";
     Ceil 1 Same "map_ceil" {a.ceil()} {a} "ceil(a)";
     // half to even
@@ -172,6 +183,8 @@ map_ops! { (a b c p q)
     IsNan 1 Bool "map_isnan" {T::flag(a.is_nan())} {0} "T(a != a)";
     IsInf 1 Bool "map_isinf" {T::flag(a.abs() == T::of(f64::INFINITY))} {0} "T(isinf(double(a)))";
     IsFinite 1 Bool "map_isfinite" {T::flag(a.abs() < T::of(f64::INFINITY))} {1} "T(isfinite(double(a)))";
+    SignBit 1 Bool "map_signbit" {T::flag(T::one().copysign(a) < T::zero())} {i64::from(a < 0)} "T(signbit(double(a)))";
+    BitNot 1 Same "map_bitnot" {} {!a} "~a";
     // a + p * b, a - p * b
     Add 2 Same "map_add" {p.fma(b, a)} {a.wrapping_add(p.wrapping_mul(b))} "a + p * b";
     Sub 2 Same "map_sub" {(-p).fma(b, a)} {a.wrapping_sub(p.wrapping_mul(b))} "a - p * b";
@@ -199,6 +212,22 @@ map_ops! { (a b c p q)
     BitAnd 2 Same "map_bitand" {} {a & b} "a & b";
     BitOr 2 Same "map_bitor" {} {a | b} "a | b";
     BitXor 2 Same "map_bitxor" {} {a ^ b} "a ^ b";
+    // Bits beyond the width of the compute type are lost.
+    ShiftLeft 2 Same "map_shift_left" {} {shift_left(a, b)} "shift_left(a, b)";
+    ShiftRight 2 Same "map_shift_right" {} {a >> b.clamp(0, 63)} "a >> (b < 0 || b > 63 ? 63 : b)";
+    Copysign 2 Same "map_copysign" {a.abs().copysign(b)} {} "copysign(a, b)";
+    Hypot 2 Same "map_hypot" {a.hypot(b)} {} "hypot(a, b)";
+    // b is the value at 0
+    Heaviside 2 Same "map_heaviside" {if a == T::zero() { b } else { T::flag(a > T::zero()) }}
+        {if a == 0 { b } else { i64::from(a > 0) }} "a == T(0) ? b : T(a > T(0))";
+    Xlogy 2 Same "map_xlogy" {a.xlogy(b)} {} "xlogy(a, b)";
+    Logaddexp 2 Same "map_logaddexp" {a.logaddexp(b)} {} "logaddexp(a, b)";
+    // b stands for NaN, p for infinity, q for its negative.
+    NanToNum 2 Same "map_nan_to_num" {
+        let high = if a == T::of(f64::INFINITY) { p } else { a };
+        let low = if a == T::of(f64::NEG_INFINITY) { q } else { high };
+        if a.is_nan() { b } else { low }
+    } {a} "a != a ? b : a == T(INFINITY) ? p : a == T(-INFINITY) ? q : a";
     // Gradients: a = upstream gradient, b = the saved input.
     AbsGrad 2 Same "grad_abs" {a * b.sign()} {} "a * sign_of(b)";
     SinGrad 2 Same "grad_sin" {a * b.cos()} {} "a * cos(b)";
@@ -334,6 +363,11 @@ fn log_floor<T: Real>(log: T) -> T {
 #[inline(always)]
 fn square(a: i64) -> i64 {
     a.wrapping_mul(a)
+}
+
+#[inline(always)]
+fn shift_left(a: i64, b: i64) -> i64 {
+    if (0..64).contains(&b) { a << b } else { 0 }
 }
 
 #[inline(always)]

@@ -133,6 +133,7 @@ impl History {
                 self.memory(device, allocated, reserved);
                 let op = clean_name(op);
                 let bytes = requested;
+                let shape = shape.to_vec();
                 let live = Live { device, address, bytes, dtype, shape, op, source, name: None, seq };
                 self.hold(live);
             }
@@ -338,7 +339,7 @@ mod tests {
                 bytes: 512,
                 requested: 400,
                 dtype: DType::Float32,
-                shape: vec![100],
+                shape: vec![100].into(),
                 op: Cow::Borrowed("rand"),
                 allocated,
                 reserved: 2 << 20,

@@ -1,6 +1,6 @@
 //! Modules without parameters: an operation with its options kept.
 
-use crate::base::Result;
+use crate::base::{Error, Result};
 use crate::op::activation::{
     check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
 };
@@ -47,9 +47,13 @@ impl Simple {
         self
     }
 
-    pub fn module(mut self) -> Result<Value> {
+    pub fn made(mut self) -> Result<Module> {
         let parts = std::mem::take(&mut self.parts);
-        Module::new(self, parts).map(Module::into_value)
+        Module::new(self, parts)
+    }
+
+    pub fn module(self) -> Result<Value> {
+        self.made().map(Module::into_value)
     }
 }
 
@@ -91,13 +95,19 @@ fn make_relu(a: &Args) -> Result<Value> {
     Simple::new("ReLU", |c| relu(c.only()?)).hidden("inplace", a.get(0)).module()
 }
 
-fn make_dropout(a: &Args) -> Result<Value> {
-    let p = a.float(0)?;
-    check_probability(p)?;
-    Simple::new("Dropout", move |c| dropout(c.only()?, p, c.module.training()))
-        .option("p", a.get(0))
+/// A dropout layer; `p` is a number.
+pub fn dropout_module(p: &Value) -> Result<Module> {
+    let share = match p {
+        Value::Scalar(s) => s.as_f64(),
+        other => {
+            return Err(Error::type_error(format!("dropout must be a number, not {}", other.describe())));
+        }
+    };
+    check_probability(share)?;
+    Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))
+        .option("p", p)
         .option("inplace", &Value::Scalar(false.into()))
-        .module()
+        .made()
 }
 
 /// The rows of this file.
@@ -196,7 +206,7 @@ pub static ROWS: &[OpDef] = &[
         "Dropout",
         "While training, zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
         &[number("p", 0.5)],
-        make_dropout,
+        |a| dropout_module(a.get(0)).map(Module::into_value),
     )
     .details("`net.eval()` turns it off.")
     .example("nn::Dropout(0.2)", "Dropout(p=0.2, inplace=False)"),

@@ -130,6 +130,18 @@ fn fan_in(a: &Args, i: usize) -> Result<bool> {
     }
 }
 
+/// Uniform with the deviation `gain * sqrt(2 / (fan_in + fan_out))` (Glorot and Bengio, 2010).
+pub fn xavier_uniform_(x: &Tensor, gain: f64) -> Result<()> {
+    let bound = 3f64.sqrt() * xavier_deviation(x, gain)?;
+    draw_into(x, Distribution::Uniform { low: -bound, high: bound }, "uniform_")
+}
+
+/// Normal with the deviation `gain * sqrt(2 / (fan_in + fan_out))` (Glorot and Bengio, 2010).
+pub fn xavier_normal_(x: &Tensor, gain: f64) -> Result<()> {
+    let std = xavier_deviation(x, gain)?;
+    draw_into(x, Distribution::Normal { mean: 0.0, std }, "normal_")
+}
+
 fn xavier_deviation(x: &Tensor, gain: f64) -> Result<f64> {
     let (inputs, outputs) = fans(x)?;
     Ok(gain * (2.0 / (inputs + outputs)).sqrt())
@@ -196,10 +208,7 @@ pub static ROWS: &[OpDef] = &[
         &[TENSOR, number("gain", 1.0)],
         |a| {
             let gain = a.float(1)?;
-            written(a, |x| {
-                let bound = 3f64.sqrt() * xavier_deviation(x, gain)?;
-                draw_into(x, Distribution::Uniform { low: -bound, high: bound }, "uniform_")
-            })
+            written(a, |x| xavier_uniform_(x, gain))
         },
     )
     .example(
@@ -212,10 +221,7 @@ pub static ROWS: &[OpDef] = &[
         &[TENSOR, number("gain", 1.0)],
         |a| {
             let gain = a.float(1)?;
-            written(a, |x| {
-                let std = xavier_deviation(x, gain)?;
-                draw_into(x, Distribution::Normal { mean: 0.0, std }, "normal_")
-            })
+            written(a, |x| xavier_normal_(x, gain))
         },
     )
     .example(

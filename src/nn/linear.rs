@@ -31,13 +31,14 @@ pub const fn constructor(
 }
 
 struct Linear {
+    name: &'static str,
     inputs: usize,
     outputs: usize,
 }
 
 impl Layer for Linear {
     fn name(&self) -> &str {
-        "Linear"
+        self.name
     }
 
     fn options(&self, module: &Module) -> String {
@@ -58,12 +59,17 @@ impl Layer for Linear {
     }
 }
 
-fn make_linear(a: &Args) -> Result<Value> {
-    let (inputs, outputs) = (size(a, 0)?, size(a, 1)?);
-    let dtype = a.dtype(4).unwrap_or(DType::Float32);
-    let (weight, bias) = init::layer(&[outputs, inputs], a.bool(2)?, dtype)?;
+/// A linear layer with PyTorch's initial values, under a class name of its own.
+pub fn made(name: &'static str, [inputs, outputs]: [usize; 2], bias: bool, dtype: DType) -> Result<Module> {
+    let (weight, bias) = init::layer(&[outputs, inputs], bias, dtype)?;
     let parts = Parts::new().parameter("weight", Some(weight)).parameter("bias", bias);
-    Module::new(Linear { inputs, outputs }, parts)?.placed(a.device(3)).map(Module::into_value)
+    Module::new(Linear { name, inputs, outputs }, parts)
+}
+
+fn make_linear(a: &Args) -> Result<Value> {
+    let dtype = a.dtype(4).unwrap_or(DType::Float32);
+    let module = made("Linear", [size(a, 0)?, size(a, 1)?], a.bool(2)?, dtype)?;
+    module.placed(a.device(3)).map(Module::into_value)
 }
 
 fn make_flatten(a: &Args) -> Result<Value> {

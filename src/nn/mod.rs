@@ -1,6 +1,7 @@
 //! Modules: layers with parameters, containers, and what one does with a whole network.
 
 pub mod activation;
+pub mod attention;
 pub mod clip;
 pub mod containers;
 pub mod convolution;
@@ -13,6 +14,7 @@ pub mod normalise;
 pub mod pooling;
 pub mod show;
 pub mod state;
+pub mod transformer;
 
 pub use module::{Call, Caller, Layer, Module, NoScript, Parts, Role};
 
@@ -25,6 +27,8 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         convolution::ROWS,
         normalise::ROWS,
         embedding::ROWS,
+        attention::ROWS,
+        transformer::ROWS,
         pooling::ROWS,
         activation::ROWS,
         loss::ROWS,

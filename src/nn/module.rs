@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::base::{Cause, Error, Kind, Result};
-use crate::op::{Args, Object, Value};
+use crate::op::{Args, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 /// What a kind of module is: its options and how it computes. Tensors and children are the module's.
@@ -21,6 +21,17 @@ pub trait Layer: Send + Sync + 'static {
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor>;
+
+    /// The arguments of a call, for layers that take more than tensors, such as masks and flags.
+    fn call_row(&self) -> Option<&'static OpDef> {
+        None
+    }
+
+    /// A call with the arguments of [`Layer::call_row`]; it may give several values.
+    fn respond(&self, call: &Call, args: &Args) -> Result<Value> {
+        let _ = args;
+        self.forward(call).map(Value::Tensor)
+    }
 
     /// A value that a script may read, such as `in_features`.
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -73,6 +84,19 @@ impl Call<'_> {
             let (name, given) = (self.module.name(), self.inputs.len());
             Error::type_error(format!("{name}.forward() takes more than {given} inputs"))
         })
+    }
+
+    /// What a layer with a [`Layer::call_row`] gives for these inputs; of several values the first.
+    pub fn responded(&self) -> Result<Tensor> {
+        let inputs = self.inputs.iter().map(|t| Value::Tensor((*t).clone())).collect();
+        match self.module.respond(inputs, Vec::new(), self.caller)? {
+            Value::Tensor(t) => Ok(t),
+            Value::List(items) => match items.into_iter().next() {
+                Some(Value::Tensor(t)) => Ok(t),
+                _ => Err(Error::runtime(format!("{} gave no tensor", self.module.name()))),
+            },
+            _ => Err(Error::runtime(format!("{} gave no tensor", self.module.name()))),
+        }
     }
 
     /// The only input.
@@ -239,6 +263,20 @@ impl Module {
         self.0.layer.forward(&Call { module: self, inputs, caller })
     }
 
+    /// Computes the output of a layer that has a [`Layer::call_row`], from positional arguments and options.
+    pub fn respond(
+        &self,
+        positional: Vec<Value>,
+        options: Vec<(String, Value)>,
+        caller: &dyn Caller,
+    ) -> Result<Value> {
+        let Some(row) = self.layer().call_row() else {
+            return Err(Error::type_error(format!("{}.forward() takes tensors alone", self.name())));
+        };
+        let args = Args::bind(row, positional, options)?;
+        self.layer().respond(&Call { module: self, inputs: &[], caller }, &args)
+    }
+
     /// Whether dropout drops and batch statistics are taken.
     pub fn training(&self) -> bool {
         self.0.training.load(Ordering::Relaxed)
@@ -383,4 +421,11 @@ pub fn joined(path: &str, name: &str) -> String {
 pub fn size(a: &Args, i: usize) -> Result<usize> {
     let n = a.int(i)?;
     usize::try_from(n).map_err(|_| Cause::NegativeSize { size: n, shape: vec![n] }.into())
+}
+
+/// The arguments of a layer's forward function. The row is bound to, never run: the layer needs its module.
+pub const fn call_row(name: &'static str, params: &'static [Param]) -> OpDef {
+    OpDef::call(name, Family::Module, "The forward function of a module.", params, |a| {
+        Err(Error::type_error(format!("{}() is called on a module", a.def.name)))
+    })
 }

@@ -159,14 +159,19 @@ impl Layer for LayerNorm {
     }
 }
 
-fn make_layer_norm(a: &Args) -> Result<Value> {
-    let (shape, eps, affine) = (a.ints(0)?, a.float(1)?, a.bool(2)?);
-    let sizes = crate::base::shape::checked_sizes(&shape)?;
-    let dtype = a.dtype(5).unwrap_or(DType::Float32);
+/// A layer norm over trailing dimensions, with a weight of ones and a bias of zeros where it has them.
+pub fn layer_norm_module(shape: &[i64], eps: f64, [affine, bias]: [bool; 2], dtype: DType) -> Result<Module> {
+    let sizes = crate::base::shape::checked_sizes(shape)?;
     let weight = if affine { Some(init::full(&sizes, 1.0, dtype)?) } else { None };
-    let bias = if affine && a.bool(3)? { Some(init::full(&sizes, 0.0, dtype)?) } else { None };
+    let bias = if affine && bias { Some(init::full(&sizes, 0.0, dtype)?) } else { None };
     let parts = Parts::new().parameter("weight", weight).parameter("bias", bias);
-    Module::new(LayerNorm { shape, eps, affine }, parts)?.placed(a.device(4)).map(Module::into_value)
+    Module::new(LayerNorm { shape: shape.to_vec(), eps, affine }, parts)
+}
+
+fn make_layer_norm(a: &Args) -> Result<Value> {
+    let dtype = a.dtype(5).unwrap_or(DType::Float32);
+    let module = layer_norm_module(&a.ints(0)?, a.float(1)?, [a.bool(2)?, a.bool(3)?], dtype)?;
+    module.placed(a.device(4)).map(Module::into_value)
 }
 
 struct GroupNorm {

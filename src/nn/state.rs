@@ -1,5 +1,6 @@
 //! A network's state: moving and casting it, taking it out, putting it back.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
@@ -14,6 +15,18 @@ use super::module::{Module, Role, joined};
 pub struct Mismatch {
     pub missing: Vec<String>,
     pub unexpected: Vec<String>,
+}
+
+impl fmt::Display for Mismatch {
+    /// PyTorch's form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.missing.is_empty() && self.unexpected.is_empty() {
+            return f.write_str("<All keys matched successfully>");
+        }
+        let list = |names: &[String]| names.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ");
+        let (missing, unexpected) = (list(&self.missing), list(&self.unexpected));
+        write!(f, "_IncompatibleKeys(missing_keys=[{missing}], unexpected_keys=[{unexpected}])")
+    }
 }
 
 impl Module {
@@ -62,7 +75,10 @@ impl Module {
         let absent = |from: &[(String, Tensor)], names: &[(String, Tensor)]| -> Vec<String> {
             names.iter().filter(|(n, _)| find(from, n).is_none()).map(|(n, _)| n.clone()).collect()
         };
-        let mismatch = Mismatch { missing: absent(state, &own), unexpected: absent(&own, state) };
+        let mut missing = absent(state, &own);
+        // States of PyTorch before 0.4.1 had no such count; it goes on from where it is.
+        missing.retain(|name| name.rsplit('.').next() != Some("num_batches_tracked"));
+        let mismatch = Mismatch { missing, unexpected: absent(&own, state) };
         let mut problems = Vec::new();
         if strict {
             problems.extend(listed("Missing", &mismatch.missing));

@@ -1,6 +1,6 @@
 //! Activations of neural networks, with their gradient rules, and dropout.
 
-use crate::base::{DType, Error, Result, Scalar};
+use crate::base::{DType, Error, Layout, Result, Scalar};
 use crate::device::MapOp;
 use crate::device::kernel::Distribution;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
@@ -77,18 +77,53 @@ pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     if p == 1.0 {
         return mul(x, 0.0);
     }
-    let mask = super::draw::drawn(
-        x.shape(),
-        DType::Bool,
-        &x.context(),
-        Distribution::Bernoulli { p: 1.0 - p },
-        "dropout",
-    )?;
+    let mask = mask_like(x, p)?;
     let out = masked(x, &mask, p)?;
     Ok(recorded(out, &RULE, &[x], |s, _| {
         s.constant(Some(&mask));
         s.attribute(p);
     }))
+}
+
+/// A mask of bools for `x`, true with probability `1 - p`, drawn in the order in which `x` lies in memory.
+fn mask_like(x: &Tensor, p: f64) -> Result<Tensor> {
+    let keep = Distribution::Bernoulli { p: 1.0 - p };
+    let draw = |shape: &[usize]| super::draw::drawn(shape, DType::Bool, &x.context(), keep, "dropout");
+    if x.is_contiguous() {
+        return draw(x.shape());
+    }
+    let order = memory_order(x.layout());
+    let shape: Vec<usize> = order.iter().filter_map(|&d| x.shape().get(d).copied()).collect();
+    let mask = draw(&shape)?;
+    let back: Vec<usize> = (0..order.len()).filter_map(|d| order.iter().position(|&o| o == d)).collect();
+    Ok(mask.with_layout(mask.layout().permute(&back)?))
+}
+
+/// The dimensions from the one with the widest strides to the narrowest, as PyTorch's `empty_like` lays them out.
+/// Where strides do not tell (broadcast dimensions), the order of the dimensions stays.
+fn memory_order(layout: &Layout) -> Vec<usize> {
+    let (shape, strides) = (layout.shape(), layout.strides());
+    let at = |d: usize| (strides.get(d).copied().unwrap_or(0), shape.get(d).copied().unwrap_or(1));
+    // From the narrowest on.
+    let mut order: Vec<usize> = (0..shape.len()).rev().collect();
+    for i in 1..order.len() {
+        let mut moving = i;
+        for before in (0..i).rev() {
+            let (Some(&a), Some(&b)) = (order.get(before), order.get(moving)) else { break };
+            let ((stride_a, size_a), (stride_b, size_b)) = (at(a), at(b));
+            if stride_a == 0 || stride_b == 0 {
+                continue;
+            }
+            if stride_a > stride_b || (stride_a == stride_b && size_a > size_b) {
+                order.swap(before, moving);
+                moving = before;
+            } else if stride_a < stride_b {
+                break;
+            }
+        }
+    }
+    order.reverse();
+    order
 }
 
 /// Fails unless `p` is a probability.

@@ -47,6 +47,14 @@ impl Object {
     }
 }
 
+/// A map of a script on its way through the op layer.
+pub type MapValue = Vec<(String, Value)>;
+
+/// A map of a script as the op layer hands it through.
+pub fn map_value(map: MapValue) -> Value {
+    Value::Object(Object::new("map", map))
+}
+
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Object({})", self.kind)

@@ -4,6 +4,7 @@ use crate::base::{DType, Error, Result};
 use crate::tensor::Tensor;
 
 use super::activation::{FUNCTIONAL, dropout};
+use super::autocast;
 use super::binary::add;
 use super::def::{Default, Domain, Draw, Family, OpDef, Param, ParamKind, Sample};
 use super::joins::tril;
@@ -35,6 +36,11 @@ pub fn scaled_dot_product_attention(
     v: &Tensor,
     options: &Attention,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("scaled_dot_product_attention", &[q, k, v])? {
+        let mask = casts.cast_option(options.mask)?;
+        let options = Attention { mask: mask.as_ref(), ..*options };
+        return scaled_dot_product_attention(&casts.cast(q)?, &casts.cast(k)?, &casts.cast(v)?, &options);
+    }
     run(q, k, v, options).map_err(|e| {
         e.in_op("scaled_dot_product_attention", || [q, k, v].iter().map(|t| t.operand()).collect())
     })

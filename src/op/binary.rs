@@ -45,7 +45,7 @@ macro_rules! binary {
                 name: stringify!($fn),
                 family: Family::$family,
                 forms: &binary!(@forms $forms),
-                params: &[SELF, Param::required("other", ParamKind::Operand)],
+                params: binary!(@options $fn),
                 summary: $summary,
                 details: "Operands are broadcast and promoted; a number may stand for either.",
                 example: ($code, $shown),
@@ -62,6 +62,10 @@ macro_rules! binary {
             },
         )*];
     };
+    (@options add) => { WITH_ALPHA };
+    (@options sub) => { WITH_ALPHA };
+    (@options div) => { WITH_ROUNDING };
+    (@options $fn:ident) => { &[SELF, OTHER] };
     (@params add) => { [1.0, 0.0] };
     (@params sub) => { [1.0, 0.0] };
     (@params $fn:ident) => { [0.0; 2] };
@@ -78,6 +82,11 @@ macro_rules! binary {
     (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool or piecewise constant") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
 }
+
+const OTHER: Param = Param::required("other", ParamKind::Operand);
+const WITH_ALPHA: &[Param] = &[SELF, OTHER, Param::optional("alpha", ParamKind::Scalar, Default::Int(1))];
+const WITH_ROUNDING: &[Param] =
+    &[SELF, OTHER, Param::optional("rounding_mode", ParamKind::Str, Default::None)];
 
 binary! {
     add Add Binary Same, (Nothing add_grad), ["+"], (Any, Any),
@@ -102,6 +111,26 @@ binary! {
         "The larger of two elements; NaN wins.", "tensor([1, 5]).maximum(tensor([3, 2]))" => "tensor([3, 5])";
     minimum Minimum Binary Same, (Both minimum_grad), [], (Any, Any),
         "The smaller of two elements; NaN wins.", "tensor([1, 5]).minimum(tensor([3, 2]))" => "tensor([1, 2])";
+    copysign Copysign Binary Float, (Both copysign_grad), [], (Any, Any),
+        "The size of one element with the sign of another.", "tensor([1.0, 2.0]).copysign(tensor([-1.0, 3.0]))" => "tensor([-1.,  2.])";
+    hypot Hypot Binary Same, (Both hypot_grad), [], (Any, Any),
+        "`sqrt(input² + other²)`, without overflow.", "tensor([3.0]).hypot(tensor([4.0]))" => "tensor([5.])";
+    xlogy Xlogy Binary Float, (Both xlogy_grad), [], (Any, Positive),
+        "`input * log(other)`, 0 where `input` is.", "tensor([0.0, 2.0]).xlogy(tensor([0.0, 1.0]))" => "tensor([0., 0.])";
+    logaddexp Logaddexp Binary Same, (Both logaddexp_grad), [], (Any, Any),
+        "`log(exp(input) + exp(other))`, without overflow.", "tensor([0.0]).logaddexp(tensor([0.0]))" => "tensor([0.6931])";
+    heaviside Heaviside Binary Same, (none), [], (Any, Any),
+        "0 below zero, 1 above, and `other` at zero.", "tensor([-1.0, 0.0, 2.0]).heaviside(tensor(0.5))" => "tensor([0.0000, 0.5000, 1.0000])";
+    bitwise_and BitAnd Binary Same, (none), ["&"], (Mask, Mask),
+        "The bits that are set in both; for masks, whether both are true.", "tensor([12, 10]).bitwise_and(6)" => "tensor([4, 2])";
+    bitwise_or BitOr Binary Same, (none), ["|"], (Mask, Mask),
+        "The bits that are set in either; for masks, whether one is true.", "tensor([12, 10]).bitwise_or(6)" => "tensor([14, 14])";
+    bitwise_xor BitXor Binary Same, (none), ["^"], (Mask, Mask),
+        "The bits in which two numbers differ; for masks, whether exactly one is true.", "tensor([12, 10]).bitwise_xor(6)" => "tensor([10, 12])";
+    bitwise_left_shift ShiftLeft Binary Same, (none), ["<<"], (Any, Any),
+        "Bits moved up: `input * 2**other`.", "tensor([1, 3]).bitwise_left_shift(2)" => "tensor([ 4, 12])";
+    bitwise_right_shift ShiftRight Binary Same, (none), [">>"], (Any, Any),
+        "Bits moved down: `input / 2**other`, rounded down.", "tensor([8, -3]).bitwise_right_shift(1)" => "tensor([ 4, -2])";
     eq Eq Compare Bool, (none), ["=="], (Any, Any),
         "Whether elements are equal.", "tensor([1, 2]) == 2" => "tensor([False,  True])";
     ne Ne Compare Bool, (none), ["!="], (Any, Any),
@@ -287,6 +316,59 @@ fn atan2_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     )
 }
 
+/// The size's sign changes with the other operand's; at 0 there is no slope.
+fn copysign_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(
+        s,
+        || {
+            let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+            let one = Operand::Scalar(Scalar::Float(1.0));
+            let turned = mul(Operand::Tensor(&specs::Copysign.apply(one, b.get(), [0.0; 2])?), g)?;
+            match &a {
+                Held::Tensor(a) => mul(&turned, &sign(a)?),
+                Held::Scalar(n) => scale(&turned, n.as_f64().signum()),
+            }
+        },
+        || Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like"),
+    )
+}
+
+fn hypot_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    let over = || -> Result<Tensor> {
+        let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+        div(g, &hypot(a.get(), b.get())?)
+    };
+    at.grads(
+        s,
+        || mul(&over()?, at.operand(at.left, s)?.get()),
+        || mul(&over()?, at.operand(at.right, s)?.get()),
+    )
+}
+
+fn xlogy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(
+        s,
+        || {
+            let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+            let nonzero = ne(a.get(), Operand::Scalar(Scalar::Int(0)))?;
+            mul(g, &xlogy(&nonzero, b.get())?)
+        },
+        || div(&mul(g, at.operand(at.left, s)?.get())?, at.operand(at.right, s)?.get()),
+    )
+}
+
+fn logaddexp_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    let share = |toward: f64| -> Result<Tensor> {
+        let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+        mul(g, &super::unary::sigmoid(&scale(&sub(a.get(), b.get())?, toward)?)?)
+    };
+    at.grads(s, || share(1.0), || share(-1.0))
+}
+
 fn maximum_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     extremum_grad(s, g, 1.0)
 }
@@ -304,6 +386,33 @@ fn extremum_grad(s: &Saved, g: &Tensor, direction: f64) -> Result<Grads> {
         mul(g, &super::unary::shift(&scale(&order, 0.5 * direction * toward)?, 0.5)?)
     };
     at.grads(s, || half(1.0), || half(-1.0))
+}
+
+/// A binary row with its options: an `alpha` for sums, a `rounding_mode` for quotients.
+pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
+    static TRUNC: Binary =
+        Binary { name: "div", op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+    let Forward::Binary(spec) = args.def.forward else { return Err(Error::runtime("not a binary row")) };
+    let (mut spec, mut params) = (spec, [0.0; 2]);
+    match args.def.params.get(2).map(|p| p.name) {
+        Some("alpha") => params = [args.float(2)?, 0.0],
+        Some("rounding_mode") if !args.is_none(2) => {
+            spec = match args.str(2)? {
+                "floor" => &specs::FloorDiv,
+                "trunc" => &TRUNC,
+                other => {
+                    return Err(Error::runtime(format!(
+                        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'"
+                    )));
+                }
+            };
+        }
+        _ => {}
+    }
+    match (args.get(0), in_place) {
+        (Value::Tensor(x), true) => spec.apply_in_place(x, args.operand(1)?, params),
+        _ => spec.apply(args.operand(0)?, args.operand(1)?, params),
+    }
 }
 
 /// Rows with an `alpha` option: `a + alpha * b`.

@@ -9,6 +9,7 @@ use crate::tensor::{In, Tensor, launch};
 
 use super::activation::BOTH;
 use super::args::{Args, Value};
+use super::autocast;
 use super::batch_norm::channel_sum;
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
 use super::movement::unsqueeze;
@@ -101,6 +102,10 @@ fn conv(
     bias: Option<&Tensor>,
     options: &Options,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter(name, &[x, weight])? {
+        let bias = casts.cast_option(bias)?;
+        return conv(name, dims, &casts.cast(x)?, &casts.cast(weight)?, bias.as_ref(), options);
+    }
     let run = || {
         if x.rank() == dims + 1 {
             let batch = run_conv(name, dims, &unsqueeze(x, 0)?, weight, bias, options)?;

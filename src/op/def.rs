@@ -50,6 +50,9 @@ pub enum Family {
     Module,
     Initialise,
     Optimise,
+    Precision,
+    Checkpoint,
+    Data,
     Parallel,
 }
 
@@ -166,6 +169,8 @@ pub enum Domain {
     Positive,
     /// `-0.9..0.9`
     Inside,
+    /// `1.2..4`
+    Above,
     /// int64 in `0..n`
     Index(i64),
     /// bool

@@ -4,6 +4,7 @@ use crate::base::{Dims, Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 
+use super::autocast;
 use super::matmul::{bmm, mm};
 use super::movement::{diagonal, permute, reshape_to, unsqueeze};
 use super::reduce::sum;
@@ -24,6 +25,10 @@ struct Term {
 /// Sums products of elements as `equation` says, such as `bij,bjk->bik`. Without `->` the result has the
 /// letters that appear once, in alphabetical order; `...` stands for broadcast dimensions.
 pub fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("einsum", operands)? {
+        let cast = casts.cast_all(operands)?;
+        return einsum(equation, &cast.iter().collect::<Vec<_>>());
+    }
     let (inputs, output) = parse(equation, operands)?;
     let mut terms: Vec<Term> = Vec::with_capacity(operands.len());
     for (i, (&tensor, labels)) in operands.iter().zip(inputs).enumerate() {

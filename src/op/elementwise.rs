@@ -9,6 +9,7 @@ use crate::device::{Kernel, Machine, MapOp};
 use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast::{self, Cast};
 use super::def::Operand;
 use super::movement::cloned;
 use super::promote::{common_device, is_host_scalar, result_type, to_float};
@@ -64,6 +65,9 @@ pub type Params = [f64; 2];
 impl Unary {
     /// `f(x)`. Params reach the kernel and, as the saved attribute, the gradient rule.
     pub fn apply(&self, x: &Tensor, params: Params) -> Result<Tensor> {
+        if let Some(casts) = autocast::enter(self.name, &[x])? {
+            return self.apply(&casts.cast(x)?, params);
+        }
         self.run(x, params).map_err(|e| e.in_op(self.name, || vec![x.operand()]))
     }
 
@@ -107,6 +111,10 @@ impl Unary {
 impl Binary {
     /// `f(a, b)`, broadcast. `params` reach the kernel and the gradient rule.
     pub fn apply(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
+        if let Some(casts) = autocast::enter_operands(self.name, &[a, b])? {
+            let (a, b) = (Cast::of(&casts, a)?, Cast::of(&casts, b)?);
+            return self.apply(a.operand(), b.operand(), params);
+        }
         self.run(a, b, params).map_err(|e| e.in_op(self.name, || operands(&[a, b])))
     }
 

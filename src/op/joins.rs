@@ -9,6 +9,7 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::movement::{narrow, reshape_to, select, slice, unique_dims};
 use super::record::{no_grad, one, recorded, wanted};
 
@@ -73,6 +74,10 @@ pub fn unbind(x: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
 
 /// Joins tensors along an existing dimension.
 pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cat", tensors)? {
+        let cast = casts.cast_all(tensors)?;
+        return cat(&cast.iter().collect::<Vec<_>>(), dim);
+    }
     static RULE: Vjp = Vjp { name: "CatBackward0", run: cat_grad };
     let Some(&head) = tensors.first() else {
         return Err(Error::value("torch.cat(): expected a non-empty list of Tensors"));
@@ -101,6 +106,10 @@ pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
 
 /// Joins tensors of one shape along a new dimension.
 pub fn stack(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("stack", tensors)? {
+        let cast = casts.cast_all(tensors)?;
+        return stack(&cast.iter().collect::<Vec<_>>(), dim);
+    }
     static RULE: Vjp = Vjp { name: "StackBackward0", run: stack_grad };
     let Some(&first) = tensors.first() else {
         return Err(Error::runtime("stack expects a non-empty TensorList"));

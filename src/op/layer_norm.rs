@@ -6,6 +6,7 @@ use crate::tensor::accumulate::sum_to;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::binary::mul;
 use super::movement::reshape_to;
 use super::normalise::{check_dtype, operands, standard_grad, statistics_dtype};
@@ -20,6 +21,10 @@ pub fn layer_norm(
     bias: Option<&Tensor>,
     eps: f64,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("layer_norm", &[x])? {
+        let (weight, bias) = (casts.cast_option(weight)?, casts.cast_option(bias)?);
+        return layer_norm(&casts.cast(x)?, normalized_shape, weight.as_ref(), bias.as_ref(), eps);
+    }
     let run = || {
         let inner = check_layer_norm(x, normalized_shape, weight, bias)?;
         rows_norm(x, inner, weight, bias, eps)

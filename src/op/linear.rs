@@ -4,12 +4,16 @@ use crate::base::{Cause, Dims, Error, Layout, Result};
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 use crate::tensor::{In, Tensor};
 
+use super::autocast;
 use super::matmul::{check_addmm, fused_product, matmul, mm, product, rows, same_place, save_factors};
 use super::movement::t;
 use super::record::{recorded, wanted};
 
 /// `x [.., in]`, `weight [out, in]` and `bias [out]` give `[.., out]`.
 pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("linear", &[x, weight])? {
+        return linear(&casts.cast(x)?, &casts.cast(weight)?, casts.cast_option(bias)?.as_ref());
+    }
     run(x, weight, bias).map_err(|e| {
         e.in_op("linear", || {
             [Some(x), Some(weight), bias].into_iter().flatten().map(Tensor::operand).collect()

@@ -10,6 +10,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::activation::{BOTH, FUNCTIONAL};
 use super::args::{Args, Value};
+use super::autocast;
 use super::binary::{add, div, gt, le, lt, mul, sub};
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use super::elementwise::{Laid, fused, map};
@@ -98,6 +99,12 @@ pub fn binary_cross_entropy_with_logits(
     reduction: Reduction,
     pos_weight: Option<&Tensor>,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("binary_cross_entropy_with_logits", &[input, target])? {
+        let (weight, positive) = (casts.cast_option(weight)?, casts.cast_option(pos_weight)?);
+        let (input, target) = (casts.cast(input)?, casts.cast(target)?);
+        let (weight, positive) = (weight.as_ref(), positive.as_ref());
+        return binary_cross_entropy_with_logits(&input, &target, weight, reduction, positive);
+    }
     if input.shape() != target.shape() {
         return Err(Error::value(format!(
             "Target size (torch.Size({:?})) must be the same as input size (torch.Size({:?}))",
@@ -125,6 +132,9 @@ pub fn binary_cross_entropy_with_logits(
 /// `target * (log(target) - input)`, or `exp(target) * (target - input)` of a logarithmic target. `batchmean`
 /// divides the sum by the batch size.
 pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("kl_div", &[input, target])? {
+        return kl_div(&casts.cast(input)?, &casts.cast(target)?, how, log_target);
+    }
     let batch = how == "batchmean";
     let how = if batch { Reduction::Sum } else { reduction(how)? };
     let each = if log_target {
@@ -143,6 +153,9 @@ pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> R
 
 /// The cosine of the angle between two tensors along `dim`; norms are kept above `eps`.
 pub fn cosine_similarity(a: &Tensor, b: &Tensor, dim: i64, eps: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cosine_similarity", &[a, b])? {
+        return cosine_similarity(&casts.cast(a)?, &casts.cast(b)?, dim, eps);
+    }
     let shape = broadcast(a.shape(), b.shape())?;
     let (a, b) = (expand(a, &shape)?, expand(b, &shape)?);
     let unit = |x: &Tensor| -> Result<Tensor> {
@@ -248,6 +261,9 @@ impl Pointwise {
         reduction: Reduction,
         parameter: f64,
     ) -> Result<Tensor> {
+        if let Some(casts) = autocast::enter(self.name, &[input, target])? {
+            return self.apply(&casts.cast(input)?, &casts.cast(target)?, reduction, parameter);
+        }
         self.run(input, target, reduction, parameter)
             .map_err(|e| e.in_op(self.name, || operands(&[input, target])))
     }

@@ -9,6 +9,7 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::binary::mul;
 use super::movement::{matrix_transpose, movedim, reshape_to, t, unsqueeze};
 use super::record::{recorded, two, wanted};
@@ -16,11 +17,17 @@ use super::unary::scale;
 
 /// The product of two tensors: dot for vectors, matrix for matrices, batched and broadcast above.
 pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("matmul", &[a, b])? {
+        return matmul(&casts.cast(a)?, &casts.cast(b)?);
+    }
     run_matmul(a, b).map_err(|e| e.in_op("matmul", || vec![a.operand(), b.operand()]))
 }
 
 /// The product of two matrices.
 pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("mm", &[a, b])? {
+        return mm(&casts.cast(a)?, &casts.cast(b)?);
+    }
     let run = || {
         for (name, x) in [("self", a), ("mat2", b)] {
             if x.rank() != 2 {
@@ -37,17 +44,13 @@ pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Products of matrices, batch by batch, without broadcasting.
 pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("bmm", &[a, b])? {
+        return bmm(&casts.cast(a)?, &casts.cast(b)?);
+    }
     static RULE: Vjp = Vjp { name: "BmmBackward0", run: matmul_grad };
     let run = || {
-        for (name, x) in [("batch1", a), ("batch2", b)] {
-            if x.rank() != 3 {
-                return Err(Error::runtime(format!("{name} must be a 3D tensor")));
-            }
-        }
+        let ([n, _, k], [m, l, _]) = (batches_of(a, "batch1")?, batches_of(b, "batch2")?);
         same_place(a, b, "wrapper_CUDA_bmm")?;
-        let (&[n, _, k], &[m, l, _]) = (a.shape(), b.shape()) else {
-            return Err(Error::runtime("batch1 must be a 3D tensor"));
-        };
         if (n, k) != (m, l) {
             return Err(Cause::BatchMatmul { want: [n, k], got: [m, l] }.into());
         }
@@ -58,6 +61,9 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// A matrix times a vector.
 pub fn mv(a: &Tensor, v: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("mv", &[a, v])? {
+        return mv(&casts.cast(a)?, &casts.cast(v)?);
+    }
     static RULE: Vjp = Vjp { name: "MvBackward0", run: mv_grad };
     let run = || {
         let (&[m, k], &[n]) = (a.shape(), v.shape()) else {
@@ -86,6 +92,9 @@ pub fn mv(a: &Tensor, v: &Tensor) -> Result<Tensor> {
 
 /// The inner product of two vectors.
 pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("dot", &[a, b])? {
+        return dot(&casts.cast(a)?, &casts.cast(b)?);
+    }
     static RULE: Vjp = Vjp {
         name: "DotBackward0",
         run: |s, g| two(wanted(s, 0, || mul(&s.tensor(1)?, g))?, wanted(s, 1, || mul(&s.tensor(0)?, g))?),
@@ -129,6 +138,9 @@ pub fn outer(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// `beta * input + alpha * (a @ b)`; `input` is broadcast.
 pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("addmm", &[input, a, b])? {
+        return addmm(&casts.cast(input)?, &casts.cast(a)?, &casts.cast(b)?, beta, alpha);
+    }
     static RULE: Vjp = Vjp { name: "AddmmBackward0", run: addmm_grad };
     let run = || {
         for (name, x) in [("self", a), ("mat2", b)] {
@@ -157,6 +169,38 @@ pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> R
         }))
     };
     run().map_err(|e| e.in_op("addmm", || vec![input.operand(), a.operand(), b.operand()]))
+}
+
+/// `beta * input + alpha * (a @ b)`, batch by batch; `input` is broadcast.
+pub fn baddbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "BaddbmmBackward0", run: baddbmm_grad };
+    if let Some(casts) = autocast::enter("baddbmm", &[input, a, b])? {
+        return baddbmm(&casts.cast(input)?, &casts.cast(a)?, &casts.cast(b)?, beta, alpha);
+    }
+    let run = || -> Result<Tensor> {
+        let [n, m, k] = batches_of(a, "batch1")?;
+        let [other, l, p] = batches_of(b, "batch2")?;
+        check_addmm(input, a, b)?;
+        if (n, k) != (other, l) {
+            return Err(Cause::BatchMatmul { want: [n, k], got: [other, l] }.into());
+        }
+        let wide = input.layout().expand(&[n, m, p])?;
+        let out = Tensor::empty(&[n, m, p], a.dtype(), &a.context(), "baddbmm")?;
+        fused_product("baddbmm", [a.into(), b.into(), In::Laid(input, &wide)], &out, alpha, beta)?;
+        Ok(recorded(out, &RULE, &[input, a, b], |s, _| {
+            save_factors(s, a, b);
+            s.attribute((beta, alpha));
+        }))
+    };
+    run().map_err(|e| e.in_op("baddbmm", || vec![input.operand(), a.operand(), b.operand()]))
+}
+
+/// Batch, rows and columns.
+fn batches_of(x: &Tensor, name: &str) -> Result<[usize; 3]> {
+    match x.shape() {
+        &[n, m, k] => Ok([n, m, k]),
+        _ => Err(Error::runtime(format!("{name} must be a 3D tensor"))),
+    }
 }
 
 /// Launches `alpha * a @ b + beta * c` into `out`; no graph. A zero `beta` leaves `c` unread.
@@ -362,6 +406,18 @@ fn addmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         wanted(s, 0, || times(g.clone(), beta))?,
         wanted(s, 1, || times(mm(g, &t(&s.tensor(1)?)?)?, alpha))?,
         wanted(s, 2, || times(mm(&t(&s.tensor(0)?)?, g)?, alpha))?,
+    ]
+    .into_iter()
+    .collect())
+}
+
+fn baddbmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let &(beta, alpha): &(f64, f64) = s.attribute()?;
+    let times = |x: Tensor, factor: f64| if factor == 1.0 { Ok(x) } else { scale(&x, factor) };
+    Ok([
+        wanted(s, 0, || times(g.clone(), beta))?,
+        wanted(s, 1, || times(bmm(g, &matrix_transpose(&s.tensor(1)?)?)?, alpha))?,
+        wanted(s, 2, || times(bmm(&matrix_transpose(&s.tensor(0)?)?, g)?, alpha))?,
     ]
     .into_iter()
     .collect())

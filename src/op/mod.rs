@@ -3,22 +3,26 @@
 pub mod activation;
 pub mod args;
 pub mod attention;
+pub mod autocast;
 pub mod batch_norm;
 pub mod binary;
 pub mod compare;
 pub mod convert;
 pub mod convolution;
+pub mod counting;
 pub mod create;
 pub mod def;
 pub mod draw;
 pub mod einsum;
 pub mod elementwise;
 pub mod embedding;
+pub mod extra;
 pub mod extremum;
 pub mod fill;
 pub mod index;
 pub mod joins;
 pub mod layer_norm;
+pub mod linalg;
 pub mod linear;
 pub mod loss;
 pub mod masks;
@@ -26,20 +30,24 @@ pub mod matmul;
 pub mod movement;
 pub mod nll;
 pub mod normalise;
+pub mod order;
 pub mod pad;
+pub mod placing;
 pub mod pooling;
 pub mod promote;
 pub mod random;
 pub mod record;
 pub mod reduce;
 pub mod rows;
+pub mod sampling;
 pub mod scan;
 pub mod scatter;
 pub mod select;
+pub mod shapes;
 pub mod sort;
 pub mod unary;
 
-pub use args::{Args, Object, Value};
+pub use args::{Args, MapValue, Object, Value, map_value};
 pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
 
 /// Every operation, family by family.
@@ -65,6 +73,12 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         rows::views::ROWS,
         rows::index::ROWS,
         rows::masks::ROWS,
+        rows::extra::ROWS,
+        rows::order::ROWS,
+        rows::counting::ROWS,
+        rows::shapes::ROWS,
+        rows::linalg::ROWS,
+        rows::sampling::ROWS,
         rows::convert::ROWS,
         rows::convert::WRITES,
         rows::inspect::ROWS,

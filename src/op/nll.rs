@@ -7,6 +7,7 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::binary::{add, div, eq, mul};
 use super::loss::{operands, reduced};
 use super::movement::{movedim, reshape_to, unsqueeze};
@@ -33,6 +34,11 @@ pub struct Classes<'a> {
 ///
 /// `mean` divides by the sum of the targets' weights, as PyTorch does.
 pub fn nll_loss(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("nll_loss", &[input, target])? {
+        let weight = casts.cast_option(classes.weight)?;
+        let classes = Classes { weight: weight.as_ref(), ..*classes };
+        return nll_loss(&casts.cast(input)?, target, &classes);
+    }
     let run = || -> Result<Tensor> {
         check(input, target, classes)?;
         Ok(by_class(input, target, classes)?.0)
@@ -42,6 +48,11 @@ pub fn nll_loss(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<Te
 
 /// [`nll_loss`] of `log_softmax(input)`. A target of floats of the input's shape holds class probabilities.
 pub fn cross_entropy(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cross_entropy", &[input, target])? {
+        let weight = casts.cast_option(classes.weight)?;
+        let classes = Classes { weight: weight.as_ref(), ..*classes };
+        return cross_entropy(&casts.cast(input)?, &casts.cast(target)?, &classes);
+    }
     run_cross_entropy(input, target, classes)
         .map_err(|e| e.in_op("cross_entropy", || operands(&[input, target])))
 }

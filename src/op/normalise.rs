@@ -6,6 +6,7 @@ use crate::tensor::accumulate::sum_to;
 
 use super::activation::BOTH;
 use super::args::{Args, Value};
+use super::autocast;
 use super::batch_norm::{BatchNorm, batch_norm};
 use super::binary::{add, mul, sub};
 use super::def::{Default, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
@@ -22,6 +23,10 @@ pub fn group_norm(
     bias: Option<&Tensor>,
     eps: f64,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("group_norm", &[x])? {
+        let (weight, bias) = (casts.cast_option(weight)?, casts.cast_option(bias)?);
+        return group_norm(&casts.cast(x)?, groups, weight.as_ref(), bias.as_ref(), eps);
+    }
     run_group_norm(x, groups, weight, bias, eps)
         .map_err(|e| e.in_op("group_norm", || operands(&[Some(x), weight, bias])))
 }

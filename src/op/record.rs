@@ -91,3 +91,14 @@ pub fn kept_shape(shape: &[usize], mask: u64) -> Dims {
 pub fn in_mask(mask: u64, i: usize) -> bool {
     u32::try_from(i).ok().and_then(|i| 1u64.checked_shl(i)).is_some_and(|bit| mask & bit != 0)
 }
+
+/// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.
+pub fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let before = if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() {
+        super::movement::cloned(x)?
+    } else {
+        x.clone()
+    };
+    let y = f(&before)?;
+    super::fill::copy_(x, &y, false)
+}

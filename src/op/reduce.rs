@@ -6,6 +6,7 @@ use crate::device::kernel::ReduceOp;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::binary::{div, eq, mul, ne, pow, sub};
 use super::movement::{reshape_to, unique_dims};
 use super::promote::to_float;
@@ -52,6 +53,9 @@ pub fn sum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
 
 /// [`sum`] in a dtype.
 pub fn sum_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("sum", &[x])? {
+        return sum_as(x, dims, keepdim, casts.dtype(dtype));
+    }
     static ALL: Vjp = Vjp { name: "SumBackward0", run: sum_grad };
     static SOME: Vjp = Vjp { name: "SumBackward1", run: sum_grad };
     let over = Over::of(x, dims, keepdim)?;
@@ -90,6 +94,9 @@ pub fn mean(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
 
 /// Product over one dimension, or over everything.
 pub fn prod(x: &Tensor, dim: Option<i64>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("prod", &[x])? {
+        return prod(&casts.cast(x)?, dim, keepdim, casts.dtype(dtype));
+    }
     static ALL: Vjp = Vjp { name: "ProdBackward0", run: prod_grad };
     static ONE: Vjp = Vjp { name: "ProdBackward1", run: prod_grad };
     let dims = dim.map(|d| [d]);
@@ -155,6 +162,9 @@ pub fn std(x: &Tensor, dims: Option<&[i64]>, correction: f64, keepdim: bool) -> 
 
 /// The vector norm of order `p` over `dims`: `sum(|x|^p)^(1/p)`, the largest for infinity, the count for 0.
 pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("norm", &[x])? {
+        return norm(&casts.cast(x)?, p, dims, keepdim);
+    }
     static RULE: Vjp = Vjp { name: "LinalgVectorNormBackward0", run: norm_grad };
     if !x.dtype().is_float() {
         let text = format!(
@@ -191,6 +201,9 @@ pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<T
 
 /// `log(sum(exp(x)))` over `dims`, without overflow.
 pub fn logsumexp(x: &Tensor, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("logsumexp", &[x])? {
+        return logsumexp(&casts.cast(x)?, dims, keepdim);
+    }
     static RULE: Vjp = Vjp { name: "LogsumexpBackward0", run: logsumexp_grad };
     let over = Over::of(x, Some(dims), keepdim)?;
     let out = reduce("logsumexp", ReduceOp::LogSumExp, x, over, to_float(x.dtype()))?;

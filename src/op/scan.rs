@@ -6,6 +6,7 @@ use crate::device::kernel::ScanOp;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::binary::{div, eq, mul, sub};
 use super::joins::{cat, flip};
 use super::movement::slice;
@@ -16,6 +17,9 @@ use super::unary::exp;
 
 /// The running sum along `dim`; integers and bools in int64.
 pub fn cumsum(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cumsum", &[x])? {
+        return cumsum(x, dim, casts.dtype(dtype));
+    }
     static RULE: Vjp = Vjp {
         name: "CumsumBackward0",
         run: |s, g| {
@@ -30,6 +34,9 @@ pub fn cumsum(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
 
 /// The running product along `dim`; integers and bools in int64.
 pub fn cumprod(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cumprod", &[x])? {
+        return cumprod(x, dim, casts.dtype(dtype));
+    }
     static RULE: Vjp = Vjp { name: "CumprodBackward0", run: cumprod_grad };
     let dim = x.dim(dim)?;
     let out =
@@ -93,6 +100,9 @@ fn normalised(
     dtype: Option<DType>,
     rule: &'static Vjp,
 ) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter(name, &[x])? {
+        return normalised(name, log, x, dim, casts.dtype(dtype), rule);
+    }
     let dim = x.dim(dim)?;
     let dtype = dtype.unwrap_or(x.dtype());
     only_floats(dtype, if log { "log_softmax_lastdim_kernel_impl" } else { "softmax_lastdim_kernel_impl" })?;

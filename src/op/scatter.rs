@@ -7,10 +7,12 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
+use super::autocast;
 use super::def::Operand;
 use super::joins::cat;
 use super::movement::reshape_to;
 use super::record::{in_place, no_grad, one, recorded, two, wanted};
+use super::reduce::{max_all, min_all};
 use super::select::cast;
 use super::unary::scale;
 
@@ -93,6 +95,9 @@ pub fn scatter_(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result
 
 /// `x` with the elements of `source` added where `index` says along `dim`.
 pub fn scatter_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("scatter_add", &[x, source])? {
+        return scatter_add(&casts.cast(x)?, dim, index, &casts.cast(source)?);
+    }
     scattered("scatter_add", x, dim, index, source.into(), ScatterMode::Add)
 }
 
@@ -152,6 +157,36 @@ pub fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) 
 /// The layout of a tensor for kernels along a dimension: a scalar is a vector of one.
 pub fn ranked(x: &Tensor) -> Result<Layout> {
     if x.rank() == 0 { x.layout().unsqueeze(0) } else { Ok(x.layout().clone()) }
+}
+
+/// The range check of `index_add`: gradient rules leave it out, for they add at places that were read before,
+/// negative ones among them.
+pub fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
+    let dim = x.dim(dim)?;
+    let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        return Ok(());
+    }
+    whole_within(index, 0, size).map_err(|_| {
+        Error::new(Kind::IndexError, "index out of range in self")
+            .with_hint(format!("indices run from 0 to the size of dimension {dim} less 1, here {}", size - 1))
+    })
+}
+
+/// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
+pub fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
+    if index.numel() == 0 || index.device().is_cuda() {
+        return Ok(());
+    }
+    let index = index.detach();
+    let (least, most) = (min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64());
+    match if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) } {
+        None => Ok(()),
+        Some(bad) => Err(Error::new(
+            Kind::IndexError,
+            format!("index {bad} is out of bounds for dimension 0 with size {high}"),
+        )),
+    }
 }
 
 /// An argument off the device of `x`, in the words of PyTorch's dispatcher.

@@ -7,6 +7,7 @@ use crate::device::{Kernel, MapOp};
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp, needs_graph};
 use crate::tensor::{Tensor, launch};
 
+use super::autocast;
 use super::binary::{div, ge, le, logical_and, mul, sub};
 use super::def::Operand;
 use super::elementwise::{Laid, Params, check_cast, fused, map, operands};
@@ -87,6 +88,9 @@ pub fn lerp(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
 
 /// `x + value * a * b`.
 pub fn addcmul(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("addcmul", &[x, a, b])? {
+        return addcmul(&casts.cast(x)?, &casts.cast(a)?, &casts.cast(b)?, value);
+    }
     let all = [x.into(), a.into(), b.into()];
     let out = ternary("addcmul", MapOp::Addcmul, all, result_type(&all), [value, 0.0])?;
     Ok(recorded(out, &ADDCMUL, &[x, a, b], |s, _| save_factors(s, a, b, value)))
@@ -94,6 +98,9 @@ pub fn addcmul(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor>
 
 /// `x + value * a / b`.
 pub fn addcdiv(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("addcdiv", &[x, a, b])? {
+        return addcdiv(&casts.cast(x)?, &casts.cast(a)?, &casts.cast(b)?, value);
+    }
     let all = [x.into(), a.into(), b.into()];
     check_addcdiv(a, b)?;
     let out = ternary("addcdiv", MapOp::Addcdiv, all, result_type(&all), [value, 0.0])?;

@@ -5,10 +5,11 @@ use crate::device::MapOp;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
-use super::binary::{add, div, gt, mul, sub};
+use super::binary::{add, div, eq, gt, mul, sub};
 use super::def::{Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, SELF, Sample};
 use super::elementwise::{Gives, Keep, MapAttribute, Unary, fused};
 use super::record::one;
+use super::select::masked_fill;
 
 macro_rules! unary {
     ($(
@@ -61,8 +62,6 @@ macro_rules! unary {
     (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
-    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
-    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
     (@forms $fn:ident) => { &[Form::Method, Form::Function] };
     (@keep (none)) => { Keep::Nothing };
     (@keep (zero)) => { Keep::Nothing };
@@ -146,6 +145,33 @@ unary! {
             mul(g, &scale(&exp(&neg(&square(x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI)?)
         }))), Any,
         "The error function of each element.", "tensor([0.0, 1.0]).erf()" => "tensor([0.0000, 0.8427])";
+    erfc Erfc Float, (Input rule(|s, g| {
+            mul(g, &scale(&exp(&neg(&square(&s.tensor(0)?)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI)?)
+        })), Any,
+        "`1 - erf(x)`, accurate where that is small.", "tensor([0.0, 3.0]).erfc()" => "tensor([1.0000e+00, 2.2090e-05])";
+    erfinv Erfinv Float, (Output rule(|s, g| {
+            mul(g, &scale(&exp(&square(&s.tensor(0)?)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI)?)
+        })), Inside,
+        "The number whose error function each element is.", "tensor([0.0, 0.5]).erfinv()" => "tensor([0.0000, 0.4769])";
+    lgamma Lgamma Float, (Input rule(|s, g| mul(g, &digamma(&s.tensor(0)?)?))), Positive,
+        "The logarithm of the absolute value of the gamma function.", "tensor([1.0, 5.0]).lgamma()" => "tensor([0.0000, 3.1781])";
+    digamma Digamma Float, (Input rule(|s, g| mul(g, &polygamma(&s.tensor(0)?, 1.0)?))), Positive,
+        "The derivative of the logarithm of the gamma function.", "tensor([1.0]).digamma()" => "tensor([-0.5772])";
+    exp2 Exp2 Float, (Output rule(|s, g| mul(g, &scale(&s.tensor(0)?, std::f64::consts::LN_2)?))), Any,
+        "2 to the power of each element.", "tensor([0.0, 3.0]).exp2()" => "tensor([1., 8.])";
+    asinh Asinh Float, (Input rule(|s, g| mul(g, &rsqrt(&shift(&square(&s.tensor(0)?)?, 1.0)?)?))), Any,
+        "The inverse hyperbolic sine of each element.", "tensor([0.0, 1.0]).asinh()" => "tensor([0.0000, 0.8814])";
+    acosh Acosh Float, (Input rule(|s, g| mul(g, &rsqrt(&shift(&square(&s.tensor(0)?)?, -1.0)?)?))), Above,
+        "The inverse hyperbolic cosine of each element.", "tensor([1.0, 2.0]).acosh()" => "tensor([0.0000, 1.3170])";
+    atanh Atanh Float, (Input rule(|s, g| div(g, &one_minus_square(&s.tensor(0)?)?))), Inside,
+        "The inverse hyperbolic tangent of each element.", "tensor([0.0, 0.5]).atanh()" => "tensor([0.0000, 0.5493])";
+    sinc Sinc Float, (Input rule(|s, g| {
+            let x = s.tensor(0)?;
+            let angle = scale(&x, std::f64::consts::PI)?;
+            let slope = div(&sub(&mul(&angle, &cos(&angle)?)?, &sin(&angle)?)?, &mul(&angle, &x)?)?;
+            masked_fill(&mul(g, &slope)?, &eq(&x, 0i64)?, 0i64.into())
+        })), Any,
+        "`sin(pi x) / (pi x)`, and 1 at 0.", "tensor([0.0, 0.5]).sinc()" => "tensor([1.0000, 0.6366])";
     floor Floor Same, (zero), Any,
         "The largest integer not above each element.", "tensor([1.5, -1.5]).floor()" => "tensor([ 1., -2.])";
     ceil Ceil Same, (zero), Any,
@@ -164,8 +190,36 @@ unary! {
         "Whether each element is not a number.", "tensor([1.0, 0.0]).log().isnan()" => "tensor([False, False])";
     isinf IsInf Bool, (none), Any,
         "Whether each element is infinite.", "tensor([1.0, 0.0]).log().isinf()" => "tensor([False,  True])";
+    signbit SignBit Bool, (none), Any,
+        "Whether each element has a minus sign, -0 and NaN included.", "tensor([-1.0, -0.0, 2.0]).signbit()" => "tensor([ True,  True, False])";
     isfinite IsFinite Bool, (none), Any,
         "Whether each element is a finite number.", "tensor([1.0, 0.0]).log().isfinite()" => "tensor([ True, False])";
+}
+
+/// Each bit turned over; what is false becomes true.
+pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
+    static SPEC: Unary =
+        Unary { name: "bitwise_not", op: MapOp::BitNot, gives: Gives::Same, keep: Keep::Nothing, rule: None };
+    if x.dtype() == crate::base::DType::Bool { logical_not(x) } else { SPEC.apply(x, [0.0; 2]) }
+}
+
+/// The `order`-th derivative of [`digamma`].
+pub fn polygamma(x: &Tensor, order: f64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "PolygammaBackward0",
+        run: |s, g| {
+            let [order, _] = s.attribute::<MapAttribute>()?.params;
+            one(mul(g, &polygamma(&s.tensor(0)?, order + 1.0)?)?)
+        },
+    };
+    static SPEC: Unary = Unary {
+        name: "polygamma",
+        op: MapOp::Polygamma,
+        gives: Gives::Float,
+        keep: Keep::Input,
+        rule: Some(&RULE),
+    };
+    SPEC.apply(x, [order, 0.0])
 }
 
 /// [`relu`] in place.

@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result, Scalar, python};
 use crate::op::args::nearest;
-use crate::op::{Args, Object, Value};
+use crate::op::{Args, MapValue, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
@@ -21,12 +21,15 @@ impl Group {
     }
 }
 
+/// What schedulers keep in a group beside its options; a loaded state may bring it along.
+const NOTES: [&str; 5] = ["initial_lr", "max_lr", "min_lr", "max_momentum", "base_momentum"];
+
 /// Options by name, in the order of the optimiser's row.
 #[derive(Clone, Debug)]
 pub struct Options(Vec<(&'static str, Value)>);
 
 impl Options {
-    /// All arguments after the parameters.
+    /// All arguments after the first: the parameters, or a scheduler's optimizer.
     pub(super) fn of(a: &Args) -> Options {
         let params = a.def.params.iter().enumerate().skip(1);
         Options(params.map(|(i, p)| (p.name, a.get(i).clone())).collect())
@@ -56,6 +59,19 @@ impl Options {
         matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
     }
 
+    /// Keeps a value that is no option of the constructor's, such as a group's `initial_lr`.
+    pub(super) fn note(&mut self, name: &'static str, value: Value) {
+        match self.0.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, slot)) => *slot = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub(super) fn without(mut self, name: &str) -> Options {
+        self.0.retain(|(n, _)| *n != name);
+        self
+    }
+
     /// The two numbers of an option such as `betas`.
     pub fn pair(&self, name: &str) -> Option<[f64; 2]> {
         match self.get(name) {
@@ -72,7 +88,11 @@ impl Options {
         let mut next = self.clone();
         for (name, value) in changes {
             let Some((_, slot)) = next.0.iter_mut().find(|(n, _)| *n == name) else {
-                return Err(unknown(owner, &name, self.names()));
+                match NOTES.into_iter().find(|n| *n == name) {
+                    Some(note) => next.note(note, value),
+                    None => return Err(unknown(owner, &name, self.names())),
+                }
+                continue;
             };
             if !same_kind(slot, &value) {
                 let text =
@@ -99,6 +119,7 @@ impl Options {
 
 fn same_kind(before: &Value, after: &Value) -> bool {
     match (before, after) {
+        (Value::None, Value::None) | (Value::Str(_), Value::Str(_)) => true,
         (Value::Scalar(Scalar::Bool(_)), Value::Scalar(s)) => matches!(s, Scalar::Bool(_)),
         (Value::Scalar(_), Value::Scalar(s)) => !matches!(s, Scalar::Bool(_)),
         (Value::List(a), Value::List(b)) => {
@@ -118,9 +139,6 @@ fn unknown(owner: &str, name: &str, names: impl Iterator<Item = &'static str>) -
 }
 
 type Parsed = (Vec<Tensor>, Vec<(String, Value)>);
-
-/// A map of a script on its way through the op layer.
-pub type MapValue = Vec<(String, Value)>;
 
 /// Parameters as they are given: an array of tensors, or an array of `#{params, …}`.
 pub(super) fn split(given: &Value) -> Result<Vec<Parsed>> {
@@ -181,9 +199,4 @@ fn tensors(items: &[Value]) -> Result<Vec<Tensor>> {
         ))),
     };
     items.iter().map(one).collect()
-}
-
-/// A map of a script as the op layer hands it through.
-pub fn map_value(map: MapValue) -> Value {
-    Value::Object(Object::new("map", map))
 }

@@ -3,6 +3,7 @@
 pub mod adam;
 pub mod adaptive;
 pub mod group;
+pub mod lr_scheduler;
 pub mod sgd;
 pub mod state;
 
@@ -14,6 +15,7 @@ use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, V
 use crate::tensor::Tensor;
 
 pub use group::{Group, Options};
+pub use lr_scheduler::Scheduler;
 pub use state::{Moments, StateDict};
 
 /// How one kind of optimiser changes a parameter.
@@ -52,6 +54,11 @@ impl Optimizer {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
         }
         Ok(optimizer)
+    }
+
+    /// A number that tells optimisers apart while they live.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     pub fn into_value(self) -> Value {
@@ -147,6 +154,13 @@ impl Optimizer {
         Ok(())
     }
 
+    /// Sets what a scheduler computed in a group: PyTorch checks options where an optimizer is made, and not here.
+    fn note(&self, group: usize, name: &'static str, value: Value) {
+        if let Some(group) = self.groups().get_mut(group) {
+            group.options.note(name, value);
+        }
+    }
+
     fn groups(&self) -> MutexGuard<'_, Vec<Group>> {
         self.0.groups.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -200,5 +214,5 @@ pub const fn constructor(
 
 /// Every optimiser.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [sgd::ROWS, adam::ROWS, adaptive::ROWS].into_iter().flatten()
+    [sgd::ROWS, adam::ROWS, adaptive::ROWS, lr_scheduler::ROWS].into_iter().flatten()
 }

@@ -5,8 +5,7 @@ use crate::device::Machine;
 use crate::nn::Module;
 use crate::op::args::nearest;
 use crate::op::def::Default;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
-use crate::optim::group::MapValue;
+use crate::op::{Args, Family, Form, Gradient, MapValue, OpDef, Param, ParamKind, Value};
 use crate::tensor::autograd::grad_enabled;
 
 use super::data_parallel::{DataParallel, replicate};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::base::{Device, Error, Result};
 use crate::device::Context;
-use crate::op::Value;
-use crate::optim::group::{MapValue, map_value};
+use crate::op::{MapValue, Value, map_value};
 use crate::tensor::Tensor;
 
 use super::comm::{gather_tensors, scatter_tensor};

@@ -1,10 +1,10 @@
 //! Figures as files.
 
-use super::{Figure, PlotError};
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+
+use super::{Figure, PlotError};
+use crate::base::file;
 
 /// Saves `figure` as PNG or SVG, by the extension of `path`. Readers of `path` see the old file or the whole new one.
 ///
@@ -26,40 +26,15 @@ pub fn save(figure: &Figure, path: &Path) -> Result<(), PlotError> {
         return Err(PlotError::Folder { path: path.to_path_buf(), folder: folder.to_path_buf() });
     }
     let bytes = if format == "png" { figure.to_png()? } else { figure.to_svg()?.into_bytes() };
-    write(folder, path, &bytes)
-        .map_err(|error| PlotError::Write { path: path.to_path_buf(), reason: error.to_string() })
-}
-
-/// Writes a file beside `path` and renames it.
-fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = temporary(folder, path);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // It may not exist; what went wrong first is what counts.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn temporary(folder: &Path, path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    // Not the name itself, which may be as long as a name can be.
-    folder.join(format!(".figure-{}-{count}.{extension}.tmp", std::process::id()))
+    file::replace(path, |out| out.write_all(&bytes))
+        .map_err(|error: io::Error| PlotError::Write { path: path.to_path_buf(), reason: error.to_string() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::path::PathBuf;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("tensorlab-plot-{}-{name}", std::process::id()));

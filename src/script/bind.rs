@@ -1,12 +1,14 @@
 //! The op table in Rhai: every row becomes its methods, functions, operators and in-place variants.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
+use crate::op::binary;
 use crate::op::elementwise::{Binary, Unary};
 use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
@@ -20,10 +22,12 @@ type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every row. `functional` receives the `F::` forms.
 pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
+    let mut spaces: BTreeMap<&'static str, Module> = BTreeMap::new();
     for def in crate::op::table() {
         for form in def.forms {
             match form {
-                Form::Method | Form::Function | Form::Of(_) => {}
+                Form::Method | Form::Function => {}
+                Form::Of(space) => register_functional(spaces.entry(space).or_default(), def, shared),
                 Form::Functional => register_functional(functional, def, shared),
                 Form::Operator(symbol) => register_operator(engine, symbol, def, shared),
                 Form::Property => register_property(engine, def, shared),
@@ -34,17 +38,25 @@ pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<S
         }
         register_in_place(engine, def, shared);
     }
+    for (space, module) in spaces {
+        engine.register_static_module(space, module.into());
+    }
 }
 
-fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+/// Registers a row as a method and a function.
+pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
     match def.forward {
         Forward::Unary(spec) => {
-            let shared = Arc::clone(shared);
+            let here = Arc::clone(shared);
             engine.register_fn(def.name, move |ctx: NativeCallContext, x: &mut Tensor| {
-                unary(&shared, &ctx, spec, x)
+                unary(&here, &ctx, spec, x)
             });
+            register_longer(engine, def.name, def, runner(def), 1, shared);
         }
-        Forward::Binary(spec) => register_binary(engine, def.name, spec, shared),
+        Forward::Binary(spec) => {
+            register_binary(engine, def.name, spec, shared);
+            register_longer(engine, def.name, def, runner(def), 2, shared);
+        }
         Forward::Call(run) => {
             for types in signatures(def) {
                 engine.register_raw_fn(def.name, types, caller(def, run, shared));
@@ -56,21 +68,37 @@ fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared
 /// Registers a row as a function of a module, such as `F::` or `nn::`.
 pub fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
     for types in signatures(def) {
-        let run: fn(&Args) -> Result<Value> = match def.forward {
-            Forward::Call(run) => run,
-            Forward::Unary(_) => |args| match args.def.forward {
-                Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
-                _ => Err(Error::runtime("not a unary row")),
-            },
-            Forward::Binary(_) => |args| match args.def.forward {
-                Forward::Binary(spec) => {
-                    spec.apply(args.operand(0)?, args.operand(1)?, binary_params(spec)).map(Value::from)
-                }
-                _ => Err(Error::runtime("not a binary row")),
-            },
-        };
+        let run = runner(def);
         register_raw(module, def.name, types, caller(def, run, shared));
     }
+}
+
+/// The row's function from matched arguments.
+fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
+    match def.forward {
+        Forward::Call(run) => run,
+        Forward::Unary(_) => |args| match args.def.forward {
+            Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
+            _ => Err(Error::runtime("not a unary row")),
+        },
+        Forward::Binary(_) => |args| binary::with_options(args, false).map(Value::from),
+    }
+}
+
+/// Calls of a map with more than its `operands`: options, or an error that says what it takes.
+fn register_longer(
+    engine: &mut Engine,
+    name: &str,
+    def: &'static OpDef,
+    run: fn(&Args) -> Result<Value>,
+    operands: usize,
+    shared: &Arc<Shared>,
+) {
+    let mut types = vec![TypeId::of::<Dynamic>(); operands + 1];
+    if let Some(first) = types.first_mut() {
+        *first = TypeId::of::<Tensor>();
+    }
+    engine.register_raw_fn(name, types, caller(def, run, shared));
 }
 
 /// Registers a raw function in a module.
@@ -104,7 +132,7 @@ fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static Op
             });
         }
         Forward::Call(run) => {
-            let types = [TypeId::of::<Tensor>(), TypeId::of::<Tensor>()];
+            let types = vec![TypeId::of::<Tensor>(); def.params.len()];
             engine.register_raw_fn(symbol, types, caller(def, run, shared));
         }
         Forward::Binary(_) => {}
@@ -118,6 +146,11 @@ fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static Op
             "/" => "/=",
             "%" => "%=",
             "**" => "**=",
+            "&" => "&=",
+            "|" => "|=",
+            "^" => "^=",
+            "<<" => "<<=",
+            ">>" => ">>=",
             _ => return,
         };
         register_assigning(engine, in_place, spec, shared);
@@ -138,13 +171,24 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
     let name = format!("{}_", def.name);
     match (def.in_place, def.forward) {
         (InPlace::Map, Forward::Unary(spec)) => {
-            let shared = Arc::clone(shared);
-            engine.register_fn(name, move |ctx: NativeCallContext, x: &mut Tensor| -> RhaiResult<Tensor> {
-                note_line(&shared, &ctx);
+            let here = Arc::clone(shared);
+            engine.register_fn(&name, move |ctx: NativeCallContext, x: &mut Tensor| -> RhaiResult<Tensor> {
+                note_line(&here, &ctx);
                 spec.apply_in_place(x, [0.0; 2]).map_err(raise)
             });
+            register_longer(engine, &name, def, runner(def), 1, shared);
         }
-        (InPlace::Map, Forward::Binary(spec)) => register_assigning_method(engine, &name, spec, shared),
+        (InPlace::Map, Forward::Binary(spec)) => {
+            register_assigning_method(engine, &name, spec, shared);
+            register_longer(
+                engine,
+                &name,
+                def,
+                |a| binary::with_options(a, true).map(Value::from),
+                2,
+                shared,
+            );
+        }
         (InPlace::Call(run), _) => {
             for types in signatures(def) {
                 engine.register_raw_fn(&name, types, caller(def, run, shared));
@@ -256,6 +300,11 @@ fn caller(
 }
 
 fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs) -> Result<Value> {
+    run(&arguments(def, args)?)
+}
+
+/// The arguments of a call, matched to the row's parameters; a map at the end holds options.
+pub fn arguments<'d>(def: &'d OpDef, args: &FnCallArgs) -> Result<Args<'d>> {
     // A map at the end holds options, unless the parameter in its place takes anything and a key names none.
     let holds_options = |i: usize, map: &Map| {
         let named = |key: &str| def.params.iter().any(|p| p.name == key);
@@ -269,12 +318,12 @@ fn call(def: &'static OpDef, run: fn(&Args) -> Result<Value>, args: &FnCallArgs)
             _ => positional.push(from_dynamic(arg)?),
         }
     }
-    run(&Args::bind(def, positional, named)?)
+    Args::bind(def, positional, named)
 }
 
 /// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
-fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
+pub fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
     let most = def.most_arguments() + 1;
     let required = def.params.first().filter(|p| p.default.is_none());
     let first = match required.map(|p| p.kind) {

@@ -10,13 +10,17 @@ use crate::plot::Figure;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
+use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
-use super::{bind, indexing, modules, syntax};
+use super::{bind, indexing, modules, operands, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
 pub trait Host: Send + Sync {
     /// A line of output, without its newline.
     fn print(&self, text: &str);
+
+    /// A line that warns; it is none of the script's output.
+    fn warn(&self, text: &str);
 
     fn figure(&self, figure: &Figure);
 
@@ -29,6 +33,7 @@ pub struct Silent;
 
 impl Host for Silent {
     fn print(&self, _: &str) {}
+    fn warn(&self, _: &str) {}
     fn figure(&self, _: &Figure) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
@@ -72,20 +77,7 @@ pub enum Stopped {
 impl Interpreter {
     /// An interpreter over a machine's devices, with its output going to `host`.
     pub fn new(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
-        let mut engine = Engine::new();
-        limit(&mut engine, limits);
-        let printer = Arc::clone(&host);
-        engine.on_print(move |text| printer.print(text));
-        let printer = Arc::clone(&host);
-        engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
-        let shared = Arc::clone(&machine.shared);
-        engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
-        syntax::register(&mut engine);
-        let mut functional = Module::new();
-        bind::register_ops(&mut engine, &mut functional, &machine.shared);
-        engine.register_static_module("F", functional.into());
-        indexing::register(&mut engine, &machine.shared);
-        modules::register(&mut engine, &machine, &host);
+        let engine = build(&machine, &host, limits);
         let called = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&called);
         let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
@@ -140,16 +132,11 @@ impl Interpreter {
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
         self.note_names();
-        result.map_err(|error| self.stopped(&error, origin))
+        result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
     }
 
     fn note_names(&self) {
-        let held = self.scope.iter_raw().filter_map(|(name, _, value)| {
-            let tensor = value.read_lock::<Tensor>()?;
-            tensor.device().is_cuda().then(|| (tensor.storage().address(), name.to_string()))
-        });
-        let held = held.collect();
-        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = held;
+        *self.called.lock().unwrap_or_else(|e| e.into_inner()) = addresses(&self.scope);
     }
 
     /// Forgets variables that a later `let` of the same name hides: nothing can reach them any more, and what
@@ -200,7 +187,7 @@ impl Interpreter {
         library.retain_functions(|_, _, name, _| !own.contains(&name));
         let program = library.merge(&ast);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
-        result.map_err(|error| self.stopped(&error, origin))
+        result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }
 
     /// The printed form of a value, as a cell shows its last expression.
@@ -208,7 +195,7 @@ impl Interpreter {
         let _here = self.machine.enter();
         if let Some(t) = value.read_lock::<Tensor>() {
             let origin = Origin { name: "", code: "", first_line: 1 };
-            return display(&t).map_err(|e| self.stopped(&raise(e), &origin));
+            return display(&t).map_err(|e| self.stopped(&raise(e), &origin, &AST::empty(), &self.scope));
         }
         let mut scope = Scope::new();
         scope.push_dynamic("value", value.clone());
@@ -230,13 +217,45 @@ impl Interpreter {
         self.names.iter().copied().chain(variables).collect()
     }
 
-    fn stopped(&self, error: &EvalAltResult, origin: &Origin) -> Stopped {
+    fn stopped(&self, error: &EvalAltResult, origin: &Origin, ast: &AST, scope: &Scope) -> Stopped {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
         }
         let names = self.known_names();
-        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names)))
+        let explain = |error: &mut crate::base::Error, position| {
+            operands::name(error.operands_mut(), ast, position, scope);
+            error.retell(|| addresses(scope));
+        };
+        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names, explain)))
     }
+}
+
+/// An engine with everything a script can call.
+pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> Engine {
+    let mut engine = Engine::new();
+    limit(&mut engine, limits);
+    let printer = Arc::clone(host);
+    engine.on_print(move |text| printer.print(text));
+    let printer = Arc::clone(host);
+    engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
+    let shared = Arc::clone(&machine.shared);
+    engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
+    syntax::register(&mut engine);
+    let mut functional = Module::new();
+    bind::register_ops(&mut engine, &mut functional, &machine.shared);
+    engine.register_static_module("F", functional.into());
+    indexing::register(&mut engine, &machine.shared);
+    // Functions that a loader's workers call run on an engine of their own: this one is the session's.
+    let (m, h, l) = (Arc::clone(machine), Arc::clone(host), limits.clone());
+    let aside = Aside::new(move || build(&m, &h, &l));
+    modules::register(&mut engine, machine, host, &aside);
+    engine
+}
+
+/// The names of what variables hold on accelerators, by address.
+fn addresses(scope: &Scope) -> Vec<(u64, String)> {
+    let on_device = |(name, t): (String, Tensor)| t.device().is_cuda().then(|| (t.storage().address(), name));
+    operands::held(scope).into_iter().filter_map(on_device).collect()
 }
 
 fn limit(engine: &mut Engine, limits: &Limits) {

@@ -40,10 +40,16 @@ pub fn raise(error: Error) -> Box<EvalAltResult> {
 
 impl Fault {
     /// A fault from a failed evaluation. `names` are the functions a misspelt one is compared with.
-    pub fn from_eval(error: &EvalAltResult, origin: &Origin, names: &[&str]) -> Fault {
+    /// `explain` adds what the interpreter knows to an engine error, given the place in the code.
+    pub fn from_eval(
+        error: &EvalAltResult,
+        origin: &Origin,
+        names: &[&str],
+        explain: impl FnOnce(&mut Error, Position),
+    ) -> Fault {
         let (inner, position) = innermost(error);
         let mut fault = match inner {
-            EvalAltResult::ErrorRuntime(value, _) => from_thrown(value),
+            EvalAltResult::ErrorRuntime(value, _) => from_thrown(value, |e| explain(e, position)),
             EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
             other => from_rhai(other, names),
         };
@@ -143,8 +149,10 @@ fn innermost(error: &EvalAltResult) -> (&EvalAltResult, Position) {
     }
 }
 
-fn from_thrown(value: &Dynamic) -> Fault {
+fn from_thrown(value: &Dynamic, explain: impl FnOnce(&mut Error)) -> Fault {
     if let Some(error) = value.read_lock::<Error>() {
+        let mut error = error.clone();
+        explain(&mut error);
         return Fault::from_error(&error);
     }
     Fault::bare("RuntimeError", value.to_string(), None)

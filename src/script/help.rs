@@ -47,9 +47,11 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers.
+/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints, several devices.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    crate::op::table().chain(crate::nn::table()).chain(crate::optim::table()).chain(crate::parallel::table())
+    let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
+    let more = crate::amp::ROWS.iter().chain(crate::checkpoint::ROWS).chain(crate::parallel::table());
+    crate::op::table().chain(modules).chain(more)
 }
 
 /// The page of one row.

@@ -1,11 +1,12 @@
 //! `x[…]`, `x.at([…])` and assignment to each.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
 
 use rhai::{Array, Dynamic, Engine, INT, NativeCallContext};
 
-use crate::base::{Error, Result};
-use crate::device::Shared;
+use crate::base::{Error, Layout, Result};
+use crate::device::{Shared, Storage};
 use crate::op::Operand;
 use crate::op::Value;
 use crate::op::index::{Index, index, index_put_};
@@ -46,14 +47,59 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     });
 }
 
+/// A copy that an index read, and what it was read from. Rhai hands it to the setter after `x[i].f()`, because `f`
+/// might have changed it.
+struct Read {
+    from: (Weak<Storage>, u32),
+    item: (Weak<Storage>, u32),
+    layout: Layout,
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Read>> = const { RefCell::new(None) };
+}
+
+impl Read {
+    fn note(x: &Tensor, item: &Tensor) {
+        let of = |t: &Tensor| (Arc::downgrade(t.storage()), t.version());
+        let read = Read { from: of(x), item: of(item), layout: item.layout().clone() };
+        LAST.with(|last| *last.borrow_mut() = Some(read));
+    }
+
+    /// Whether `value` is what was last read from `x`, both as they were then: writing it would change nothing.
+    fn is_unchanged(x: &Tensor, value: &Tensor) -> bool {
+        let same = |(storage, version): &(Weak<Storage>, u32), t: &Tensor| {
+            std::ptr::eq(storage.as_ptr(), Arc::as_ptr(t.storage())) && *version == t.version()
+        };
+        LAST.with(|last| {
+            last.borrow().as_ref().is_some_and(|read| {
+                same(&read.from, x) && same(&read.item, value) && read.layout == *value.layout()
+            })
+        })
+    }
+}
+
 fn get(x: &Tensor, at: &[Dynamic]) -> RhaiResult<Tensor> {
-    let run = || index(x, &indices(at)?);
-    run().map_err(|e| raise(e.in_op("index", || vec![x.operand()])))
+    let run = || {
+        let item = index(x, &indices(at)?)?;
+        if !item.shares_storage(x) {
+            Read::note(x, &item);
+        }
+        Ok(item)
+    };
+    run().map_err(|e: Error| raise(e.in_op("index", || vec![x.operand()])))
 }
 
 fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
     let run = || {
         let value = from_dynamic(value)?;
+        if let Value::Tensor(t) = &value {
+            // A part of `x` itself is there already: `x[0].f()` and `x[0] += 1` work on a view.
+            let own = t.shares_storage(x) && index(x, &indices(at)?)?.layout() == t.layout();
+            if own || Read::is_unchanged(x, t) {
+                return Ok(());
+            }
+        }
         let operand = match &value {
             Value::Tensor(t) => Operand::Tensor(t),
             Value::Scalar(s) => Operand::Scalar(*s),

@@ -1,5 +1,6 @@
 //! The Rhai language layer: PyTorch's names over the op table.
 
+pub mod aside;
 pub mod bind;
 pub mod engine;
 pub mod fault;
@@ -7,8 +8,10 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
+mod operands;
 pub mod pickle;
 pub mod snapshot;
+pub mod summary;
 pub mod syntax;
 pub mod trace;
 pub mod value;

@@ -81,7 +81,7 @@ fn run_with(
     let Some(manager) = manager else {
         let text = format!("`with` takes a context such as no_grad(), not a {}", type_name(&value));
         let error = Error::type_error(text).with_hint(
-            "contexts are no_grad(), enable_grad(), autocast(…), cuda::device(i), cuda::stream(s)",
+            "contexts are no_grad(), enable_grad(), detect_anomaly(), autocast(…), cuda::device(i), cuda::stream(s)",
         );
         return Err(placed(raise(error), subject.position()));
     };

@@ -3,26 +3,20 @@
 //! Format: "Trace Event Format", Google, 2016: complete events (`X`) and metadata (`M`).
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::base::Device;
 use crate::base::event::{Body, Event, Span};
+use crate::base::file;
 
 /// The lane of the host's waiting, beside a device's streams.
 const HOST: u32 = 1_000_000;
 
 /// Writes a trace file, whole or not at all.
 pub fn write(path: &Path, events: &[Event]) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let mut file = std::io::BufWriter::new(std::fs::File::create(&part)?);
-    serde_json::to_writer(&mut file, &document(events))?;
-    file.flush()?;
-    file.get_ref().sync_all()?;
-    std::fs::rename(part, path)
+    file::replace(path, |out| Ok(serde_json::to_writer(out, &document(events))?))
 }
 
 /// The trace as JSON. A process per device, a thread per stream; times in microseconds.

@@ -1,11 +1,14 @@
 //! Between Rhai's values and the op layer's.
 
-use rhai::{Array, Dynamic, INT, ImmutableString, Map};
+use std::sync::Arc;
+
+use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
 
 use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
-use crate::op::{Object, Value};
-use crate::optim::group::{MapValue, map_value};
+use crate::data::{Data, DataLoader};
+use crate::op::{MapValue, Object, Value, map_value};
+use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
 
 /// A Rhai value as an op sees it.
@@ -53,13 +56,25 @@ pub fn to_dynamic(value: Value) -> Dynamic {
     }
 }
 
-/// A module, an optimiser or a map that passed through the op layer.
+/// A module, an optimiser, a dataset, a loader or a map that passed through the op layer.
 fn object_to_dynamic(object: &Object) -> Dynamic {
     if let Some(module) = object.get::<crate::nn::Module>() {
         return Dynamic::from(module.clone());
     }
     if let Some(optimizer) = object.get::<crate::optim::Optimizer>() {
         return Dynamic::from(optimizer.clone());
+    }
+    if let Some(data) = object.get::<Data>() {
+        return Dynamic::from(data.clone());
+    }
+    if let Some(loader) = object.get::<DataLoader>() {
+        return Dynamic::from(loader.clone());
+    }
+    if let Some(scheduler) = object.get::<crate::optim::Scheduler>() {
+        return Dynamic::from(scheduler.clone());
+    }
+    if let Some(f) = object.get::<Function>().and_then(|f| f.downcast_ref::<FnPtr>()) {
+        return Dynamic::from(f.clone());
     }
     match object.get::<MapValue>() {
         Some(map) => map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone()))).collect::<Map>().into(),
@@ -117,6 +132,19 @@ fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
     }
     if let Some(m) = value.read_lock::<crate::nn::Module>() {
         return Ok(m.clone().into_value());
+    }
+    if let Some(data) = value.read_lock::<Data>() {
+        return Ok(data.clone().into_value());
+    }
+    if let Some(o) = value.read_lock::<crate::optim::Optimizer>() {
+        return Ok(o.clone().into_value());
+    }
+    if let Some(s) = value.read_lock::<crate::optim::Scheduler>() {
+        return Ok(s.clone().into_value());
+    }
+    if let Some(f) = value.read_lock::<FnPtr>() {
+        let function: Function = Arc::new(f.clone());
+        return Ok(Value::Object(Object::new("function", function)));
     }
     if let Some(map) = value.read_lock::<Map>() {
         return options(&map).map(map_value);

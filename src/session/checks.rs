@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
 
-use crate::base::event::{Body, Event};
+use crate::base::event::{Body, Event, Page};
 use crate::base::{Device, DeviceSpec, Error, Kind};
 use crate::script::fault::raise;
 use crate::script::modules::telemetry::summary;
@@ -44,16 +44,11 @@ pub struct Finding {
 
 impl RunEvents {
     /// `start` gives allocated bytes per device before the run; `error` the kind it ended with.
-    pub fn new(events: &[Event], start: &[(Device, u64)], dropped: u64, error: Option<String>) -> RunEvents {
+    pub fn new(pages: &[Page], start: &[(Device, u64)], dropped: u64, error: Option<String>) -> RunEvents {
+        let events: Vec<Event> = pages.iter().flat_map(|page| page.iter().cloned()).collect();
         let start: BTreeMap<String, u64> = start.iter().map(|(d, b)| (d.to_string(), *b)).collect();
-        let figures = summary(events, &start);
-        RunEvents(Arc::new(Inner {
-            events: events.to_vec(),
-            figures,
-            dropped,
-            error,
-            state: Mutex::default(),
-        }))
+        let figures = summary(&events, &start);
+        RunEvents(Arc::new(Inner { events, figures, dropped, error, state: Mutex::default() }))
     }
 
     /// What an expectation found, if one failed.

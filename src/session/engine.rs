@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::base::event::{Listener, Subscription};
+use crate::base::event::Bus;
 
 use super::protocol::{
     Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
@@ -44,8 +44,8 @@ pub trait Evaluator: Send {
     /// the session raises it only while one of them runs, and clears it before the next.
     fn interrupt_handle(&self) -> Arc<dyn Interrupt>;
 
-    /// Adds a listener to the event stream.
-    fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription;
+    /// Where what happens on the devices is told.
+    fn bus(&self) -> &Arc<Bus>;
 }
 
 /// What a running evaluation says to the front end. Never fails: when the front end has gone, the session is

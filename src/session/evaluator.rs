@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::Dynamic;
 
-use crate::base::event::{Body, Event, Listener, Source, Subscription};
+use crate::base::event::{Body, Bus, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
@@ -35,7 +35,7 @@ pub struct ScriptEvaluator {
 /// What is kept of a cell's last run.
 struct Run {
     cell: u32,
-    events: Vec<Event>,
+    events: Vec<Page>,
     dropped: u64,
     start: Vec<(Device, u64)>,
     error: Option<String>,
@@ -56,7 +56,7 @@ impl ScriptEvaluator {
     fn run_of(&self, cell: u32) -> RunEvents {
         let run = self.runs.iter().rev().find(|r| r.cell == cell);
         RunEvents::new(
-            run.map_or(&[], |r| &r.events),
+            run.map_or(&[], |r| r.events.as_slice()),
             run.map_or(&[], |r| &r.start),
             run.map_or(0, |r| r.dropped),
             run.and_then(|r| r.error.clone()),
@@ -119,7 +119,7 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(Some(Arc::clone(host)));
         let recorder = Arc::new(Recorder::default());
         let machine = Arc::clone(self.machine());
-        let subscription = machine.bus().subscribe(Arc::clone(&recorder) as _);
+        let subscription = machine.bus().read(Arc::clone(&recorder) as _);
         let before = Snapshot::of(&machine);
         machine.shared.set_source(Source { cell, line: first_line });
         machine.bus().emit(machine.shared.source(), || Body::CellStart { cell, at: machine.shared.nanos() });
@@ -135,7 +135,7 @@ impl Evaluator for ScriptEvaluator {
         });
         drop(subscription);
         self.relay.set(None);
-        let (events, dropped) = recorder.take();
+        let Recording { events, dropped, .. } = recorder.take();
         self.usage = before.usage(&machine, &events);
         let error = match &outcome {
             Outcome::Error { fault } => Some(fault.kind.clone()),
@@ -214,8 +214,8 @@ impl Evaluator for ScriptEvaluator {
         Arc::new(Stop(Arc::clone(self.machine())))
     }
 
-    fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription {
-        self.machine().bus().subscribe(listener)
+    fn bus(&self) -> &Arc<Bus> {
+        self.machine().bus()
     }
 }
 
@@ -261,6 +261,10 @@ impl crate::script::Host for Relay {
         self.with(|h| h.print(Stream::Stdout, &format!("{text}\n")));
     }
 
+    fn warn(&self, text: &str) {
+        self.with(|h| h.print(Stream::Stderr, &format!("warning: {text}\n")));
+    }
+
     fn figure(&self, figure: &Figure) {
         self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }));
     }
@@ -272,21 +276,29 @@ impl crate::script::Host for Relay {
 
 /// Keeps a run's first events and counts the rest.
 #[derive(Default)]
-struct Recorder(Mutex<(Vec<Event>, u64)>);
+struct Recorder(Mutex<Recording>);
+
+#[derive(Default)]
+struct Recording {
+    events: Vec<Page>,
+    kept: usize,
+    dropped: u64,
+}
 
 impl Recorder {
-    fn take(&self) -> (Vec<Event>, u64) {
+    fn take(&self) -> Recording {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(|e| e.into_inner()))
     }
 }
 
-impl Listener for Recorder {
-    fn on_event(&self, event: &Event) {
-        let mut kept = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        if kept.0.len() < KEPT_EVENTS {
-            kept.0.push(event.clone());
+impl Reader for Recorder {
+    fn on_page(&self, page: &Page) {
+        let mut all = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        if all.kept < KEPT_EVENTS {
+            all.kept += page.len();
+            all.events.push(Arc::clone(page));
         } else {
-            kept.1 += 1;
+            all.dropped += page.len() as u64;
         }
     }
 }
@@ -305,7 +317,7 @@ impl Snapshot {
         }
     }
 
-    fn usage(&self, machine: &Machine, events: &[Event]) -> Usage {
+    fn usage(&self, machine: &Machine, pages: &[Page]) -> Usage {
         let now = machine.gpus().iter().map(|c| c.memory().0);
         let mut usage = Usage {
             host_nanos: 0,
@@ -319,7 +331,7 @@ impl Snapshot {
                 .collect(),
             copies: Vec::new(),
         };
-        for event in events {
+        for event in pages.iter().flat_map(|page| page.iter()) {
             let Body::Copy { from, to, bytes, .. } = event.body else { continue };
             match usage.copies.iter_mut().find(|c| c.0 == from && c.1 == to) {
                 Some(sum) => {

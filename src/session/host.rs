@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use crate::base::event::{Listener, Subscription};
+use crate::base::event::Subscription;
 
 use super::engine::{Evaluator, Host};
 use super::outbox::{Outbox, PROMPT};
@@ -259,8 +259,7 @@ impl<E: Evaluator> Worker<'_, E> {
 
     fn greet(&mut self) -> Message {
         let (_, devices) = self.evaluator.inspect();
-        let listener: Arc<dyn Listener> = Arc::clone(self.outbox) as _;
-        self.events = Some(self.evaluator.subscribe(listener));
+        self.events = Some(self.outbox.read(self.evaluator.bus()));
         let protections = sandbox::protections();
         Message::Ready { version: VERSION, pid: std::process::id(), devices, protections }
     }

@@ -3,21 +3,22 @@
 //! Threads that evaluate only push, under a lock held for a moment; one writer takes everything at once. Output is
 //! coalesced and bounded: who prints waits while the front end is far behind. A few prints in a row are on the wire
 //! before they return, so that a crash right after doesn't swallow them; more than that are gathered. Events go into a ring that drops the
-//! oldest and counts them: who computes never waits. Every other message is a *fence*: all that was said before it
+//! oldest and counts them: who computes never waits, and only so many are written in a second. Every other message is a *fence*: all that was said before it
 //! is written before it, events included, and events after it are written after it.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::base::event::{Event, Listener};
+use crate::base::event::{Bus, Event, Page, Reader, Subscription};
 
 use super::protocol::{Display, Message, Stream};
 
 /// Events kept for a writer that is behind.
-pub(super) const RING: usize = 32_768;
-/// Writing begins at once when so many events wait.
-const MANY_EVENTS: usize = 4096;
+pub(super) const RING: usize = 1024;
+/// Events written in one pause: 8,000 a second. Writing and reading them takes a core's time, and a run that makes
+/// more must not pay for it; what comes before a fence is written whole.
+const EVENTS_A_PAUSE: usize = 128;
 /// Bytes of text in one output message, at most.
 const PIECE: usize = 64 << 10;
 /// Writing begins at once when so many bytes of messages wait.
@@ -40,6 +41,8 @@ pub(super) struct Outbox {
     ready: Condvar,
     /// Who speaks waits here for room, or until it is written.
     moved: Condvar,
+    /// Where the events come from, by the page.
+    bus: OnceLock<Arc<Bus>>,
 }
 
 /// What the writer takes at once.
@@ -60,7 +63,13 @@ struct State {
     bytes: usize,
     /// The newest state of each label, written after the messages and before the next fence.
     progress: Vec<Message>,
-    events: VecDeque<Event>,
+    pages: VecDeque<Page>,
+    /// Events of the first page that were handed over.
+    taken: usize,
+    /// Events that wait.
+    waiting: usize,
+    /// A page has begun that no one has turned.
+    begun: bool,
     /// Events ever pushed.
     pushed: u64,
     dropped: u64,
@@ -95,12 +104,19 @@ struct Credit {
 impl Outbox {
     /// `prompt` prints in a row are written before they return, see [`PROMPT`].
     pub fn new(prompt: u32) -> Outbox {
-        let state = State {
-            events: VecDeque::with_capacity(RING),
-            credit: Credit { left: prompt, most: prompt, filled: None },
-            ..State::default()
-        };
-        Outbox { state: Mutex::new(state), ready: Condvar::new(), moved: Condvar::new() }
+        let credit = Credit { left: prompt, most: prompt, filled: None };
+        Outbox {
+            state: Mutex::new(State { credit, ..State::default() }),
+            ready: Condvar::new(),
+            moved: Condvar::new(),
+            bus: OnceLock::new(),
+        }
+    }
+
+    /// Queues the events of a bus until the subscription is dropped.
+    pub fn read(self: &Arc<Self>, bus: &Arc<Bus>) -> Subscription {
+        let _ = self.bus.set(Arc::clone(bus));
+        bus.read(Arc::clone(self) as _)
     }
 
     /// Queues text, joined to what the same evaluation last printed there.
@@ -142,6 +158,7 @@ impl Outbox {
 
     /// Queues a fence and hurries the writer.
     pub fn fence(&self, message: Message) {
+        self.turn_page();
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
             self.wake(state);
@@ -150,6 +167,7 @@ impl Outbox {
 
     /// Queues a fence and waits until it is written.
     pub fn written_fence(&self, message: Message) {
+        self.turn_page();
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
             let batch = state.handed + 1;
@@ -159,6 +177,7 @@ impl Outbox {
 
     /// Queues a fence if there is room for it now.
     pub fn try_fence(&self, message: Message) -> bool {
+        self.turn_page();
         let mut state = self.lock();
         let room = state.bytes < FULL && !state.closed;
         if room {
@@ -174,6 +193,31 @@ impl Outbox {
         // Who comes back has written what it took.
         state.written = state.handed;
         self.moved.notify_all();
+        loop {
+            state = self.wait_for_something(state, last);
+            if state.begun {
+                // Turning it comes back here with the page, so not under the lock.
+                drop(state);
+                self.turn_page();
+                state = self.lock();
+                state.begun = false;
+            }
+            if state.closed || !state.is_empty() {
+                break;
+            }
+        }
+        state.hand_over(batch);
+        drop(state);
+        self.moved.notify_all();
+        !batch.messages.is_empty() || !batch.events.is_empty()
+    }
+
+    /// Waits until it is time to write.
+    fn wait_for_something<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        last: Instant,
+    ) -> MutexGuard<'a, State> {
         while !state.is_urgent() {
             let pause = PAUSE.saturating_sub(last.elapsed());
             if state.is_empty() {
@@ -187,10 +231,7 @@ impl Outbox {
             }
         }
         state.writer = Writer::Busy;
-        state.hand_over(batch);
-        drop(state);
-        self.moved.notify_all();
-        !batch.messages.is_empty() || !batch.events.is_empty()
+        state
     }
 
     /// Takes nothing more; what waits is still written. Nobody waits for room from now on.
@@ -239,24 +280,32 @@ impl Outbox {
         }
     }
 
+    /// Fetches the events that the bus has kept back.
+    fn turn_page(&self) {
+        if let Some(bus) = self.bus.get() {
+            bus.turn_page();
+        }
+    }
+
     #[inline]
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-impl Listener for Outbox {
-    fn on_event(&self, event: &Event) {
-        let event = event.clone();
+impl Reader for Outbox {
+    fn on_begin(&self) {
         let mut state = self.lock();
-        if state.closed {
-            return;
+        state.begun = true;
+        self.wake(state);
+    }
+
+    fn on_page(&self, page: &Page) {
+        let mut state = self.lock();
+        state.begun = false;
+        if !state.closed {
+            state.push_page(page);
         }
-        // What is dropped is freed after the lock.
-        let oldest = if state.events.len() >= RING { state.events.pop_front() } else { None };
-        state.dropped += u64::from(oldest.is_some());
-        state.events.push_back(event);
-        state.pushed += 1;
         self.wake(state);
     }
 }
@@ -278,11 +327,11 @@ impl Credit {
 
 impl State {
     fn is_urgent(&self) -> bool {
-        self.hurry || self.closed || self.events.len() >= MANY_EVENTS || self.bytes >= MANY_BYTES
+        self.hurry || self.closed || self.bytes >= MANY_BYTES
     }
 
     fn is_empty(&self) -> bool {
-        self.messages.is_empty() && self.progress.is_empty() && self.events.is_empty()
+        self.messages.is_empty() && self.progress.is_empty() && self.waiting == 0 && !self.begun
     }
 
     fn push(&mut self, bytes: usize, message: Message, events_before: Option<u64>) {
@@ -308,6 +357,34 @@ impl State {
         self.push(piece.len(), Message::Output { id, stream, text: piece.into() }, None);
     }
 
+    fn push_page(&mut self, page: &Page) {
+        self.pages.push_back(Arc::clone(page));
+        self.waiting += page.len();
+        self.pushed += page.len() as u64;
+        while self.waiting > RING
+            && let Some(oldest) = self.pages.pop_front()
+        {
+            let lost = oldest.len() - std::mem::take(&mut self.taken);
+            self.waiting -= lost;
+            self.dropped += lost as u64;
+        }
+    }
+
+    fn take_events(&mut self, most: usize, to: &mut VecDeque<Event>) {
+        while to.len() < most
+            && let Some(page) = self.pages.front()
+        {
+            let count = (page.len() - self.taken).min(most - to.len());
+            to.extend(page.iter().skip(self.taken).take(count).cloned());
+            self.taken += count;
+            self.waiting -= count;
+            if self.taken == page.len() {
+                self.pages.pop_front();
+                self.taken = 0;
+            }
+        }
+    }
+
     fn settle_progress(&mut self) {
         self.messages.extend(self.progress.drain(..).map(|m| (m, None)));
     }
@@ -317,8 +394,9 @@ impl State {
         batch.messages.clear();
         batch.events.clear();
         std::mem::swap(&mut batch.messages, &mut self.messages);
-        std::mem::swap(&mut batch.events, &mut self.events);
-        batch.first = self.pushed.saturating_sub(batch.events.len() as u64);
+        batch.first = self.pushed.saturating_sub(self.waiting as u64);
+        let most = if self.hurry || self.closed { usize::MAX } else { EVENTS_A_PAUSE };
+        self.take_events(most, &mut batch.events);
         batch.dropped = std::mem::take(&mut self.dropped);
         self.bytes = 0;
         self.hurry = false;
@@ -352,10 +430,13 @@ fn content_bytes(content: &Display) -> usize {
 mod tests {
     use super::*;
     use crate::base::event::{Body, Source};
-    use std::sync::Arc;
 
     fn event(seq: u64) -> Event {
         Event { seq, source: Source::default(), body: Body::CellStart { cell: 1, at: seq } }
+    }
+
+    fn page(seq: u64) -> Page {
+        Arc::new(vec![event(seq)])
     }
 
     fn long_ago() -> Instant {
@@ -413,10 +494,10 @@ mod tests {
     fn a_full_ring_drops_the_oldest_and_counts_them() {
         let outbox = Outbox::new(0);
         for seq in 0..RING as u64 + 10 {
-            outbox.on_event(&event(seq));
+            outbox.on_page(&page(seq));
         }
         outbox.fence(Message::Started { id: 1, cell: 1 });
-        outbox.on_event(&event(RING as u64 + 10));
+        outbox.on_page(&page(RING as u64 + 10));
         let mut batch = Batch::default();
         assert!(outbox.take(&mut batch, long_ago()));
         assert_eq!((batch.dropped, batch.first, batch.events.len()), (11, 11, RING));
@@ -495,7 +576,7 @@ mod tests {
         let start = Instant::now();
         let mut sent = 0;
         while start.elapsed() < Duration::from_millis(200) {
-            outbox.on_event(&event(sent));
+            outbox.on_page(&page(sent));
             sent += 1;
             std::thread::sleep(Duration::from_micros(200));
         }

@@ -53,6 +53,7 @@ mod system {
     type Resource = libc::c_int;
 
     pub fn apply(limits: &Limits) -> io::Result<()> {
+        keep_heap();
         set_limit(libc::RLIMIT_CORE, 0)?;
         set_limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
         if let Some(bytes) = limits.address_space {
@@ -123,6 +124,21 @@ mod system {
         let status = unsafe { libc::getrlimit(resource, &mut now) };
         (status == 0).then_some((now.rlim_cur, now.rlim_max))
     }
+
+    /// Has the C library use one heap and keep it: evaluations run beside the main thread, where glibc would give
+    /// them a heap that it shrinks and grows again all the time.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn keep_heap() {
+        const KEPT: libc::c_int = 64 << 20;
+        // SAFETY: the call takes numbers only; no other thread runs yet. One that is refused changes nothing.
+        unsafe {
+            libc::mallopt(libc::M_ARENA_MAX, 1);
+            libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
+        }
+    }
+
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    fn keep_heap() {}
 
     #[cfg(target_os = "linux")]
     fn forbid_new_privileges() -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The few differentiable operations that the graph itself is made of: adding gradients, and summing or
 //! expanding between broadcast shapes.
 
-use crate::base::{Layout, Result};
+use crate::base::{DType, Layout, Result};
 use crate::device::kernel::ReduceOp;
 use crate::device::{Kernel, MapOp};
 
@@ -56,6 +56,18 @@ pub fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
         return Ok(out.record(&RULE, &[x], |_, _| ()));
     }
     Ok(out)
+}
+
+/// Whether any element is NaN; the host waits for the answer.
+pub fn has_nan(x: &Tensor) -> Result<bool> {
+    let context = x.context();
+    let nan = Tensor::empty(x.shape(), DType::Bool, &context, "isnan")?;
+    let kernel = Kernel::Map { op: MapOp::IsNan, params: [0.0; 2], compute: x.dtype() };
+    launch("isnan", &kernel, &[In::Tensor(x)], &[&nan])?;
+    let flat = nan.with_layout(Layout::contiguous(&[x.numel()])?);
+    let any = Tensor::empty(&[1], DType::Bool, &context, "any")?;
+    launch("any", &Kernel::Reduce { op: ReduceOp::Any, dims: 1 }, &[In::Tensor(&flat)], &[&any])?;
+    Ok(any.item()?.as_f64() != 0.0)
 }
 
 fn add_kernel(a: &Tensor) -> Kernel {

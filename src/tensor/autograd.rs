@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use smallvec::SmallVec;
 
-use crate::base::{Cause, DType, Device, Dims, Error, Layout, Result};
+use crate::base::{Cause, DType, Device, Dims, Error, Result};
 
-use super::{TRACKED, Tensor, VIEW};
+use super::checkpoint::{Pass, Place, pack};
+use super::{TRACKED, Tensor, VIEW, inplace};
 
 /// Gradients of a node's inputs, in order; `None` where there is none.
 pub type Grads = SmallVec<[Option<Tensor>; 3]>;
@@ -50,7 +51,7 @@ pub enum Edge {
 }
 
 /// What the gradient of an input must look like.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Meta {
     pub shape: Dims,
     pub dtype: DType,
@@ -82,15 +83,24 @@ pub struct Saved {
     needs: SmallVec<[bool; 3]>,
     shapes: SmallVec<[Dims; 2]>,
     node: Option<Weak<Node>>,
+    /// The node of an operation that wrote to a part of a tensor, and what that one saved.
+    inner: Option<(Arc<Node>, Option<Box<Saved>>)>,
 }
 
 #[derive(Clone)]
 struct SavedTensor {
-    tensor: Tensor,
+    tensor: Kept,
     version: u32,
     /// Set for the node's own output, which is kept without its node so that no cycle forms.
     output: bool,
     made_by: &'static str,
+}
+
+#[derive(Clone)]
+enum Kept {
+    Tensor(Tensor),
+    /// Dropped in a checkpointed call, to be computed again.
+    Packed(Arc<Place>),
 }
 
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -119,6 +129,39 @@ impl Drop for GradMode {
     }
 }
 
+/// How closely the backward pass is watched, as `torch.autograd.detect_anomaly` has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    Off,
+    /// Errors name the forward line.
+    Lines,
+    /// That, and NaN in a gradient is an error.
+    Nan,
+}
+
+thread_local! {
+    static WATCH: Cell<Watch> = const { Cell::new(Watch::Off) };
+}
+
+/// How the backward pass is watched.
+pub fn watch() -> Watch {
+    WATCH.with(Cell::get)
+}
+
+/// Sets how the backward pass is watched until the guard is dropped.
+pub fn set_watch(how: Watch) -> WatchGuard {
+    WatchGuard(WATCH.with(|c| c.replace(how)))
+}
+
+/// Restores the watch when dropped.
+pub struct WatchGuard(Watch);
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        WATCH.with(|c| c.set(self.0));
+    }
+}
+
 /// Whether an op on these inputs must be recorded.
 #[inline]
 pub fn needs_graph(inputs: &[&Tensor]) -> bool {
@@ -135,7 +178,10 @@ impl Saver {
     /// Keeps an input.
     pub fn input(&mut self, t: &Tensor) {
         let made_by = t.node().map_or("leaf", |n| n.rule.name());
-        let tensor = t.clone();
+        let tensor = match pack(t, || t.edge()) {
+            Some(place) => Kept::Packed(place),
+            None => Kept::Tensor(t.clone()),
+        };
         self.saved.tensors.push(Some(SavedTensor { version: t.version(), tensor, output: false, made_by }));
     }
 
@@ -143,7 +189,7 @@ impl Saver {
     pub fn constant(&mut self, t: Option<&Tensor>) {
         self.saved.tensors.push(t.map(|t| SavedTensor {
             version: t.version(),
-            tensor: t.detach(),
+            tensor: apart(t),
             output: false,
             made_by: "constant",
         }));
@@ -151,13 +197,31 @@ impl Saver {
 
     /// Keeps the output itself.
     pub fn output(&mut self, t: &Tensor) {
-        let (tensor, version) = (t.detach(), t.version());
+        let (tensor, version) = (apart(t), t.version());
         self.saved.tensors.push(Some(SavedTensor { tensor, version, output: true, made_by: "" }));
+    }
+
+    /// Keeps the node of an operation that this one contains.
+    pub(super) fn inner(&mut self, node: &Arc<Node>) {
+        self.saved.inner = Some((Arc::clone(node), None));
+    }
+
+    /// What was kept.
+    pub fn finish(self) -> Saved {
+        self.saved
     }
 
     /// Keeps any value.
     pub fn attribute<T: Any + Send + Sync>(&mut self, value: T) {
         self.saved.attribute = Some(Arc::new(value));
+    }
+}
+
+/// A tensor outside the graph, as a node keeps it.
+fn apart(t: &Tensor) -> Kept {
+    match pack(t, || Edge::None) {
+        Some(place) => Kept::Packed(place),
+        None => Kept::Tensor(t.detach()),
     }
 }
 
@@ -171,17 +235,48 @@ impl Saved {
     /// The `i`-th saved tensor, if one was given.
     pub fn optional(&self, i: usize) -> Result<Option<Tensor>> {
         let Some(Some(kept)) = self.tensors.get(i) else { return Ok(None) };
-        if kept.tensor.version() != kept.version {
-            return Err(self.modified(kept));
+        let Kept::Tensor(tensor) = &kept.tensor else {
+            return Err(Error::runtime("a saved tensor of a checkpointed call was not computed again"));
+        };
+        if tensor.version() != kept.version {
+            return Err(self.modified(kept, tensor));
         }
         let node = self.node.as_ref().and_then(Weak::upgrade);
         match node {
             Some(node) if kept.output && grad_enabled() => {
-                let again = kept.tensor.detach();
+                let again = tensor.detach();
                 again.join(node);
                 Ok(Some(again))
             }
-            _ => Ok(Some(kept.tensor.clone())),
+            _ => Ok(Some(tensor.clone())),
+        }
+    }
+
+    /// All saved tensors.
+    pub fn all(&self) -> Result<Vec<Tensor>> {
+        (0..self.tensors.len()).map(|i| self.tensor(i)).collect()
+    }
+
+    /// With every tensor that a checkpointed call dropped computed again.
+    pub fn unpacked(mut self, pass: Pass) -> Result<Saved> {
+        for kept in self.tensors.iter_mut().flatten() {
+            if let Kept::Packed(place) = &kept.tensor {
+                let tensor = place.unpack(pass)?;
+                kept.version = tensor.version();
+                kept.tensor = Kept::Tensor(tensor);
+            }
+        }
+        if let Some((node, saved)) = &mut self.inner {
+            *saved = Some(Box::new(node.saved(true)?.unpacked(pass)?));
+        }
+        Ok(self)
+    }
+
+    /// The operation that this one contains, and what it saved.
+    pub(super) fn inner(&self) -> Result<(&Node, &Saved)> {
+        match &self.inner {
+            Some((node, Some(saved))) => Ok((node, saved)),
+            _ => Err(Error::runtime("a gradient rule asks for an operation that was not saved")),
         }
     }
 
@@ -191,6 +286,17 @@ impl Saved {
             .as_deref()
             .and_then(|a| (a as &dyn Any).downcast_ref())
             .ok_or_else(|| Error::runtime("a gradient rule asks for a value that was not saved"))
+    }
+
+    /// Moves the nodes that this keeps alive to `found`.
+    pub(super) fn nodes(self, found: &mut Vec<Arc<Node>>) {
+        for kept in self.tensors.into_iter().flatten() {
+            match kept.tensor {
+                Kept::Tensor(t) => found.extend(t.auto().node.clone()),
+                Kept::Packed(place) => Place::nodes(place, found),
+            }
+        }
+        found.extend(self.inner.map(|(node, _)| node));
     }
 
     /// Whether input `i` wants a gradient.
@@ -203,8 +309,7 @@ impl Saved {
         self.shapes.get(i).map_or(&[], |d| d.as_slice())
     }
 
-    fn modified(&self, kept: &SavedTensor) -> Error {
-        let t = &kept.tensor;
+    fn modified(&self, kept: &SavedTensor, t: &Tensor) -> Error {
         let node = self.node.as_ref().and_then(Weak::upgrade);
         let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
         Cause::ModifiedInPlace {
@@ -214,6 +319,7 @@ impl Saved {
             of: of.trim_end_matches("Backward0"),
             version: t.version(),
             expected: kept.version,
+            watched: watch() != Watch::Off,
         }
         .into()
     }
@@ -268,9 +374,7 @@ impl Drop for Node {
                 }
             }
             let taken = saved.lock().unwrap_or_else(|e| e.into_inner()).take();
-            for kept in taken.into_iter().flat_map(|s| s.tensors).flatten() {
-                found.extend(kept.tensor.auto().node.clone());
-            }
+            taken.into_iter().for_each(|s| s.nodes(&mut found));
             found
         };
         queue.extend(collect(&mut self.inputs, &self.saved));
@@ -330,7 +434,7 @@ impl Tensor {
             && base.requires_grad()
         {
             let base = base.clone();
-            let node = view_node(&base, self.layout());
+            let node = inplace::view_node(&base, self.layout());
             auto.base = Some((base, self.version()));
             auto.node = Some(node);
             self.set_tracked(true);
@@ -368,131 +472,4 @@ impl Tensor {
         }
         self
     }
-
-    /// Remembers that this tensor is a view, so that writing to it in place reaches its base's graph.
-    pub fn view_of(self, source: &Tensor) -> Tensor {
-        if !grad_enabled() {
-            self.auto().untracked = Some(Arc::downgrade(&source.0));
-            return self;
-        }
-        let root = source.auto().base.as_ref().map(|(b, _)| b.clone());
-        let version = self.version();
-        self.auto().base = Some((root.unwrap_or_else(|| source.clone()), version));
-        self.0.flags.fetch_or(VIEW, Ordering::Relaxed);
-        self
-    }
-
-    /// Checks that the tensor may be written in place under autograd.
-    pub fn check_inplace(&self, recorded: bool) -> Result<()> {
-        self.check_writable()?;
-        if !grad_enabled() {
-            return Ok(());
-        }
-        if self.requires_grad() && self.node().is_none() {
-            return Err(Cause::InplaceLeaf.into());
-        }
-        self.check_untracked(recorded)?;
-        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
-        match base {
-            Some(base) if base.requires_grad() && base.is_leaf() => Err(Error::runtime(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-            )),
-            Some(base) if recorded && !base.is_contiguous() => Err(Error::runtime(
-                "writing in place to a view of a tensor that is not contiguous is not recorded by autograd",
-            )
-            .with_hint("call `.contiguous()` or `.clone()` on the base first")),
-            _ => Ok(()),
-        }
-    }
-
-    /// After values were written in place: counts the version and records `node` as their maker.
-    pub fn finish_inplace(&self, node: Option<Arc<Node>>) {
-        self.bump_version();
-        let Some(node) = node else { return };
-        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
-        match base {
-            None => self.join(node),
-            Some(base) => {
-                let slice = copy_slices(&base, self.layout(), node);
-                base.join(slice);
-                let view = view_node(&base, self.layout());
-                let version = self.version();
-                let mut auto = self.auto();
-                auto.base = Some((base, version));
-                auto.node = Some(view);
-                drop(auto);
-                self.set_tracked(true);
-            }
-        }
-    }
-
-    /// A view made under `no_grad` must not carry a change into a graph.
-    fn check_untracked(&self, recorded: bool) -> Result<()> {
-        let base = self.auto().untracked.as_ref().and_then(Weak::upgrade).map(Tensor);
-        match base {
-            Some(base) if recorded || base.requires_grad() => Err(Error::runtime(
-                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that \
-                 this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving \
-                 both the view and the inplace either both inside the no_grad block (if you don't want the inplace \
-                 to be tracked) or both outside (if you want the inplace to be tracked).",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn base_tracked(&self) -> bool {
-        let base = self.auto().base.as_ref().map(|(b, _)| b.clone());
-        base.is_some_and(|b| b.flag(TRACKED)) && self.node().is_some()
-    }
-}
-
-/// The layout of a view inside its contiguous base.
-fn within(base: &Tensor, view: &Layout) -> Layout {
-    let offset = view.offset().saturating_sub(base.layout().offset());
-    Layout::new(view.shape().into(), view.strides().into(), offset).unwrap_or_else(|_| view.clone())
-}
-
-fn view_node(base: &Tensor, view: &Layout) -> Arc<Node> {
-    static RULE: Vjp = Vjp { name: "AsStridedBackward0", run: as_strided_backward };
-    let inner = within(base, view);
-    Node::new(&RULE, &[base], |s| s.attribute(inner))
-}
-
-fn as_strided_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
-    let layout: &Layout = saved.attribute()?;
-    let whole = Tensor::full(saved.shape(0), 0i64.into(), grad.dtype(), &grad.context(), "as_strided")?;
-    whole.with_layout(layout.clone()).assign(grad, "as_strided")?;
-    Ok([Some(whole)].into_iter().collect())
-}
-
-fn copy_slices(base: &Tensor, view: &Layout, inner: Arc<Node>) -> Arc<Node> {
-    static RULE: Vjp = Vjp { name: "CopySlices", run: copy_slices_backward };
-    let layout = within(base, view);
-    let others = inner.inputs.iter().skip(1).cloned().collect::<SmallVec<[(Edge, Meta); 3]>>();
-    let node = Node::new(&RULE, &[base], |s| s.attribute((layout, Arc::clone(&inner))));
-    match Arc::try_unwrap(node) {
-        Ok(mut node) => {
-            node.inputs.extend(others);
-            Arc::new(node)
-        }
-        Err(node) => node,
-    }
-}
-
-fn copy_slices_backward(saved: &Saved, grad: &Tensor) -> Result<Grads> {
-    let (layout, inner): &(Layout, Arc<Node>) = saved.attribute()?;
-    let whole = grad.copied(grad.dtype(), "copy_slices")?;
-    let slice = whole.with_layout(layout.clone());
-    let part = slice.copied(grad.dtype(), "copy_slices")?;
-    let mut grads = inner.rule.backward(&inner.saved(true)?, &part)?;
-    match grads.first_mut().and_then(Option::take) {
-        Some(first) => slice.assign(&first, "copy_slices")?,
-        None => slice.fill(0i64.into(), "copy_slices")?,
-    }
-    if let Some(slot) = grads.first_mut() {
-        *slot = Some(whole);
-    } else {
-        grads.push(Some(whole));
-    }
-    Ok(grads)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::base::{Cause, Error, Result};
 
-use super::autograd::{Edge, Meta, Node, grad_enabled, set_grad_mode};
+use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
+use super::checkpoint::{self, Caller, NoCaller};
 use super::{Tensor, accumulate};
 
 /// Options of a backward pass, as `torch.autograd.backward` has them.
@@ -22,8 +23,13 @@ impl Tensor {
     ///
     /// `grad` defaults to 1 for a tensor of one element; any other shape needs it.
     pub fn backward(&self, grad: Option<&Tensor>, pass: Pass) -> Result<()> {
+        self.backward_by(grad, pass, &NoCaller)
+    }
+
+    /// [`Tensor::backward`] where `caller` runs checkpointed functions again.
+    pub fn backward_by(&self, grad: Option<&Tensor>, pass: Pass, caller: &dyn Caller) -> Result<()> {
         let seed = self.seed(grad)?;
-        let mut run = Run::new(pass, None);
+        let mut run = Run::new(pass, None, caller);
         run.start(self, seed)?;
         run.finish().map(|_| ())
     }
@@ -35,8 +41,19 @@ impl Tensor {
         seeds: &[Option<&Tensor>],
         pass: Pass,
     ) -> Result<Vec<Option<Tensor>>> {
+        Tensor::grads_of_by(outputs, inputs, seeds, pass, &NoCaller)
+    }
+
+    /// [`Tensor::grads_of`] where `caller` runs checkpointed functions again.
+    pub fn grads_of_by(
+        outputs: &[&Tensor],
+        inputs: &[&Tensor],
+        seeds: &[Option<&Tensor>],
+        pass: Pass,
+        caller: &dyn Caller,
+    ) -> Result<Vec<Option<Tensor>>> {
         let wanted = inputs.iter().map(|t| Target::of(t)).collect::<Result<Vec<_>>>()?;
-        let mut run = Run::new(pass, Some(wanted));
+        let mut run = Run::new(pass, Some(wanted), caller);
         for (i, output) in outputs.iter().enumerate() {
             let seed = output.seed(seeds.get(i).copied().flatten())?;
             run.start(output, seed)?;
@@ -107,18 +124,20 @@ impl Ord for Ready {
     }
 }
 
-struct Run {
+struct Run<'a> {
     pass: Pass,
+    checkpoints: checkpoint::Pass<'a>,
     wanted: Option<Vec<Target>>,
     results: Vec<Option<Tensor>>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
 }
 
-impl Run {
-    fn new(pass: Pass, wanted: Option<Vec<Target>>) -> Run {
+impl<'a> Run<'a> {
+    fn new(pass: Pass, wanted: Option<Vec<Target>>, caller: &'a dyn Caller) -> Run<'a> {
         let results = vec![None; wanted.as_ref().map_or(0, Vec::len)];
-        Run { pass, wanted, results, grads: HashMap::new(), queue: BinaryHeap::new() }
+        let checkpoints = checkpoint::Pass::new(caller);
+        Run { pass, checkpoints, wanted, results, grads: HashMap::new(), queue: BinaryHeap::new() }
     }
 
     fn start(&mut self, output: &Tensor, seed: Tensor) -> Result<()> {
@@ -128,16 +147,22 @@ impl Run {
     }
 
     fn finish(mut self) -> Result<Vec<Option<Tensor>>> {
-        let _mode = self.mode();
+        let (_mode, _paused) = (self.mode(), super::autocast::pause());
         let keep = self.pass.retain_graph || self.pass.create_graph;
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
             self.note_wanted(&node, &grad)?;
-            let saved = node.saved(keep)?;
+            let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
             let context = grad.context();
             let line = context.shared.source().line;
-            let grads = node.rule.backward(&saved, &grad).map_err(|e| e.in_op(node.rule.name(), Vec::new))?;
+            let grads = node
+                .rule
+                .backward(&saved, &grad)
+                .map_err(|e| made_at(e.in_op(node.rule.name(), Vec::new), &node))?;
             context.shared.set_line(line);
+            if watch() == Watch::Nan {
+                check_nan(&node, &grads)?;
+            }
             drop(saved);
             drop(grad);
             for ((edge, meta), grad) in node.inputs.iter().zip(grads) {
@@ -203,6 +228,27 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Names the forward line of a node that failed.
+fn made_at(error: Error, node: &Node) -> Error {
+    if node.line == 0 {
+        return error;
+    }
+    error.with_note(|| format!("the gradient is that of the operation in line {}", node.line))
+}
+
+/// An error where a rule gave NaN.
+fn check_nan(node: &Node, grads: &Grads) -> Result<()> {
+    let _off = set_grad_mode(false);
+    for (i, grad) in grads.iter().enumerate() {
+        let Some(grad) = grad.as_ref().filter(|g| g.dtype().is_float() && g.numel() > 0) else { continue };
+        if accumulate::has_nan(grad)? {
+            let text = format!("Function '{}' returned nan values in its {i}th output.", node.rule.name());
+            return Err(made_at(Error::runtime(text), node));
+        }
+    }
+    Ok(())
 }
 
 /// Adds a gradient to a leaf's `.grad`. A gradient that nobody else holds is taken over, as

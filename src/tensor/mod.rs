@@ -1,10 +1,13 @@
 //! Tensors: strided views of storage, creation, transfer, printing, autograd.
 
 pub mod accumulate;
+pub mod autocast;
 pub mod autograd;
 pub mod backward;
+pub mod checkpoint;
 pub mod create;
 pub mod display;
+mod inplace;
 pub mod launch;
 pub mod transfer;
 

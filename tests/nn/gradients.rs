@@ -1,6 +1,7 @@
-//! Gradients of the operations of networks against central differences in float64, first and second.
+//! Gradients of every row of the op table against central differences in float64, first and second.
 
-use tensorlab::op::def::{Domain, Draw, Family, OpDef, Sample};
+use tensorlab::op::Gradient;
+use tensorlab::op::def::{Domain, Draw, OpDef, Sample};
 use tensorlab::tensor::Tensor;
 
 use super::Lab;
@@ -31,6 +32,7 @@ impl Numbers {
                 Domain::Any => (self.next() * 4.0).floor() - 2.0 + 0.1 + 0.8 * self.next(),
                 Domain::Positive => 0.2 + 2.8 * self.next(),
                 Domain::Inside => 1.8 * self.next() - 0.9,
+                Domain::Above => 1.2 + 2.8 * self.next(),
                 Domain::Index(n) => (self.next() * n as f64).floor(),
                 Domain::Mask => self.next().round(),
                 Domain::Distinct => 0.0,
@@ -112,7 +114,7 @@ fn check(lab: &mut Lab, def: &OpDef, sample: &Sample, second: bool) -> Result<()
     let first = total(sample.call, second);
     // The sum of all gradients, each element weighted, is what the second derivative is taken of.
     let weighted = |graph: bool| {
-        let options = if graph { ", #{create_graph: true}" } else { "" };
+        let options = format!(", #{{create_graph: {graph}, allow_unused: true}}");
         format!(
             "{first} let sum = 0.0; let weight = 0.4; for g in autograd::grad(total, [{list}]{options}) {{ \
              if type_of(g) == \"Tensor\" {{ \
@@ -149,11 +151,10 @@ fn check(lab: &mut Lab, def: &OpDef, sample: &Sample, second: bool) -> Result<()
 fn all(second: bool, skip: &[&str]) {
     let mut lab = Lab::new();
     let (mut checked, mut wrong) = (0, Vec::new());
-    let families = [Family::Activation, Family::Normalise, Family::Convolution, Family::Loss];
-    let own = |d: &&'static OpDef| {
-        families.contains(&d.family) || ["pad", "embedding", "scaled_dot_product_attention"].contains(&d.name)
-    };
-    for def in tensorlab::op::table().filter(own).filter(|d| !skip.contains(&d.name)) {
+    for def in tensorlab::op::table().filter(|d| !skip.contains(&d.name)) {
+        if matches!(def.gradient, Gradient::NoGrad(_)) {
+            continue;
+        }
         for sample in def.samples {
             checked += 1;
             lab.reset();
@@ -163,15 +164,19 @@ fn all(second: bool, skip: &[&str]) {
         }
     }
     assert!(wrong.is_empty(), "{} of {checked} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(checked > 40, "{checked}");
+    assert!(checked > 200, "{checked}");
 }
+
+/// Its sample goes through float32, too coarse for differences.
+const ROUNDED: &str = "to";
 
 #[test]
 fn first_derivatives_agree_with_differences() {
-    all(false, &[]);
+    all(false, &[ROUNDED]);
 }
 
 #[test]
 fn second_derivatives_agree_with_differences() {
-    all(true, &[]);
+    // The first derivatives of these are 0 everywhere.
+    all(true, &[ROUNDED, "sign", "floor", "ceil", "round", "trunc"]);
 }

@@ -48,9 +48,48 @@ fn initial_values_and_masks_are_drawn_as_pytorch_draws_them() {
 }
 
 #[test]
+fn attention_gives_what_pytorchs_gives() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let x = linspace(-1, 1, 80).reshape([2, 5, 8]); let k = linspace(0, 1, 36).reshape([3, 2, 6]);
+         let v = ones([3, 2, 4]); let causal = nn::Transformer::generate_square_subsequent_mask(5);
+         let hidden = tensor([[false, false, false, false, true], [false, true, true, false, false]]);",
+    );
+    let record = recorded();
+    let mut count = 0;
+    for (code, want) in pairs(&record, "called") {
+        lab.run("manual_seed(0)");
+        let t = lab.tensor(code);
+        let want_shape: Vec<u64> =
+            want["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+        assert!(
+            t.shape().iter().map(|d| *d as u64).eq(want_shape.iter().copied()),
+            "{code}: {:?}",
+            t.shape()
+        );
+        for (a, b) in t.to_f64s("test").unwrap().iter().zip(want["data"].as_array().unwrap()) {
+            let b = b.as_f64().unwrap();
+            assert!((a - b).abs() <= 1e-5 + 1e-5 * b.abs(), "{code}: {a}, not {b}");
+        }
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+    // The copies of an encoder are trained apart.
+    lab.run("let e = nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2, 16), 2);");
+    assert!(lab.truth("!(e.layers[0].linear1.weight is e.layers[1].linear1.weight)"));
+    assert!(lab.truth("e.layers[0].linear1.weight.equal(e.layers[1].linear1.weight)"));
+    assert_eq!(lab.text("e.parameters().len()"), "24");
+    let (text, hint) = lab.error("e.forward(x, #{maks: causal})");
+    assert!(text.contains("unknown option 'maks'") && hint.contains("`mask`"), "{text} {hint}");
+}
+
+#[test]
 fn errors_say_what_pytorch_says() {
     let mut lab = Lab::new();
-    lab.run("let w = ones([4, 3, 3, 3]); let p = [ones(2).requires_grad_(true)]; let l = nn::Linear(3, 2);");
+    lab.run(
+        "let w = ones([4, 3, 3, 3]); let p = [ones(2).requires_grad_(true)]; let l = nn::Linear(3, 2);
+         let m = nn::MultiheadAttention(4, 2);",
+    );
     let record = recorded();
     let mut wrong = Vec::new();
     for (code, want) in pairs(&record, "errors") {

@@ -40,6 +40,7 @@ pub fn draw(n: usize, domain: Domain, seed: u64) -> Vec<f64> {
         }
         Positive => 1.6 + 1.4 * v,
         Inside => 0.9 * v,
+        Domain::Above => 2.6 + 1.4 * v,
         _ => v,
     };
     let drawn: Vec<f64> = numbers.take(n).into_iter().map(one).collect();

@@ -283,7 +283,7 @@ impl Lab {
             type_name: "Tensor".into(),
             summary: String::new(),
             tensor: Some(TensorInfo {
-                shape: vec![1024, 1024],
+                shape: vec![1024, 1024].into(),
                 dtype: DType::Float32,
                 device: *device,
                 bytes: 4 * MIB,
@@ -350,7 +350,7 @@ pub fn alloc(
         bytes,
         requested: bytes,
         dtype: DType::Float32,
-        shape: shape.to_vec(),
+        shape: shape.into(),
         op: Cow::Borrowed(op),
         allocated,
         reserved,

@@ -61,7 +61,7 @@ fn body() -> impl Strategy<Value = Body> {
             bytes,
             requested: bytes,
             dtype: DType::BFloat16,
-            shape,
+            shape: shape.into(),
             op: Cow::Borrowed("\u{1b}[2Jop"),
             allocated,
             reserved,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tensorlab::base::event::{Body, Bus, Clock, Listener, Source, Span, Subscription};
+use tensorlab::base::event::{Body, Bus, Clock, Source, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::session::engine::{Evaluator, Host, Interrupt};
 use tensorlab::session::protocol::{
@@ -80,8 +80,8 @@ impl Evaluator for Fake {
         Arc::clone(&self.stop) as _
     }
 
-    fn subscribe(&self, listener: Arc<dyn Listener>) -> Subscription {
-        self.bus.subscribe(listener)
+    fn bus(&self) -> &Arc<Bus> {
+        &self.bus
     }
 }
 
@@ -145,7 +145,7 @@ impl Fake {
                 bytes: 512,
                 requested: 400,
                 dtype: DType::Float32,
-                shape: vec![10, 10],
+                shape: vec![10, 10].into(),
                 op: "randn".into(),
                 allocated: 512,
                 reserved: 2 << 20,

@@ -55,7 +55,7 @@ fn every_byte_has_its_event() {
         bytes: 1536,
         requested: 1200,
         dtype: DType::Float32,
-        shape: vec![3, 100],
+        shape: vec![3, 100].into(),
         op: "empty".into(),
         allocated: 1536,
         reserved: 2 * MIB,

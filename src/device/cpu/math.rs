@@ -6,6 +6,7 @@
 mod double;
 mod exponential;
 mod gauss;
+mod special;
 mod trigonometric;
 
 pub use trigonometric::{LARGEST_ANGLE, LARGEST_QUOTIENT};
@@ -55,6 +56,13 @@ pub trait Real:
     fn cosh(self) -> Self;
     fn tanh(self) -> Self;
     fn erf(self) -> Self;
+    /// `1 - erf(x)`
+    fn erfc(self) -> Self;
+    fn erfinv(self) -> Self;
+    fn lgamma(self) -> Self;
+    fn digamma(self) -> Self;
+    /// The `order`-th derivative of digamma.
+    fn polygamma(self, order: Self) -> Self;
     /// C's remainder, with the dividend's sign.
     fn fmod(self, divisor: Self) -> Self;
 
@@ -105,6 +113,77 @@ pub trait Real:
         let part = if self < Self::zero() { e } else { Self::one() };
         let whole = part / (Self::one() + e);
         if self.is_nan() { self } else { whole }
+    }
+
+    #[inline(always)]
+    fn asinh(self) -> Self {
+        let x = self.abs();
+        let near = (x + x * x / (Self::one() + x.fma(x, Self::one()).sqrt())).ln_1p();
+        let far = x.ln() + Self::of(std::f64::consts::LN_2);
+        (if x > Self::of(1e9) { far } else { near }).copysign(self)
+    }
+
+    #[inline(always)]
+    fn acosh(self) -> Self {
+        let t = self - Self::one();
+        let near = (t + t.fma(t, t + t).sqrt()).ln_1p();
+        let far = self.ln() + Self::of(std::f64::consts::LN_2);
+        if self > Self::of(1e9) { far } else { near }
+    }
+
+    #[inline(always)]
+    fn atanh(self) -> Self {
+        let x = self.abs();
+        (Self::of(0.5) * ((x + x) / (Self::one() - x)).ln_1p()).copysign(self)
+    }
+
+    /// `sin(pi x) / (pi x)`, 1 at 0.
+    #[inline(always)]
+    fn sinc(self) -> Self {
+        let angle = self * Self::of(std::f64::consts::PI);
+        let value = angle.sin() / angle;
+        if self == Self::zero() { Self::one() } else { value }
+    }
+
+    /// `sqrt(x² + y²)`, scaled so that the squares do not overflow.
+    #[inline(always)]
+    fn hypot(self, other: Self) -> Self {
+        let (a, b) = (self.abs(), other.abs());
+        let (large, small) = if a > b { (a, b) } else { (b, a) };
+        let part = small / large;
+        let value = large * part.fma(part, Self::one()).sqrt();
+        let infinite = a == Self::of(f64::INFINITY) || b == Self::of(f64::INFINITY);
+        if infinite {
+            Self::of(f64::INFINITY)
+        } else if a.is_nan() || b.is_nan() {
+            a + b
+        } else if large == Self::zero() {
+            large
+        } else {
+            value
+        }
+    }
+
+    /// `log(exp(x) + exp(y))`, without overflow.
+    #[inline(always)]
+    fn logaddexp(self, other: Self) -> Self {
+        let m = self.maximum(other);
+        let sum = m + (-(self - other).abs()).exp().ln_1p();
+        let same = self == other && self.abs() == Self::of(f64::INFINITY);
+        if same { self } else { sum }
+    }
+
+    /// `x log(y)`, 0 where x is, unless y is NaN.
+    #[inline(always)]
+    fn xlogy(self, other: Self) -> Self {
+        let product = self * other.ln();
+        if other.is_nan() {
+            other
+        } else if self == Self::zero() {
+            self.abs()
+        } else {
+            product
+        }
     }
 
     /// Python's `%`: the remainder with the divisor's sign.
@@ -240,8 +319,10 @@ real! { f32;
     sinh = exponential::sinh::<I>, cosh = exponential::cosh::<I>, tanh = exponential::tanh::<I>,
     sin = trigonometric::sin::<I>, cos = trigonometric::cos::<I>, tan = trigonometric::tan::<I>,
     asin = trigonometric::asin::<I>, acos = trigonometric::acos::<I>, atan = trigonometric::atan::<I>,
-    erf = gauss::erf::<I>,;
+    erf = gauss::erf::<I>, erfc = single::erfc, erfinv = single::erfinv, lgamma = single::lgamma,
+    digamma = single::digamma,;
     pow = exponential::pow::<I>, atan2 = trigonometric::atan2::<I>, fmod = trigonometric::fmod::<I>,
+    polygamma = single::polygamma,
 }
 
 real! { f64;
@@ -249,8 +330,35 @@ real! { f64;
     round = f64::round_ties_even,
     exp = f64::exp, expm1 = f64::exp_m1, ln = f64::ln, ln_1p = f64::ln_1p, log2 = f64::log2, log10 = f64::log10,
     sinh = f64::sinh, cosh = f64::cosh, tanh = f64::tanh, sin = f64::sin, cos = f64::cos, tan = f64::tan,
-    asin = f64::asin, acos = f64::acos, atan = f64::atan, erf = double::erf,;
+    asin = f64::asin, acos = f64::acos, atan = f64::atan, erf = double::erf,
+    erfc = special::erfc, erfinv = special::erfinv, lgamma = special::lgamma, digamma = special::digamma,;
     pow = f64::powf, atan2 = f64::atan2, fmod = double::fmod,
+    polygamma = special::polygamma_at,
+}
+
+/// Functions that f32 takes from double precision: rare enough to need no vector code.
+mod single {
+    use super::special;
+
+    pub fn erfc(x: f32) -> f32 {
+        special::erfc(x.into()) as f32
+    }
+
+    pub fn erfinv(x: f32) -> f32 {
+        special::erfinv(x.into()) as f32
+    }
+
+    pub fn lgamma(x: f32) -> f32 {
+        special::lgamma(x.into()) as f32
+    }
+
+    pub fn digamma(x: f32) -> f32 {
+        special::digamma(x.into()) as f32
+    }
+
+    pub fn polygamma(x: f32, order: f32) -> f32 {
+        special::polygamma_at(x.into(), order.into()) as f32
+    }
 }
 
 /// `a * b + c` in one instruction where there is one.

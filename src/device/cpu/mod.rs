@@ -16,6 +16,7 @@ mod index;
 pub mod isa;
 mod lines;
 mod loss;
+mod loss_scale;
 mod map;
 pub mod math;
 mod matmul;

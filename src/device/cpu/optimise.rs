@@ -166,14 +166,16 @@ impl Update for Adam {
         let size = R::of(-self.lr / correction(self.beta1));
         let root = R::of(correction(self.beta2).sqrt());
         let keep = R::of(if self.decoupled { 1.0 - self.lr * self.weight_decay } else { 1.0 });
-        let decay = R::of(if self.decoupled { 0.0 } else { self.weight_decay });
+        let decay = R::of(self.weight_decay);
         let sign = R::of(if self.maximize { -1.0 } else { 1.0 });
         let (beta2, fresh) = (R::of(self.beta2), R::of(1.0 - self.beta2));
         let (weight, eps) = (R::of(1.0 - self.beta1), R::of(self.eps));
         let near = 1.0 - self.beta1 < 0.5;
+        let plain = self.decoupled || self.weight_decay == 0.0;
         for (((p, m), v), &g) in parameter.iter_mut().zip(mean).zip(square).zip(grad) {
             let old = load(*p) * keep;
-            let g = old.fma(decay, sign * load(g));
+            // Without decay the term is left out: an infinite parameter times 0 would make the gradient NaN.
+            let g = if plain { sign * load(g) } else { old.fma(decay, sign * load(g)) };
             let start = load(*m);
             let away = g - start;
             let moved = if near { weight.fma(away, start) } else { (weight - R::one()).fma(away, g) };

@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, index, loss, map, matmul, normalise, optimise, pooling, random, reduce, scan,
-    softmax, sort,
+    convolution, copy, create, index, loss, loss_scale, map, matmul, normalise, optimise, pooling, random,
+    reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -58,6 +58,10 @@ pub fn run(launch: &Launch) -> Result<()> {
                 launch,
                 optimise::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step },
             )
+        }
+        Kernel::Unscale => loss_scale::unscale(launch),
+        Kernel::UpdateScale { growth, backoff, interval } => {
+            loss_scale::update(launch, *growth, *backoff, *interval)
         }
     }
 }

@@ -31,7 +31,9 @@ fn class(kernel: &Kernel) -> KernelClass {
         | Kernel::Triangle { .. }
         | Kernel::AvgPool2dGrad(_)
         | Kernel::Sgd { .. }
-        | Kernel::Adam { .. } => KernelClass::Elementwise,
+        | Kernel::Adam { .. }
+        | Kernel::Unscale
+        | Kernel::UpdateScale { .. } => KernelClass::Elementwise,
         Kernel::Reduce { .. }
         | Kernel::ArgReduce { .. }
         | Kernel::Scan { .. }

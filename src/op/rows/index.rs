@@ -41,9 +41,15 @@ pub static ROWS: &[OpDef] = &[
             Param::required("source", ParamKind::Tensor),
             Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
         ],
-        |a| one(scatter::index_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?)),
+        |a| {
+            scatter::check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+            one(scatter::index_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
+        },
     )
-    .in_place(|a| one(scatter::index_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?)))
+    .in_place(|a| {
+        scatter::check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+        one(scatter::index_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
+    })
     .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
     .gradient(Gradient::Vjp("IndexAddBackward0"))
     .samples(&[Sample::of(

@@ -91,6 +91,29 @@ pub static ROWS: &[OpDef] = &[
         ],
     )]),
     OpDef::call(
+        "baddbmm",
+        Family::Matmul,
+        "`beta * input + alpha * batch1 @ batch2` for batches of matrices, in one launch.",
+        &[
+            SELF,
+            Param::required("batch1", ParamKind::Tensor),
+            Param::required("batch2", ParamKind::Tensor),
+            Param::optional("beta", ParamKind::Scalar, D::Int(1)),
+            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
+        ],
+        |a| one(matmul::baddbmm(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, a.float(4)?)),
+    )
+    .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
+    .gradient(Gradient::Vjp("BaddbmmBackward0"))
+    .samples(&[Sample::of(
+        "baddbmm(c, a, b, #{beta: 0.5, alpha: 2.0})",
+        &[
+            Draw::of("c", &[3, 2], Domain::Any),
+            Draw::of("a", &[2, 3, 4], Domain::Any),
+            Draw::of("b", &[2, 4, 2], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
         "einsum",
         Family::Matmul,
         "A sum of products, by Einstein's notation.",

@@ -1,15 +1,21 @@
 //! Rows of operations whose functions stand in the files beside: names, parameters, documentation, samples.
 
 pub mod convert;
+pub mod counting;
 pub mod create;
+pub mod extra;
 pub mod index;
 pub mod inspect;
+pub mod linalg;
 pub mod masks;
 pub mod matmul;
 pub mod movement;
+pub mod order;
 pub mod random;
 pub mod reduce;
+pub mod sampling;
 pub mod select;
+pub mod shapes;
 pub mod views;
 
 use crate::base::Result;

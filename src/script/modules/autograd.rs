@@ -6,22 +6,38 @@ use rhai::{Array, Dynamic, Engine, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::{Machine, Shared};
+use crate::op::args::nearest;
 use crate::script::bind::note_line;
 use crate::script::fault::raise;
 use crate::script::syntax::ContextManager;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
-use crate::tensor::autograd::{grad_enabled, set_grad_mode};
+use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};
 use crate::tensor::backward::Pass;
 
 use super::RhaiResult;
+use super::checkpoint::Again;
 
-pub const NAMES: &[&str] = &["backward", "grad", "no_grad", "enable_grad", "is_grad_enabled", "autograd"];
+pub const NAMES: &[&str] = &[
+    "backward",
+    "grad",
+    "no_grad",
+    "enable_grad",
+    "set_grad_enabled",
+    "is_grad_enabled",
+    "detect_anomaly",
+    "autograd",
+];
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("no_grad", || ContextManager::new("no_grad", || Ok(set_grad_mode(false))));
     engine.register_fn("enable_grad", || ContextManager::new("enable_grad", || Ok(set_grad_mode(true))));
+    engine.register_fn("set_grad_enabled", |on: bool| {
+        ContextManager::new("set_grad_enabled", move || Ok(set_grad_mode(on)))
+    });
     engine.register_fn("is_grad_enabled", grad_enabled);
+    engine.register_fn("detect_anomaly", || watching(&Map::new()));
+    engine.register_fn("detect_anomaly", |options: Map| watching(&options));
     grad_property(engine);
     backward(engine, &machine.shared);
     let mut module = Module::new();
@@ -33,7 +49,23 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     module.set_native_fn("grad", move |ctx: NativeCallContext, y: Dynamic, xs: Dynamic, options: Map| {
         grads(&shared, &ctx, &y, &xs, &options)
     });
+    module.set_native_fn("detect_anomaly", || watching(&Map::new()));
+    module.set_native_fn("detect_anomaly", |options: Map| watching(&options));
     engine.register_static_module("autograd", module.into());
+}
+
+/// `with detect_anomaly() { … }`: NaN in a gradient is an error there, and errors of the backward pass name the
+/// line of the operation. `#{check_nan: false}` lets NaN through.
+fn watching(options: &Map) -> RhaiResult<ContextManager> {
+    let mut how = Watch::Nan;
+    for (name, value) in options {
+        match (name.as_str(), value.as_bool()) {
+            ("check_nan", Ok(true)) => how = Watch::Nan,
+            ("check_nan", Ok(false)) => how = Watch::Lines,
+            _ => return Err(raise(unknown("detect_anomaly", name, value, &["check_nan"]))),
+        }
+    }
+    Ok(ContextManager::new("detect_anomaly", move || Ok(set_watch(how))))
 }
 
 fn grad_property(engine: &mut Engine) {
@@ -67,7 +99,8 @@ fn backward(engine: &mut Engine, shared: &Arc<Shared>) {
         options: &Map,
     ) -> RhaiResult<()> {
         note_line(shared, ctx);
-        pass(options).and_then(|p| y.backward(g, p)).map_err(raise)
+        let again = Again::new(ctx);
+        pass(options).and_then(|p| y.backward_by(g, p, &again)).map_err(|e| again.raised(e))
     }
     let here = Arc::clone(shared);
     engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor| {
@@ -90,19 +123,26 @@ fn backward(engine: &mut Engine, shared: &Arc<Shared>) {
 fn pass(options: &Map) -> Result<Pass> {
     let mut pass = Pass::default();
     for (name, value) in options {
-        let flag = value.as_bool().map_err(|_| {
-            Error::type_error(format!("backward(): '{name}' must be true or false, not {}", type_name(value)))
-        })?;
-        match name.as_str() {
-            "retain_graph" => pass.retain_graph = flag,
-            "create_graph" => pass.create_graph = flag,
-            _ => {
-                return Err(Error::type_error(format!("backward() got an unknown option '{name}'"))
-                    .with_hint("options are retain_graph and create_graph"));
-            }
+        match (name.as_str(), value.as_bool()) {
+            ("retain_graph", Ok(flag)) => pass.retain_graph = flag,
+            ("create_graph", Ok(flag)) => pass.create_graph = flag,
+            _ => return Err(unknown("backward", name, value, &["retain_graph", "create_graph"])),
         }
     }
     Ok(pass)
+}
+
+/// An option that is not there, or one whose value is no bool.
+fn unknown(function: &str, name: &str, value: &Dynamic, known: &[&str]) -> Error {
+    if known.contains(&name) {
+        let got = type_name(value);
+        return Error::type_error(format!("{function}(): '{name}' must be true or false, not {got}"));
+    }
+    let error = Error::type_error(format!("{function}() got an unknown option '{name}'"));
+    match nearest(name, known.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("options are {}", known.join(", "))),
+    }
 }
 
 fn grads(
@@ -113,13 +153,38 @@ fn grads(
     options: &Map,
 ) -> RhaiResult<Array> {
     note_line(shared, ctx);
+    let again = Again::new(ctx);
     let run = || {
         let (outputs, inputs) = (tensors(y)?, tensors(xs)?);
+        let mut how = Pass::default();
+        let (mut allow_unused, mut seeds) = (false, Vec::new());
+        for (name, value) in options {
+            match (name.as_str(), value.as_bool()) {
+                ("retain_graph", Ok(flag)) => how.retain_graph = flag,
+                ("create_graph", Ok(flag)) => how.create_graph = flag,
+                ("allow_unused", Ok(flag)) => allow_unused = flag,
+                ("grad_outputs", _) if value.is_unit() => {}
+                ("grad_outputs", _) => seeds = tensors(value)?,
+                _ => {
+                    let known = ["retain_graph", "create_graph", "allow_unused", "grad_outputs"];
+                    return Err(unknown("grad", name, value, &known));
+                }
+            }
+        }
         let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
             (outputs.iter().collect(), inputs.iter().collect());
-        Tensor::grads_of(&outputs, &inputs, &[], pass(options)?)
+        let seeds: Vec<Option<&Tensor>> = seeds.iter().map(Some).collect();
+        let found = Tensor::grads_of_by(&outputs, &inputs, &seeds, how, &again)?;
+        match found.iter().position(Option::is_none) {
+            Some(i) if !allow_unused => Err(Error::runtime(format!(
+                "The differentiated Tensor at index {i} appears to not have been used in the graph. Set \
+                 allow_unused=True if this is the desired behavior."
+            ))
+            .with_hint("with `#{allow_unused: true}` its gradient is `()`")),
+            _ => Ok(found),
+        }
     };
-    let found = run().map_err(raise)?;
+    let found = run().map_err(|e| again.raised(e))?;
     Ok(found.into_iter().map(|g| g.map_or(Dynamic::UNIT, Dynamic::from)).collect())
 }
 

@@ -1,127 +1,216 @@
-//! `data::`: datasets and loaders.
+//! `load`, `save`, and `data::`: files, datasets and loaders.
 
-use std::sync::Arc;
+use std::any::TypeId;
+use std::sync::{Arc, Mutex};
 
-use rhai::{Array, Dynamic, Engine, INT, Map, Module};
+use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
-use crate::base::{Error, Result};
-use crate::data::{DataLoader, Dataset, Options, TensorDataset, csv, digits};
-use crate::op::args::nearest;
+use crate::base::{Error, Result, Scalar};
+use crate::data::dataset::Computed;
+use crate::data::loader::Epoch;
+use crate::data::{Data, DataLoader};
+use crate::device::{Machine, Shared};
+use crate::op::{Args, Form, Forward, Object, OpDef, Value};
+use crate::script::aside::Aside;
+use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
 use crate::script::fault::raise;
-use crate::script::value::type_name;
-use crate::tensor::Tensor;
+use crate::script::value::{from_dynamic, to_dynamic};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["data", "digits", "csv", "TensorDataset", "DataLoader"];
+pub const NAMES: &[&str] = &["data", "iter", "next", "dataset", "batch_size"];
 
-const OPTIONS: [&str; 6] =
-    ["batch_size", "shuffle", "num_workers", "pin_memory", "drop_last", "prefetch_factor"];
+/// The most tensors that a TensorDataset takes one by one; more go in an array.
+const SPREAD: usize = 8;
 
-/// A dataset as a script holds it.
+/// A loader's batches one by one: `next(iter(loader))`. Cloning gives the same run.
 #[derive(Clone)]
-struct Held(Arc<TensorDataset>);
+struct Batches(Arc<Mutex<Epoch>>);
 
-pub fn register(engine: &mut Engine) {
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, aside: &Aside) {
     let mut module = Module::new();
-    module.set_native_fn("digits", || -> RhaiResult<Map> {
-        let d = digits::load().map_err(raise)?;
-        let parts =
-            [("x_train", d.x_train), ("y_train", d.y_train), ("x_test", d.x_test), ("y_test", d.y_test)];
-        Ok(parts.into_iter().map(|(name, t)| (name.into(), Dynamic::from(t))).collect())
-    });
-    module.set_native_fn("csv", |path: &str| csv::read(path.as_ref()).map_err(raise));
-    module.set_native_fn("TensorDataset", |tensors: Array| dataset(&tensors).map_err(raise));
-    module.set_native_fn("TensorDataset", |a: Tensor| dataset(&[a.into_dynamic()]).map_err(raise));
-    module.set_native_fn("TensorDataset", |a: Tensor, b: Tensor| {
-        dataset(&[a.into_dynamic(), b.into_dynamic()]).map_err(raise)
-    });
-    module.set_native_fn("DataLoader", |d: Held| loader(&d, &Map::new()).map_err(raise));
-    module.set_native_fn("DataLoader", |d: Held, options: Map| loader(&d, &options).map_err(raise));
+    for def in crate::data::table() {
+        match (def.forms, def.name) {
+            ([Form::Of(_)], "digits" | "csv") => register_functional(&mut module, def, &machine.shared),
+            ([Form::Of(_)], "TensorDataset") => {
+                register_functional(&mut module, def, &machine.shared);
+                spread(&mut module, def);
+            }
+            ([Form::Of(_)], _) => with_functions(&mut module, def, &machine.shared, aside),
+            _ => register_global(engine, def, &machine.shared),
+        }
+    }
     engine.register_static_module("data", module.into());
-    engine.register_type_with_name::<Held>("TensorDataset");
-    engine.register_fn("len", |d: &mut Held| d.0.len() as INT);
-    engine.register_get("tensors", |d: &mut Held| -> Array {
-        d.0.tensors().iter().map(|t| Dynamic::from(t.clone())).collect()
-    });
-    engine.register_indexer_get(|d: &mut Held, i: INT| -> RhaiResult<Array> {
-        Ok(d.0.get(i).map_err(raise)?.into_iter().map(Dynamic::from).collect())
-    });
-    engine.register_type_with_name::<DataLoader>("DataLoader");
-    engine.register_fn("len", |l: &mut DataLoader| l.len() as INT);
-    engine.register_get("batch_size", |l: &mut DataLoader| l.options.batch_size as INT);
-    engine.register_iterator_result::<DataLoader, Dynamic>();
+    datasets(engine);
+    loaders(engine);
 }
 
-trait IntoDynamic {
-    fn into_dynamic(self) -> Dynamic;
+/// Registers a row for tensors given one by one.
+fn spread(module: &mut Module, def: &'static OpDef) {
+    let Forward::Call(run) = def.forward else { return };
+    for count in 2..=SPREAD {
+        let types = vec![TypeId::of::<Dynamic>(); count];
+        register_raw(module, def.name, types, move |_, args: &mut FnCallArgs| {
+            let items = args.iter().map(|a| from_dynamic(a)).collect::<Result<Vec<_>>>().map_err(raise)?;
+            let all = Args::bind(def, vec![Value::List(items)], Vec::new()).map_err(raise)?;
+            run(&all).map(to_dynamic).map_err(raise)
+        });
+    }
+    let types = vec![TypeId::of::<crate::tensor::Tensor>()];
+    register_raw(module, def.name, types, move |_, args: &mut FnCallArgs| {
+        let items = args.iter().map(|a| from_dynamic(a)).collect::<Result<Vec<_>>>().map_err(raise)?;
+        let all = Args::bind(def, vec![Value::List(items)], Vec::new()).map_err(raise)?;
+        run(&all).map(to_dynamic).map_err(raise)
+    });
 }
 
-impl IntoDynamic for Tensor {
-    fn into_dynamic(self) -> Dynamic {
-        Dynamic::from(self)
+/// Registers a row whose arguments may be a script's functions. A map in the last place holds options.
+fn with_functions(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>, aside: &Aside) {
+    let Forward::Call(run) = def.forward else { return };
+    for count in 1..=def.params.len() + 1 {
+        let (shared, aside) = (Arc::clone(shared), aside.clone());
+        let types = vec![TypeId::of::<Dynamic>(); count];
+        register_raw(module, def.name, types, move |ctx, args: &mut FnCallArgs| {
+            note_line(&shared, &ctx);
+            let call = || {
+                let (mut positional, mut named) = (Vec::new(), Vec::new());
+                for (i, arg) in args.iter().enumerate() {
+                    match arg.read_lock::<Map>().filter(|_| i > 0 && i + 1 == args.len()) {
+                        Some(options) => {
+                            let option = |(k, v): (&rhai::Identifier, &Dynamic)| {
+                                Ok((k.to_string(), value(&ctx, &aside, v)?))
+                            };
+                            named = options.iter().map(option).collect::<Result<_>>()?;
+                        }
+                        None => positional.push(value(&ctx, &aside, arg)?),
+                    }
+                }
+                run(&Args::bind(def, positional, named)?)
+            };
+            call().map(to_dynamic).map_err(|e| {
+                let mut raised = raise(e);
+                raised.set_position(ctx.call_position());
+                raised
+            })
+        });
     }
 }
 
+/// A value in which a function becomes one that any thread can call, and a map of `len` and `get` a dataset.
+fn value(context: &NativeCallContext, aside: &Aside, given: &Dynamic) -> Result<Value> {
+    if let Some(map) = given.read_lock::<Map>() {
+        let get = map.get("get").and_then(|f| f.read_lock::<FnPtr>().map(|f| f.clone()));
+        let (Some(get), Some(length)) = (get, map.get("len")) else { return from_dynamic(given) };
+        let length = match length.read_lock::<FnPtr>() {
+            Some(count) => (aside.function(context, count.clone()).0)(Vec::new())?,
+            None => from_dynamic(length)?,
+        };
+        let length = match length {
+            Value::Scalar(Scalar::Int(n)) => usize::try_from(n).ok(),
+            _ => None,
+        };
+        let text = "a dataset's 'len' must be a count, or a function that gives one";
+        let length = length.ok_or_else(|| Error::type_error(text))?;
+        let get = aside.function(context, get);
+        return Ok(Data::new(Computed { length, get }).into_value());
+    }
+    match given.read_lock::<FnPtr>() {
+        Some(function) => {
+            let function = aside.function(context, function.clone());
+            Ok(Value::Object(Object::new("function", function)))
+        }
+        None => from_dynamic(given),
+    }
+}
+
+fn datasets(engine: &mut Engine) {
+    let shown = |d: &Data| format!("{}({} samples)", d.0.name(), d.0.len());
+    engine.register_type_with_name::<Data>("Dataset");
+    engine.register_fn("to_string", move |d: &mut Data| shown(d));
+    engine.register_fn("to_debug", move |d: &mut Data| shown(d));
+    engine.register_fn("len", |d: &mut Data| d.0.len() as INT);
+    engine.register_get("tensors", |d: &mut Data| -> RhaiResult<Array> {
+        match d.0.tensors() {
+            Some(tensors) => Ok(tensors.iter().cloned().map(Dynamic::from).collect()),
+            None => Err(raise(Error::type_error(format!("a {} has no tensors of its own", d.0.name())))),
+        }
+    });
+    engine.register_indexer_get(|d: &mut Data, i: INT| d.get(i).map(to_dynamic).map_err(raise));
+    engine.register_iterator_result::<Data, Dynamic>();
+}
+
+fn loaders(engine: &mut Engine) {
+    let shown = |l: &DataLoader| {
+        let size = l.options.batch_size.map_or("None".to_string(), |n| n.to_string());
+        format!("DataLoader({}, batch_size={size}, {} batches)", l.dataset.0.name(), l.len())
+    };
+    engine.register_type_with_name::<DataLoader>("DataLoader");
+    engine.register_fn("to_string", move |l: &mut DataLoader| shown(l));
+    engine.register_fn("to_debug", move |l: &mut DataLoader| shown(l));
+    engine.register_fn("len", |l: &mut DataLoader| l.len() as INT);
+    engine.register_get("dataset", |l: &mut DataLoader| l.dataset.clone());
+    engine.register_get("batch_size", |l: &mut DataLoader| {
+        l.options.batch_size.map_or(Dynamic::UNIT, |n| Dynamic::from(n as INT))
+    });
+    engine.register_get("num_workers", |l: &mut DataLoader| l.options.num_workers as INT);
+    engine.register_get("pin_memory", |l: &mut DataLoader| l.options.pin_memory);
+    engine.register_get("drop_last", |l: &mut DataLoader| l.options.drop_last);
+    engine.register_iterator_result::<DataLoader, Dynamic>();
+    engine.register_type_with_name::<Batches>("DataLoaderIter");
+    engine.register_fn("iter", |l: &mut DataLoader| -> RhaiResult<Batches> {
+        Ok(Batches(Arc::new(Mutex::new(l.iter().map_err(raise)?))))
+    });
+    engine.register_fn("len", |b: &mut Batches| b.lock(|epoch| epoch.size_hint().0) as INT);
+    engine.register_fn("next", |b: &mut Batches| -> RhaiResult<Dynamic> {
+        b.lock(Iterator::next).map_or_else(|| Err(raise(exhausted())), one)
+    });
+    engine.register_iterator_result::<Batches, Dynamic>();
+}
+
+impl Batches {
+    fn lock<T>(&self, use_it: impl FnOnce(&mut Epoch) -> T) -> T {
+        use_it(&mut self.0.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+fn exhausted() -> Error {
+    Error::runtime("StopIteration").with_hint("the epoch is over: `iter(loader)` starts the next one")
+}
+
+fn one(batch: Result<Value>) -> RhaiResult<Dynamic> {
+    batch.map(to_dynamic).map_err(raise)
+}
+
+type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
+
 impl IntoIterator for DataLoader {
     type Item = RhaiResult<Dynamic>;
-    type IntoIter = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
+    type IntoIter = Items;
 
-    /// Each batch is an array of tensors.
-    fn into_iter(self) -> Self::IntoIter {
+    fn into_iter(self) -> Items {
         match self.iter() {
-            Ok(epoch) => Box::new(epoch.map(|batch| {
-                let batch = batch.map_err(raise)?;
-                Ok(Dynamic::from_array(batch.into_iter().map(Dynamic::from).collect()))
-            })),
+            Ok(epoch) => Box::new(epoch.map(one)),
             Err(error) => Box::new(std::iter::once(Err(raise(error)))),
         }
     }
 }
 
-fn dataset(tensors: &[Dynamic]) -> Result<Held> {
-    let all = tensors
-        .iter()
-        .map(|t| {
-            t.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
-                Error::type_error(format!("a TensorDataset holds tensors, not a {}", type_name(t)))
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(Held(Arc::new(TensorDataset::new(all)?)))
-}
+impl IntoIterator for Batches {
+    type Item = RhaiResult<Dynamic>;
+    type IntoIter = Items;
 
-fn loader(dataset: &Held, options: &Map) -> Result<DataLoader> {
-    let mut out = Options::default();
-    for (name, value) in options {
-        let count =
-            || {
-                value.as_int().ok().and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
-                    Error::value(format!("DataLoader(): '{name}' must be a count, not {value}"))
-                })
-            };
-        let flag = || {
-            value.as_bool().map_err(|_| {
-                Error::type_error(format!("DataLoader(): '{name}' must be true or false, not {value}"))
-            })
-        };
-        match name.as_str() {
-            "batch_size" => out.batch_size = count()?,
-            "num_workers" => out.num_workers = count()?,
-            "prefetch_factor" => out.prefetch_factor = count()?,
-            "shuffle" => out.shuffle = flag()?,
-            "pin_memory" => out.pin_memory = flag()?,
-            "drop_last" => out.drop_last = flag()?,
-            _ => return Err(unknown(name)),
-        }
+    /// What is left of the run.
+    fn into_iter(self) -> Items {
+        Box::new(std::iter::from_fn(move || self.lock(Iterator::next)).map(one))
     }
-    DataLoader::new(Arc::clone(&dataset.0) as _, out)
 }
 
-fn unknown(name: &str) -> Error {
-    let error = Error::type_error(format!("DataLoader() got an unknown option '{name}'"));
-    match nearest(name, OPTIONS) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("options are {}", OPTIONS.join(", "))),
+impl IntoIterator for Data {
+    type Item = RhaiResult<Dynamic>;
+    type IntoIter = Items;
+
+    /// Sample by sample.
+    fn into_iter(self) -> Items {
+        Box::new((0..self.0.len()).map(move |i| one(self.0.get(i))))
     }
 }

@@ -7,14 +7,23 @@ use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
 use crate::base::Error;
 use crate::base::event::Clock;
+use crate::data::DataLoader;
 use crate::device::Machine;
 use crate::script::engine::Host;
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::tensor::Tensor;
 
 use super::RhaiResult;
 
 pub const NAMES: &[&str] = &["drop", "time", "timeit", "progress", "testing", "assert_close"];
+
+pub const PAGES: &[Page] = &[Page {
+    name: "progress",
+    call: "for x in progress(items, label) { … }",
+    text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the lab, \
+           one line at the end elsewhere.",
+}];
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);
@@ -99,9 +108,9 @@ fn timing_map(all: &mut [f64], clock: Clock) -> Map {
     map
 }
 
-type Items = Box<dyn Iterator<Item = Dynamic>>;
+type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
 
-/// Goes through a range or array and shows how far it is.
+/// Goes through a range, an array or a loader and shows how far it is.
 #[derive(Clone)]
 struct Progress {
     items: Arc<dyn Fn() -> Items + Send + Sync>,
@@ -111,20 +120,32 @@ struct Progress {
 }
 
 fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
+    type Range = std::ops::Range<INT>;
+    type Closed = std::ops::RangeInclusive<INT>;
     engine.register_type_with_name::<Progress>("progress");
-    let h = Arc::clone(host);
-    engine.register_fn("progress", move |range: std::ops::Range<INT>, label: &str| {
-        let total = range.end.saturating_sub(range.start).max(0) as u64;
-        let items = Arc::new(move || Box::new(range.clone().map(Dynamic::from)) as Items);
-        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
-    });
-    let h = Arc::clone(host);
-    engine.register_fn("progress", move |list: Array, label: &str| {
-        let total = list.len() as u64;
-        let items = Arc::new(move || Box::new(list.clone().into_iter()) as Items);
-        Progress { items, total, label: label.into(), host: Arc::clone(&h) }
-    });
-    engine.register_iterator::<Progress>();
+    macro_rules! over {
+        ($type:ty, |$given:ident| $total:expr, $items:expr) => {{
+            let h = Arc::clone(host);
+            let make = move |$given: $type, label: &str| {
+                let total = $total;
+                let items = Arc::new(move || Box::new($items) as Items);
+                Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+            };
+            let labelled = make.clone();
+            engine.register_fn("progress", labelled);
+            engine.register_fn("progress", move |given: $type| make(given, ""));
+        }};
+    }
+    over!(Range, |r| r.end.saturating_sub(r.start).max(0) as u64, r.clone().map(|i| Ok(Dynamic::from(i))));
+    over!(
+        Closed,
+        |r| r.end().saturating_sub(*r.start()).saturating_add(1).max(0) as u64,
+        r.clone().map(|i| Ok(Dynamic::from(i)))
+    );
+    over!(Array, |list| list.len() as u64, list.clone().into_iter().map(Ok));
+    over!(DataLoader, |loader| loader.len() as u64, loader.clone().into_iter());
+    engine.register_iterator_result::<Progress, Dynamic>();
+    engine.register_fn("len", |p: &mut Progress| p.total as INT);
 }
 
 /// A running [`Progress`].
@@ -135,9 +156,9 @@ struct ProgressIter {
 }
 
 impl Iterator for ProgressIter {
-    type Item = Dynamic;
+    type Item = RhaiResult<Dynamic>;
 
-    fn next(&mut self) -> Option<Dynamic> {
+    fn next(&mut self) -> Option<RhaiResult<Dynamic>> {
         let next = self.inner.next();
         self.of.host.progress(&self.of.label, self.done.min(self.of.total), Some(self.of.total), "");
         self.done += 1;
@@ -146,7 +167,7 @@ impl Iterator for ProgressIter {
 }
 
 impl IntoIterator for Progress {
-    type Item = Dynamic;
+    type Item = RhaiResult<Dynamic>;
     type IntoIter = ProgressIter;
 
     fn into_iter(self) -> ProgressIter {

@@ -1,6 +1,8 @@
 //! The script's modules: what is no row of the op table.
 
+mod amp;
 mod autograd;
+mod checkpoint;
 mod cuda;
 mod data;
 mod misc;
@@ -8,6 +10,7 @@ mod nn;
 mod optim;
 mod parallel;
 mod plot;
+mod scheduler;
 pub mod telemetry;
 mod types;
 
@@ -17,16 +20,19 @@ use rhai::Engine;
 
 use crate::device::Machine;
 
+use super::aside::Aside;
 use super::engine::Host;
 
 type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every module.
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
     types::register(engine);
+    amp::register(engine, machine, host);
+    checkpoint::register(engine, machine);
     autograd::register(engine, machine);
     cuda::register(engine, machine);
-    data::register(engine);
+    data::register(engine, machine, aside);
     telemetry::register(engine, machine);
     nn::register(engine, machine);
     optim::register(engine, machine);
@@ -36,13 +42,14 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
 
 /// Help on what is no row of a table.
 pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
-    cuda::pages::PAGES.iter()
+    plot::PAGES.iter().chain(misc::PAGES).chain(nn::PAGES).chain(scheduler::PAGES).chain(cuda::pages::PAGES)
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
 pub fn names() -> Vec<&'static str> {
     let own = [
         types::NAMES,
+        amp::NAMES,
         autograd::NAMES,
         cuda::NAMES,
         data::NAMES,
@@ -50,6 +57,7 @@ pub fn names() -> Vec<&'static str> {
         misc::NAMES,
         nn::NAMES,
         optim::NAMES,
+        scheduler::NAMES,
         parallel::NAMES,
         plot::NAMES,
     ];

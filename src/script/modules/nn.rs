@@ -8,12 +8,14 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, M
 
 use crate::base::{DType, DeviceSpec, Error, Kind, Result};
 use crate::device::{Machine, Shared};
+use crate::nn::state::Mismatch;
 use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
 use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::parallel::DataParallel;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::syntax::EVAL;
 use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
@@ -41,7 +43,72 @@ pub const NAMES: &[&str] = &[
     "zero_grad",
     "requires_grad_",
     "apply",
+    "isinstance",
     "training",
+];
+
+const fn page(name: &'static str, call: &'static str, text: &'static str) -> Page {
+    Page { name, call, text }
+}
+
+pub const PAGES: &[Page] = &[
+    page(
+        "nn::module",
+        "nn::module(#{fc: nn::Linear(100, 10)}, |self, x| self.fc.forward(x))",
+        "A module of one's own: its parts by name, and what it computes from itself and its inputs. Modules, tensors \
+         that require gradients (nn::Parameter(t) makes them) and other tensors become children, parameters and \
+         buffers; other values are kept as they are. A name before the parts is the class name that is printed.",
+    ),
+    page(
+        "nn::Parameter",
+        "nn::Parameter(t)",
+        "A leaf with the values of t that requires gradients: as a part of nn::module it is trained.",
+    ),
+    page(
+        "forward",
+        "net.forward(x)",
+        "The module's output. Layers such as nn::MultiheadAttention take options: net.forward(q, k, v, #{attn_mask}).",
+    ),
+    page(
+        "parameters",
+        "net.parameters(), net.named_parameters()",
+        "The trained tensors of a module and of all below it, each once; named_parameters gives [name, tensor].",
+    ),
+    page("buffers", "net.buffers(), net.named_buffers()", "Tensors of the state that are not trained."),
+    page("children", "net.children(), net.named_children()", "The modules directly below."),
+    page(
+        "modules",
+        "net.modules(), net.named_modules()",
+        "The module itself and all below it, parents first.",
+    ),
+    page(
+        "state_dict",
+        "net.state_dict()",
+        "Every parameter and buffer by name, sharing memory. `save(net.state_dict(), path)` keeps it; optimisers and \
+         schedulers have a state_dict of their own.",
+    ),
+    page(
+        "load_state_dict",
+        "net.load_state_dict(state, #{strict: true})",
+        "Copies a state into a module. Shapes must fit, and names as well unless strict is false.",
+    ),
+    page(
+        "train",
+        "net.train(), net.eval()",
+        "Turns training mode on or off, here and below: dropout, batch statistics.",
+    ),
+    page("zero_grad", "net.zero_grad(), opt.zero_grad()", "Drops the gradients of all parameters."),
+    page(
+        "apply",
+        "net.apply(|m| …)",
+        "Calls a function with every module below and then with the module itself; `isinstance(m, \"Linear\")` asks \
+         what it is.",
+    ),
+    page(
+        "isinstance",
+        "isinstance(m, \"Linear\")",
+        "Whether a module is of a class, by the name that it is printed with.",
+    ),
 ];
 
 /// The most modules that a container takes one by one; more go in an array.
@@ -50,9 +117,11 @@ const SPREAD: usize = 16;
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let shared = &machine.shared;
     let (mut nn, mut utils, mut init) = (rhai::Module::new(), rhai::Module::new(), rhai::Module::new());
+    let mut transformer = rhai::Module::new();
     for def in crate::nn::table() {
         match def.forms {
             [Form::Of("nn::utils")] => register_functional(&mut utils, def, shared),
+            [Form::Of("nn::Transformer")] => register_functional(&mut transformer, def, shared),
             [Form::Of("nn::init")] => register_functional(&mut init, def, shared),
             _ => register_functional(&mut nn, def, shared),
         }
@@ -64,14 +133,19 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     own(&mut nn);
     nn.set_sub_module("utils", utils);
     nn.set_sub_module("init", init);
+    nn.set_sub_module("Transformer", transformer);
     engine.register_static_module("nn", nn.into());
     engine.register_type_with_name::<Module>("Module");
     engine.register_fn("to_string", |m: &mut Module| m.to_string());
     engine.register_fn("to_debug", |m: &mut Module| m.to_string());
     engine.register_fn("is", |a: &mut Module, b: Module| a.is(&b));
+    let class = |m: &mut Module, name: &str| m.name() == name.rsplit("::").next().unwrap_or(name);
+    engine.register_fn("isinstance", class);
+    engine.register_fn("_get_name", |m: &mut Module| m.name().to_string());
     forward(engine, shared);
     contents(engine);
     state(engine);
+    mismatch(engine);
     modes(engine);
     moves(engine);
     attributes(engine);
@@ -167,6 +241,9 @@ pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
         return own.forward.call_within_context(context, args);
     }
+    if module.layer().call_row().is_some() {
+        return respond(context, module, inputs);
+    }
     let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
     let running = Running { context, failed: RefCell::default() };
     let all: Vec<&Tensor> = tensors.iter().collect();
@@ -176,6 +253,20 @@ pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -
         .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
 }
 
+/// Calls a module whose forward function has options, such as masks.
+fn respond(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
+    for (i, input) in inputs.iter().enumerate() {
+        match input.read_lock::<Map>() {
+            Some(map) if i + 1 == inputs.len() => named = value::options(&map).map_err(raise)?,
+            _ => positional.push(from_dynamic(input).map_err(raise)?),
+        }
+    }
+    let running = Running { context, failed: RefCell::default() };
+    let out = module.respond(positional, named, &running);
+    out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
 fn tensor(value: &Dynamic) -> Result<Tensor> {
     value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
         Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
@@ -183,7 +274,7 @@ fn tensor(value: &Dynamic) -> Result<Tensor> {
 }
 
 fn forward(engine: &mut Engine, shared: &Arc<Shared>) {
-    for inputs in 0..=6 {
+    for inputs in 0..=9 {
         let mut types = vec![TypeId::of::<Dynamic>(); inputs + 1];
         if let Some(first) = types.first_mut() {
             *first = TypeId::of::<Module>();
@@ -284,7 +375,7 @@ fn state(engine: &mut Engine) {
     engine.register_fn("load_state_dict", |m: &mut Module, given: Map| load(m, &given, true));
     engine.register_fn(
         "load_state_dict",
-        |m: &mut Module, given: Map, options: Map| -> RhaiResult<Dynamic> {
+        |m: &mut Module, given: Map, options: Map| -> RhaiResult<Mismatch> {
             let mut strict = true;
             for (name, value) in &options {
                 match (name.as_str(), value.as_bool()) {
@@ -297,7 +388,7 @@ fn state(engine: &mut Engine) {
     );
 }
 
-fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Dynamic> {
+fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Mismatch> {
     let entry = |(name, value): (&rhai::Identifier, &Dynamic)| match value.read_lock::<Tensor>() {
         Some(t) => Ok((name.to_string(), t.clone())),
         None => {
@@ -306,16 +397,19 @@ fn load(module: &Module, given: &Map, strict: bool) -> RhaiResult<Dynamic> {
         }
     };
     let state = given.iter().map(entry).collect::<Result<Vec<_>>>().map_err(raise)?;
-    let mismatch = module.load_state_dict(&state, strict).map_err(raise)?;
-    if mismatch.missing.is_empty() && mismatch.unexpected.is_empty() {
-        return Ok("<All keys matched successfully>".into());
+    module.load_state_dict(&state, strict).map_err(raise)
+}
+
+/// What `load_state_dict` gives: `missing_keys` and `unexpected_keys`.
+fn mismatch(engine: &mut Engine) {
+    fn names(all: &[String]) -> Array {
+        all.iter().map(|n| n.clone().into()).collect()
     }
-    let names =
-        |all: Vec<String>| -> Dynamic { Dynamic::from_array(all.into_iter().map(Dynamic::from).collect()) };
-    let mut report = Map::new();
-    report.insert("missing_keys".into(), names(mismatch.missing));
-    report.insert("unexpected_keys".into(), names(mismatch.unexpected));
-    Ok(report.into())
+    engine.register_type_with_name::<Mismatch>("IncompatibleKeys");
+    engine.register_get("missing_keys", |m: &mut Mismatch| names(&m.missing));
+    engine.register_get("unexpected_keys", |m: &mut Mismatch| names(&m.unexpected));
+    engine.register_fn("to_string", |m: &mut Mismatch| m.to_string());
+    engine.register_fn("to_debug", |m: &mut Mismatch| m.to_string());
 }
 
 fn modes(engine: &mut Engine) {

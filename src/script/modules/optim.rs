@@ -6,8 +6,8 @@ use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map};
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
-use crate::op::Value;
 use crate::op::args::nearest;
+use crate::op::{Form, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};
 use crate::script::fault::raise;
@@ -28,9 +28,10 @@ struct ParamGroup {
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let mut module = rhai::Module::new();
-    for def in crate::optim::table() {
+    for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
         register_functional(&mut module, def, &machine.shared);
     }
+    super::scheduler::register(engine, &mut module, &machine.shared);
     engine.register_static_module("optim", module.into());
     engine.register_type_with_name::<Optimizer>("Optimizer");
     engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());

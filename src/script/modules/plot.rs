@@ -6,9 +6,10 @@ use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map, Module};
 
 use crate::base::{Error, Result};
 use crate::op::args::nearest;
-use crate::plot::{Bins, ColorMap, Figure, Scale, Series, save};
+use crate::plot::{Bins, ColorMap, Figure, PlotError, Scale, Series, save};
 use crate::script::engine::Host;
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
@@ -17,9 +18,74 @@ use super::RhaiResult;
 pub const NAMES: &[&str] =
     &["plot", "line", "scatter", "bar", "hist", "image", "heatmap", "figure", "save", "show"];
 
-/// What a series or a figure can be told.
-const OPTIONS: [&str; 10] =
-    ["title", "x_label", "y_label", "label", "bins", "x_scale", "y_scale", "width", "height", "labels"];
+/// What any figure can be told.
+const FIGURE: [&str; 7] = ["title", "x_label", "y_label", "x_scale", "y_scale", "width", "height"];
+
+/// What the series of a function can be told beside.
+fn own_options(function: &str) -> &'static [&'static str] {
+    match function {
+        "line" | "scatter" => &["label"],
+        "bar" => &["label", "labels"],
+        "hist" => &["label", "bins", "weights"],
+        "image" => &["color_map", "range"],
+        "heatmap" => &["color_map", "range", "row_labels", "column_labels"],
+        _ => &[],
+    }
+}
+
+const EVERY: &str = "Every function takes options of the figure as well: title, x_label, y_label, x_scale and y_scale \
+                     (\"linear\" or \"log\"), width and height in pixels. Calls add to the same figure until \
+                     plot::figure() begins another.";
+
+const fn page(name: &'static str, call: &'static str, text: &'static str) -> Page {
+    Page { name, call, text }
+}
+
+pub const PAGES: &[Page] = &[
+    page("plot", "plot::line(…), plot::save(path)", EVERY),
+    page(
+        "plot::figure",
+        "plot::figure(#{title, x_label, y_label, x_scale, y_scale, width, height})",
+        "Begins a new figure; the calls that follow draw on it. Scales are \"linear\" or \"log\", sizes in pixels.",
+    ),
+    page(
+        "plot::line",
+        "plot::line(y), plot::line(x, y, #{label})",
+        "Joins points in order. x and y are arrays or tensors; without x the points stand at 0, 1, 2, ….",
+    ),
+    page("plot::scatter", "plot::scatter(y), plot::scatter(x, y, #{label})", "Points, not joined."),
+    page(
+        "plot::bar",
+        "plot::bar(values, #{labels, label})",
+        "One bar for each value; labels names them. A second call draws its bars beside those of the first.",
+    ),
+    page(
+        "plot::hist",
+        "plot::hist(values, #{bins, weights, label})",
+        "How many values fall into each bin; bins is a number (10) or an array of edges.",
+    ),
+    page(
+        "plot::image",
+        "plot::image(t, #{color_map, range})",
+        "A picture from a tensor [h, w], [h, w, 1 or 3] or [1 or 3, h, w]. color_map is \"gray\" or \"viridis\"; \
+         range is [lowest, highest], by default those of the values. A picture stands in a figure of its own.",
+    ),
+    page(
+        "plot::heatmap",
+        "plot::heatmap(t, #{row_labels, column_labels, color_map, range})",
+        "A matrix as coloured cells, with their values where these fit.",
+    ),
+    page(
+        "plot::save",
+        "plot::save(path)",
+        "Writes the current figure to a .png or .svg file. A figure itself has it too: plot::line(y).save(path).",
+    ),
+    page(
+        "plot::show",
+        "plot::show()",
+        "Shows the current figure in the lab; the next call begins a new one.",
+    ),
+];
 
 /// The figure that calls add to, until it is shown or begun anew.
 type Current = Arc<Mutex<Figure>>;
@@ -66,23 +132,23 @@ fn lock(current: &Current) -> std::sync::MutexGuard<'_, Figure> {
 /// `line` and `scatter`: y, or x and y, each with options.
 fn pairs(module: &mut Module, current: &Current) {
     type Make = fn(Vec<f64>, Vec<f64>, String) -> Series;
-    let kinds: [(&str, Make); 2] = [
+    let kinds: [(&'static str, Make); 2] = [
         ("line", |x, y, label| Series::Line { x, y, label }),
         ("scatter", |x, y, label| Series::Scatter { x, y, label }),
     ];
     for (name, make) in kinds {
         let c = Arc::clone(current);
         module.set_native_fn(name, move |y: Dynamic| {
-            add(&c, &Map::new(), |label| Ok(make(Vec::new(), numbers(&y)?, label)))
+            add(&c, name, &Map::new(), |label| Ok(make(Vec::new(), numbers(&y)?, label)))
         });
         let c = Arc::clone(current);
         module.set_native_fn(name, move |a: Dynamic, b: Dynamic| match b.read_lock::<Map>() {
-            Some(options) => add(&c, &options, |label| Ok(make(Vec::new(), numbers(&a)?, label))),
-            None => add(&c, &Map::new(), |label| Ok(make(numbers(&a)?, numbers(&b)?, label))),
+            Some(options) => add(&c, name, &options, |label| Ok(make(Vec::new(), numbers(&a)?, label))),
+            None => add(&c, name, &Map::new(), |label| Ok(make(numbers(&a)?, numbers(&b)?, label))),
         });
         let c = Arc::clone(current);
         module.set_native_fn(name, move |x: Dynamic, y: Dynamic, options: Map| {
-            add(&c, &options, |label| Ok(make(numbers(&x)?, numbers(&y)?, label)))
+            add(&c, name, &options, |label| Ok(make(numbers(&x)?, numbers(&y)?, label)))
         });
     }
 }
@@ -90,108 +156,169 @@ fn pairs(module: &mut Module, current: &Current) {
 /// `bar`, `hist`, `image` and `heatmap`: one argument and options.
 fn values(module: &mut Module, current: &Current) {
     type Make = fn(&Dynamic, &Map, String) -> Result<Series>;
-    let kinds: [(&str, Make); 4] = [("bar", bar), ("hist", hist), ("image", image), ("heatmap", heatmap)];
+    let kinds: [(&'static str, Make); 4] =
+        [("bar", bar), ("hist", hist), ("image", image), ("heatmap", heatmap)];
     for (name, make) in kinds {
         let c = Arc::clone(current);
         module.set_native_fn(name, move |v: Dynamic| {
-            add(&c, &Map::new(), |label| make(&v, &Map::new(), label))
+            add(&c, name, &Map::new(), |label| make(&v, &Map::new(), label))
         });
         let c = Arc::clone(current);
         module.set_native_fn(name, move |v: Dynamic, options: Map| {
-            add(&c, &options, |label| make(&v, &options, label))
+            add(&c, name, &options, |label| make(&v, &options, label))
         });
     }
 }
 
 fn begin(current: &Current, options: &Map) -> RhaiResult<Drawn> {
     let mut figure = Figure::default();
-    apply(&mut figure, options).map_err(raise)?;
+    apply(&mut figure, "figure", options).map_err(raise)?;
     *lock(current) = figure.clone();
     Ok(Drawn(figure))
 }
 
-fn add(current: &Current, options: &Map, make: impl FnOnce(String) -> Result<Series>) -> RhaiResult<Drawn> {
+fn add(
+    current: &Current,
+    function: &str,
+    options: &Map,
+    make: impl FnOnce(String) -> Result<Series>,
+) -> RhaiResult<Drawn> {
     let mut figure = lock(current);
     let mut next = figure.clone();
-    let label = apply(&mut next, options).and_then(|label| {
+    let label = apply(&mut next, function, options).and_then(|label| {
         next.series.push(make(label)?);
-        next.check().map_err(|e| Error::value(e.to_string()))
+        next.check().map_err(wrong)
     });
     label.map_err(raise)?;
     *figure = next.clone();
     Ok(Drawn(next))
 }
 
+fn wrong(error: PlotError) -> Error {
+    let hint = matches!(error, PlotError::Mixed { .. });
+    let error = Error::value(error.to_string());
+    if hint { error.with_hint("`plot::figure()` begins a new figure") } else { error }
+}
+
 /// Applies options to a figure; gives the series' label.
-fn apply(figure: &mut Figure, options: &Map) -> Result<String> {
+fn apply(figure: &mut Figure, function: &str, options: &Map) -> Result<String> {
     let mut label = String::new();
     for (name, value) in options {
         let text = || value.read_lock::<ImmutableString>().map(|s| s.to_string());
-        let wrong = |want: &str| Error::type_error(format!("plot: '{name}' must be {want}, not {value}"));
+        let unfit = |want: &str| unfit(function, name, want, value);
         let side = || {
-            value.as_int().ok().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| wrong("a size in pixels"))
+            value.as_int().ok().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| unfit("a size in pixels"))
         };
         let scale = || match text().as_deref() {
             Some("linear") => Ok(Scale::Linear),
             Some("log") => Ok(Scale::Log),
-            _ => Err(wrong("\"linear\" or \"log\"")),
+            _ => Err(unfit("\"linear\" or \"log\"")),
         };
         match name.as_str() {
-            "title" => figure.title = text().ok_or_else(|| wrong("a string"))?,
-            "x_label" => figure.x_label = text().ok_or_else(|| wrong("a string"))?,
-            "y_label" => figure.y_label = text().ok_or_else(|| wrong("a string"))?,
-            "label" => label = text().ok_or_else(|| wrong("a string"))?,
+            "title" => figure.title = text().ok_or_else(|| unfit("a string"))?,
+            "x_label" => figure.x_label = text().ok_or_else(|| unfit("a string"))?,
+            "y_label" => figure.y_label = text().ok_or_else(|| unfit("a string"))?,
             "x_scale" => figure.x_scale = scale()?,
             "y_scale" => figure.y_scale = scale()?,
             "width" => figure.width = side()?,
             "height" => figure.height = side()?,
-            "bins" | "labels" => {}
-            other => {
-                let error = Error::type_error(format!("plot has no option '{other}'"));
-                return Err(match nearest(other, OPTIONS) {
-                    Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                    None => error.with_hint(format!("options are {}", OPTIONS.join(", "))),
-                });
-            }
+            own if !own_options(function).contains(&own) => return Err(unknown(function, own)),
+            "label" => label = text().ok_or_else(|| unfit("a string"))?,
+            _ => {}
         }
     }
     Ok(label)
 }
 
+fn unfit(function: &str, name: &str, want: &str, value: &Dynamic) -> Error {
+    Error::type_error(format!("plot::{function}(): '{name}' must be {want}, not {value}"))
+}
+
+fn unknown(function: &str, name: &str) -> Error {
+    let known = || own_options(function).iter().copied().chain(FIGURE);
+    let error = Error::type_error(format!("plot::{function}() got an unknown option '{name}'"));
+    match nearest(name, known()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("options are {}", known().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// An array of names, or none.
+fn names(function: &str, options: &Map, name: &str) -> Result<Vec<String>> {
+    let Some(value) = options.get(name) else { return Ok(Vec::new()) };
+    match value.read_lock::<Array>() {
+        Some(all) => Ok(all.iter().map(ToString::to_string).collect()),
+        None => Err(unfit(function, name, "an array of names", value)),
+    }
+}
+
+fn color_map(function: &str, options: &Map, usual: ColorMap) -> Result<ColorMap> {
+    let Some(value) = options.get("color_map") else { return Ok(usual) };
+    match value.read_lock::<ImmutableString>().as_deref().map(|s| s.as_str()) {
+        Some("gray" | "grey") => Ok(ColorMap::Gray),
+        Some("viridis") => Ok(ColorMap::Viridis),
+        _ => Err(unfit(function, "color_map", "\"gray\" or \"viridis\"", value)),
+    }
+}
+
+/// The lowest and highest value of the colours.
+fn range(function: &str, options: &Map) -> Result<Option<(f64, f64)>> {
+    let Some(value) = options.get("range") else { return Ok(None) };
+    match numbers(value).as_deref() {
+        Ok([low, high]) => Ok(Some((*low, *high))),
+        _ => Err(unfit(function, "range", "an array of the lowest and the highest value", value)),
+    }
+}
+
 fn bar(v: &Dynamic, options: &Map, label: String) -> Result<Series> {
-    let labels = match options.get("labels").and_then(|l| l.read_lock::<Array>().map(|a| a.clone())) {
-        Some(names) => names.iter().map(ToString::to_string).collect(),
-        None => Vec::new(),
-    };
-    Ok(Series::Bar { labels, values: numbers(v)?, label })
+    Ok(Series::Bar { labels: names("bar", options, "labels")?, values: numbers(v)?, label })
 }
 
 fn hist(v: &Dynamic, options: &Map, label: String) -> Result<Series> {
-    let bins = match options.get("bins").and_then(|b| b.as_int().ok()) {
-        Some(count) => Bins::Count(count),
+    let bins = match options.get("bins") {
         None => Bins::Count(10),
+        Some(given) => match given.as_int() {
+            Ok(count) => Bins::Count(count),
+            Err(_) => {
+                let want = "a number of bins or an array of edges";
+                Bins::Edges(numbers(given).map_err(|_| unfit("hist", "bins", want, given))?)
+            }
+        },
     };
-    Ok(Series::Hist { values: numbers(v)?, weights: Vec::new(), bins, label })
+    let weights = options.get("weights").map_or(Ok(Vec::new()), numbers)?;
+    Ok(Series::Hist { values: numbers(v)?, weights, bins, label })
 }
 
-/// A tensor `[h, w]`, `[h, w, 1]` or `[h, w, 3]`.
-fn image(v: &Dynamic, _: &Map, _: String) -> Result<Series> {
-    let t = tensor(v)?;
+/// A tensor `[h, w]`, `[h, w, c]` or `[c, h, w]`, of 1 or 3 channels.
+fn image(v: &Dynamic, options: &Map, _: String) -> Result<Series> {
+    let mut t = tensor(v)?;
+    if let &[1 | 3, _, w] = t.shape()
+        && !matches!(w, 1 | 3)
+    {
+        t = t.with_layout(t.layout().permute(&[1, 2, 0])?);
+    }
     let (height, width, channels) = match *t.shape() {
         [h, w] => (h, w, 1),
-        [h, w, c] => (h, w, c),
+        [h, w, c @ (1 | 3)] => (h, w, c),
         _ => {
-            return Err(Error::value(format!(
-                "plot::image takes a tensor [h, w] or [h, w, 3], not {:?}",
-                t.shape()
-            )));
+            let text =
+                format!("plot::image takes a tensor [h, w], [h, w, 3] or [3, h, w], not {:?}", t.shape());
+            return Err(Error::value(text).with_hint("`batch[0]` is the first picture of a batch"));
         }
     };
-    Ok(Series::Image { height, width, channels, data: floats(&t)?, color_map: ColorMap::Gray, range: None })
+    let color_map = color_map("image", options, ColorMap::Gray)?;
+    Ok(Series::Image {
+        height,
+        width,
+        channels,
+        data: floats(&t)?,
+        color_map,
+        range: range("image", options)?,
+    })
 }
 
 /// A tensor `[rows, columns]`.
-fn heatmap(v: &Dynamic, _: &Map, _: String) -> Result<Series> {
+fn heatmap(v: &Dynamic, options: &Map, _: String) -> Result<Series> {
     let t = tensor(v)?;
     let &[rows, columns] = t.shape() else {
         return Err(Error::value(format!(
@@ -203,10 +330,10 @@ fn heatmap(v: &Dynamic, _: &Map, _: String) -> Result<Series> {
         rows,
         columns,
         data: floats(&t)?,
-        row_labels: Vec::new(),
-        column_labels: Vec::new(),
-        color_map: ColorMap::Viridis,
-        range: None,
+        row_labels: names("heatmap", options, "row_labels")?,
+        column_labels: names("heatmap", options, "column_labels")?,
+        color_map: color_map("heatmap", options, ColorMap::Viridis)?,
+        range: range("heatmap", options)?,
     })
 }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
-use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
 use crate::base::Error;
-use crate::base::event::{Body, Event, Subscription};
+use crate::base::event::{Event, Page, Reader, Subscription};
 use crate::device::Machine;
 use crate::script::fault::raise;
+use crate::script::summary::{Copies, Summary};
 use crate::script::{snapshot, trace};
 
 use super::RhaiResult;
@@ -17,15 +18,36 @@ use super::RhaiResult;
 pub const NAMES: &[&str] = &["telemetry", "record", "export_chrome_trace", "export_memory_snapshot"];
 
 /// Events in the order they happened.
-pub type Log = Arc<Mutex<Vec<Event>>>;
+#[derive(Default)]
+pub struct Log(Mutex<Vec<Page>>);
+
+impl Log {
+    /// What it has, which is all once its subscription has ended.
+    pub fn events(&self) -> Vec<Event> {
+        let pages = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        pages.iter().flat_map(|page| page.iter().cloned()).collect()
+    }
+}
+
+impl Reader for Log {
+    fn on_page(&self, page: &Page) {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Arc::clone(page));
+    }
+}
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let mut module = Module::new();
     let m = Arc::clone(machine);
     module.set_native_fn("record", move |ctx: NativeCallContext, body: FnPtr| -> RhaiResult<Map> {
-        let before = allocated_now(&m);
-        let events = during(&m, || body.call_within_context::<Dynamic>(&ctx, ()))?;
-        Ok(summary(&events, &before))
+        let sums = Arc::new(Mutex::new(Summary::new(allocated_now(&m))));
+        let sink = Arc::clone(&sums);
+        let listener = move |e: &Event| sink.lock().unwrap_or_else(|e| e.into_inner()).take(e);
+        let subscription = m.bus().subscribe(Arc::new(listener));
+        let result = body.call_within_context::<Dynamic>(&ctx, ());
+        drop(subscription);
+        result.map(drop)?;
+        let mut sums = sums.lock().unwrap_or_else(|e| e.into_inner());
+        Ok(sums.map())
     });
     let m = Arc::clone(machine);
     let export = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
@@ -44,7 +66,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
         let (events, subscription) = collect(&m);
         let result = body.call_within_context::<Dynamic>(&ctx, ());
         drop(subscription);
-        let events = events.lock().unwrap_or_else(|e| e.into_inner());
+        let events = events.events();
         // A failure, such as running out of memory, is what one wants to look at.
         write_snapshot(&m, path, &events)?;
         result.map(|_| events.len() as INT)
@@ -61,12 +83,10 @@ fn write_snapshot(machine: &Machine, path: &str, events: &[Event]) -> RhaiResult
 }
 
 /// Collects events until the subscription is dropped.
-pub fn collect(machine: &Machine) -> (Log, Subscription) {
-    let events = Log::default();
-    let sink = Arc::clone(&events);
-    let listener = move |e: &Event| sink.lock().unwrap_or_else(|e| e.into_inner()).push(e.clone());
-    let subscription = machine.bus().subscribe(Arc::new(listener));
-    (events, subscription)
+pub fn collect(machine: &Machine) -> (Arc<Log>, Subscription) {
+    let log = Arc::new(Log::default());
+    let subscription = machine.bus().read(Arc::clone(&log) as _);
+    (log, subscription)
 }
 
 /// Allocated bytes per device.
@@ -74,57 +94,31 @@ pub fn allocated_now(machine: &Machine) -> BTreeMap<String, u64> {
     machine.gpus().iter().map(|c| (c.device.to_string(), c.memory().0)).collect()
 }
 
-/// What a learner reads of a run. `start` gives allocated bytes per device before it.
+/// What a learner reads of a run, see [`Summary`].
 pub fn summary(events: &[Event], start: &BTreeMap<String, u64>) -> Map {
-    let mut out = Map::new();
-    for direction in ["h2d", "d2h", "d2d"] {
-        out.insert(direction.into(), copies(events, direction).into());
-    }
-    let count =
-        |test: fn(&Body) -> bool| Dynamic::from(events.iter().filter(|e| test(&e.body)).count() as INT);
-    let launched = |b: &Body| matches!(b, Body::Launch { device, .. } if device.is_cuda());
-    let held = |b: &Body| matches!(b, Body::Alloc { device, .. } if device.is_cuda());
-    out.insert("launches".into(), count(launched));
-    out.insert("syncs".into(), count(|b| matches!(b, Body::Sync { implicit: false, .. })));
-    out.insert("implicit_syncs".into(), count(|b| matches!(b, Body::Sync { implicit: true, .. })));
-    out.insert("implicit_sync_lines".into(), implicit_lines(events).into());
-    out.insert("allocations".into(), count(held));
-    out.insert("oom".into(), count(|b| matches!(b, Body::OutOfMemory { .. })));
-    out.insert("peak".into(), peaks(events, start).into());
-    out.insert("leaked".into(), leaks(events, start).into());
-    out.insert("by_dtype".into(), by_dtype(events).into());
-    out
+    Summary::of(events, start.clone()).map()
 }
 
 /// A summary for people: copies, launches, waits, per direction and device.
 pub fn report(events: &[Event]) -> String {
+    let sums = Summary::of(events, BTreeMap::new());
     let mut out = String::new();
-    for (direction, words) in
-        [("h2d", "host to device"), ("d2h", "device to host"), ("d2d", "device to device")]
-    {
-        let sum = copies(events, direction);
-        let number = |name: &str| sum.get(name).and_then(|v| v.as_int().ok()).unwrap_or(0);
-        let ms = sum.get("ms").and_then(|v| v.as_float().ok()).unwrap_or(0.0);
-        let clock = sum.get("clock").map(ToString::to_string).unwrap_or_default();
-        if number("count") > 0 {
-            let _ = writeln!(
-                out,
-                "{words:<17} {} copies, {} bytes, {ms:.3} ms {clock}",
-                number("count"),
-                number("bytes")
-            );
+    let words = ["host to device", "device to host", "device to device"];
+    for (copies, words) in sums.copies.iter().zip(words) {
+        let Copies { count, bytes, nanos, clock, .. } = copies;
+        if *count > 0 {
+            let (ms, clock) = (*nanos as f64 / 1e6, clock.name());
+            let _ = writeln!(out, "{words:<17} {count} copies, {bytes} bytes, {ms:.3} ms {clock}");
         }
     }
-    let count = |test: fn(&Body) -> bool| events.iter().filter(|e| test(&e.body)).count();
-    let launches = count(|b| matches!(b, Body::Launch { .. }));
-    let waits = count(|b| matches!(b, Body::Sync { implicit: false, .. }));
-    let implicit = count(|b| matches!(b, Body::Sync { implicit: true, .. }));
+    let launches: INT = sums.by_dtype.values().sum();
+    let (waits, implicit) = (sums.syncs, sums.implicit_lines.len());
     let _ = writeln!(
         out,
         "launches          {launches}\nwaits             {waits} asked for, {implicit} implicit"
     );
-    for (device, bytes) in peaks(events, &BTreeMap::new()) {
-        let _ = writeln!(out, "peak on {device:<9} {bytes} bytes");
+    for (device, memory) in &sums.memory {
+        let _ = writeln!(out, "peak on {device:<9} {} bytes", memory.peak);
     }
     out
 }
@@ -134,78 +128,5 @@ fn during(machine: &Machine, run: impl FnOnce() -> RhaiResult<Dynamic>) -> RhaiR
     let result = run();
     drop(subscription);
     result.map(drop)?;
-    let mut all = events.lock().unwrap_or_else(|e| e.into_inner());
-    Ok(std::mem::take(&mut *all))
-}
-
-fn copies(events: &[Event], direction: &str) -> Map {
-    let (mut count, mut bytes, mut pinned, mut nanos) = (0, 0, 0, 0);
-    let mut clock = "measured";
-    let mut lines = Array::new();
-    for event in events {
-        let Body::Copy { from, to, bytes: n, pinned: p, span, .. } = &event.body else { continue };
-        let kind = match (from.is_cuda(), to.is_cuda()) {
-            (false, true) => "h2d",
-            (true, false) => "d2h",
-            (true, true) => "d2d",
-            (false, false) => continue,
-        };
-        if kind == direction {
-            count += 1;
-            bytes += *n as INT;
-            pinned += INT::from(*p);
-            nanos += span.nanos as INT;
-            clock = span.clock.name();
-            lines.push(INT::from(event.source.line).into());
-        }
-    }
-    let mut map = Map::new();
-    map.insert("count".into(), count.into());
-    map.insert("bytes".into(), bytes.into());
-    map.insert("pinned".into(), pinned.into());
-    map.insert("ms".into(), (nanos as f64 / 1e6).into());
-    map.insert("clock".into(), clock.into());
-    map.insert("lines".into(), lines.into());
-    map
-}
-
-fn implicit_lines(events: &[Event]) -> Array {
-    let implicit = |e: &&Event| matches!(e.body, Body::Sync { implicit: true, .. });
-    events.iter().filter(implicit).map(|e| INT::from(e.source.line).into()).collect()
-}
-
-/// Allocated bytes of an accelerator after a change.
-fn allocated(event: &Event) -> Option<(String, u64)> {
-    match &event.body {
-        Body::Alloc { device, allocated, .. } | Body::Free { device, allocated, .. } if device.is_cuda() => {
-            Some((device.to_string(), *allocated))
-        }
-        _ => None,
-    }
-}
-
-fn peaks(events: &[Event], start: &BTreeMap<String, u64>) -> Map {
-    let mut peak = start.clone();
-    for (device, bytes) in events.iter().filter_map(allocated) {
-        let slot = peak.entry(device).or_default();
-        *slot = (*slot).max(bytes);
-    }
-    peak.into_iter().map(|(d, b)| (d.into(), (b as INT).into())).collect()
-}
-
-fn leaks(events: &[Event], start: &BTreeMap<String, u64>) -> Map {
-    let mut last = start.clone();
-    last.extend(events.iter().filter_map(allocated));
-    let change = |d: &str, b: u64| b as INT - start.get(d).copied().unwrap_or(0) as INT;
-    last.iter().map(|(d, b)| (d.as_str().into(), change(d, *b).into())).collect()
-}
-
-fn by_dtype(events: &[Event]) -> Map {
-    let mut counts: BTreeMap<&str, INT> = BTreeMap::new();
-    for event in events {
-        if let Body::Launch { dtype, .. } = &event.body {
-            *counts.entry(dtype.name()).or_default() += 1;
-        }
-    }
-    counts.into_iter().map(|(d, n)| (d.into(), n.into())).collect()
+    Ok(events.events())
 }

@@ -1,0 +1,124 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
+/// file or the whole new one, and where `write` fails, or the disk is full, the old one stays.
+///
+/// A symbolic link is followed, and the permissions of a file that is replaced are kept.
+///
+/// # Errors
+/// Those of `write` and of the file system, and a path that is no regular file.
+pub fn replace<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|m| !m.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file").into());
+    }
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let part = Part::beside(folder);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&part.0)?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    write(&mut out)?;
+    out.flush()?;
+    let file = out.get_ref();
+    if let Some(old) = old {
+        // Some file systems keep no permissions; the values are what counts.
+        let _ = file.set_permissions(old.permissions());
+    }
+    file.sync_all()?;
+    fs::rename(&part.0, &target)?;
+    #[cfg(unix)]
+    if let Ok(folder) = File::open(folder) {
+        // The file is whole in either case; this makes its name last, where folders can be synced.
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+/// A file in the making, removed when dropped: once it has its final name there is none to remove.
+struct Part(PathBuf);
+
+impl Part {
+    fn beside(folder: &Path) -> Part {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Part(folder.join(format!(".tensorlab-{}-{count}.tmp", std::process::id())))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tensorlab-file-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut all: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file_and_nothing_else() {
+        let folder = folder("failure");
+        let path = folder.join("a.bin");
+        replace::<io::Error>(&path, |out| out.write_all(b"old")).unwrap();
+        let full = replace::<io::Error>(&path, |out| {
+            out.write_all(&[7; 1 << 20])?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        });
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        replace::<io::Error>(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(&folder), ["a.bin"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused() {
+        let folder = folder("refused");
+        assert!(replace::<io::Error>(&folder, |out| out.write_all(b"x")).is_err());
+        let missing = folder.join("no/such/a.bin");
+        assert_eq!(replace::<io::Error>(&missing, |_| Ok(())).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(names(&folder).is_empty());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder("links");
+        let (path, link) = (folder.join("a.bin"), folder.join("b.bin"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        replace::<io::Error>(&link, |out| out.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,136 @@
+//! Activation checkpointing: a part of the forward pass keeps no activations and runs again in the backward pass.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::base::{Error, Result};
+use crate::device::Machine;
+use crate::op::def::Default as D;
+use crate::op::{Family, Form, Gradient, OpDef, Param, ParamKind};
+use crate::tensor::Tensor;
+use crate::tensor::autocast;
+use crate::tensor::checkpoint::{Caller, Frame};
+
+/// What runs again.
+#[derive(Clone)]
+pub enum Function {
+    Native(Arc<dyn Fn(&[Tensor]) -> Result<()> + Send + Sync>),
+    /// A function of a higher layer, which its [`Caller`] knows how to call.
+    Scripted(Arc<dyn Any + Send + Sync>),
+}
+
+/// Options of [`checkpoint`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Draw the same random numbers again, such as dropout masks.
+    pub preserve_rng_state: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { preserve_rng_state: true }
+    }
+}
+
+/// Runs `forward` and keeps nothing of what its gradient rules save but `inputs`; the backward pass calls
+/// `function` with them to have it again, under the same autocast state and, unless asked otherwise, with the
+/// same random numbers.
+///
+/// As `torch.utils.checkpoint.checkpoint` with `use_reentrant=False`: `function` must do the same each time.
+pub fn checkpoint<T>(
+    inputs: &[Tensor],
+    function: Function,
+    options: Options,
+    forward: impl FnOnce() -> T,
+) -> T {
+    let machine = Machine::current();
+    let random = options.preserve_rng_state.then(|| machine.random_state());
+    let precision = autocast::settings();
+    let again = move |inputs: &[Tensor], caller: &dyn Caller| {
+        let _precision = autocast::enter(precision);
+        let Some(state) = &random else { return function.call(inputs, caller) };
+        let machine = Machine::current();
+        let now = machine.random_state();
+        machine.set_random_state(state);
+        let result = function.call(inputs, caller);
+        machine.set_random_state(&now);
+        result
+    };
+    let frame = Frame::new(inputs, Box::new(again));
+    let _packed = frame.enter();
+    forward()
+}
+
+/// [`checkpoint`] of a function without a script.
+pub fn checkpoint_native(
+    function: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+    inputs: &[Tensor],
+    options: Options,
+) -> Result<Tensor> {
+    let function = Arc::new(function);
+    let again = Arc::clone(&function);
+    let native = Function::Native(Arc::new(move |inputs| again(inputs).map(|_| ())));
+    checkpoint(inputs, native, options, || function(inputs))
+}
+
+/// The bounds of the parts of `count` functions in `segments` of equal size; the last takes the rest.
+pub fn segments(count: usize, segments: usize) -> Vec<std::ops::Range<usize>> {
+    let size = count / segments.max(1);
+    let last = size * segments.saturating_sub(1);
+    let before = (0..segments.saturating_sub(1)).map(|i| i * size..(i + 1) * size).filter(|r| !r.is_empty());
+    before.chain(std::iter::once(last..count)).collect()
+}
+
+impl Function {
+    fn call(&self, inputs: &[Tensor], caller: &dyn Caller) -> Result<()> {
+        match self {
+            Function::Native(f) => f(inputs),
+            Function::Scripted(f) => caller.call(f.as_ref(), inputs),
+        }
+    }
+}
+
+const INPUT: Param = Param::required("input", ParamKind::Any);
+const PRESERVE: Param = Param::optional("preserve_rng_state", ParamKind::Bool, D::Bool(true));
+const REENTRANT: Param = Param::optional("use_reentrant", ParamKind::Bool, D::Bool(false));
+
+/// What a script calls; its binding runs the functions.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "checkpoint",
+        Family::Checkpoint,
+        "Runs a function without keeping its activations; the backward pass runs it again to have them.",
+        &[Param::required("function", ParamKind::Any), INPUT, PRESERVE, REENTRANT],
+        |_| Err(Error::type_error("checkpoint() runs a closure or a module, which only a script can call")),
+    )
+    .forms(&[Form::Function])
+    .gradient(Gradient::Composite)
+    .details(
+        "Takes less memory and more time. The function is a closure or a module and may take several inputs; it must do \
+         the same each time. Random numbers are drawn again as they were, unless `preserve_rng_state` is off.",
+    )
+    .example(
+        "let x = tensor([2.0], #{requires_grad: true}); checkpoint(|x| x * x, x).backward(); x.grad",
+        "tensor([4.])",
+    ),
+    OpDef::call(
+        "checkpoint_sequential",
+        Family::Checkpoint,
+        "Runs modules one after the other in `segments` parts, all but the last checkpointed.",
+        &[
+            Param::required("functions", ParamKind::Any),
+            Param::required("segments", ParamKind::Int),
+            INPUT,
+            PRESERVE,
+            REENTRANT,
+        ],
+        |_| Err(Error::type_error("checkpoint_sequential() runs modules, which only a script can call")),
+    )
+    .forms(&[Form::Function])
+    .gradient(Gradient::Composite)
+    .details("`functions` is an nn::Sequential, or an array of modules and closures.")
+    .example(
+        "let net = nn::Sequential(nn::ReLU(), nn::ReLU()); checkpoint_sequential(net, 2, tensor([-1.0, 2.0]))",
+        "tensor([0., 2.])",
+    ),
+];

@@ -1,0 +1,163 @@
+//! Threads that fetch batches ahead.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::base::{Error, Kind, Result};
+use crate::device::Machine;
+use crate::device::context::work_aside;
+use crate::op::Value;
+use crate::tensor::autograd::set_grad_mode;
+
+use super::loader::{Fetcher, Options};
+
+/// How often the waiting thread looks for an interrupt.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// Bytes of a worker's stack: a script's functions may call each other as deeply there as on the session's thread.
+/// Only what is used takes memory.
+const STACK: usize = 64 << 20;
+
+/// The workers of one epoch. Batches go to them in turn, so that what a worker draws does not depend on how fast the
+/// others are. Dropping this stops and joins them.
+pub struct Workers {
+    threads: Vec<Worker>,
+    source: Arc<Fetcher>,
+    batches: Arc<Vec<Vec<usize>>>,
+    done: Receiver<(usize, Result<Value>)>,
+    /// Batches that came before their turn.
+    ready: BTreeMap<usize, Result<Value>>,
+    sent: usize,
+    ahead: usize,
+}
+
+struct Worker {
+    /// Numbers of batches to fetch; dropped to end the thread.
+    jobs: Option<Sender<usize>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts the threads and has them fetch the first batches. Worker `i` draws from generators of seed `seed + i`.
+    pub fn start(
+        machine: &Machine,
+        seed: u64,
+        source: &Arc<Fetcher>,
+        batches: &Arc<Vec<Vec<usize>>>,
+        options: &Options,
+    ) -> Result<Workers> {
+        let (results, done) = channel();
+        let ahead = options.num_workers.saturating_mul(options.prefetch_factor.unwrap_or(2));
+        let mut workers = Workers {
+            threads: Vec::new(),
+            source: Arc::clone(source),
+            batches: Arc::clone(batches),
+            done,
+            ready: BTreeMap::new(),
+            sent: 0,
+            ahead,
+        };
+        for number in 0..options.num_workers {
+            let machine = machine.seeded(seed.wrapping_add(number as u64));
+            let (source, batches, results) = (Arc::clone(source), Arc::clone(batches), results.clone());
+            let (jobs, queue) = channel();
+            let run = move || {
+                work_aside();
+                let _here = machine.enter();
+                let _no_grad = set_grad_mode(false);
+                while let Ok(job) = queue.recv()
+                    && !source.stop.load(Ordering::Relaxed)
+                {
+                    let indices: &[usize] = batches.get(job).map_or(&[], Vec::as_slice);
+                    let batch = source.fetch(indices).map_err(|e| in_worker(number, e));
+                    if results.send((job, batch)).is_err() {
+                        return;
+                    }
+                }
+            };
+            let builder = std::thread::Builder::new().name(format!("loader-{number}")).stack_size(STACK);
+            let thread = builder.spawn(run);
+            let thread = thread.map_err(|e| Error::runtime(format!("a loader worker cannot start: {e}")))?;
+            workers.threads.push(Worker { jobs: Some(jobs), thread: Some(thread) });
+        }
+        workers.send_until(ahead);
+        Ok(workers)
+    }
+
+    /// Batch `number`, once it is there. Its worker then gets another one to do.
+    pub fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
+        loop {
+            if let Some(batch) = self.ready.remove(&number) {
+                self.send_until(number.saturating_add(1).saturating_add(self.ahead));
+                return batch;
+            }
+            match self.done.recv_timeout(GLANCE) {
+                Ok((n, batch)) => {
+                    self.ready.insert(n, batch);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    machine.shared.cancel.check()?;
+                    self.check_alive(number)?;
+                }
+                Err(RecvTimeoutError::Disconnected) => self.check_alive(number)?,
+            }
+        }
+    }
+
+    /// Hands out batches up to `end`.
+    fn send_until(&mut self, end: usize) {
+        while self.sent < end.min(self.batches.len()) {
+            let turn = self.sent % self.threads.len().max(1);
+            if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
+                // A worker that is gone is noticed when its batch does not come.
+                let _ = jobs.send(self.sent);
+            }
+            self.sent += 1;
+        }
+    }
+
+    /// Fails where the worker that owes batch `number` has ended without it.
+    fn check_alive(&mut self, number: usize) -> Result<()> {
+        let turn = number % self.threads.len().max(1);
+        let running =
+            self.threads.get(turn).and_then(|w| w.thread.as_ref()).is_some_and(|t| !t.is_finished());
+        if running {
+            return Ok(());
+        }
+        // Its last results may have come in the meantime.
+        self.ready.extend(self.done.try_iter());
+        if self.ready.contains_key(&number) {
+            return Ok(());
+        }
+        Err(Error::runtime(format!("DataLoader worker {turn} exited unexpectedly")))
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.source.stop.store(true, Ordering::Relaxed);
+        self.threads.iter_mut().for_each(|worker| worker.jobs = None);
+        for worker in &mut self.threads {
+            if let Some(thread) = worker.thread.take() {
+                // A worker that panicked has said so on standard error.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+fn in_worker(worker: usize, error: Error) -> Error {
+    if error.is_interrupt() || error.kind() == Kind::OutOfMemoryError {
+        return error;
+    }
+    let text = format!("Caught {} in DataLoader worker process {worker}.\n{}", error.kind(), error.message());
+    let error_there = Error::new(error.kind(), text);
+    match error.hint() {
+        Some(hint) => error_there.with_hint(hint),
+        None => error_there,
+    }
+}

@@ -1,0 +1,218 @@
+//! Draws of other distributions, made of uniform and normal ones.
+
+use crate::base::{DType, Error, Result};
+use crate::device::kernel::Distribution;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
+
+use super::binary::{add, div, lt, mul, sub};
+use super::convert::to_dtype;
+use super::draw::{draw_into, drawn};
+use super::movement::unsqueeze;
+use super::record::{in_place, no_grad, one};
+use super::reduce::{max_all, min_all, sum};
+use super::scan::cumsum;
+use super::select::{clamp, only_floats, where_};
+use super::sort::topk;
+use super::unary::{ceil, exp, log, log1p, neg, scale, shift, tan};
+
+/// Overwrites `x` with waiting times of rate `rate`.
+pub fn exponential_(x: &Tensor, rate: f64) -> Result<Tensor> {
+    if rate.is_nan() || rate <= 0.0 {
+        return Err(Error::runtime(format!("exponential_ expects lambda > 0.0, but found lambda={rate}")));
+    }
+    overwrite(x, "exponential_", |u| scale(&log1p(&neg(u)?)?, -1.0 / rate))
+}
+
+/// Overwrites `x` with `exp` of normal numbers.
+pub fn log_normal_(x: &Tensor, mean: f64, std: f64) -> Result<Tensor> {
+    if std.is_nan() || std <= 0.0 {
+        return Err(Error::runtime(format!("log_normal_ expects std > 0.0, but found std={std}")));
+    }
+    only_floats(x.dtype(), "log_normal_kernel_cpu")?;
+    let made = || {
+        let normal = drawn(
+            x.shape(),
+            DType::Float64,
+            &x.context(),
+            Distribution::Normal { mean, std },
+            "log_normal_",
+        )?;
+        exp(&normal)
+    };
+    written(x, made)
+}
+
+/// Overwrites `x` with numbers of Cauchy's distribution.
+pub fn cauchy_(x: &Tensor, median: f64, sigma: f64) -> Result<Tensor> {
+    if sigma.is_nan() || sigma <= 0.0 {
+        return Err(Error::runtime(format!("cauchy_ expects sigma > 0.0, but found sigma={sigma}")));
+    }
+    overwrite(x, "cauchy_", |u| {
+        shift(&scale(&tan(&scale(&shift(u, -0.5)?, std::f64::consts::PI)?)?, sigma)?, median)
+    })
+}
+
+/// Overwrites `x` with the number of trials up to the first success.
+pub fn geometric_(x: &Tensor, p: f64) -> Result<Tensor> {
+    if !(p > 0.0 && p < 1.0) {
+        return Err(Error::runtime(format!("geometric_ expects p to be in (0, 1), but got p={p}")));
+    }
+    let made = || {
+        let u = uniform(x)?;
+        ceil(&scale(&log(&u)?, 1.0 / (-p).ln_1p())?)
+    };
+    written(x, made)
+}
+
+/// Overwrites `x` with whole numbers from `from` up to, but not including, `to`.
+pub fn random_(x: &Tensor, from: i64, to: Option<i64>) -> Result<Tensor> {
+    let to = to.unwrap_or(match x.dtype() {
+        DType::Float16 => (1 << 11) + 1,
+        DType::BFloat16 => (1 << 8) + 1,
+        DType::Float32 => (1 << 24) + 1,
+        DType::Float64 => (1 << 53) + 1,
+        DType::Int64 => i64::MAX,
+        DType::Int32 => 1 << 31,
+        DType::Int16 => 1 << 15,
+        DType::Int8 => 1 << 7,
+        DType::UInt8 => 1 << 8,
+        DType::Bool => 2,
+    });
+    if from >= to {
+        let text = format!("random_ expects 'from' to be less than 'to', but got from={from} >= to={to}");
+        return Err(Error::runtime(text));
+    }
+    in_place(
+        x,
+        &[],
+        &OVERWRITTEN,
+        |_| (),
+        || draw_into(x, Distribution::Integers { low: from, high: to }, "random_"),
+    )
+}
+
+/// `count` places of each row of weights, drawn in proportion to them.
+///
+/// Without replacement the places are those with the largest weight over an exponential draw (Efraimidis and
+/// Spirakis, 2006).
+pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> {
+    only_floats(x.dtype(), "multinomial")?;
+    if !(1..=2).contains(&x.rank()) {
+        return Err(Error::runtime("prob_dist must be 1 or 2 dim"));
+    }
+    let _off = no_grad();
+    let x = x.detach();
+    let classes = x.size(-1)? as i64;
+    if count <= 0 {
+        return Err(Error::runtime("cannot sample n_sample <= 0 samples"));
+    }
+    if !replacement && count > classes {
+        return Err(Error::runtime(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+        )
+        .with_hint(format!("there are {classes} classes; `#{{replacement: true}}` draws each time anew")));
+    }
+    if x.numel() > 0 {
+        let (low, high) = (min_all(&x)?.item()?.as_f64(), max_all(&x)?.item()?.as_f64());
+        if !(low >= 0.0 && high < f64::INFINITY) {
+            return Err(Error::runtime("probability tensor contains either `inf`, `nan` or element < 0"));
+        }
+        let least = min_all(&sum(&x, Some(&[-1]), false)?)?;
+        if least.item()?.as_f64() <= 0.0 {
+            return Err(Error::runtime("invalid multinomial distribution (sum of probabilities <= 0)"));
+        }
+    }
+    if !replacement || count == 1 {
+        let waits = neg(&log1p(&neg(&uniform(&x)?)?)?)?;
+        let keys = div(&to_dtype(&x, DType::Float64)?, &waits)?;
+        return topk(&keys, count, -1, true).map(|(_, places)| places);
+    }
+    // The place of a uniform number among the running sums.
+    let sums = cumsum(&to_dtype(&x, DType::Float64)?, -1, None)?;
+    let total = super::movement::narrow(&sums, -1, classes - 1, 1)?;
+    let sums = div(&sums, &total)?;
+    let mut shape: Vec<usize> = x.shape().to_vec();
+    if let Some(last) = shape.last_mut() {
+        *last = count as usize;
+    }
+    let unit = Distribution::Uniform { low: 0.0, high: 1.0 };
+    let u = drawn(&shape, DType::Float64, &x.context(), unit, "multinomial")?;
+    let below = lt(&unsqueeze(&sums, -2)?, &unsqueeze(&u, -1)?)?;
+    clamp(&sum(&below, Some(&[-1]), false)?, None, Some((classes - 1).into()))
+}
+
+/// Poisson numbers with the means in `x`, by counting the arrivals of unit time; large means by their normal
+/// neighbour.
+pub fn poisson(x: &Tensor) -> Result<Tensor> {
+    only_floats(x.dtype(), "poisson_cpu")?;
+    let _off = no_grad();
+    let rate = to_dtype(&x.detach(), DType::Float64)?;
+    if x.numel() == 0 {
+        return x.detach().copied(x.dtype(), "poisson");
+    }
+    let most = max_all(&rate)?.item()?.as_f64();
+    if min_all(&rate)?.item()?.as_f64() < 0.0 {
+        return Err(Error::runtime("invalid Poisson rate, expected rate to be non-negative"));
+    }
+    const LARGE: f64 = 64.0;
+    let steps = (most.min(LARGE) + 12.0 * most.min(LARGE).sqrt() + 16.0) as usize;
+    let mut time = Tensor::full(x.shape(), 0i64.into(), DType::Float64, &x.context(), "poisson")?;
+    let mut arrived = time.copied(DType::Float64, "poisson")?;
+    for _ in 0..steps {
+        time = sub(&time, &log1p(&neg(&uniform(&rate)?)?)?)?;
+        arrived = add(&arrived, &lt(&time, &rate)?)?;
+    }
+    if most > LARGE {
+        let normal = drawn(
+            x.shape(),
+            DType::Float64,
+            &x.context(),
+            Distribution::Normal { mean: 0.0, std: 1.0 },
+            "poisson",
+        )?;
+        let near = super::unary::round(&add(&rate, &mul(&super::unary::sqrt(&rate)?, &normal)?)?)?;
+        arrived = where_(&super::binary::gt(&rate, LARGE)?, (&near).into(), (&arrived).into())?;
+    }
+    to_dtype(&arrived, x.dtype())
+}
+
+/// Normal numbers, each with its own mean or deviation.
+pub fn normal_of(mean: super::def::Operand, std: super::def::Operand) -> Result<Tensor> {
+    let model = {
+        let _off = no_grad();
+        add(mean, std)?
+    };
+    let unit = Distribution::Normal { mean: 0.0, std: 1.0 };
+    let noise = drawn(model.shape(), model.dtype(), &model.context(), unit, "normal")?;
+    add(&mul(&noise, std)?, mean)
+}
+
+static OVERWRITTEN: Vjp = Vjp {
+    name: "RandomBackward0",
+    run: |_, g| one(Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like")?),
+};
+
+/// Uniform numbers in double precision, in the shape of `x`.
+fn uniform(x: &Tensor) -> Result<Tensor> {
+    let unit = Distribution::Uniform { low: 0.0, high: 1.0 };
+    drawn(x.shape(), DType::Float64, &x.context(), unit, "uniform_")
+}
+
+fn overwrite(x: &Tensor, name: &'static str, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    only_floats(x.dtype(), &format!("{}_kernel_cpu", name.trim_end_matches('_')))?;
+    written(x, || f(&uniform(x)?))
+}
+
+fn written(x: &Tensor, made: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+    in_place(
+        x,
+        &[],
+        &OVERWRITTEN,
+        |_| (),
+        || {
+            let _off = no_grad();
+            x.assign(&made()?, "copy_")
+        },
+    )
+}

@@ -1,0 +1,255 @@
+//! Schedules whose rate follows from a group's present rate, its first, and the number of the epoch.
+//!
+//! Each is computed as PyTorch computes it, from the present rate where PyTorch does, so that a rate changed by
+//! hand stays changed.
+
+use std::f64::consts::PI;
+
+use crate::base::{Error, Result};
+use crate::op::Value;
+use crate::optim::{Optimizer, Options};
+
+/// A schedule by a formula.
+pub struct Formula {
+    pub name: &'static str,
+    pub rate: fn(&Now) -> Result<f64>,
+    /// The rate from the first rate alone, where PyTorch has such a form.
+    pub closed: Option<fn(&Now) -> Result<f64>>,
+    /// Counts on before each step; the flag says that it is the first.
+    pub before: Option<fn(&mut Options, bool)>,
+}
+
+/// What a formula may look at.
+pub struct Now<'a> {
+    pub options: &'a Options,
+    pub optimizer: &'a Optimizer,
+    pub group: usize,
+    /// The group's present rate and its first.
+    pub lr: f64,
+    pub base: f64,
+    pub epoch: i64,
+    /// The step of a constructor.
+    pub initial: bool,
+    /// The first step that was counted.
+    pub first: bool,
+}
+
+impl Now<'_> {
+    fn float(&self, name: &str) -> f64 {
+        self.options.float(name)
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        match self.options.get(name) {
+            Some(Value::Scalar(s)) => s.as_i64(),
+            _ => 0,
+        }
+    }
+
+    /// How many of the milestones an epoch matches.
+    fn milestones(&self, matches: impl Fn(i64) -> bool) -> f64 {
+        match self.options.get("milestones") {
+            Some(Value::List(items)) => {
+                let hit = |v: &&Value| matches!(v, Value::Scalar(s) if matches(s.as_i64()));
+                items.iter().filter(hit).count() as f64
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn noted(&self, name: &str) -> f64 {
+        super::float(self.optimizer.option(self.group, name))
+    }
+}
+
+pub static STEP: Formula = Formula {
+    name: "StepLR",
+    rate: |now| {
+        let still = now.epoch == 0 || now.epoch % now.int("step_size").max(1) != 0;
+        Ok(if still { now.lr } else { now.lr * now.float("gamma") })
+    },
+    closed: Some(|now| {
+        Ok(now.base * now.float("gamma").powf(now.epoch.div_euclid(now.int("step_size").max(1)) as f64))
+    }),
+    before: None,
+};
+
+pub static MULTI_STEP: Formula = Formula {
+    name: "MultiStepLR",
+    rate: |now| {
+        let count = now.milestones(|m| m == now.epoch);
+        Ok(if count == 0.0 { now.lr } else { now.lr * now.float("gamma").powf(count) })
+    },
+    closed: Some(|now| Ok(now.base * now.float("gamma").powf(now.milestones(|m| m <= now.epoch)))),
+    before: None,
+};
+
+pub static EXPONENTIAL: Formula = Formula {
+    name: "ExponentialLR",
+    rate: |now| Ok(if now.initial { now.lr } else { now.lr * now.float("gamma") }),
+    closed: Some(|now| Ok(now.base * now.float("gamma").powf(now.epoch as f64))),
+    before: None,
+};
+
+pub static CONSTANT: Formula = Formula {
+    name: "ConstantLR",
+    rate: |now| {
+        let factor = now.float("factor");
+        Ok(match now.epoch {
+            0 => now.lr * factor,
+            epoch if epoch == now.int("total_iters") => now.lr * (1.0 / factor),
+            _ => now.lr,
+        })
+    },
+    closed: Some(|now| {
+        let factor = now.float("factor");
+        let after = if now.epoch >= now.int("total_iters") { 1.0 } else { 0.0 };
+        Ok(now.base * (factor + after * (1.0 - factor)))
+    }),
+    before: None,
+};
+
+pub static LINEAR: Formula = Formula {
+    name: "LinearLR",
+    rate: |now| {
+        let (start, end) = (now.float("start_factor"), now.float("end_factor"));
+        let total = now.float("total_iters");
+        if now.epoch == 0 {
+            return Ok(now.lr * start);
+        }
+        if now.initial || now.epoch as f64 > total {
+            return Ok(now.lr);
+        }
+        let before = total * start + (now.epoch - 1) as f64 * (end - start);
+        Ok(now.lr * (1.0 + (end - start) / before))
+    },
+    closed: Some(|now| {
+        let (start, end) = (now.float("start_factor"), now.float("end_factor"));
+        let total = now.float("total_iters");
+        Ok(now.base * (start + (end - start) * total.min(now.epoch as f64) / total))
+    }),
+    before: None,
+};
+
+pub static POLYNOMIAL: Formula = Formula {
+    name: "PolynomialLR",
+    rate: |now| {
+        let (total, epoch) = (now.float("total_iters"), now.epoch as f64);
+        if now.initial || epoch > total {
+            return Ok(now.lr);
+        }
+        let factor = (1.0 - epoch / total) / (1.0 - (epoch - 1.0) / total);
+        Ok(now.lr * factor.powf(now.float("power")))
+    },
+    closed: Some(|now| {
+        let total = now.float("total_iters");
+        Ok(now.base * (1.0 - total.min(now.epoch as f64) / total).powf(now.float("power")))
+    }),
+    before: None,
+};
+
+pub static COSINE: Formula = Formula {
+    name: "CosineAnnealingLR",
+    rate: |now| {
+        let (period, low, epoch) = (now.int("T_max"), now.float("eta_min"), now.epoch);
+        let span = period as f64;
+        if now.initial {
+            return Ok(now.lr);
+        }
+        if now.first && epoch > 0 {
+            return cosine(now, epoch as f64 / span);
+        }
+        // Where the old rate is the lowest, nothing can be multiplied up from it.
+        if (epoch - 1 - period) % (2 * period) == 0 {
+            return Ok(now.lr + (now.base - low) * (1.0 - (PI / span).cos()) / 2.0);
+        }
+        let height = |epoch: i64| 1.0 + (PI * epoch as f64 / span).cos();
+        Ok(height(epoch) / height(epoch - 1) * (now.lr - low) + low)
+    },
+    closed: Some(|now| cosine(now, now.epoch as f64 / now.float("T_max"))),
+    before: None,
+};
+
+pub static WARM_RESTARTS: Formula = Formula {
+    name: "CosineAnnealingWarmRestarts",
+    rate: |now| cosine(now, now.float("T_cur") / now.float("T_i")),
+    closed: None,
+    before: Some(|options, initial| {
+        let number = |name: &str| options.float(name) as i64;
+        let (current, period) = (number("T_cur").saturating_add(1), number("T_i").max(1));
+        let (current, period) = match (initial, current >= period) {
+            (true, _) => (0, period),
+            (false, true) => (current % period, period.saturating_mul(number("T_mult"))),
+            (false, false) => (current, period),
+        };
+        options.note("T_cur", Value::Scalar(current.into()));
+        options.note("T_i", Value::Scalar(period.into()));
+    }),
+};
+
+/// Half a cosine from the first rate down to `eta_min` as `part` goes from 0 to 1.
+fn cosine(now: &Now, part: f64) -> Result<f64> {
+    let low = now.float("eta_min");
+    Ok(low + (now.base - low) * (1.0 + (PI * part).cos()) / 2.0)
+}
+
+pub static ONE_CYCLE: Formula = Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None };
+
+/// The bounds between which a phase goes: names of what the group keeps for the rate, and for the momentum.
+type Phase = ([&'static str; 2], [&'static str; 2]);
+
+const UP: Phase = (["initial_lr", "max_lr"], ["max_momentum", "base_momentum"]);
+const DOWN: Phase = (["max_lr", "min_lr"], ["base_momentum", "max_momentum"]);
+const BACK: Phase = (["max_lr", "initial_lr"], ["base_momentum", "max_momentum"]);
+const OUT: Phase = (["initial_lr", "min_lr"], ["max_momentum", "max_momentum"]);
+
+fn one_cycle(now: &Now) -> Result<f64> {
+    let (total, share) = (now.int("total_steps"), now.float("pct_start"));
+    if now.epoch > total {
+        let text =
+            format!("Tried to step {} times. The specified number of total steps is {total}", now.epoch);
+        return Err(Error::value(text).with_hint("step the scheduler once per batch, total_steps times"));
+    }
+    let steps = total as f64;
+    let last = steps - 1.0;
+    let phases: &[(f64, Phase)] = if now.options.bool("three_phase") {
+        &[(share * steps - 1.0, UP), (2.0 * share * steps - 2.0, BACK), (last, OUT)]
+    } else {
+        &[(share * steps - 1.0, UP), (last, DOWN)]
+    };
+    let (mut start, mut chosen) = (0.0, (last, DOWN));
+    for (i, &(end, phase)) in phases.iter().enumerate() {
+        chosen = (end, phase);
+        if now.epoch as f64 <= end || i + 1 == phases.len() {
+            break;
+        }
+        start = end;
+    }
+    let (end, (rates, momenta)) = chosen;
+    let part = (now.epoch as f64 - start) / (end - start);
+    let between = |[from, to]: [&'static str; 2]| {
+        let (from, to) = (now.noted(from), now.noted(to));
+        match now.options.get("anneal_strategy") {
+            Some(Value::Str(s)) if s == "linear" => (to - from) * part + from,
+            _ => to + (from - to) / 2.0 * ((PI * part).cos() + 1.0),
+        }
+    };
+    if now.options.bool("cycle_momentum") {
+        set_momentum(now.optimizer, now.group, between(momenta));
+    }
+    Ok(between(rates))
+}
+
+/// Sets the momentum of a group, which in Adam's family is the first of the `betas`.
+pub fn set_momentum(optimizer: &Optimizer, group: usize, value: f64) {
+    let first = Value::Scalar(value.into());
+    match optimizer.option(group, "betas") {
+        Some(Value::List(mut items)) => {
+            if let Some(slot) = items.first_mut() {
+                *slot = first;
+            }
+            optimizer.note(group, "betas", Value::List(items));
+        }
+        _ => optimizer.note(group, "momentum", first),
+    }
+}

@@ -1,0 +1,156 @@
+//! The names that the operands of a failed call have in the source: read off the syntax tree, only when a call
+//! has failed, so that a call that works pays nothing for it.
+
+use rhai::{AST, ASTNode, Dynamic, Expr, Position, Scope, Stmt};
+
+use crate::base::error::Operand;
+use crate::tensor::Tensor;
+
+/// Names the operands of the call at `position`. What the scope knows of a variable must agree with the operand.
+pub fn name(operands: &mut [Operand], ast: &AST, position: Position, scope: &Scope) {
+    if operands.is_empty() || position.is_none() {
+        return;
+    }
+    let written = arguments(ast, position);
+    let mut held: Vec<(String, Option<Operand>)> = Vec::new();
+    for name in written {
+        match name.as_deref().and_then(|n| value_of(n, scope)) {
+            Some(value) => held.extend(tensors(name.unwrap_or_default(), &value)),
+            None => held.push((name.unwrap_or_default(), None)),
+        }
+    }
+    if held.len() == operands.len() {
+        for (operand, (name, known)) in operands.iter_mut().zip(&held) {
+            if !name.is_empty() && known.as_ref().is_none_or(|k| alike(k, operand)) {
+                operand.name = Some(name.clone());
+            }
+        }
+        return;
+    }
+    // An op inside a module, or numbers among the arguments: each known tensor names the operand that it is.
+    for (name, known) in held.iter().filter(|(name, _)| !name.is_empty()) {
+        let same = |o: &&mut Operand| o.name.is_none() && known.as_ref().is_some_and(|k| alike(k, o));
+        if let Some(operand) = operands.iter_mut().find(same) {
+            operand.name = Some(name.clone());
+        }
+    }
+}
+
+/// The tensors that variables hold, and those of arrays and maps by their places, such as `xs[2]`. Each comes with
+/// its name.
+pub fn held(scope: &Scope) -> Vec<(String, Tensor)> {
+    let mut found = Vec::new();
+    for (name, _, value) in scope.iter_raw() {
+        collect(name, value, 0, &mut found);
+    }
+    found
+}
+
+/// Arrays within arrays are followed this far.
+const DEPTH: usize = 4;
+
+/// Of a longer array only the beginning is gone through.
+const LONG: usize = 4096;
+
+fn collect(name: &str, value: &Dynamic, depth: usize, found: &mut Vec<(String, Tensor)>) {
+    if let Some(t) = value.read_lock::<Tensor>() {
+        found.push((name.to_string(), t.clone()));
+        found.extend(t.grad().map(|g| (format!("{name}.grad"), g)));
+    } else if depth == DEPTH {
+    } else if let Some(items) = value.read_lock::<rhai::Array>() {
+        for (i, item) in items.iter().take(LONG).enumerate() {
+            collect(&format!("{name}[{i}]"), item, depth + 1, found);
+        }
+    } else if let Some(map) = value.read_lock::<rhai::Map>() {
+        for (key, item) in map.iter() {
+            collect(&format!("{name}.{key}"), item, depth + 1, found);
+        }
+    }
+}
+
+fn tensors(name: String, value: &Dynamic) -> Vec<(String, Option<Operand>)> {
+    let mut found = Vec::new();
+    collect(&name, value, DEPTH - 1, &mut found);
+    found.into_iter().filter(|(n, _)| !n.ends_with(".grad")).map(|(n, t)| (n, Some(t.operand()))).collect()
+}
+
+fn alike(a: &Operand, b: &Operand) -> bool {
+    a.shape == b.shape && a.dtype == b.dtype && a.device == b.device
+}
+
+/// The value of a plain variable, or of a variable's `.grad`.
+fn value_of(name: &str, scope: &Scope) -> Option<Dynamic> {
+    match name.strip_suffix(".grad") {
+        Some(of) => {
+            let value = scope.get_value::<Tensor>(of)?;
+            value.grad().map(Dynamic::from)
+        }
+        None => scope.get_value::<Dynamic>(name),
+    }
+}
+
+/// The names of what the call at `position` is given, the object of a method first; `None` for what has no name.
+/// Literals are left out.
+fn arguments(ast: &AST, position: Position) -> Vec<Option<String>> {
+    let mut found = Vec::new();
+    ast.walk(&mut |path: &[ASTNode]| {
+        let Some(args) = call_at(path, position) else { return true };
+        found = args;
+        false
+    });
+    found
+}
+
+fn call_at(path: &[ASTNode], position: Position) -> Option<Vec<Option<String>>> {
+    let (last, parents) = path.split_last()?;
+    match last {
+        ASTNode::Expr(Expr::FnCall(call, at)) if *at == position => Some(named(call.args.iter())),
+        ASTNode::Expr(Expr::MethodCall(call, at)) if *at == position => {
+            Some(named(receiver(parents, last).into_iter().chain(call.args.iter())))
+        }
+        ASTNode::Stmt(Stmt::Assignment(x)) if x.0.position() == position => {
+            Some(named([&x.1.lhs, &x.1.rhs].into_iter()))
+        }
+        _ => None,
+    }
+}
+
+/// What stands before the dot of a method call.
+fn receiver<'a>(parents: &[ASTNode<'a>], call: &ASTNode<'a>) -> Option<&'a Expr> {
+    let ASTNode::Expr(call) = call else { return None };
+    parents.iter().rev().find_map(|node| match node {
+        ASTNode::Expr(Expr::Dot(x, ..)) if std::ptr::eq(&x.rhs, *call) => Some(&x.lhs),
+        ASTNode::Expr(Expr::Dot(x, ..)) => match &x.rhs {
+            Expr::Dot(inner, ..) if std::ptr::eq(&inner.lhs, *call) => Some(&x.lhs),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn named<'a>(args: impl Iterator<Item = &'a Expr>) -> Vec<Option<String>> {
+    let mut names = Vec::new();
+    for arg in args {
+        match arg {
+            Expr::Array(items, _) => names.extend(named(items.iter())),
+            literal if literal.is_constant() || matches!(literal, Expr::Map(..)) => {}
+            other => names.push(text(other)),
+        }
+    }
+    names
+}
+
+/// `x`, `m.w`, `xs[2]`: what reads as a name.
+fn text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Variable(x, ..) => Some(x.1.to_string()),
+        Expr::Property(x, _) => Some(x.2.to_string()),
+        Expr::ThisPtr(_) => Some("this".into()),
+        Expr::Dot(x, ..) => Some(format!("{}.{}", text(&x.lhs)?, text(&x.rhs)?)),
+        Expr::Index(x, ..) => match &x.rhs {
+            Expr::IntegerConstant(i, _) => Some(format!("{}[{i}]", text(&x.lhs)?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,377 @@
+//! Loaders: PyTorch's orders and errors, workers that come and go, page-locked batches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tensorlab::device::Machine;
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Interpreter, Limits, Origin, Silent};
+
+use crate::nn::Lab;
+
+fn recorded() -> Value {
+    serde_json::from_str(include_str!("golden/loader.json")).unwrap()
+}
+
+/// A value printed as JSON.
+fn json(lab: &mut Lab, code: &str) -> Value {
+    let text = lab.text(&format!("({code}).to_json()"));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+fn close(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(a, b)),
+        (a, b) => (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-7,
+    }
+}
+
+#[test]
+fn orders_are_those_of_pytorch() {
+    for order in recorded()["orders"].as_array().unwrap() {
+        let (data, options, want) = (order[0].as_str().unwrap(), order[1].as_str().unwrap(), &order[2]);
+        let mut lab = Lab::new();
+        lab.run(&format!("manual_seed(5); let loader = data::DataLoader({data}, {options}); let all = [];"));
+        let list = "if type_of(b) == \"array\" { b[0].tolist() } else { b.tolist() }";
+        if data.contains("40000") {
+            let got = lab.value("(next(iter(loader)).double() * arange(40000).double()).sum().item()");
+            assert_eq!(got.as_float().unwrap() % 1_000_003.0, want[0].as_f64().unwrap());
+            continue;
+        }
+        lab.run(&format!(
+            "for e in 0..2 {{ let epoch = []; for b in loader {{ epoch.push({list}); }}
+             all.push(epoch); all.push(rand(1).item()); }}"
+        ));
+        let got = json(&mut lab, "#{all: all}")["all"].clone();
+        assert!(close(&got, want), "{data} {options}\n{got}\n{want}");
+    }
+}
+
+#[test]
+fn workers_draw_what_pytorch_s_workers_draw() {
+    for (workers, want) in [0, 1, 3].into_iter().zip(recorded()["noisy"].as_array().unwrap()) {
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "manual_seed(5); let all = []; let noisy = data::Dataset(11, |i| [tensor(i), rand([])]);
+             for b in data::DataLoader(noisy, #{{batch_size: 2, num_workers: {workers}}}) {{
+                 all.push([b[0].tolist(), b[1].tolist()]);
+             }}"
+        ));
+        let got = json(&mut lab, "#{all: all}")["all"].clone();
+        assert!(close(&got, want), "{workers} workers\n{got}\n{want}");
+    }
+}
+
+#[test]
+fn splits_are_those_of_pytorch() {
+    for split in recorded()["splits"].as_array().unwrap() {
+        let (lengths, want) = (split[0].as_str().unwrap(), &split[1]);
+        let total: usize = want.as_array().unwrap().iter().map(|p| p.as_array().unwrap().len()).sum();
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "manual_seed(5); let parts = data::random_split(arange({total}), {lengths});
+             let all = []; for p in parts {{ let one = []; for x in p {{ one.push(x.item()); }} all.push(one); }}"
+        ));
+        assert_eq!(&json(&mut lab, "#{all: all}")["all"], want, "{lengths}");
+    }
+}
+
+#[test]
+fn errors_and_reports_are_those_of_pytorch() {
+    let record = recorded();
+    let mut lab = Lab::new();
+    lab.run(
+        "let make = || nn::Sequential(nn::Linear(3, 2), nn::BatchNorm1d(2));
+         let net = make.call();
+         let sgd = optim::SGD(net.parameters(), #{lr: 0.1});
+         let two = optim::SGD([#{params: net[0].parameters()}, #{params: net[1].parameters()}], #{lr: 0.1});
+         let short = optim::SGD(net[0].parameters(), #{lr: 0.1});",
+    );
+    for error in record["errors"].as_array().unwrap() {
+        let (code, kind, text) = (&error[0], &error[1], error[2].as_str().unwrap());
+        let (got, _) = lab.error(code.as_str().unwrap());
+        let want = format!("{}: {}", kind.as_str().unwrap(), text.trim_end());
+        assert!(got.starts_with(&want), "{code}\n{got}\n{want}");
+    }
+    for report in record["reports"].as_array().unwrap() {
+        assert_eq!(lab.text(report[0].as_str().unwrap()), report[1].as_str().unwrap());
+    }
+}
+
+/// Threads of this process whose name starts so.
+#[cfg(target_os = "linux")]
+fn threads(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("comm")).ok());
+    names.filter(|n| n.starts_with(name)).count()
+}
+
+/// Tests of threads run one at a time: they count them.
+#[cfg(target_os = "linux")]
+static COUNTED: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+#[cfg(target_os = "linux")]
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    COUNTED.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Waits until the workers of other tests have ended.
+#[cfg(target_os = "linux")]
+fn none_left() {
+    let start = Instant::now();
+    while threads("loader-9") > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} workers stay", threads("loader-9"));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+// Ten workers, so that there is one called `loader-9`, which no other test has.
+#[cfg(target_os = "linux")]
+#[test]
+fn leaving_a_loop_or_dropping_an_iterator_ends_the_workers() {
+    let _alone = alone();
+    let mut lab = Lab::new();
+    lab.run(
+        "let d = data::Dataset(1000, |i| tensor(i));
+         let loader = data::DataLoader(d, #{num_workers: 10, prefetch_factor: 4});
+         let seen = 0; for b in loader { seen += 1; if seen == 3 { break; } }",
+    );
+    assert_eq!(threads("loader-9"), 0);
+    lab.run("let it = iter(loader); let first = next(it);");
+    assert_eq!(threads("loader-9"), 1);
+    assert_eq!(lab.numbers("first"), [0.0]);
+    lab.run("drop(it);");
+    assert_eq!(threads("loader-9"), 0);
+    lab.run("let it = iter(data::DataLoader(arange(3), #{num_workers: 10})); next(it); next(it); next(it);");
+    assert_eq!(threads("loader-9"), 0, "an epoch that is over needs no workers");
+    assert!(lab.error("next(it)").0.contains("StopIteration"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_that_fails_names_the_sample_and_stops_the_others() {
+    let _alone = alone();
+    for workers in [0, 10] {
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "let seen = []; let d = data::Dataset(100000, |i| {{
+                 if i == 57 {{ ones(2) + ones(3) }} else {{ tensor(i) }}
+             }});
+             let loader = data::DataLoader(d, #{{batch_size: 4, num_workers: {workers}}});"
+        ));
+        let (text, _) = lab.error("for b in loader { seen.push(b[0].item()); }");
+        assert!(
+            text.contains("must match the size of tensor b") && text.contains("while loading sample 57"),
+            "{text}"
+        );
+        assert!(text.contains("in line 2"), "{text}");
+        assert_eq!(
+            text.contains("Caught RuntimeError in DataLoader worker process 4.\n"),
+            workers > 0,
+            "{text}"
+        );
+        assert_eq!(lab.value("seen.len()").as_int().unwrap(), 14);
+        assert_eq!(threads("loader-9"), 0);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_the_workers_and_leaves_the_variables() {
+    let _alone = alone();
+    let mut session = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+    let run = |session: &mut Interpreter, code: &str| {
+        session.evaluate(1, &Origin { name: "test", code, first_line: 1 })
+    };
+    let _ = run(
+        &mut session,
+        "let seen = []; let d = data::Dataset(1000, |i| { if i > 40 { while true { i += 1; } } tensor(i) });
+         let loader = data::DataLoader(d, #{batch_size: 4, num_workers: 10});",
+    )
+    .unwrap();
+    let shared = Arc::clone(&session.machine().shared);
+    let interrupt = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(400));
+        shared.cancel.interrupt();
+    });
+    let start = Instant::now();
+    let ended = run(&mut session, "for b in loader { seen.push(b.sum().item()); }");
+    interrupt.join().unwrap();
+    assert!(matches!(ended, Err(Stopped::Cancelled(_))), "{ended:?}");
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert_eq!(threads("loader-9"), 0);
+    session.machine().shared.cancel.clear();
+    let seen = run(&mut session, "seen.len()").unwrap().as_int().unwrap();
+    assert!((1..=10).contains(&seen), "{seen}");
+    assert!(run(&mut session, "next(iter(data::DataLoader(arange(8), #{num_workers: 2})))").is_ok());
+    none_left();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_fetch_ahead_as_far_as_they_may() {
+    let _alone = alone();
+    let mut lab = Lab::new();
+    // Each fetch leaves a mark; the first batch is taken, and with it there are so many more under way.
+    lab.run(
+        "let marks = zeros(100); let d = data::Dataset(100, |i| { marks[i] = 1.0; tensor(i) });
+         let it = iter(data::DataLoader(d, #{batch_size: 2, num_workers: 2, prefetch_factor: 3})); next(it);",
+    );
+    let start = Instant::now();
+    let wanted = 14.0; // one batch taken and six ahead, of two samples each
+    while lab.float("marks.sum().item()") < wanted && start.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(lab.float("marks.sum().item()"), wanted);
+}
+
+#[test]
+fn batches_are_the_same_with_and_without_workers() {
+    let mut lab = Lab::new();
+    lab.run("let d = data::digits(); let all = [];");
+    for workers in [0, 1, 4] {
+        lab.run(&format!(
+            "manual_seed(1); let loader = data::DataLoader(data::TensorDataset(d.x_train, d.y_train),
+                 #{{batch_size: 100, shuffle: true, num_workers: {workers}}});
+             let xs = []; let ys = []; for b in loader {{ xs.push(b[0]); ys.push(b[1]); }}
+             all.push([cat(xs), cat(ys)]);"
+        ));
+    }
+    assert!(
+        lab.truth("all[0][0].equal(all[1][0]) && all[0][0].equal(all[2][0]) && all[0][1].equal(all[2][1])")
+    );
+    assert!(lab.truth("all[0][0].shape == [1437, 64] && !all[0][1].equal(d.y_train)"));
+}
+
+#[test]
+fn pinned_batches_are_copied_without_holding_the_host() {
+    for workers in [0, 2] {
+        let mut lab = Lab::on("sim:t4x2");
+        lab.run(&format!(
+            "let d = data::TensorDataset(rand(64, 8), arange(64));
+             let loader = data::DataLoader(d, #{{batch_size: 16, pin_memory: true, num_workers: {workers}}});
+             let pinned = true;
+             let r = telemetry::record(|| for b in loader {{
+                 pinned = pinned && b[0].is_pinned() && b[1].is_pinned();
+                 let x = b[0].to(\"cuda\", #{{non_blocking: true}}); let y = b[1].cuda();
+             }});
+             let plain = telemetry::record(|| for b in data::DataLoader(d, #{{batch_size: 16}}) {{ b[0].to(\"cuda\", #{{non_blocking: true}}); }});"
+        ));
+        assert!(lab.truth("pinned"));
+        assert_eq!(lab.text("[r.h2d.count, r.h2d.pinned, r.h2d.bytes].to_string()"), "[8, 8, 2560]");
+        assert_eq!(lab.text("[plain.h2d.count, plain.h2d.pinned].to_string()"), "[4, 0]");
+    }
+    // Without a GPU there is nothing to copy to, and the same script runs.
+    let mut lab = Lab::new();
+    assert!(lab.truth("!next(iter(data::DataLoader(ones(4), #{pin_memory: true}))).is_pinned()"));
+}
+
+#[test]
+fn non_blocking_shows_in_the_events() {
+    use tensorlab::base::event::{Body, Event};
+    let machine =
+        Machine::open(&"sim:t4".parse().unwrap(), tensorlab::device::open::Use::Headless).unwrap().machine;
+    let copies = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = Arc::clone(&copies);
+    let _listening = machine.bus().subscribe(Arc::new(move |e: &Event| {
+        if let Body::Copy { pinned, blocking, .. } = e.body {
+            sink.lock().unwrap().push((pinned, blocking));
+        }
+    }));
+    let mut session = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
+    let code =
+        "for b in data::DataLoader(rand(4, 1000), #{batch_size: 2, pin_memory: true, num_workers: 1}) {
+        b.to(\"cuda\", #{non_blocking: true}); } rand(4).to(\"cuda\");";
+    let _ = session.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    assert_eq!(*copies.lock().unwrap(), [(true, false), (true, false), (false, true)]);
+}
+
+#[test]
+fn datasets_of_every_kind() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let maps = data::DataLoader(data::Dataset(5, |i| #{x: ones(2) * i, y: i, name: `n${i}`}), #{batch_size: 3});
+         let map = next(iter(maps));
+         let own_map = #{len: || 4, get: |i| i * 10};
+         let keyed = next(iter(data::DataLoader(own_map, #{batch_size: 4, num_workers: 1})));
+         let list = next(iter(data::DataLoader([1.5, 2, 3], #{batch_size: 2})));
+         let rows = next(iter(data::DataLoader(arange(6).reshape([3, 2]), #{batch_size: 2})));
+         let subset = data::Subset(data::TensorDataset(arange(10), arange(10) * 2), [-1, 0]);
+         let sub = next(iter(data::DataLoader(subset, #{batch_size: 2})));
+         let own = next(iter(data::DataLoader([1, 2, 3], #{batch_size: 3, collate_fn: |s| s.len() * 100, num_workers: 1})));
+         let bare = []; for s in data::DataLoader([7, \"x\"], #{batch_size: ()}) { bare.push(s); }
+         fn square(i) { tensor(i * i) }
+         let called = next(iter(data::DataLoader(data::Dataset(3, |i| square(i)), #{batch_size: 3, num_workers: 2})));",
+    );
+    assert_eq!(lab.text("map.x.shape.to_string()"), "[3, 2]");
+    assert_eq!(lab.text("[map.y.tolist(), map.name].to_string()"), "[[0, 1, 2], [\"n0\", \"n1\", \"n2\"]]");
+    assert_eq!(lab.numbers("keyed"), [0.0, 10.0, 20.0, 30.0]);
+    assert!(lab.truth("list.dtype == float64") && lab.numbers("rows") == [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(lab.text("sub.to_string()"), "[tensor([9, 0]), tensor([18,  0])]");
+    assert_eq!(lab.text("[own, bare, called].to_string()"), "[300, [7, \"x\"], tensor([0, 1, 4])]");
+    assert_eq!(lab.text("[maps.len(), len(subset), subset.len()].to_string()"), "[2, 2, 2]");
+    assert_eq!(lab.text("maps.to_string()"), "DataLoader(Dataset, batch_size=3, 2 batches)");
+    for (code, words) in [
+        ("data::DataLoader(3)", "a dataset is expected, not a int"),
+        ("data::DataLoader(arange(3), #{bach_size: 2})", "unknown option 'bach_size'"),
+        ("data::DataLoader(arange(3), #{batch_size: 2.5})", "'batch_size' must be a count"),
+        ("data::DataLoader(arange(3), #{sampler: [3]})", "IndexError: the sampler's index 3"),
+        ("data::Dataset(3, 4)", "must be a function"),
+        ("data::DataLoader(#{len: -1, get: |i| i})", "'len' must be a count"),
+        ("data::DataLoader(#{length: 1})", "a dataset is expected, not a map"),
+        ("data::Subset(arange(3), [5])", "IndexError: index 5 is out of bounds"),
+        ("subset[2]", "IndexError: index 2 is out of bounds"),
+    ] {
+        let (text, _) = lab.error(code);
+        assert!(text.contains(words), "{code}\n{text}");
+    }
+}
+
+#[test]
+fn functions_that_call_themselves_without_end_are_an_error() {
+    let mut lab = Lab::new();
+    for workers in [0, 1] {
+        let options = format!("#{{num_workers: {workers}}}");
+        lab.run(&format!(
+            "fn f(i) {{ next(iter(data::DataLoader(data::Dataset(1, |j| f(j)), {options}))) }}"
+        ));
+        let (text, _) = lab.error("f(0)");
+        assert!(text.contains("Stack overflow") && text.len() < 8000, "{} bytes: {text}", text.len());
+        lab.run("fn g(i) { g(i + 1) }");
+        let (text, _) =
+            lab.error(&format!("next(iter(data::DataLoader(data::Dataset(1, |j| g(j)), {options})))"));
+        assert!(text.contains("Stack overflow"), "{text}");
+    }
+}
+
+#[test]
+fn progress_goes_through_a_loader() {
+    let mut lab = Lab::new();
+    lab.run("let sum = 0; for b in progress(data::DataLoader(arange(10), #{batch_size: 4}), \"x\") { sum += b.sum().item(); }");
+    assert_eq!(lab.value("sum").as_int().unwrap(), 45);
+}
+
+#[test]
+fn csv_files_are_read_with_their_options() {
+    let here = crate::files::Folder::new("csv");
+    std::fs::write(here.path("a.csv"), "# note\nx;y\n1;2\n3;4\n").unwrap();
+    let mut lab = Lab::new();
+    let file = here.text("a.csv");
+    assert_eq!(
+        lab.text(&format!(
+            "data::csv(\"{file}\", #{{delimiter: \";\", skiprows: 1, dtype: int64}}).tolist().to_string()"
+        )),
+        "[[1, 2], [3, 4]]"
+    );
+    for (options, words) in [
+        ("#{delimiter: \";;\"}", "delimiter must be one character"),
+        ("#{delimter: \";\"}", "unknown option 'delimter'"),
+        ("#{dtype: bool}", "float32, float64 or int64"),
+        ("#{skiprows: 1}", ":3: column 1 is not a number: '1;2'"),
+    ] {
+        let (text, _) = lab.error(&format!("data::csv(\"{file}\", {options})"));
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -1,0 +1,215 @@
+//! Bytes allocated after every phase of training, against PyTorch's on a GPU.
+//!
+//! Only the memory of these runs is looked at, so the device does no arithmetic: its allocator is the simulated
+//! GPU's own, and every launch succeeds at once.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex};
+
+use rhai::{Array, Dynamic};
+use serde_json::Value;
+use tensorlab::base::event::{Clock, Span};
+use tensorlab::base::{Device, Result};
+use tensorlab::device::backend::{Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer};
+use tensorlab::device::cpu::memory::HostBlock;
+use tensorlab::device::sim::{Profile, devices};
+use tensorlab::device::{Backend, Launch, Machine};
+use tensorlab::script::{Interpreter, Limits, Origin, Silent};
+
+/// A simulated GPU that computes nothing.
+struct Idle(Box<dyn Backend>);
+
+impl Backend for Idle {
+    fn device(&self) -> Device {
+        self.0.device()
+    }
+    fn properties(&self) -> &Properties {
+        self.0.properties()
+    }
+    fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {
+        self.0.allocate(bytes, stream)
+    }
+    fn free(&self, buffer: Buffer) {
+        self.0.free(buffer);
+    }
+    fn page_lock(&self, block: &HostBlock) -> Result<()> {
+        self.0.page_lock(block)
+    }
+    fn pool(&self) -> Option<&Mutex<DevicePool>> {
+        self.0.pool()
+    }
+    fn launch(&self, _: &Launch) -> Result<Option<Span>> {
+        Ok(Some(Span { start: 0, nanos: 0, clock: Clock::Modelled }))
+    }
+    fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        self.0.transfer(transfer)
+    }
+    fn create_stream(&self) -> Result<u32> {
+        self.0.create_stream()
+    }
+    fn record(&self, stream: u32) -> Result<Mark> {
+        self.0.record(stream)
+    }
+    fn wait(&self, stream: u32, mark: Mark) -> Result<()> {
+        self.0.wait(stream, mark)
+    }
+    fn query(&self, mark: Mark) -> Result<bool> {
+        self.0.query(mark)
+    }
+    fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
+        self.0.elapsed(from, to)
+    }
+    fn synchronize(&self, stream: Option<u32>) -> Result<Span> {
+        self.0.synchronize(stream)
+    }
+    fn synchronize_mark(&self, mark: Mark) -> Result<Span> {
+        self.0.synchronize_mark(mark)
+    }
+    fn now(&self) -> u64 {
+        self.0.now()
+    }
+}
+
+fn idle() -> Arc<Machine> {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/a100-40gb.toml");
+    let profile = Profile::parse(&std::fs::read_to_string(path).unwrap(), "a100-40gb").unwrap();
+    Machine::new(|shared| {
+        devices(vec![profile], shared).into_iter().map(|d| Box::new(Idle(d)) as Box<dyn Backend>).collect()
+    })
+}
+
+/// The parts of a run that differ.
+struct Run {
+    name: &'static str,
+    model: &'static str,
+    input: &'static str,
+    optimizer: &'static str,
+    forward: &'static str,
+    loss: &'static str,
+}
+
+const MLP: &str = "let parts = []; for i in 0..8 { parts.push(nn::Linear(1024, 1024)); parts.push(nn::ReLU()); } \
+                   nn::Sequential(parts).cuda()";
+const WIDE: &str = "ones([4096, 1024], #{device: \"cuda\"})";
+const SGD: &str = "optim::SGD(net.parameters(), #{lr: 0.01})";
+const ADAM: &str = "optim::Adam(net.parameters())";
+const SUM: &str = "out.float().sum()";
+
+const RUNS: [Run; 7] = [
+    Run { name: "mlp sgd", model: MLP, input: WIDE, optimizer: SGD, forward: "net.forward(x)", loss: SUM },
+    Run { name: "mlp adam", model: MLP, input: WIDE, optimizer: ADAM, forward: "net.forward(x)", loss: SUM },
+    Run {
+        name: "mlp no_grad",
+        model: MLP,
+        input: WIDE,
+        optimizer: SGD,
+        forward: "with no_grad() { net.forward(x) }",
+        loss: "",
+    },
+    Run {
+        name: "mlp checkpoint_sequential 4",
+        model: MLP,
+        input: WIDE,
+        optimizer: SGD,
+        forward: "checkpoint_sequential(net, 4, x)",
+        loss: SUM,
+    },
+    Run {
+        name: "mlp autocast float16",
+        model: MLP,
+        input: WIDE,
+        optimizer: SGD,
+        forward: "with autocast(\"cuda\") { net.forward(x) }",
+        loss: SUM,
+    },
+    Run {
+        name: "mlp 64-256-10 b128 cross_entropy",
+        model: "nn::Sequential(nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 10)).cuda()",
+        input: "ones([128, 64], #{device: \"cuda\"})",
+        optimizer: SGD,
+        forward: "net.forward(x)",
+        loss: "F::cross_entropy(out, zeros([128], #{dtype: int64, device: \"cuda\"}))",
+    },
+    Run {
+        name: "gelu layernorm tanh sigmoid dropout softmax",
+        model: "nn::Sequential(nn::Linear(256, 256), nn::GELU(), nn::LayerNorm(256), nn::Linear(256, 256), \
+                nn::Tanh(), nn::Linear(256, 256), nn::Sigmoid(), nn::Dropout(0.5), nn::Linear(256, 256), \
+                nn::Softmax(-1)).cuda()",
+        input: "ones([512, 256], #{device: \"cuda\"})",
+        optimizer: ADAM,
+        forward: "net.forward(x)",
+        loss: SUM,
+    },
+];
+
+impl Run {
+    /// Two steps, each phase followed by a note of what is allocated.
+    fn script(&self) -> String {
+        let mut code = format!(
+            "let start = cuda::memory_allocated(); cuda::reset_peak_memory_stats(); let seen = [];\n\
+             let note = |seen, tag| {{ seen.push([tag, cuda::memory_allocated(), cuda::max_memory_allocated()]); seen }};\n\
+             let net = {{ {} }}; let opt = {}; seen = note.call(seen, \"model\");\n\
+             let x = {}; seen = note.call(seen, \"input\");\n",
+            self.model, self.optimizer, self.input
+        );
+        for step in 0..2 {
+            let _ = writeln!(code, "let out = {}; seen = note.call(seen, \"forward{step}\");", self.forward);
+            if !self.loss.is_empty() {
+                let _ = writeln!(
+                    code,
+                    "let loss = {}; seen = note.call(seen, \"loss{step}\");\n\
+                     loss.backward(); seen = note.call(seen, \"backward{step}\");\n\
+                     opt.step(); seen = note.call(seen, \"step{step}\");\n\
+                     opt.zero_grad(); seen = note.call(seen, \"zero{step}\");\ndrop(loss);",
+                    self.loss
+                );
+            }
+            let _ = writeln!(code, "drop(out); seen = note.call(seen, \"del{step}\");");
+        }
+        code + "seen.map(|s| [s[0], s[1] - start, s[2] - start])"
+    }
+
+    /// Tag, allocated and peak bytes of each phase.
+    fn phases(&self) -> Vec<(String, i64, i64)> {
+        let mut interpreter = Interpreter::new(idle(), Arc::new(Silent), &Limits::default());
+        let code = self.script();
+        let value = interpreter.evaluate(1, &Origin { name: self.name, code: &code, first_line: 1 });
+        let value = value.unwrap_or_else(|e| panic!("{}: {e:?}", self.name));
+        let row = |phase: &Dynamic| {
+            let row = phase.read_lock::<Array>().unwrap();
+            (row[0].to_string(), row[1].as_int().unwrap(), row[2].as_int().unwrap())
+        };
+        value.read_lock::<Array>().unwrap().iter().map(row).collect()
+    }
+}
+
+#[test]
+fn training_takes_the_bytes_it_takes_in_pytorch() {
+    let golden: Value = serde_json::from_str(include_str!("golden/training_memory.json")).unwrap();
+    let runs = golden["runs"].as_object().unwrap();
+    assert_eq!(runs.len(), RUNS.len());
+    let mut wrong = String::new();
+    for run in &RUNS {
+        let want = runs[run.name].as_array().unwrap();
+        let got = run.phases();
+        assert_eq!(got.len(), want.len(), "{}: phases", run.name);
+        let mut table = format!(
+            "\n{}\n{:<12}{:>14}{:>14}{:>14}{:>14}\n",
+            run.name, "", "bytes", "PyTorch", "peak", "PyTorch"
+        );
+        let mut differs = false;
+        for ((tag, bytes, peak), want) in got.iter().zip(want) {
+            let (their_bytes, their_peak) = (want[1].as_i64().unwrap(), want[2].as_i64().unwrap());
+            assert_eq!(tag, want[0].as_str().unwrap());
+            let bad = *bytes != their_bytes || *peak > their_peak;
+            differs |= bad;
+            let mark = if bad { "  <--" } else { "" };
+            let _ = writeln!(table, "{tag:<12}{bytes:>14}{their_bytes:>14}{peak:>14}{their_peak:>14}{mark}");
+        }
+        if differs {
+            wrong += &table;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
