@@ -12,11 +12,11 @@ pub fn machine(devices: &str) -> Arc<Machine> {
     Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine
 }
 
-pub fn evaluate(machine: &Arc<Machine>, code: &str) -> Result<(Interpreter, Dynamic), Fault> {
+pub fn evaluate(machine: &Arc<Machine>, code: &str) -> Result<(Interpreter, Dynamic), Box<Fault>> {
     let mut interpreter = Interpreter::new(Arc::clone(machine), Arc::new(Silent), &Limits::default());
     match interpreter.evaluate(1, &Origin { name: "test", code, first_line: 1 }) {
         Ok(value) => Ok((interpreter, value)),
-        Err(Stopped::Fault(fault)) => Err(*fault),
+        Err(Stopped::Fault(fault)) => Err(fault),
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -27,7 +27,7 @@ pub fn on(devices: &str, code: &str) -> String {
     interpreter.show(&value).unwrap()
 }
 
-pub fn fault(devices: &str, code: &str) -> Fault {
+pub fn fault(devices: &str, code: &str) -> Box<Fault> {
     evaluate(&machine(devices), code).err().expect("nothing failed")
 }
 

@@ -106,9 +106,14 @@ fn a_peer_copy_takes_the_peer_links_time() {
 /// A queue holds so many operations; then the host waits for the oldest.
 #[test]
 fn a_full_queue_holds_the_host() {
-    let machine = machine("sim:t4");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/device/sim/profiles/t4.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let short = text.replace("queue_depth = { value = 1000,", "queue_depth = { value = 16,");
+    let profile = Profile::parse(&short, "short queue").unwrap();
+    let depth = u64::from(profile.launch.queue_depth);
+    assert_eq!(depth, 16);
+    let machine = Machine::simulated(vec![profile]);
     let gpu = &machine.gpus()[0];
-    let depth = u64::from(Profile::builtin("t4").unwrap().launch.queue_depth);
     let big = bytes_on(gpu, 4 * MIB);
     let recorder = Recorder::on(&machine);
     let start = gpu.backend.now();

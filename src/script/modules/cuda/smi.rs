@@ -6,7 +6,7 @@ use crate::device::{Context, Machine};
 
 const MIB: u64 = 1 << 20;
 /// Widths of the columns between their bars.
-const NAME: usize = 60;
+const NAME: usize = 62;
 const MEMORY: usize = 25;
 const TENSORS: usize = 23;
 
