@@ -13,6 +13,7 @@ mod architecture;
 mod cli;
 mod conformance;
 mod examples;
+mod figures;
 mod lab_session;
 mod lesson_format;
 mod nn;

@@ -6,6 +6,7 @@ pub mod attention;
 pub mod batch_norm;
 pub mod binary;
 pub mod compare;
+pub mod composed;
 pub mod convert;
 pub mod convolution;
 pub mod create;
@@ -49,6 +50,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         binary::ROWS,
         binary::ALPHA_ROWS,
         activation::ROWS,
+        composed::ROWS,
         convolution::ROWS,
         pooling::ROWS,
         loss::ROWS,
