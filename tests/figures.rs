@@ -28,20 +28,36 @@ fn every_kind_of_figure_is_saved_as_png_and_svg() {
     let folder = Folder::new();
     let mut lab = Lab::new();
     for (name, code) in [
-        ("line", "plot::line([1, 2.5, 2]); plot::line([0, 2], tensor([1.0, 0.5]), #{label: \"straight\", y_scale: \"log\"})"),
+        (
+            "line",
+            "plot::line([1, 2.5, 2]); plot::line([0, 2], tensor([1.0, 0.5]), #{label: \"straight\", y_scale: \"log\"})",
+        ),
         ("scatter", "plot::scatter(randn(50), randn(50), #{label: \"points\", title: \"cloud\"})"),
-        ("bar", "plot::bar([3, 1, 2], #{labels: [\"a\", \"b\", \"c\"], label: \"one\"}); plot::bar(ones(3), #{label: \"two\"})"),
-        ("hist", "plot::hist(randn(300), #{bins: 20}); plot::hist([1, 2, 3], #{bins: [0, 1.5, 4], weights: [1, 1, 2]})"),
+        (
+            "bar",
+            "plot::bar([3, 1, 2], #{labels: [\"a\", \"b\", \"c\"], label: \"one\"}); plot::bar(ones(3), #{label: \"two\"})",
+        ),
+        (
+            "hist",
+            "plot::hist(randn(300), #{bins: 20}); plot::hist([1, 2, 3], #{bins: [0, 1.5, 4], weights: [1, 1, 2]})",
+        ),
         ("grey", "plot::image(rand([8, 12]), #{range: [0.0, 1.0]})"),
         ("colour", "plot::image(rand([3, 8, 12]))"),
         ("last", "plot::image(rand([8, 12, 3]) * 255)"),
         ("mask", "plot::image(rand([1, 8, 12]).gt(0.5), #{color_map: \"viridis\"})"),
-        ("heat", "plot::heatmap(rand([2, 3]), #{row_labels: [\"x\", \"y\"], column_labels: [\"a\", \"b\", \"c\"], color_map: \"gray\"})"),
+        (
+            "heat",
+            "plot::heatmap(rand([2, 3]), #{row_labels: [\"x\", \"y\"], column_labels: [\"a\", \"b\", \"c\"], color_map: \"gray\"})",
+        ),
     ] {
         let (png, svg) = (folder.at(&format!("{name}.png")), folder.at(&format!("{name}.svg")));
         lab.run(&format!("plot::figure(#{{width: 320, height: 200}}); {code}; plot::save(\"{png}\"); plot::save(\"{svg}\");"));
         let pixels = std::fs::read(&png).unwrap();
-        assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.len() > 500, "{name}: {} bytes", pixels.len());
+        assert!(
+            pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.len() > 500,
+            "{name}: {} bytes",
+            pixels.len()
+        );
         let drawing = std::fs::read_to_string(&svg).unwrap();
         assert!(drawing.contains("<svg") && drawing.contains("width=\"320\""), "{name}: {drawing}");
     }
@@ -53,11 +69,27 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_can() {
     for (code, said, hint) in [
         ("plot::line([1, 2], #{bins: 3})", "plot::line() got an unknown option 'bins'", "label"),
         ("plot::hist([1, 2], #{bin: 3})", "plot::hist() got an unknown option 'bin'", "did you mean `bins`?"),
-        ("plot::figure(#{titel: \"x\"})", "plot::figure() got an unknown option 'titel'", "did you mean `title`?"),
+        (
+            "plot::figure(#{titel: \"x\"})",
+            "plot::figure() got an unknown option 'titel'",
+            "did you mean `title`?",
+        ),
         ("plot::line([1, 2], #{y_scale: \"logarithmic\"})", "'y_scale' must be \"linear\" or \"log\"", ""),
-        ("plot::image(rand([2, 3]), #{color_map: \"jet\"})", "'color_map' must be \"gray\" or \"viridis\"", ""),
-        ("plot::image(rand([2, 3]), #{range: 3})", "'range' must be an array of the lowest and the highest", ""),
-        ("plot::image(rand([4, 5, 6]))", "takes a tensor [h, w], [h, w, 3] or [3, h, w], not [4, 5, 6]", "batch[0]"),
+        (
+            "plot::image(rand([2, 3]), #{color_map: \"jet\"})",
+            "'color_map' must be \"gray\" or \"viridis\"",
+            "",
+        ),
+        (
+            "plot::image(rand([2, 3]), #{range: 3})",
+            "'range' must be an array of the lowest and the highest",
+            "",
+        ),
+        (
+            "plot::image(rand([4, 5, 6]))",
+            "takes a tensor [h, w], [h, w, 3] or [3, h, w], not [4, 5, 6]",
+            "batch[0]",
+        ),
         ("plot::heatmap(rand(3))", "takes a tensor [rows, columns], not [3]", ""),
         ("plot::hist([1, 2], #{bins: \"many\"})", "'bins' must be a number of bins or an array of edges", ""),
         ("plot::bar([1, 2], #{labels: 3})", "'labels' must be an array of names", ""),

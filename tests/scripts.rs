@@ -96,7 +96,8 @@ fn short(name: &str) -> (&'static [&'static str], fn(&Value)) {
         }),
         "kmeans.rhai" => (&["picture.svg"], |v| {
             assert!(v["error"].as_f64().unwrap() < 0.3, "{v}");
-            let spread: Vec<f64> = v["spread"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
+            let spread: Vec<f64> =
+                v["spread"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
             assert!(spread.len() > 2 && spread.windows(2).all(|w| w[1] <= w[0] + 1e-6), "{spread:?}");
         }),
         "filters.rhai" => (&["picture.svg"], |v| {
@@ -104,7 +105,7 @@ fn short(name: &str) -> (&'static [&'static str], fn(&Value)) {
             let (plain, blurred, sharp) = (of(0), of(1), of(2));
             assert!(blurred < plain && plain < sharp, "{v}");
         }),
-        "queues.rhai" => (&["4", "64", "picture.svg"], |v| {
+        "queues.rhai" => (&["3", "256", "picture.svg"], |v| {
             if v.is_null() {
                 return;
             }

@@ -3,8 +3,8 @@
 use crate::base::{DType, Error, Result, python, shape};
 use crate::op::activation::check_probability;
 use crate::op::composed::{
-    adaptive_avg_pool1d, avg_pool1d, celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish, logsigmoid,
-    max_pool1d, pool, prelu, rms_norm, selu, softsign, usual_dim,
+    adaptive_avg_pool1d, avg_pool1d, celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish,
+    logsigmoid, max_pool1d, pool, prelu, rms_norm, selu, softsign, usual_dim,
 };
 use crate::op::def::Default;
 use crate::op::movement::reshape;
@@ -99,7 +99,8 @@ impl Layer for ModuleDict {
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
-        Err(super::containers::no_forward(call.module.name()).with_hint("`dict[\"name\"].forward(x)` calls one"))
+        Err(super::containers::no_forward(call.module.name())
+            .with_hint("`dict[\"name\"].forward(x)` calls one"))
     }
 }
 
@@ -241,13 +242,19 @@ pub static ROWS: &[OpDef] = &[
         make_rms_norm,
     )
     .example("nn::RMSNorm(4)", "RMSNorm((4,), eps=None, elementwise_affine=True)"),
-    constructor("Dropout1d", "While training, zeroes whole channels of `[n, channels, length]`.", &[SHARE], |a| {
-        channel_dropout("Dropout1d", a, dropout1d)
-    })
+    constructor(
+        "Dropout1d",
+        "While training, zeroes whole channels of `[n, channels, length]`.",
+        &[SHARE],
+        |a| channel_dropout("Dropout1d", a, dropout1d),
+    )
     .example("nn::Dropout1d(0.2)", "Dropout1d(p=0.2, inplace=False)"),
-    constructor("Dropout2d", "While training, zeroes whole channels of `[n, channels, h, w]`.", &[SHARE], |a| {
-        channel_dropout("Dropout2d", a, feature_dropout)
-    })
+    constructor(
+        "Dropout2d",
+        "While training, zeroes whole channels of `[n, channels, h, w]`.",
+        &[SHARE],
+        |a| channel_dropout("Dropout2d", a, feature_dropout),
+    )
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
     constructor(
         "MaxPool1d",
@@ -264,7 +271,10 @@ pub static ROWS: &[OpDef] = &[
                 .module()
         },
     )
-    .example("nn::MaxPool1d(2)", "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"),
+    .example(
+        "nn::MaxPool1d(2)",
+        "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
+    ),
     constructor(
         "AvgPool1d",
         "The mean of each window along the last dimension.",

@@ -113,7 +113,11 @@ pub fn rms_norm(x: &Tensor, over: &[i64], weight: Option<&Tensor>, eps: Option<f
         DType::BFloat16 => 0.007_812_5,
         _ => f64::from(f32::EPSILON),
     });
-    let wide = if matches!(x.dtype(), DType::Float16 | DType::BFloat16) { to_dtype(x, DType::Float32)? } else { x.clone() };
+    let wide = if matches!(x.dtype(), DType::Float16 | DType::BFloat16) {
+        to_dtype(x, DType::Float32)?
+    } else {
+        x.clone()
+    };
     let dims: Vec<i64> = (1..=over.len() as i64).map(|d| -d).collect();
     let root = rsqrt(&shift(&mean(&square(&wide)?, Some(&dims), true)?, eps)?)?;
     let out = mul(&wide, &root)?;
@@ -260,9 +264,13 @@ pub static ROWS: &[OpDef] = &[
     })
     .example("F::logsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.3133, -0.6931, -0.1269])")
     .samples(&[Sample::of("F::logsigmoid(x)", &[X])]),
-    row("selu", Family::Activation, "A scaled elu that keeps mean and deviation of a signal.", &[SELF], |a| {
-        selu(a.tensor(0)?).map(Value::from)
-    })
+    row(
+        "selu",
+        Family::Activation,
+        "A scaled elu that keeps mean and deviation of a signal.",
+        &[SELF],
+        |a| selu(a.tensor(0)?).map(Value::from),
+    )
     .example("F::selu(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.1113,  0.0000,  2.1014])")
     .samples(&[Sample::of("F::selu(x)", &[X])]),
     row(
@@ -348,10 +356,7 @@ pub static ROWS: &[OpDef] = &[
         ],
         |a| rms_norm(a.tensor(0)?, &a.ints(1)?, a.optional_tensor(2), a.optional_float(3)).map(Value::from),
     )
-    .example(
-        "F::rms_norm(tensor([1.0, 2.0, 3.0, 4.0]), [4])",
-        "tensor([0.3651, 0.7303, 1.0954, 1.4606])",
-    )
+    .example("F::rms_norm(tensor([1.0, 2.0, 3.0, 4.0]), [4])", "tensor([0.3651, 0.7303, 1.0954, 1.4606])")
     .samples(&[Sample::of("F::rms_norm(x, [4], w)", &[X, Draw::of("w", &[4], Domain::Any)])]),
     row(
         "max_pool1d",
