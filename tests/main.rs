@@ -17,6 +17,7 @@ mod conformance;
 mod cuda;
 mod examples;
 mod exports;
+mod figures;
 mod files;
 mod lab_session;
 mod lesson_format;

@@ -73,6 +73,50 @@ fn script(name: &str) -> String {
     root().join("scripts").join(name).to_str().unwrap().to_string()
 }
 
+/// Arguments that make a script short, and what must be true of its last value on any device.
+fn short(name: &str) -> (&'static [&'static str], fn(&Value)) {
+    let falls = |v: &Value| {
+        let losses = v["losses"].as_array().unwrap();
+        let [first, last] = [losses.first(), losses.last()].map(|l| l.unwrap().as_f64().unwrap());
+        assert!(last < 0.9 * first, "{losses:?}");
+    };
+    match name {
+        "digits_cnn.rhai" => (&["2", "128", "picture.svg"], falls),
+        "letters.rhai" => (&["4", "6", "picture.svg"], |v| {
+            let losses = v["losses"].as_array().unwrap();
+            // Guessing evenly among 26 kinds of letters loses their logarithm.
+            assert!((2.9..3.9).contains(&losses[0].as_f64().unwrap()), "{losses:?}");
+            assert!(losses[3].as_f64().unwrap() < losses[0].as_f64().unwrap(), "{losses:?}");
+            assert_eq!(v["text"].as_str().unwrap().chars().count(), "a tensor ".len() + 6);
+        }),
+        "life.rhai" => (&["8", "picture.svg"], |v| {
+            assert_eq!(v["glides"], true);
+            let alive = v["alive"].as_array().unwrap();
+            assert!(alive.len() == 9 && alive[8].as_i64().unwrap() < alive[0].as_i64().unwrap(), "{alive:?}");
+        }),
+        "kmeans.rhai" => (&["picture.svg"], |v| {
+            assert!(v["error"].as_f64().unwrap() < 0.3, "{v}");
+            let spread: Vec<f64> =
+                v["spread"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
+            assert!(spread.len() > 2 && spread.windows(2).all(|w| w[1] <= w[0] + 1e-6), "{spread:?}");
+        }),
+        "filters.rhai" => (&["picture.svg"], |v| {
+            let of = |i: usize| v["contrast"][i].as_f64().unwrap();
+            let (plain, blurred, sharp) = (of(0), of(1), of(2));
+            assert!(blurred < plain && plain < sharp, "{v}");
+        }),
+        "queues.rhai" => (&["3", "256", "picture.svg"], |v| {
+            if v.is_null() {
+                return;
+            }
+            assert_eq!((v["same"].as_bool(), v["clock"].as_str()), (Some(true), Some("modelled")));
+            let ms: Vec<f64> = v["ms"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
+            assert!(ms[1] <= ms[0] && ms[2] < ms[1] && ms[3] < ms[2], "{ms:?}");
+        }),
+        _ => (&[], |_| {}),
+    }
+}
+
 #[test]
 fn every_script_runs_on_every_kind_of_device() {
     let mut names: Vec<String> = fs::read_dir(root().join("scripts"))
@@ -81,13 +125,25 @@ fn every_script_runs_on_every_kind_of_device() {
         .filter(|name| name.ends_with(".rhai"))
         .collect();
     names.sort();
-    assert!(names.len() >= 3, "{names:?}");
+    assert!(names.len() >= 9, "{names:?}");
     for name in &names {
+        let (given, check) = short(name);
         for devices in DEVICES {
             let folder = Folder::new(&format!("{name} {devices}"));
             let what = format!("{name} on {devices}");
-            let out = fine(&what, &folder.run(&["run", "--devices", devices, &script(name)], ""));
+            let file = script(name);
+            let mut args = vec!["run", "--json", "--devices", devices, &file];
+            if !given.is_empty() {
+                args.push("--");
+                args.extend(given);
+            }
+            let (out, value) = with_value(&what, &folder.run(&args, ""));
             assert!(!out.trim().is_empty(), "{what} says nothing");
+            check(&value);
+            if given.last() == Some(&"picture.svg") && !value.is_null() {
+                let picture = fs::read_to_string(folder.0.join("picture.svg")).unwrap();
+                assert!(picture.contains("<svg") && picture.len() > 1000, "{what}: {} bytes", picture.len());
+            }
             if devices == "cpu" {
                 assert!(!out.contains("modelled"), "{what}: nothing is modelled there\n{out}");
             }

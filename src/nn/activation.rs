@@ -4,6 +4,7 @@ use crate::base::{Error, Result};
 use crate::op::activation::{
     check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
 };
+use crate::op::composed::usual_dim;
 use crate::op::def::Default;
 use crate::op::scan::{log_softmax, softmax};
 use crate::op::unary::{relu, relu_, sigmoid, tanh};
@@ -74,11 +75,6 @@ impl Layer for Simple {
     fn attribute(&self, name: &str) -> Option<Value> {
         self.options.iter().chain(&self.hidden).find(|(n, _)| *n == name).map(|(_, v)| v.clone())
     }
-}
-
-/// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`.
-fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
-    dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
 }
 
 const DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);

@@ -35,14 +35,19 @@ impl Layer for ModuleList {
     }
 
     fn forward(&self, _: &Call) -> Result<Tensor> {
-        let text = "Module [ModuleList] is missing the required \"forward\" function";
-        Err(Error::new(Kind::NotImplementedError, text)
+        Err(no_forward("ModuleList")
             .with_hint("go through it with `for layer in list { … }`, or use nn::Sequential"))
     }
 
     fn counts_children(&self) -> bool {
         true
     }
+}
+
+/// The error of calling a container as a whole.
+pub fn no_forward(name: &str) -> Error {
+    let text = format!("Module [{name}] is missing the required \"forward\" function");
+    Error::new(Kind::NotImplementedError, text)
 }
 
 /// Modules that run one after the other.

@@ -3,6 +3,7 @@
 pub mod activation;
 pub mod attention;
 pub mod clip;
+pub mod composed;
 pub mod containers;
 pub mod convolution;
 pub mod embedding;
@@ -31,6 +32,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         transformer::ROWS,
         pooling::ROWS,
         activation::ROWS,
+        composed::ROWS,
         loss::ROWS,
         containers::ROWS,
         init::ROWS,

@@ -9,7 +9,7 @@ use super::activation::Simple;
 use super::linear::constructor;
 
 /// The stride as it was given, or the window's size.
-fn stride<'a>(a: &'a Args) -> &'a Value {
+pub fn stride<'a>(a: &'a Args) -> &'a Value {
     match a.get(1) {
         Value::List(items) if items.is_empty() => a.get(0),
         given => given,

@@ -7,6 +7,7 @@ pub mod autocast;
 pub mod batch_norm;
 pub mod binary;
 pub mod compare;
+pub mod composed;
 pub mod convert;
 pub mod convolution;
 pub mod counting;
@@ -57,6 +58,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         binary::ROWS,
         binary::ALPHA_ROWS,
         activation::ROWS,
+        composed::ROWS,
         convolution::ROWS,
         pooling::ROWS,
         loss::ROWS,

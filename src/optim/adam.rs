@@ -1,11 +1,15 @@
 //! Adam and AdamW.
 
 use crate::base::{Error, Result, Scalar, python};
-use crate::device::Kernel;
+use crate::device::{Kernel, MapOp};
+use crate::op::binary::{add, maximum};
 use crate::op::def::Default;
+use crate::op::select::lerp_;
+use crate::op::unary::{neg, scale, shift, sqrt};
 use crate::op::{OpDef, Param, ParamKind, Value};
 use crate::tensor::{In, Tensor, launch};
 
+use super::adaptive::{times, update};
 use super::state::Moments;
 use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
 
@@ -37,6 +41,9 @@ impl Rule for Adam {
                 "the number of the step would be written down with the graph: step outside of it, or use SGD",
             ));
         }
+        if options.bool("amsgrad") {
+            return self.keeping_the_largest(options, parameter, grad, state);
+        }
         let mean = state.zeros("exp_avg", parameter)?;
         let square = state.zeros("exp_avg_sq", parameter)?;
         let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
@@ -61,6 +68,39 @@ impl Rule for Adam {
     }
 }
 
+impl Adam {
+    /// The variant that divides by the largest mean square there has been (Reddi et al., 2018), in the order of
+    /// PyTorch's steps, from element-wise operations.
+    fn keeping_the_largest(
+        &self,
+        options: &Options,
+        parameter: &Tensor,
+        grad: &Tensor,
+        state: &mut Moments,
+    ) -> Result<()> {
+        let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
+        let (lr, decay) = (options.float("lr"), options.float("weight_decay"));
+        let mut grad = if options.bool("maximize") { neg(grad)? } else { grad.clone() };
+        if self.decoupled {
+            times(parameter, 1.0 - lr * decay)?;
+        } else if decay != 0.0 {
+            grad = add(&grad, &scale(parameter, decay)?)?;
+        }
+        let mean = state.zeros("exp_avg", parameter)?;
+        let square = state.zeros("exp_avg_sq", parameter)?;
+        let largest = state.zeros("max_exp_avg_sq", parameter)?;
+        lerp_(&mean, &grad, (1.0 - beta1).into())?;
+        times(&square, beta2)?;
+        update(MapOp::Addcmul, &square, [&grad, &grad], 1.0 - beta2)?;
+        largest.copy_values(&maximum(&largest, &square)?, false)?;
+        state.step += 1;
+        let exponent = state.step.min(i32::MAX as u64) as i32;
+        let root = (1.0 - beta2.powi(exponent)).sqrt();
+        let divisor = shift(&scale(&sqrt(&largest)?, 1.0 / root)?, options.float("eps"))?;
+        update(MapOp::Addcdiv, parameter, [&mean, &divisor], -lr / (1.0 - beta1.powi(exponent)))
+    }
+}
+
 /// Each of the two is at least 0 and below 1.
 fn check_betas(options: &Options) -> Result<()> {
     let Some(betas) = options.pair("betas") else {
@@ -82,21 +122,22 @@ fn check_betas(options: &Options) -> Result<()> {
     Ok(())
 }
 
-const fn params(decay: Default) -> [Param; 6] {
+const fn params(decay: Default) -> [Param; 7] {
     [
         PARAMS,
         number("lr", Default::Float(0.001)),
         Param::optional("betas", ParamKind::Any, Default::Floats(&[0.9, 0.999])),
         number("eps", Default::Float(1e-8)),
         number("weight_decay", decay),
+        Param::optional("amsgrad", ParamKind::Bool, Default::Bool(false)),
         MAXIMIZE,
     ]
 }
 
 static ADAM: Adam = Adam { name: "Adam", decoupled: false };
 static ADAM_W: Adam = Adam { name: "AdamW", decoupled: true };
-static ADAM_PARAMS: [Param; 6] = params(Default::Int(0));
-static ADAM_W_PARAMS: [Param; 6] = params(Default::Float(0.01));
+static ADAM_PARAMS: [Param; 7] = params(Default::Int(0));
+static ADAM_W_PARAMS: [Param; 7] = params(Default::Float(0.01));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -106,7 +147,10 @@ pub static ROWS: &[OpDef] = &[
         &ADAM_PARAMS,
         |a| Optimizer::new(&ADAM, a).map(Optimizer::into_value),
     )
-    .details("`betas` are the shares that the two running means keep at each step.")
+    .details(
+        "`betas` are the shares that the two running means keep at each step; `amsgrad` divides by the largest mean \
+         square so far.",
+    )
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Adam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",
@@ -117,7 +161,10 @@ pub static ROWS: &[OpDef] = &[
         &ADAM_W_PARAMS,
         |a| Optimizer::new(&ADAM_W, a).map(Optimizer::into_value),
     )
-    .details("`betas` are the shares that the two running means keep at each step.")
+    .details(
+        "`betas` are the shares that the two running means keep at each step; `amsgrad` divides by the largest mean \
+         square so far.",
+    )
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::AdamW([w], #{lr: 0.1, weight_decay: 0.5}); \
          w.sum().backward(); opt.step(); w",

@@ -91,12 +91,12 @@ fn direction(options: &Options, parameter: &Tensor, grad: &Tensor) -> Result<Ten
     if decay == 0.0 { Ok(grad) } else { add(&grad, &scale(parameter, decay)?) }
 }
 
-fn times(x: &Tensor, factor: f64) -> Result<()> {
+pub(super) fn times(x: &Tensor, factor: f64) -> Result<()> {
     specs::Mul.apply_in_place(x, Operand::from(factor), [0.0; 2]).map(|_| ())
 }
 
 /// `x += value * a * b`, or `value * a / b`, in place.
-fn update(op: MapOp, x: &Tensor, [a, b]: [&Tensor; 2], value: f64) -> Result<()> {
+pub(super) fn update(op: MapOp, x: &Tensor, [a, b]: [&Tensor; 2], value: f64) -> Result<()> {
     let kernel = Kernel::Map { op, params: [value, 0.0], compute: x.dtype() };
     launch(op.kernel_name(), &kernel, &[In::Tensor(x), In::Tensor(a), In::Tensor(b)], &[x])?;
     x.bump_version();

@@ -90,6 +90,7 @@ fn a_loaded_state_goes_on_as_the_first_would_have() {
         "optim::SGD(net.parameters(), #{lr: 0.1, momentum: 0.9})",
         "optim::Adam(net.parameters(), #{lr: 0.05})",
         "optim::AdamW(net.parameters(), #{lr: 0.05})",
+        "optim::Adam(net.parameters(), #{lr: 0.05, amsgrad: true})",
         "optim::RMSprop(net.parameters(), #{centered: true, momentum: 0.3})",
         "optim::Adagrad(net.parameters(), #{lr: 0.1})",
     ] {
@@ -119,7 +120,7 @@ fn an_optimiser_prints_its_options_as_pytorch_does() {
     );
     assert_eq!(
         lab.text("optim::AdamW([w])"),
-        "AdamW (\nParameter Group 0\n    betas: (0.9, 0.999)\n    decoupled_weight_decay: True\n    eps: 1e-08\n    \
+        "AdamW (\nParameter Group 0\n    amsgrad: False\n    betas: (0.9, 0.999)\n    decoupled_weight_decay: True\n    eps: 1e-08\n    \
          lr: 0.001\n    maximize: False\n    weight_decay: 0.01\n)"
     );
 }
@@ -152,4 +153,17 @@ fn an_optimiser_works_on_a_simulated_gpu_as_on_the_cpu() {
         runs.push((0..5).map(|_| lab.float(STEP)).collect::<Vec<f64>>());
     }
     assert_eq!(runs[0], runs[1]);
+}
+
+#[test]
+fn adam_without_decay_leaves_the_parameter_out_of_the_gradient() {
+    let mut lab = Lab::new();
+    for optimiser in ["Adam", "AdamW"] {
+        lab.run(&format!(
+            "let w = tensor([1.0, 1.0 / 0.0]).requires_grad_(true); w.grad = ones(2); \
+             optim::{optimiser}([w], #{{lr: 0.5, weight_decay: 0}}).step();"
+        ));
+        let w = lab.numbers("w");
+        assert!((w[0] - 0.5).abs() < 1e-6 && w[1] == f64::INFINITY, "{optimiser}: {w:?}");
+    }
 }

@@ -42,7 +42,7 @@ const fn page(name: &'static str, call: &'static str, text: &'static str) -> Pag
 }
 
 pub const PAGES: &[Page] = &[
-    page("plot", "plot::line(…), plot::save(path)", EVERY),
+    page("plot", "plot::… (line scatter bar hist image heatmap figure save show)", EVERY),
     page(
         "plot::figure",
         "plot::figure(#{title, x_label, y_label, x_scale, y_scale, width, height})",
