@@ -28,8 +28,8 @@ fn unscale_as<C: Compute + Float>(launch: &Launch) -> Result<()> {
         let part = unsafe { all.slice(range) };
         let mut finite = true;
         for value in part {
-            // Infinities and NaN minus themselves are NaN.
-            finite &= *value - *value == C::default();
+            // Infinities and NaN times 0 are NaN.
+            finite &= *value * C::default() == C::default();
             *value = *value * factor;
         }
         if !finite {
