@@ -20,5 +20,6 @@ mod ops;
 mod plot;
 mod screens;
 mod scripts;
+mod semantics;
 mod session;
 mod simulator;
