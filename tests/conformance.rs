@@ -40,7 +40,7 @@ fn more_cases() -> Vec<Value> {
     unpacked(include_bytes!("golden/ops_more.jsonl.gz"))
 }
 
-fn unpacked(packed: &[u8]) -> Vec<Value> {
+pub fn unpacked(packed: &[u8]) -> Vec<Value> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed).read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -108,7 +108,7 @@ fn tensor(v: &Value, device: DeviceSpec, laid: Laid) -> Tensor {
     out
 }
 
-fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Result<(), String> {
+pub fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Result<(), String> {
     if got.shape() != shape(want) {
         return Err(format!("{what}: shape {:?}, not {:?}", got.shape(), shape(want)));
     }
@@ -127,7 +127,7 @@ fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Resu
 }
 
 /// The tensors of a result: itself, an array's, or `values` and `indices`.
-fn results(value: &Dynamic) -> Vec<Tensor> {
+pub fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return vec![t.clone()];
     }
@@ -281,7 +281,8 @@ fn outcome(
     };
     let mut all = results(&value);
     if let Some(first) = all.first().filter(|t| t.requires_grad()).cloned() {
-        let seed = Tensor::full(first.shape(), 0.5f64.into(), first.dtype(), &first.context(), "test").unwrap();
+        let seed =
+            Tensor::full(first.shape(), 0.5f64.into(), first.dtype(), &first.context(), "test").unwrap();
         first.backward(Some(&seed), Default::default()).map_err(|e| e.to_string())?;
         all.extend(inputs.iter().filter_map(Tensor::grad));
     }
@@ -297,7 +298,9 @@ fn stretched_on(devices: &str, device: DeviceSpec) {
         let got = outcome(case, &mut interpreter, device, Laid::Stretched);
         let _here = interpreter.machine().enter();
         let said = match (&got, &want) {
-            (Ok(got), Ok(want)) => differs(got, want, case["rtol"].as_f64().unwrap(), case["atol"].as_f64().unwrap()),
+            (Ok(got), Ok(want)) => {
+                differs(got, want, case["rtol"].as_f64().unwrap(), case["atol"].as_f64().unwrap())
+            }
             // What repeats cannot be written to, nor be viewed in every shape.
             (Err(why), _) if why.contains("single memory location") || why.contains("view size") => None,
             (Err(a), Err(b)) if a == b => None,
@@ -318,10 +321,17 @@ fn differs(got: &[Tensor], want: &[Tensor], rtol: f64, atol: f64) -> Option<Stri
     }
     got.iter().zip(want).enumerate().find_map(|(i, (a, b))| {
         if a.shape() != b.shape() || a.dtype() != b.dtype() {
-            return Some(format!("tensor {i} is {:?} {}, not {:?} {}", a.shape(), a.dtype(), b.shape(), b.dtype()));
+            return Some(format!(
+                "tensor {i} is {:?} {}, not {:?} {}",
+                a.shape(),
+                a.dtype(),
+                b.shape(),
+                b.dtype()
+            ));
         }
         let (a, b) = (a.to_f64s("test").unwrap(), b.to_f64s("test").unwrap());
-        let near = |a: f64, b: f64| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= atol + rtol * b.abs();
+        let near =
+            |a: f64, b: f64| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= atol + rtol * b.abs();
         let bad = a.iter().zip(&b).position(|(a, b)| !near(*a, *b))?;
         Some(format!("tensor {i}[{bad}] is {}, not {}", a[bad], b[bad]))
     })

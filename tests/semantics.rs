@@ -76,7 +76,10 @@ const ERRORS: &[(&str, &str)] = &[
     ("c[cuda idx]", "c[tensor([0]).cuda()]"),
     ("mse cuda/cpu", "F::mse_loss(g, c)"),
     ("conv2d cuda w cpu x", "F::conv2d(ones([1, 3, 5, 5]), ones([2, 3, 3, 3]).cuda())"),
-    ("batch_norm", "F::batch_norm(ones([2, 3]), (), (), #{weight: ones(3).cuda(), bias: ones(3).cuda(), training: true})"),
+    (
+        "batch_norm",
+        "F::batch_norm(ones([2, 3]), (), (), #{weight: ones(3).cuda(), bias: ones(3).cuda(), training: true})",
+    ),
     ("layer_norm", "F::layer_norm(c, [3], ones(3).cuda(), ones(3).cuda())"),
     ("c.copy_(g)", "c.copy_(g).device"),
     ("c += g", "c += g"),
@@ -154,7 +157,10 @@ const SEMANTICS: &[(&str, &str)] = &[
     ("c.cpu() is c", "c.cpu() is c"),
     ("g.to('cuda', copy=True) is g", "g.to(\"cuda\", #{copy: true}) is g"),
     ("c.float() is c", "c.float() is c"),
-    ("with device(1): ones(1, device='cuda').device", "with cuda::device(1) { ones(1, #{device: \"cuda\"}).device.to_string() }"),
+    (
+        "with device(1): ones(1, device='cuda').device",
+        "with cuda::device(1) { ones(1, #{device: \"cuda\"}).device.to_string() }",
+    ),
     ("with device(1): g.cuda().device", "with cuda::device(1) { g.cuda().device.to_string() }"),
     ("with device(1): current_device", "with cuda::device(1) { cuda::current_device() }"),
     ("with device(1): (g+g).device", "with cuda::device(1) { (g + g).device.to_string() }"),

@@ -540,7 +540,9 @@ impl Cause {
             Cause::ModifiedInPlace { .. } => {
                 "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()
             }
-            Cause::BackwardTwice => "pass `#{retain_graph: true}` to the first pass, or compute the value anew".into(),
+            Cause::BackwardTwice => {
+                "pass `#{retain_graph: true}` to the first pass, or compute the value anew".into()
+            }
             Cause::NoGradFn => {
                 "create a leaf with `#{requires_grad: true}` and compute with it outside `no_grad()`".into()
             }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::base::shape::show;
 use crate::base::error::{Retell, Teller};
+use crate::base::shape::show;
 use crate::base::{Cause, Error};
 
 use super::context::{Context, Live};

@@ -43,11 +43,7 @@ pub fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
     let flat = reshape_to(&x.detach(), &[x.numel()])?;
     let runs = Runs::of(&flat)?;
     let values = masked_select(&flat, &runs.starts)?;
-    Ok(Distinct {
-        values,
-        inverse: reshape_to(&runs.number, x.shape())?,
-        counts: runs.lengths(x.numel())?,
-    })
+    Ok(Distinct { values, inverse: reshape_to(&runs.number, x.shape())?, counts: runs.lengths(x.numel())? })
 }
 
 /// Runs of equal neighbours.
@@ -142,7 +138,8 @@ pub fn histc(x: &Tensor, bins: i64, low: f64, high: f64) -> Result<Tensor> {
 pub fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow: bool) -> Result<Tensor> {
     let _off = no_grad();
     let same_rows = edges.rank() == values.rank()
-        && edges.shape().split_last().map(|(_, rows)| rows) == values.shape().split_last().map(|(_, rows)| rows);
+        && edges.shape().split_last().map(|(_, rows)| rows)
+            == values.shape().split_last().map(|(_, rows)| rows);
     if edges.rank() == 0 {
         return Err(Error::runtime(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1",
@@ -164,7 +161,8 @@ pub fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow: bool) 
 
 /// A binary search for all values at once: the answer lies in `low..=high` all the time.
 fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<Tensor> {
-    let full = |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), "searchsorted");
+    let full =
+        |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), "searchsorted");
     let (mut low, mut high) = (full(0)?, full(size as i64)?);
     if size == 0 || values.numel() == 0 {
         return Ok(low);

@@ -18,8 +18,7 @@ use super::unary::{isfinite, log, logical_not, neg, scale, shift, trunc};
 
 /// Numbers for NaN and the infinities; where none are named, the largest of the dtype.
 pub fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> Result<Tensor> {
-    static RULE: Vjp =
-        Vjp { name: "NanToNumBackward0", run: |s, g| one(mul(g, &isfinite(&s.tensor(0)?)?)?) };
+    static RULE: Vjp = Vjp { name: "NanToNumBackward0", run: |s, g| one(mul(g, &isfinite(&s.tensor(0)?)?)?) };
     let most = match x.dtype() {
         DType::Float64 => f64::MAX,
         DType::Float32 => f32::MAX.into(),

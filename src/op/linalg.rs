@@ -221,7 +221,12 @@ fn chain(matrices: &[Tensor]) -> Result<Tensor> {
             }
         }
     }
-    fn product(m: &[Tensor], best: &std::collections::HashMap<(usize, usize), (f64, usize)>, from: usize, to: usize) -> Result<Tensor> {
+    fn product(
+        m: &[Tensor],
+        best: &std::collections::HashMap<(usize, usize), (f64, usize)>,
+        from: usize,
+        to: usize,
+    ) -> Result<Tensor> {
         match (from == to, m.get(from), best.get(&(from, to))) {
             (true, Some(one), _) => Ok(one.clone()),
             (false, _, Some(&(_, cut))) => mm(&product(m, best, from, cut)?, &product(m, best, cut + 1, to)?),
@@ -246,7 +251,9 @@ pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) ->
         NormKind::Rows { largest } => (b, a, largest),
     };
     let sums = over(x, summed, true)?;
-    let found = if largest { amax(&sums, Some(&[other as i64]), true)? } else {
+    let found = if largest {
+        amax(&sums, Some(&[other as i64]), true)?
+    } else {
         super::reduce::amin(&sums, Some(&[other as i64]), true)?
     };
     if keepdim { Ok(found) } else { squeeze(&found, Some(&[a as i64, b as i64])) }
@@ -257,9 +264,13 @@ pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) ->
 pub enum NormKind {
     Frobenius,
     /// Of the sums of columns.
-    Columns { largest: bool },
+    Columns {
+        largest: bool,
+    },
     /// Of the sums of rows.
-    Rows { largest: bool },
+    Rows {
+        largest: bool,
+    },
 }
 
 impl NormKind {
@@ -272,7 +283,9 @@ impl NormKind {
             other => {
                 return Err(Error::new(
                     Kind::NotImplementedError,
-                    format!("linalg.matrix_norm: the order {other} needs singular values, which are not here"),
+                    format!(
+                        "linalg.matrix_norm: the order {other} needs singular values, which are not here"
+                    ),
                 )
                 .with_hint("orders are \"fro\", 1, -1, and infinities"));
             }
@@ -305,7 +318,11 @@ fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
         let here = eq(&rows, k as i64)?;
         let there = eq(&rows, &chosen)?;
         let from = where_(&here, (&chosen).into(), (&rows).into())?;
-        let from = where_(&super::binary::logical_and(&there, &ne(&rows, k as i64)?)?, (k as i64).into(), (&from).into())?;
+        let from = where_(
+            &super::binary::logical_and(&there, &ne(&rows, k as i64)?)?,
+            (k as i64).into(),
+            (&from).into(),
+        )?;
         let mut wide: Vec<usize> = outer(&a).to_vec();
         wide.extend([n, width]);
         both = gather(&both, -2, &expand(&from, &wide)?)?;

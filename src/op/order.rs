@@ -5,7 +5,8 @@ use crate::base::{DType, Error, Kind, Result};
 use crate::tensor::Tensor;
 
 use super::binary::{
-    add, div, eq, floor_divide, ge, le, logaddexp, logical_and, logical_or, logical_xor, lt, maximum, minimum, mul, ne, sub,
+    add, div, eq, floor_divide, ge, le, logaddexp, logical_and, logical_or, logical_xor, lt, maximum,
+    minimum, mul, ne, sub,
 };
 use super::convert::to_dtype;
 use super::def::Operand;
@@ -60,8 +61,10 @@ pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
 pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Found> {
     let (line, dim) = lined(x, dim, "kthvalue")?;
     if k < 1 || k > line.size(dim)? as i64 {
-        return Err(Error::runtime(format!("kthvalue(): selected number k out of range for dimension {dim}"))
-            .with_hint(format!("`k` counts from 1 to the size of the dimension, {}", line.size(dim)?)));
+        return Err(Error::runtime(format!(
+            "kthvalue(): selected number k out of range for dimension {dim}"
+        ))
+        .with_hint(format!("`k` counts from 1 to the size of the dimension, {}", line.size(dim)?)));
     }
     let mut kept: crate::base::Dims = line.shape().into();
     if let Some(size) = kept.get_mut(dim as usize) {
@@ -273,11 +276,7 @@ fn lined(x: &Tensor, dim: i64, name: &str) -> Result<(Tensor, i64)> {
 
 /// How many elements along `dim` are no NaN, with `dim` kept.
 fn numbers(line: &Tensor, dim: i64) -> Result<Tensor> {
-    let counted = if line.dtype().is_float() {
-        logical_not(&isnan(line)?)?
-    } else {
-        eq(line, line)?
-    };
+    let counted = if line.dtype().is_float() { logical_not(&isnan(line)?)? } else { eq(line, line)? };
     sum(&counted, Some(&[dim]), true)
 }
 
@@ -311,8 +310,10 @@ fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
                 return Err(Error::runtime(format!("{name}() q must be a scalar or 1D tensor")));
             }
             if t.dtype() != x.dtype() {
-                return Err(Error::runtime(format!("{name}() q tensor must be same dtype as the input tensor"))
-                    .with_hint(format!("convert it: `q.to({})`", x.dtype())));
+                return Err(Error::runtime(format!(
+                    "{name}() q tensor must be same dtype as the input tensor"
+                ))
+                .with_hint(format!("convert it: `q.to({})`", x.dtype())));
             }
             t.to_f64s("quantile")?
         }
@@ -351,7 +352,13 @@ fn without_nan(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Differences of neighbours along `dim`, `n` times over, with what is put before and behind.
-pub fn diff(x: &Tensor, n: i64, dim: i64, before: Option<&Tensor>, behind: Option<&Tensor>) -> Result<Tensor> {
+pub fn diff(
+    x: &Tensor,
+    n: i64,
+    dim: i64,
+    before: Option<&Tensor>,
+    behind: Option<&Tensor>,
+) -> Result<Tensor> {
     if x.rank() == 0 {
         return Err(Error::runtime("diff expects input to be at least one-dimensional"));
     }

@@ -212,7 +212,9 @@ pub fn scatter_reduce(
         Combine::Mean => {
             let count = add(&count, i64::from(include_self))?;
             let count = super::select::clamp(&count, Some(1i64.into()), None)?;
-            let quotient = if x.dtype().is_float() { div(&together, &count)? } else {
+            let quotient = if x.dtype().is_float() {
+                div(&together, &count)?
+            } else {
                 super::binary::floor_divide(&together, &count)?
             };
             super::convert::to_dtype(&quotient, x.dtype())?
@@ -279,7 +281,8 @@ fn vector_index(x: &Tensor, at: &Tensor, name: &str) -> Result<()> {
 
 /// Places on the CPU lie within `0..size`. A device says so itself, later.
 fn within(at: &Tensor, size: usize, lead: &str) -> Result<()> {
-    whole_within(at, 0, size as i64).map_err(|e| Error::new(Kind::IndexError, format!("{lead}{}", e.message())))
+    whole_within(at, 0, size as i64)
+        .map_err(|e| Error::new(Kind::IndexError, format!("{lead}{}", e.message())))
 }
 
 /// A vector of places as an index for `scatter`, the same in every other dimension.
@@ -294,4 +297,3 @@ fn spread_index(at: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
 fn sizes_but(t: &Tensor, dim: usize) -> Dims {
     t.shape().iter().enumerate().filter(|(i, _)| *i != dim).map(|(_, &d)| d).collect()
 }
-

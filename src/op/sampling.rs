@@ -31,7 +31,13 @@ pub fn log_normal_(x: &Tensor, mean: f64, std: f64) -> Result<Tensor> {
     }
     only_floats(x.dtype(), "log_normal_kernel_cpu")?;
     let made = || {
-        let normal = drawn(x.shape(), DType::Float64, &x.context(), Distribution::Normal { mean, std }, "log_normal_")?;
+        let normal = drawn(
+            x.shape(),
+            DType::Float64,
+            &x.context(),
+            Distribution::Normal { mean, std },
+            "log_normal_",
+        )?;
         exp(&normal)
     };
     written(x, made)
@@ -77,7 +83,13 @@ pub fn random_(x: &Tensor, from: i64, to: Option<i64>) -> Result<Tensor> {
         let text = format!("random_ expects 'from' to be less than 'to', but got from={from} >= to={to}");
         return Err(Error::runtime(text));
     }
-    in_place(x, &[], &OVERWRITTEN, |_| (), || draw_into(x, Distribution::Integers { low: from, high: to }, "random_"))
+    in_place(
+        x,
+        &[],
+        &OVERWRITTEN,
+        |_| (),
+        || draw_into(x, Distribution::Integers { low: from, high: to }, "random_"),
+    )
 }
 
 /// `count` places of each row of weights, drawn in proportion to them.
@@ -193,8 +205,14 @@ fn overwrite(x: &Tensor, name: &'static str, f: impl FnOnce(&Tensor) -> Result<T
 }
 
 fn written(x: &Tensor, made: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
-    in_place(x, &[], &OVERWRITTEN, |_| (), || {
-        let _off = no_grad();
-        x.assign(&made()?, "copy_")
-    })
+    in_place(
+        x,
+        &[],
+        &OVERWRITTEN,
+        |_| (),
+        || {
+            let _off = no_grad();
+            x.assign(&made()?, "copy_")
+        },
+    )
 }

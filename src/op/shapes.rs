@@ -9,9 +9,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::binary::{add, floor_divide, mul, sub};
 use super::create::Make;
 use super::joins::{cat, flip, split_sizes, stack};
-use super::movement::{
-    diagonal, movedim, permute, reshape_to, slice, transpose, unsqueeze, viewed_with,
-};
+use super::movement::{diagonal, movedim, permute, reshape_to, slice, transpose, unsqueeze, viewed_with};
 use super::record::{no_grad, one};
 use super::reduce::sum;
 use super::scatter::{index_add, index_select};
@@ -133,9 +131,9 @@ pub fn as_strided(x: &Tensor, size: &[i64], stride: &[i64], offset: Option<i64>)
     }
     let shape = crate::base::shape::checked_sizes(size)?;
     let strides: Strides = stride.iter().map(|&s| s as isize).collect();
-    let offset = offset.map_or(Ok(x.layout().offset()), usize::try_from).map_err(|_| {
-        Error::runtime("Tensor: invalid storage offset, it must not be negative")
-    })?;
+    let offset = offset
+        .map_or(Ok(x.layout().offset()), usize::try_from)
+        .map_err(|_| Error::runtime("Tensor: invalid storage offset, it must not be negative"))?;
     let reach = shape.iter().zip(stride).try_fold(offset, |at, (&d, &s)| {
         let last = d.saturating_sub(1).checked_mul(usize::try_from(s).ok()?)?;
         at.checked_add(last)
@@ -187,7 +185,8 @@ fn restrided_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 /// The places of a layout's elements in its storage, in row-major order of the indices.
 fn places(layout: &Layout, like: &Tensor) -> Result<Tensor> {
     let context = like.context();
-    let mut sum = Tensor::full(layout.shape(), (layout.offset() as i64).into(), DType::Int64, &context, "places")?;
+    let mut sum =
+        Tensor::full(layout.shape(), (layout.offset() as i64).into(), DType::Int64, &context, "places")?;
     for (i, (&size, &step)) in layout.shape().iter().zip(layout.strides()).enumerate() {
         let mut own: Dims = layout.shape().iter().map(|_| 1).collect();
         if let Some(slot) = own.get_mut(i) {
@@ -238,7 +237,8 @@ pub fn triangle_indices(rows: i64, columns: i64, offset: i64, upper: bool, make:
     let mut at: [Vec<i64>; 2] = Default::default();
     for row in 0..rows {
         let edge = row.saturating_add(offset);
-        let (from, to) = if upper { (edge.max(0), columns) } else { (0, edge.saturating_add(1).min(columns)) };
+        let (from, to) =
+            if upper { (edge.max(0), columns) } else { (0, edge.saturating_add(1).min(columns)) };
         at[0].extend((from..to).map(|_| row));
         at[1].extend(from..to);
     }
@@ -292,10 +292,8 @@ pub fn cartesian_prod(vectors: &[&Tensor]) -> Result<Tensor> {
     if let [only] = vectors {
         return Ok((*only).clone());
     }
-    let flat = meshgrid(vectors, "ij")?
-        .iter()
-        .map(|g| reshape_to(g, &[g.numel()]))
-        .collect::<Result<Vec<_>>>()?;
+    let flat =
+        meshgrid(vectors, "ij")?.iter().map(|g| reshape_to(g, &[g.numel()])).collect::<Result<Vec<_>>>()?;
     stack(&flat.iter().collect::<Vec<_>>(), 1)
 }
 
@@ -321,7 +319,12 @@ pub fn block_diag(blocks: &[&Tensor]) -> Result<Tensor> {
         before += width;
     }
     match rows.is_empty() {
-        true => Tensor::empty(&[1, 0], super::promote::DEFAULT_FLOAT, crate::device::Machine::current().cpu(), "block_diag"),
+        true => Tensor::empty(
+            &[1, 0],
+            super::promote::DEFAULT_FLOAT,
+            crate::device::Machine::current().cpu(),
+            "block_diag",
+        ),
         false => cat(&rows.iter().collect::<Vec<_>>(), 0),
     }
 }
@@ -347,9 +350,7 @@ pub fn tensor_split(x: &Tensor, parts: &[i64], one_number: bool, dim: i64) -> Re
     }
     let count = parts.first().copied().unwrap_or(0);
     if count < 1 {
-        return Err(Error::runtime(format!(
-            "number of sections must be larger than 0, got {count}"
-        )));
+        return Err(Error::runtime(format!("number of sections must be larger than 0, got {count}")));
     }
     let sizes: Vec<i64> = (0..count).map(|i| size / count + i64::from(i < size % count)).collect();
     split_sizes(x, &sizes, dim)
@@ -387,9 +388,10 @@ pub fn cross(a: &Tensor, b: &Tensor, dim: Option<i64>) -> Result<Tensor> {
     let (a, b) = (expand(a, &shape)?, expand(b, &shape)?);
     let dim = match dim {
         Some(dim) => a.dim(dim)?,
-        None => shape.iter().position(|&d| d == 3).ok_or_else(|| {
-            Error::runtime("no dimension of size 3 in input")
-        })?,
+        None => shape
+            .iter()
+            .position(|&d| d == 3)
+            .ok_or_else(|| Error::runtime("no dimension of size 3 in input"))?,
     };
     if shape.get(dim) != Some(&3) {
         return Err(Error::runtime(format!(
@@ -417,7 +419,8 @@ pub fn tensordot(a: &Tensor, b: &Tensor, left: &[i64], right: &[i64]) -> Result<
             )));
         }
     }
-    let free = |t: &Tensor, over: &[usize]| -> Vec<usize> { (0..t.rank()).filter(|d| !over.contains(d)).collect() };
+    let free =
+        |t: &Tensor, over: &[usize]| -> Vec<usize> { (0..t.rank()).filter(|d| !over.contains(d)).collect() };
     let (rows, columns) = (free(a, &over_a), free(b, &over_b));
     let inner: usize = over_a.iter().map(|&d| a.shape().get(d).copied().unwrap_or(1)).product();
     let sizes = |t: &Tensor, dims: &[usize]| -> Dims {

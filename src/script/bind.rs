@@ -179,7 +179,14 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
         }
         (InPlace::Map, Forward::Binary(spec)) => {
             register_assigning_method(engine, &name, spec, shared);
-            register_longer(engine, &name, def, |a| binary::with_options(a, true).map(Value::from), 2, shared);
+            register_longer(
+                engine,
+                &name,
+                def,
+                |a| binary::with_options(a, true).map(Value::from),
+                2,
+                shared,
+            );
         }
         (InPlace::Call(run), _) => {
             for types in signatures(def) {

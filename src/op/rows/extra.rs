@@ -72,14 +72,22 @@ pub static ROWS: &[OpDef] = &[
     })
     .example("tensor([3.0]).rad2deg()", "tensor([171.8873])")
     .samples(&[Sample::of("x.rad2deg()", X)]),
-    OpDef::call("isposinf", Family::Elementwise, "Whether each element is positive infinity.", &[SELF], |a| {
-        one(extra::is_infinity(a.tensor(0)?, f64::INFINITY))
-    })
+    OpDef::call(
+        "isposinf",
+        Family::Elementwise,
+        "Whether each element is positive infinity.",
+        &[SELF],
+        |a| one(extra::is_infinity(a.tensor(0)?, f64::INFINITY)),
+    )
     .example("tensor([1.0, 1.0 / 0.0]).isposinf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
-    OpDef::call("isneginf", Family::Elementwise, "Whether each element is negative infinity.", &[SELF], |a| {
-        one(extra::is_infinity(a.tensor(0)?, f64::NEG_INFINITY))
-    })
+    OpDef::call(
+        "isneginf",
+        Family::Elementwise,
+        "Whether each element is negative infinity.",
+        &[SELF],
+        |a| one(extra::is_infinity(a.tensor(0)?, f64::NEG_INFINITY)),
+    )
     .example("tensor([1.0, -1.0 / 0.0]).isneginf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(
@@ -122,27 +130,134 @@ pub static ROWS: &[OpDef] = &[
     })
     .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")
     .samples(&[Sample::of("b.float_power(3)", TWO)]),
-    named("absolute", "Another name of `abs`.", |a| one(unary::abs(a.tensor(0)?)), &[SELF], "tensor([-1.0]).absolute()", "tensor([1.])"),
-    named("negative", "Another name of `neg`.", |a| one(unary::neg(a.tensor(0)?)), &[SELF], "tensor([1.0]).negative()", "tensor([-1.])"),
-    named("fix", "Another name of `trunc`.", |a| one(unary::trunc(a.tensor(0)?)), &[SELF], "tensor([-1.5]).fix()", "tensor([-1.])"),
-    named("arcsin", "Another name of `asin`.", |a| one(unary::asin(a.tensor(0)?)), &[SELF], "tensor([0.0]).arcsin()", "tensor([0.])"),
-    named("arccos", "Another name of `acos`.", |a| one(unary::acos(a.tensor(0)?)), &[SELF], "tensor([1.0]).arccos()", "tensor([0.])"),
-    named("arctan", "Another name of `atan`.", |a| one(unary::atan(a.tensor(0)?)), &[SELF], "tensor([0.0]).arctan()", "tensor([0.])"),
-    named("arctan2", "Another name of `atan2`.",
+    named(
+        "absolute",
+        "Another name of `abs`.",
+        |a| one(unary::abs(a.tensor(0)?)),
+        &[SELF],
+        "tensor([-1.0]).absolute()",
+        "tensor([1.])",
+    ),
+    named(
+        "negative",
+        "Another name of `neg`.",
+        |a| one(unary::neg(a.tensor(0)?)),
+        &[SELF],
+        "tensor([1.0]).negative()",
+        "tensor([-1.])",
+    ),
+    named(
+        "fix",
+        "Another name of `trunc`.",
+        |a| one(unary::trunc(a.tensor(0)?)),
+        &[SELF],
+        "tensor([-1.5]).fix()",
+        "tensor([-1.])",
+    ),
+    named(
+        "arcsin",
+        "Another name of `asin`.",
+        |a| one(unary::asin(a.tensor(0)?)),
+        &[SELF],
+        "tensor([0.0]).arcsin()",
+        "tensor([0.])",
+    ),
+    named(
+        "arccos",
+        "Another name of `acos`.",
+        |a| one(unary::acos(a.tensor(0)?)),
+        &[SELF],
+        "tensor([1.0]).arccos()",
+        "tensor([0.])",
+    ),
+    named(
+        "arctan",
+        "Another name of `atan`.",
+        |a| one(unary::atan(a.tensor(0)?)),
+        &[SELF],
+        "tensor([0.0]).arctan()",
+        "tensor([0.])",
+    ),
+    named(
+        "arctan2",
+        "Another name of `atan2`.",
         |a| one(binary::atan2(a.operand(0)?, a.operand(1)?)),
         PAIR,
         "tensor([0.0]).arctan2(tensor([1.0]))",
         "tensor([0.])",
     ),
-    named("subtract", "Another name of `sub`.", |a| one(binary::sub(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).subtract(1)", "tensor([2])"),
-    named("multiply", "Another name of `mul`.", |a| one(binary::mul(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).multiply(2)", "tensor([6])"),
-    named("divide", "Another name of `div`.", |a| one(binary::div(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).divide(2)", "tensor([1.5000])"),
-    named("true_divide", "Another name of `div`.", |a| one(binary::div(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).true_divide(2)", "tensor([1.5000])"),
-    named("greater", "Another name of `gt`.", |a| one(binary::gt(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).greater(2)", "tensor([True])"),
-    named("greater_equal", "Another name of `ge`.", |a| one(binary::ge(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).greater_equal(3)", "tensor([True])"),
-    named("less", "Another name of `lt`.", |a| one(binary::lt(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).less(2)", "tensor([False])"),
-    named("less_equal", "Another name of `le`.", |a| one(binary::le(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).less_equal(3)", "tensor([True])"),
-    named("not_equal", "Another name of `ne`.", |a| one(binary::ne(a.operand(0)?, a.operand(1)?)), PAIR, "tensor([3]).not_equal(3)", "tensor([False])"),
+    named(
+        "subtract",
+        "Another name of `sub`.",
+        |a| one(binary::sub(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).subtract(1)",
+        "tensor([2])",
+    ),
+    named(
+        "multiply",
+        "Another name of `mul`.",
+        |a| one(binary::mul(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).multiply(2)",
+        "tensor([6])",
+    ),
+    named(
+        "divide",
+        "Another name of `div`.",
+        |a| one(binary::div(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).divide(2)",
+        "tensor([1.5000])",
+    ),
+    named(
+        "true_divide",
+        "Another name of `div`.",
+        |a| one(binary::div(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).true_divide(2)",
+        "tensor([1.5000])",
+    ),
+    named(
+        "greater",
+        "Another name of `gt`.",
+        |a| one(binary::gt(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).greater(2)",
+        "tensor([True])",
+    ),
+    named(
+        "greater_equal",
+        "Another name of `ge`.",
+        |a| one(binary::ge(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).greater_equal(3)",
+        "tensor([True])",
+    ),
+    named(
+        "less",
+        "Another name of `lt`.",
+        |a| one(binary::lt(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).less(2)",
+        "tensor([False])",
+    ),
+    named(
+        "less_equal",
+        "Another name of `le`.",
+        |a| one(binary::le(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).less_equal(3)",
+        "tensor([True])",
+    ),
+    named(
+        "not_equal",
+        "Another name of `ne`.",
+        |a| one(binary::ne(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).not_equal(3)",
+        "tensor([False])",
+    ),
 ];
 
 /// A second name of a row.

@@ -42,14 +42,20 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("inverse", Family::Matmul, "The inverse of square matrices.", &[SELF], |a| {
         one(linalg::inv(a.tensor(0)?))
     })
-    .example("tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()", "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])")
+    .example(
+        "tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()",
+        "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])",
+    )
     .gradient(Gradient::Vjp("LinalgInvExBackward0"))
     .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).inverse()", SQUARE)]),
     OpDef::call("inv", Family::Matmul, "The inverse of square matrices.", &[A], |a| {
         one(linalg::inv(a.tensor(0)?))
     })
     .forms(SPACE)
-    .example("linalg::inv(tensor([[2.0, 0.0], [0.0, 4.0]]))", "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])")
+    .example(
+        "linalg::inv(tensor([[2.0, 0.0], [0.0, 4.0]]))",
+        "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])",
+    )
     .gradient(Gradient::Vjp("LinalgInvExBackward0"))
     .samples(&[Sample::of("linalg::inv(x + 2 * eye(3, #{dtype: x.dtype}))", SQUARE)]),
     OpDef::call(

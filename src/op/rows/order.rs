@@ -4,7 +4,9 @@ use super::{ANY_DIM, ANY_DIMS, DIM, DTYPE, KEEPDIM, LAST_DIM, list, one, pair};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
 use crate::op::def::Default as D;
-use crate::op::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
+use crate::op::def::{
+    Domain, Draw, FUNCTION, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
+};
 use crate::op::order::{self, Between};
 use crate::op::reduce;
 

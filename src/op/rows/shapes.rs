@@ -229,16 +229,10 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTION)
     .example("dstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[[1, 3],\n         [2, 4]]])")
     .samples(&[Sample::of("dstack([a, a])", VECTORS)]),
-    OpDef::call(
-        "column_stack",
-        Family::Movement,
-        "Vectors as columns, beside matrices.",
-        &[TENSORS],
-        |a| {
-            let columns = a.tensors(0)?.iter().map(|t| column(t)).collect::<Result<Vec<_>, _>>()?;
-            one(joins::cat(&columns.iter().collect::<Vec<_>>(), 1))
-        },
-    )
+    OpDef::call("column_stack", Family::Movement, "Vectors as columns, beside matrices.", &[TENSORS], |a| {
+        let columns = a.tensors(0)?.iter().map(|t| column(t)).collect::<Result<Vec<_>, _>>()?;
+        one(joins::cat(&columns.iter().collect::<Vec<_>>(), 1))
+    })
     .forms(FUNCTION)
     .example("column_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 3],\n        [2, 4]])")
     .samples(&[Sample::of("column_stack([a, a])", VECTORS)]),
@@ -255,11 +249,7 @@ pub static ROWS: &[OpDef] = &[
         "cross",
         Family::Matmul,
         "The vector product of three-element vectors along a dimension.",
-        &[
-            SELF,
-            Param::required("other", ParamKind::Tensor),
-            Param::optional("dim", ParamKind::Int, D::None),
-        ],
+        &[SELF, Param::required("other", ParamKind::Tensor), Param::optional("dim", ParamKind::Int, D::None)],
         |a| one(shapes::cross(a.tensor(0)?, a.tensor(1)?, a.optional_int(2))),
     )
     .details("Without `dim` along the first dimension of size 3.")
@@ -362,7 +352,9 @@ fn tensordot(a: &Args) -> crate::base::Result<Value> {
         Value::Scalar(crate::base::Scalar::Int(n)) => {
             let rank = x.rank() as i64;
             if *n < 0 || *n > rank || *n > y.rank() as i64 {
-                let text = format!("tensordot expects dims >= 0 and no more than the tensors have, but got dims={n}");
+                let text = format!(
+                    "tensordot expects dims >= 0 and no more than the tensors have, but got dims={n}"
+                );
                 return Err(crate::base::Error::runtime(text));
             }
             Some(((rank - n..rank).collect(), (0..*n).collect()))

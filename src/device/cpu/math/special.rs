@@ -102,8 +102,7 @@ pub fn digamma(x: f64) -> f64 {
         at += 1.0;
     }
     let inverse = 1.0 / (at * at);
-    let series: f64 =
-        BERNOULLI.iter().zip(1..).map(|(b, k)| b / f64::from(2 * k) * inverse.powi(k)).sum();
+    let series: f64 = BERNOULLI.iter().zip(1..).map(|(b, k)| b / f64::from(2 * k) * inverse.powi(k)).sum();
     at.ln() - 0.5 / at - series - below
 }
 
