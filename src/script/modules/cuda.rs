@@ -75,10 +75,19 @@ fn per_device<T: Send + Sync + Clone + 'static>(
         note_line(&here.shared, &ctx);
         gpu(&here, &Dynamic::UNIT).and_then(|c| run(&c)).map_err(raise)
     });
+    // The counters complain in words of their own.
+    let counts = ["memory", "max_memory", "reset_peak"].iter().any(|lead| name.starts_with(lead));
     let here = Arc::clone(machine);
     module.set_native_fn(name, move |ctx: NativeCallContext, device: Dynamic| -> RhaiResult<T> {
         note_line(&here.shared, &ctx);
-        gpu(&here, &device).and_then(|c| run(&c)).map_err(raise)
+        let known = gpu(&here, &device).map_err(|e| match (counts, e.cause()) {
+            (true, Cause::InvalidOrdinal { .. }) => {
+                Error::runtime("Invalid device argument \t: did you call init?")
+                    .with_hint(format!("devices run from 0 to {}", here.gpus().len().saturating_sub(1)))
+            }
+            _ => e,
+        });
+        known.and_then(|c| run(&c)).map_err(raise)
     });
 }
 
