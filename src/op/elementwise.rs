@@ -101,6 +101,9 @@ impl Unary {
 
     fn dtypes(&self, x: &Tensor) -> Result<(DType, DType)> {
         if x.dtype() == DType::Bool {
+            if self.op == MapOp::Square {
+                return Ok((DType::Int64, DType::Int64));
+            }
             self.check_bool()?;
         }
         dtypes(self.gives, self.name, x.dtype())
