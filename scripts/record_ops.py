@@ -31,7 +31,7 @@ def python(code):
 FUNCTIONS = """addbmm addmv addr atleast_1d atleast_2d atleast_3d baddbmm block_diag bucketize cartesian_prod cdist
 column_stack combinations dstack eye isin kron meshgrid polygamma searchsorted std_mean tensordot trapezoid vander var_mean
 where cat stack logaddexp chain_matmul hypot xlogy full zeros ones arange tensor unravel_index clamp maximum minimum dstack
-nan_to_num""".split()
+nan_to_num linspace randperm rand where""".split()
 
 
 def number(v):
@@ -303,4 +303,5 @@ def main(path):
     print(f"{len(CASES)} cases, PyTorch {torch.__version__}")
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -40,7 +40,7 @@ fn more_cases() -> Vec<Value> {
     unpacked(include_bytes!("golden/ops_more.jsonl.gz"))
 }
 
-fn unpacked(packed: &[u8]) -> Vec<Value> {
+pub fn unpacked(packed: &[u8]) -> Vec<Value> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed).read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -108,7 +108,7 @@ fn tensor(v: &Value, device: DeviceSpec, laid: Laid) -> Tensor {
     out
 }
 
-fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Result<(), String> {
+pub fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Result<(), String> {
     if got.shape() != shape(want) {
         return Err(format!("{what}: shape {:?}, not {:?}", got.shape(), shape(want)));
     }
@@ -127,7 +127,7 @@ fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> Resu
 }
 
 /// The tensors of a result: itself, an array's, or `values` and `indices`.
-fn results(value: &Dynamic) -> Vec<Tensor> {
+pub fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return vec![t.clone()];
     }

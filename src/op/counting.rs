@@ -127,6 +127,8 @@ pub fn histc(x: &Tensor, bins: i64, low: f64, high: f64) -> Result<Tensor> {
     let zeros = Tensor::full(&[bins as usize], 0i64.into(), x.dtype(), &x.context(), "histc")?;
     let inside = logical_and(&ge(&x, low)?, &le(&x, high)?)?;
     let kept = masked_select(&x, &inside)?;
+    // Half types are too coarse to tell the pieces apart.
+    let kept = if x.dtype().size() == 2 { to_dtype(&kept, DType::Float32)? } else { kept };
     let place = floor(&div(&mul(&sub(&kept, low)?, bins as f64)?, high - low)?)?;
     let place = minimum(&to_dtype(&place, DType::Int64)?, bins - 1)?;
     let ones = Tensor::full(place.shape(), 1i64.into(), x.dtype(), &x.context(), "histc")?;

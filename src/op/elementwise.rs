@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::base::dtype::Category;
 use crate::base::shape::broadcast;
-use crate::base::{Cause, DType, Error, Layout, Result, Scalar};
+use crate::base::{Cause, DType, Error, Kind, Layout, Result, Scalar};
 use crate::device::{Kernel, Machine, MapOp};
 use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
 use crate::tensor::{In, Tensor, launch};
@@ -104,11 +104,44 @@ impl Unary {
     }
 
     fn dtypes(&self, x: &Tensor) -> Result<(DType, DType)> {
+        if x.dtype() == DType::Bool {
+            if self.op == MapOp::Square {
+                return Ok((DType::Int64, DType::Int64));
+            }
+            self.check_bool()?;
+        }
         dtypes(self.gives, self.name, x.dtype())
     }
 }
 
+impl Unary {
+    /// Functions that PyTorch does not have for masks, though they would leave them as they are.
+    #[cold]
+    fn check_bool(&self) -> Result<()> {
+        let name = match self.op {
+            MapOp::Abs => "abs_cpu",
+            MapOp::Floor => "floor_vml_cpu",
+            MapOp::Ceil => "ceil_vml_cpu",
+            MapOp::Round => "round_vml_cpu",
+            MapOp::Trunc => "trunc_vml_cpu",
+            _ => return Ok(()),
+        };
+        Err(Error::new(Kind::NotImplementedError, format!("\"{name}\" not implemented for 'Bool'"))
+            .with_hint("convert it first, for example with `.int()`"))
+    }
+}
+
 impl Binary {
+    /// What some functions refuse: negative powers of integers, differences with masks.
+    #[inline]
+    fn check(&self, a: Operand, b: Operand) -> Result<()> {
+        match (self.op, b) {
+            (MapOp::Pow, Operand::Scalar(Scalar::Int(n))) if n < 0 => no_negative_power(a),
+            (MapOp::Sub, _) => no_bool(a, b),
+            _ => Ok(()),
+        }
+    }
+
     /// `f(a, b)`, broadcast. `params` reach the kernel and the gradient rule.
     pub fn apply(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
         if let Some(casts) = autocast::enter_operands(self.name, &[a, b])? {
@@ -124,6 +157,7 @@ impl Binary {
     }
 
     fn run(&self, a: Operand, b: Operand, params: Params) -> Result<Tensor> {
+        self.check(a, b)?;
         if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
             && x.dtype() == y.dtype()
             && x.device() == y.device()
@@ -170,6 +204,7 @@ impl Binary {
 
     fn run_in_place(&self, a: &Tensor, b: Operand, params: Params) -> Result<Tensor> {
         let both = [Operand::Tensor(a), b];
+        self.check(Operand::Tensor(a), b)?;
         let device = common_device(&both)?;
         if a.device() != device {
             return Err(Cause::TwoDevices { first: device, second: a.device() }.into());
@@ -322,12 +357,42 @@ fn dtypes(gives: Gives, name: &'static str, common: DType) -> Result<(DType, DTy
                 "neg" => "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert \
                           a mask, use the `~` or `logical_not()` operator instead."
                     .to_string(),
+                "relu" => "Boolean inputs not supported for relu".to_string(),
                 _ => format!("\"{name}\" not implemented for 'Bool'"),
             };
-            return Err(Error::runtime(text));
+            return Err(Error::new(Kind::NotImplementedError, text));
         }
         Gives::Number => (common, common),
     })
+}
+
+fn no_negative_power(base: Operand) -> Result<()> {
+    let float = match base {
+        Operand::Tensor(t) => t.dtype().is_float(),
+        Operand::Scalar(n) => n.category() == Category::Float,
+    };
+    if float {
+        return Ok(());
+    }
+    Err(Error::runtime("Integers to negative integer powers are not allowed.")
+        .with_hint("convert to floats first: `x.float() ** -1`"))
+}
+
+fn no_bool(a: Operand, b: Operand) -> Result<()> {
+    let is_bool = |o: Operand| match o {
+        Operand::Tensor(t) => t.dtype() == DType::Bool,
+        Operand::Scalar(n) => matches!(n, Scalar::Bool(_)),
+    };
+    // Two masks are refused where the result's dtype is settled.
+    if is_bool(a) == is_bool(b) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Kind::NotImplementedError,
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use \
+         the `~` or `logical_not()` operator instead.",
+    )
+    .with_hint("`!mask` inverts a mask here; `mask.int()` makes numbers of it"))
 }
 
 /// A result may be written to a tensor of its category or a higher one.

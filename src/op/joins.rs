@@ -15,6 +15,9 @@ use super::record::{no_grad, one, recorded, wanted};
 
 /// Pieces of `size` along `dim`; the last may be smaller.
 pub fn split(x: &Tensor, size: i64, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("split expects at least a 1-dimensional tensor"));
+    }
     let dim = x.dim(dim)?;
     let total = x.shape().get(dim).copied().unwrap_or(1);
     let size = usize::try_from(size).map_err(|_| {
@@ -54,11 +57,17 @@ pub fn split_sizes(x: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
 
 /// `chunks` pieces of nearly equal size along `dim`.
 pub fn chunk(x: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("chunk expects at least a 1-dimensional tensor"));
+    }
     if chunks < 1 {
         let text = format!("chunk expects `chunks` to be greater than 0, got: {chunks}");
         return Err(Error::runtime(text));
     }
     let total = x.size(dim)? as i64;
+    if total == 0 && chunks <= 1 << 20 {
+        return (0..chunks).map(|_| Ok(x.clone())).collect();
+    }
     split(x, ((total - 1).max(0) / chunks + 1).max(1), dim)
 }
 
@@ -187,6 +196,10 @@ pub fn flip(x: &Tensor, dims: &[i64]) -> Result<Tensor> {
 
 /// Rotates elements along dimensions; without dimensions over the flattened tensor.
 pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
+    if let (0, Some(dim)) = (x.rank(), dims.first()) {
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
     static RULE: Vjp = Vjp {
         name: "RollBackward0",
         run: |s, g| {

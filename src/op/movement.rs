@@ -186,6 +186,9 @@ pub fn expand_to(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
 
 /// `length` elements along `dim` from `start`.
 pub fn narrow(x: &Tensor, dim: i64, start: i64, length: i64) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("narrow() cannot be applied to a 0-dim tensor."));
+    }
     let dim = x.dim(dim)?;
     let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
     if start < -size || start > size {

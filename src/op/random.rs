@@ -13,6 +13,7 @@ use super::create::Make;
 use super::draw::{draw_into, drawn};
 use super::promote::DEFAULT_FLOAT;
 use super::record::{in_place, no_grad, one, recorded};
+use super::reduce::{max_all, min_all};
 use super::select::only_floats;
 
 /// Numbers between 0 and 1, all equally likely.
@@ -64,6 +65,17 @@ pub fn bernoulli(x: &Tensor) -> Result<Tensor> {
     only_floats(x.dtype(), "bernoulli_tensor_cpu_p_")?;
     let out = {
         let _off = no_grad();
+        // A device finds no fault with probabilities outside, as in PyTorch it finds out too late to say so.
+        if x.numel() > 0 && !x.device().is_cuda() {
+            let least = min_all(x)?.item()?.as_f64();
+            let most = max_all(x)?.item()?.as_f64();
+            if !(least >= 0.0 && most <= 1.0) {
+                return Err(Error::runtime("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+                    .with_hint(format!(
+                        "probabilities lie between 0 and 1; here they are {least} to {most}"
+                    )));
+            }
+        }
         let precise = if x.dtype() == DType::Float64 { DType::Float64 } else { DType::Float32 };
         let draw = rand_like(x, &Make::dtype(precise))?;
         lt(&draw, x)?.copied(x.dtype(), "bernoulli")?

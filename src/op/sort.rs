@@ -1,6 +1,6 @@
 //! Sorting, the largest `k`, and classes as vectors.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::tensor::autograd::Vjp;
@@ -34,6 +34,10 @@ pub fn argsort(x: &Tensor, dim: i64, descending: bool) -> Result<Tensor> {
 /// The `k` largest (or smallest) elements along `dim`, in order, and where they came from.
 pub fn topk(x: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp { name: "TopkBackward0", run: selected_grad };
+    if x.dtype() == DType::Bool {
+        let text = "topk does not support bool dtypes on CPU";
+        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.int()`"));
+    }
     let dim = x.dim(dim)?;
     let size = x.shape().get(dim).copied().unwrap_or(1);
     let k = usize::try_from(k).ok().filter(|&k| k <= size).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Functions of one tensor, element by element, with their gradient rules.
 
-use crate::base::Result;
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -200,7 +200,14 @@ unary! {
 pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
     static SPEC: Unary =
         Unary { name: "bitwise_not", op: MapOp::BitNot, gives: Gives::Same, keep: Keep::Nothing, rule: None };
-    if x.dtype() == crate::base::DType::Bool { logical_not(x) } else { SPEC.apply(x, [0.0; 2]) }
+    match x.dtype() {
+        DType::Bool => logical_not(x),
+        float if float.is_float() => {
+            let text = format!("\"bitwise_not_cpu\" not implemented for '{}'", float.type_name());
+            Err(Error::new(Kind::NotImplementedError, text))
+        }
+        _ => SPEC.apply(x, [0.0; 2]),
+    }
 }
 
 /// The `order`-th derivative of [`digamma`].

@@ -178,6 +178,15 @@ fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
             format!("{what} grew over the limit of this script"),
             Some("tensors have no such limit: `tensor(…)`, `cat([…])`".into()),
         ),
+        EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") && want == "bool" => Fault::bare(
+            "RuntimeError",
+            "Boolean value of Tensor with more than one value is ambiguous".into(),
+            Some(
+                "a condition is true or false and not a Tensor: `.item()` of one element, `.any()` or `.all()` of \
+                 several"
+                    .into(),
+            ),
+        ),
         EvalAltResult::ErrorMismatchDataType(want, got, _) if got.contains("Tensor") => Fault::bare(
             "TypeError",
             format!("a Tensor stands where {} is expected", words(want)),

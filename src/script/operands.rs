@@ -104,7 +104,9 @@ fn arguments(ast: &AST, position: Position) -> Vec<Option<String>> {
 fn call_at(path: &[ASTNode], position: Position) -> Option<Vec<Option<String>>> {
     let (last, parents) = path.split_last()?;
     match last {
-        ASTNode::Expr(Expr::FnCall(call, at)) if *at == position => Some(named(call.args.iter())),
+        ASTNode::Expr(Expr::FnCall(call, at)) | ASTNode::Stmt(Stmt::FnCall(call, at)) if *at == position => {
+            Some(named(call.args.iter()))
+        }
         ASTNode::Expr(Expr::MethodCall(call, at)) if *at == position => {
             Some(named(receiver(parents, last).into_iter().chain(call.args.iter())))
         }

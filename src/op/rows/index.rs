@@ -22,7 +22,10 @@ pub static ROWS: &[OpDef] = &[
         Family::Index,
         "The entries along a dimension that a vector of indices names.",
         &[SELF, DIM, INDEX],
-        |a| one(scatter::index_select(a.tensor(0)?, a.int(1)?, a.tensor(2)?)),
+        |a| {
+            scatter::check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+            one(scatter::index_select(a.tensor(0)?, a.int(1)?, a.tensor(2)?))
+        },
     )
     .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
     .gradient(Gradient::Vjp("IndexSelectBackward0"))

@@ -34,6 +34,30 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
     .gradient(ASKS),
+    OpDef::call(
+        "numpy",
+        Family::Inspect,
+        "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.",
+        &[SELF],
+        |a| {
+            let x = a.tensor(0)?;
+            if x.requires_grad() {
+                let text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.";
+                return Err(Error::runtime(text));
+            }
+            if x.device().is_cuda() {
+                return Err(Error::type_error(format!(
+                    "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory \
+                     first.",
+                    x.device()
+                )));
+            }
+            tolist(x)
+        },
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).numpy()", "[1, 2]")
+    .gradient(ASKS),
     OpDef::call("numel", Family::Inspect, "The number of elements.", &[SELF], |a| {
         Ok(int(a.tensor(0)?.numel()))
     })

@@ -83,12 +83,12 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([[1, 2], [3, 4]]).rot90()", "tensor([[2, 4],\n        [1, 3]])")
     .samples(&[Sample::of("x.rot90()", M), Sample::of("x.rot90(3, [0, 2])", X)]),
     OpDef::call("fliplr", Family::Movement, "Columns in reverse order.", &[SELF], |a| {
-        one(joins::flip(a.tensor(0)?, &[1]))
+        one(joins::flip(at_least(a.tensor(0)?, 2)?, &[1]))
     })
     .example("tensor([[1, 2], [3, 4]]).fliplr()", "tensor([[2, 1],\n        [4, 3]])")
     .samples(&[Sample::of("x.fliplr()", M)]),
     OpDef::call("flipud", Family::Movement, "Rows in reverse order.", &[SELF], |a| {
-        one(joins::flip(a.tensor(0)?, &[0]))
+        one(joins::flip(at_least(a.tensor(0)?, 1)?, &[0]))
     })
     .example("tensor([[1, 2], [3, 4]]).flipud()", "tensor([[3, 4],\n        [1, 2]])")
     .samples(&[Sample::of("x.flipud()", M)]),
@@ -318,6 +318,14 @@ pub static ROWS: &[OpDef] = &[
 
 const MOVED: &[Param] =
     &[SELF, Param::required("source", ParamKind::Ints), Param::required("destination", ParamKind::Ints)];
+
+/// A tensor of so many dimensions, or more.
+fn at_least(x: &Tensor, rank: usize) -> crate::base::Result<&Tensor> {
+    if x.rank() >= rank {
+        return Ok(x);
+    }
+    Err(crate::base::Error::runtime(format!("Input must be >= {rank}-d.")))
+}
 
 fn column(t: &Tensor) -> crate::base::Result<Tensor> {
     if t.rank() > 1 { Ok(t.clone()) } else { movement::reshape_to(t, &[t.numel(), 1]) }

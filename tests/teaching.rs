@@ -1,0 +1,200 @@
+//! Errors that teach: names of variables, options that are not there, the remedy of a full device, autograd.
+
+use std::sync::Arc;
+
+use rhai::Dynamic;
+use tensorlab::device::{Machine, Use};
+use tensorlab::op::{Family, Form, Gradient};
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::{Fault, Interpreter, Limits, Origin, Silent};
+
+fn lab(devices: &str) -> Interpreter {
+    let machine = Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine;
+    Interpreter::new(machine, Arc::new(Silent), &Limits::default())
+}
+
+fn run(lab: &mut Interpreter, code: &str) -> Result<Dynamic, Box<Fault>> {
+    match lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }) {
+        Ok(value) => Ok(value),
+        Err(Stopped::Fault(fault)) => Err(fault),
+        Err(Stopped::Cancelled(e)) => panic!("{e}"),
+    }
+}
+
+fn fault(devices: &str, code: &str) -> Fault {
+    match run(&mut lab(devices), code) {
+        Ok(value) => panic!("`{code}` gives {value}"),
+        Err(fault) => *fault,
+    }
+}
+
+#[test]
+fn operands_have_the_names_of_the_variables() {
+    let cases: [(&str, &[&str]); 9] = [
+        (
+            "let batch = ones([4, 5]); let w = ones([2, 3]); batch @ w",
+            &["batch: float32 [4, 5]", "w: float32 [2, 3]"],
+        ),
+        ("let u = ones(3); let v = ones(4); let s = u + v;", &["u: float32 [3]", "v: float32 [4]"]),
+        ("let u = ones(3); let v = ones(4); u += v;", &["u: float32 [3]", "v: float32 [4]"]),
+        (
+            "let u = ones([2, 3]); let v = ones([3, 3, 3]); u.t().mm(v)",
+            &["a: float32 [3, 2]", "v: float32 [3, 3, 3]"],
+        ),
+        (
+            "let net = nn::Linear(3, 2); let input = ones([2, 5]); net.forward(input)",
+            &["input: float32 [2, 5]"],
+        ),
+        ("let m = #{w: ones(3)}; m.w + ones(4)", &["m.w: float32 [3]"]),
+        ("let xs = [ones(3), ones(4)]; xs[0] + xs[1]", &["xs[0]: float32 [3]", "xs[1]: float32 [4]"]),
+        ("let p = ones(3); let q = ones([2, 2]); cat([p, q])", &[]),
+        (
+            "fn f(left, right) { left * right } f(ones(3), ones(4))",
+            &["left: float32 [3]", "right: float32 [4]"],
+        ),
+    ];
+    for (code, wanted) in cases {
+        let fault = fault("cpu", code);
+        for want in wanted {
+            assert!(
+                fault.operands.iter().any(|o| o.starts_with(want)),
+                "`{code}`: {:?} lacks {want}",
+                fault.operands
+            );
+        }
+        assert!(fault.report.contains('^') && fault.line == Some(1), "`{code}`: {}", fault.report);
+    }
+}
+
+#[test]
+fn a_full_device_names_what_this_script_holds() {
+    let code = "let xs = [];\nfor i in 0..3 { xs.push(zeros([1024, 1024, 16], #{device: \"cuda\"})); }\n\
+                let big = zeros([1024, 1024, 8], #{device: \"cuda\"});\n\
+                let more = zeros([1024, 1024, 32], #{device: \"cuda\"});";
+    let fault = fault("sim:tiny", code);
+    assert_eq!((fault.kind.as_str(), fault.line), ("OutOfMemoryError", Some(4)));
+    let hint = fault.hint.unwrap();
+    assert!(hint.contains("xs[2]") && hint.contains("big"), "{hint}");
+    assert!(hint.contains("Would have worked: delete xs[0], xs[1]"), "{hint}");
+}
+
+/// A call of each row with its required arguments, as far as kinds tell what they are.
+fn call_with_unknown_option(def: &tensorlab::op::OpDef) -> String {
+    let form = def.forms.iter().find(|f| !matches!(f, Form::Operator(_) | Form::Property));
+    let option = "#{optoin_of_none: 1}";
+    match form {
+        Some(Form::Method) => format!("ones([2, 2]).{}({option})", def.name),
+        Some(Form::Function) => format!("{}(ones([2, 2]), {option})", def.name),
+        Some(Form::Functional) => format!("F::{}(ones([2, 2]), {option})", def.name),
+        Some(Form::Of(space)) => format!("{space}::{}({option})", def.name),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn an_option_that_is_not_there_is_an_error_everywhere() {
+    let mut lab = lab("cpu");
+    let (mut accepted, mut checked, mut named) = (Vec::new(), 0, 0);
+    for def in tensorlab::script::help::rows() {
+        let code = call_with_unknown_option(def);
+        if code.is_empty() {
+            continue;
+        }
+        checked += 1;
+        match run(&mut lab, &code) {
+            Ok(_) => accepted.push(code),
+            // A parameter that takes anything refuses the map itself.
+            Err(f) => named += usize::from(f.message.contains("optoin_of_none")),
+        }
+    }
+    assert!(accepted.is_empty(), "{accepted:?}");
+    assert!(checked > 400 && named + 25 > checked, "{named} of {checked}");
+}
+
+#[test]
+fn misspelt_names_and_options_have_a_suggestion() {
+    for (code, near) in [
+        ("ones(2).sigmod()", "sigmoid"),
+        ("zeroes(2)", "zeros"),
+        ("ones(2).sum(#{keepdmi: true})", "keepdim"),
+        ("ones(2).add(ones(2), #{alhpa: 2})", "alpha"),
+        ("ones(2, #{requires_gard: true})", "requires_grad"),
+        ("linalg::slove(eye(2), ones(2))", "solve"),
+        ("let batches = 3; batchs + 1", "batches"),
+        ("let x = ones(2, #{requires_grad: true}); x.sum().backward(#{retain_grap: true})", "retain_graph"),
+        (
+            "let x = ones(2, #{requires_grad: true}); autograd::grad(x.sum(), x, #{create_grahp: true})",
+            "create_graph",
+        ),
+    ] {
+        let hint = fault("cpu", code).hint.unwrap_or_default();
+        assert!(hint.contains(&format!("`{near}`")), "`{code}`: {hint}");
+    }
+}
+
+#[test]
+fn gradients_of_some_inputs() {
+    let mut lab = lab("cpu");
+    let mut number = |code: &str| {
+        run(&mut lab, code).unwrap_or_else(|f| panic!("{code}: {}", f.report)).as_float().unwrap()
+    };
+    let x = "let x = tensor(3.0, #{requires_grad: true}); let y = x * x * x;";
+    assert_eq!(number(&format!("{x} autograd::grad(y, x)[0].item()")), 27.0);
+    let twice = format!(
+        "{x} let g = autograd::grad(y, [x], #{{create_graph: true}})[0]; autograd::grad(g, x)[0].item()"
+    );
+    assert_eq!(number(&twice), 18.0);
+    let kept = format!("{x} y.backward(#{{retain_graph: true}}); y.backward(); x.grad.item()");
+    assert_eq!(number(&kept), 54.0);
+    let seeded = "let v = ones(2, #{requires_grad: true}); let w = v * 2.0; \
+                  autograd::grad(w, v, #{grad_outputs: tensor([1.0, 5.0])})[0].sum().item()";
+    assert_eq!(number(seeded), 12.0);
+    let unused = format!("{x} let other = ones(1, #{{requires_grad: true}}); autograd::grad(y, [x, other])");
+    let fault = run(&mut lab, &unused).unwrap_err();
+    assert!(fault.message.starts_with("The differentiated Tensor at index 1 appears to not have been used"));
+    let allowed = unused.replace("[x, other])", "[x, other], #{allow_unused: true})[1] == ()");
+    assert!(run(&mut lab, &allowed).unwrap().as_bool().unwrap());
+}
+
+#[test]
+fn anomalies_are_found_where_they_were_made() {
+    let nan = "let x = zeros(2, #{requires_grad: true});\nlet y = x.sqrt() * 0;\nwith detect_anomaly() { y.sum().backward(); }";
+    let found = fault("cpu", nan);
+    assert_eq!(found.message, "Function 'SqrtBackward0' returned nan values in its 0th output.");
+    assert!(found.hint.unwrap().contains("line 2"));
+    assert!(run(&mut lab("cpu"), &nan.replace("anomaly()", "anomaly(#{check_nan: false})")).is_ok());
+    let changed = "let x = ones(2, #{requires_grad: true});\nlet y = x.exp();\nlet z = y.sum();\ny += 1;\n";
+    let plain = fault("cpu", &format!("{changed}z.backward()"));
+    assert!(plain.message.ends_with("with torch.autograd.set_detect_anomaly(True, check_nan=False)."));
+    assert!(plain.hint.unwrap().contains("line 2"));
+    let watched = fault("cpu", &format!("{changed}with detect_anomaly() {{ z.backward() }}"));
+    assert!(watched.message.ends_with("was changed in there or anywhere later. Good luck!"));
+}
+
+#[test]
+fn calling_a_method_of_what_an_index_read_writes_nothing_back() {
+    let mut lab = lab("cpu");
+    let code = "let x = tensor([1.0, 2.0, 3.0], #{requires_grad: true}); let i = tensor([2, 0]); \
+                (x[0].square() + x[i].sum() + x[x > 1.5].sum()).backward(); x.grad.tolist()";
+    let grads: Vec<f64> = run(&mut lab, code).unwrap().into_typed_array::<f64>().unwrap();
+    assert_eq!(grads, [3.0, 1.0, 2.0]);
+    let written = "let x = zeros(3); let m = tensor([true, false, true]); x[m] += 2; x[1] -= 1; \
+                   let old = x[m]; x.zero_(); x[m] = old; x.tolist()";
+    let values: Vec<f64> = run(&mut lab, written).unwrap().into_typed_array::<f64>().unwrap();
+    assert_eq!(values, [2.0, 0.0, 2.0]);
+}
+
+#[test]
+fn rows_with_a_gradient_have_samples_to_check_it() {
+    // Second names and moves rest on what they call; the rest is drawn, or is checked with its indices elsewhere.
+    let named = |d: &tensorlab::op::OpDef| {
+        d.summary.starts_with("Another name of")
+            || d.family == Family::Move
+            || ["dropout", "scatter", "index_put_"].contains(&d.name)
+    };
+    let without: Vec<&str> = tensorlab::op::table()
+        .filter(|d| matches!(d.gradient, Gradient::Vjp(_)) && d.samples.is_empty() && !named(d))
+        .map(|d| d.name)
+        .collect();
+    assert!(without.is_empty(), "{without:?}");
+}
