@@ -181,7 +181,7 @@ fn wrong_arguments_are_errors() {
 fn segments_are_pytorchs() {
     assert_eq!(segments(16, 4), [0..4, 4..8, 8..12, 12..16]);
     assert_eq!(segments(7, 3), [0..2, 2..4, 4..7]);
-    assert_eq!(segments(3, 1), [0..3]);
+    assert_eq!(segments(3, 1), std::slice::from_ref(&(0..3)));
 }
 
 #[test]

@@ -283,7 +283,7 @@ impl Lab {
             type_name: "Tensor".into(),
             summary: String::new(),
             tensor: Some(TensorInfo {
-                shape: vec![1024, 1024].into(),
+                shape: vec![1024, 1024],
                 dtype: DType::Float32,
                 device: *device,
                 bytes: 4 * MIB,

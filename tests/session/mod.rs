@@ -56,6 +56,8 @@ fn protocol_pipe() -> File {
 
 fn command(role: &str) -> Command {
     let mut command = Command::new("sh");
+    // Deaths are told by what a process says last, not by a trace of the runner's wishes.
+    command.env_remove("RUST_BACKTRACE");
     command.args(["-c", r#"exec "$0" "$@" 3>&1 1>&2"#]).arg(std::env::current_exe().unwrap());
     command.args(["--exact", "session::child", "--ignored", "--nocapture"]).env(ROLE, role);
     command
