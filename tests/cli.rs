@@ -139,6 +139,24 @@ fn an_endless_loop_ends_on_time() {
     fails(&o, 124, &["timed out"]);
 }
 
+/// As with `tensorlab docs | head -1`, which stops reading after a line.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_goes_ends_no_command_badly_and_a_full_disk_is_told() {
+    let shell = |line: &str| {
+        let line = line.replace("tensorlab", env!("CARGO_BIN_EXE_tensorlab"));
+        Command::new("bash").args(["-c", &format!("set -o pipefail; {line}")]).output().unwrap()
+    };
+    for answer in ["docs", "devices --devices sim:t4x8", "doctor", "lesson list"] {
+        let o = shell(&format!("tensorlab {answer} | true"));
+        assert!(!err(&o).contains("panicked"), "{answer}: {}", err(&o));
+        assert_eq!(o.status.code(), Some(0), "{answer}: {}", err(&o));
+        let o = shell(&format!("tensorlab {answer} > /dev/full"));
+        assert_eq!(o.status.code(), Some(1), "{answer}");
+        assert!(err(&o).contains("cannot write to standard output"), "{answer}: {}", err(&o));
+    }
+}
+
 #[test]
 fn a_missing_file_a_folder_a_binary_and_an_empty_script() {
     let run = |path: &str| program().args(["run", path]).stdin(Stdio::null()).output().unwrap();

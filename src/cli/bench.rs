@@ -10,6 +10,7 @@ use crate::device::{Context, Machine};
 use crate::script::engine::Stopped;
 use crate::script::{Fault, Interpreter, Limits, Origin, Silent};
 
+use super::output::say;
 use super::{exit, machine};
 
 #[derive(clap::Args)]
@@ -125,7 +126,7 @@ pub fn run(options: &BenchOptions, devices: &str) -> u8 {
         }
     }
     if options.json {
-        println!("{}", document(&machine, &figures));
+        say!("{}", document(&machine, &figures));
     } else {
         table(&machine, &figures);
     }
@@ -177,9 +178,9 @@ fn document(machine: &Machine, figures: &[Figure]) -> Value {
 
 fn table(machine: &Machine, figures: &[Figure]) {
     for context in machine.contexts() {
-        println!("{}: {}", context.device, context.backend.properties().name);
+        say!("{}: {}", context.device, context.backend.properties().name);
         for figure in figures.iter().filter(|f| f.device == context.device.to_string()) {
-            println!(
+            say!(
                 "  {:<36} {:>11} ms  ± {:<10} {:>9} {:<7} {}",
                 figure.name,
                 format!("{:.4}", figure.median),

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::device::open::Use;
 
+use super::output::say;
 use super::{exit, machine};
 
 /// Lists the devices that `--devices` names.
@@ -15,7 +16,7 @@ pub fn run(devices: &str, as_json: bool) -> u8 {
     let all: Vec<_> = machine.contexts().map(|c| (c.device, c.backend.properties())).collect();
     if as_json {
         let list: Vec<_> = all.iter().map(|(device, p)| json!({"device": device, "properties": p})).collect();
-        println!("{}", json!({ "devices": list }));
+        say!("{}", json!({ "devices": list }));
         return exit::FINE;
     }
     for (device, p) in all {
@@ -23,7 +24,7 @@ pub fn run(devices: &str, as_json: bool) -> u8 {
             0 => String::new(),
             bytes => format!("  {:.1} GiB", bytes as f64 / (1u64 << 30) as f64),
         };
-        println!("{:<8} {}{memory}  clock: {}", device.to_string(), p.name, p.clock.name());
+        say!("{:<8} {}{memory}  clock: {}", device.to_string(), p.name, p.clock.name());
     }
     exit::FINE
 }

@@ -3,18 +3,19 @@
 use std::fmt::Write;
 
 use crate::op::{Family, OpDef};
-use crate::script::help::{describe, page, rows, suggestions};
+use crate::script::help::{Page, describe, page, pages, rows, suggestions};
 
 use super::exit;
+use super::output::{put, say};
 
 /// Prints one page, or the whole reference as Markdown.
 pub fn run(name: Option<&str>) -> u8 {
     let Some(name) = name else {
-        print!("{}", reference());
+        put(format_args!("{}", reference()));
         return exit::FINE;
     };
     if let Some(text) = page(name) {
-        println!("{text}");
+        say!("{text}");
         return exit::FINE;
     }
     eprintln!("error: there is no operation '{name}'");
@@ -38,6 +39,12 @@ pub fn reference() -> String {
             let _ = write!(out, "\n## {:?}\n", def.family);
         }
         let _ = write!(out, "\n### {}\n\n```\n{}```\n", def.name, describe(def));
+    }
+    let mut pages: Vec<&Page> = pages().collect();
+    pages.sort_by_key(|page| page.name);
+    out.push_str("\n## Functions outside of the table\n");
+    for page in pages {
+        let _ = write!(out, "\n### {}\n\n```\n{}\n```\n\n{}\n", page.name, page.call, page.text);
     }
     out
 }

@@ -4,6 +4,7 @@ use crate::device::cuda::probe::{Missing, Probe};
 use crate::session::sandbox;
 
 use super::exit;
+use super::output::say;
 
 /// Probes the machine and prints what it found.
 pub fn run(as_json: bool) -> u8 {
@@ -12,12 +13,12 @@ pub fn run(as_json: bool) -> u8 {
         let protections = sandbox::protections();
         let document =
             serde_json::json!({"cuda": found, "session": {"protections": protections}, "cpu": cpu()});
-        println!("{document}");
+        say!("{document}");
         return exit::FINE;
     }
-    println!("processor   {}", cpu().join(" "));
+    say!("processor   {}", cpu().join(" "));
     cuda(&found);
-    println!("sessions    {}", sandbox::protections().join("; "));
+    say!("sessions    {}", sandbox::protections().join("; "));
     exit::FINE
 }
 
@@ -34,36 +35,38 @@ fn cuda(found: &Probe) {
         Ok(driver) => {
             let module = driver.module.as_deref().unwrap_or("unknown version");
             let (major, minor) = driver.cuda;
-            println!("driver      {module}, CUDA {major}.{minor} ({})", driver.library);
+            say!("driver      {module}, CUDA {major}.{minor} ({})", driver.library);
         }
         Err(missing) => absent("driver", missing),
     }
     for device in &found.devices {
         let (major, minor) = device.capability;
         let gib = device.memory as f64 / (1u64 << 30) as f64;
-        println!(
+        say!(
             "gpu {:<7} {} ({gib:.1} GiB, capability {major}.{minor}, {})",
-            device.ordinal, device.name, device.pci
+            device.ordinal,
+            device.name,
+            device.pci
         );
     }
     for card in &found.cards {
-        println!("card        {card}");
+        say!("card        {card}");
     }
     for library in &found.libraries {
         match &library.found {
             Ok(at) => {
                 let version = at.version.as_deref().unwrap_or("version unknown");
-                println!("{:<11} {version} ({})", library.name, at.path);
+                say!("{:<11} {version} ({})", library.name, at.path);
             }
             Err(missing) => absent(&library.name, missing),
         }
     }
     if found.devices.is_empty() {
-        println!("simulated   `--devices sim:t4x2` gives two simulated GPUs; their times are modelled");
+        say!("simulated   `--devices sim:t4x2` gives two simulated GPUs; their times are modelled");
     }
 }
 
 fn absent(name: &str, missing: &Missing) {
-    println!("{name:<11} missing: {}", missing.reason);
-    println!("{:<11} -> {}", "", missing.remedy);
+    say!("{name:<11} missing: {}", missing.reason);
+    say!("{:<11} -> {}", "", missing.remedy);
 }

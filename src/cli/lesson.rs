@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::lesson::verify::{Report, verify};
 use crate::lesson::{BUILT_IN, Lesson, LessonError, load, parse};
 
+use super::output::say;
 use super::{exit, lab};
 
 #[derive(clap::Args)]
@@ -94,13 +95,17 @@ fn list(json: bool) -> u8 {
                 "summary": l.front.summary, "points": l.points()})
             })
             .collect();
-        println!("{}", serde_json::json!({ "lessons": all }));
+        say!("{}", serde_json::json!({ "lessons": all }));
         return exit::FINE;
     }
     for l in lessons {
-        println!(
+        say!(
             "{:<16} {} ({} min)\n{:<16} {}",
-            l.front.id, l.front.title, l.front.minutes, "", l.front.summary
+            l.front.id,
+            l.front.title,
+            l.front.minutes,
+            "",
+            l.front.summary
         );
     }
     exit::FINE
@@ -127,7 +132,7 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
         }
     }
     if json {
-        println!("{}", serde_json::json!({ "reports": reports }));
+        say!("{}", serde_json::json!({ "reports": reports }));
     }
     if reports.iter().all(Report::is_fine) { exit::FINE } else { exit::SCRIPT }
 }
@@ -136,13 +141,13 @@ fn show(lesson: &Lesson, report: &Report) {
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };
-    println!(
+    say!(
         "{verdict}  {} on {}: {} steps, {runs} runs, {total:.0} ms",
         report.lesson,
         report.devices,
         report.steps.len()
     );
     for problem in &report.problems {
-        println!("  {}:{} [{}] {}", lesson.file(), problem.line, problem.step, problem.message);
+        say!("  {}:{} [{}] {}", lesson.file(), problem.line, problem.step, problem.message);
     }
 }

@@ -10,7 +10,7 @@ mod output;
 mod run;
 mod session;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -148,15 +148,20 @@ fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
 fn read_code(path: &std::path::Path) -> Result<String, String> {
     const LARGEST: u64 = 16 << 20;
     let shown = path.display();
-    let size = std::fs::metadata(path).map_err(|e| format!("cannot read {shown}: {e}"))?;
-    if size.is_dir() {
+    let unread = |e: std::io::Error| format!("cannot read {shown}: {e}");
+    if std::fs::metadata(path).map_err(unread)?.is_dir() {
         return Err(format!("{shown} is a folder, not a script"));
     }
-    if size.len() > LARGEST {
-        return Err(format!("{shown} has {} bytes; a script has at most {LARGEST}", size.len()));
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(unread)?;
+    let long = bytes.len() as u64 > LARGEST;
+    // What a file is says more than how long it is.
+    let code = as_code(bytes, &shown.to_string())?;
+    if long {
+        Err(format!("{shown} has more than {LARGEST} bytes; no script is that long"))
+    } else {
+        Ok(code)
     }
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {shown}: {e}"))?;
-    as_code(bytes, &shown.to_string())
 }
 
 /// Bytes as code, or an error that names the first byte that is no text.

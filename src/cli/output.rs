@@ -1,12 +1,40 @@
-//! A script's output on a terminal or a pipe.
+//! What goes to standard output, on a terminal or a pipe: a script's output and the answers of subcommands.
 
-use std::io::{IsTerminal, Write};
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::base::text::strip_control;
 use crate::plot::Figure;
 use crate::script::Host;
+
+use super::exit;
+
+/// Writes an answer to standard output.
+pub fn put(text: fmt::Arguments) {
+    let mut out = io::stdout().lock();
+    out.write_fmt(text).and_then(|()| out.flush()).unwrap_or_else(|error| end(&error));
+}
+
+/// `println!` through [`put`].
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::cli::output::put(format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+
+pub(super) use say;
+
+/// Ends the program that can't write: quietly where nobody reads any more, as with `| head`, with the reason where it
+/// is another, such as a full disk.
+fn end(error: &io::Error) -> ! {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(i32::from(exit::FINE));
+    }
+    eprintln!("error: cannot write to standard output: {error}");
+    std::process::exit(i32::from(exit::SCRIPT))
+}
 
 /// A bar is drawn at most this often.
 const EVERY: Duration = Duration::from_millis(100);
@@ -56,10 +84,7 @@ impl Host for Console {
             true => writeln!(out, "{}", strip_control(text)),
             false => writeln!(out, "{text}"),
         };
-        if result.is_err() {
-            // Nobody reads any more, as with `| head`.
-            std::process::exit(0);
-        }
+        result.unwrap_or_else(|error| end(&error));
     }
 
     fn warn(&self, text: &str) {

@@ -17,6 +17,7 @@ use crate::script::modules::telemetry;
 use crate::script::{Interpreter, Limits, Origin, json, snapshot, trace};
 
 use super::output::Console;
+use super::output::say;
 use super::{Script, as_code, exit, machine, read_code};
 
 #[derive(clap::Args, Default)]
@@ -133,7 +134,7 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
             let _here = interpreter.machine().enter();
             match json::document(&value) {
                 Ok(document) => {
-                    println!("{document}");
+                    say!("{document}");
                     return exit::FINE;
                 }
                 Err(error) => crate::script::Fault::from_error(&error),

@@ -82,6 +82,10 @@ static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 #[inline(always)]
 fn level() -> u8 {
+    #[cfg(test)]
+    if FORCED.get() != UNKNOWN {
+        return FORCED.get();
+    }
     match LEVEL.load(Ordering::Relaxed) {
         UNKNOWN => detect(),
         level => level,
@@ -131,11 +135,17 @@ fn avx2<W: Work>(work: W) -> W::Output {
 }
 
 #[cfg(test)]
-pub(crate) fn on_each(mut check: impl FnMut(&'static str)) {
-    let found = level();
-    for level in BASELINE..=found {
-        LEVEL.store(level, Ordering::Relaxed);
-        check(name());
+thread_local! {
+    /// What [`on_each`] has this thread use.
+    static FORCED: std::cell::Cell<u8> = const { std::cell::Cell::new(UNKNOWN) };
+}
+
+/// Runs `check` with each instruction set there is, on threads of its own: tests beside it keep theirs.
+#[cfg(test)]
+pub(crate) fn on_each(mut check: impl FnMut(&'static str) + Send) {
+    for level in BASELINE..=best() {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(2);
+        let pool = threads.start_handler(move |_| FORCED.set(level)).build().unwrap();
+        pool.install(|| check(name()));
     }
-    LEVEL.store(found, Ordering::Relaxed);
 }
