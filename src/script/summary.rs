@@ -13,8 +13,8 @@ pub struct Summary {
     pub copies: [Copies; 3],
     /// Launches on accelerators.
     pub launches: INT,
-    /// Launches on any device.
-    pub by_dtype: BTreeMap<&'static str, INT>,
+    /// Launches on any device, in the order of [`DType::ALL`].
+    pub by_dtype: [INT; DType::ALL.len()],
     /// Waits that the script asked for.
     pub syncs: INT,
     /// The line of each wait that it did not ask for.
@@ -55,7 +55,7 @@ impl Summary {
         Summary {
             copies: std::array::from_fn(|_| Copies::new()),
             launches: 0,
-            by_dtype: BTreeMap::new(),
+            by_dtype: [0; DType::ALL.len()],
             syncs: 0,
             implicit_lines: Vec::new(),
             allocations: 0,
@@ -123,7 +123,8 @@ impl Summary {
         out.insert("oom".into(), self.out_of_memory.into());
         out.insert("peak".into(), self.memory_map(|m| m.peak as INT).into());
         out.insert("leaked".into(), self.memory_map(|m| m.last as INT - m.start as INT).into());
-        let counts = self.by_dtype.iter().map(|(name, n)| ((*name).into(), (*n).into()));
+        let counts = DType::ALL.iter().zip(&self.by_dtype).filter(|(_, n)| **n > 0);
+        let counts = counts.map(|(dtype, n)| (dtype.name().into(), (*n).into()));
         out.insert("by_dtype".into(), counts.collect::<Map>().into());
         out
     }
@@ -145,7 +146,9 @@ impl Summary {
     }
 
     fn note_dtype(&mut self, dtype: DType) {
-        *self.by_dtype.entry(dtype.name()).or_default() += 1;
+        if let Some(count) = self.by_dtype.get_mut(dtype as usize) {
+            *count += 1;
+        }
     }
 
     /// Files the memory of the current accelerator under its name.
