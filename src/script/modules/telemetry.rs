@@ -29,6 +29,16 @@ impl Log {
     }
 }
 
+/// Sums up a recording, page by page.
+struct Sums(Mutex<Summary>);
+
+impl Reader for Sums {
+    fn on_page(&self, page: &Page) {
+        let mut sums = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        page.iter().for_each(|event| sums.take(event));
+    }
+}
+
 impl Reader for Log {
     fn on_page(&self, page: &Page) {
         self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Arc::clone(page));
@@ -39,14 +49,12 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let mut module = Module::new();
     let m = Arc::clone(machine);
     module.set_native_fn("record", move |ctx: NativeCallContext, body: FnPtr| -> RhaiResult<Map> {
-        let sums = Arc::new(Mutex::new(Summary::new(allocated_now(&m))));
-        let sink = Arc::clone(&sums);
-        let listener = move |e: &Event| sink.lock().unwrap_or_else(|e| e.into_inner()).take(e);
-        let subscription = m.bus().subscribe(Arc::new(listener));
+        let sums = Arc::new(Sums(Mutex::new(Summary::new(allocated_now(&m)))));
+        let subscription = m.bus().read(Arc::clone(&sums) as _);
         let result = body.call_within_context::<Dynamic>(&ctx, ());
         drop(subscription);
         result.map(drop)?;
-        let mut sums = sums.lock().unwrap_or_else(|e| e.into_inner());
+        let mut sums = sums.0.lock().unwrap_or_else(|e| e.into_inner());
         Ok(sums.map())
     });
     let m = Arc::clone(machine);
