@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
-use tensorlab::base::event::Event;
+use tensorlab::base::event::Page;
 use tensorlab::device::Machine;
 use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
@@ -181,8 +181,8 @@ fn measure(case: &Case, samples: usize) -> Result<Times, String> {
     let events = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&events);
     let _heard = case.heard.then(|| {
-        machine.bus().subscribe(Arc::new(move |_: &Event| {
-            counter.fetch_add(1, Ordering::Relaxed);
+        machine.bus().read(Arc::new(move |page: &Page| {
+            counter.fetch_add(page.len() as u64, Ordering::Relaxed);
         }))
     });
     let mut script = Interpreter::new(machine, Arc::new(Silent), &Limits::default());

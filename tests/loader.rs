@@ -264,14 +264,16 @@ fn pinned_batches_are_copied_without_holding_the_host() {
 
 #[test]
 fn non_blocking_shows_in_the_events() {
-    use tensorlab::base::event::{Body, Event};
+    use tensorlab::base::event::{Body, Page};
     let machine =
         Machine::open(&"sim:t4".parse().unwrap(), tensorlab::device::open::Use::Headless).unwrap().machine;
     let copies = Arc::new(std::sync::Mutex::new(Vec::new()));
     let sink = Arc::clone(&copies);
-    let _listening = machine.bus().subscribe(Arc::new(move |e: &Event| {
-        if let Body::Copy { pinned, blocking, .. } = e.body {
-            sink.lock().unwrap().push((pinned, blocking));
+    let listening = machine.bus().read(Arc::new(move |page: &Page| {
+        for e in page.iter() {
+            if let Body::Copy { pinned, blocking, .. } = e.body {
+                sink.lock().unwrap().push((pinned, blocking));
+            }
         }
     }));
     let mut session = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
@@ -279,6 +281,7 @@ fn non_blocking_shows_in_the_events() {
         "for b in data::DataLoader(rand(4, 1000), #{batch_size: 2, pin_memory: true, num_workers: 1}) {
         b.to(\"cuda\", #{non_blocking: true}); } rand(4).to(\"cuda\");";
     let _ = session.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+    drop(listening);
     assert_eq!(*copies.lock().unwrap(), [(true, false), (true, false), (false, true)]);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rhai::Dynamic;
-use tensorlab::base::event::{Body, Event};
+use tensorlab::base::event::{Body, Event, Page};
 use tensorlab::device::{Machine, Use};
 use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Fault, Interpreter, Limits, Origin, Silent};
@@ -244,8 +244,8 @@ fn devices_work_at_the_same_time() {
     let sink = Arc::clone(&events);
     let code =
         "let net = nn::DataParallel(nn::Linear(512, 512).cuda()); net.forward(ones([4096, 512]).cuda());";
-    let listener = Arc::new(move |e: &Event| sink.lock().unwrap().push(e.clone()));
-    let subscription = machine.bus().subscribe(listener);
+    let reader = Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned()));
+    let subscription = machine.bus().read(reader);
     assert!(evaluate(&machine, code).is_ok());
     drop(subscription);
     let products: Vec<(usize, u64, u64)> = events

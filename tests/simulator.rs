@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use tensorlab::base::event::{Body, Clock, Event, Span, Subscription};
+use tensorlab::base::event::{Body, Clock, Event, Page, Span, Subscription};
 use tensorlab::base::{DType, Device, Kind, Layout, Scalar};
 use tensorlab::device::sim::{Profile, Selection};
 use tensorlab::device::{Context, Machine, Use};
@@ -41,19 +41,20 @@ fn faulty(wishes: &str) -> Arc<Machine> {
 /// Every event of a machine from now on.
 struct Recorder {
     events: Arc<Mutex<Vec<Event>>>,
-    _subscription: Subscription,
+    subscription: Subscription,
 }
 
 impl Recorder {
     fn on(machine: &Machine) -> Recorder {
         let events = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&events);
-        let listener = Arc::new(move |event: &Event| sink.lock().unwrap().push(event.clone()));
-        Recorder { events, _subscription: machine.bus().subscribe(listener) }
+        let reader = Arc::new(move |page: &Page| sink.lock().unwrap().extend(page.iter().cloned()));
+        Recorder { events, subscription: machine.bus().read(reader) }
     }
 
     /// What happened since the last call.
     fn take(&self) -> Vec<Body> {
+        self.subscription.turn_page();
         std::mem::take(&mut *self.events.lock().unwrap()).into_iter().map(|event| event.body).collect()
     }
 }

@@ -3,8 +3,8 @@
 //! Panels, lesson checks, traces, the profiler and tests only read it; no one keeps a second count.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 
@@ -144,17 +144,6 @@ pub enum Body {
     },
 }
 
-/// Receives events as they happen, on the thread that caused them. Must be quick.
-pub trait Listener: Send + Sync {
-    fn on_event(&self, event: &Event);
-}
-
-impl<F: Fn(&Event) + Send + Sync> Listener for F {
-    fn on_event(&self, event: &Event) {
-        self(event)
-    }
-}
-
 /// Events in the order they happened, shared by all who read them.
 pub type Page = Arc<Vec<Event>>;
 
@@ -165,17 +154,19 @@ pub trait Reader: Send + Sync {
     fn on_page(&self, page: &Page);
 }
 
+impl<F: Fn(&Page) + Send + Sync> Reader for F {
+    fn on_page(&self, page: &Page) {
+        self(page)
+    }
+}
+
 /// Events of a page.
 const PAGE: usize = 256;
 
-/// Carries events to who hears them. With nobody listening, an event is not even built.
+/// Carries events to who reads them. With nobody reading, an event is not even built.
 #[derive(Default)]
 pub struct Bus {
     listening: AtomicBool,
-    /// There are listeners, beside readers.
-    prompt: AtomicBool,
-    ids: AtomicU64,
-    listeners: RwLock<Vec<(u64, Arc<dyn Listener>)>>,
     tape: Mutex<Tape>,
 }
 
@@ -184,16 +175,18 @@ struct Tape {
     next: u64,
     page: Vec<Event>,
     readers: Vec<(u64, Arc<dyn Reader>)>,
+    /// Readers there ever were.
+    ids: u64,
 }
 
 impl Bus {
-    /// True when an event would be heard.
+    /// True when an event would be read.
     #[inline]
     pub fn listening(&self) -> bool {
         self.listening.load(Ordering::Relaxed)
     }
 
-    /// Emits the event that `body` builds, if anyone listens.
+    /// Emits the event that `body` builds, if anyone reads it.
     #[inline]
     pub fn emit(&self, source: Source, body: impl FnOnce() -> Body) {
         if self.listening() {
@@ -201,20 +194,12 @@ impl Bus {
         }
     }
 
-    /// Adds a listener until the returned subscription is dropped.
-    pub fn subscribe(self: &Arc<Self>, listener: Arc<dyn Listener>) -> Subscription {
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.listeners().push((id, listener));
-        self.prompt.store(true, Ordering::Relaxed);
-        self.listening.store(true, Ordering::Relaxed);
-        Subscription { bus: Arc::clone(self), id }
-    }
-
     /// Adds a reader until the returned subscription is dropped; it has all events up to then.
     pub fn read(self: &Arc<Self>, reader: Arc<dyn Reader>) -> Subscription {
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let mut tape = self.tape();
         tape.turn();
+        let id = tape.ids;
+        tape.ids += 1;
         tape.readers.push((id, reader));
         self.listening.store(true, Ordering::Relaxed);
         Subscription { bus: Arc::clone(self), id }
@@ -227,33 +212,9 @@ impl Bus {
 
     #[cold]
     fn deliver(&self, source: Source, body: Body) {
-        if self.prompt.load(Ordering::Relaxed) {
-            return self.deliver_promptly(source, body);
-        }
         let mut tape = self.tape();
         let seq = tape.next;
         tape.push(Event { seq, source, body });
-    }
-
-    fn deliver_promptly(&self, source: Source, body: Body) {
-        let event = {
-            let mut tape = self.tape();
-            let event = Event { seq: tape.next, source, body };
-            if tape.readers.is_empty() {
-                tape.next += 1;
-            } else {
-                tape.push(event.clone());
-            }
-            event
-        };
-        let all = self.listeners.read().unwrap_or_else(|e| e.into_inner());
-        for (_, listener) in all.iter() {
-            listener.on_event(&event);
-        }
-    }
-
-    fn listeners(&self) -> RwLockWriteGuard<'_, Vec<(u64, Arc<dyn Listener>)>> {
-        self.listeners.write().unwrap_or_else(|e| e.into_inner())
     }
 
     #[inline]
@@ -289,7 +250,7 @@ impl Tape {
     }
 }
 
-/// Keeps a listener or reader on a [`Bus`]; dropping it ends the subscription.
+/// Keeps a reader on a [`Bus`]; dropping it ends the subscription.
 pub struct Subscription {
     bus: Arc<Bus>,
     id: u64,
@@ -304,20 +265,17 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut listeners = self.bus.listeners();
         let mut tape = self.bus.tape();
         tape.turn();
         tape.readers.retain(|(id, _)| *id != self.id);
-        listeners.retain(|(id, _)| *id != self.id);
-        self.bus.prompt.store(!listeners.is_empty(), Ordering::Relaxed);
-        self.bus.listening.store(!listeners.is_empty() || !tape.readers.is_empty(), Ordering::Relaxed);
+        self.bus.listening.store(!tape.readers.is_empty(), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn nobody_listening_builds_nothing() {
@@ -325,11 +283,13 @@ mod tests {
         bus.emit(Source::default(), || panic!("built"));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&seen);
-        let subscription = bus.subscribe(Arc::new(move |e: &Event| sink.lock().unwrap().push(e.seq)));
+        let subscription = bus.read(Arc::new(move |page: &Page| {
+            sink.lock().unwrap().extend(page.iter().map(|e| e.seq));
+        }));
         bus.emit(Source::default(), || Body::CellStart { cell: 1, at: 0 });
         bus.emit(Source::default(), || Body::CellEnd { cell: 1, ok: true, at: 1 });
-        assert_eq!(*seen.lock().unwrap(), [0, 1]);
         drop(subscription);
+        assert_eq!(*seen.lock().unwrap(), [0, 1]);
         assert!(!bus.listening());
     }
 
