@@ -23,7 +23,10 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("empty: index_fill(0,i,1)", "PyTorch trips over its own view"),
     ("integers of none: index_fill(0,i,1)", "PyTorch trips over its own view"),
     ("none of rows: index_select(0,i)", "the range is looked at first"),
-    ("half: histc(3)", "half types are too coarse to tell the pieces apart: places are computed in float32"),
+    (
+        "half: histc(3)",
+        "PyTorch multiplies in float16, overflows, and counts the largest number into the first piece",
+    ),
     ("half: det()", "the dtype is refused as another kind"),
     ("half: inverse()", "the dtype is refused as another kind"),
     ("mask: trace()", "the shape is looked at first"),
