@@ -196,11 +196,11 @@ impl Outbox {
         loop {
             state = self.wait_for_something(state, last);
             if state.begun {
-                // Turning it comes back here with the page, so not under the lock.
+                // Turning it comes back here with the page, so not under the lock; another may begin at once.
+                state.begun = false;
                 drop(state);
                 self.turn_page();
                 state = self.lock();
-                state.begun = false;
             }
             if state.closed || !state.is_empty() {
                 break;
