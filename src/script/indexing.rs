@@ -47,12 +47,32 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     });
 }
 
-/// A copy that an index read, and what it was read from. Rhai hands it to the setter after `x[i].f()`, because `f`
-/// might have changed it.
+/// A copy that an index read, where from, and with which index. Rhai hands it to the setter after `x[i].f()`, because
+/// `f` might have changed it.
+#[derive(PartialEq)]
 struct Read {
-    from: (Weak<Storage>, u32),
-    item: (Weak<Storage>, u32),
+    from: Seen,
+    item: Seen,
+    at: Vec<Place>,
+}
+
+/// A tensor as it was.
+#[derive(Clone)]
+struct Seen {
+    storage: Weak<Storage>,
+    version: u32,
     layout: Layout,
+}
+
+/// An index as it was.
+#[derive(PartialEq)]
+enum Place {
+    Number(INT),
+    Range(std::ops::Range<INT>),
+    Closed(std::ops::RangeInclusive<INT>),
+    All,
+    List(Vec<Place>),
+    Tensor(Seen),
 }
 
 thread_local! {
@@ -60,22 +80,59 @@ thread_local! {
 }
 
 impl Read {
-    fn note(x: &Tensor, item: &Tensor) {
-        let of = |t: &Tensor| (Arc::downgrade(t.storage()), t.version());
-        let read = Read { from: of(x), item: of(item), layout: item.layout().clone() };
-        LAST.with(|last| *last.borrow_mut() = Some(read));
+    /// None where an index is of a kind that is not compared.
+    fn of(x: &Tensor, item: &Tensor, at: &[Dynamic]) -> Option<Read> {
+        Some(Read { from: Seen::of(x), item: Seen::of(item), at: Place::all(at)? })
     }
 
-    /// Whether `value` is what was last read from `x`, both as they were then: writing it would change nothing.
-    fn is_unchanged(x: &Tensor, value: &Tensor) -> bool {
-        let same = |(storage, version): &(Weak<Storage>, u32), t: &Tensor| {
-            std::ptr::eq(storage.as_ptr(), Arc::as_ptr(t.storage())) && *version == t.version()
-        };
-        LAST.with(|last| {
-            last.borrow().as_ref().is_some_and(|read| {
-                same(&read.from, x) && same(&read.item, value) && read.layout == *value.layout()
-            })
-        })
+    fn note(x: &Tensor, item: &Tensor, at: &[Dynamic]) {
+        let read = Read::of(x, item, at);
+        LAST.with(|last| *last.borrow_mut() = read);
+    }
+
+    /// Whether `value` is what was last read from `x` at the same place, all as they were then: writing it would
+    /// change nothing.
+    fn is_unchanged(x: &Tensor, value: &Tensor, at: &[Dynamic]) -> bool {
+        LAST.with(|last| last.borrow().is_some() && *last.borrow() == Read::of(x, value, at))
+    }
+}
+
+impl Seen {
+    fn of(t: &Tensor) -> Seen {
+        Seen { storage: Arc::downgrade(t.storage()), version: t.version(), layout: t.layout().clone() }
+    }
+}
+
+impl PartialEq for Seen {
+    fn eq(&self, other: &Seen) -> bool {
+        Weak::ptr_eq(&self.storage, &other.storage)
+            && self.version == other.version
+            && self.layout == other.layout
+    }
+}
+
+impl Place {
+    fn all(at: &[Dynamic]) -> Option<Vec<Place>> {
+        at.iter().map(Place::of).collect()
+    }
+
+    fn of(at: &Dynamic) -> Option<Place> {
+        if at.is_unit() {
+            return Some(Place::All);
+        }
+        if let Ok(number) = at.as_int() {
+            return Some(Place::Number(number));
+        }
+        if let Some(list) = at.read_lock::<Array>() {
+            return Place::all(&list).map(Place::List);
+        }
+        if let Some(range) = at.read_lock::<std::ops::Range<INT>>() {
+            return Some(Place::Range(range.clone()));
+        }
+        if let Some(range) = at.read_lock::<std::ops::RangeInclusive<INT>>() {
+            return Some(Place::Closed(range.clone()));
+        }
+        at.read_lock::<Tensor>().map(|t| Place::Tensor(Seen::of(&t)))
     }
 }
 
@@ -83,7 +140,7 @@ fn get(x: &Tensor, at: &[Dynamic]) -> RhaiResult<Tensor> {
     let run = || {
         let item = index(x, &indices(at)?)?;
         if !item.shares_storage(x) {
-            Read::note(x, &item);
+            Read::note(x, &item, at);
         }
         Ok(item)
     };
@@ -96,7 +153,7 @@ fn put(x: &Tensor, at: &[Dynamic], value: &Dynamic) -> RhaiResult<()> {
         if let Value::Tensor(t) = &value {
             // A part of `x` itself is there already: `x[0].f()` and `x[0] += 1` work on a view.
             let own = t.shares_storage(x) && index(x, &indices(at)?)?.layout() == t.layout();
-            if own || Read::is_unchanged(x, t) {
+            if own || Read::is_unchanged(x, t, at) {
                 return Ok(());
             }
         }
