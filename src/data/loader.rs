@@ -108,17 +108,14 @@ impl DataLoader {
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not.
         let seed = draw_seed(&machine);
         let order = match &self.options.sampler {
-            Some(order) => order.clone(),
+            Some(order) => Order::Listed(order.iter().map(|&i| i as i64).collect()),
             None if self.options.shuffle => {
-                let drawn = permutation(self.dataset.0.len(), Shared::new(draw_seed(&machine)))?;
-                drawn.into_iter().filter_map(|i| usize::try_from(i).ok()).collect()
+                Order::Listed(permutation(self.dataset.0.len(), Shared::new(draw_seed(&machine)))?)
             }
-            None => (0..self.dataset.0.len()).collect(),
+            None => Order::InTurn(self.dataset.0.len()),
         };
-        let size = self.options.batch_size.unwrap_or(1);
-        let mut batches: Vec<Vec<usize>> = order.chunks(size.max(1)).map(<[usize]>::to_vec).collect();
-        batches.truncate(self.len());
-        let batches = Arc::new(batches);
+        let size = self.options.batch_size.unwrap_or(1).max(1);
+        let batches = Arc::new(Batches { order, size, count: self.len() });
         let source = Arc::new(Fetcher {
             dataset: self.dataset.clone(),
             options: Arc::clone(&self.options),
@@ -129,6 +126,37 @@ impl DataLoader {
             _ => Some(Workers::start(&machine, seed, &source, &batches, &self.options)?),
         };
         Ok(Epoch { machine, batches, next: 0, source, workers })
+    }
+}
+
+/// Which samples make which batch, told when a batch is due: a dataset may be larger than memory.
+pub struct Batches {
+    order: Order,
+    size: usize,
+    count: usize,
+}
+
+enum Order {
+    InTurn(usize),
+    Listed(Vec<i64>),
+}
+
+impl Batches {
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The indices of batch `number`; none behind the last.
+    pub fn get(&self, number: usize) -> Option<Vec<usize>> {
+        let start = number.checked_mul(self.size).filter(|_| number < self.count)?;
+        let end = start.saturating_add(self.size);
+        Some(match &self.order {
+            Order::InTurn(n) => (start..end.min(*n)).collect(),
+            Order::Listed(all) => {
+                let part = all.get(start..end.min(all.len())).unwrap_or(&[]);
+                part.iter().filter_map(|&i| usize::try_from(i).ok()).collect()
+            }
+        })
     }
 }
 
@@ -169,7 +197,7 @@ impl Fetcher {
 /// One run through the data.
 pub struct Epoch {
     machine: Arc<Machine>,
-    batches: Arc<Vec<Vec<usize>>>,
+    batches: Arc<Batches>,
     next: usize,
     source: Arc<Fetcher>,
     /// Ended when the epoch is dropped, has failed or is over.
@@ -205,7 +233,7 @@ impl Epoch {
         }
         Some(match &mut self.workers {
             Some(workers) => workers.batch(self.next, &self.machine),
-            None => self.source.fetch(indices),
+            None => self.source.fetch(&indices),
         })
     }
 }

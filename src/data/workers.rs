@@ -13,7 +13,7 @@ use crate::device::context::work_aside;
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
-use super::loader::{Fetcher, Options};
+use super::loader::{Batches, Fetcher, Options};
 
 /// How often the waiting thread looks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -27,7 +27,7 @@ const STACK: usize = 64 << 20;
 pub struct Workers {
     threads: Vec<Worker>,
     source: Arc<Fetcher>,
-    batches: Arc<Vec<Vec<usize>>>,
+    batches: Arc<Batches>,
     done: Receiver<(usize, Result<Value>)>,
     /// Batches that came before their turn.
     ready: BTreeMap<usize, Result<Value>>,
@@ -47,7 +47,7 @@ impl Workers {
         machine: &Machine,
         seed: u64,
         source: &Arc<Fetcher>,
-        batches: &Arc<Vec<Vec<usize>>>,
+        batches: &Arc<Batches>,
         options: &Options,
     ) -> Result<Workers> {
         let (results, done) = channel();
@@ -72,8 +72,8 @@ impl Workers {
                 while let Ok(job) = queue.recv()
                     && !source.stop.load(Ordering::Relaxed)
                 {
-                    let indices: &[usize] = batches.get(job).map_or(&[], Vec::as_slice);
-                    let batch = source.fetch(indices).map_err(|e| in_worker(number, e));
+                    let indices = batches.get(job).unwrap_or_default();
+                    let batch = source.fetch(&indices).map_err(|e| in_worker(number, e));
                     if results.send((job, batch)).is_err() {
                         return;
                     }
