@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::base::{DType, Error, Result};
+use crate::base::{Cause, DType, Error, Result};
 use crate::device::Machine;
 use crate::tensor::Tensor;
 
+/// Files above this size are refused, in bytes.
+const LARGEST: u64 = 1 << 30;
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 /// Lines between two looks at an interrupt.
@@ -38,8 +40,13 @@ pub fn read(path: &Path, how: Reading) -> Result<Tensor> {
     let shown = path.display();
     let cannot = |e: std::io::Error| Error::value(format!("cannot read {shown}: {e}"));
     // Before opening: to open a pipe is to wait for its writer.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+    let found = std::fs::metadata(path).map_err(cannot)?;
+    if !found.is_file() {
         return Err(Error::value(format!("cannot read {shown}: it is no regular file")));
+    }
+    let size = found.len();
+    if size > LARGEST {
+        return Err(Error::value(format!("{shown} has {size} bytes; {LARGEST} is the most that is read")));
     }
     parse(BufReader::with_capacity(1 << 16, File::open(path).map_err(cannot)?), &shown.to_string(), how)
 }
@@ -54,7 +61,7 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
         return Err(Error::value(text).with_hint("`.to(dtype)` converts the tensor"));
     }
     let machine = Machine::current();
-    let mut table = Table { how, bytes: Vec::new(), columns: 0, rows: 0 };
+    let mut table = Table { how, bytes: Vec::new(), columns: 0, rows: 0, begun: false };
     let mut line = Vec::new();
     for number in 1.. {
         if number % GLANCE == 0 {
@@ -71,11 +78,11 @@ pub fn parse(mut from: impl BufRead, name: &str, how: Reading) -> Result<Tensor>
             _ if number <= how.skiprows => continue,
             _ => {}
         }
-        let first = number == how.skiprows + 1;
         let text = std::str::from_utf8(&line);
         let text = text.map_err(|_| Error::value(format!("{name}:{number}: the line is no UTF-8 text")))?;
         let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
-        table.add(text.trim_end_matches(['\n', '\r']), first).map_err(|problem| {
+        table.reserve(line.len())?;
+        table.add(text.trim_end_matches(['\n', '\r'])).map_err(|problem| {
             Error::value(format!("{name}:{number}: {problem}"))
                 .with_hint("each line has the same columns, all of them numbers; `#{delimiter: \";\"}` says what parts them")
         })?;
@@ -89,13 +96,23 @@ struct Table {
     bytes: Vec<u8>,
     columns: usize,
     rows: usize,
+    /// A line that was not empty has been seen: only the first may be a header.
+    begun: bool,
 }
 
 impl Table {
-    fn add(&mut self, line: &str, first: bool) -> std::result::Result<(), String> {
+    /// Makes room for the numbers of a line, of which each takes at least a character and one that parts it.
+    fn reserve(&mut self, characters: usize) -> Result<()> {
+        let bytes = characters.div_ceil(2).saturating_mul(self.how.dtype.size());
+        let all = self.bytes.len().saturating_add(bytes);
+        Ok(self.bytes.try_reserve(bytes).map_err(|_| Cause::HostMemory { bytes: all })?)
+    }
+
+    fn add(&mut self, line: &str) -> std::result::Result<(), String> {
         if line.trim().is_empty() {
             return Ok(());
         }
+        let first = !std::mem::replace(&mut self.begun, true);
         let before = self.bytes.len();
         let mut columns = 0;
         for cell in line.split(self.how.delimiter) {
@@ -152,6 +169,7 @@ mod tests {
     fn headers_are_skipped_and_faults_have_a_place() {
         assert_eq!(of("a,b\n1,2\n3,4\n").unwrap().shape(), [2, 2]);
         assert_eq!(of("").unwrap().shape(), [0, 0]);
+        assert_eq!(of("\n \na,b\n1,2\n").unwrap().shape(), [1, 2]);
         assert_eq!(error("1,2\n3,x\n"), "f.csv:2: column 2 is not a number: 'x'");
         assert_eq!(error("1,2\n3,\n"), "f.csv:2: column 2 is empty");
         assert_eq!(error("1,2\n3\n"), "f.csv:2: 1 columns, where the first row has 2");
