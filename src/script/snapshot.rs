@@ -5,9 +5,11 @@
 //! the allocations, frees and segments in their order. A frame is a script's line and the operation that it ran.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 
 use crate::base::event::{Body, Event, Source};
+use crate::base::file;
 use crate::device::graph::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
@@ -16,15 +18,7 @@ use super::pickle::{Data, dump};
 
 /// Writes a snapshot file, whole or not at all. `origin` is the script's name.
 pub fn write(path: &Path, machine: &Machine, events: &[Event], origin: &str) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let bytes = dump(&document(machine, events, origin));
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    if written.is_err() {
-        // What is left of it is of no use; the error tells why.
-        let _ = std::fs::remove_file(&part);
-    }
-    written
+    file::replace(path, |out| out.write_all(&dump(&document(machine, events, origin))))
 }
 
 /// The state of all GPUs now, and what `events` tell of their memory.

@@ -6,7 +6,6 @@ use rhai::{Array, Dynamic, Engine, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::{Machine, Shared};
-use crate::op::args::nearest;
 use crate::script::bind::note_line;
 use crate::script::fault::raise;
 use crate::script::syntax::ContextManager;
@@ -15,8 +14,8 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};
 use crate::tensor::backward::Pass;
 
-use super::RhaiResult;
 use super::checkpoint::Again;
+use super::{RhaiResult, unknown_option};
 
 pub const NAMES: &[&str] = &[
     "backward",
@@ -138,11 +137,7 @@ fn unknown(function: &str, name: &str, value: &Dynamic, known: &[&str]) -> Error
         let got = type_name(value);
         return Error::type_error(format!("{function}(): '{name}' must be true or false, not {got}"));
     }
-    let error = Error::type_error(format!("{function}() got an unknown option '{name}'"));
-    match nearest(name, known.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("options are {}", known.join(", "))),
-    }
+    unknown_option(function, name, known)
 }
 
 fn grads(

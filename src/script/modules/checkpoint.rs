@@ -10,14 +10,13 @@ use crate::base::{Error, Result};
 use crate::checkpoint::{Function, Options, checkpoint, segments};
 use crate::device::{Machine, Shared};
 use crate::nn::Module;
-use crate::op::args::nearest;
 use crate::script::bind::{FnCallArgs, note_line};
 use crate::script::fault::raise;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 use crate::tensor::checkpoint::Caller;
 
-use super::{RhaiResult, nn};
+use super::{RhaiResult, nn, unknown_option};
 
 /// The most inputs that a checkpointed function takes.
 const INPUTS: usize = 6;
@@ -234,11 +233,7 @@ fn split(name: &str, args: &FnCallArgs) -> Result<(Vec<Dynamic>, Options)> {
                     .with_hint("leave the option out: it is PyTorch's recommended variant as well"));
             }
             _ => {
-                let error = Error::type_error(format!("{name}() got an unknown option '{key}'"));
-                return Err(match nearest(key, NAMES) {
-                    Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                    None => error.with_hint(format!("options are {}", NAMES.join(", "))),
-                });
+                return Err(unknown_option(name, key, &NAMES));
             }
         }
     }

@@ -18,7 +18,9 @@ use std::sync::Arc;
 
 use rhai::Engine;
 
+use crate::base::Error;
 use crate::device::Machine;
+use crate::op::args::nearest;
 
 use super::aside::Aside;
 use super::engine::Host;
@@ -69,4 +71,13 @@ pub fn names() -> Vec<&'static str> {
     ];
     let table = super::help::rows().map(|def| def.name);
     table.chain(own.into_iter().flatten().copied()).collect()
+}
+
+/// The error of an option that `function` does not have.
+pub fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
+    let error = Error::type_error(format!("{function}() got an unknown option '{name}'"));
+    match nearest(name, known.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("options are {}", known.join(", "))),
+    }
 }

@@ -11,7 +11,8 @@ use crate::device::{Machine, Shared};
 use crate::script::fault::raise;
 use crate::script::value::type_name;
 
-use super::{RhaiResult, unknown_option};
+use super::super::unknown_option;
+use super::RhaiResult;
 
 type Switch = fn(&Settings) -> &AtomicBool;
 

@@ -12,7 +12,8 @@ use crate::script::bind::note_line;
 use crate::script::fault::raise;
 use crate::script::value::type_name;
 
-use super::{RhaiResult, gpu, per_device, unknown_option};
+use super::super::unknown_option;
+use super::{RhaiResult, gpu, per_device};
 
 pub(super) fn register(module: &mut Module, machine: &Arc<Machine>) {
     numbers(module, machine);

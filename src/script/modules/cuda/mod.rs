@@ -13,7 +13,6 @@ use rhai::{Array, Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Cause, Device, DeviceSpec, Error, Kind, Result};
 use crate::device::{Context, Machine};
-use crate::op::args::nearest;
 use crate::script::bind::note_line;
 use crate::script::fault::raise;
 use crate::script::syntax::ContextManager;
@@ -127,15 +126,6 @@ fn known_gpu(machine: &Machine, device: &Dynamic, text: &str) -> Result<Arc<Cont
         }
         _ => e,
     })
-}
-
-/// The error of an option that `function` does not have.
-fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
-    let error = Error::type_error(format!("{function}() got an unknown option '{name}'"));
-    match nearest(name, known.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("options are {}", known.join(", "))),
-    }
 }
 
 fn devices(module: &mut Module, machine: &Arc<Machine>) {

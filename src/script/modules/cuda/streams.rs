@@ -11,7 +11,8 @@ use crate::script::fault::raise;
 use crate::script::syntax::ContextManager;
 use crate::script::value::type_name;
 
-use super::{CurrentDevice, RhaiResult, gpu, per_device, unknown_option};
+use super::super::unknown_option;
+use super::{CurrentDevice, RhaiResult, gpu, per_device};
 
 /// A stream of a device.
 #[derive(Clone)]
