@@ -214,7 +214,7 @@ map_ops! { (a b c p q)
     BitXor 2 Same "map_bitxor" {} {a ^ b} "a ^ b";
     // Bits beyond the width of the compute type are lost.
     ShiftLeft 2 Same "map_shift_left" {} {shift_left(a, b)} "shift_left(a, b)";
-    ShiftRight 2 Same "map_shift_right" {} {a >> b.clamp(0, 63)} "a >> (b < 0 || b > 63 ? 63 : b)";
+    ShiftRight 2 Same "map_shift_right" {} {shift_right(a, b)} "a >> (b < 0 || b > 63 ? 63 : b)";
     Copysign 2 Same "map_copysign" {a.abs().copysign(b)} {} "copysign(a, b)";
     Hypot 2 Same "map_hypot" {a.hypot(b)} {} "hypot(a, b)";
     // b is the value at 0
@@ -368,6 +368,12 @@ fn square(a: i64) -> i64 {
 #[inline(always)]
 fn shift_left(a: i64, b: i64) -> i64 {
     if (0..64).contains(&b) { a << b } else { 0 }
+}
+
+/// A count that is no place of a bit shifts everything out, also a negative one.
+#[inline(always)]
+fn shift_right(a: i64, b: i64) -> i64 {
+    a >> if (0..64).contains(&b) { b } else { 63 }
 }
 
 #[inline(always)]

@@ -125,6 +125,10 @@ pub trait Real:
 
     #[inline(always)]
     fn acosh(self) -> Self {
+        // Below 1 the sum under the logarithm would round to where it is defined again.
+        if self < Self::one() {
+            return Self::of(f64::NAN);
+        }
         let t = self - Self::one();
         let near = (t + t.fma(t, t + t).sqrt()).ln_1p();
         let far = self.ln() + Self::of(std::f64::consts::LN_2);
