@@ -239,6 +239,9 @@ impl GradScaler {
         if let Some((scale, tracker)) = &state.live {
             scale.fill(from.scale.into(), "fill_")?;
             tracker.fill(from.growth_tracker.into(), "fill_")?;
+            // A graph that has saved the old scale must not go on with the new one.
+            scale.bump_version();
+            tracker.bump_version();
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::shape::show_x;
 use crate::base::{Device, Dims, Error, Result};
 use crate::device::{Context, Machine};
 use crate::op::binary::add;
@@ -100,8 +101,8 @@ pub fn reduce_add(tensors: &[&Tensor], target: Device) -> Result<Tensor> {
         if t.shape() != first.shape() {
             let text = format!(
                 "input {i} has invalid size: got {}, but expected {}",
-                by_x(t.shape()),
-                by_x(first.shape())
+                show_x(t.shape()),
+                show_x(first.shape())
             );
             return Err(Error::value(text));
         }
@@ -166,9 +167,4 @@ fn gathered_shape(parts: &[Dims], dim: usize, sizes: &[usize]) -> Result<Dims> {
         *slot = sizes.iter().sum();
     }
     Ok(shape)
-}
-
-/// `2x3`
-fn by_x(shape: &[usize]) -> String {
-    shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }

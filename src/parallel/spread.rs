@@ -51,6 +51,7 @@ pub fn gather(values: &[Value], target: Device, dim: i64) -> Result<Value> {
             (0..first.len()).map(|i| gather(&entry(i), target, dim)).collect::<Result<_>>().map(Value::List)
         }
         Some(Value::Map(first)) => {
+            same_lengths(values, first.len())?;
             let names: Vec<&'static str> = first.iter().map(|(name, _)| *name).collect();
             let gathered =
                 names.iter().map(|name| Ok((*name, gather(&entries(values, name)?, target, dim)?)));
@@ -58,9 +59,7 @@ pub fn gather(values: &[Value], target: Device, dim: i64) -> Result<Value> {
         }
         Some(Value::Object(object)) => match object.get::<MapValue>() {
             Some(first) => {
-                if values.iter().any(|v| map_length(v) != Some(first.len())) {
-                    return Err(Error::value("All dicts must have the same number of keys"));
-                }
+                same_lengths(values, first.len())?;
                 let gathered = first
                     .iter()
                     .map(|(name, _)| Ok((name.clone(), gather(&entries(values, name)?, target, dim)?)));
@@ -70,6 +69,13 @@ pub fn gather(values: &[Value], target: Device, dim: i64) -> Result<Value> {
         },
         Some(other) => Err(not_gathered(other)),
     }
+}
+
+fn same_lengths(maps: &[Value], length: usize) -> Result<()> {
+    if maps.iter().any(|map| map_length(map) != Some(length)) {
+        return Err(Error::value("All dicts must have the same number of keys"));
+    }
+    Ok(())
 }
 
 fn scatter_all<'v>(

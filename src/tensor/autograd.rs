@@ -133,7 +133,7 @@ impl Drop for GradMode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watch {
     Off,
-    /// Errors name the forward line.
+    /// The error of a tensor that was modified in place says that the pass was watched.
     Lines,
     /// That, and NaN in a gradient is an error.
     Nan,
