@@ -187,6 +187,34 @@ fn calling_a_method_of_what_an_index_read_writes_nothing_back() {
                    let old = x[m]; x.zero_(); x[m] = old; x.tolist()";
     let values: Vec<f64> = run(&mut lab, written).unwrap().into_typed_array::<f64>().unwrap();
     assert_eq!(values, [2.0, 0.0, 2.0]);
+    // What was read is written at another place, though nothing has changed since.
+    let moved = "let i = tensor([0, 2]); let j = tensor([2, 0]); let x = tensor([1.0, 2.0, 3.0]); \
+                 x[j] = x[i]; let y = tensor([1.0, 2.0, 3.0]); let t = y[[0, 1]]; y[[1, 2]] = t; \
+                 let z = tensor([1.0, 2.0, 3.0]); z.put([j], z.at([i])); x.tolist() + y.tolist() + z.tolist()";
+    let values: Vec<f64> = run(&mut lab, moved).unwrap().into_typed_array::<f64>().unwrap();
+    assert_eq!(values, [3.0, 2.0, 1.0, 1.0, 1.0, 2.0, 3.0, 2.0, 1.0]);
+}
+
+#[test]
+fn functions_hold_at_the_ends_of_their_range() {
+    let mut lab = lab("cpu");
+    for code in [
+        "tensor([-5000.0, -1e8, 0.5]).acosh().isnan().all().item()",
+        "tensor([-3e8], #{dtype: float64}).acosh().isnan().all().item()",
+        "(tensor([8, -8]) >> -1).equal(tensor([0, -1]))",
+        "(tensor([8, -8]) >> tensor([70, 1])).equal(tensor([0, -4]))",
+        "trapezoid(arange(12.0).reshape([3, 4]), \
+         tensor([[0.0, 1, 2, 3], [1.0, 3, 2, 4], [4.0, 4, 5, 9]]), #{dim: 0}).tolist() == [20.0, 13.0, 24.0, 50.0]",
+        "trapezoid(arange(12.0).reshape([3, 4]), tensor([0.0, 1, 3]), #{dim: 0}).tolist() \
+         == [14.0, 17.0, 20.0, 23.0]",
+        "let said = \"\"; try { ones(6).unflatten(0, [-2, -3]); } catch (e) { said = e.message; } \
+         said.contains(\"invalid shape dimension\")",
+        "data::DataLoader(data::Dataset(1 << 50, |i| i), #{batch_size: 2}).len() == 1 << 49",
+        "let got = (); for b in data::DataLoader(data::Dataset(1 << 50, |i| i), #{num_workers: 1}) \
+         { got = b; break; } got.tolist() == [0]",
+    ] {
+        assert!(run(&mut lab, code).unwrap().as_bool().unwrap(), "{code}");
+    }
 }
 
 #[test]

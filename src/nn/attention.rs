@@ -380,11 +380,11 @@ const fn tensor(name: &'static str) -> Param {
     Param::required(name, ParamKind::Tensor)
 }
 
-const fn mask(name: &'static str) -> Param {
+pub(super) const fn mask(name: &'static str) -> Param {
     Param::optional(name, ParamKind::Tensor, Default::None)
 }
 
-const fn flag(name: &'static str, default: bool) -> Param {
+pub(super) const fn flag(name: &'static str, default: bool) -> Param {
     Param::optional(name, ParamKind::Bool, Default::Bool(default))
 }
 

@@ -7,8 +7,8 @@ use crate::op::composed::{
     logsigmoid, max_pool1d, pool, prelu, rms_norm, selu, softsign, usual_dim,
 };
 use crate::op::def::Default;
-use crate::op::movement::reshape;
 use crate::op::scan::softmax;
+use crate::op::shapes::unflatten;
 use crate::op::unary::neg;
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
@@ -122,21 +122,6 @@ fn make_dict(a: &Args) -> Result<Value> {
         parts = parts.child(name, module.clone());
     }
     Module::new(ModuleDict, parts).map(Module::into_value)
-}
-
-fn unflatten(x: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
-    let at = shape::wrap_dim(dim, x.rank())?;
-    let size = x.size(dim)? as i64;
-    let known: i64 = sizes.iter().filter(|s| **s >= 0).product();
-    let fits = if sizes.contains(&-1) { known > 0 && size % known == 0 } else { known == size };
-    if !fits {
-        return Err(Error::runtime(format!(
-            "unflatten: Provided sizes {sizes:?} don't multiply up to the size of dim {at} ({size}) in the input tensor"
-        )));
-    }
-    let mut all: Vec<i64> = x.shape().iter().map(|&d| d as i64).collect();
-    all.splice(at..=at, sizes.iter().copied());
-    reshape(x, &all)
 }
 
 fn channel_dropout(

@@ -13,7 +13,7 @@ use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value, re
 use crate::tensor::Tensor;
 
 use super::activation::dropout_module;
-use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, multihead};
+use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, flag, mask, multihead};
 use super::containers::module_list;
 use super::init;
 use super::linear::{BIAS, DEVICE, DTYPE, constructor, made};
@@ -232,14 +232,6 @@ fn causal_mask(a: &Args) -> Result<Value> {
         }
         None => Ok(mask.into()),
     }
-}
-
-const fn mask(name: &'static str) -> Param {
-    Param::optional(name, ParamKind::Tensor, Default::None)
-}
-
-const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, Default::Bool(default))
 }
 
 const LAYER_CALL: &[Param] = &[

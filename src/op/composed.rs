@@ -33,6 +33,8 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
 
 /// `log(sigmoid(x))`, without overflow.
 pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
     neg(&softplus(&neg(x)?, 1.0, 20.0)?)
 }
 

@@ -187,7 +187,7 @@ fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<T
     Ok(low)
 }
 
-/// The number of pairs with replacement left out: each subset of `r` elements of a vector, in order.
+/// Each choice of `r` elements of a vector, in order; with replacement an element may come again.
 pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor> {
     if x.rank() != 1 {
         return Err(Error::runtime(format!("Expect a 1D vector, but got shape {:?}", x.shape())));
@@ -200,7 +200,7 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
     let mut count = 0usize;
     let mut at: Vec<usize> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
     let most = |i: usize| if with_replacement { n.checked_sub(1) } else { (n + i).checked_sub(r) };
-    let mut open = r > 0 && (0..r).all(|i| most(i).is_some());
+    let open = r > 0 && (0..r).all(|i| most(i).is_some());
     while open {
         rows.extend(at.iter().map(|&i| i as i64));
         count += 1;
@@ -213,7 +213,6 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
             *slot = next;
             next += usize::from(!with_replacement);
         }
-        open = true;
     }
     let places = Tensor::from_i64(&rows, &[rows.len()])?.moved(&x.context(), false, "combinations")?;
     let shape: Dims = [count, r].into_iter().collect();

@@ -34,6 +34,8 @@ pub fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> 
 
 /// `log(x / (1 - x))`.
 pub fn logit(x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
     let x = match eps {
         Some(eps) => clamp(x, Some(eps.into()), Some((1.0 - eps).into()))?,
         None => x.clone(),

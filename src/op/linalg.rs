@@ -116,6 +116,8 @@ pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
 
 /// The lower triangle `l` with `l @ l.mT = x`, for a symmetric positive definite matrix.
 pub fn cholesky(x: &Tensor) -> Result<Tensor> {
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
     static RULE: Vjp = Vjp { name: "LinalgCholeskyExBackward0", run: cholesky_grad };
     square(x, "linalg.cholesky")?;
     let out = {

@@ -384,10 +384,10 @@ pub fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
         x.dim(dim)?;
         return super::movement::cloned(x);
     }
-    // Each prefix's own largest element keeps the exponentials in range.
     let at = x.dim(dim)?;
     let size = x.size(dim)?;
     let (mut out, mut width) = (x.clone(), 1);
+    // Doubling steps; `logaddexp` keeps the exponentials in range.
     while width < size {
         let (new, old) = (slice(&out, at, width, size - width, 1)?, slice(&out, at, 0, size - width, 1)?);
         out = cat(&[&slice(&out, at, 0, width, 1)?, &logaddexp(&new, &old)?], dim)?;
@@ -449,7 +449,8 @@ pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Te
     let area = match x {
         None => scale(&pairs, 0.5 * dx)?,
         Some(x) => {
-            let width = diff(x, 1, -1, None, None)?;
+            let along = if x.rank() == 1 { -1 } else { at as i64 - y.rank() as i64 };
+            let width = diff(x, 1, along, None, None)?;
             let wide = if x.rank() == 1 && y.rank() > 1 {
                 let mut shape: Vec<usize> = vec![1; y.rank()];
                 if let Some(slot) = shape.get_mut(at) {

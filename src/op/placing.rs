@@ -265,7 +265,7 @@ fn by_groups(x: &Tensor, dim: usize, at: &Tensor, source: &Tensor, how: Combine)
     slice(&scatter(&room, along, &ends, (&values).into())?, dim, 0, spare as usize, 1)
 }
 
-/// `index` must be a vector of whole numbers on the device of `x`, and on the CPU within its dimension.
+/// `index` must be a vector of whole numbers on the device of `x`.
 fn vector_index(x: &Tensor, at: &Tensor, name: &str) -> Result<()> {
     same_place(x, "index", at, "wrapper_CUDA_index_copy_")?;
     if at.rank() > 1 {

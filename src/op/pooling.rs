@@ -64,6 +64,8 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tenso
         let text = format!("adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {:?}", x.shape());
         return Err(Error::runtime(text));
     }
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
     let out = single(planes("adaptive_avg_pool2d", x, |x| {
         let [_, _, h, w] = sizes(x);
         let [oh, ow] = [size[0].unwrap_or(h), size[1].unwrap_or(w)];

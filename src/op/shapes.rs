@@ -207,7 +207,10 @@ pub fn unflatten(x: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
     if sizes.is_empty() {
         return Err(Error::runtime("unflatten: sizes must be non-empty"));
     }
-    let known: i64 = sizes.iter().filter(|&&d| d != -1).product();
+    if let Some(bad) = sizes.iter().find(|&&d| d < -1) {
+        return Err(Error::runtime(format!("unflatten: invalid shape dimension {bad}")));
+    }
+    let known: i64 = sizes.iter().filter(|&&d| d != -1).fold(1, |all, &d| all.saturating_mul(d));
     let open = sizes.iter().filter(|&&d| d == -1).count();
     let fits = match open {
         0 => known == total as i64,
@@ -406,6 +409,9 @@ pub fn cross(a: &Tensor, b: &Tensor, dim: Option<i64>) -> Result<Tensor> {
 
 /// The sum over pairs of dimensions of a product: the last `n` of `a` with the first `n` of `b`, or those named.
 pub fn tensordot(a: &Tensor, b: &Tensor, left: &[i64], right: &[i64]) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("tensordot", &[a, b])? {
+        return tensordot(&casts.cast(a)?, &casts.cast(b)?, left, right);
+    }
     if left.len() != right.len() {
         return Err(Error::runtime("both dimension lists should have same length"));
     }
