@@ -10,8 +10,8 @@
     clippy::indexing_slicing,
     reason = "a benchmark that cannot go on may stop"
 )]
-#![allow(dead_code, reason = "the fixture has more than a frame needs")]
 
+#[allow(dead_code, reason = "the fixture has more than a frame needs")]
 #[path = "../tests/screens/fixture.rs"]
 mod fixture;
 

@@ -2,7 +2,6 @@
 //!
 //! Panels, lesson checks, traces, the profiler and tests only read it; no one keeps a second count.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,9 +9,7 @@ use smallvec::SmallVec;
 
 use super::Device;
 use super::dtype::DType;
-
-/// A name that is static where it is made and owned where it is read back.
-pub type Name = Cow<'static, str>;
+pub use super::name::Name;
 
 /// A tensor's sizes, in place up to four dimensions: events are copied as they happen.
 pub type Sizes = SmallVec<[usize; 4]>;
@@ -213,8 +210,16 @@ impl Bus {
     #[cold]
     fn deliver(&self, source: Source, body: Body) {
         let mut tape = self.tape();
+        if tape.page.is_empty() {
+            tape.begin();
+        }
         let seq = tape.next;
-        tape.push(Event { seq, source, body });
+        tape.next += 1;
+        // Straight into the page: an event is too large to be moved about.
+        tape.page.push(Event { seq, source, body });
+        if tape.page.len() >= PAGE {
+            tape.turn();
+        }
     }
 
     #[inline]
@@ -224,18 +229,6 @@ impl Bus {
 }
 
 impl Tape {
-    #[inline]
-    fn push(&mut self, event: Event) {
-        self.next += 1;
-        if self.page.is_empty() {
-            self.begin();
-        }
-        self.page.push(event);
-        if self.page.len() >= PAGE {
-            self.turn();
-        }
-    }
-
     fn begin(&mut self) {
         self.page.reserve_exact(PAGE);
         self.readers.iter().for_each(|(_, reader)| reader.on_begin());

@@ -181,7 +181,7 @@ impl Field for Name {
         to.names.push(self);
     }
     fn read(from: &mut Read) -> Option<Name> {
-        from.names.next().map(Name::Owned)
+        from.names.next().map(|name| Name::read(&name))
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     fn every_kind_of_event_survives_json() {
         let device = Device::Cuda(1);
         let span = Span { start: 1, nanos: 2, clock: Clock::Measured };
-        let name = || Name::Borrowed("add");
+        let name = || Name::new("add");
         let (address, bytes, requested, allocated, reserved) = (3, 4, 5, 6, 7);
         for body in [
             Body::Alloc {

@@ -6,6 +6,7 @@ pub mod event;
 mod event_row;
 pub mod file;
 pub mod layout;
+mod name;
 pub mod python;
 pub mod shape;
 pub mod text;

@@ -17,6 +17,9 @@ pub struct View<'a> {
 impl View<'_> {
     /// The bytes of its elements, those that zero strides repeat once.
     pub fn bytes(&self) -> u64 {
+        if self.layout.is_contiguous() {
+            return (self.layout.numel() * self.dtype.size()) as u64;
+        }
         let sizes = self.layout.shape().iter().zip(self.layout.strides());
         let distinct: usize =
             sizes.map(|(&size, &stride)| if stride == 0 { size.min(1) } else { size }).product();

@@ -1,6 +1,5 @@
 //! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::base::event::{Body, Clock, Event, Name, Source, Span};
@@ -201,7 +200,7 @@ impl History {
                     bytes: tensor.bytes,
                     dtype: tensor.dtype,
                     shape: tensor.shape.clone(),
-                    op: Cow::Borrowed(""),
+                    op: Name::new(""),
                     source: Source::default(),
                     name: None,
                     seq: 0,
@@ -319,7 +318,7 @@ impl History {
 }
 
 fn clean_name(name: Name) -> Name {
-    if name.chars().all(text::printable) { name } else { Cow::Owned(text::clean_line(&name)) }
+    if name.chars().all(text::printable) { name } else { Name::read(&text::clean_line(&name)) }
 }
 
 #[cfg(test)]
@@ -340,7 +339,7 @@ mod tests {
                 requested: 400,
                 dtype: DType::Float32,
                 shape: vec![100].into(),
-                op: Cow::Borrowed("rand"),
+                op: Name::new("rand"),
                 allocated,
                 reserved: 2 << 20,
             },

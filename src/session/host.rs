@@ -15,7 +15,8 @@ use super::engine::{Evaluator, Host};
 use super::outbox::{Outbox, PROMPT};
 use super::protocol::{self, Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION};
 use super::queue::{Queue, Turn};
-use super::{sandbox, writer};
+use super::sandbox;
+use super::writer::Wire;
 
 /// Stack of the evaluating thread, in bytes; only what is used takes memory.
 const STACK: usize = 64 << 20;
@@ -70,11 +71,11 @@ pub fn serve<E: Evaluator + 'static>(
     output: impl Write + Send + 'static,
     make: impl FnOnce() -> Result<E, String> + Send + 'static,
 ) -> io::Result<Ending> {
-    let (outbox, queue) = (Arc::new(Outbox::new(PROMPT)), Arc::new(Queue::default()));
+    let (outbox, queue) = (Arc::new(Outbox::new(PROMPT, Wire::new(output))), Arc::new(Queue::default()));
     let (ends, ended) = mpsc::channel();
     start("writer", None, Part::Writer, &ends, {
         let outbox = Arc::clone(&outbox);
-        move || writer::write_all(&outbox, output)
+        move || if outbox.write_all() { Ending::Shutdown } else { Ending::FrontEndGone }
     })?;
     start("evaluator", Some(STACK), Part::Evaluator, &ends, {
         let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));

@@ -2,11 +2,14 @@
 //!
 //! Threads that evaluate only push, under a lock held for a moment; one writer takes everything at once. Output is
 //! coalesced and bounded: who prints waits while the front end is far behind. A few prints in a row are on the wire
-//! before they return, so that a crash right after doesn't swallow them; more than that are gathered. Events go into a ring that drops the
-//! oldest and counts them: who computes never waits, and only so many are written in a second. Every other message is a *fence*: all that was said before it
-//! is written before it, events included, and events after it are written after it.
+//! before they return, so that a crash right after doesn't swallow them: who prints writes them itself, for to wake
+//! the writer and wait for it takes ten times as long. More than that are gathered. Events go into a ring that drops
+//! the oldest and counts them: who computes never waits, and only so many are written in a second. Every other
+//! message is a *fence*: all that was said before it is written before it, events included, and events after it are
+//! written after it.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -39,10 +42,23 @@ pub(super) struct Outbox {
     state: Mutex<State>,
     /// The writer waits here for something to write.
     ready: Condvar,
-    /// Who speaks waits here for room, or until it is written.
+    /// Who speaks waits here for room.
     moved: Condvar,
     /// Where the events come from, by the page.
     bus: OnceLock<Arc<Bus>>,
+    /// Taken before the state, and never by who emits events.
+    wire: Mutex<Outlet>,
+}
+
+/// Puts batches on the wire.
+pub(super) trait Sink: Send {
+    fn write(&mut self, batch: &mut Batch) -> io::Result<()>;
+}
+
+struct Outlet {
+    /// None once nobody reads any more, or all is written.
+    sink: Option<Box<dyn Sink>>,
+    batch: Batch,
 }
 
 /// What the writer takes at once.
@@ -73,11 +89,8 @@ struct State {
     /// Events ever pushed.
     pushed: u64,
     dropped: u64,
-    /// A fence or a prompt print waits.
+    /// A fence waits.
     hurry: bool,
-    /// Batches handed to the writer, and those it has written.
-    handed: u64,
-    written: u64,
     credit: Credit,
     writer: Writer,
     closed: bool,
@@ -103,13 +116,14 @@ struct Credit {
 
 impl Outbox {
     /// `prompt` prints in a row are written before they return, see [`PROMPT`].
-    pub fn new(prompt: u32) -> Outbox {
+    pub fn new(prompt: u32, sink: impl Sink + 'static) -> Outbox {
         let credit = Credit { left: prompt, most: prompt, filled: None };
         Outbox {
             state: Mutex::new(State { credit, ..State::default() }),
             ready: Condvar::new(),
             moved: Condvar::new(),
             bus: OnceLock::new(),
+            wire: Mutex::new(Outlet { sink: Some(Box::new(sink)), batch: Batch::default() }),
         }
     }
 
@@ -121,23 +135,22 @@ impl Outbox {
 
     /// Queues text, joined to what the same evaluation last printed there.
     pub fn print(&self, id: u64, stream: Stream, text: &str) {
-        let mut batch = 0;
-        for piece in pieces(text) {
+        let mut pieces = pieces(text).peekable();
+        while let Some(piece) = pieces.next() {
             let Some(mut state) = self.wait_for_room() else { return };
             state.print(id, stream, piece);
-            batch = state.handed + 1;
-            self.wake(state);
+            match pieces.peek() {
+                Some(_) => self.wake(state),
+                None => self.be_prompt(state),
+            }
         }
-        self.be_prompt(batch);
     }
 
     /// Queues something to show.
     pub fn display(&self, id: u64, content: Display) {
         let Some(mut state) = self.wait_for_room() else { return };
         state.push(content_bytes(&content), Message::Display { id, content }, None);
-        let batch = state.handed + 1;
-        self.wake(state);
-        self.be_prompt(batch);
+        self.be_prompt(state);
     }
 
     /// Notes how far a labelled piece of work is, in place of what was noted before.
@@ -165,13 +178,13 @@ impl Outbox {
         }
     }
 
-    /// Queues a fence and waits until it is written.
+    /// Writes a fence before it returns.
     pub fn written_fence(&self, message: Message) {
         self.turn_page();
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
-            let batch = state.handed + 1;
-            self.wait_until_written(state, batch);
+            drop(state);
+            self.write();
         }
     }
 
@@ -187,12 +200,42 @@ impl Outbox {
         room
     }
 
-    /// Takes all that waits, once it is time to write it. False when the outbox is closed and empty.
-    pub fn take(&self, batch: &mut Batch, last: Instant) -> bool {
-        let mut state = self.lock();
-        // Who comes back has written what it took.
-        state.written = state.handed;
+    /// Writes what waits, each time that it is due, until the outbox is closed and empty. False when nobody reads any
+    /// more.
+    pub fn write_all(&self) -> bool {
+        let mut last = Instant::now();
+        while self.wait_until_due(last) {
+            if !self.write() {
+                return false;
+            }
+            last = Instant::now();
+        }
+        self.wire().sink.take().is_some()
+    }
+
+    /// Writes what waits. False when nobody reads any more.
+    fn write(&self) -> bool {
+        self.write_some(EVENTS_A_PAUSE)
+    }
+
+    /// Writes the messages that wait and up to `events` events; all of them where a fence asks for it.
+    fn write_some(&self, events: usize) -> bool {
+        let mut wire = self.wire();
+        let Outlet { sink, batch } = &mut *wire;
+        self.lock().hand_over(batch, events);
         self.moved.notify_all();
+        let Some(open) = sink else { return false };
+        if batch.is_empty() || open.write(batch).is_ok() {
+            return true;
+        }
+        *sink = None;
+        self.close();
+        false
+    }
+
+    /// Waits until there is something to write and it is time to. False when the outbox is closed and empty.
+    fn wait_until_due(&self, last: Instant) -> bool {
+        let mut state = self.lock();
         loop {
             state = self.wait_for_something(state, last);
             if state.begun {
@@ -202,14 +245,10 @@ impl Outbox {
                 self.turn_page();
                 state = self.lock();
             }
-            if state.closed || !state.is_empty() {
-                break;
+            if !state.is_empty() || state.closed {
+                return !state.is_empty();
             }
         }
-        state.hand_over(batch);
-        drop(state);
-        self.moved.notify_all();
-        !batch.messages.is_empty() || !batch.events.is_empty()
     }
 
     /// Waits until it is time to write.
@@ -250,19 +289,14 @@ impl Outbox {
         (!state.closed).then_some(state)
     }
 
-    /// Waits until a batch is written, if there is credit for it.
-    fn be_prompt(&self, batch: u64) {
-        let mut state = self.lock();
-        if state.written < batch && state.credit.spend() {
-            state.hurry |= state.handed < batch;
-            self.wait_until_written(state, batch);
+    /// Writes what was said at once, if there is credit for it; events can wait.
+    fn be_prompt(&self, mut state: MutexGuard<'_, State>) {
+        if state.credit.spend() {
+            drop(state);
+            self.write_some(0);
+        } else {
+            self.wake(state);
         }
-    }
-
-    fn wait_until_written(&self, state: MutexGuard<'_, State>, batch: u64) {
-        self.wake(state);
-        let unwritten = |s: &mut State| s.written < batch && !s.closed;
-        drop(self.moved.wait_while(self.lock(), unwritten).unwrap_or_else(|e| e.into_inner()));
     }
 
     /// Wakes the writer if it waits and there is reason to.
@@ -287,9 +321,19 @@ impl Outbox {
         }
     }
 
+    fn wire(&self) -> MutexGuard<'_, Outlet> {
+        self.wire.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     #[inline]
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.events.is_empty()
     }
 }
 
@@ -389,18 +433,18 @@ impl State {
         self.messages.extend(self.progress.drain(..).map(|m| (m, None)));
     }
 
-    fn hand_over(&mut self, batch: &mut Batch) {
+    /// Hands over the messages and up to `events` events; all of them where a fence waits, or nothing comes after.
+    fn hand_over(&mut self, batch: &mut Batch, events: usize) {
         self.settle_progress();
         batch.messages.clear();
         batch.events.clear();
         std::mem::swap(&mut batch.messages, &mut self.messages);
         batch.first = self.pushed.saturating_sub(self.waiting as u64);
-        let most = if self.hurry || self.closed { usize::MAX } else { EVENTS_A_PAUSE };
+        let most = if self.hurry || self.closed { usize::MAX } else { events };
         self.take_events(most, &mut batch.events);
-        batch.dropped = std::mem::take(&mut self.dropped);
+        batch.dropped = if batch.events.is_empty() { 0 } else { std::mem::take(&mut self.dropped) };
         self.bytes = 0;
         self.hurry = false;
-        self.handed += 1;
     }
 }
 
@@ -439,20 +483,42 @@ mod tests {
         Arc::new(vec![event(seq)])
     }
 
+    /// Batches go to whoever takes them.
+    fn quiet() -> Outbox {
+        Outbox::new(0, Kept::default())
+    }
+
+    fn take(outbox: &Outbox, batch: &mut Batch, last: Instant) -> bool {
+        outbox.wait_until_due(last);
+        outbox.lock().hand_over(batch, EVENTS_A_PAUSE);
+        outbox.moved.notify_all();
+        !batch.is_empty()
+    }
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<(Message, Option<u64>)>>>);
+
+    impl Sink for Kept {
+        fn write(&mut self, batch: &mut Batch) -> io::Result<()> {
+            self.0.lock().unwrap().append(&mut batch.messages);
+            Ok(())
+        }
+    }
+
     fn long_ago() -> Instant {
         Instant::now().checked_sub(PAUSE).unwrap()
     }
 
     #[test]
     fn output_is_joined_per_evaluation_and_stream_and_split_when_long() {
-        let outbox = Outbox::new(0);
+        let outbox = quiet();
         outbox.print(1, Stream::Stdout, "a\n");
         outbox.print(1, Stream::Stdout, "b\n");
         outbox.print(1, Stream::Stderr, "c\n");
         outbox.print(2, Stream::Stderr, "");
         outbox.print(2, Stream::Stderr, &"ä".repeat(PIECE));
         let mut batch = Batch::default();
-        assert!(outbox.take(&mut batch, Instant::now()));
+        assert!(take(&outbox, &mut batch, Instant::now()));
         let seen: Vec<(u64, usize)> = batch
             .messages
             .iter()
@@ -466,7 +532,7 @@ mod tests {
 
     #[test]
     fn progress_keeps_the_newest_of_each_label_and_comes_before_the_fence() {
-        let outbox = Outbox::new(0);
+        let outbox = quiet();
         for done in 0..1000 {
             outbox.progress(1, "epochs", done / 100, Some(10), "");
             outbox.progress(1, "batches", done, None, "loss");
@@ -474,7 +540,7 @@ mod tests {
         outbox.print(1, Stream::Stdout, "text");
         outbox.fence(Message::Started { id: 2, cell: 2 });
         let mut batch = Batch::default();
-        assert!(outbox.take(&mut batch, Instant::now()));
+        assert!(take(&outbox, &mut batch, Instant::now()));
         let messages: Vec<&Message> = batch.messages.iter().map(|(m, _)| m).collect();
         assert!(
             matches!(
@@ -492,24 +558,24 @@ mod tests {
 
     #[test]
     fn a_full_ring_drops_the_oldest_and_counts_them() {
-        let outbox = Outbox::new(0);
+        let outbox = quiet();
         for seq in 0..RING as u64 + 10 {
             outbox.on_page(&page(seq));
         }
         outbox.fence(Message::Started { id: 1, cell: 1 });
         outbox.on_page(&page(RING as u64 + 10));
         let mut batch = Batch::default();
-        assert!(outbox.take(&mut batch, long_ago()));
+        assert!(take(&outbox, &mut batch, long_ago()));
         assert_eq!((batch.dropped, batch.first, batch.events.len()), (11, 11, RING));
         assert_eq!(batch.events.front().unwrap().seq, 11);
         assert_eq!(batch.messages[0].1, Some(RING as u64 + 10), "the fence comes before the last event");
         outbox.close();
-        assert!(!outbox.take(&mut batch, long_ago()));
+        assert!(!take(&outbox, &mut batch, long_ago()));
     }
 
     #[test]
     fn who_prints_waits_for_room_and_is_freed_by_closing() {
-        let outbox = Arc::new(Outbox::new(0));
+        let outbox = Arc::new(quiet());
         outbox.print(1, Stream::Stdout, &"x".repeat(FULL));
         let blocked = {
             let outbox = Arc::clone(&outbox);
@@ -521,12 +587,12 @@ mod tests {
         std::thread::sleep(Duration::from_millis(30));
         assert!(!blocked.is_finished());
         let mut batch = Batch::default();
-        assert!(outbox.take(&mut batch, Instant::now()));
+        assert!(take(&outbox, &mut batch, Instant::now()));
         std::thread::sleep(Duration::from_millis(30));
         assert!(!blocked.is_finished(), "it may run ahead by one bound only");
         outbox.close();
         blocked.join().unwrap();
-        assert!(outbox.take(&mut batch, Instant::now()));
+        assert!(take(&outbox, &mut batch, Instant::now()));
         assert!(
             matches!(&batch.messages[0].0, Message::Output { text, .. } if text.starts_with("after room"))
         );
@@ -534,16 +600,11 @@ mod tests {
 
     #[test]
     fn a_few_prints_are_written_before_they_return_and_a_flood_is_gathered() {
-        let outbox = Arc::new(Outbox::new(PROMPT));
-        let written = Arc::new(Mutex::new(Vec::new()));
+        let Kept(written) = Kept::default();
+        let outbox = Arc::new(Outbox::new(PROMPT, Kept(Arc::clone(&written))));
         let writer = {
-            let (outbox, written) = (Arc::clone(&outbox), Arc::clone(&written));
-            std::thread::spawn(move || {
-                let mut batch = Batch::default();
-                while outbox.take(&mut batch, Instant::now()) {
-                    written.lock().unwrap().append(&mut batch.messages);
-                }
-            })
+            let outbox = Arc::clone(&outbox);
+            std::thread::spawn(move || outbox.write_all())
         };
         for i in 0..PROMPT as usize {
             outbox.print(1, Stream::Stdout, "line\n");
@@ -556,17 +617,17 @@ mod tests {
         assert!(written.len() < 1000, "{} messages", written.len());
         drop(written);
         outbox.close();
-        writer.join().unwrap();
+        assert!(writer.join().unwrap());
     }
 
     #[test]
     fn a_trickle_of_events_is_taken_once_per_pause() {
-        let outbox = Arc::new(Outbox::new(0));
+        let outbox = Arc::new(quiet());
         let taker = {
             let outbox = Arc::clone(&outbox);
             std::thread::spawn(move || {
                 let (mut batch, mut sizes, mut last) = (Batch::default(), Vec::new(), long_ago());
-                while outbox.take(&mut batch, last) {
+                while take(&outbox, &mut batch, last) {
                     last = Instant::now();
                     sizes.push(batch.events.len());
                 }

@@ -1,10 +1,8 @@
-//! Puts what waits in the outbox on the wire, in order and in few writes.
+//! Puts batches of the outbox on the wire, in order and in few writes.
 
 use std::io::{self, Write};
-use std::time::Instant;
 
-use super::host::Ending;
-use super::outbox::{Batch, Outbox};
+use super::outbox::{Batch, Sink};
 use super::protocol::{self, Display, Fault, Message, Outcome};
 
 /// Events in one message, at most.
@@ -14,26 +12,13 @@ const CHUNK: usize = 256 << 10;
 /// Bytes kept of each text of an answer that is too long to send.
 const KEPT: usize = 64 << 10;
 
-/// Writes until the outbox is closed and empty, or nobody reads any more.
-pub(super) fn write_all(outbox: &Outbox, output: impl Write) -> Ending {
-    let mut wire = Wire { output, pending: Vec::new() };
-    let mut batch = Batch::default();
-    let mut last = Instant::now();
-    while outbox.take(&mut batch, last) {
-        if wire.write(&mut batch).is_err() {
-            return Ending::FrontEndGone;
-        }
-        last = Instant::now();
-    }
-    Ending::Shutdown
-}
-
-struct Wire<W> {
+/// See the module.
+pub(super) struct Wire<W> {
     output: W,
     pending: Vec<u8>,
 }
 
-impl<W: Write> Wire<W> {
+impl<W: Write + Send> Sink for Wire<W> {
     fn write(&mut self, batch: &mut Batch) -> io::Result<()> {
         for (message, before) in std::mem::take(&mut batch.messages) {
             if let Some(before) = before {
@@ -43,6 +28,12 @@ impl<W: Write> Wire<W> {
         }
         self.events(batch, u64::MAX)?;
         self.flush()
+    }
+}
+
+impl<W: Write> Wire<W> {
+    pub fn new(output: W) -> Wire<W> {
+        Wire { output, pending: Vec::new() }
     }
 
     /// Writes the batch's events up to place `before` of the stream.
@@ -139,13 +130,32 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::base::event::{Body, Event, Page, Reader, Source};
+    use crate::session::outbox::Outbox;
     use crate::session::protocol::{MAX_MESSAGE, Stream, Usage};
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
-    fn written(outbox: &Outbox) -> Vec<Message> {
+    #[derive(Clone, Default)]
+    struct Bytes(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Bytes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn outbox() -> (Outbox, Bytes) {
+        let bytes = Bytes::default();
+        (Outbox::new(0, Wire::new(bytes.clone())), bytes)
+    }
+
+    fn written((outbox, bytes): (Outbox, Bytes)) -> Vec<Message> {
         outbox.close();
-        let mut bytes = Vec::new();
-        write_all(outbox, &mut bytes);
+        assert!(outbox.write_all());
+        let bytes = bytes.0.lock().unwrap();
         let mut input = bytes.as_slice();
         std::iter::from_fn(|| protocol::read(&mut input).unwrap()).collect()
     }
@@ -156,14 +166,14 @@ mod tests {
 
     #[test]
     fn events_stay_between_their_fences() {
-        let outbox = Outbox::new(0);
+        let (outbox, bytes) = outbox();
         outbox.on_page(&page(0));
         outbox.fence(Message::Started { id: 1, cell: 1 });
         (1..1020).for_each(|seq| outbox.on_page(&page(seq)));
         outbox.print(1, Stream::Stdout, "text");
         outbox.fence(Message::Started { id: 2, cell: 2 });
         outbox.on_page(&page(1020));
-        let order: Vec<String> = written(&outbox)
+        let order: Vec<String> = written((outbox, bytes))
             .iter()
             .map(|m| match m {
                 Message::Telemetry { events, dropped: 0 } => {
@@ -179,7 +189,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_long_is_cut_and_the_session_goes_on() {
-        let outbox = Outbox::new(0);
+        let (outbox, bytes) = outbox();
         let value = Some("é".repeat(MAX_MESSAGE));
         outbox.fence(Message::Finished {
             id: 1,
@@ -193,7 +203,7 @@ mod tests {
             text: None,
             suggestions: Vec::new(),
         });
-        match written(&outbox).as_slice() {
+        match written((outbox, bytes)).as_slice() {
             [
                 Message::Finished { id: 1, outcome: Outcome::Ok { value: Some(value) }, .. },
                 Message::Refused { id: Some(2), reason },
@@ -207,10 +217,11 @@ mod tests {
 
     #[test]
     fn a_reader_that_has_gone_ends_the_writing() {
-        let outbox = Outbox::new(0);
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
+        let outbox = Outbox::new(0, Wire::new(writer));
         outbox.print(1, Stream::Stdout, "nobody reads this");
-        assert_eq!(write_all(&outbox, writer), Ending::FrontEndGone);
+        outbox.close();
+        assert!(!outbox.write_all());
     }
 }

@@ -1,10 +1,9 @@
 //! A lesson, and a session that says what a script makes it say.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tensorlab::base::event::{Body, Clock, Event, Source, Span};
+use tensorlab::base::event::{Body, Clock, Event, Name, Source, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{Colour, Document, Effect, Look, Msg, State, update};
 use tensorlab::lesson::Entry;
@@ -351,7 +350,7 @@ pub fn alloc(
         requested: bytes,
         dtype: DType::Float32,
         shape: shape.into(),
-        op: Cow::Borrowed(op),
+        op: Name::new(op),
         allocated,
         reserved,
     }
@@ -373,8 +372,8 @@ pub fn launch(device: Device) -> Body {
     Body::Launch {
         device,
         stream: 0,
-        op: Cow::Borrowed("add"),
-        kernel: Cow::Borrowed("binary"),
+        op: Name::new("add"),
+        kernel: Name::new("binary"),
         dtype: DType::Float32,
         bytes: 4 * MIB,
         flops: MIB,
@@ -386,7 +385,7 @@ pub fn implicit_sync(device: Device) -> Body {
     Body::Sync {
         device,
         implicit: true,
-        cause: Cow::Borrowed("item"),
+        cause: Name::new("item"),
         span: Span { start: 0, nanos: 9_000, clock: Clock::Modelled },
     }
 }

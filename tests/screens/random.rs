@@ -1,11 +1,10 @@
 //! Whatever comes in whatever order, at whatever size: the lab draws, and never panics.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
-use tensorlab::base::event::{Body, Clock, Event, Source, Span};
+use tensorlab::base::event::{Body, Clock, Event, Name, Source, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{BINDINGS, Colour, Document, Look, Msg, State, render, update};
 use tensorlab::plot::{Figure, Series};
@@ -62,7 +61,7 @@ fn body() -> impl Strategy<Value = Body> {
             requested: bytes,
             dtype: DType::BFloat16,
             shape: shape.into(),
-            op: Cow::Borrowed("\u{1b}[2Jop"),
+            op: Name::new("\u{1b}[2Jop"),
             allocated,
             reserved,
         },
