@@ -58,6 +58,24 @@ const ADAM: &str = "manual_seed(0);
     let opt = optim::Adam(net.parameters(), #{lr: 0.001});
     let x = rand([128, 64]);
     let y = randint(0, 10, [128]);";
+const TRACKED: &str = "let x = rand([4], #{requires_grad: true}); let y = rand([4]);";
+const SQUARE: &str = "let a = rand([16 * 1024 * 1024]).reshape([4096, 4096]);";
+const CONV: &str = "manual_seed(0);
+    let conv = nn::Conv2d(32, 64, 3, #{padding: 1});
+    let x = rand([32, 32, 28, 28]);";
+const CNN: &str = "manual_seed(0);
+    let set = data::TensorDataset(rand([1437, 1, 8, 8]), randint(0, 10, [1437]));
+    let loader = data::DataLoader(set, #{batch_size: 32, shuffle: true});
+    let net = nn::Sequential([
+        nn::Conv2d(1, 16, 3, #{padding: 1}), nn::ReLU(), nn::Conv2d(16, 32, 3, #{padding: 1}), nn::ReLU(),
+        nn::MaxPool2d(2), nn::Flatten(), nn::Linear(512, 10)]);
+    let opt = optim::Adam(net.parameters(), #{lr: 0.001});";
+const EPOCH: &str = "for batch in loader {
+        opt.zero_grad();
+        let loss = F::cross_entropy(net.forward(batch[0]), batch[1]);
+        loss.backward();
+        opt.step();
+    }";
 const STEP: &str = "opt.zero_grad();
     let loss = F::cross_entropy(net.forward(x), y);
     loss.backward();
@@ -65,6 +83,7 @@ const STEP: &str = "opt.zero_grad();
 
 const CASES: &[Case] = &[
     case("x + y, 4 elements", SMALL, "let z = x + y;"),
+    case("x + y, 4 elements, tracked", TRACKED, "let z = x + y;"),
     product("matmul 256", 3.4e7, "let a = rand([256, 256]); let b = rand([256, 256]);", "let c = a @ b;"),
     product("matmul 512", 2.7e8, "let a = rand([512, 512]); let b = rand([512, 512]);", "let c = a @ b;"),
     product(
@@ -91,10 +110,30 @@ const CASES: &[Case] = &[
         "let a = rand([64, 128, 64]); let b = rand([64, 64, 128]);",
         "let c = a @ b;",
     ),
+    product(
+        "bf16 matmul 1024",
+        2.147e9,
+        "let a = rand([1024, 1024]).bfloat16(); let b = rand([1024, 1024]).bfloat16();",
+        "let c = a @ b;",
+    ),
+    product(
+        "bf16 matmul 2048",
+        1.718e10,
+        "let a = rand([2048, 2048]).bfloat16(); let b = rand([2048, 2048]).bfloat16();",
+        "let c = a @ b;",
+    ),
     case("add 16M", LARGE, "let c = a + b;"),
     case("exp 16M", LARGE, "let c = a.exp();"),
     case("relu 16M", LARGE, "let c = a.relu();"),
+    case("gelu 16M", LARGE, "let c = F::gelu(a);"),
+    case("softmax rows 16M", SQUARE, "let c = a.softmax(-1);"),
+    case("clone 16M", LARGE, "let c = a.clone();"),
     case("sum 16M", LARGE, "let c = a.sum();"),
+    case("sum columns 16M", SQUARE, "let c = a.sum(0);"),
+    case("transpose 16M", SQUARE, "let c = a.T.contiguous();"),
+    product("conv forward", 9.25e8, CONV, "let c = conv.forward(x);"),
+    product("conv forward and backward", 1.85e9, CONV, "conv.zero_grad(); conv.forward(x).sum().backward();"),
+    case("digits CNN epoch", CNN, EPOCH),
     case("training step 64-256-10, SGD", SGD, STEP),
     Case { heard: true, ..case("training step 64-256-10, SGD, events heard", SGD, STEP) },
     case("training step 64-256-10, Adam", ADAM, STEP),

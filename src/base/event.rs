@@ -141,6 +141,23 @@ pub enum Body {
     },
 }
 
+impl Body {
+    /// Whether an accelerator took part.
+    pub fn concerns_accelerator(&self) -> bool {
+        match self {
+            Body::Alloc { device, .. }
+            | Body::Free { device, .. }
+            | Body::Segment { device, .. }
+            | Body::Launch { device, .. }
+            | Body::Sync { device, .. }
+            | Body::OutOfMemory { device, .. }
+            | Body::PeakReset { device } => device.is_cuda(),
+            Body::Copy { from, to, .. } => from.is_cuda() || to.is_cuda(),
+            Body::CellStart { .. } | Body::CellEnd { .. } => false,
+        }
+    }
+}
+
 /// Events in the order they happened, shared by all who read them.
 pub type Page = Arc<Vec<Event>>;
 

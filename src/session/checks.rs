@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
 
-use crate::base::event::{Body, Event, Page};
+use crate::base::event::{Body, Event};
 use crate::base::{Device, DeviceSpec, Error, Kind};
 use crate::script::fault::raise;
 use crate::script::value::{device, type_name};
@@ -20,7 +20,7 @@ pub const VOCABULARY: &[&str] =
 pub struct RunEvents(Arc<Inner>);
 
 struct Inner {
-    events: Vec<Event>,
+    events: Arc<Vec<Event>>,
     figures: Map,
     dropped: u64,
     error: Option<String>,
@@ -41,9 +41,9 @@ pub struct Finding {
 }
 
 impl RunEvents {
-    /// `figures` sum up the whole run, of whose events `pages` are the first; `error` is the kind it ended with.
-    pub fn new(pages: &[Page], figures: Map, dropped: u64, error: Option<String>) -> RunEvents {
-        let events: Vec<Event> = pages.iter().flat_map(|page| page.iter().cloned()).collect();
+    /// `figures` sum up the whole run, of whose events on accelerators `events` are the first; `error` is the kind it
+    /// ended with.
+    pub fn new(events: Arc<Vec<Event>>, figures: Map, dropped: u64, error: Option<String>) -> RunEvents {
         RunEvents(Arc::new(Inner { events, figures, dropped, error, state: Mutex::default() }))
     }
 

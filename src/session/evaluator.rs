@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Dynamic, Map};
 
-use crate::base::event::{Body, Bus, Page, Reader, Source};
+use crate::base::event::{Body, Bus, Event, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
@@ -22,8 +22,8 @@ use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
 const KEPT_CELLS: usize = 32;
-/// Events kept of one cell: its first ones. What a check counts is summed over all; where it looks for single events
-/// in a longer run, it says so.
+/// Events of accelerators kept of one cell: its first ones. What a check counts is summed over all; where it looks for
+/// single events in a longer run, it says so.
 const KEPT_EVENTS: usize = 20_000;
 
 /// Evaluates scripts on one machine.
@@ -37,7 +37,7 @@ pub struct ScriptEvaluator {
 /// What is kept of a cell's last run.
 struct Run {
     cell: u32,
-    events: Vec<Page>,
+    events: Arc<Vec<Event>>,
     dropped: u64,
     figures: Map,
     error: Option<String>,
@@ -58,7 +58,7 @@ impl ScriptEvaluator {
     fn run_of(&self, cell: u32) -> RunEvents {
         let run = self.runs.iter().rev().find(|r| r.cell == cell);
         RunEvents::new(
-            run.map_or(&[], |r| r.events.as_slice()),
+            run.map(|r| Arc::clone(&r.events)).unwrap_or_default(),
             run.map_or_else(|| Summary::new(BTreeMap::new()).map(), |r| r.figures.clone()),
             run.map_or(0, |r| r.dropped),
             run.and_then(|r| r.error.clone()),
@@ -139,7 +139,7 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(None);
         let mut recording = recorder.lock();
         let Recording { events, dropped, sums, copies, .. } = &mut *recording;
-        let (events, dropped, figures) = (std::mem::take(events), *dropped, sums.map());
+        let (events, dropped, figures) = (Arc::new(std::mem::take(events)), *dropped, sums.map());
         self.usage = before.usage(&machine, std::mem::take(copies));
         drop(recording);
         let error = match &outcome {
@@ -279,14 +279,13 @@ impl crate::script::Host for Relay {
     }
 }
 
-/// Sums up a run and keeps its first events.
+/// Sums up a run and keeps its first events on accelerators.
 struct Recorder(Mutex<Recording>);
 
 struct Recording {
     sums: Summary,
     copies: Vec<Copied>,
-    events: Vec<Page>,
-    kept: usize,
+    events: Vec<Event>,
     dropped: u64,
 }
 
@@ -297,7 +296,7 @@ impl Recorder {
     fn new(before: &Snapshot) -> Recorder {
         let start = before.allocated.iter().map(|(device, bytes)| (device.to_string(), *bytes)).collect();
         let sums = Summary::new(start);
-        Recorder(Mutex::new(Recording { sums, copies: Vec::new(), events: Vec::new(), kept: 0, dropped: 0 }))
+        Recorder(Mutex::new(Recording { sums, copies: Vec::new(), events: Vec::new(), dropped: 0 }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Recording> {
@@ -325,12 +324,15 @@ impl Reader for Recorder {
             if let Body::Copy { from, to, bytes, .. } = event.body {
                 all.note_copy(from, to, bytes);
             }
-        }
-        if all.kept < KEPT_EVENTS {
-            all.kept += page.len();
-            all.events.push(Arc::clone(page));
-        } else {
-            all.dropped += page.len() as u64;
+            // Of the CPU's, a check asks for sums only; to keep them would slow every loop that runs there.
+            if !event.body.concerns_accelerator() {
+                continue;
+            }
+            if all.events.len() < KEPT_EVENTS {
+                all.events.push(event.clone());
+            } else {
+                all.dropped += 1;
+            }
         }
     }
 }
