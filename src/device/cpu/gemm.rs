@@ -6,6 +6,7 @@
 pub mod kernel;
 mod narrow;
 pub mod operand;
+pub mod pairs;
 
 use std::ops::Range;
 
@@ -77,7 +78,7 @@ impl<E: Real> Product<'_, E> {
             }
             let turned = self.out_strides[1].unsigned_abs() > self.out_strides[0].unsigned_abs();
             let p = if turned { self.transposed() } else { self.plain() };
-            Job { p, tiles: E::tiles(), threads, cancel }.run()
+            Job { tiles: p.lhs.tiles(), p, threads, cancel }.run()
         }
     }
 

@@ -73,6 +73,12 @@ pub fn name() -> &'static str {
     }
 }
 
+/// Whether the processor sums products of pairs of bfloat16 (AVX512-BF16).
+#[cfg(target_arch = "x86_64")]
+pub fn has_bf16_dots() -> bool {
+    level() == AVX512 && std::is_x86_feature_detected!("avx512bf16")
+}
+
 const UNKNOWN: u8 = 0;
 const BASELINE: u8 = 1;
 const AVX2: u8 = 2;

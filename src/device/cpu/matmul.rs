@@ -11,7 +11,8 @@ use super::copy;
 use super::dense::gathered;
 use super::gemm::Product;
 use super::gemm::kernel::Real;
-use super::gemm::operand::Matrix;
+use super::gemm::operand::{Matrix, Operand};
+use super::gemm::pairs::Pairs;
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
@@ -124,15 +125,22 @@ impl<E: Real> Products<'_, E> {
         let plan = self.plan;
         let [a, b, y] = plan.offsets(batch);
         let [a_strides, [b_row, b_column], out_strides] = plan.strides;
+        let b_strides = [b_column, b_row];
         // SAFETY: the plan's sizes are the views', which lie in their memory.
-        let (lhs, rhs) =
-            unsafe { (Matrix::new(self.a, a, a_strides), Matrix::new(self.b, b, [b_column, b_row])) };
+        let (lhs, rhs) = unsafe { (Matrix::new(self.a, a, a_strides), Matrix::new(self.b, b, b_strides)) };
+        // SAFETY: as above.
+        let pairs =
+            unsafe { Pairs::new(self.a, a, a_strides, plan.k).zip(Pairs::new(self.b, b, b_strides, plan.k)) };
+        let (lhs, rhs, k): (&dyn Operand<E>, &dyn Operand<E>, usize) = match &pairs {
+            Some((lhs, rhs)) => (lhs, rhs, plan.k.div_ceil(2)),
+            None => (&lhs, &rhs, plan.k),
+        };
         let product = Product {
             m: plan.m,
             n: plan.n,
-            k: plan.k,
-            lhs: &lhs,
-            rhs: &rhs,
+            k,
+            lhs,
+            rhs,
             out: self.out.wrapping_offset(y),
             out_strides,
             alpha: self.alpha,

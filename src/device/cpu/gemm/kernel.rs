@@ -87,9 +87,9 @@ pub struct Tiles<E: 'static> {
     lines: [&'static [LinesFn<E>]; 2],
     pub transpose: TransposeFn<E>,
     /// Sums of products of four rows with one to four others.
-    dots: [DotsFn<E>; 4],
+    dots: &'static [DotsFn<E>],
     /// The same of a single row.
-    dot: [DotsFn<E>; 4],
+    dot: &'static [DotsFn<E>],
 }
 
 /// `out[i * out_strides[0] + j * out_strides[1]] = alpha * sum over k of rows[i][k] * others[j][k]`, or `+=`.
@@ -112,7 +112,7 @@ pub type DotsFn<E> = unsafe fn(&Dots<E>);
 impl<E> Tiles<E> {
     /// Sums of products of four rows, or of one, with `others` of one to four.
     pub fn dots(&self, four: bool, others: usize) -> Option<DotsFn<E>> {
-        let table = if four { &self.dots } else { &self.dot };
+        let table = if four { self.dots } else { self.dot };
         table.get(others.wrapping_sub(1)).copied()
     }
 
@@ -143,6 +143,11 @@ fn pick<F: Copy>(table: &[&'static [F]; 2], rows: usize, vectors: usize) -> Opti
 pub trait Real: Compute + std::ops::Mul<Output = Self> + std::ops::Add<Output = Self> {
     /// The tiles of the best instruction set of this processor.
     fn tiles() -> &'static Tiles<Self>;
+
+    /// The tiles for pairs of bfloat16, where the processor sums their products in this type.
+    fn paired_tiles() -> Option<&'static Tiles<Self>> {
+        None
+    }
 }
 
 /// Vectors of an instruction set.
@@ -155,6 +160,12 @@ trait Vector: Copy {
     /// `self * b + c`
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
+    /// `self * b + c`, of whatever the operands' elements hold.
+    #[inline(always)]
+    unsafe fn product(self, b: Self, c: Self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.mul_add(b, c) }
+    }
     /// Brings the line of an output to the first cache.
     unsafe fn prefetch(at: *const Self::E);
 }
@@ -178,7 +189,7 @@ unsafe fn step<V: Vector, const R: usize, const N: usize>(
         for (i, sums) in sums.iter_mut().enumerate() {
             let a = V::splat(*lhs(i));
             for (sum, &b) in sums.iter_mut().zip(&b) {
-                *sum = a.mul_add(b, *sum);
+                *sum = a.product(b, *sum);
             }
         }
     }
@@ -461,8 +472,36 @@ macro_rules! tables {
                 taps: [&[$(by_taps::<$rows, 1>),*], &[$(by_taps::<$rows, 2>),*]],
                 lines: [&[$(by_lines::<$rows, 1>),*], &[$(by_lines::<$rows, 2>),*]],
                 transpose: $transpose,
-                dots: [sums::<4, 1>, sums::<4, 2>, sums::<4, 3>, sums::<4, 4>],
-                dot: [sums::<1, 1>, sums::<1, 2>, sums::<1, 3>, sums::<1, 4>],
+                dots: &[sums::<4, 1>, sums::<4, 2>, sums::<4, 3>, sums::<4, 4>],
+                dot: &[sums::<1, 1>, sums::<1, 2>, sums::<1, 3>, sums::<1, 4>],
+            };
+        }
+    };
+}
+
+/// Tables of packed tiles alone, for operands that are never read in place.
+#[cfg(target_arch = "x86_64")]
+macro_rules! pairs {
+    ($name:ident, $v:ty, $transpose:expr, [$($rows:literal)*], $feature:literal) => {
+        pub mod $name {
+            use super::*;
+
+            #[target_feature(enable = $feature)]
+            unsafe fn packed<const R: usize, const N: usize>(t: &Tile<f32>) {
+                // SAFETY: the caller's promise.
+                unsafe { tile::<$v, R, N, true>(t) }
+            }
+
+            pub static TILES: Tiles<f32> = Tiles {
+                lanes: <$v>::LANES,
+                rows: [$($rows),*].len(),
+                strided: [&[], &[]],
+                packed: [&[$(packed::<$rows, 1>),*], &[$(packed::<$rows, 2>),*]],
+                taps: [&[], &[]],
+                lines: [&[], &[]],
+                transpose: $transpose,
+                dots: &[],
+                dot: &[],
             };
         }
     };
@@ -475,99 +514,7 @@ tables!(plain_f64, Plain<f64>, f64, transpose::<f64, 4>, [1 2 3 4]);
 use x86::*;
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::*;
-    use std::arch::x86_64::*;
-
-    vector!(
-        __m512,
-        f32,
-        16,
-        _mm512_set1_ps,
-        _mm512_loadu_ps,
-        _mm512_storeu_ps,
-        _mm512_fmadd_ps,
-        _mm512_mul_ps
-    );
-    vector!(
-        __m512d,
-        f64,
-        8,
-        _mm512_set1_pd,
-        _mm512_loadu_pd,
-        _mm512_storeu_pd,
-        _mm512_fmadd_pd,
-        _mm512_mul_pd
-    );
-    vector!(
-        __m256,
-        f32,
-        8,
-        _mm256_set1_ps,
-        _mm256_loadu_ps,
-        _mm256_storeu_ps,
-        _mm256_fmadd_ps,
-        _mm256_mul_ps
-    );
-    vector!(
-        __m256d,
-        f64,
-        4,
-        _mm256_set1_pd,
-        _mm256_loadu_pd,
-        _mm256_storeu_pd,
-        _mm256_fmadd_pd,
-        _mm256_mul_pd
-    );
-
-    tables!(avx512_f32, __m512, f32, transpose_16, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
-    tables!(avx512_f64, __m512d, f64, transpose::<f64, 8>, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f");
-    tables!(avx2_f32, __m256, f32, transpose::<f32, 8>, [1 2 3 4 5 6], "avx2,fma");
-    tables!(avx2_f64, __m256d, f64, transpose::<f64, 4>, [1 2 3 4 5 6], "avx2,fma");
-
-    /// Whole vectors are stored in the order of the columns, so that where a column is narrower than a vector
-    /// the next one overwrites the excess.
-    #[target_feature(enable = "avx512f")]
-    unsafe fn transpose_16(from: *const f32, stride: isize, rows: usize, to: *mut f32, width: usize) {
-        let last = rows.saturating_sub(1);
-        let mut r = [_mm512_setzero_ps(); 16];
-        for (i, r) in r.iter_mut().enumerate() {
-            // SAFETY: row `rows - 1` stands in for those past it; rows have 16 readable elements.
-            *r = unsafe { _mm512_loadu_ps(from.offset(i.min(last) as isize * stride)) };
-        }
-        let mut columns = [_mm512_setzero_ps(); 16];
-        let quads: [[__m512; 4]; 4] =
-            std::array::from_fn(|q| quad([r[4 * q], r[4 * q + 1], r[4 * q + 2], r[4 * q + 3]]));
-        for c in 0..4 {
-            let (a, b, d, e) = (quads[0][c], quads[1][c], quads[2][c], quads[3][c]);
-            let (even, odd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
-            let (even2, odd2) = (_mm512_shuffle_f32x4::<0x88>(d, e), _mm512_shuffle_f32x4::<0xdd>(d, e));
-            columns[c] = _mm512_shuffle_f32x4::<0x88>(even, even2);
-            columns[8 + c] = _mm512_shuffle_f32x4::<0xdd>(even, even2);
-            columns[4 + c] = _mm512_shuffle_f32x4::<0x88>(odd, odd2);
-            columns[12 + c] = _mm512_shuffle_f32x4::<0xdd>(odd, odd2);
-        }
-        for (p, &column) in columns.iter().enumerate() {
-            // SAFETY: 16 elements from the start of each column are writable.
-            unsafe { _mm512_storeu_ps(to.add(p * width), column) };
-        }
-    }
-
-    /// Lane `l` of vector `c` holds column `4 l + c` of four rows.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn quad([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
-        let low = |x, y| _mm512_castps_pd(_mm512_unpacklo_ps(x, y));
-        let high = |x, y| _mm512_castps_pd(_mm512_unpackhi_ps(x, y));
-        let (ab0, ab1, cd0, cd1) = (low(a, b), high(a, b), low(c, d), high(c, d));
-        [
-            _mm512_castpd_ps(_mm512_unpacklo_pd(ab0, cd0)),
-            _mm512_castpd_ps(_mm512_unpackhi_pd(ab0, cd0)),
-            _mm512_castpd_ps(_mm512_unpacklo_pd(ab1, cd1)),
-            _mm512_castpd_ps(_mm512_unpackhi_pd(ab1, cd1)),
-        ]
-    }
-}
+mod x86;
 
 struct Which;
 
@@ -581,7 +528,7 @@ impl Work for Which {
 }
 
 macro_rules! real {
-    ($e:ty, $avx512:ident, $avx2:ident, $plain:ident) => {
+    ($e:ty, $avx512:ident, $avx2:ident, $plain:ident $(, $pairs:ident)?) => {
         impl Real for $e {
             fn tiles() -> &'static Tiles<$e> {
                 #[cfg(target_arch = "x86_64")]
@@ -592,9 +539,16 @@ macro_rules! real {
                 }
                 &$plain::TILES
             }
+
+            $(
+                #[cfg(target_arch = "x86_64")]
+                fn paired_tiles() -> Option<&'static Tiles<$e>> {
+                    isa::has_bf16_dots().then_some(&$pairs::TILES)
+                }
+            )?
         }
     };
 }
 
-real!(f32, avx512_f32, avx2_f32, plain_f32);
+real!(f32, avx512_f32, avx2_f32, plain_f32, avx512_pairs);
 real!(f64, avx512_f64, avx2_f64, plain_f64);

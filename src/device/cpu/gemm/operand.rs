@@ -20,6 +20,9 @@ pub trait Operand<E>: Sync {
     /// The ranges must lie inside the operand, and `to` have room for `k.len() * width` elements and
     /// [`SLACK`] more, all of them initialised.
     unsafe fn pack(&self, outer: Range<usize>, k: Range<usize>, to: *mut E, width: usize);
+
+    /// The tiles that multiply what is packed.
+    fn tiles(&self) -> &'static Tiles<E>;
 }
 
 /// Elements past the end of a packed block that may be overwritten.
@@ -102,7 +105,15 @@ impl<E: Real> Matrix<E> {
         }
     }
 
-    unsafe fn turn(&self, from: *const E, stride: isize, rows: usize, run: usize, to: *mut E, width: usize) {
+    pub(super) unsafe fn turn(
+        &self,
+        from: *const E,
+        stride: isize,
+        rows: usize,
+        run: usize,
+        to: *mut E,
+        width: usize,
+    ) {
         let lanes = self.tiles.lanes;
         let whole = run - run % lanes;
         // SAFETY: squares stay inside the rows and the caller's room, which has the slack past its end.
@@ -120,7 +131,7 @@ impl<E: Real> Matrix<E> {
 }
 
 /// `k` neighbours that are converted at a time.
-const RUN: usize = 64;
+pub(super) const RUN: usize = 64;
 
 impl<E: Real> Operand<E> for Matrix<E> {
     fn direct(&self) -> Option<(*const E, [isize; 2])> {
@@ -148,6 +159,10 @@ impl<E: Real> Operand<E> for Matrix<E> {
             }
             pad(k.len(), to, w, width);
         }
+    }
+
+    fn tiles(&self) -> &'static Tiles<E> {
+        self.tiles
     }
 }
 
