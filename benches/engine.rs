@@ -3,7 +3,8 @@
 //! Every case is a script whose last lines are repeated in a loop, as a learner writes it; the time is that of one
 //! round of the loop, the interpreter's part included. `scripts/compare_torch.py` times the same in PyTorch.
 //!
-//! Options: `--json` (one document instead of a table), `--list`, `--samples N`. NAME picks the cases that contain it.
+//! Options: `--json` (one document instead of a table), `--list`, `--samples N`, `--script SETUP BODY` (a case of one's
+//! own). NAME picks the cases that contain it.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,21 +29,22 @@ use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 const SAMPLE: f64 = 0.05;
 
 /// A script to be timed.
-struct Case {
-    name: &'static str,
-    setup: &'static str,
-    body: &'static str,
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    name: &'a str,
+    setup: &'a str,
+    body: &'a str,
     /// Floating-point operations of one round, where a rate says more than a time.
     flops: f64,
     /// Whether somebody listens to the events.
     heard: bool,
 }
 
-const fn case(name: &'static str, setup: &'static str, body: &'static str) -> Case {
+const fn case<'a>(name: &'a str, setup: &'a str, body: &'a str) -> Case<'a> {
     Case { name, setup, body, flops: 0.0, heard: false }
 }
 
-const fn product(name: &'static str, flops: f64, setup: &'static str, body: &'static str) -> Case {
+const fn product<'a>(name: &'a str, flops: f64, setup: &'a str, body: &'a str) -> Case<'a> {
     Case { name, setup, body, flops, heard: false }
 }
 
@@ -155,7 +157,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let chosen = CASES.iter().filter(|c| options.wants(c.name));
+    let own = options.script.as_ref().map(|(setup, body)| Case { setup, body, ..case("script", "", "") });
+    let cases = if own.is_some() { &[] } else { CASES };
+    let chosen = cases.iter().filter(|c| options.wants(c.name)).chain(&own);
     if options.list {
         chosen.for_each(|c| println!("{}", c.name));
         return ExitCode::SUCCESS;
@@ -182,12 +186,13 @@ struct Options {
     json: bool,
     list: bool,
     samples: usize,
+    script: Option<(String, String)>,
     names: Vec<String>,
 }
 
 impl Options {
     fn read(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
-        let mut out = Options { json: false, list: false, samples: 9, names: Vec::new() };
+        let mut out = Options { json: false, list: false, samples: 9, script: None, names: Vec::new() };
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--json" => out.json = true,
@@ -197,6 +202,10 @@ impl Options {
                 "--samples" => {
                     let count = args.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                     out.samples = count.ok_or("--samples takes a count")?;
+                }
+                "--script" => {
+                    out.script =
+                        Some(args.next().zip(args.next()).ok_or("--script takes a set-up and a body")?);
                 }
                 name if name.starts_with("--") => return Err(format!("unknown option {name}")),
                 name => out.names.push(name.into()),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Times the engine and PyTorch on the same work, in turns, and prints both with their ratio.
 
-    scripts/compare_torch.py [--rounds N] [--write] [--build-only] [CASE ...]
+    scripts/compare_torch.py [--rounds N] [--write] [--build-only] [--curves | --peaks] [CASE ...]
 
-CASE picks the cases whose names contain it. `--write` puts the table into docs/performance.md. Where PyTorch is not
+CASE picks the cases whose names contain it. `--curves` times some functions over sizes from 1 K to 64 M elements,
+`--peaks` takes the peak memory of a process for each case. `--write` puts the table into docs/performance.md. Where PyTorch is not
 installed (`pip install torch`, version 2.15 for the figures there) only our own times are printed.
 
 Both sides run on the CPU with their own default number of threads. The cases are those of `benches/engine.rs`; a
@@ -26,7 +27,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 # Seconds that one sample should take, about, and samples in a round.
 SAMPLE, SAMPLES = 0.05, 5
 # The ratio that is aimed at, where there is one.
@@ -54,6 +54,23 @@ AIMS = {
     "training step 64-256-10, Adam": 0.40,
     "digits CNN epoch": 0.70,
 }
+# Functions by size: what is set up for N elements (W to a row), and what is timed, in either language.
+CURVES = {
+    "add": ("let a = rand([N]); let b = rand([N]);", "a + b", "a, b = rand(N), rand(N)", "a + b"),
+    "exp": ("let a = rand([N]);", "a.exp()", "a = rand(N)", "a.exp()"),
+    "sum": ("let a = rand([N]);", "a.sum()", "a = rand(N)", "a.sum()"),
+    "sum(0)": ("let a = rand([N / W, W]);", "a.sum(0)", "a = rand(N // W, W)", "a.sum(0)"),
+    "softmax(-1)": ("let a = rand([N / W, W]);", "a.softmax(-1)", "a = rand(N // W, W)", "a.softmax(-1)"),
+    "T.contiguous()": ("let a = rand([N / W, W]);", "a.T.contiguous()", "a = rand(N // W, W)", "a.T.contiguous()"),
+    "cumsum": ("let a = rand([N]);", "a.cumsum(0)", "a = rand(N)", "a.cumsum(0)"),
+    "sort": ("let a = rand([N]);", "a.sort()", "a = rand(N)", "a.sort()"),
+    "a[i]": ("let a = rand([N]); let i = randperm(N);", "a[i]", "a, i = rand(N), randperm(N)", "a[i]"),
+    "a > 0.5": ("let a = rand([N]);", "a > 0.5", "a = rand(N)", "a > 0.5"),
+}
+SIZES = [2**10, 2**14, 2**18, 2**22, 2**26]
+# What takes seconds at the largest size.
+SLOW = ["sort", "a[i]"]
+WIDE = 64
 
 
 def torch_cases(torch):
@@ -220,8 +237,8 @@ def build():
     return found[-1], str(Path(target) / "release" / "tensorlab")
 
 
-def ours(bench, name):
-    out = subprocess.run([bench, "--json", "--samples", str(SAMPLES), name], check=True, stdout=subprocess.PIPE).stdout
+def ours(bench, *case):
+    out = subprocess.run([bench, "--json", "--samples", str(SAMPLES), *case], check=True, stdout=subprocess.PIPE).stdout
     return json.loads(out)["cases"][0]["median_us"]
 
 
@@ -264,6 +281,58 @@ def table(rows):
     return "\n".join(lines)
 
 
+def curves(bench, torch, rounds, wanted):
+    """A table of times by size; each cell is ours, PyTorch's, and the ratio."""
+    sizes = " | ".join(f"{n // 2**20} M" if n >= 2**20 else f"{n // 2**10} K" for n in SIZES)
+    lines = [f"| function | {sizes} |", "|---|" + "---:|" * len(SIZES)]
+    for name, (setup, body, torch_setup, torch_body) in CURVES.items():
+        if wanted and not any(w in name for w in wanted):
+            continue
+        cells = []
+        for n in SIZES:
+            if n == SIZES[-1] and name in SLOW:
+                cells.append("")
+                continue
+            sized = setup.replace("N", str(n)).replace("W", str(WIDE))
+            names = {"rand": torch.rand, "randperm": torch.randperm, "N": n, "W": WIDE}
+            exec(torch_setup, names)
+            work = eval(f"lambda: {torch_body}", names)
+
+            def run(count):
+                for _ in range(count):
+                    work()
+
+            mine, theirs = [], []
+            for _ in range(rounds):
+                mine.append(ours(bench, "--script", sized, f"let c = {body};"))
+                theirs.append(sampled(run))
+            m, t = statistics.median(mine), statistics.median(theirs)
+            cells.append(f"{shown(m, 'us')}, {shown(t, 'us')}: {m / t:.2f}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def peak(command):
+    """The most memory that a process had in use, in MiB."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit(f"{command} failed")
+    return used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def peaks(bench, names):
+    """A table of peak memory; what a process takes that does nothing is in the first line."""
+    idle = [bench, "--json", "--samples", "1", "--script", "let a = 1;", "let b = a;"]
+    rows = [("nothing", peak([sys.executable, "-c", "import torch"]), peak(idle), "MiB", 1.0)]
+    for name in names:
+        theirs = peak([sys.executable, __file__, "--one", name])
+        rows.append((name, theirs, peak([bench, "--json", "--samples", str(SAMPLES), name]), "MiB", 1.0))
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    return table(rows)
+
+
 def processor():
     try:
         model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
@@ -272,11 +341,12 @@ def processor():
         return platform.processor() or platform.machine()
 
 
-def write(text):
+def write(kind, text):
+    begin, end = f"<!-- {kind} -->", f"<!-- /{kind} -->"
     page = PAGE.read_text()
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main():
@@ -285,7 +355,15 @@ def main():
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--write", action="store_true")
     options.add_argument("--build-only", action="store_true")
+    options.add_argument("--curves", action="store_true")
+    options.add_argument("--peaks", action="store_true")
+    options.add_argument("--one", help=argparse.SUPPRESS)
     options = options.parse_args()
+    if options.one:
+        import torch
+
+        print(sampled(torch_cases(torch)[options.one]()))
+        return
     bench, program = build()
     if options.build_only:
         return
@@ -297,10 +375,21 @@ def main():
     except ImportError:
         theirs, version = {}, "PyTorch is not installed here: only our own times"
     listed = subprocess.run([bench, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    listed = [name for name in listed if not options.cases or any(c in name for c in options.cases)]
+    today = datetime.date.today().isoformat()
+    heading = f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {version}; {today}"
+    if options.curves or options.peaks:
+        kind = "curves" if options.curves else "peaks"
+        if not theirs:
+            sys.exit(f"--{kind} needs PyTorch")
+        text = curves(bench, torch, options.rounds, options.cases) if options.curves else peaks(bench, listed)
+        text = f"{heading}.\n\n{text}"
+        print(f"\n{text}")
+        if options.write:
+            write(kind, text)
+        return
     rows = []
     for name in listed:
-        if options.cases and not any(c in name for c in options.cases):
-            continue
         mine, other = [], []
         run = theirs[name]() if name in theirs else None
         for _ in range(options.rounds):
@@ -312,12 +401,10 @@ def main():
         print(table(rows[-1:]).splitlines()[-1], flush=True)
     if not options.cases or any("start" in c for c in options.cases):
         rows += start_rows(program, sys.executable if theirs else None, options.rounds)
-    today = datetime.date.today().isoformat()
-    heading = f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {version}; {today}; {options.rounds} rounds."
-    text = f"{heading}\n\n{table(rows)}"
+    text = f"{heading}; {options.rounds} rounds.\n\n{table(rows)}"
     print(f"\n{text}")
     if options.write:
-        write(text)
+        write("measured", text)
 
 
 if __name__ == "__main__":

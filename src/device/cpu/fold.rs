@@ -260,6 +260,9 @@ fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C:
     lanes.first().copied().unwrap_or(C::wide_start::<F>())
 }
 
+/// Rows up to this long are folded one after another.
+const SHORT: usize = 256;
+
 /// Folds rows into sums that lie side by side; all slices are equally long.
 #[inline(always)]
 pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
@@ -270,6 +273,9 @@ pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     let n = sums.len();
     if rows.iter().any(|row| row.len() != n) || centres.len() != n {
         return;
+    }
+    if n <= SHORT && N > 1 {
+        return fold_short_rows::<F, C, I, N>(sums, rows, centres);
     }
     for (j, sum) in sums.iter_mut().enumerate() {
         let mut folded = C::start::<F>();
@@ -282,5 +288,25 @@ pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
             folded = C::add::<F, I>(folded, x, centre);
         }
         *sum = C::wide_join::<F>(*sum, folded.widen());
+    }
+}
+
+/// The same sums, read row by row: short rows are neighbours, and memory that is read in order comes several times as
+/// fast as the same memory read in steps.
+#[inline(always)]
+fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
+    sums: &mut [C::Wide],
+    rows: [&[C]; N],
+    centres: &[C],
+) {
+    let mut held = [C::start::<F>(); SHORT];
+    let Some(held) = held.get_mut(..sums.len()) else { return };
+    for row in rows {
+        for ((held, &x), &centre) in held.iter_mut().zip(row).zip(centres) {
+            *held = C::add::<F, I>(*held, x, if F::CENTRED { centre } else { x });
+        }
+    }
+    for (sum, held) in sums.iter_mut().zip(held) {
+        *sum = C::wide_join::<F>(*sum, held.widen());
     }
 }

@@ -55,6 +55,17 @@ fn run<A: Copy + Send + Sync, C: Compute>(
     parallel::for_ranges(lines.outer * strips, parallel::grain(cost), launch.cancel, |range| {
         for piece in range {
             let (outer, first) = (piece / strips, piece % strips * STRIP);
+            if inner == 1 {
+                let line = outer * size..(outer + 1) * size;
+                // SAFETY: lines are disjoint.
+                let to = unsafe { all.slice(line.clone()) };
+                let mut sum = start;
+                for (&x, y) in x.get(line).unwrap_or(&[]).iter().zip(to) {
+                    sum = step(sum, x);
+                    *y = finish(sum);
+                }
+                continue;
+            }
             let width = STRIP.min(inner - first);
             let mut sums = [start; STRIP];
             for i in 0..size {
