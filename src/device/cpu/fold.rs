@@ -261,7 +261,11 @@ fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C:
 }
 
 /// Rows up to this long are folded one after another.
-const SHORT: usize = 256;
+const SHORT: usize = 128;
+
+/// Sums at hand, on whole cache lines: what is stored across two of them is slow to load again.
+#[repr(align(64))]
+struct Held<C>([C; SHORT]);
 
 /// Folds rows into sums that lie side by side; all slices are equally long.
 #[inline(always)]
@@ -299,8 +303,8 @@ fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     rows: [&[C]; N],
     centres: &[C],
 ) {
-    let mut held = [C::start::<F>(); SHORT];
-    let Some(held) = held.get_mut(..sums.len()) else { return };
+    let mut held = Held([C::start::<F>(); SHORT]);
+    let Some(held) = held.0.get_mut(..sums.len()) else { return };
     for row in rows {
         for ((held, &x), &centre) in held.iter_mut().zip(row).zip(centres) {
             *held = C::add::<F, I>(*held, x, if F::CENTRED { centre } else { x });
