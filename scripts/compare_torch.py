@@ -314,7 +314,7 @@ def curves(bench, torch, rounds, wanted):
 
 
 def peak(command):
-    """The most memory that a process had in use, in MiB."""
+    """The most memory that a process had in use, in MiB; never less than this one's, which starts it as its copy."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
     if status != 0:
@@ -323,7 +323,10 @@ def peak(command):
 
 
 def peaks(bench, names):
-    """A table of peak memory; what a process takes that does nothing is in the first line."""
+    """A table of peak memory; what a process takes that does nothing is in the first line.
+
+    PyTorch is not imported here, see `peak`.
+    """
     idle = [bench, "--json", "--samples", "1", "--script", "let a = 1;", "let b = a;"]
     rows = [("nothing", peak([sys.executable, "-c", "import torch"]), peak(idle), "MiB", 1.0)]
     for name in names:
@@ -367,6 +370,15 @@ def main():
     bench, program = build()
     if options.build_only:
         return
+    listed = subprocess.run([bench, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    listed = [name for name in listed if not options.cases or any(c in name for c in options.cases)]
+    today = datetime.date.today().isoformat()
+    if options.peaks:
+        text = f"{processor()}, {platform.system()}; {today}.\n\n{peaks(bench, listed)}"
+        print(f"\n{text}")
+        if options.write:
+            write("peaks", text)
+        return
     try:
         import torch
 
@@ -374,19 +386,14 @@ def main():
         version = f"PyTorch {torch.__version__} with {torch.get_num_threads()} threads"
     except ImportError:
         theirs, version = {}, "PyTorch is not installed here: only our own times"
-    listed = subprocess.run([bench, "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    listed = [name for name in listed if not options.cases or any(c in name for c in options.cases)]
-    today = datetime.date.today().isoformat()
     heading = f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {version}; {today}"
-    if options.curves or options.peaks:
-        kind = "curves" if options.curves else "peaks"
+    if options.curves:
         if not theirs:
-            sys.exit(f"--{kind} needs PyTorch")
-        text = curves(bench, torch, options.rounds, options.cases) if options.curves else peaks(bench, listed)
-        text = f"{heading}.\n\n{text}"
+            sys.exit("--curves needs PyTorch")
+        text = f"{heading}; {options.rounds} rounds.\n\n{curves(bench, torch, options.rounds, options.cases)}"
         print(f"\n{text}")
         if options.write:
-            write(kind, text)
+            write("curves", text)
         return
     rows = []
     for name in listed:
