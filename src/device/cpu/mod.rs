@@ -33,6 +33,7 @@ mod scratch;
 mod slices;
 mod softmax;
 mod sort;
+mod team;
 #[cfg(test)]
 pub(crate) mod testing;
 mod walk;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::base::Result;
 
 use super::super::backend::Cancel;
+use super::team;
 
 /// Elements of cheap work (a load, a few operations, a store) worth a piece of their own.
 pub const GRAIN: usize = 1 << 15;
@@ -51,7 +52,7 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
     let helpers = rayon::current_num_threads().min(pieces) - 1;
     if helpers == 0 {
         take_pieces();
-    } else {
+    } else if !team::run(rayon::current_num_threads() - 1, &take_pieces) {
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
                 scope.spawn(|_| take_pieces());
