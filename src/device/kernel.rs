@@ -89,6 +89,8 @@ pub enum Kernel {
     Scatter { dim: usize, mode: ScatterMode },
     /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest.
     Sort { dim: usize, descending: bool },
+    /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
+    Factor(Factor),
     /// `-> y`, drawn in row-major order from the session's generator.
     Random(Random),
     /// `x [n, c, h, w], weight [o, c/groups, kh, kw], bias [o]? -> y [n, o, oh, ow]`.
@@ -159,6 +161,19 @@ pub enum ReduceOp {
 pub enum ScanOp {
     Sum,
     Prod,
+}
+
+/// How a matrix is taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// `a [.., m, n] -> q [.., m, k], r [.., k, n]`: orthonormal columns, an upper triangle; `k` from `min(m, n)` to
+    /// `m`.
+    Qr,
+    /// `a [.., n, n] -> values [.., n], vectors [.., n, n]` of the symmetric matrix in the lower triangle, ascending.
+    Eigh,
+    /// `a [.., m, n] -> u [.., m, j], s [.., k], vh [.., l, n]`, descending; `j` and `l` are `k = min(m, n)`, or `m` and
+    /// `n`.
+    Svd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,6 +288,9 @@ impl Kernel {
             Kernel::Gather { .. } => "gather",
             Kernel::Scatter { .. } => "scatter",
             Kernel::Sort { .. } => "sort",
+            Kernel::Factor(Factor::Qr) => "qr",
+            Kernel::Factor(Factor::Eigh) => "eigh",
+            Kernel::Factor(Factor::Svd) => "svd",
             Kernel::Random(_) => "random",
             Kernel::Conv2d(_) => "conv2d",
             Kernel::Conv2dGradInput(_) => "conv2d_grad_input",
@@ -326,6 +344,12 @@ impl Launch<'_> {
                 2 * shape(0).iter().product::<usize>() as u64 * filters
             }
             Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => shape(0).iter().product::<usize>() as u64,
+            // Householder's and the usual iterations' counts, of square matrices.
+            Kernel::Factor(what) => {
+                let size = shape(0).iter().rev().take(2).min().copied().unwrap_or(0) as u64;
+                let steps = if *what == Factor::Qr { 4 } else { 20 };
+                steps * size * shape(0).iter().product::<usize>() as u64
+            }
             Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => 4 * out,
             Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => 8 * out,
             Kernel::Adam { .. } => 12 * out,

@@ -100,6 +100,10 @@ pub fn quantile(
     skip_nan: bool,
 ) -> Result<Tensor> {
     let name = if skip_nan { "nanquantile" } else { "quantile" };
+    if let Some(casts) = super::autocast::enter(name, &[x])? {
+        let q = super::autocast::Cast::of(&casts, q)?;
+        return quantile(&casts.cast(x)?, q.operand(), dim, keepdim, between, skip_nan);
+    }
     if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
         return Err(Error::runtime(format!("{name}() input tensor must be either float or double dtype"))
             .with_hint("convert it with `.float()`"));
@@ -327,12 +331,14 @@ fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
 
 /// The sum of the elements that are numbers.
 pub fn nansum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let _paused = crate::tensor::autocast::pause();
     super::reduce::sum_as(&without_nan(x)?, dims, keepdim, dtype)
 }
 
 /// The mean of the elements that are numbers.
 pub fn nanmean(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     only_floats(dtype.unwrap_or(x.dtype()), "nanmean")?;
+    let _paused = crate::tensor::autocast::pause();
     let count = {
         let _off = no_grad();
         sum(&logical_not(&isnan(x)?)?, dims, keepdim)?

@@ -415,6 +415,13 @@ pub fn tensordot(a: &Tensor, b: &Tensor, left: &[i64], right: &[i64]) -> Result<
     if left.len() != right.len() {
         return Err(Error::runtime("both dimension lists should have same length"));
     }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime("both inputs should have same dtype").with_hint(format!(
+            "they are {} and {}; `.to(dtype)` converts one",
+            a.dtype(),
+            b.dtype()
+        )));
+    }
     let (over_a, over_b) = (super::movement::unique_dims(a, left)?, super::movement::unique_dims(b, right)?);
     for (&i, &j) in over_a.iter().zip(&over_b) {
         let (m, n) = (a.size(i as i64)?, b.size(j as i64)?);
