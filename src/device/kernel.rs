@@ -91,7 +91,7 @@ pub enum Kernel {
     Sort { dim: usize, descending: bool },
     /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
     Factor(Factor),
-    /// `-> y`, drawn in row-major order from the session's generator.
+    /// `-> y`, drawn in row-major order from the session's generator; `rate -> y` for Poisson numbers.
     Random(Random),
     /// `x [n, c, h, w], weight [o, c/groups, kh, kw], bias [o]? -> y [n, o, oh, ow]`.
     Conv2d(Conv),
@@ -217,6 +217,15 @@ pub enum Distribution {
     },
     /// A permutation of `0..n`.
     Permutation,
+    /// `exp` of normal numbers, each drawn in double precision.
+    LogNormal {
+        mean: f64,
+        std: f64,
+    },
+    /// Integers from 0 to the largest that the dtype holds, for floats to the last before gaps begin.
+    Natural,
+    /// Poisson numbers with the means in the input.
+    Poisson,
 }
 
 /// The state a draw starts from.
@@ -236,9 +245,27 @@ impl Distribution {
             Distribution::Permutation => 2,
             Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
             Distribution::Integers { .. } => 4,
+            Distribution::Natural if matches!(dtype, DType::Int64 | DType::Float64) => 2,
+            Distribution::Natural => 4,
             _ if dtype == DType::Float64 => 2,
             _ => 4,
         }
+    }
+}
+
+/// How many integers [`Distribution::Natural`] draws from.
+pub fn naturals(dtype: DType) -> u64 {
+    match dtype {
+        DType::Bool => 2,
+        DType::UInt8 => 1 << 8,
+        DType::Int8 => 1 << 7,
+        DType::Int16 => 1 << 15,
+        DType::Int32 => 1 << 31,
+        DType::Int64 => 1 << 63,
+        DType::Float64 => (1 << 53) + 1,
+        DType::Float32 => (1 << 24) + 1,
+        DType::Float16 => (1 << 11) + 1,
+        DType::BFloat16 => (1 << 8) + 1,
     }
 }
 

@@ -256,19 +256,25 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
     if r < 0 {
         return Err(Error::runtime(format!("Expect a non-negative number, but got {r}")));
     }
+    if r == 0 {
+        return Tensor::empty(&[0], x.dtype(), &x.context(), "combinations");
+    }
     let (n, r) = (x.numel(), r as usize);
     let mut rows: Vec<i64> = Vec::new();
     let mut count = 0usize;
     let mut at: Vec<usize> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
     let most = |i: usize| if with_replacement { n.checked_sub(1) } else { (n + i).checked_sub(r) };
-    let open = r > 0 && (0..r).all(|i| most(i).is_some());
+    let mut open = (0..r).all(|i| most(i).is_some());
     while open {
         rows.extend(at.iter().map(|&i| i as i64));
         count += 1;
         if count > 1 << 24 {
             return Err(Error::runtime("combinations: there are more than 16777216 of them"));
         }
-        let Some(i) = (0..r).rev().find(|&i| at.get(i).copied() < most(i)) else { break };
+        let Some(i) = (0..r).rev().find(|&i| at.get(i).copied() < most(i)) else {
+            open = false;
+            continue;
+        };
         let mut next = at.get(i).map_or(0, |v| v + 1);
         for slot in at.iter_mut().skip(i) {
             *slot = next;

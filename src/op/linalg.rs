@@ -446,14 +446,20 @@ fn cholesky_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn square(x: &Tensor, name: &str) -> Result<()> {
-    if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
-        return Err(Error::runtime(format!(
-            "{name}: Expected a floating point or complex tensor as input. Got {}",
-            x.dtype().type_name()
-        ))
-        .with_hint("convert it with `.float()`"));
+    square_of(x, name)?;
+    if matches!(x.dtype(), DType::Float32 | DType::Float64) {
+        return Ok(());
     }
-    square_of(x, name)
+    let dtype = x.dtype().type_name();
+    let text = match name {
+        _ if !x.dtype().is_float() => {
+            format!("{name}: Expected a floating point or complex tensor as input. Got {dtype}")
+        }
+        "linalg.inv" | "linalg.slogdet" => format!("{name}: Low precision dtypes not supported. Got {dtype}"),
+        "linalg.cholesky" => format!("\"cholesky_cpu\" not implemented for '{dtype}'"),
+        _ => format!("\"lu_cpu\" not implemented for '{dtype}'"),
+    };
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"))
 }
 
 /// [`square`] for any dtype.

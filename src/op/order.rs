@@ -47,11 +47,19 @@ pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
     ranked(x, &line, dim, &k, keepdim)
 }
 
-/// The median of all elements; NaN of none.
+/// The median of all elements; of none NaN, or the smallest int32 or int64.
 pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
     let flat = reshape_to(x, &[x.numel()])?;
     if x.numel() == 0 {
-        return Tensor::full(&[], f64::NAN.into(), x.dtype(), &x.context(), "median");
+        // What PyTorch's NaN becomes in an integer.
+        let none = match x.dtype() {
+            DType::Int64 => i64::MIN.into(),
+            DType::Int32 => i64::from(i32::MIN).into(),
+            dtype if dtype.is_float() => f64::NAN.into(),
+            DType::Bool => true.into(),
+            _ => 0i64.into(),
+        };
+        return Tensor::full(&[], none, x.dtype(), &x.context(), "median");
     }
     let found = if skip_nan { nanmedian(&flat, 0, false) } else { median(&flat, 0, false) };
     found.map(|(values, _)| values)
@@ -76,6 +84,10 @@ pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Found> {
 
 /// The most frequent element along `dim`, of equally frequent ones the smallest, and where it stands last.
 pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
+    if x.dtype() == DType::Bool {
+        let (values, indices) = mode(&to_dtype(x, DType::UInt8)?, dim, keepdim)?;
+        return Ok((to_dtype(&values, DType::Bool)?, indices));
+    }
     let (line, dim) = lined(x, dim, "mode")?;
     let (k, order) = {
         let _off = no_grad();

@@ -56,6 +56,13 @@ pub fn diagflat(x: &Tensor, offset: i64) -> Result<Tensor> {
 
 /// The sum of a matrix's diagonal.
 pub fn trace(x: &Tensor) -> Result<Tensor> {
+    if x.dtype() == DType::Bool {
+        return Err(Error::new(
+            crate::base::Kind::NotImplementedError,
+            "\"trace\" not implemented for 'Bool'",
+        )
+        .with_hint("convert it with `.int()`"));
+    }
     if x.rank() != 2 {
         return Err(Error::runtime("trace: expected a matrix").with_hint(format!(
             "this tensor has shape {}; `x.diagonal(0, -2, -1).sum(-1)` gives the traces of a batch",
