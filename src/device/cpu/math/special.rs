@@ -175,8 +175,9 @@ fn zeta(s: f64, q: f64) -> f64 {
     if q < -FAR {
         // What lies below 0 mirrors a stretch above it: terms `-(1 - f), -(2 - f), …, q` for a fraction `f`.
         let f = q - q.floor();
-        let below = zeta(s, 1.0 - f) - zeta(s, 1.0 - q);
-        return zeta(s, f) + if s % 2.0 == 0.0 { below } else { -below };
+        let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
+        // In this order what nearly cancels does so without loss to the small rest.
+        return zeta(s, f) + sign * zeta(s, 1.0 - f) - sign * zeta(s, 1.0 - q);
     }
     let (mut at, mut sum) = (q, 0.0);
     while at < FAR {
