@@ -61,14 +61,14 @@ def case(name, code, grad=True, rtol=1e-4, atol=1e-5, **inputs):
         if grad and v.is_floating_point():
             v.requires_grad_(True)
     try:
-        value = eval(python(code), {"torch": torch, **own})
+        value = eval(python(code), {"torch": torch, "INF": INF, **own})
     except Exception as error:
         raise SystemExit(f"{name}: {python(code)}: {error}")
     results = tensors(value)
     assert results, code
     record = {
         "name": name,
-        "rhai": code,
+        "rhai": code.replace("INF", "(1.0 / 0.0)"),
         "inputs": {k: plain(v, requires_grad=v.requires_grad) for k, v in own.items()},
         "expect": [plain(t) for t in results],
         "rtol": rtol,
@@ -292,8 +292,60 @@ def systems():
     case("addbmm", "addbmm(c, a, b)", c=real(3, 5), a=real(2, 3, 4), b=real(2, 4, 5))
 
 
+def decomposed():
+    for dtype in (torch.float32, torch.float64):
+        d = str(dtype)[6:]
+        tight = {"rtol": 1e-3, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-10}
+        tall, wide, square = real(2, 5, 3, dtype=dtype), real(3, 5, dtype=dtype), real(2, 2, 4, 4, dtype=dtype)
+        low = tall @ torch.tensor([[1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=dtype)
+        for x, name in [(tall, "tall"), (wide, "wide"), (square, "square")]:
+            for part in "QR":
+                case(f"qr-{part}-{name}-{d}", f"linalg::qr(x).{part}", x=x, **tight)
+            case(f"qr-r-{name}-{d}", 'linalg::qr(x, "r").R', grad=False, x=x, **tight)
+            case(f"qr-complete-{name}-{d}", 'linalg::qr(x, "complete").R', grad=False, x=x, **tight)
+            # Signs of vectors are free; their squares are not.
+            case(f"svd-U-{name}-{d}", "linalg::svd(x, false).U ** 2", x=x, **tight)
+            case(f"svd-S-{name}-{d}", "linalg::svd(x).S", x=x, **tight)
+            case(f"svd-V-{name}-{d}", "linalg::svd(x, #{full_matrices: false}).Vh ** 2", x=x, **tight)
+            case(f"svdvals-{name}-{d}", "linalg::svdvals(x)", x=x, **tight)
+            case(f"pinv-{name}-{d}", "linalg::pinv(x)", x=x, **tight)
+            case(f"rank-{name}-{d}", "linalg::matrix_rank(x)", grad=False, x=x)
+            for order in ["2", "-2", '"nuc"']:
+                case(f"matrix_norm-{order}-{name}-{d}", f"linalg::matrix_norm(x, {order})", x=x, **tight)
+        for uplo in "LU":
+            for part in ["eigenvalues", "eigenvectors ** 2"]:
+                case(f"eigh-{uplo}-{part}-{d}", f'linalg::eigh(x, "{uplo}").{part}', x=square, **tight)
+            case(f"eigvalsh-{uplo}-{d}", f'linalg::eigvalsh(x, "{uplo}")', x=square, **tight)
+        case(f"pinv-low-{d}", "linalg::pinv(x)", grad=False, x=low, **tight)
+        case(f"pinv-hermitian-{d}", "linalg::pinv(x, #{hermitian: true})", grad=False, x=square + square.mT, **tight)
+        case(f"pinv-rtol-{d}", "linalg::pinv(x, #{rtol: 0.4})", grad=False, x=tall, **tight)
+        case(f"pinv-atol-{d}", "linalg::pinv(x, #{atol: 1.0})", grad=False, x=tall, **tight)
+        case(f"rank-low-{d}", "linalg::matrix_rank(x)", grad=False, x=low)
+        case(f"rank-atol-{d}", "linalg::matrix_rank(x, #{atol: 2.0})", grad=False, x=tall)
+        case(f"rank-hermitian-{d}", "linalg::matrix_rank(x, #{hermitian: true})", grad=False, x=tall.mT @ tall)
+        for a, b, name in [(tall, real(2, 5, 2, dtype=dtype), "tall"), (wide, real(3, 2, dtype=dtype), "wide"), (tall, real(2, 5, dtype=dtype), "vectors")]:
+            case(f"lstsq-{name}-{d}", "linalg::lstsq(a, b).solution", a=a, b=b, **tight)
+            case(f"lstsq-all-{name}-{d}", "linalg::lstsq(a, b)", grad=False, a=a, b=b, **tight)
+        for driver in ["gels", "gelsd", "gelss"]:
+            case(f"lstsq-{driver}-{d}", f'linalg::lstsq(a, b, #{{driver: "{driver}"}})', grad=False, a=tall, b=real(2, 5, 2, dtype=dtype), **tight)
+    for order in ["()", "1", "-1", "2", "-2", '"fro"', '"nuc"', "INF", "-INF"]:
+        case(f"linalg-norm-{order}", f"linalg::norm(x, {order})", x=real(3, 4))
+        if '"' not in order:
+            case(f"linalg-norm-vector-{order}", f"linalg::norm(x, {order}, #{{keepdim: true}})", x=real(5))
+            case(f"linalg-norm-dim-{order}", f"linalg::norm(x, {order}, 1)", x=real(3, 4))
+        case(f"linalg-norm-dims-{order}", f"linalg::norm(x, {order}, #{{dim: [0, 2], keepdim: true}})", x=real(3, 2, 4))
+    case("linalg-norm-all", "linalg::norm(x)", x=real(3, 2, 4))
+    case("qr-sign", "linalg::qr(x)", grad=False, x=torch.tensor([[-2.0, 1.0, 3.0], [0.0, 4.0, 1.0], [0.0, 0.0, -1.0]]))
+    for name, x in [("floats", torch.tensor([[1.5, -2.0], [0.0, 3.0], [1.5, -2.0], [0.0, -3.0]])), ("whole", whole(6, 2, 2, high=2)), ("bool", whole(6, 2, high=2) > 0),
+                    ("empty", torch.zeros(0, 3)), ("vector", whole(9, high=4))]:
+        for dim in [0, -1] if name in ("whole", "bool") else [0]:
+            case(f"unique-dim-{name}-{dim}", f"x.unique(#{{return_inverse: true, return_counts: true, dim: {dim}}})", grad=False, x=x)
+            case(f"unique_consecutive-dim-{name}-{dim}", f"x.unique_consecutive(#{{return_inverse: true, return_counts: true, dim: {dim}}})", grad=False, x=x)
+    case("unique-dim", "x.unique(#{dim: 1})", grad=False, x=whole(2, 9, high=2))
+
+
 def main(path):
-    for group in (elementwise, ordered, counted, moved, systems):
+    for group in (elementwise, ordered, counted, moved, systems, decomposed):
         group()
     names = [c["name"] for c in CASES]
     assert len(set(names)) == len(names), sorted(n for n in names if names.count(n) > 1)

@@ -1,12 +1,14 @@
-"""Records what PyTorch's CPU generator draws, for the tests of our own: writes tests/golden/random.json.
+"""Records what PyTorch's CPU generator draws, for the tests of our own: writes tests/golden/random.json, and the
+results of whole operations to tests/golden/random_calls.json.
 
-Usage: record_random.py OUTPUT
+Usage: record_random.py OUTPUT CALLS
 
 Each case is a sequence of draws after `manual_seed(seed)`; for each draw the first and last values, and for
 exact dtypes a digest of all of them: the sum of (i + 1) times the i-th element's bits, modulo 2^64.
 """
 
 import json
+import re
 import sys
 
 import torch
@@ -75,7 +77,58 @@ def cases():
     ]
 
 
+CALLS = """
+zeros(N, #{dtype: D}).exponential_(1.5)
+zeros(N, #{dtype: D}).cauchy_(0.5, 2.0)
+zeros(N, #{dtype: D}).geometric_(0.3)
+zeros(N, #{dtype: D}).log_normal_(0.5, 1.2)
+zeros(N, #{dtype: D}).random_()
+zeros(N, #{dtype: D}).bernoulli_(0.3)
+rand(N).to(D).bernoulli()
+poisson(rand(N).to(D) * 4)
+poisson(rand(N).to(D) * 60)
+F::dropout(ones(N, #{dtype: D}), 0.3)
+rand([3, N]).to(D).multinomial(7)
+rand([3, N]).to(D).multinomial(1)
+rand([3, N]).to(D).multinomial(9, true)
+normal(1.0, 2.0, [N], #{dtype: D})
+rand(N, #{dtype: D})
+randn(N, #{dtype: D})
+""".split("\n")[1:-1]
+WHOLE = """
+zeros(N, #{dtype: D}).random_()
+zeros(N, #{dtype: D}).random_(3, 90)
+zeros(N, #{dtype: D}).bernoulli_(0.3)
+zeros(N, #{dtype: D}).geometric_(0.3)
+randint(0, 2, [N], #{dtype: D})
+randperm(N, #{dtype: D})
+""".split("\n")[1:-1]
+
+
+def call(code, n, dtype):
+    """A call's result after `manual_seed(3)`, and numbers that show where it left the generator."""
+    code = code.replace("N", str(n)).replace("D", dtype)
+    names = {"torch": torch, "F": torch.nn.functional, dtype: getattr(torch, dtype)}
+    text = re.sub(r"#\{dtype: (\w+)\}", r"dtype=\1", code).replace("::", ".").replace("true", "True")
+    text = re.sub(r"(?<![\w.])(zeros|ones|rand|randn|poisson|normal|randint|randperm)\(", r"torch.\1(", text)
+    torch.manual_seed(3)
+    value = eval(text, names)
+    exact = value.reshape(-1).tolist()
+    return {"rhai": code, "dtype": str(value.dtype)[6:], "values": exact, "next": torch.rand(2).tolist()}
+
+
+def calls():
+    for n in (9, 40):
+        for dtype in ("float32", "float64", "float16", "bfloat16"):
+            yield from (call(code, n, dtype) for code in CALLS)
+        for dtype in ("int64", "int32", "int16", "int8", "uint8", "bool"):
+            yield from (call(code, n, dtype) for code in WHOLE if not (dtype == "bool" and re.search("geo|perm|90", code)))
+
+
 def main():
+    with open(sys.argv[2], "w") as out:
+        json.dump({"torch": torch.__version__, "calls": list(calls())}, out, indent=None)
+        out.write("\n")
     recorded = []
     for seed, draws in cases():
         torch.manual_seed(seed)

@@ -126,7 +126,7 @@ pub fn compare(got: &Tensor, want: &Value, rtol: f64, atol: f64, what: &str) -> 
     Ok(())
 }
 
-/// The tensors of a result: itself, an array's, or `values` and `indices`.
+/// The tensors of a result: itself, an array's, or a map's in PyTorch's order.
 pub fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return vec![t.clone()];
@@ -134,7 +134,25 @@ pub fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(items) = value.read_lock::<Array>() {
         return items.iter().flat_map(results).collect();
     }
-    const NAMES: [&str; 6] = ["values", "indices", "min", "max", "sign", "logabsdet"];
+    const NAMES: [&str; 17] = [
+        "values",
+        "indices",
+        "min",
+        "max",
+        "sign",
+        "logabsdet",
+        "Q",
+        "R",
+        "U",
+        "S",
+        "Vh",
+        "eigenvalues",
+        "eigenvectors",
+        "solution",
+        "residuals",
+        "rank",
+        "singular_values",
+    ];
     match value.read_lock::<rhai::Map>() {
         Some(map) => NAMES.iter().filter_map(|k| map.get(*k)).flat_map(results).collect(),
         None => Vec::new(),

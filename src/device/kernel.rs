@@ -92,7 +92,9 @@ pub enum Kernel {
     Scatter { dim: usize, mode: ScatterMode },
     /// `x -> values, indices` (int64), stable along `dim`; NaN sorts as the largest.
     Sort { dim: usize, descending: bool },
-    /// `-> y`, drawn in row-major order from the session's generator.
+    /// Matrices, the last two dimensions of `a`, taken apart; computed in f64.
+    Factor(Factor),
+    /// `-> y`, drawn in row-major order from the session's generator; `rate -> y` for Poisson numbers.
     Random(Random),
     /// `x [n, c, h, w], weight [o, c/groups, kh, kw], bias [o]? -> y [n, o, oh, ow]`.
     Conv2d(Conv),
@@ -164,6 +166,19 @@ pub enum ScanOp {
     Prod,
 }
 
+/// How a matrix is taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// `a [.., m, n] -> q [.., m, k], r [.., k, n]`: orthonormal columns, an upper triangle; `k` from `min(m, n)` to
+    /// `m`.
+    Qr,
+    /// `a [.., n, n] -> values [.., n], vectors [.., n, n]` of the symmetric matrix in the lower triangle, ascending.
+    Eigh,
+    /// `a [.., m, n] -> u [.., m, j], s [.., k], vh [.., l, n]`, descending; `j` and `l` are `k = min(m, n)`, or `m` and
+    /// `n`.
+    Svd,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScatterMode {
     Assign,
@@ -205,6 +220,15 @@ pub enum Distribution {
     },
     /// A permutation of `0..n`.
     Permutation,
+    /// `exp` of normal numbers, each drawn in double precision.
+    LogNormal {
+        mean: f64,
+        std: f64,
+    },
+    /// Integers from 0 to the largest that the dtype holds, for floats to the last before gaps begin.
+    Natural,
+    /// Poisson numbers with the means in the input.
+    Poisson,
 }
 
 /// The state a draw starts from.
@@ -224,9 +248,27 @@ impl Distribution {
             Distribution::Permutation => 2,
             Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
             Distribution::Integers { .. } => 4,
+            Distribution::Natural if matches!(dtype, DType::Int64 | DType::Float64) => 2,
+            Distribution::Natural => 4,
             _ if dtype == DType::Float64 => 2,
             _ => 4,
         }
+    }
+}
+
+/// How many integers [`Distribution::Natural`] draws from.
+pub fn naturals(dtype: DType) -> u64 {
+    match dtype {
+        DType::Bool => 2,
+        DType::UInt8 => 1 << 8,
+        DType::Int8 => 1 << 7,
+        DType::Int16 => 1 << 15,
+        DType::Int32 => 1 << 31,
+        DType::Int64 => 1 << 63,
+        DType::Float64 => (1 << 53) + 1,
+        DType::Float32 => (1 << 24) + 1,
+        DType::Float16 => (1 << 11) + 1,
+        DType::BFloat16 => (1 << 8) + 1,
     }
 }
 
@@ -276,6 +318,9 @@ impl Kernel {
             Kernel::Gather { .. } => "gather",
             Kernel::Scatter { .. } => "scatter",
             Kernel::Sort { .. } => "sort",
+            Kernel::Factor(Factor::Qr) => "qr",
+            Kernel::Factor(Factor::Eigh) => "eigh",
+            Kernel::Factor(Factor::Svd) => "svd",
             Kernel::Random(_) => "random",
             Kernel::Conv2d(_) => "conv2d",
             Kernel::Conv2dGradInput(_) => "conv2d_grad_input",
@@ -329,6 +374,12 @@ impl Launch<'_> {
                 2 * shape(0).iter().product::<usize>() as u64 * filters
             }
             Kernel::Reduce { .. } | Kernel::ArgReduce { .. } => shape(0).iter().product::<usize>() as u64,
+            // Householder's and the usual iterations' counts, of square matrices.
+            Kernel::Factor(what) => {
+                let size = shape(0).iter().rev().take(2).min().copied().unwrap_or(0) as u64;
+                let steps = if *what == Factor::Qr { 4 } else { 20 };
+                steps * size * shape(0).iter().product::<usize>() as u64
+            }
             Kernel::Softmax { .. } | Kernel::SoftmaxGrad { .. } => 4 * out,
             Kernel::LayerNorm { .. } | Kernel::LayerNormGrad { .. } => 8 * out,
             Kernel::Adam { .. } => 12 * out,

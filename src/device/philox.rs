@@ -32,6 +32,20 @@ impl Philox {
     }
 }
 
+impl Philox {
+    /// Numbers in `0 < x <= 1` without end for element `i` of a draw, where it is not known how many it takes: from
+    /// subsequences that belong to this draw alone.
+    pub fn endless(&self, i: u64) -> impl FnMut() -> f64 {
+        let (own, thread) = (*self, i.wrapping_add(self.block.wrapping_add(1) << 32));
+        let mut used = 0u64;
+        move || {
+            let [a, b, c, d] = own.draw(thread, used / 2);
+            used += 1;
+            if used % 2 == 1 { uniform_f64(a, b) } else { uniform_f64(c, d) }
+        }
+    }
+}
+
 /// Threads that PyTorch starts for `n` elements: blocks of 256, one thread to an element. On a device the
 /// number of blocks is capped by its multiprocessors (`most`), and threads then serve several elements.
 pub fn threads(n: u64, most: u64) -> u64 {

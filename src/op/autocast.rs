@@ -50,12 +50,18 @@ pub static TABLE: &[Row] = &[
     row("bmm", Lower, Lower),
     row("baddbmm", Lower, Lower),
     row("addmm", Lower, Lower),
+    row("addbmm", Lower, Lower),
+    row("multi_dot", Lower, Lower),
+    row("chain_matmul", Lower, Lower),
+    row("prelu", Lower, Lower),
     row("linear", Lower, Lower),
     row("conv1d", Lower, Lower),
     row("conv2d", Lower, Lower),
     row("scaled_dot_product_attention", Lower, Lower),
     row("mv", Lower, Plain),
     row("einsum", Lower, Plain),
+    row("addmv", Lower, Plain),
+    row("addr", Lower, Plain),
     row("acos", Full, Plain),
     row("asin", Full, Plain),
     row("cosh", Full, Plain),
@@ -78,6 +84,22 @@ pub static TABLE: &[Row] = &[
     row("logsumexp", Full, Plain),
     row("norm", Full, Plain),
     row("cosine_similarity", Full, Plain),
+    row("rms_norm", Full, Plain),
+    row("vector_norm", Full, Plain),
+    row("matrix_norm", Full, Plain),
+    row("cdist", Full, Full),
+    row("quantile", Plain, Full),
+    row("nanquantile", Plain, Full),
+    row("trace", Plain, Full),
+    row("inv", Plain, Full),
+    row("inverse", Plain, Full),
+    row("solve", Plain, Full),
+    row("cholesky", Plain, Full),
+    row("qr", Plain, Full),
+    row("svd", Plain, Full),
+    row("eigh", Plain, Full),
+    row("lstsq", Plain, Full),
+    row("matrix_rank", Plain, Full),
     row("cross_entropy", Plain, Full),
     row("nll_loss", Full, Full),
     row("mse_loss", Full, Full),
@@ -97,8 +119,10 @@ pub static TABLE: &[Row] = &[
     row("addcdiv", Promote, Plain),
     row("atan2", Promote, Plain),
     row("dot", Promote, Plain),
+    row("vdot", Promote, Plain),
     row("tensordot", Promote, Plain),
     row("scatter_add", Promote, Plain),
+    row("index_copy", Plain, Promote),
     row("cat", Plain, Promote),
     row("stack", Plain, Promote),
 ];
@@ -167,6 +191,27 @@ fn enter_active(name: &'static str, tensors: &[&Tensor]) -> Result<Option<Casts>
         Banned => return Err(banned()),
     };
     Ok(Some(Casts { on, to, policy, lower, _paused: autocast::pause() }))
+}
+
+/// Runs an operation that is composed of others as one: on inputs cast by its policy, with autocast paused.
+pub fn whole<const N: usize, T>(
+    name: &'static str,
+    tensors: [&Tensor; N],
+    run: impl FnOnce([&Tensor; N]) -> Result<T>,
+) -> Result<T> {
+    match enter(name, &tensors)? {
+        Some(casts) => {
+            let mut cast = tensors.map(Tensor::clone);
+            for t in &mut cast {
+                *t = casts.cast(t)?;
+            }
+            run(cast.each_ref())
+        }
+        None => {
+            let _paused = autocast::pause();
+            run(tensors)
+        }
+    }
 }
 
 impl Casts {

@@ -70,6 +70,9 @@ pub fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
 
 /// `x` where positive, `weight * x` elsewhere; one weight, or one for each channel (dimension 1).
 pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("prelu", &[x, weight])? {
+        return prelu(&casts.cast(x)?, &casts.cast(weight)?);
+    }
     let count = weight.numel();
     let weight = if count == 1 {
         reshape(weight, &[1])?
@@ -100,6 +103,10 @@ pub fn normalize(x: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
 ///
 /// `eps` is the dtype's own where it is absent. Half types are computed in float32.
 pub fn rms_norm(x: &Tensor, over: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("rms_norm", &[x])? {
+        return rms_norm(&casts.cast(x)?, over, casts.cast_option(weight)?.as_ref(), eps);
+    }
+    let _paused = crate::tensor::autocast::pause();
     let tail = x.rank().checked_sub(over.len()).and_then(|at| x.shape().get(at..)).unwrap_or(&[]);
     if over.is_empty() || tail.len() != over.len() || tail.iter().zip(over).any(|(&a, &b)| a as i64 != b) {
         let sizes: Vec<String> = over.iter().map(i64::to_string).collect();

@@ -7,10 +7,10 @@ use super::binary::{add, div, floor_divide, ge, gt, le, logical_and, lt, minimum
 use super::convert::to_dtype;
 use super::joins::cat;
 use super::masks::{masked_select, positions};
-use super::movement::{reshape_to, slice};
+use super::movement::{movedim, reshape_to, slice};
 use super::order::run_starts;
 use super::record::no_grad;
-use super::reduce::{max_all, min_all};
+use super::reduce::{any, max_all, min_all};
 use super::scan::cumsum;
 use super::scatter::{gather, index_add, index_select, scatter};
 use super::select::{only_floats, where_};
@@ -46,6 +46,64 @@ pub fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
     Ok(Distinct { values, inverse: reshape_to(&runs.number, x.shape())?, counts: runs.lengths(x.numel())? })
 }
 
+/// The distinct slices along a dimension in ascending order, which their first different elements decide; or, where
+/// only neighbours are `consecutive`, in their own. Places and counts are vectors.
+pub fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Distinct> {
+    let _off = no_grad();
+    if x.rank() == 0 {
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    let at = x.dim(dim)?;
+    let empty = x.shape().iter().filter(|&&d| d == 0).count();
+    let size = x.shape().get(at).copied().unwrap_or(0);
+    if empty > 1 {
+        let text = "Number of zero sized dimensions is more than one, so unique cannot be applied ";
+        return Err(Error::runtime(text));
+    }
+    if empty == 1 && size > 0 {
+        let text = "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied";
+        return Err(Error::runtime(text));
+    }
+    let x = x.detach();
+    let first = movedim(&x, &[dim], &[0])?;
+    let width: usize = first.shape().iter().skip(1).product();
+    let rows = reshape_to(&first, &[size, width])?;
+    let rows = if x.dtype() == DType::Bool { to_dtype(&rows, DType::UInt8)? } else { rows };
+    let order = if consecutive { None } else { Some(ascending(&rows)?) };
+    let sorted = match &order {
+        Some(order) => index_select(&rows, 0, order)?,
+        None => rows,
+    };
+    let starts = match size {
+        0 => Tensor::empty(&[0], DType::Bool, &x.context(), "unique")?,
+        _ => any(&run_starts(&sorted, 0)?, Some(&[1]), false)?,
+    };
+    let runs = Runs::from(starts)?;
+    let places = positions(&runs.starts)?;
+    let (places, inverse) = match &order {
+        Some(order) => (index_select(order, 0, &places)?, scatter(order, 0, order, (&runs.number).into())?),
+        None => (places, runs.number.clone()),
+    };
+    Ok(Distinct { values: index_select(&x, dim, &places)?, inverse, counts: runs.lengths(size)? })
+}
+
+/// The places of the rows of a matrix in ascending order: stable sorts by each column, the last first.
+fn ascending(rows: &Tensor) -> Result<Tensor> {
+    let mut order: Option<Tensor> = None;
+    for column in (0..rows.size(1)? as i64).rev() {
+        let values = super::movement::select(rows, 1, column)?;
+        order = Some(match order {
+            None => sort(&values, 0, false)?.1,
+            Some(before) => {
+                let (_, next) = sort(&index_select(&values, 0, &before)?, 0, false)?;
+                index_select(&before, 0, &next)?
+            }
+        });
+    }
+    order.map_or_else(|| Tensor::empty(&[0], DType::Int64, &rows.context(), "unique"), Ok)
+}
+
 /// Runs of equal neighbours.
 struct Runs {
     starts: Tensor,
@@ -55,7 +113,10 @@ struct Runs {
 
 impl Runs {
     fn of(row: &Tensor) -> Result<Runs> {
-        let starts = run_starts(row, 0)?;
+        Runs::from(run_starts(row, 0)?)
+    }
+
+    fn from(starts: Tensor) -> Result<Runs> {
         let number = sub(&cumsum(&starts, 0, None)?, 1i64)?;
         Ok(Runs { starts, number })
     }
@@ -195,19 +256,25 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
     if r < 0 {
         return Err(Error::runtime(format!("Expect a non-negative number, but got {r}")));
     }
+    if r == 0 {
+        return Tensor::empty(&[0], x.dtype(), &x.context(), "combinations");
+    }
     let (n, r) = (x.numel(), r as usize);
     let mut rows: Vec<i64> = Vec::new();
     let mut count = 0usize;
     let mut at: Vec<usize> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
     let most = |i: usize| if with_replacement { n.checked_sub(1) } else { (n + i).checked_sub(r) };
-    let open = r > 0 && (0..r).all(|i| most(i).is_some());
+    let mut open = (0..r).all(|i| most(i).is_some());
     while open {
         rows.extend(at.iter().map(|&i| i as i64));
         count += 1;
         if count > 1 << 24 {
             return Err(Error::runtime("combinations: there are more than 16777216 of them"));
         }
-        let Some(i) = (0..r).rev().find(|&i| at.get(i).copied() < most(i)) else { break };
+        let Some(i) = (0..r).rev().find(|&i| at.get(i).copied() < most(i)) else {
+            open = false;
+            continue;
+        };
         let mut next = at.get(i).map_or(0, |v| v + 1);
         for slot in at.iter_mut().skip(i) {
             *slot = next;

@@ -25,6 +25,12 @@ pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Re
     if x.numel() == 0 {
         return Ok(());
     }
+    draw_from(x, distribution, &[], op)
+}
+
+/// [`draw_into`] where the distribution takes an input.
+pub fn draw_from(x: &Tensor, distribution: Distribution, inputs: &[&Tensor], op: &'static str) -> Result<()> {
     let source = Machine::current().random_source(x.device(), x.numel(), distribution.per_call(x.dtype()));
-    launch(op, &Kernel::Random(Random { distribution, source }), &[], &[x])
+    let inputs: Vec<_> = inputs.iter().map(|&t| t.into()).collect();
+    launch(op, &Kernel::Random(Random { distribution, source }), &inputs, &[x])
 }

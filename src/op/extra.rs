@@ -78,9 +78,15 @@ pub fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
     scale(&logaddexp(&mul(a, ln2)?, &mul(b, ln2)?)?, 1.0 / ln2)
 }
 
-/// `a * 2**b`.
+/// `a * 2**b`; of a float and whole exponents, in the float's dtype.
 pub fn ldexp(a: Operand, b: Operand) -> Result<Tensor> {
-    mul(a, &pow(2.0, b)?)
+    let out = mul(a, &pow(2.0, b)?)?;
+    match (a, b) {
+        (Operand::Tensor(x), Operand::Tensor(n)) if x.dtype().is_float() && !n.dtype().is_float() => {
+            to_dtype(&out, x.dtype())
+        }
+        _ => Ok(out),
+    }
 }
 
 /// `a ** b` in float64.

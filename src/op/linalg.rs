@@ -8,6 +8,7 @@ use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
+use super::autocast::whole;
 use super::binary::{add, div, eq, mul, ne, sub};
 use super::convert::to_dtype;
 use super::def::Operand;
@@ -23,6 +24,10 @@ use super::unary::{abs, isnan, log, neg, scale, sign, sqrt};
 
 /// The matrix whose product with `x` is the identity.
 pub fn inv(x: &Tensor) -> Result<Tensor> {
+    whole("inv", [x], |[x]| inverted(x))
+}
+
+fn inverted(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
         name: "LinalgInvExBackward0",
         run: |s, g| {
@@ -42,10 +47,14 @@ pub fn inv(x: &Tensor) -> Result<Tensor> {
 
 /// The `y` with `a @ y = b`; `b` is a matrix, or a vector for one matrix.
 pub fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    whole("solve", [a, b], |[a, b]| solved(a, b))
+}
+
+fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     square(a, "linalg.solve")?;
     let vector = b.rank() == 1 || (b.rank() + 1 == a.rank() && a.shape().starts_with(b.shape()));
     if vector {
-        return squeeze(&solve(a, &unsqueeze(b, -1)?)?, Some(&[-1]));
+        return squeeze(&solved(a, &unsqueeze(b, -1)?)?, Some(&[-1]));
     }
     let (rows, n) = (b.size(-2)?, a.size(-1)?);
     if rows != n {
@@ -87,6 +96,7 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
         },
     };
     square(x, "linalg.det")?;
+    let _paused = crate::tensor::autocast::pause();
     let out = {
         let _off = no_grad();
         let found = eliminate(x, &identity(x)?)?;
@@ -105,6 +115,7 @@ pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
         run: |s, g| one(mul(&last_two(g)?, &matrix_transpose(&inv(&s.tensor(0)?)?)?)?),
     };
     square(x, "linalg.slogdet")?;
+    let _paused = crate::tensor::autocast::pause();
     let (signs, size) = {
         let _off = no_grad();
         let found = eliminate(x, &identity(x)?)?;
@@ -116,8 +127,10 @@ pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
 
 /// The lower triangle `l` with `l @ l.mT = x`, for a symmetric positive definite matrix.
 pub fn cholesky(x: &Tensor) -> Result<Tensor> {
-    // One operation for autocast, whatever it is made of.
-    let _paused = crate::tensor::autocast::pause();
+    whole("cholesky", [x], |[x]| factored(x))
+}
+
+fn factored(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "LinalgCholeskyExBackward0", run: cholesky_grad };
     square(x, "linalg.cholesky")?;
     let out = {
@@ -153,7 +166,7 @@ pub fn cholesky(x: &Tensor) -> Result<Tensor> {
 
 /// A matrix times itself `n` times; negative powers are those of the inverse.
 pub fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
-    square(x, "linalg.matrix_power")?;
+    square_of(x, "linalg.matrix_power")?;
     let base = if n < 0 { inv(x)? } else { x.clone() };
     let mut left = n.unsigned_abs();
     if left == 0 {
@@ -177,6 +190,10 @@ pub fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
 
 /// The product of several matrices in the cheapest order.
 pub fn multi_dot(all: &[&Tensor]) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("multi_dot", all)? {
+        let cast = casts.cast_all(all)?;
+        return multi_dot(&cast.iter().collect::<Vec<_>>());
+    }
     let count = all.len();
     if count < 2 {
         return Err(Error::runtime(format!("multi_dot(): expected at least 2 tensors but got {count}")));
@@ -240,17 +257,50 @@ fn chain(matrices: &[Tensor]) -> Result<Tensor> {
 
 /// A norm of the matrices in the last two dimensions (or `dims`): `fro`, or 1, -1, inf, -inf of row and column sums.
 pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
+    whole("matrix_norm", [x], |[x]| norm_of_matrices(x, kind, dims, keepdim))
+}
+
+fn norm_of_matrices(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
     if x.rank() < 2 {
         return Err(Error::runtime(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
         ));
     }
     let (a, b) = (x.dim(dims[0])?, x.dim(dims[1])?);
+    if a == b {
+        let text = format!("linalg.matrix_norm: dims must be different. Got ({}, {})", dims[0], dims[1]);
+        return Err(Error::runtime(text));
+    }
+    if !x.dtype().is_float() {
+        return Err(Error::new(
+            Kind::NotImplementedError,
+            format!(
+                "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {}",
+                x.dtype().type_name()
+            ),
+        )
+        .with_hint("convert it with `.float()`"));
+    }
     let over = |x: &Tensor, dim: usize, keep: bool| sum(&abs(x)?, Some(&[dim as i64]), keep);
     let (summed, other, largest) = match kind {
         NormKind::Frobenius => return norm(x, 2.0, Some(&[a as i64, b as i64]), keepdim),
         NormKind::Columns { largest } => (a, b, largest),
         NormKind::Rows { largest } => (b, a, largest),
+        NormKind::Nuclear | NormKind::Spectral { .. } => {
+            let order = [a as i64, b as i64];
+            let values = super::decompose::svdvals(&super::movement::movedim(x, &order, &[-2, -1])?)?;
+            let found = match kind {
+                NormKind::Nuclear => sum(&values, Some(&[-1]), false)?,
+                NormKind::Spectral { largest: true } => amax(&values, Some(&[-1]), false)?,
+                _ => super::reduce::amin(&values, Some(&[-1]), false)?,
+            };
+            if !keepdim {
+                return Ok(found);
+            }
+            let kept: Vec<usize> =
+                x.shape().iter().enumerate().map(|(i, &d)| if i == a || i == b { 1 } else { d }).collect();
+            return reshape_to(&found, &kept);
+        }
     };
     let sums = over(x, summed, true)?;
     let found = if largest {
@@ -265,6 +315,12 @@ pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) ->
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NormKind {
     Frobenius,
+    /// The sum of the singular values.
+    Nuclear,
+    /// The largest or the smallest singular value.
+    Spectral {
+        largest: bool,
+    },
     /// Of the sums of columns.
     Columns {
         largest: bool,
@@ -282,16 +338,26 @@ impl NormKind {
             -1.0 => NormKind::Columns { largest: false },
             f64::INFINITY => NormKind::Rows { largest: true },
             f64::NEG_INFINITY => NormKind::Rows { largest: false },
-            other => {
-                return Err(Error::new(
-                    Kind::NotImplementedError,
-                    format!(
-                        "linalg.matrix_norm: the order {other} needs singular values, which are not here"
-                    ),
-                )
-                .with_hint("orders are \"fro\", 1, -1, and infinities"));
-            }
+            2.0 => NormKind::Spectral { largest: true },
+            -2.0 => NormKind::Spectral { largest: false },
+            other => return Err(NormKind::unknown(&other.to_string())),
         })
+    }
+
+    /// By a name, such as `fro`.
+    pub fn named(name: &str) -> Result<NormKind> {
+        match name {
+            "fro" => Ok(NormKind::Frobenius),
+            "nuc" => Ok(NormKind::Nuclear),
+            "inf" => NormKind::of(f64::INFINITY),
+            "-inf" => NormKind::of(f64::NEG_INFINITY),
+            other => Err(NormKind::unknown(other)),
+        }
+    }
+
+    fn unknown(order: &str) -> Error {
+        Error::runtime(format!("linalg.matrix_norm: Order {order} not supported."))
+            .with_hint("orders are \"fro\", \"nuc\", 1, -1, 2, -2, and infinities")
     }
 }
 
@@ -380,13 +446,24 @@ fn cholesky_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 fn square(x: &Tensor, name: &str) -> Result<()> {
-    if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
-        return Err(Error::runtime(format!(
-            "{name}: Expected a floating point or complex tensor as input. Got {}",
-            x.dtype().type_name()
-        ))
-        .with_hint("convert it with `.float()`"));
+    square_of(x, name)?;
+    if matches!(x.dtype(), DType::Float32 | DType::Float64) {
+        return Ok(());
     }
+    let dtype = x.dtype().type_name();
+    let text = match name {
+        _ if !x.dtype().is_float() => {
+            format!("{name}: Expected a floating point or complex tensor as input. Got {dtype}")
+        }
+        "linalg.inv" | "linalg.slogdet" => format!("{name}: Low precision dtypes not supported. Got {dtype}"),
+        "linalg.cholesky" => format!("\"cholesky_cpu\" not implemented for '{dtype}'"),
+        _ => format!("\"lu_cpu\" not implemented for '{dtype}'"),
+    };
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"))
+}
+
+/// [`square`] for any dtype.
+pub(super) fn square_of(x: &Tensor, name: &str) -> Result<()> {
     if x.rank() < 2 {
         return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
     }
@@ -400,12 +477,12 @@ fn square(x: &Tensor, name: &str) -> Result<()> {
 }
 
 /// The identity in the shape of a batch of square matrices.
-fn identity(x: &Tensor) -> Result<Tensor> {
+pub(super) fn identity(x: &Tensor) -> Result<Tensor> {
     let rows = super::order::places_along(x, -2)?;
     to_dtype(&eq(&rows, &super::order::places_along(x, -1)?)?, x.dtype())
 }
 
-fn outer(x: &Tensor) -> &[usize] {
+pub(super) fn outer(x: &Tensor) -> &[usize] {
     x.shape().get(..x.rank().saturating_sub(2)).unwrap_or(&[])
 }
 
@@ -415,7 +492,7 @@ fn batched(x: &Tensor, batch: &[usize]) -> Result<Tensor> {
     super::movement::expand_to(x, &wide)
 }
 
-fn part(x: &Tensor, rows: (usize, usize), columns: (usize, usize)) -> Result<Tensor> {
+pub(super) fn part(x: &Tensor, rows: (usize, usize), columns: (usize, usize)) -> Result<Tensor> {
     let rank = x.rank();
     let cut = slice(x, rank.saturating_sub(2), rows.0, rows.1, 1)?;
     slice(&cut, rank.saturating_sub(1), columns.0, columns.1, 1)

@@ -12,6 +12,7 @@ pub mod convert;
 pub mod convolution;
 pub mod counting;
 pub mod create;
+pub mod decompose;
 pub mod def;
 pub mod draw;
 pub mod einsum;
@@ -80,6 +81,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         rows::counting::ROWS,
         rows::shapes::ROWS,
         rows::linalg::ROWS,
+        rows::decompose::ROWS,
         rows::sampling::ROWS,
         rows::convert::ROWS,
         rows::convert::WRITES,
@@ -88,6 +90,11 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
     ]
     .into_iter()
     .flatten()
+}
+
+/// Rows whose names other rows of the table have too; a module tells them apart.
+pub fn homonyms() -> impl Iterator<Item = &'static OpDef> {
+    rows::decompose::HOMONYMS.iter()
 }
 
 /// The row of a name.

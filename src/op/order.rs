@@ -47,11 +47,19 @@ pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
     ranked(x, &line, dim, &k, keepdim)
 }
 
-/// The median of all elements; NaN of none.
+/// The median of all elements; of none NaN, or the smallest int32 or int64.
 pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
     let flat = reshape_to(x, &[x.numel()])?;
     if x.numel() == 0 {
-        return Tensor::full(&[], f64::NAN.into(), x.dtype(), &x.context(), "median");
+        // What PyTorch's NaN becomes in an integer.
+        let none = match x.dtype() {
+            DType::Int64 => i64::MIN.into(),
+            DType::Int32 => i64::from(i32::MIN).into(),
+            dtype if dtype.is_float() => f64::NAN.into(),
+            DType::Bool => true.into(),
+            _ => 0i64.into(),
+        };
+        return Tensor::full(&[], none, x.dtype(), &x.context(), "median");
     }
     let found = if skip_nan { nanmedian(&flat, 0, false) } else { median(&flat, 0, false) };
     found.map(|(values, _)| values)
@@ -76,6 +84,10 @@ pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Found> {
 
 /// The most frequent element along `dim`, of equally frequent ones the smallest, and where it stands last.
 pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
+    if x.dtype() == DType::Bool {
+        let (values, indices) = mode(&to_dtype(x, DType::UInt8)?, dim, keepdim)?;
+        return Ok((to_dtype(&values, DType::Bool)?, indices));
+    }
     let (line, dim) = lined(x, dim, "mode")?;
     let (k, order) = {
         let _off = no_grad();
@@ -100,6 +112,10 @@ pub fn quantile(
     skip_nan: bool,
 ) -> Result<Tensor> {
     let name = if skip_nan { "nanquantile" } else { "quantile" };
+    if let Some(casts) = super::autocast::enter(name, &[x])? {
+        let q = super::autocast::Cast::of(&casts, q)?;
+        return quantile(&casts.cast(x)?, q.operand(), dim, keepdim, between, skip_nan);
+    }
     if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
         return Err(Error::runtime(format!("{name}() input tensor must be either float or double dtype"))
             .with_hint("convert it with `.float()`"));
@@ -327,12 +343,14 @@ fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
 
 /// The sum of the elements that are numbers.
 pub fn nansum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let _paused = crate::tensor::autocast::pause();
     super::reduce::sum_as(&without_nan(x)?, dims, keepdim, dtype)
 }
 
 /// The mean of the elements that are numbers.
 pub fn nanmean(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     only_floats(dtype.unwrap_or(x.dtype()), "nanmean")?;
+    let _paused = crate::tensor::autocast::pause();
     let count = {
         let _off = no_grad();
         sum(&logical_not(&isnan(x)?)?, dims, keepdim)?

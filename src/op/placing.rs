@@ -35,6 +35,9 @@ pub fn take(x: &Tensor, at: &Tensor) -> Result<Tensor> {
 
 /// `x` with the slices of `source` written at `at` along `dim`.
 pub fn index_copy(x: &Tensor, dim: i64, at: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("index_copy", &[x, source])? {
+        return index_copy(&casts.cast(x)?, dim, at, &casts.cast(source)?);
+    }
     let along = x.dim(dim)?;
     vector_index(x, at, "index_copy_()")?;
     if source.dtype() != x.dtype() {

@@ -62,11 +62,14 @@ pub fn normal(mean: f64, std: f64, shape: &[i64], make: &Make) -> Result<Tensor>
 /// 1 with the probability that each element of `x` says, else 0.
 pub fn bernoulli(x: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "BernoulliBackward0", run: |_, g| one(zeros_like(g)?) };
+    if x.numel() == 0 {
+        return x.detach().copied(x.dtype(), "bernoulli");
+    }
     only_floats(x.dtype(), "bernoulli_tensor_cpu_p_")?;
     let out = {
         let _off = no_grad();
         // A device finds no fault with probabilities outside, as in PyTorch it finds out too late to say so.
-        if x.numel() > 0 && !x.device().is_cuda() {
+        if !x.device().is_cuda() {
             let least = min_all(x)?.item()?.as_f64();
             let most = max_all(x)?.item()?.as_f64();
             if !(least >= 0.0 && most <= 1.0) {

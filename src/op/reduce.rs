@@ -68,7 +68,6 @@ pub fn sum_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DTy
 pub fn mean_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     static ALL: Vjp = Vjp { name: "MeanBackward0", run: mean_grad };
     static SOME: Vjp = Vjp { name: "MeanBackward1", run: mean_grad };
-    let over = Over::of(x, dims, keepdim)?;
     let dtype = dtype.unwrap_or(x.dtype());
     if !dtype.is_float() {
         let (what, subject) =
@@ -82,6 +81,7 @@ pub fn mean_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DT
             Error::new(Kind::NotImplementedError, text).with_hint("convert to floats: `x.float().mean()`")
         );
     }
+    let over = Over::of(x, dims, keepdim)?;
     let factor = 1.0 / over.count(x) as f64;
     let out = reduce("mean", ReduceOp::Sum { scale: factor }, x, over, dtype)?;
     Ok(recorded(out, if over.all { &ALL } else { &SOME }, &[x], |s, _| s.attribute((over, factor))))

@@ -1,20 +1,21 @@
 //! Draws of other distributions, made of uniform and normal ones.
 
 use crate::base::{DType, Error, Result};
-use crate::device::kernel::Distribution;
+use crate::device::kernel::{Distribution, naturals};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::binary::{add, div, lt, mul, sub};
+use super::binary::{add, div, lt, mul};
 use super::convert::to_dtype;
-use super::draw::{draw_into, drawn};
+use super::draw::{draw_from, draw_into, drawn};
+use super::extremum::argmax;
 use super::movement::unsqueeze;
 use super::record::{in_place, no_grad, one};
 use super::reduce::{max_all, min_all, sum};
 use super::scan::cumsum;
-use super::select::{clamp, only_floats, where_};
+use super::select::{clamp, only_floats};
 use super::sort::topk;
-use super::unary::{ceil, exp, log, log1p, neg, scale, shift, tan};
+use super::unary::{ceil, log, log1p, neg, scale, shift, tan};
 
 /// Overwrites `x` with waiting times of rate `rate`.
 pub fn exponential_(x: &Tensor, rate: f64) -> Result<Tensor> {
@@ -30,17 +31,7 @@ pub fn log_normal_(x: &Tensor, mean: f64, std: f64) -> Result<Tensor> {
         return Err(Error::runtime(format!("log_normal_ expects std > 0.0, but found std={std}")));
     }
     only_floats(x.dtype(), "log_normal_kernel_cpu")?;
-    let made = || {
-        let normal = drawn(
-            x.shape(),
-            DType::Float64,
-            &x.context(),
-            Distribution::Normal { mean, std },
-            "log_normal_",
-        )?;
-        exp(&normal)
-    };
-    written(x, made)
+    overwritten(x, Distribution::LogNormal { mean, std }, "log_normal_")
 }
 
 /// Overwrites `x` with numbers of Cauchy's distribution.
@@ -67,29 +58,23 @@ pub fn geometric_(x: &Tensor, p: f64) -> Result<Tensor> {
 
 /// Overwrites `x` with whole numbers from `from` up to, but not including, `to`.
 pub fn random_(x: &Tensor, from: i64, to: Option<i64>) -> Result<Tensor> {
-    let to = to.unwrap_or(match x.dtype() {
-        DType::Float16 => (1 << 11) + 1,
-        DType::BFloat16 => (1 << 8) + 1,
-        DType::Float32 => (1 << 24) + 1,
-        DType::Float64 => (1 << 53) + 1,
-        DType::Int64 => i64::MAX,
-        DType::Int32 => 1 << 31,
-        DType::Int16 => 1 << 15,
-        DType::Int8 => 1 << 7,
-        DType::UInt8 => 1 << 8,
-        DType::Bool => 2,
-    });
+    let Some(to) = to.or_else(|| (from != 0).then(|| last(x.dtype()))) else {
+        return overwritten(x, Distribution::Natural, "random_");
+    };
     if from >= to {
         let text = format!("random_ expects 'from' to be less than 'to', but got from={from} >= to={to}");
         return Err(Error::runtime(text));
     }
-    in_place(
-        x,
-        &[],
-        &OVERWRITTEN,
-        |_| (),
-        || draw_into(x, Distribution::Integers { low: from, high: to }, "random_"),
-    )
+    overwritten(x, Distribution::Integers { low: from, high: to }, "random_")
+}
+
+/// One more than the largest integer that `random_` draws.
+fn last(dtype: DType) -> i64 {
+    i64::try_from(naturals(dtype)).unwrap_or(i64::MAX)
+}
+
+fn overwritten(x: &Tensor, what: Distribution, name: &'static str) -> Result<Tensor> {
+    in_place(x, &[], &OVERWRITTEN, |_| (), || draw_into(x, what, name))
 }
 
 /// `count` places of each row of weights, drawn in proportion to them.
@@ -124,8 +109,11 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
         }
     }
     if !replacement || count == 1 {
-        let waits = neg(&log1p(&neg(&uniform(&x)?)?)?)?;
-        let keys = div(&to_dtype(&x, DType::Float64)?, &waits)?;
+        let waits = exponential_(&Tensor::empty(x.shape(), x.dtype(), &x.context(), "multinomial")?, 1.0)?;
+        let keys = div(&x, &waits)?;
+        if count == 1 {
+            return argmax(&keys, Some(-1), true);
+        }
         return topk(&keys, count, -1, true).map(|(_, places)| places);
     }
     // The place of a uniform number among the running sums.
@@ -142,8 +130,7 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
     clamp(&sum(&below, Some(&[-1]), false)?, None, Some((classes - 1).into()))
 }
 
-/// Poisson numbers with the means in `x`, by counting the arrivals of unit time; large means by their normal
-/// neighbour.
+/// Poisson numbers with the means in `x`.
 pub fn poisson(x: &Tensor) -> Result<Tensor> {
     only_floats(x.dtype(), "poisson_cpu")?;
     let _off = no_grad();
@@ -151,30 +138,12 @@ pub fn poisson(x: &Tensor) -> Result<Tensor> {
     if x.numel() == 0 {
         return x.detach().copied(x.dtype(), "poisson");
     }
-    let most = max_all(&rate)?.item()?.as_f64();
     if min_all(&rate)?.item()?.as_f64() < 0.0 {
         return Err(Error::runtime("invalid Poisson rate, expected rate to be non-negative"));
     }
-    const LARGE: f64 = 64.0;
-    let steps = (most.min(LARGE) + 12.0 * most.min(LARGE).sqrt() + 16.0) as usize;
-    let mut time = Tensor::full(x.shape(), 0i64.into(), DType::Float64, &x.context(), "poisson")?;
-    let mut arrived = time.copied(DType::Float64, "poisson")?;
-    for _ in 0..steps {
-        time = sub(&time, &log1p(&neg(&uniform(&rate)?)?)?)?;
-        arrived = add(&arrived, &lt(&time, &rate)?)?;
-    }
-    if most > LARGE {
-        let normal = drawn(
-            x.shape(),
-            DType::Float64,
-            &x.context(),
-            Distribution::Normal { mean: 0.0, std: 1.0 },
-            "poisson",
-        )?;
-        let near = super::unary::round(&add(&rate, &mul(&super::unary::sqrt(&rate)?, &normal)?)?)?;
-        arrived = where_(&super::binary::gt(&rate, LARGE)?, (&near).into(), (&arrived).into())?;
-    }
-    to_dtype(&arrived, x.dtype())
+    let out = Tensor::empty(x.shape(), x.dtype(), &x.context(), "poisson")?;
+    draw_from(&out, Distribution::Poisson, &[&rate], "poisson")?;
+    Ok(out)
 }
 
 /// Normal numbers, each with its own mean or deviation.

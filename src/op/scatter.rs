@@ -28,6 +28,10 @@ pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
             return Err(Error::runtime("index_select(): Expected dtype int32 or int64 for index"));
         }
+        if x.rank() > 1 && x.shape().get(dim) == Some(&0) && index.numel() > 0 {
+            return Err(Error::runtime("index_select(): self indexing axis dim should be positive")
+                .with_hint("the dimension is empty: there is nothing to select"));
+        }
         let out = select_rows(x, dim, index, "index_select").map_err(|e| {
             out_of_range(e, |_, _, _| Error::new(Kind::IndexError, "index out of range in self"))
         })?;
@@ -163,6 +167,10 @@ pub fn ranked(x: &Tensor) -> Result<Layout> {
 /// negative ones among them.
 pub fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
     let dim = x.dim(dim)?;
+    // Of more than one dimension, an empty one is spoken of by those who find nothing to read there, as in PyTorch.
+    if x.rank() > 1 && x.shape().get(dim) == Some(&0) {
+        return Ok(());
+    }
     let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Ok(());
@@ -259,7 +267,7 @@ fn check_index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
     let others = |t: &Tensor| -> Dims {
         t.shape().iter().enumerate().filter(|(i, _)| *i != dim).map(|(_, &d)| d).collect()
     };
-    if others(x) != others(source) {
+    if x.rank() != source.rank() || others(x) != others(source) {
         return Err(Error::runtime(format!(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = \
              {:?} source.shape = {:?}",
@@ -271,6 +279,10 @@ fn check_index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
 }
 
 fn add_rows(out: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: f64) -> Result<()> {
+    // Nothing has no places, and none of them is out of range.
+    if out.numel() == 0 {
+        return Ok(());
+    }
     let scaled = if alpha == 1.0 {
         source.clone()
     } else {

@@ -56,6 +56,13 @@ pub fn diagflat(x: &Tensor, offset: i64) -> Result<Tensor> {
 
 /// The sum of a matrix's diagonal.
 pub fn trace(x: &Tensor) -> Result<Tensor> {
+    if x.dtype() == DType::Bool {
+        return Err(Error::new(
+            crate::base::Kind::NotImplementedError,
+            "\"trace\" not implemented for 'Bool'",
+        )
+        .with_hint("convert it with `.int()`"));
+    }
     if x.rank() != 2 {
         return Err(Error::runtime("trace: expected a matrix").with_hint(format!(
             "this tensor has shape {}; `x.diagonal(0, -2, -1).sum(-1)` gives the traces of a batch",
@@ -414,6 +421,13 @@ pub fn tensordot(a: &Tensor, b: &Tensor, left: &[i64], right: &[i64]) -> Result<
     }
     if left.len() != right.len() {
         return Err(Error::runtime("both dimension lists should have same length"));
+    }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime("both inputs should have same dtype").with_hint(format!(
+            "they are {} and {}; `.to(dtype)` converts one",
+            a.dtype(),
+            b.dtype()
+        )));
     }
     let (over_a, over_b) = (super::movement::unique_dims(a, left)?, super::movement::unique_dims(b, right)?);
     for (&i, &j) in over_a.iter().zip(&over_b) {

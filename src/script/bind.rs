@@ -23,7 +23,7 @@ type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 /// Registers every row. `functional` receives the `F::` forms.
 pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
     let mut spaces: BTreeMap<&'static str, Module> = BTreeMap::new();
-    for def in crate::op::table() {
+    for def in crate::op::table().chain(crate::op::homonyms()) {
         for form in def.forms {
             match form {
                 Form::Method | Form::Function => {}

@@ -53,7 +53,7 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
     let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
     let more = crate::amp::ROWS.iter().chain(crate::checkpoint::ROWS).chain(crate::parallel::table());
-    crate::op::table().chain(modules).chain(more)
+    crate::op::table().chain(crate::op::homonyms()).chain(modules).chain(more)
 }
 
 /// The page of one row.

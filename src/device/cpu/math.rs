@@ -6,7 +6,7 @@
 mod double;
 mod exponential;
 mod gauss;
-mod special;
+pub mod special;
 mod trigonometric;
 
 pub use trigonometric::{LARGEST_ANGLE, LARGEST_QUOTIENT};

@@ -8,6 +8,7 @@ mod convolution;
 mod copy;
 mod create;
 mod dense;
+mod factor;
 mod float;
 mod fold;
 mod gather;

@@ -8,6 +8,7 @@ use crate::device::kernel::{Distribution, Launch, Random, RandomSource, View};
 
 use super::access::{Strided, Writer, missing};
 use super::convert::{Compute, compute_dtype};
+use super::math::special;
 use super::{copy, parallel};
 
 /// Fills the output in row-major order.
@@ -66,6 +67,41 @@ fn put(launch: &Launch, output: &View, mut values: Vec<i64>) -> Result<()> {
     let to = Strided::new(output)?;
     let layout = to.as_rows()?;
     copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, &to)
+}
+
+/// A Poisson number: below a mean of 10 by counting arrivals (Knuth), from there on by transformed rejection
+/// (Hörmann, 1993, algorithm PTRS).
+fn arrivals(mean: f64, mut uniform: impl FnMut() -> f64) -> f64 {
+    if mean == 0.0 {
+        return 0.0;
+    }
+    if mean.is_nan() || mean < 10.0 {
+        let (end, mut product, mut count) = ((-mean).exp(), uniform(), 0.0);
+        while product > end {
+            count += 1.0;
+            product *= uniform();
+        }
+        return count;
+    }
+    let b = 0.931 + 2.53 * mean.sqrt();
+    let a = -0.059 + 0.02483 * b;
+    let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+    let squeeze = 0.9277 - 3.6224 / (b - 2.0);
+    loop {
+        let (u, v) = (uniform() - 0.5, uniform());
+        let room = 0.5 - u.abs();
+        let count = ((2.0 * a / room + b) * u + mean + 0.43).floor();
+        if room >= 0.07 && v <= squeeze || mean.is_infinite() {
+            return count;
+        }
+        if count < 0.0 || (room < 0.013 && v > room) {
+            continue;
+        }
+        let bound = -mean + count * mean.ln() - special::lgamma(count + 1.0);
+        if v.ln() + inverse_alpha.ln() - (a / (room * room) + b).ln() <= bound {
+            return count;
+        }
+    }
 }
 
 /// Whether an output's values are computed in f64.

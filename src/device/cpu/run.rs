@@ -5,8 +5,8 @@ use crate::base::Result;
 use super::super::kernel::{Kernel, Launch};
 use super::super::scalar::MapOp;
 use super::{
-    convolution, copy, create, index, loss, loss_scale, map, matmul, normalise, optimise, pooling, random,
-    reduce, scan, softmax, sort,
+    convolution, copy, create, factor, index, loss, loss_scale, map, matmul, normalise, optimise, pooling,
+    random, reduce, scan, softmax, sort,
 };
 
 /// Computes a launch on the host's memory behind its views.
@@ -24,6 +24,7 @@ pub fn run(launch: &Launch) -> Result<()> {
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Scan { op, dim } => scan::scan(launch, *op, *dim),
         Kernel::Sort { dim, descending } => sort::sort(launch, *dim, *descending),
+        Kernel::Factor(what) => factor::factor(launch, *what),
         Kernel::Random(what) => random::random(launch, what),
         Kernel::Matmul { alpha, beta } => matmul::matmul(launch, *alpha, *beta),
         Kernel::LayerNorm { eps, .. } => normalise::layer_norm(launch, *eps),

@@ -39,7 +39,8 @@ fn class(kernel: &Kernel) -> KernelClass {
         | Kernel::Scan { .. }
         | Kernel::MaxPool2d(_)
         | Kernel::AvgPool2d(_) => KernelClass::Reduction,
-        Kernel::Softmax { .. }
+        Kernel::Factor(_)
+        | Kernel::Softmax { .. }
         | Kernel::SoftmaxGrad { .. }
         | Kernel::LayerNorm { .. }
         | Kernel::LayerNormGrad { .. } => KernelClass::Normalise,

@@ -1,7 +1,7 @@
 //! Rows of counting, looking up, and writing at places.
 
 use super::order::COUNTED;
-use super::{DIM, list, one};
+use super::{ANY_DIM, DIM, list, one};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
 use crate::op::counting::{self, Distinct};
@@ -36,12 +36,15 @@ pub static ROWS: &[OpDef] = &[
         "unique",
         Family::Index,
         "The distinct values, in ascending order.",
-        &[SELF, Param::optional("sorted", ParamKind::Bool, D::Bool(true)), INVERSE, COUNTS],
-        |a| distinct(a, counting::unique(a.tensor(0)?)?, 2),
+        &[SELF, Param::optional("sorted", ParamKind::Bool, D::Bool(true)), INVERSE, COUNTS, ANY_DIM],
+        |a| match a.optional_int(4) {
+            Some(dim) => distinct(a, counting::unique_along(a.tensor(0)?, dim, false)?, 2),
+            None => distinct(a, counting::unique(a.tensor(0)?)?, 2),
+        },
     )
     .details(
         "With `return_inverse` or `return_counts` an array: the values, for each element the place of its value, and \
-         how often each value occurs.",
+         how often each value occurs. `dim` asks for distinct slices along it.",
     )
     .example("tensor([3, 1, 3, 2]).unique()", "tensor([1, 2, 3])")
     .gradient(COUNTED),
@@ -49,9 +52,13 @@ pub static ROWS: &[OpDef] = &[
         "unique_consecutive",
         Family::Index,
         "The values without those that repeat the one before.",
-        &[SELF, INVERSE, COUNTS],
-        |a| distinct(a, counting::unique_consecutive(a.tensor(0)?)?, 1),
+        &[SELF, INVERSE, COUNTS, ANY_DIM],
+        |a| match a.optional_int(3) {
+            Some(dim) => distinct(a, counting::unique_along(a.tensor(0)?, dim, true)?, 1),
+            None => distinct(a, counting::unique_consecutive(a.tensor(0)?)?, 1),
+        },
     )
+    .details("`dim` leaves out slices that repeat the one before along it.")
     .example("tensor([1, 1, 2, 1]).unique_consecutive()", "tensor([1, 2, 1])")
     .gradient(COUNTED),
     OpDef::call(

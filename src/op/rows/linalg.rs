@@ -3,6 +3,7 @@
 use super::{KEEPDIM, one};
 use crate::base::{Result, Scalar};
 use crate::op::args::{Args, Value};
+use crate::op::autocast::whole;
 use crate::op::def::Default as D;
 use crate::op::def::{
     Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
@@ -135,7 +136,10 @@ pub static ROWS: &[OpDef] = &[
             Param::optional("dim", ParamKind::Ints, D::None),
             KEEPDIM,
         ],
-        |a| one(reduce::norm(a.tensor(0)?, a.float(1)?, a.optional_ints(2)?.as_deref(), a.bool(3)?)),
+        |a| {
+            let (order, dims, keepdim) = (a.float(1)?, a.optional_ints(2)?, a.bool(3)?);
+            one(whole("vector_norm", [a.tensor(0)?], |[x]| reduce::norm(x, order, dims.as_deref(), keepdim)))
+        },
     )
     .forms(SPACE)
     .example("linalg::vector_norm(tensor([3.0, 4.0]))", "tensor(5.)")
@@ -144,7 +148,7 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "matrix_norm",
         Family::Reduce,
-        "The norm of matrices: \"fro\", or 1, -1 and infinities of column and row sums.",
+        "The norm of matrices: \"fro\", 1, -1 and infinities of column and row sums, 2, -2 and \"nuc\" of singular values.",
         &[
             A,
             Param::optional("ord", ParamKind::Any, D::Str("fro")),
@@ -170,13 +174,13 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "The inner product of two vectors; of real ones the same as `dot`.",
         &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| one(matmul::dot(a.tensor(0)?, a.tensor(1)?)),
+        |a| one(whole("vdot", [a.tensor(0)?, a.tensor(1)?], |[x, y]| matmul::dot(x, y))),
     )
     .example("tensor([1.0, 2.0]).vdot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))
     .samples(&[Sample::of("a.vdot(b)", VECTORS)]),
     OpDef::call("addmv", Family::Matmul, "`beta * input + alpha * mat @ vec`.", &WITH_VECTOR, |a| {
-        combined(a, matmul::mv(a.tensor(1)?, a.tensor(2)?)?)
+        fused_product("addmv", a, matmul::mv)
     })
     .example("addmv(ones(2), ones([2, 3]), ones(3))", "tensor([4., 4.])")
     .samples(&[Sample::of(
@@ -188,7 +192,7 @@ pub static ROWS: &[OpDef] = &[
         ],
     )]),
     OpDef::call("addr", Family::Matmul, "`beta * input + alpha * outer(vec1, vec2)`.", &WITH_VECTORS, |a| {
-        combined(a, matmul::outer(a.tensor(1)?, a.tensor(2)?)?)
+        fused_product("addr", a, matmul::outer)
     })
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
     .samples(&[Sample::of("addr(a, a, b)", VECTORS)]),
@@ -198,8 +202,7 @@ pub static ROWS: &[OpDef] = &[
         "`beta * input + alpha * (batch1 @ batch2).sum(0)`.",
         &BATCHED,
         |a| {
-            let product = matmul::bmm(a.tensor(1)?, a.tensor(2)?)?;
-            combined(a, reduce::sum(&product, Some(&[0]), false)?)
+            fused_product("addbmm", a, |x, y| reduce::sum(&matmul::bmm(x, y)?, Some(&[0]), false))
         },
     )
     .example("addbmm(ones([1, 1]), ones([2, 1, 3]), ones([2, 3, 1]))", "tensor([[7.]])")
@@ -215,8 +218,19 @@ pub static ROWS: &[OpDef] = &[
     .example("chain_matmul([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])"),
 ];
 
+/// `beta * input + alpha * product` of the two other tensors, one operation for autocast.
+fn fused_product(
+    name: &'static str,
+    a: &Args,
+    product: fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Value> {
+    whole(name, [a.tensor(0)?, a.tensor(1)?, a.tensor(2)?], |[input, x, y]| {
+        combined(a, input, product(x, y)?)
+    })
+}
+
 /// `beta * input + alpha * product`; a `beta` of 0 leaves even NaN out.
-fn combined(a: &Args, product: Tensor) -> Result<Value> {
+fn combined(a: &Args, input: &Tensor, product: Tensor) -> Result<Value> {
     let (beta, alpha) = (a.scalar(3)?, a.scalar(4)?);
     let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
         if by.as_f64() == 1.0 { Ok(t.clone()) } else { binary::mul(t, Operand::Scalar(by)) }
@@ -225,13 +239,12 @@ fn combined(a: &Args, product: Tensor) -> Result<Value> {
     if beta.as_f64() == 0.0 {
         return one(Ok(product));
     }
-    one(binary::add(&scaled(a.tensor(0)?, beta)?, &product))
+    one(binary::add(&scaled(input, beta)?, &product))
 }
 
 fn matrix_norm(a: &Args) -> Result<Value> {
     let kind = match a.get(1) {
-        Value::Str(s) if s == "fro" => NormKind::Frobenius,
-        Value::Str(s) if s == "inf" => NormKind::of(f64::INFINITY)?,
+        Value::Str(s) => NormKind::named(s)?,
         Value::Scalar(s) => NormKind::of(s.as_f64())?,
         other => return Err(a.wrong(1, other)),
     };
@@ -256,7 +269,7 @@ fn inner(x: &Tensor, y: &Tensor) -> Result<Tensor> {
         )));
     }
     if x.rank() == 1 && y.rank() == 1 {
-        return reduce::sum(&binary::mul(x, y)?, None, false);
+        return matmul::dot(x, y);
     }
     shapes::tensordot(x, y, &[-1], &[-1])
 }

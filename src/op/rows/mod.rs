@@ -3,6 +3,7 @@
 pub mod convert;
 pub mod counting;
 pub mod create;
+pub mod decompose;
 pub mod extra;
 pub mod index;
 pub mod inspect;

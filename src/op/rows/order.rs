@@ -3,6 +3,7 @@
 use super::{ANY_DIM, ANY_DIMS, DIM, DTYPE, KEEPDIM, LAST_DIM, list, one, pair};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
+use crate::op::autocast::whole;
 use crate::op::def::Default as D;
 use crate::op::def::{
     Domain, Draw, FUNCTION, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
@@ -222,7 +223,10 @@ pub static ROWS: &[OpDef] = &[
             Param::required("x2", ParamKind::Tensor),
             Param::optional("p", ParamKind::Scalar, D::Float(2.0)),
         ],
-        |a| one(order::cdist(a.tensor(0)?, a.tensor(1)?, a.float(2)?)),
+        |a| {
+            let p = a.float(2)?;
+            one(whole("cdist", [a.tensor(0)?, a.tensor(1)?], |[x, y]| order::cdist(x, y, p)))
+        },
     )
     .forms(FUNCTION)
     .example("cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([[5.]])")

@@ -2,6 +2,7 @@
 
 use super::{list, one};
 use crate::op::args::{Args, Value};
+use crate::op::autocast::whole;
 use crate::op::create::{DEVICE, Make};
 use crate::op::def::Default as D;
 use crate::op::def::{
@@ -65,7 +66,7 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([[1, 2]]).diag_embed()", "tensor([[[1, 0],\n         [0, 2]]])")
     .samples(&[Sample::of("x.diag_embed(1)", M), Sample::of("x.diag_embed(-1, 0, 2)", M)]),
     OpDef::call("trace", Family::Reduce, "The sum of a matrix's diagonal.", &[SELF], |a| {
-        one(shapes::trace(a.tensor(0)?))
+        one(whole("trace", [a.tensor(0)?], |[x]| shapes::trace(x)))
     })
     .example("tensor([[1, 2], [3, 4]]).trace()", "tensor(5)")
     .samples(&[Sample::of("x.trace()", M)]),
@@ -282,7 +283,10 @@ pub static ROWS: &[OpDef] = &[
             Param::optional("N", ParamKind::Int, D::None),
             Param::optional("increasing", ParamKind::Bool, D::Bool(false)),
         ],
-        |a| one(shapes::vander(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
+        |a| {
+            let increasing = a.bool(2)?;
+            one(whole("vander", [a.tensor(0)?], |[x]| shapes::vander(x, a.optional_int(1), increasing)))
+        },
     )
     .forms(FUNCTION)
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")

@@ -74,19 +74,68 @@ pub fn lgamma(x: f64) -> f64 {
     if x < 0.5 {
         return (PI / (PI * (x - x.round())).sin().abs()).ln() - lgamma(1.0 - x);
     }
-    let (mut at, mut below) = (x, 1.0);
-    while at < FAR {
-        below *= at;
-        at += 1.0;
+    if x < 1.5 {
+        return beyond_two(x - 1.0) - (x - 1.0).ln_1p();
     }
-    let inverse = 1.0 / at;
+    if x < FAR {
+        let (mut at, mut above) = (x, 1.0);
+        while at > 2.5 {
+            at -= 1.0;
+            above *= at;
+        }
+        return above.ln() + beyond_two(at - 2.0);
+    }
+    let inverse = 1.0 / x;
     let series: f64 = BERNOULLI
         .iter()
         .zip(1..)
         .map(|(b, k)| b / f64::from(2 * k * (2 * k - 1)) * inverse.powi(2 * k - 1))
         .sum();
-    (at - 0.5) * at.ln() - at + 0.5 * (2.0 * PI).ln() + series - below.ln()
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series
 }
+
+/// `lgamma(2 + z)` for `z` between -1/2 and 1/2, by its Taylor series (A&S 6.1.33), which keeps all digits near 0.
+fn beyond_two(z: f64) -> f64 {
+    let series = ZETAS.iter().rev().fold(0.0, |rest, c| c - z * rest);
+    z * (ONE_LESS_EULER + z * series)
+}
+
+/// 1 - Euler's constant.
+const ONE_LESS_EULER: f64 = 0.422_784_335_098_467_1;
+
+/// `(zeta(k) - 1) / k` from `k` = 2 on.
+const ZETAS: [f64; 30] = [
+    0.3224670334241132,
+    0.0673523010531981,
+    0.020580808427784546,
+    0.007385551028673986,
+    0.0028905103307415234,
+    0.001192753911703261,
+    0.0005096695247430425,
+    0.00022315475845357939,
+    9.945751278180853e-05,
+    4.492623673813314e-05,
+    2.050721277567069e-05,
+    9.439488275268397e-06,
+    4.374866789907488e-06,
+    2.039215753801366e-06,
+    9.55141213040742e-07,
+    4.492469198764566e-07,
+    2.1207184805554665e-07,
+    1.0043224823968099e-07,
+    4.7698101693639804e-08,
+    2.2711094608943164e-08,
+    1.0838659214896955e-08,
+    5.183475041970047e-09,
+    2.4836745438024785e-09,
+    1.1921401405860912e-09,
+    5.731367241678862e-10,
+    2.7595228851242334e-10,
+    1.330476437424449e-10,
+    6.4229645638381e-11,
+    3.1044247747322276e-11,
+    1.5021384080754142e-11,
+];
 
 /// The derivative of [`lgamma`]; NaN at the negative integers, infinite at zero.
 pub fn digamma(x: f64) -> f64 {
@@ -123,8 +172,12 @@ fn zeta(s: f64, q: f64) -> f64 {
     if q <= 0.0 && q == q.floor() {
         return f64::INFINITY;
     }
-    if q < -1e6 {
-        return f64::NAN;
+    if q < -FAR {
+        // What lies below 0 mirrors a stretch above it: terms `-(1 - f), -(2 - f), …, q` for a fraction `f`.
+        let f = q - q.floor();
+        let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
+        // In this order what nearly cancels does so without loss to the small rest.
+        return zeta(s, f) + sign * zeta(s, 1.0 - f) - sign * zeta(s, 1.0 - q);
     }
     let (mut at, mut sum) = (q, 0.0);
     while at < FAR {
@@ -172,6 +225,23 @@ mod tests {
         near(polygamma_at(1.0, 1.0), PI * PI / 6.0);
         near(polygamma_at(1.0, 2.0), -2.404_113_806_319_188_4);
         near(polygamma_at(-0.5, 1.0), 8.934_802_200_544_679);
+    }
+
+    #[test]
+    fn digits_are_kept_near_zeros_and_far_below_zero() {
+        near(lgamma(1.000_000_1), -5.772_155_829_918_507_1e-8);
+        near(lgamma(0.9999), 0.000_057_729_791_561_193_863);
+        near(lgamma(2.000_001), 4.227_846_576_245_292_4e-7);
+        near(lgamma(1.9), -0.038_984_275_923_083_36);
+        near(lgamma(1.3), -0.108_174_809_507_860_48);
+        near(lgamma(2.7), 0.434_820_553_655_104_7);
+        near(lgamma(7.5), 7.534_364_236_758_733);
+        near(polygamma_at(-13.7, 1.0), 15.009_020_221_339_517);
+        near(polygamma_at(-13.7, 2.0), -68.842_496_916_944_23);
+        near(polygamma_at(-1_000_000.5, 1.0), 9.869_603_401_090_358);
+        near(polygamma_at(-1_000_000.5, 2.0), -9.999_980_000_027_5e-13);
+        near(polygamma_at(-12_345_678.75, 2.0), -124.025_106_721_199_29);
+        near(polygamma_at(-12_345_678.75, 3.0), 1_558.545_456_544_039);
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::f64::consts::TAU;
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Result};
-use crate::device::cpu::access::Writer;
+use crate::device::cpu::access::{Writer, dense};
 use crate::device::cpu::convert::{Compute, with_compute};
 use crate::device::cpu::isa::{self, Isa, Work};
 use crate::device::cpu::math::{Lane, Real};
 use crate::device::cpu::scratch::filled;
-use crate::device::kernel::{Distribution, Launch, View};
+use crate::device::kernel::{Distribution, Launch, View, naturals};
 use crate::device::random::Mt19937;
 
-use super::{BLOCK, in_order, is_double, put};
+use super::{BLOCK, arrivals, in_order, is_double, put};
 
 pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut Mt19937) -> Result<()> {
     match distribution {
@@ -25,6 +25,33 @@ pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut 
             })
         }),
         Distribution::Permutation => permutation(launch, output, g),
+        Distribution::LogNormal { mean, std } => with_compute!(output.dtype, C => {
+            in_order(launch, output, |to: &mut [C]| {
+                to.iter_mut().for_each(|to| *to = C::from_f64((pairwise(g) * std + mean).exp()));
+            })
+        }),
+        Distribution::Natural => {
+            let (span, wide) = (naturals(output.dtype), distribution.per_call(output.dtype) == 2);
+            with_compute!(output.dtype, C => {
+                in_order(launch, output, |to: &mut [C]| {
+                    for to in to {
+                        let bits = if wide { g.next_u64() } else { u64::from(g.next_u32()) };
+                        *to = C::from_i64((bits % span) as i64);
+                    }
+                })
+            })
+        }
+        Distribution::Poisson => {
+            let rates = dense::<f64>(launch, 0)?;
+            let mut rates = rates.iter();
+            with_compute!(output.dtype, C => {
+                in_order(launch, output, |to: &mut [C]| {
+                    for (to, &rate) in to.iter_mut().zip(rates.by_ref()) {
+                        *to = C::from_f64(arrivals(rate, || g.uniform_f64()));
+                    }
+                })
+            })
+        }
     }
 }
 

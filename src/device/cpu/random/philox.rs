@@ -6,12 +6,13 @@
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Result};
+use crate::device::cpu::access::dense;
 use crate::device::cpu::convert::with_compute;
 use crate::device::cpu::scratch::filled;
-use crate::device::kernel::{Distribution, Launch, View};
+use crate::device::kernel::{Distribution, Launch, View, naturals};
 use crate::device::philox::{self, Philox};
 
-use super::{by_place, is_double, put};
+use super::{arrivals, by_place, is_double, put};
 
 pub fn draw(
     launch: &Launch,
@@ -58,6 +59,25 @@ pub fn draw(
             by_place(launch, output, |i| C::from_i64(i64::from(f64::from(places.single(i)) < p)))
         }),
         Distribution::Permutation => permutation(launch, output, &places),
+        Distribution::LogNormal { mean, std } => by_place(launch, output, |i| {
+            let (bits, which) = places.element(i);
+            if places.per_call == 2 {
+                return philox::normal_f64(bits).get(which).map_or(0.0, |v| (v * std + mean).exp());
+            }
+            philox::normal_f32(bits).get(which).map_or(0.0, |&v| (f64::from(v) * std + mean).exp())
+        }),
+        Distribution::Natural => {
+            let span = naturals(output.dtype);
+            with_compute!(output.dtype, C => {
+                by_place(launch, output, |i| C::from_i64((places.bits(i) % span) as i64))
+            })
+        }
+        Distribution::Poisson => {
+            let rates = dense::<f64>(launch, 0)?;
+            by_place(launch, output, |i| {
+                rates.get(i as usize).map_or(0.0, |&rate| arrivals(rate, places.g.endless(i)))
+            })
+        }
     }
 }
 
