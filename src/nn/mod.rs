@@ -6,6 +6,7 @@ pub mod clip;
 pub mod composed;
 pub mod containers;
 pub mod convolution;
+pub mod edit;
 pub mod embedding;
 pub mod init;
 pub mod linear;
