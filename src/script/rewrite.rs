@@ -113,7 +113,7 @@ mod tests {
     fn each_call_keeps_its_length_and_its_place() {
         for (code, want) in [
             ("drop(y)", "{y=()} "),
-            ("let ä = 1; drop(ä);\n drop(b)", "let ä = 1; {ä=()} ;\n {b=()} "),
+            ("\"ä\"; drop(a);\n drop(b)", "\"ä\"; {a=()} ;\n {b=()} "),
             ("opt.step(|| opt.zero_grad())", "step(opt,|| opt.zero_grad())"),
             ("net.apply(|m| drop(m))", "apply(net,|m| {m=()} )"),
             ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
