@@ -11,9 +11,11 @@ use super::args::{Args, Value};
 use super::autocast;
 use super::batch_norm::channel_sum;
 use super::binary::specs;
-use super::convolution::{Options, Padding, check_places, convolve, grad_weight, pair, plan, run, window};
+use super::convolution::{
+    Options, Padding, check_places, convolve, fitted, grad_weight, pair, plan, run, window,
+};
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, Sample};
-use super::movement::{narrow, reshape_to, select, unsqueeze};
+use super::movement::{reshape_to, select, unsqueeze};
 use super::normalise::kept_channels;
 use super::record::{no_grad, recorded, wanted};
 
@@ -178,18 +180,8 @@ fn transposed(
 
 fn transposed_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let (x, weight, &conv): (Tensor, Tensor, &Conv) = (s.tensor(0)?, s.tensor(1)?, s.attribute()?);
-    let to_input = || {
-        // An output padding beyond the stride gives the convolution more places than the input has.
-        let mut out = convolve(g, &weight, None, conv)?;
-        for (dim, &size) in x.shape().iter().enumerate().skip(2) {
-            if out.size(dim as i64)? > size {
-                out = narrow(&out, dim as i64, 0, size as i64)?;
-            }
-        }
-        Ok(out)
-    };
     Ok([
-        wanted(s, 0, to_input)?,
+        wanted(s, 0, || fitted(convolve(g, &weight, None, conv)?, x.shape()))?,
         wanted(s, 1, || grad_weight(&x, g, conv, weight.shape()))?,
         wanted(s, 2, || channel_sum(g))?,
     ]

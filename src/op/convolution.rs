@@ -351,7 +351,7 @@ pub(super) fn grad_weight(g: &Tensor, x: &Tensor, conv: Conv, shape: &[usize]) -
         name: "ConvolutionBackwardWeight0",
         run: |s, gg| {
             let (g, x, &conv): (Tensor, Tensor, &Conv) = (s.tensor(0)?, s.tensor(1)?, s.attribute()?);
-            let left = wanted(s, 0, || convolve(&x, gg, None, conv))?;
+            let left = wanted(s, 0, || fitted(convolve(&x, gg, None, conv)?, g.shape()))?;
             let right = wanted(s, 1, || grad_input(&g, gg, conv, x.shape()))?;
             super::record::two(left, right)
         },
@@ -362,6 +362,17 @@ pub(super) fn grad_weight(g: &Tensor, x: &Tensor, conv: Conv, shape: &[usize]) -
         s.input(x);
         s.attribute(conv);
     }))
+}
+
+/// The part of a convolution's output that `shape` has: a transposed one's output padding beyond the stride leaves
+/// room for more.
+pub(super) fn fitted(mut out: Tensor, shape: &[usize]) -> Result<Tensor> {
+    for (dim, &size) in shape.iter().enumerate().skip(2) {
+        if out.size(dim as i64)? > size {
+            out = super::movement::narrow(&out, dim as i64, 0, size as i64)?;
+        }
+    }
+    Ok(out)
 }
 
 const PARAMS: &[Param] = &[
