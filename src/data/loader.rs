@@ -196,6 +196,10 @@ impl Batches {
         self.count
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The indices of batch `number`; none behind the last.
     pub fn get(&self, number: usize) -> Option<Vec<usize>> {
         let whole = |all: &[i64]| all.iter().filter_map(|&i| usize::try_from(i).ok()).collect();
