@@ -11,7 +11,10 @@ import warnings
 
 import torch
 from torch import nn, optim
-from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, random_split
+from torch.utils.data import (
+    BatchSampler, ConcatDataset, DataLoader, Dataset, RandomSampler, Subset, SubsetRandomSampler, TensorDataset,
+    WeightedRandomSampler, random_split,
+)
 
 warnings.simplefilter("ignore")
 
@@ -58,6 +61,27 @@ ORDERS = [
      lambda: epochs(DataLoader(torch.arange(7), sampler=[3, 3, 0], batch_size=2), draw=True)),
     ("data::Subset(arange(20), [4, 8, 15, 16])", "#{shuffle: true}",
      lambda: epochs(DataLoader(Subset(torch.arange(20), [4, 8, 15, 16]), shuffle=True), draw=True)),
+    ("data::ConcatDataset([arange(3), arange(100, 104)])", "#{batch_size: 2, shuffle: true}",
+     lambda: epochs(DataLoader(ConcatDataset([torch.arange(3), torch.arange(100, 104)]), batch_size=2, shuffle=True),
+                    draw=True)),
+    ("arange(10)", "#{shuffle: true, batch_size: 4, generator: Generator().manual_seed(3)}",
+     lambda: epochs(DataLoader(torch.arange(10), shuffle=True, batch_size=4,
+                               generator=torch.Generator().manual_seed(3)), draw=True)),
+    ("arange(5)", "#{batch_sampler: [[4, 0], [1], [2, 2, 3]]}",
+     lambda: epochs(DataLoader(torch.arange(5), batch_sampler=[[4, 0], [1], [2, 2, 3]]), draw=True)),
+    ("arange(5)", "#{batch_sampler: data::BatchSampler(data::RandomSampler(arange(5)), 2, true)}",
+     lambda: epochs(DataLoader(torch.arange(5), batch_sampler=BatchSampler(RandomSampler(range(5)), 2, True)),
+                    draw=True)),
+    ("arange(5)", "#{sampler: data::RandomSampler(arange(5), #{replacement: true, num_samples: 40}), batch_size: 40}",
+     lambda: epochs(DataLoader(torch.arange(5), sampler=RandomSampler(range(5), True, 40), batch_size=40), draw=True)),
+    ("arange(5)", "#{sampler: data::RandomSampler(arange(5), false, 12, Generator().manual_seed(1)), batch_size: 12}",
+     lambda: epochs(DataLoader(torch.arange(5), sampler=RandomSampler(range(5), False, 12, torch.Generator().manual_seed(1)),
+                               batch_size=12), draw=True)),
+    ("arange(3)", "#{sampler: data::WeightedRandomSampler([0.1, 0.2, 0.7], 8), batch_size: 8}",
+     lambda: epochs(DataLoader(torch.arange(3), sampler=WeightedRandomSampler([0.1, 0.2, 0.7], 8), batch_size=8),
+                    draw=True)),
+    ("arange(9)", "#{sampler: data::SubsetRandomSampler([8, 1, 5, 2]), batch_size: 4}",
+     lambda: epochs(DataLoader(torch.arange(9), sampler=SubsetRandomSampler([8, 1, 5, 2]), batch_size=4), draw=True)),
     ("arange(40000)", "#{shuffle: true, batch_size: 40000}",
      lambda: [sum(i * v for i, v in enumerate(epochs(
          DataLoader(torch.arange(40000), shuffle=True, batch_size=40000), 1)[0][0])) % 1000003]),
@@ -67,6 +91,8 @@ SPLITS = [
     ("[7, 3]", lambda: random_split(range(10), [7, 3])),
     ("[0.5, 0.3, 0.2]", lambda: random_split(range(11), [0.5, 0.3, 0.2])),
     ("[1.0]", lambda: random_split(range(5), [1.0])),
+    ("[4, 2], Generator().manual_seed(42)",
+     lambda: random_split(range(6), [4, 2], torch.Generator().manual_seed(42))),
 ]
 
 ERRORS = [
@@ -79,6 +105,15 @@ ERRORS = [
      lambda: DataLoader(range(3), sampler=[1], shuffle=True)),
     ("data::DataLoader(arange(3), #{batch_size: (), drop_last: true})",
      lambda: DataLoader(range(3), batch_size=None, drop_last=True)),
+    ("data::DataLoader(arange(3), #{timeout: -1})", lambda: DataLoader(range(3), timeout=-1)),
+    ("data::DataLoader(arange(3), #{timeout: 1})", lambda: iter(DataLoader(range(3), timeout=1))),
+    ("data::DataLoader(arange(3), #{batch_sampler: [[1]], batch_size: 2})",
+     lambda: DataLoader(range(3), batch_sampler=[[1]], batch_size=2)),
+    ("data::RandomSampler(arange(3), #{num_samples: 0})", lambda: RandomSampler(range(3), num_samples=0)),
+    ("data::WeightedRandomSampler([0.1], 0)", lambda: WeightedRandomSampler([0.1], 0)),
+    ("data::WeightedRandomSampler(ones([2, 2]), 1)", lambda: WeightedRandomSampler(torch.ones(2, 2), 1)),
+    ("data::BatchSampler([1, 2], 0, false)", lambda: BatchSampler([1, 2], 0, False)),
+    ("data::ConcatDataset([])", lambda: ConcatDataset([])),
     ("data::DataLoader([], #{shuffle: true})", lambda: DataLoader([], shuffle=True)),
     ("next(iter(data::DataLoader([ones(3), ones(4)], #{batch_size: 2})))",
      lambda: next(iter(DataLoader([torch.ones(3), torch.ones(4)], batch_size=2)))),

@@ -93,6 +93,20 @@ PRINTED = [
      lambda: nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2), nn.ReLU()])),
     ("nn::Sequential(nn::Sequential(nn::Linear(1, 2)), nn::Dropout())",
      lambda: nn.Sequential(nn.Sequential(nn.Linear(1, 2)), nn.Dropout())),
+    ("nn::RNN(3, 4)", lambda: nn.RNN(3, 4)),
+    ("nn::RNN(3, 4, 2, \"relu\", #{bias: false})", lambda: nn.RNN(3, 4, 2, "relu", bias=False)),
+    ("nn::LSTM(3, 4, 2, #{batch_first: true, dropout: 0.1, bidirectional: true, proj_size: 2})",
+     lambda: nn.LSTM(3, 4, 2, batch_first=True, dropout=0.1, bidirectional=True, proj_size=2)),
+    ("nn::GRU(3, 4, #{num_layers: 3})", lambda: nn.GRU(3, 4, num_layers=3)),
+    ("nn::LSTMCell(3, 4)", lambda: nn.LSTMCell(3, 4)),
+    ("nn::GRUCell(3, 4, false)", lambda: nn.GRUCell(3, 4, False)),
+    ("nn::RNNCell(3, 4, #{nonlinearity: \"relu\"})", lambda: nn.RNNCell(3, 4, nonlinearity="relu")),
+    ("nn::ConvTranspose1d(2, 4, 3, #{dilation: 2, groups: 2})", lambda: nn.ConvTranspose1d(2, 4, 3, dilation=2, groups=2)),
+    ("nn::ConvTranspose2d(2, 4, [3, 2], 2, 1, 1, #{bias: false})",
+     lambda: nn.ConvTranspose2d(2, 4, (3, 2), 2, 1, 1, bias=False)),
+    ("nn::InstanceNorm1d(3, #{momentum: ()})", lambda: nn.InstanceNorm1d(3, momentum=None)),
+    ("nn::InstanceNorm2d(3, #{affine: true, track_running_stats: true})",
+     lambda: nn.InstanceNorm2d(3, affine=True, track_running_stats=True)),
 ]
 
 DRAWN = [
@@ -112,6 +126,13 @@ DRAWN = [
     ("F::dropout(ones([30, 4]).t(), 0.4)", lambda: F.dropout(torch.ones(30, 4).t(), 0.4)),
     ("F::dropout2d(ones([3, 4, 2, 2]), 0.4)", lambda: F.dropout2d(torch.ones(3, 4, 2, 2), 0.4)),
     ("F::dropout1d(ones([6, 3]), 0.4)", lambda: F.dropout1d(torch.ones(6, 3), 0.4)),
+    ("nn::LSTM(3, 4, 2, #{bidirectional: true, proj_size: 2}).weight_hr_l1_reverse",
+     lambda: nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2).weight_hr_l1_reverse),
+    ("nn::GRU(3, 4, 2, #{bidirectional: true}).weight_ih_l1", lambda: nn.GRU(3, 4, 2, bidirectional=True).weight_ih_l1),
+    ("nn::RNN(3, 4).bias_hh_l0", lambda: nn.RNN(3, 4).bias_hh_l0),
+    ("nn::LSTMCell(3, 4).bias_hh", lambda: nn.LSTMCell(3, 4).bias_hh),
+    ("nn::ConvTranspose2d(4, 6, [1, 3], #{groups: 2}).weight", lambda: nn.ConvTranspose2d(4, 6, (1, 3), groups=2).weight),
+    ("nn::ConvTranspose1d(4, 6, 3).bias", lambda: nn.ConvTranspose1d(4, 6, 3).bias),
     ("nn::PReLU(2).weight", lambda: nn.PReLU(2).weight),
     ("nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1))[2].weight",
      lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))[2].weight),
@@ -202,6 +223,81 @@ GIVEN = [
 ]
 CALLED += GIVEN
 
+
+def gradient(net, run, name):
+    run(net).square().sum().backward()
+    return net.get_parameter(name).grad
+
+
+def tuned():
+    net = nn.Sequential(nn.Linear(8, 3), nn.ReLU(), nn.Linear(3, 2))
+    net[2] = nn.Linear(3, 5)
+    opt = optim.SGD(net[2].parameters(), lr=0.1)
+    net(X).square().sum().backward()
+    opt.step()
+    return net(X)
+
+
+def evaluated(net):
+    net(X)
+    return net.eval()(X * 2)
+
+
+H, C = torch.linspace(-1, 1, 40).reshape(4, 5, 2), torch.linspace(0, 2, 60).reshape(4, 5, 3)
+CALLED += [
+    ("let net = nn::Sequential(nn::Linear(8, 3), nn::ReLU(), nn::Linear(3, 2)); net[2] = nn::Linear(3, 5); "
+     "let opt = optim::SGD(net[2].parameters(), #{lr: 0.1}); net.forward(x).square().sum().backward(); opt.step(); "
+     "net.forward(x)", tuned),
+    ("nn::RNN(8, 3).forward(x)[0]", lambda: nn.RNN(8, 3)(X)[0]),
+    ("nn::RNN(8, 3, 2, \"relu\").forward(x)[1]", lambda: nn.RNN(8, 3, 2, "relu")(X)[1]),
+    ("nn::RNN(8, 3, #{bias: false}).forward(x[0])[1]", lambda: nn.RNN(8, 3, bias=False)(X[0])[1]),
+    ("nn::LSTM(8, 3).forward(x)[0]", lambda: nn.LSTM(8, 3)(X)[0]),
+    ("nn::LSTM(8, 3, 2, #{batch_first: true, bidirectional: true}).forward(x)[1][1]",
+     lambda: nn.LSTM(8, 3, 2, batch_first=True, bidirectional=True)(X)[1][1]),
+    ("let h = linspace(-1, 1, 40).reshape([4, 5, 2]); let c = linspace(0, 2, 60).reshape([4, 5, 3]); "
+     "nn::LSTM(8, 3, 2, #{bidirectional: true, proj_size: 2}).forward(x, [h, c])[0]",
+     lambda: nn.LSTM(8, 3, 2, bidirectional=True, proj_size=2)(X, (H, C))[0]),
+    ("nn::LSTM(8, 3, 2, #{dropout: 0.4}).forward(x)[0]", lambda: nn.LSTM(8, 3, 2, dropout=0.4)(X)[0]),
+    ("nn::GRU(8, 3, #{bidirectional: true}).forward(x)[0]", lambda: nn.GRU(8, 3, bidirectional=True)(X)[0]),
+    ("nn::GRU(8, 3, 2, #{batch_first: true}).forward(x)[1]", lambda: nn.GRU(8, 3, 2, batch_first=True)(X)[1]),
+    ("nn::GRU(8, 3).forward(x[0], zeros([1, 3]))[0]", lambda: nn.GRU(8, 3)(X[0], torch.zeros(1, 3))[0]),
+    ("nn::LSTMCell(8, 3).forward(x[0])[1]", lambda: nn.LSTMCell(8, 3)(X[0])[1]),
+    ("nn::LSTMCell(8, 3).forward(x[0][0], [ones(3), zeros(3)])[0]",
+     lambda: nn.LSTMCell(8, 3)(X[0][0], (torch.ones(3), torch.zeros(3)))[0]),
+    ("nn::GRUCell(8, 3).forward(x[0], ones([5, 3]))", lambda: nn.GRUCell(8, 3)(X[0], torch.ones(5, 3))),
+    ("nn::RNNCell(8, 3, #{nonlinearity: \"relu\"}).forward(x[1])", lambda: nn.RNNCell(8, 3, nonlinearity="relu")(X[1])),
+    ("nn::ConvTranspose1d(5, 4, 3, #{stride: 2, padding: 1, output_padding: 1}).forward(x)",
+     lambda: nn.ConvTranspose1d(5, 4, 3, stride=2, padding=1, output_padding=1)(X)),
+    ("nn::ConvTranspose1d(5, 4, 3, #{stride: 3}).forward(x, [25])", lambda: nn.ConvTranspose1d(5, 4, 3, stride=3)(X, [25])),
+    ("nn::ConvTranspose2d(2, 4, [2, 3], #{groups: 2, dilation: 3, output_padding: 2}).forward(x)",
+     lambda: nn.ConvTranspose2d(2, 4, (2, 3), groups=2, dilation=3, output_padding=2)(X)),
+    ("nn::InstanceNorm1d(5).forward(x.square())", lambda: nn.InstanceNorm1d(5)(X.square())),
+    ("let net = nn::InstanceNorm1d(5, #{affine: true, track_running_stats: true}); net.forward(x); "
+     "net.eval().forward(x * 2)", lambda: evaluated(nn.InstanceNorm1d(5, affine=True, track_running_stats=True))),
+    ("nn::InstanceNorm2d(2).forward(x.square())", lambda: nn.InstanceNorm2d(2)(X.square())),
+]
+# Gradients after the square of an output: the layer, how it is called, and whose gradient.
+CALLED += [
+    (f"let net = {code}; net.forward(x){part}.square().sum().backward(); net.get_parameter(\"{name}\").grad",
+     lambda make=make, run=run, name=name: gradient(make(), run, name))
+    for code, part, name, make, run in [
+        ("nn::LSTM(8, 3, 2, #{bidirectional: true})", "[0]", "weight_hh_l0_reverse",
+         lambda: nn.LSTM(8, 3, 2, bidirectional=True), lambda net: net(X)[0]),
+        ("nn::LSTM(8, 3, 2)", "[1][1]", "bias_ih_l0", lambda: nn.LSTM(8, 3, 2), lambda net: net(X)[1][1]),
+        ("nn::GRU(8, 3, 2)", "[0]", "weight_ih_l0", lambda: nn.GRU(8, 3, 2), lambda net: net(X)[0]),
+        ("nn::GRU(8, 3)", "[1]", "bias_hh_l0", lambda: nn.GRU(8, 3), lambda net: net(X)[1]),
+        ("nn::RNN(8, 3, 2)", "[0]", "weight_hh_l1", lambda: nn.RNN(8, 3, 2), lambda net: net(X)[0]),
+        ("nn::ConvTranspose2d(2, 4, [2, 3], #{dilation: 3, output_padding: 2})", "", "weight",
+         lambda: nn.ConvTranspose2d(2, 4, (2, 3), dilation=3, output_padding=2), lambda net: net(X)),
+        ("nn::Sequential(nn::Conv2d(2, 2, 1), nn::ConvTranspose2d(2, 4, [2, 3], #{dilation: 3, output_padding: 2}))", "",
+         "0.weight",
+         lambda: nn.Sequential(nn.Conv2d(2, 2, 1), nn.ConvTranspose2d(2, 4, (2, 3), dilation=3, output_padding=2)),
+         lambda net: net(X)),
+        ("nn::Sequential(nn::Linear(8, 4), nn::InstanceNorm1d(5, #{affine: true}), nn::Tanh())", "", "0.weight",
+         lambda: nn.Sequential(nn.Linear(8, 4), nn.InstanceNorm1d(5, affine=True), nn.Tanh()), lambda net: net(X)),
+    ]
+]
+
 W = torch.ones(4, 3, 3, 3)
 M = nn.MultiheadAttention(4, 2)
 P = [torch.ones(2, requires_grad=True)]
@@ -280,6 +376,54 @@ ERRORS = [
     ("F::scaled_dot_product_attention(ones([2, 3, 4]), ones([2, 3, 4]), ones([2, 3, 4]), ones([3, 3]), "
      "#{is_causal: true})",
      lambda: F.scaled_dot_product_attention(*3 * [torch.ones(2, 3, 4)], torch.ones(3, 3), is_causal=True)),
+    ("F::conv_transpose1d(ones([1, 2, 5]), ones([3, 4, 2]))",
+     lambda: F.conv_transpose1d(torch.ones(1, 2, 5), torch.ones(3, 4, 2))),
+    ("F::conv_transpose1d(ones([5]), ones([3, 4, 2]))", lambda: F.conv_transpose1d(torch.ones(5), torch.ones(3, 4, 2))),
+    ("F::conv_transpose1d(ones([1, 3, 5]), ones([3, 4, 2]), ones(3))",
+     lambda: F.conv_transpose1d(torch.ones(1, 3, 5), torch.ones(3, 4, 2), torch.ones(3))),
+    ("F::conv_transpose1d(ones([1, 3, 5]), ones([3, 4, 2]), #{stride: 2, output_padding: 2})",
+     lambda: F.conv_transpose1d(torch.ones(1, 3, 5), torch.ones(3, 4, 2), stride=2, output_padding=2)),
+    ("F::conv_transpose2d(ones([1, 3, 5, 5]), ones([3, 4, 2, 2]), #{stride: 2, output_padding: 2})",
+     lambda: F.conv_transpose2d(torch.ones(1, 3, 5, 5), torch.ones(3, 4, 2, 2), stride=2, output_padding=2)),
+    ("F::conv_transpose1d(ones([1, 3, 5]), ones([3, 4, 2]), #{padding: 4})",
+     lambda: F.conv_transpose1d(torch.ones(1, 3, 5), torch.ones(3, 4, 2), padding=4)),
+    ("F::conv_transpose1d(ones([1, 3, 5]), ones([3, 4, 2]), #{output_padding: -1})",
+     lambda: F.conv_transpose1d(torch.ones(1, 3, 5), torch.ones(3, 4, 2), output_padding=-1)),
+    ("F::conv_transpose1d(ones([1, 3, 5]), ones([3, 4, 2]), #{groups: 2})",
+     lambda: F.conv_transpose1d(torch.ones(1, 3, 5), torch.ones(3, 4, 2), groups=2)),
+    ("nn::ConvTranspose2d(3, 4, 2, #{padding_mode: \"reflect\"})",
+     lambda: nn.ConvTranspose2d(3, 4, 2, padding_mode="reflect")),
+    ("nn::ConvTranspose2d(3, 4, 2, #{groups: 2})", lambda: nn.ConvTranspose2d(3, 4, 2, groups=2)),
+    ("nn::ConvTranspose1d(3, 4, 3, #{stride: 3}).forward(ones([1, 3, 8]), [29])",
+     lambda: nn.ConvTranspose1d(3, 4, 3, stride=3)(torch.ones(1, 3, 8), [29])),
+    ("nn::InstanceNorm1d(3).forward(ones([1, 3, 1]))", lambda: nn.InstanceNorm1d(3)(torch.ones(1, 3, 1))),
+    ("nn::InstanceNorm1d(3).forward(ones([1, 3, 4, 4]))", lambda: nn.InstanceNorm1d(3)(torch.ones(1, 3, 4, 4))),
+    ("nn::InstanceNorm2d(3, #{affine: true}).forward(ones([1, 2, 4, 4]))",
+     lambda: nn.InstanceNorm2d(3, affine=True)(torch.ones(1, 2, 4, 4))),
+    ("F::instance_norm(ones([1, 2, 3]), #{use_input_stats: false})",
+     lambda: F.instance_norm(torch.ones(1, 2, 3), use_input_stats=False)),
+    ("F::instance_norm(ones([1, 2, 3]), #{weight: ones(3)})",
+     lambda: F.instance_norm(torch.ones(1, 2, 3), weight=torch.ones(3))),
+    ("nn::RNN(3, 4).forward(ones([2, 1, 4]))", lambda: nn.RNN(3, 4)(torch.ones(2, 1, 4))),
+    ("nn::RNN(3, 4).forward(ones([2, 1, 1, 3]))", lambda: nn.RNN(3, 4)(torch.ones(2, 1, 1, 3))),
+    ("nn::LSTM(3, 4).forward(ones(3))", lambda: nn.LSTM(3, 4)(torch.ones(3))),
+    ("nn::GRU(3, 4).forward(ones(3))", lambda: nn.GRU(3, 4)(torch.ones(3))),
+    ("nn::GRU(3, 4).forward(ones([2, 1, 3]).double())", lambda: nn.GRU(3, 4)(torch.ones(2, 1, 3).double())),
+    ("nn::GRU(3, 4).forward(ones([2, 1, 3]), ones([1, 2, 4]))", lambda: nn.GRU(3, 4)(torch.ones(2, 1, 3), torch.ones(1, 2, 4))),
+    ("nn::GRU(3, 4).forward(ones([2, 3]), ones([1, 2, 4]))", lambda: nn.GRU(3, 4)(torch.ones(2, 3), torch.ones(1, 2, 4))),
+    ("nn::LSTM(3, 4).forward(ones([2, 1, 3]), [ones([1, 1, 4]), ones([1, 1, 5])])",
+     lambda: nn.LSTM(3, 4)(torch.ones(2, 1, 3), (torch.ones(1, 1, 4), torch.ones(1, 1, 5)))),
+    ("nn::LSTM(3, 4).forward(ones([2, 1, 3]), [ones([1, 4]), ones([1, 4])])",
+     lambda: nn.LSTM(3, 4)(torch.ones(2, 1, 3), (torch.ones(1, 4), torch.ones(1, 4)))),
+    ("nn::LSTM(3, 4, #{proj_size: 4})", lambda: nn.LSTM(3, 4, proj_size=4)),
+    ("nn::RNN(3, 4, #{nonlinearity: \"gelu\"})", lambda: nn.RNN(3, 4, nonlinearity="gelu")),
+    ("nn::RNN(3, 0)", lambda: nn.RNN(3, 0)),
+    ("nn::GRU(3, 4, #{dropout: 2.0})", lambda: nn.GRU(3, 4, dropout=2.0)),
+    ("nn::GRUCell(3, 4).forward(ones([2, 4]))", lambda: nn.GRUCell(3, 4)(torch.ones(2, 4))),
+    ("nn::GRUCell(3, 4).forward(ones([2, 3]), ones([3, 4]))", lambda: nn.GRUCell(3, 4)(torch.ones(2, 3), torch.ones(3, 4))),
+    ("nn::LSTMCell(3, 4).forward(ones([2, 3]), [ones([2, 4]), ones([2, 5])])",
+     lambda: nn.LSTMCell(3, 4)(torch.ones(2, 3), (torch.ones(2, 4), torch.ones(2, 5)))),
+    ("nn::RNNCell(3, 4).forward(ones([2, 2, 3]))", lambda: nn.RNNCell(3, 4)(torch.ones(2, 2, 3))),
     ("optim::SGD(p, #{lr: -1})", lambda: optim.SGD(P, lr=-1)),
     ("optim::SGD(p, #{momentum: -0.5})", lambda: optim.SGD(P, momentum=-0.5)),
     ("optim::SGD(p, #{weight_decay: -1})", lambda: optim.SGD(P, weight_decay=-1)),

@@ -49,6 +49,9 @@ fn call(row: &str) -> String {
         "baddbmm" => "baddbmm(c, c, e)",
         "conv2d" => "F::conv2d(img, k)",
         "conv1d" => "F::conv1d(c, e)",
+        "conv_transpose1d" => "F::conv_transpose1d(c, e.transpose(0, 1))",
+        "conv_transpose2d" => "F::conv_transpose2d(img, k)",
+        "instance_norm" => "F::instance_norm(c)",
         "mv" => "a.mv(b[0])",
         "dot" => "a[0].dot(b[0])",
         "outer" => "a[0].outer(b[0])",
@@ -171,6 +174,9 @@ fn every_operation_of_the_policy_table_is_tried_by_a_row() {
 const OUTSIDE: &[(&str, &str, &str)] = &[
     ("mv", "float16", "float16"),
     ("conv1d", "float16", "float16"),
+    ("conv_transpose1d", "float16", "float16"),
+    ("conv_transpose2d", "float16", "float16"),
+    ("instance_norm", "float32", "float16"),
     ("prod", "float32", "float32"),
     ("cumprod", "float32", "float32"),
     ("logsumexp", "float32", "float32"),
@@ -193,6 +199,36 @@ fn operations_outside_the_recorded_rows_follow_their_policies_on_cuda() {
     for &(row, from_f32, from_f16) in OUTSIDE {
         for (input, want) in [("float32", from_f32), ("float16", from_f16)] {
             assert_eq!(result(&mut interpreter, "cuda", "float16", input, row), want, "{row} of {input}");
+        }
+    }
+}
+
+#[test]
+fn recurrent_layers_compute_in_the_precision_of_pytorchs() {
+    // On the CPU as PyTorch gives it; on CUDA the kernels of whole layers and of cells take the lower precision.
+    for (layer, part, cuda, cpu) in [
+        ("nn::LSTM(3, 4)", "[0]", "float16", "bfloat16"),
+        ("nn::LSTM(3, 4)", "[1][1]", "float16", "bfloat16"),
+        ("nn::GRU(3, 4)", "[0]", "float16", "float32"),
+        ("nn::RNN(3, 4)", "[0]", "float16", "bfloat16"),
+        ("nn::LSTMCell(3, 4)", "[1]", "float16", "float32"),
+        ("nn::GRUCell(3, 4)", "", "float16", "float32"),
+        ("nn::RNNCell(3, 4)", "", "float16", "bfloat16"),
+        ("nn::ConvTranspose1d(3, 4, 2)", "", "float16", "bfloat16"),
+    ] {
+        let shape = match () {
+            () if layer.contains("Conv") => "[1, 3, 5]",
+            () if layer.contains("Cell") => "[2, 3]",
+            () => "[5, 1, 3]",
+        };
+        for (device, want) in [("cuda", cuda), ("cpu", cpu)] {
+            let code = format!(
+                "let net = {layer}.to(\"{device}\"); let x = ones({shape}, #{{device: \"{device}\"}});\n\
+                 let y = with autocast(\"{device}\") {{ net.forward(x){part} }}; y.float().sum().backward();\n\
+                 y.dtype.to_string() + \" \" + net.parameters()[0].grad.dtype.to_string()"
+            );
+            let text = value(&code).to_string();
+            assert_eq!(text, format!("torch.{want} torch.float32"), "{layer}{part} on {device}");
         }
     }
 }

@@ -141,13 +141,45 @@ fn a_part_that_does_not_repeat_is_told_apart() {
         ),
         ("|x| { runs += 1; if runs == 2 { throw \"again\"; } x.exp() }", "RuntimeError: again"),
     ] {
-        let error = eval(&format!("{start} checkpoint({function}, x).sum().backward()")).unwrap_err();
+        // A recomputation that stops early never comes to save more.
+        let call = format!("checkpoint({function}, x, #{{early_stop: false}}).sum().backward()");
+        let error = eval(&format!("{start} {call}")).unwrap_err();
         assert!(error.starts_with(want) || error.contains("again"), "{function}: {error}");
     }
     let error = eval(
         "let a = ones(3, #{requires_grad: true}); let b = a * 2; let y = checkpoint(|x| x.exp(), b); b.add_(1); y.sum().backward()",
     );
     assert!(error.as_ref().unwrap_err().contains("modified by an inplace operation"), "{error:?}");
+}
+
+#[test]
+fn a_recomputation_ends_with_the_last_tensor_that_is_asked_for() {
+    // Of the second run, the sum and what stands behind it are of no use to the backward pass.
+    let code = "let x = ones([4, 4], #{device: \"cuda\", requires_grad: true}); let ends = 0;\n\
+        let f = |x| { let y = x.exp().sin(); let z = y.sum() + y.mean(); ends += 1; z };\n\
+        let count = |run| telemetry::record(run).launches;\n\
+        let early = checkpoint(f, x); let late = checkpoint(f, x, #{early_stop: false});\n\
+        let also = with set_checkpoint_early_stop(false) { checkpoint(f, x) };\n\
+        let plain = f.call(x); ends = 0;\n\
+        let grads = []; let counts = []; let seen = [];\n\
+        for y in [early, late, also, plain] { x.grad = (); counts.push(count.call(|| y.backward())); \n\
+          grads.push(x.grad.tolist()); seen.push(ends); }\n\
+        [grads[0] == grads[3] && grads[1] == grads[3] && grads[2] == grads[3], seen,\n\
+         counts[0] - counts[3], counts[1] - counts[0], counts[2] - counts[1]]";
+    assert_eq!(value(code).to_string(), "[true, [0, 1, 2, 2], 2, 3, 0]");
+    // More tensors in the second run go unseen, as in PyTorch; fewer do not.
+    let start = "let x = ones([4, 4], #{requires_grad: true}); let runs = 0;";
+    let more = "|x| { runs += 1; if runs == 1 { x.exp() } else { x.exp().sin() } }";
+    assert!(eval(&format!("{start} checkpoint({more}, x).sum().backward()")).is_ok());
+    let fewer = "|x| { runs += 1; if runs == 1 { x.exp().sin() } else { x.exp() } }";
+    let error = eval(&format!("{start} checkpoint({fewer}, x).sum().backward()")).unwrap_err();
+    assert!(error.contains("A different number of tensors was saved"), "{error}");
+    // Operations outside go on as before, and an error of a later run keeps its text.
+    let after = "let a = ones(3, #{requires_grad: true}); checkpoint(|x| x.exp() + 1, a).sum().backward(); \
+                 let b = ones(3) + a.grad; let n = 0; \
+                 let y = checkpoint(|x| { n += 1; if n == 2 { throw \"again\"; } x.exp() }, a); \
+                 let text = \"\"; try { y.sum().backward(); } catch (e) { text = e; } text";
+    assert!(value(after).to_string().contains("again"));
 }
 
 #[test]

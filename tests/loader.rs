@@ -406,3 +406,39 @@ fn csv_files_are_read_with_their_options() {
         assert!(text.contains(words), "{text}");
     }
 }
+
+#[test]
+fn workers_are_prepared_and_waited_for_as_long_as_one_asks() {
+    let mut lab = Lab::new();
+    // What a worker draws while it is prepared moves its generator on.
+    lab.run(
+        "let d = data::Dataset(4, |i| rand([])); let seen = [];
+         for plain in [true, false] {
+             manual_seed(3);
+             let options = #{num_workers: 2};
+             if !plain { options.worker_init_fn = |worker| { for i in 0..worker { rand([]); } } }
+             let all = []; for b in data::DataLoader(d, options) { all.push(b.item()) } seen.push(all);
+         }",
+    );
+    assert!(lab.truth("seen[0][0] == seen[1][0] && seen[0][1] != seen[1][1] && seen[0][3] == seen[1][1]"));
+    let (text, _) = lab.error(
+        "for b in data::DataLoader(d, #{num_workers: 1, worker_init_fn: |worker| throw \"no licence\"}) { b; }",
+    );
+    assert!(text.contains("in DataLoader worker process 0") && text.contains("no licence"), "{text}");
+    let slow = "data::Dataset(1, |i| { let n = 0; for k in 0..60000 { n += k; } tensor(n) })";
+    let (text, _) =
+        lab.error(&format!("for b in data::DataLoader({slow}, #{{num_workers: 1, timeout: 0.05}}) {{ b; }}"));
+    assert_eq!(text, "RuntimeError: DataLoader timed out after 0.05 seconds");
+    // Samplers are drawn anew for each epoch, and print what they are.
+    lab.run("let s = data::RandomSampler(arange(50)); let a = []; for i in s { a.push(i) } let b = []; for i in s { b.push(i) }");
+    assert!(lab.truth("a != b && a.len() == 50"));
+    assert_eq!(lab.text("s"), "RandomSampler(50 indices)");
+    let (text, hint) =
+        lab.error("data::DataLoader(arange(3), #{sampler: data::BatchSampler([0], 1, false)})");
+    assert!(text.contains("gives batches") && hint.contains("batch_sampler"), "{text} {hint}");
+    let (text, _) =
+        lab.error("for b in data::DataLoader(arange(3), #{sampler: data::RandomSampler(arange(9))}) { b; }");
+    assert!(text.contains("out of bounds for a dataset of 3 samples"), "{text}");
+    let (_, hint) = lab.error("data::DataLoader(arange(3), #{batch_sampller: [[0]]})");
+    assert!(hint.contains("`batch_sampler`"), "{hint}");
+}

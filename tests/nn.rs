@@ -3,6 +3,7 @@
 mod gradients;
 mod modules;
 mod optimisers;
+mod parts;
 
 use std::sync::Arc;
 

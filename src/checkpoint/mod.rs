@@ -1,6 +1,7 @@
 //! Activation checkpointing: a part of the forward pass keeps no activations and runs again in the backward pass.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::base::{Error, Result};
@@ -24,11 +25,32 @@ pub enum Function {
 pub struct Options {
     /// Draw the same random numbers again, such as dropout masks.
     pub preserve_rng_state: bool,
+    /// End the recomputation with the last tensor that the backward pass asks for.
+    pub early_stop: bool,
+}
+
+thread_local! {
+    /// What [`set_early_stop`] asks for, instead of the options of calls.
+    static EARLY_STOP: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Has calls stop early, or not, whatever their options say, until the guard is dropped.
+pub fn set_early_stop(on: bool) -> EarlyStop {
+    EarlyStop(EARLY_STOP.replace(Some(on)))
+}
+
+/// Restores what was asked for before.
+pub struct EarlyStop(Option<bool>);
+
+impl Drop for EarlyStop {
+    fn drop(&mut self) {
+        EARLY_STOP.set(self.0);
+    }
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { preserve_rng_state: true }
+        Options { preserve_rng_state: true, early_stop: true }
     }
 }
 
@@ -56,7 +78,7 @@ pub fn checkpoint<T>(
         machine.set_random_state(&now);
         result
     };
-    let frame = Frame::new(inputs, Box::new(again));
+    let frame = Frame::new(inputs, EARLY_STOP.get().unwrap_or(options.early_stop), Box::new(again));
     let _packed = frame.enter();
     forward()
 }
@@ -100,14 +122,22 @@ pub static ROWS: &[OpDef] = &[
         "checkpoint",
         Family::Checkpoint,
         "Runs a function without keeping its activations; the backward pass runs it again to have them.",
-        &[Param::required("function", ParamKind::Any), INPUT, PRESERVE, REENTRANT],
+        &[
+            Param::required("function", ParamKind::Any),
+            INPUT,
+            PRESERVE,
+            REENTRANT,
+            Param::optional("early_stop", ParamKind::Bool, D::Bool(true)),
+        ],
         |_| Err(Error::type_error("checkpoint() runs a closure or a module, which only a script can call")),
     )
     .forms(&[Form::Function])
     .gradient(Gradient::Composite)
     .details(
         "Takes less memory and more time. The function is a closure or a module and may take several inputs; it must do \
-         the same each time. Random numbers are drawn again as they were, unless `preserve_rng_state` is off.",
+         the same each time. Random numbers are drawn again as they were, unless `preserve_rng_state` is off. The second \
+         run ends with the last tensor that the backward pass asks for, unless `early_stop` is off; \
+         `with set_checkpoint_early_stop(false) { … }` turns that off for all calls inside.",
     )
     .example(
         "let x = tensor([2.0], #{requires_grad: true}); checkpoint(|x| x * x, x).backward(); x.grad",

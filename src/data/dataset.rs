@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::{Cause, Error, Kind, Result};
 use crate::device::Machine;
+use crate::device::random::Shared;
 use crate::op::scatter::index_select;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
@@ -272,12 +273,53 @@ impl Dataset for Subset {
     }
 }
 
+/// Datasets one after the other.
+pub struct Concat {
+    parts: Vec<Data>,
+    /// Where each part ends.
+    ends: Vec<usize>,
+}
+
+impl Concat {
+    /// # Errors
+    /// `AssertionError` without a dataset.
+    pub fn new(parts: Vec<Data>) -> Result<Concat> {
+        if parts.is_empty() {
+            return Err(Error::new(Kind::AssertionError, "datasets should not be an empty iterable"));
+        }
+        let mut end = 0usize;
+        let ends = parts.iter().map(|d| {
+            end = end.saturating_add(d.0.len());
+            end
+        });
+        let ends = ends.collect();
+        Ok(Concat { parts, ends })
+    }
+}
+
+impl Dataset for Concat {
+    fn name(&self) -> &'static str {
+        "ConcatDataset"
+    }
+
+    fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn get(&self, index: usize) -> Result<Value> {
+        let at = self.ends.partition_point(|end| *end <= index);
+        let start = at.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
+        let part = self.parts.get(at).ok_or_else(|| Error::value("an index past the datasets' end"))?;
+        part.0.get(index - start)
+    }
+}
+
 /// Splits a dataset at random, as `torch.utils.data.random_split`: `lengths` are numbers of samples, or fractions
-/// that sum up to 1. The order is drawn from the thread's CPU generator.
+/// that sum up to 1. The order is drawn from `generator`, or the thread's CPU generator.
 ///
 /// # Errors
 /// Lengths that do not sum up to the dataset's.
-pub fn random_split(dataset: &Data, lengths: &[f64]) -> Result<Vec<Data>> {
+pub fn random_split(dataset: &Data, lengths: &[f64], generator: Option<Shared>) -> Result<Vec<Data>> {
     let total = dataset.0.len();
     let sum: f64 = lengths.iter().sum();
     let counts = if (sum - 1.0).abs() <= 1e-9 * sum.abs().max(1.0) && sum <= 1.0 {
@@ -293,7 +335,8 @@ pub fn random_split(dataset: &Data, lengths: &[f64]) -> Result<Vec<Data>> {
         let hint = format!("the dataset has {total} samples; fractions such as [0.8, 0.2] sum up to 1");
         return Err(Error::value(text).with_hint(hint));
     }
-    let order = super::loader::permutation(total, Machine::current().generator.clone())?;
+    let order =
+        super::loader::permutation(total, generator.unwrap_or_else(|| Machine::current().generator.clone()))?;
     let mut rest = order.as_slice();
     let mut parts = Vec::new();
     for count in counts {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::base::{Error, Kind, Result};
 use crate::device::kernel::{Distribution, Random, RandomSource};
@@ -11,6 +12,7 @@ use crate::op::Value;
 use crate::tensor::{Tensor, launch};
 
 use super::dataset::{Data, Function, noted, samples};
+use super::sampler::{self, Drawn, Sampler, out_of_bounds};
 use super::tree::map_tensors;
 use super::workers::Workers;
 
@@ -21,7 +23,9 @@ pub struct Options {
     pub batch_size: Option<usize>,
     pub shuffle: bool,
     /// The order of the samples, instead of the dataset's own.
-    pub sampler: Option<Vec<usize>>,
+    pub sampler: Option<Sampler>,
+    /// The batches, instead of those of `batch_size` and an order.
+    pub batch_sampler: Option<Sampler>,
     pub num_workers: usize,
     /// Makes a batch of an array of samples, instead of `default_collate`.
     pub collate_fn: Option<Function>,
@@ -30,6 +34,12 @@ pub struct Options {
     pub drop_last: bool,
     /// Batches that each worker holds ready; 2 where absent.
     pub prefetch_factor: Option<usize>,
+    /// How long a batch of workers may take; no bound where absent.
+    pub timeout: Option<Duration>,
+    /// Called in each worker with its number before it fetches anything.
+    pub worker_init_fn: Option<Function>,
+    /// Draws the order and the workers' seeds, instead of the session's generator.
+    pub generator: Option<Shared>,
 }
 
 impl Default for Options {
@@ -38,12 +48,23 @@ impl Default for Options {
             batch_size: Some(1),
             shuffle: false,
             sampler: None,
+            batch_sampler: None,
             num_workers: 0,
             collate_fn: None,
             pin_memory: false,
             drop_last: false,
             prefetch_factor: None,
+            timeout: None,
+            worker_init_fn: None,
+            generator: None,
         }
+    }
+}
+
+impl Options {
+    /// Whether samples are put together, rather than given one by one.
+    fn batched(&self) -> bool {
+        self.batch_sampler.is_some() || self.batch_size.is_some()
     }
 }
 
@@ -62,7 +83,16 @@ impl DataLoader {
     /// Options that exclude each other, in PyTorch's words.
     pub fn new(dataset: Data, options: Options) -> Result<DataLoader> {
         let size = dataset.0.len();
-        let problem = if options.batch_size == Some(0) {
+        let given = |s: &Option<Sampler>| s.as_ref().and_then(|s| s.outside(size));
+        let problem = if options.batch_sampler.is_some()
+            && (options.batch_size != Some(1)
+                || options.shuffle
+                || options.sampler.is_some()
+                || options.drop_last)
+        {
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                .into()
+        } else if options.batch_size == Some(0) {
             "batch_size should be a positive integer value, but got batch_size=0".into()
         } else if options.sampler.is_some() && options.shuffle {
             "sampler option is mutually exclusive with shuffle".into()
@@ -76,9 +106,13 @@ impl DataLoader {
             "prefetch_factor must be at least 1 where there are workers".into()
         } else if options.num_workers > MOST_WORKERS {
             format!("num_workers={} is more than {MOST_WORKERS}", options.num_workers)
-        } else if let Some(at) = options.sampler.iter().flatten().find(|&&i| i >= size) {
-            let text = format!("the sampler's index {at} is out of bounds for a dataset of {size} samples");
-            return Err(Error::new(Kind::IndexError, text));
+        } else if options.num_workers == 0 && options.timeout.is_some() {
+            let text = "_SingleProcessDataLoaderIter requires timeout == 0";
+            return Err(
+                Error::new(Kind::AssertionError, text).with_hint("`num_workers` of 1 or more has a timeout")
+            );
+        } else if let Some(at) = given(&options.sampler).or_else(|| given(&options.batch_sampler)) {
+            return Err(out_of_bounds(at, size));
         } else if size == 0 && options.shuffle {
             // As `RandomSampler` says it.
             "num_samples should be a positive integer value, but got num_samples=0".into()
@@ -90,7 +124,10 @@ impl DataLoader {
 
     /// Batches of an epoch.
     pub fn len(&self) -> usize {
-        let samples = self.options.sampler.as_ref().map_or(self.dataset.0.len(), Vec::len);
+        if let Some(batches) = &self.options.batch_sampler {
+            return batches.len();
+        }
+        let samples = self.options.sampler.as_ref().map_or(self.dataset.0.len(), Sampler::len);
         match self.options.batch_size {
             None => samples,
             Some(size) if self.options.drop_last => samples / size.max(1),
@@ -106,13 +143,24 @@ impl DataLoader {
     pub fn iter(&self) -> Result<Epoch> {
         let machine = Machine::current();
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not.
-        let seed = draw_seed(&machine);
-        let order = match &self.options.sampler {
-            Some(order) => Order::Listed(order.iter().map(|&i| i as i64).collect()),
+        let generator = self.options.generator.as_ref().unwrap_or(&machine.generator);
+        let seed = draw_seed(generator);
+        let samples = self.dataset.0.len();
+        let drawn = match self.options.sampler.as_ref().or(self.options.batch_sampler.as_ref()) {
+            Some(sampler) => Some(sampler.draw()?),
             None if self.options.shuffle => {
-                Order::Listed(permutation(self.dataset.0.len(), Shared::new(draw_seed(&machine)))?)
+                let own = self.options.generator.clone();
+                Some(Sampler::random(samples, false, None, own)?.draw()?)
             }
-            None => Order::InTurn(self.dataset.0.len()),
+            None => None,
+        };
+        if let Some(drawn) = &drawn {
+            sampler::check(drawn, samples)?;
+        }
+        let order = match drawn {
+            Some(Drawn::Samples(all)) => Order::Listed(all),
+            Some(Drawn::Batches(all)) => Order::Batched(all),
+            None => Order::InTurn(samples),
         };
         let size = self.options.batch_size.unwrap_or(1).max(1);
         let batches = Arc::new(Batches { order, size, count: self.len() });
@@ -139,6 +187,8 @@ pub struct Batches {
 enum Order {
     InTurn(usize),
     Listed(Vec<i64>),
+    /// Batch by batch.
+    Batched(Vec<Vec<i64>>),
 }
 
 impl Batches {
@@ -146,16 +196,22 @@ impl Batches {
         self.count
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The indices of batch `number`; none behind the last.
     pub fn get(&self, number: usize) -> Option<Vec<usize>> {
+        let whole = |all: &[i64]| all.iter().filter_map(|&i| usize::try_from(i).ok()).collect();
+        if let Order::Batched(all) = &self.order {
+            return all.get(number).map(|batch| whole(batch));
+        }
         let start = number.checked_mul(self.size).filter(|_| number < self.count)?;
         let end = start.saturating_add(self.size);
         Some(match &self.order {
             Order::InTurn(n) => (start..end.min(*n)).collect(),
-            Order::Listed(all) => {
-                let part = all.get(start..end.min(all.len())).unwrap_or(&[]);
-                part.iter().filter_map(|&i| usize::try_from(i).ok()).collect()
-            }
+            Order::Listed(all) => whole(all.get(start..end.min(all.len())).unwrap_or(&[])),
+            Order::Batched(_) => Vec::new(),
         })
     }
 }
@@ -171,12 +227,12 @@ pub struct Fetcher {
 impl Fetcher {
     /// The batch of `indices`, in page-locked memory where that is asked for and there is a device to copy to.
     pub fn fetch(&self, indices: &[usize]) -> Result<Value> {
-        let batch = match (&self.options.collate_fn, self.options.batch_size, indices) {
-            (Some(make), Some(_), _) => {
+        let batch = match (&self.options.collate_fn, self.options.batched(), indices) {
+            (Some(make), true, _) => {
                 let all = samples(&*self.dataset.0, indices, &self.stop)?;
                 (make.0)(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
             }
-            (_, None, [index]) => {
+            (_, false, [index]) => {
                 let sample = samples(&*self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
                 match &self.options.collate_fn {
                     Some(make) => {
@@ -239,8 +295,8 @@ impl Epoch {
 }
 
 /// A seed as `torch.empty((), dtype=int64).random_()` draws it.
-fn draw_seed(machine: &Machine) -> u64 {
-    machine.generator.lock().next_u64() & (i64::MAX as u64)
+pub fn draw_seed(generator: &Shared) -> u64 {
+    generator.lock().next_u64() & (i64::MAX as u64)
 }
 
 /// A permutation of `0..n` as `torch.randperm` draws it from a CPU generator.

@@ -7,6 +7,7 @@ pub mod digits;
 pub mod files;
 pub mod loader;
 pub mod rows;
+pub mod sampler;
 pub mod tree;
 pub mod workers;
 

@@ -1,20 +1,25 @@
 //! What a script calls: files, datasets and loaders, as rows.
 
 use std::path::Path;
+use std::time::Duration;
 
-use crate::base::{Error, Result, Scalar};
+use crate::base::{DType, Error, Result, Scalar};
 use crate::device::Machine;
+use crate::device::random::{DEFAULT_SEED, Shared};
 use crate::op::args::nearest;
 use crate::op::def::{Default, FUNCTION};
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, Value, map_value};
+use crate::tensor::Tensor;
 
-use super::dataset::{Computed, Data, Function, Subset, TensorDataset, random_split};
+use super::dataset::{Computed, Concat, Data, Function, Subset, TensorDataset, random_split};
 use super::files::{self, Saving, Target};
+use super::sampler::{Generator, Sampler};
 use super::tree::entries;
 use super::{DataLoader, Options, csv, digits};
 
 const OF: &[Form] = &[Form::Of("data")];
 const PATH: Param = Param::required("path", ParamKind::Str);
+const GENERATOR: Param = Param::optional("generator", ParamKind::Any, Default::None);
 const DATASET: Param = Param::required("dataset", ParamKind::Any);
 
 /// The most indices that a range stands for.
@@ -150,14 +155,99 @@ static ROWS: &[OpDef] = &[
     )
     .example("data::Subset(arange(10), [7, 3])[0]", "tensor(7)"),
     row(
+        "ConcatDataset",
+        "Datasets one after the other.",
+        &[Param::required("datasets", ParamKind::Any)],
+        |a| {
+            let Value::List(items) = a.get(0) else { return Err(a.wrong(0, a.get(0))) };
+            let parts = items.iter().map(Data::of).collect::<Result<_>>()?;
+            Ok(Data::new(Concat::new(parts)?).into_value())
+        },
+    )
+    .example("let d = data::ConcatDataset([arange(3), arange(10)]); [d.len(), d[4]]", "[13, tensor(1)]"),
+    row(
         "random_split",
         "Splits a dataset at random into parts of given lengths, or of fractions that sum up to 1.",
-        &[DATASET, Param::required("lengths", ParamKind::Any)],
+        &[DATASET, Param::required("lengths", ParamKind::Any), GENERATOR],
         split,
     )
+    .details("`generator` draws the order, where it shall not depend on what else is drawn.")
     .example(
         "let parts = data::random_split(arange(10), [0.7, 0.3]); [parts[0].len(), parts[1].len()]",
         "[7, 3]",
+    ),
+    row("Generator", "A generator of its own for the draws of samplers, splits and loaders.", &[], |_| {
+        let generator = Generator(Shared::new(DEFAULT_SEED));
+        Ok(Value::Object(Object::new("Generator", generator)))
+    })
+    .forms(FUNCTION)
+    .details("`Generator().manual_seed(0)` seeds it and gives it; `initial_seed()` tells its seed.")
+    .example(
+        "let g = Generator().manual_seed(1); data::random_split(arange(4), [2, 2], #{generator: g})[0][0]",
+        "tensor(0)",
+    ),
+    row("SequentialSampler", "The indices of a dataset in turn.", &[DATASET], |a| {
+        Ok(Sampler::sequential(Data::of(a.get(0))?.0.len()).into_value())
+    })
+    .example("let all = []; for i in data::SequentialSampler(ones(3)) { all.push(i) } all", "[0, 1, 2]"),
+    row(
+        "RandomSampler",
+        "The indices of a dataset in a random order.",
+        &[
+            DATASET,
+            Param::optional("replacement", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("num_samples", ParamKind::Int, Default::None),
+            GENERATOR,
+        ],
+        |a| {
+            let size = Data::of(a.get(0))?.0.len();
+            Ok(Sampler::random(size, a.bool(1)?, a.optional_int(2), drawing(a, 3)?)?.into_value())
+        },
+    )
+    .details("Each index once, or with `replacement` drawn anew each time; `num_samples` are drawn, or all.")
+    .example("data::RandomSampler(ones(3), #{num_samples: 7}).len()", "7"),
+    row(
+        "SubsetRandomSampler",
+        "Some indices in a random order.",
+        &[Param::required("indices", ParamKind::Any), GENERATOR],
+        |a| {
+            let indices = indices(a.get(0)).ok_or_else(|| a.wrong(0, a.get(0)))?;
+            Ok(Sampler::subset(indices, drawing(a, 1)?).into_value())
+        },
+    )
+    .example("data::SubsetRandomSampler([4, 8, 15]).len()", "3"),
+    row(
+        "WeightedRandomSampler",
+        "Indices drawn in proportion to weights, one weight for each sample.",
+        &[
+            Param::required("weights", ParamKind::Any),
+            Param::required("num_samples", ParamKind::Int),
+            Param::optional("replacement", ParamKind::Bool, Default::Bool(true)),
+            GENERATOR,
+        ],
+        weighted,
+    )
+    .details("With weights of one over the count of a sample's class, all classes come equally often.")
+    .example(
+        "let all = []; for i in data::WeightedRandomSampler([0.0, 1.0], 3) { all.push(i) } all",
+        "[1, 1, 1]",
+    ),
+    row(
+        "BatchSampler",
+        "Batches of another sampler's indices, as arrays.",
+        &[
+            Param::required("sampler", ParamKind::Any),
+            Param::required("batch_size", ParamKind::Int),
+            Param::required("drop_last", ParamKind::Bool),
+        ],
+        |a| {
+            let of = sampler(a, 0)?.ok_or_else(|| a.wrong(0, a.get(0)))?;
+            Ok(Sampler::batches(of, a.int(1)?, a.bool(2)?)?.into_value())
+        },
+    )
+    .example(
+        "let all = []; for b in data::BatchSampler([4, 5, 6], 2, false) { all.push(b) } all",
+        "[[4, 5], [6]]",
     ),
     row(
         "DataLoader",
@@ -172,6 +262,10 @@ static ROWS: &[OpDef] = &[
             Param::optional("pin_memory", ParamKind::Bool, Default::Bool(false)),
             Param::optional("drop_last", ParamKind::Bool, Default::Bool(false)),
             Param::optional("prefetch_factor", ParamKind::Any, Default::None),
+            Param::optional("batch_sampler", ParamKind::Any, Default::None),
+            Param::optional("timeout", ParamKind::Float, Default::Float(0.0)),
+            Param::optional("worker_init_fn", ParamKind::Any, Default::None),
+            GENERATOR,
         ],
         loader,
     )
@@ -181,7 +275,10 @@ static ROWS: &[OpDef] = &[
          that PyTorch draws after the same `manual_seed`. `num_workers` threads fetch batches ahead, `prefetch_factor` \
          (2) each; they end with the loop, also where it is left early. `pin_memory` gives batches in page-locked memory, \
          which `.to(\"cuda\", #{non_blocking: true})` copies without holding the host; where there is no GPU it does \
-         nothing. `sampler` is an order of indices, `collate_fn` makes a batch of an array of samples, and a `batch_size` \
+         nothing. `sampler` is an order of indices, as an array or a sampler that draws it for each epoch, and `batch_sampler` \
+         gives whole batches of them; `generator` draws the order and the workers' seeds. `worker_init_fn` is called in \
+         each worker with its number, and a batch of workers that takes more than `timeout` seconds is an error. \
+         `collate_fn` makes a batch of an array of samples, and a `batch_size` \
          of () gives samples as they are. `next(iter(loader))` is one batch.",
     )
     .example(
@@ -273,39 +370,112 @@ fn split(a: &Args) -> Result<Value> {
     let lengths = lengths.ok_or_else(|| {
         Error::type_error("random_split(): argument 'lengths' must be an array of numbers such as [0.8, 0.2]")
     })?;
-    let parts = random_split(&Data::of(a.get(0))?, &lengths)?;
+    let parts = random_split(&Data::of(a.get(0))?, &lengths, drawing(a, 2)?)?;
     Ok(Value::List(parts.into_iter().map(Data::into_value).collect()))
 }
 
 fn loader(a: &Args) -> Result<Value> {
     let batch_size = if a.is_none(1) { None } else { Some(count(a, 1)?) };
-    let sampler = match a.get(3) {
-        Value::None => None,
-        other => {
-            let order = indices(other).ok_or_else(|| a.wrong(3, other))?;
-            let whole = order.into_iter().map(|i| usize::try_from(i).ok()).collect::<Option<Vec<_>>>();
-            Some(whole.ok_or_else(|| Error::value("DataLoader(): the sampler has a negative index"))?)
-        }
-    };
-    let collate_fn = match a.get(5) {
-        Value::None => None,
-        other => Some(function(other).ok_or_else(|| {
-            let text = format!("DataLoader(): 'collate_fn' must be a function, not {}", other.describe());
+    let given = |i: usize, name: &str| match a.get(i) {
+        Value::None => Ok(None),
+        other => function(other).map(Some).ok_or_else(|| {
+            let text = format!("DataLoader(): '{name}' must be a function, not {}", other.describe());
             Error::type_error(text)
-        })?),
+        }),
     };
+    let (collate_fn, worker_init_fn) = (given(5, "collate_fn")?, given(11, "worker_init_fn")?);
     let options = Options {
         batch_size,
         shuffle: a.bool(2)?,
-        sampler,
+        sampler: sampler(a, 3)?,
+        batch_sampler: batch_sampler(a, 9)?,
         num_workers: workers(a)?,
         collate_fn,
         pin_memory: a.bool(6)?,
         drop_last: a.bool(7)?,
         prefetch_factor: if a.is_none(8) { None } else { Some(count(a, 8)?) },
+        timeout: timeout(a.float(10)?)?,
+        worker_init_fn,
+        generator: drawing(a, 12)?,
     };
     let loader = DataLoader::new(Data::of(a.get(0))?, options)?;
     Ok(Value::Object(Object::new("DataLoader", loader)))
+}
+
+/// A sampler, or indices that are given.
+fn sampler(a: &Args, i: usize) -> Result<Option<Sampler>> {
+    if a.is_none(i) {
+        return Ok(None);
+    }
+    if let Value::Object(object) = a.get(i)
+        && let Some(sampler) = object.get::<Sampler>()
+    {
+        if sampler.gives_batches() {
+            let text =
+                format!("{}(): 'sampler' must give indices, and a BatchSampler gives batches", a.def.name);
+            return Err(Error::type_error(text).with_hint("it goes in as `batch_sampler`"));
+        }
+        return Ok(Some(sampler.clone()));
+    }
+    let all = indices(a.get(i)).ok_or_else(|| a.wrong(i, a.get(i)))?;
+    if all.iter().any(|i| *i < 0) {
+        return Err(Error::value(format!("{}(): the sampler has a negative index", a.def.name)));
+    }
+    Ok(Some(Sampler::listed(all)))
+}
+
+/// A sampler of batches, or batches that are given.
+fn batch_sampler(a: &Args, i: usize) -> Result<Option<Sampler>> {
+    match a.get(i) {
+        Value::None => Ok(None),
+        Value::Object(object) => match object.get::<Sampler>().filter(|s| s.gives_batches()) {
+            Some(sampler) => Ok(Some(sampler.clone())),
+            None => Err(a.wrong(i, a.get(i))),
+        },
+        Value::List(items) => {
+            let batches = items.iter().map(indices).collect::<Option<Vec<_>>>();
+            batches.map(|all| Some(Sampler::listed_batches(all))).ok_or_else(|| a.wrong(i, a.get(i)))
+        }
+        other => Err(a.wrong(i, other)),
+    }
+}
+
+fn weighted(a: &Args) -> Result<Value> {
+    let weights = match a.get(0) {
+        Value::Tensor(t) => t.clone(),
+        Value::List(items) => {
+            let number = |v: &Value| if let Value::Scalar(s) = v { Some(*s) } else { None };
+            let all: Option<Vec<Scalar>> = items.iter().map(number).collect();
+            let all = all.ok_or_else(|| a.wrong(0, a.get(0)))?;
+            Tensor::from_numbers(&all, &[all.len()], DType::Float64)?
+        }
+        other => return Err(a.wrong(0, other)),
+    };
+    Ok(Sampler::weighted(&weights, a.int(1)?, a.bool(2)?, drawing(a, 3)?)?.into_value())
+}
+
+/// The generator that an option names.
+fn drawing(a: &Args, i: usize) -> Result<Option<Shared>> {
+    match a.get(i) {
+        Value::None => Ok(None),
+        Value::Object(object) => match object.get::<Generator>() {
+            Some(generator) => Ok(Some(generator.0.clone())),
+            None => Err(a.wrong(i, a.get(i))),
+        },
+        other => Err(a.wrong(i, other)),
+    }
+}
+
+/// A bound in seconds; 0 is none.
+fn timeout(seconds: f64) -> Result<Option<Duration>> {
+    if seconds < 0.0 {
+        return Err(Error::value("timeout option should be non-negative"));
+    }
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(Duration::ZERO) => Ok(None),
+        Ok(bound) => Ok(Some(bound)),
+        Err(_) => Err(Error::value("timeout is a number of seconds")),
+    }
 }
 
 fn workers(a: &Args) -> Result<usize> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::{Error, Kind, Result};
 use crate::device::Machine;
@@ -13,6 +13,7 @@ use crate::device::context::work_aside;
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
+use super::dataset::noted;
 use super::loader::{Batches, Fetcher, Options};
 
 /// How often the waiting thread looks for an interrupt.
@@ -33,6 +34,7 @@ pub struct Workers {
     ready: BTreeMap<usize, Result<Value>>,
     sent: usize,
     ahead: usize,
+    timeout: Option<Duration>,
 }
 
 struct Worker {
@@ -60,15 +62,27 @@ impl Workers {
             ready: BTreeMap::new(),
             sent: 0,
             ahead,
+            timeout: options.timeout,
         };
         for number in 0..options.num_workers {
             let machine = machine.seeded(seed.wrapping_add(number as u64));
             let (source, batches, results) = (Arc::clone(source), Arc::clone(batches), results.clone());
             let (jobs, queue) = channel();
+            let init = options.worker_init_fn.clone();
             let run = move || {
                 work_aside();
                 let _here = machine.enter();
                 let _no_grad = set_grad_mode(false);
+                let started =
+                    init.map_or(Ok(Value::None), |f| (f.0)(vec![Value::Scalar((number as i64).into())]));
+                if let Err(error) = started {
+                    // Its first batch is the error.
+                    if let Ok(job) = queue.recv() {
+                        let _ = results
+                            .send((job, Err(in_worker(number, noted(error, "in the worker_init_fn")))));
+                    }
+                    return;
+                }
                 while let Ok(job) = queue.recv()
                     && !source.stop.load(Ordering::Relaxed)
                 {
@@ -90,6 +104,7 @@ impl Workers {
 
     /// Batch `number`, once it is there. Its worker then gets another one to do.
     pub fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
+        let began = Instant::now();
         loop {
             if let Some(batch) = self.ready.remove(&number) {
                 self.send_until(number.saturating_add(1).saturating_add(self.ahead));
@@ -102,6 +117,10 @@ impl Workers {
                 Err(RecvTimeoutError::Timeout) => {
                     machine.shared.cancel.check()?;
                     self.check_alive(number)?;
+                    if let Some(most) = self.timeout.filter(|most| began.elapsed() >= *most) {
+                        let seconds = crate::base::python::float(most.as_secs_f64());
+                        return Err(Error::runtime(format!("DataLoader timed out after {seconds} seconds")));
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => self.check_alive(number)?,
             }

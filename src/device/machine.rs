@@ -63,6 +63,19 @@ impl Machine {
         })
     }
 
+    /// The same devices, with the CPU's draws taken from `generator`.
+    pub fn drawing_from(&self, generator: random::Shared) -> Arc<Machine> {
+        let seed = generator.lock().seed();
+        Arc::new(Machine {
+            shared: Arc::clone(&self.shared),
+            cpu: Arc::clone(&self.cpu),
+            gpus: self.gpus.clone(),
+            current: AtomicUsize::new(self.current_gpu()),
+            generator,
+            philox: self.gpus.iter().map(|gpu| self::generator(gpu, seed)).collect(),
+        })
+    }
+
     /// Makes this the thread's machine until the guard is dropped.
     pub fn enter(self: &Arc<Self>) -> Entered {
         Entered(CURRENT.with(|c| c.borrow_mut().replace(Arc::clone(self))))

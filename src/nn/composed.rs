@@ -102,6 +102,10 @@ impl Layer for ModuleDict {
         Err(super::containers::no_forward(call.module.name())
             .with_hint("`dict[\"name\"].forward(x)` calls one"))
     }
+
+    fn is_dict(&self) -> bool {
+        true
+    }
 }
 
 fn make_dict(a: &Args) -> Result<Value> {
@@ -312,6 +316,10 @@ pub static ROWS: &[OpDef] = &[
         "Modules by name, which one calls oneself.",
         &[Param::optional("modules", ParamKind::Any, Default::None)],
         make_dict,
+    )
+    .details(
+        "`dict[\"name\"] = module` puts a module there, `pop(\"name\")` takes it out, `update(#{…})` puts several and \
+         `clear()` drops all; `keys()`, `values()` and `items()` list them.",
     )
     .example("nn::ModuleDict(#{act: nn::ReLU()})", "ModuleDict(\n  (act): ReLU()\n)"),
 ];

@@ -16,7 +16,8 @@ impl Layer for Sequential {
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
-        let Some(((_, first), rest)) = call.module.children().split_first() else {
+        let children = call.module.children();
+        let Some(((_, first), rest)) = children.split_first() else {
             return call.only().cloned();
         };
         let mut x = first.forward(call.inputs, call.caller)?;
@@ -24,6 +25,10 @@ impl Layer for Sequential {
             x = module.forward(&[&x], call.caller)?;
         }
         Ok(x)
+    }
+
+    fn is_list(&self) -> bool {
+        true
     }
 }
 
@@ -40,6 +45,10 @@ impl Layer for ModuleList {
     }
 
     fn counts_children(&self) -> bool {
+        true
+    }
+
+    fn is_list(&self) -> bool {
         true
     }
 }
@@ -92,7 +101,10 @@ pub static ROWS: &[OpDef] = &[
     constructor("Sequential", "Modules that run one after the other.", MODULES, |a| {
         sequential(&modules(a)?).map(Module::into_value)
     })
-    .details("It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part.")
+    .details(
+        "It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part, and `net[0] = module` puts \
+         another in its place. `append`, `extend`, `insert` and `pop` change the row.",
+    )
     .example(
         "nn::Sequential(nn::Linear(2, 3), nn::ReLU())",
         "Sequential(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): ReLU()\n)",
@@ -100,5 +112,9 @@ pub static ROWS: &[OpDef] = &[
     constructor("ModuleList", "A list of modules, which one goes through oneself.", MODULES, |a| {
         module_list(&modules(a)?).map(Module::into_value)
     })
+    .details(
+        "`list[0] = module` puts another in a place; `append`, `extend`, `insert` and `pop` change the list. Each is found \
+         by parameters(), state_dict() and to().",
+    )
     .example("nn::ModuleList([nn::ReLU(), nn::ReLU()])", "ModuleList(\n  (0-1): 2 x ReLU()\n)"),
 ];

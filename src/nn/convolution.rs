@@ -104,7 +104,7 @@ impl Layer for Convolution {
 }
 
 /// One value per dimension: a single one stands for all.
-fn spread(values: Vec<i64>, dims: usize) -> Vec<i64> {
+pub(super) fn spread(values: Vec<i64>, dims: usize) -> Vec<i64> {
     match values.as_slice() {
         [one] => vec![*one; dims],
         _ => values,

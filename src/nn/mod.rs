@@ -2,17 +2,22 @@
 
 pub mod activation;
 pub mod attention;
+pub mod cells;
 pub mod clip;
 pub mod composed;
 pub mod containers;
+pub mod conv_transpose;
 pub mod convolution;
+pub mod edit;
 pub mod embedding;
 pub mod init;
+pub mod instance_norm;
 pub mod linear;
 pub mod loss;
 pub mod module;
 pub mod normalise;
 pub mod pooling;
+pub mod recurrent;
 pub mod show;
 pub mod state;
 pub mod transformer;
@@ -26,10 +31,14 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
     [
         linear::ROWS,
         convolution::ROWS,
+        conv_transpose::ROWS,
         normalise::ROWS,
+        instance_norm::ROWS,
         embedding::ROWS,
         attention::ROWS,
         transformer::ROWS,
+        cells::ROWS,
+        recurrent::ROWS,
         pooling::ROWS,
         activation::ROWS,
         composed::ROWS,

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use crate::base::{Cause, Error, Kind, Result};
 use crate::op::{Args, Family, Object, OpDef, Param, Value};
@@ -41,6 +41,16 @@ pub trait Layer: Send + Sync + 'static {
 
     /// The printed form counts equal children together, as `ModuleList` does.
     fn counts_children(&self) -> bool {
+        false
+    }
+
+    /// Its children are numbered, as those of `Sequential`, and may be appended, inserted and taken out.
+    fn is_list(&self) -> bool {
+        false
+    }
+
+    /// Its children are a map that grows and shrinks, as those of `ModuleDict`.
+    fn is_dict(&self) -> bool {
         false
     }
 
@@ -127,11 +137,16 @@ pub struct Parts {
     children: Vec<(String, Module)>,
 }
 
-struct Slot {
-    name: String,
-    tensor: Option<Tensor>,
-    role: Role,
+pub(super) struct Slot {
+    pub(super) name: String,
+    pub(super) tensor: Option<Tensor>,
+    pub(super) role: Role,
+    /// Part of the state.
+    pub(super) persistent: bool,
 }
+
+/// Modules directly below another, by name and in order. A copy stays as it is while the module changes.
+pub type Children = Arc<Vec<(String, Module)>>;
 
 /// A network or a part of one. Cloning gives the same module.
 #[derive(Clone)]
@@ -141,10 +156,9 @@ struct Inner {
     layer: Arc<dyn Layer>,
     training: AtomicBool,
     slots: RwLock<Vec<Slot>>,
-    /// Fixed once made: modules hold each other without cycles.
-    children: Vec<(String, Module)>,
-    /// The longest chain of modules from here down.
-    height: usize,
+    children: RwLock<Children>,
+    /// Who holds this as a child: with it, a change keeps networks free of cycles and below the greatest height.
+    parents: Mutex<Vec<Weak<Inner>>>,
 }
 
 /// The tallest module that may be built.
@@ -170,7 +184,7 @@ impl Parts {
     }
 
     fn slot(mut self, name: String, tensor: Option<Tensor>, role: Role) -> Parts {
-        self.slots.push(Slot { name, tensor, role });
+        self.slots.push(Slot { name, tensor, role, persistent: true });
         self
     }
 }
@@ -186,17 +200,92 @@ impl Module {
                 t.set_requires_grad(true)?;
             }
         }
-        let height = 1 + parts.children.iter().map(|(_, m)| m.0.height).max().unwrap_or(0);
-        if height > MAX_HEIGHT {
-            return Err(Error::value(format!("modules are nested more than {MAX_HEIGHT} deep")));
+        let mut known = HashMap::new();
+        let height = parts.children.iter().map(|(_, m)| m.height(&mut known)).max().unwrap_or(0);
+        check_height(1 + height)?;
+        Ok(Module::joined_up(Arc::new(layer), true, parts.slots, parts.children))
+    }
+
+    /// A module whose children know it as a parent.
+    fn joined_up(
+        layer: Arc<dyn Layer>,
+        training: bool,
+        slots: Vec<Slot>,
+        children: Vec<(String, Module)>,
+    ) -> Module {
+        let module = Module(Arc::new(Inner {
+            layer,
+            training: AtomicBool::new(training),
+            slots: RwLock::new(slots),
+            children: RwLock::new(Arc::new(children)),
+            parents: Mutex::default(),
+        }));
+        module.children().iter().for_each(|(_, child)| child.adopt(&module));
+        module
+    }
+
+    /// Notes a parent, and forgets those that are gone.
+    fn adopt(&self, parent: &Module) {
+        let mut parents = self.0.parents.lock().unwrap_or_else(PoisonError::into_inner);
+        parents.retain(|p| p.strong_count() > 0);
+        parents.push(Arc::downgrade(&parent.0));
+    }
+
+    /// The longest chain of modules from here down.
+    fn height(&self, known: &mut HashMap<usize, usize>) -> usize {
+        let id = self.id();
+        if let Some(height) = known.get(&id) {
+            return *height;
         }
-        Ok(Module(Arc::new(Inner {
-            layer: Arc::new(layer),
-            training: AtomicBool::new(true),
-            slots: RwLock::new(parts.slots),
-            children: parts.children,
-            height,
-        })))
+        let height = 1 + self.children().iter().map(|(_, m)| m.height(known)).max().unwrap_or(0);
+        known.insert(id, height);
+        height
+    }
+
+    /// The longest chain of modules above this one.
+    fn depth(&self, known: &mut HashMap<usize, usize>) -> usize {
+        let id = self.id();
+        if let Some(depth) = known.get(&id) {
+            return *depth;
+        }
+        let parents = self.0.parents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let above = parents.iter().filter_map(Weak::upgrade).map(Module);
+        let depth = above.map(|m| 1 + m.depth(known)).max().unwrap_or(0);
+        known.insert(id, depth);
+        depth
+    }
+
+    /// Has other modules directly below.
+    ///
+    /// # Errors
+    /// `ValueError` where a module would stand inside itself, or too deep.
+    pub(super) fn set_children(&self, children: Vec<(String, Module)>) -> Result<()> {
+        let before = self.children();
+        let held = |all: &[(String, Module)], m: &Module| all.iter().any(|(_, c)| c.is(m));
+        let new: Vec<&Module> = children.iter().map(|(_, m)| m).filter(|m| !held(&before, m)).collect();
+        let depth = if new.is_empty() { 0 } else { self.depth(&mut HashMap::new()) };
+        let mut known = HashMap::new();
+        for module in &new {
+            let mut inside = false;
+            module.each(&mut |_, m| inside |= m.is(self));
+            if inside {
+                let text = format!("a {} cannot hold itself as a child", self.name());
+                return Err(Error::value(text).with_hint("put a copy there, or another module"));
+            }
+            check_height(depth + 1 + module.height(&mut known))?;
+        }
+        new.iter().for_each(|m| m.adopt(self));
+        for (_, child) in before.iter().filter(|(_, c)| !held(&children, c)) {
+            let mut parents = child.0.parents.lock().unwrap_or_else(PoisonError::into_inner);
+            parents.retain(|p| !std::ptr::eq(p.as_ptr(), Arc::as_ptr(&self.0)));
+        }
+        *self.0.children.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(children);
+        Ok(())
+    }
+
+    /// A number that tells modules apart while they live.
+    fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// The same network with other tensors: every tensor here and below has the stand-in that `replace` gives.
@@ -210,7 +299,7 @@ impl Module {
         replace: &mut dyn FnMut(&Tensor) -> Tensor,
         made: &mut HashMap<usize, Module>,
     ) -> Module {
-        let id = Arc::as_ptr(&self.0).addr();
+        let id = self.id();
         if let Some(copy) = made.get(&id) {
             return copy.clone();
         }
@@ -218,17 +307,13 @@ impl Module {
             name: slot.name.clone(),
             tensor: slot.tensor.as_ref().map(&mut *replace),
             role: slot.role,
+            persistent: slot.persistent,
         };
         let slots: Vec<Slot> = self.slots().iter().map(tensors).collect();
         let children =
             self.children().iter().map(|(name, m)| (name.clone(), m.copied(replace, made))).collect();
-        let copy = Module(Arc::new(Inner {
-            layer: self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer)),
-            training: AtomicBool::new(self.training()),
-            slots: RwLock::new(slots),
-            children,
-            height: self.0.height,
-        }));
+        let layer = self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer));
+        let copy = Module::joined_up(layer, self.training(), slots, children);
         made.insert(id, copy.clone());
         copy
     }
@@ -331,21 +416,27 @@ impl Module {
     }
 
     /// The modules directly below, in order.
-    pub fn children(&self) -> &[(String, Module)] {
-        &self.0.children
+    pub fn children(&self) -> Children {
+        Arc::clone(&self.0.children.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The module directly below of a name.
-    pub fn child(&self, name: &str) -> Option<&Module> {
-        self.0.children.iter().find(|(n, _)| n == name).map(|(_, m)| m)
+    pub fn child(&self, name: &str) -> Option<Module> {
+        self.children().iter().find(|(n, _)| n == name).map(|(_, m)| m.clone())
     }
 
     /// The `i`-th module directly below; a negative number counts from the end.
-    pub fn nth(&self, i: i64) -> Result<&Module> {
-        let count = self.0.children.len() as i64;
+    pub fn nth(&self, i: i64) -> Result<Module> {
+        self.named_nth(i).map(|(_, m)| m)
+    }
+
+    /// [`nth`](Module::nth) with its name.
+    pub(super) fn named_nth(&self, i: i64) -> Result<(String, Module)> {
+        let children = self.children();
+        let count = children.len() as i64;
         let at = if i < 0 { i + count } else { i };
-        let found = usize::try_from(at).ok().and_then(|at| self.0.children.get(at));
-        found.map(|(_, m)| m).ok_or_else(|| {
+        let found = usize::try_from(at).ok().and_then(|at| children.get(at));
+        found.cloned().ok_or_else(|| {
             Error::new(Kind::IndexError, format!("index {i} is out of range"))
                 .with_hint(format!("{} has {count} modules", self.name()))
         })
@@ -354,11 +445,11 @@ impl Module {
     /// Visits this module and all below it, each once, parents first, with dotted paths.
     pub fn each(&self, visit: &mut dyn FnMut(&str, &Module)) {
         fn walk(m: &Module, path: &str, seen: &mut HashSet<usize>, visit: &mut dyn FnMut(&str, &Module)) {
-            if !seen.insert(Arc::as_ptr(&m.0).addr()) {
+            if !seen.insert(m.id()) {
                 return;
             }
             visit(path, m);
-            for (name, child) in m.children() {
+            for (name, child) in m.children().iter() {
                 walk(child, &joined(path, name), seen, visit);
             }
         }
@@ -403,13 +494,20 @@ impl Module {
         }
     }
 
-    fn slots(&self) -> RwLockReadGuard<'_, Vec<Slot>> {
+    pub(super) fn slots(&self) -> RwLockReadGuard<'_, Vec<Slot>> {
         self.0.slots.read().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn slots_mut(&self) -> RwLockWriteGuard<'_, Vec<Slot>> {
+    pub(super) fn slots_mut(&self) -> RwLockWriteGuard<'_, Vec<Slot>> {
         self.0.slots.write().unwrap_or_else(|e| e.into_inner())
     }
+}
+
+fn check_height(height: usize) -> Result<()> {
+    if height > MAX_HEIGHT {
+        return Err(Error::value(format!("modules are nested more than {MAX_HEIGHT} deep")));
+    }
+    Ok(())
 }
 
 /// `0.weight`; a path at the top is the name alone.

@@ -46,7 +46,8 @@ fn show(module: &Module) -> String {
 }
 
 fn children(module: &Module) -> Vec<String> {
-    let shown = module.children().iter().map(|(name, child)| (name, show(child)));
+    let all = module.children();
+    let shown = all.iter().map(|(name, child)| (name, show(child)));
     if !module.layer().counts_children() {
         return shown.map(|(name, text)| indented(&format!("({name}): {text}"))).collect();
     }

@@ -115,12 +115,12 @@ impl Module {
     /// Parameters before buffers in each module, as PyTorch orders a state. A shared tensor has every name.
     fn state_slots(&self) -> Vec<(String, Tensor)> {
         fn walk(module: &Module, path: &str, all: &mut Vec<(String, Tensor)>) {
-            let own = module.own_tensors();
             for role in [Role::Parameter, Role::Buffer] {
-                let of_role = own.iter().filter(|(_, _, r)| *r == role);
-                all.extend(of_role.map(|(name, t, _)| (joined(path, name), t.clone())));
+                for slot in module.slots().iter().filter(|s| s.role == role && s.persistent) {
+                    all.extend(slot.tensor.iter().map(|t| (joined(path, &slot.name), t.clone())));
+                }
             }
-            for (name, child) in module.children() {
+            for (name, child) in module.children().iter() {
                 walk(child, &joined(path, name), all);
             }
         }

@@ -44,7 +44,7 @@ impl EncoderLayer {
 
     fn attend(call: &Call, x: &Tensor, masks: Masks) -> Result<Tensor> {
         let child = call.module.child("self_attn");
-        let Some((child, layer)) = child.and_then(|c| Some((c, MultiheadAttention::of(c)?))) else {
+        let Some((child, layer)) = child.as_ref().and_then(|c| Some((c, MultiheadAttention::of(c)?))) else {
             return Err(Error::type_error(
                 "self_attn of a TransformerEncoderLayer must be a MultiheadAttention",
             ));
@@ -169,7 +169,8 @@ impl Layer for Encoder {
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
         let mut x = a.tensor(0)?.clone();
         let causal = if a.is_none(3) { Value::Scalar(false.into()) } else { a.get(3).clone() };
-        for (_, layer) in call.module.child("layers").map_or(&[][..], Module::children) {
+        for (_, layer) in call.module.child("layers").map(|m| m.children()).iter().flat_map(|all| all.iter())
+        {
             let args = vec![x.into(), a.get(1).clone(), a.get(2).clone(), causal.clone()];
             match layer.respond(args, Vec::new(), call.caller)? {
                 Value::Tensor(t) => x = t,

@@ -57,6 +57,8 @@ pub static TABLE: &[Row] = &[
     row("linear", Lower, Lower),
     row("conv1d", Lower, Lower),
     row("conv2d", Lower, Lower),
+    row("conv_transpose1d", Lower, Lower),
+    row("conv_transpose2d", Lower, Lower),
     row("scaled_dot_product_attention", Lower, Lower),
     row("mv", Lower, Plain),
     row("einsum", Lower, Plain),

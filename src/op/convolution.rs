@@ -139,7 +139,7 @@ fn run_conv(
 }
 
 /// The kernel's parameters, and the zeros that `"same"` needs on the far side only.
-fn plan(dims: usize, weight: &[usize], options: &Options) -> Result<(Conv, [usize; 2])> {
+pub(super) fn plan(dims: usize, weight: &[usize], options: &Options) -> Result<(Conv, [usize; 2])> {
     let invalid = |text: &str| Err(Error::runtime(text.to_string()));
     let positive = |values: &[i64], what| -> Result<Option<[usize; 2]>> {
         Ok(pair(values, dims, 1, what)?.filter(|p| !p.contains(&0)))
@@ -197,7 +197,7 @@ fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<(
     Ok(())
 }
 
-fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
+pub(super) fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
     for (argument, t) in [("weight", Some(weight)), ("bias", bias)] {
         let Some(t) = t else { continue };
         same_place(x, argument, t, "wrapper_CUDA___slow_conv2d_forward")?;
@@ -245,7 +245,7 @@ fn check_channels(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, groups: us
 }
 
 /// Height and width of a weight; the height of a one-dimensional one is 1.
-fn window(weight: &[usize]) -> [usize; 2] {
+pub(super) fn window(weight: &[usize]) -> [usize; 2] {
     match weight {
         [_, _, k] => [1, *k],
         [_, _, h, w] => [*h, *w],
@@ -290,7 +290,7 @@ fn planar(t: &Tensor) -> Result<Layout> {
     if t.rank() == 3 { t.layout().unsqueeze(2) } else { Ok(t.layout().clone()) }
 }
 
-fn run(op: &'static str, kernel: Kernel, inputs: &[&Tensor], shape: &[usize]) -> Result<Tensor> {
+pub(super) fn run(op: &'static str, kernel: Kernel, inputs: &[&Tensor], shape: &[usize]) -> Result<Tensor> {
     let Some(first) = inputs.first() else { return Err(Error::runtime("a convolution without inputs")) };
     let out = Tensor::empty(shape, first.dtype(), &first.context(), op)?;
     let layouts = inputs
@@ -302,7 +302,7 @@ fn run(op: &'static str, kernel: Kernel, inputs: &[&Tensor], shape: &[usize]) ->
     Ok(out)
 }
 
-fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, conv: Conv) -> Result<Tensor> {
+pub(super) fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, conv: Conv) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "ConvolutionBackward0", run: convolve_grad };
     let shape = output_shape(x.shape(), weight.shape(), &conv)?;
     let name = if x.rank() == 3 { "conv1d" } else { "conv2d" };
@@ -346,12 +346,12 @@ fn grad_input(g: &Tensor, weight: &Tensor, conv: Conv, shape: &[usize]) -> Resul
 }
 
 /// The gradient of the weight, `shape`.
-fn grad_weight(g: &Tensor, x: &Tensor, conv: Conv, shape: &[usize]) -> Result<Tensor> {
+pub(super) fn grad_weight(g: &Tensor, x: &Tensor, conv: Conv, shape: &[usize]) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
         name: "ConvolutionBackwardWeight0",
         run: |s, gg| {
             let (g, x, &conv): (Tensor, Tensor, &Conv) = (s.tensor(0)?, s.tensor(1)?, s.attribute()?);
-            let left = wanted(s, 0, || convolve(&x, gg, None, conv))?;
+            let left = wanted(s, 0, || fitted(convolve(&x, gg, None, conv)?, g.shape()))?;
             let right = wanted(s, 1, || grad_input(&g, gg, conv, x.shape()))?;
             super::record::two(left, right)
         },
@@ -362,6 +362,17 @@ fn grad_weight(g: &Tensor, x: &Tensor, conv: Conv, shape: &[usize]) -> Result<Te
         s.input(x);
         s.attribute(conv);
     }))
+}
+
+/// The part of a convolution's output that `shape` has: a transposed one's output padding beyond the stride leaves
+/// room for more.
+pub(super) fn fitted(mut out: Tensor, shape: &[usize]) -> Result<Tensor> {
+    for (dim, &size) in shape.iter().enumerate().skip(2) {
+        if out.size(dim as i64)? > size {
+            out = super::movement::narrow(&out, dim as i64, 0, size as i64)?;
+        }
+    }
+    Ok(out)
 }
 
 const PARAMS: &[Param] = &[

@@ -8,6 +8,7 @@ pub mod batch_norm;
 pub mod binary;
 pub mod compare;
 pub mod composed;
+pub mod conv_transpose;
 pub mod convert;
 pub mod convolution;
 pub mod counting;
@@ -22,6 +23,7 @@ pub mod extra;
 pub mod extremum;
 pub mod fill;
 pub mod index;
+pub mod instance_norm;
 pub mod joins;
 pub mod layer_norm;
 pub mod linalg;
@@ -61,10 +63,12 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         activation::ROWS,
         composed::ROWS,
         convolution::ROWS,
+        conv_transpose::ROWS,
         pooling::ROWS,
         loss::ROWS,
         attention::ROWS,
         normalise::ROWS,
+        instance_norm::ROWS,
         embedding::ROWS,
         pad::ROWS,
         rows::create::ROWS,

@@ -7,6 +7,7 @@ pub mod lr_scheduler;
 pub mod sgd;
 pub mod state;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
@@ -42,6 +43,10 @@ pub struct Optimizer(Arc<Inner>);
 struct Inner {
     rule: &'static dyn Rule,
     groups: Mutex<Vec<Group>>,
+    /// A schedule looks on.
+    watched: AtomicBool,
+    /// A step was taken since.
+    stepped: AtomicBool,
 }
 
 impl Optimizer {
@@ -49,7 +54,12 @@ impl Optimizer {
     pub fn new(rule: &'static dyn Rule, a: &Args) -> Result<Optimizer> {
         let defaults = Options::of(a);
         rule.check(&defaults)?;
-        let optimizer = Optimizer(Arc::new(Inner { rule, groups: Mutex::default() }));
+        let optimizer = Optimizer(Arc::new(Inner {
+            rule,
+            groups: Mutex::default(),
+            watched: AtomicBool::default(),
+            stepped: AtomicBool::default(),
+        }));
         for (parameters, own) in group::split(a.get(0))? {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
         }
@@ -101,6 +111,9 @@ impl Optimizer {
     /// One step of every parameter that has a gradient.
     pub fn step(&self) -> Result<()> {
         let _quiet = no_grad();
+        if self.0.watched.load(Ordering::Relaxed) {
+            self.0.stepped.store(true, Ordering::Relaxed);
+        }
         for group in self.groups().iter_mut() {
             for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
                 if let Some(grad) = parameter.grad() {
@@ -159,6 +172,16 @@ impl Optimizer {
         if let Some(group) = self.groups().get_mut(group) {
             group.options.note(name, value);
         }
+    }
+
+    /// Counts steps from now on: what a schedule does where it is made.
+    fn watch(&self) {
+        self.0.watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a step was taken since a schedule looks on.
+    fn has_stepped(&self) -> bool {
+        self.0.stepped.load(Ordering::Relaxed)
     }
 
     fn groups(&self) -> MutexGuard<'_, Vec<Group>> {

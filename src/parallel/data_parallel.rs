@@ -71,18 +71,18 @@ impl DataParallel {
     /// its number.
     pub fn forward(&self, of: &Module, inputs: Vec<Value>, run: &mut RunReplica) -> Result<Value> {
         let module = of.nth(0)?;
-        let Some(first) = self.devices.first() else { return run(module, inputs) };
-        self.check_place(module, first.device)?;
+        let Some(first) = self.devices.first() else { return run(&module, inputs) };
+        self.check_place(&module, first.device)?;
         let parts = match inputs.is_empty() {
             true => vec![Vec::new()],
             false => self.scattered(inputs)?,
         };
         if self.devices.len() == 1 {
             let only = parts.into_iter().next().unwrap_or_default();
-            return on_device(first, || run(module, only));
+            return on_device(first, || run(&module, only));
         }
         let used = self.devices.get(..parts.len()).unwrap_or(&self.devices);
-        let replicas = replicate(module, used, !grad_enabled())?;
+        let replicas = replicate(&module, used, !grad_enabled())?;
         let mut outputs = Vec::new();
         for (i, ((replica, context), part)) in replicas.iter().zip(used).zip(parts).enumerate() {
             let output = on_device(context, || run(replica, part));

@@ -12,7 +12,7 @@ use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
-use super::{bind, indexing, modules, operands, syntax};
+use super::{bind, indexing, modules, operands, rewrite, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
 pub trait Host: Send + Sync {
@@ -124,7 +124,7 @@ impl Interpreter {
         self.machine.shared.set_source(Source { cell, line: origin.first_line });
         let ast = self
             .engine
-            .compile_with_scope(&self.scope, origin.code)
+            .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
         let functions = ast.clone_functions_only();
         let program = self.library.merge(&ast);
@@ -181,7 +181,7 @@ impl Interpreter {
         }
         let ast = self
             .engine
-            .compile_with_scope(&scope, origin.code)
+            .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
         let mut library = self.library.clone();
         library.retain_functions(|_, _, name, _| !own.contains(&name));

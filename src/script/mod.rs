@@ -10,6 +10,7 @@ pub mod json;
 pub mod modules;
 mod operands;
 pub mod pickle;
+mod rewrite;
 pub mod snapshot;
 pub mod summary;
 pub mod syntax;

@@ -49,6 +49,9 @@ pub fn register(engine: &mut Engine) {
 /// What `net.eval()` calls: the parser takes no method of the word itself.
 pub const EVAL: &str = "eval_mode";
 
+/// What `type_of(x)` calls: a layer, an optimiser or a schedule says which one it is.
+pub const TYPE_OF: &str = "type_of_value";
+
 /// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
 /// names. `eval(…)` as a function stays disabled.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
@@ -58,6 +61,9 @@ fn free_names(engine: &mut Engine) {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
         match token {
             Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
+            Token::Reserved(name) | Token::Identifier(name) if name.as_str() == "type_of" => {
+                Token::Identifier(Box::new(TYPE_OF.into()))
+            }
             Token::LexError(error) => match *error {
                 LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
                     Token::Identifier(Box::new(EVAL.into()))

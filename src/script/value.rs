@@ -6,6 +6,7 @@ use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
 
 use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
 use crate::op::{MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
@@ -69,6 +70,12 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
     }
     if let Some(loader) = object.get::<DataLoader>() {
         return Dynamic::from(loader.clone());
+    }
+    if let Some(sampler) = object.get::<Sampler>() {
+        return Dynamic::from(sampler.clone());
+    }
+    if let Some(generator) = object.get::<Generator>() {
+        return Dynamic::from(generator.clone());
     }
     if let Some(scheduler) = object.get::<crate::optim::Scheduler>() {
         return Dynamic::from(scheduler.clone());
@@ -141,6 +148,12 @@ fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
     }
     if let Some(s) = value.read_lock::<crate::optim::Scheduler>() {
         return Ok(s.clone().into_value());
+    }
+    if let Some(s) = value.read_lock::<Sampler>() {
+        return Ok(s.clone().into_value());
+    }
+    if let Some(g) = value.read_lock::<Generator>() {
+        return Ok(Value::Object(Object::new("Generator", g.clone())));
     }
     if let Some(f) = value.read_lock::<FnPtr>() {
         let function: Function = Arc::new(f.clone());

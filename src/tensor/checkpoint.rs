@@ -2,7 +2,8 @@
 //! when the backward pass asks for it.
 //!
 //! Semantics are those of `torch.utils.checkpoint` with `use_reentrant=False`: tensors are matched by the order
-//! in which they were saved, and each may be taken out once per backward pass.
+//! in which they were saved, and each may be taken out once per backward pass. A recomputation ends early, with the
+//! last tensor that was saved in the forward pass.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +51,8 @@ pub struct Frame {
     recompute: Box<Recompute>,
     /// The call's inputs; packed themselves where the call stands inside another checkpointed one.
     inputs: Saved,
+    /// Ends a recomputation with the last tensor that is asked for.
+    early_stop: bool,
     state: Mutex<State>,
 }
 
@@ -73,23 +76,36 @@ pub struct Place {
 #[derive(Clone)]
 enum Packing {
     Forward(Arc<Frame>),
-    /// The tensors saved so far.
-    Again(Arc<Mutex<Vec<Tensor>>>),
+    /// The tensors saved so far, and with how many the recomputation has all it needs.
+    Again(Arc<Mutex<Vec<Tensor>>>, Option<usize>),
 }
 
 thread_local! {
     /// Whether anything is packed: read for every saved tensor, so it stands alone.
     static ON: Cell<bool> = const { Cell::new(false) };
     static PACKING: RefCell<Vec<Packing>> = const { RefCell::new(Vec::new()) };
+    /// A recomputation has all it needs: what it would compute from here on is of no use.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Ends a recomputation that has all it needs, at its next operation.
+#[inline]
+pub(super) fn check_stopped() -> Result<()> {
+    if STOPPED.get() { Err(Error::runtime("the recomputation has all that it needs")) } else { Ok(()) }
+}
+
+/// Whether a recomputation on this thread is over, and its function only has to return.
+pub fn is_stopped() -> bool {
+    STOPPED.get()
 }
 
 impl Frame {
     /// A call with `inputs`, whose rules save nothing until the guard of [`Frame::enter`] is dropped.
-    pub fn new(inputs: &[Tensor], recompute: Box<Recompute>) -> Arc<Frame> {
+    pub fn new(inputs: &[Tensor], early_stop: bool, recompute: Box<Recompute>) -> Arc<Frame> {
         let mut saver = Saver::default();
         inputs.iter().for_each(|t| saver.input(t));
         let inputs = saver.finish();
-        Arc::new(Frame { recompute, inputs, state: Mutex::default() })
+        Arc::new(Frame { recompute, inputs, early_stop, state: Mutex::default() })
     }
 
     pub fn enter(self: &Arc<Frame>) -> Packed {
@@ -104,10 +120,15 @@ impl Frame {
     fn run(&self, pass: Pass) -> Result<()> {
         let inputs = self.inputs.clone().unpacked(pass)?.all()?;
         let found = Arc::new(Mutex::new(Vec::new()));
+        let needed = Some(self.state().places.len()).filter(|_| self.early_stop);
         {
-            let _packing = Packed::push(Packing::Again(Arc::clone(&found)));
+            let _packing = Packed::push(Packing::Again(Arc::clone(&found), needed));
             let _mode = set_grad_mode(true);
-            (self.recompute)(&inputs, pass.caller)?;
+            let before = STOPPED.replace(false);
+            let result = (self.recompute)(&inputs, pass.caller);
+            if !STOPPED.replace(before) {
+                result?;
+            }
         }
         let found = std::mem::take(&mut *found.lock().unwrap_or_else(|e| e.into_inner()));
         let mut state = self.state();
@@ -199,8 +220,12 @@ fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<Place>> {
             drop(state);
             Some(place)
         }
-        Packing::Again(found) => {
-            found.lock().unwrap_or_else(|e| e.into_inner()).push(t.detach());
+        Packing::Again(found, needed) => {
+            let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
+            found.push(t.detach());
+            if needed == Some(found.len()) {
+                STOPPED.set(true);
+            }
             None
         }
     }

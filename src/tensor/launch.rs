@@ -10,6 +10,7 @@ use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View};
 
 use super::Tensor;
+use super::checkpoint::check_stopped;
 
 /// A kernel's input as an op gives it.
 #[derive(Clone, Copy)]
@@ -33,6 +34,7 @@ impl<'a> In<'a> {
 /// Launches a kernel on the device of the first output. All tensors must be there.
 pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tensor]) -> Result<()> {
     let Some(first) = outputs.first() else { return Ok(()) };
+    check_stopped()?;
     let mut places: SmallVec<[RwLockReadGuard<'_, Place>; 6]> = SmallVec::new();
     let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
     for tensor in reads.chain(outputs.iter().copied()) {

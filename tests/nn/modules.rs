@@ -260,8 +260,13 @@ fn containers_are_indexed_sliced_and_walked() {
     lab.run("let a = nn::Linear(2, 2); let b = nn::Linear(2, 2); b.weight = a.weight; let tied = nn::Sequential(a, b);");
     assert_eq!(lab.text("tied.parameters().len()"), "3");
     assert_eq!(lab.text("tied.state_dict().len()"), "4");
-    let (text, hint) = lab.error("net[0] = nn::ReLU()");
-    assert!(text.contains("fixed once it is made") && hint.contains("build a new one"), "{text} {hint}");
+    let (text, _) = lab.error("a[0] = nn::ReLU()");
+    assert!(text.contains("IndexError: index 0 is out of range"), "{text}");
+    let (text, hint) = lab.error("let d = nn::ModuleDict(#{act: nn::ReLU()}); d[0] = nn::Tanh()");
+    assert!(
+        text.contains("does not support item assignment") && hint.contains("Sequential"),
+        "{text} {hint}"
+    );
     let (text, _) = lab.error("let m = nn::ReLU(); for i in 0..200 { m = nn::Sequential(m); }");
     assert!(text.contains("nested more than"), "{text}");
 }

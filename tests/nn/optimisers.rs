@@ -167,3 +167,101 @@ fn adam_without_decay_leaves_the_parameter_out_of_the_gradient() {
         assert!((w[0] - 0.5).abs() < 1e-6 && w[1] == f64::INFINITY, "{optimiser}: {w:?}");
     }
 }
+
+#[test]
+fn a_step_takes_a_closure_that_uses_the_optimiser() {
+    let mut lab = Lab::new();
+    lab.run(
+        "manual_seed(0); let net = nn::Linear(3, 1); let x = rand([8, 3]);
+         let opt = optim::SGD(net.parameters(), #{lr: 0.1}); let twin = nn::Linear(3, 1);
+         twin.load_state_dict(net.state_dict()); let plain = optim::SGD(twin.parameters(), #{lr: 0.1});
+         let seen = [];",
+    );
+    lab.run(
+        "for i in 0..3 {
+             let loss = opt.step(|| {
+                 opt.zero_grad();
+                 let loss = net.forward(x).square().mean();
+                 loss.backward();
+                 loss
+             });
+             seen.push(loss.item());
+             plain.zero_grad(); let loss = twin.forward(x).square().mean(); loss.backward(); plain.step();
+             seen.push(loss.item());
+         }",
+    );
+    assert!(lab.truth("seen[0] == seen[1] && seen[2] == seen[3] && seen[4] == seen[5] && seen[4] < seen[0]"));
+    assert!(lab.truth("net.weight.equal(twin.weight)"));
+    // Gradients are on inside, whatever they are outside.
+    assert!(
+        lab.truth("with no_grad() { opt.step(|| { opt.zero_grad(); net.forward(x).sum().requires_grad }) }")
+    );
+    // An error inside keeps its text, and no step is taken.
+    lab.run("let before = net.weight.detach().clone();");
+    let (text, _) = lab.error("opt.step(|| { opt.zero_grad(); net.forward(ones([2, 7])) })");
+    assert!(text.contains("mat1 and mat2 shapes cannot be multiplied"), "{text}");
+    assert!(lab.truth("net.weight.equal(before)"));
+    // A closure that a name holds, and one for the modules of a network that it captured.
+    assert!(lab.truth("let f = || 7; plain.step(f) == 7"));
+    assert_eq!(lab.text("let n = 0; net.apply(|m| if m is net { n += 1 }); n"), "1");
+}
+
+#[test]
+fn dropped_names_are_free_though_a_closure_captured_them() {
+    let mut lab = Lab::on("sim:t4");
+    lab.run(
+        "let a = cuda::memory_allocated(); let y = ones([1000], #{device: \"cuda\"}); let f = || y.sum();",
+    );
+    assert!(lab.truth("f.call(); cuda::memory_allocated() > a"));
+    lab.run("drop(y);");
+    assert!(lab.truth("y == () && cuda::memory_allocated() == a"));
+    assert!(lab.truth("let z = ones(3); if true { drop(z) } z == ()"));
+}
+
+/// Keeps what warns.
+#[derive(Default)]
+struct Warned(std::sync::Mutex<Vec<String>>);
+
+impl tensorlab::script::Host for Warned {
+    fn print(&self, _: &str) {}
+    fn warn(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+    fn figure(&self, _: &tensorlab::plot::Figure) {}
+    fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
+}
+
+#[test]
+fn a_schedule_that_steps_before_its_optimiser_warns_once() {
+    use tensorlab::script::{Host, Interpreter, Limits, Origin};
+    let warned = std::sync::Arc::new(Warned::default());
+    let host: std::sync::Arc<dyn Host> = warned.clone();
+    let mut lab = Interpreter::new(tensorlab::device::Machine::cpu_only(), host, &Limits::default());
+    let mut count = |code: &str| {
+        let _ = lab.evaluate(1, &Origin { name: "test", code, first_line: 1 }).unwrap();
+        std::mem::take(&mut *warned.0.lock().unwrap())
+    };
+    let new = "let opt = optim::SGD(nn::Linear(2, 1).parameters(), #{lr: 0.1});";
+    let made = format!("{new} let sched = optim::lr_scheduler::StepLR(opt, 2);");
+    assert!(count(&made).is_empty());
+    let text = count("sched.step()");
+    assert_eq!(text.len(), 1, "{text:?}");
+    assert!(
+        text[0].starts_with(
+            "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0"
+        )
+    );
+    assert!(count("sched.step(); opt.step(); sched.step();").is_empty(), "only the first step is looked at");
+    assert!(count(&format!("{made} opt.step(); sched.step();")).is_empty());
+    // Steps before the schedule was there do not count, and several parts warn once.
+    assert_eq!(
+        count(&format!("{new} opt.step(); let s = optim::lr_scheduler::ExponentialLR(opt, 0.9); s.step();"))
+            .len(),
+        1
+    );
+    let parts = "optim::lr_scheduler::ChainedScheduler([optim::lr_scheduler::StepLR(opt, 2), \
+                 optim::lr_scheduler::ExponentialLR(opt, 0.9)])";
+    assert_eq!(count(&format!("{new} let s = {parts}; s.step();")).len(), 1);
+    let plateau = "let s = optim::lr_scheduler::ReduceLROnPlateau(opt); s.step(1.0);";
+    assert!(count(&format!("{new} {plateau}")).is_empty());
+}

@@ -23,7 +23,17 @@ pub type Function = Arc<dyn Any + Send + Sync>;
 pub trait Functions {
     /// The number that a function gives for an epoch.
     fn call(&self, function: &Function, epoch: i64) -> Result<f64>;
+
+    /// Says what may be a mistake.
+    fn warn(&self, text: &str);
 }
+
+/// What PyTorch says of a schedule that steps before its optimizer.
+const TOO_EARLY: &str = "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, \
+                         you should call them in the opposite order: `optimizer.step()` before \
+                         `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value \
+                         of the learning rate schedule. See more details at \
+                         https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate";
 
 /// A scheduler. Cloning gives the same one.
 #[derive(Clone)]
@@ -119,6 +129,7 @@ impl Scheduler {
             }
             Kind::Formula(_) | Kind::Lambda { .. } => {
                 self.remember_base()?;
+                self.0.optimizer.watch();
                 self.advance(None, true, functions)
             }
         }
@@ -175,6 +186,9 @@ impl Scheduler {
                 return Ok(());
             }
             Kind::Formula(_) | Kind::Lambda { .. } => {}
+        }
+        if !initial && self.state().step_count == 1 && !self.0.optimizer.has_stepped() {
+            functions.warn(TOO_EARLY);
         }
         if epoch.is_none() {
             self.state().step_count += 1;

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
-use crate::checkpoint::{Function, Options, checkpoint, segments};
+use crate::checkpoint::{Function, Options, checkpoint, segments, set_early_stop};
 use crate::device::{Machine, Shared};
 use crate::nn::Module;
 use crate::script::bind::{FnCallArgs, note_line};
 use crate::script::fault::raise;
+use crate::script::syntax::ContextManager;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
-use crate::tensor::checkpoint::Caller;
+use crate::tensor::checkpoint::{Caller, is_stopped};
 
 use super::{RhaiResult, nn, unknown_option};
 
@@ -22,6 +23,9 @@ use super::{RhaiResult, nn, unknown_option};
 const INPUTS: usize = 6;
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
+    engine.register_fn("set_checkpoint_early_stop", |on: bool| {
+        ContextManager::new("set_checkpoint_early_stop", move || Ok(set_early_stop(on)))
+    });
     // The function and its inputs, perhaps options.
     for count in 1..=INPUTS + 2 {
         let types = vec![TypeId::of::<Dynamic>(); count];
@@ -119,7 +123,9 @@ impl Caller for Again<'_, '_> {
             Ok(_) => Ok(()),
             Err(error) => {
                 let text = error.to_string();
-                self.failed.replace(Some(error));
+                if !is_stopped() {
+                    self.failed.replace(Some(error));
+                }
                 Err(Error::runtime(text))
             }
         }
@@ -211,7 +217,7 @@ fn slots(inputs: &[Dynamic]) -> (Vec<Slot>, Vec<Tensor>) {
 
 /// Arguments and options: a map at the end holds options.
 fn split(name: &str, args: &FnCallArgs) -> Result<(Vec<Dynamic>, Options)> {
-    const NAMES: [&str; 2] = ["preserve_rng_state", "use_reentrant"];
+    const NAMES: [&str; 3] = ["preserve_rng_state", "use_reentrant", "early_stop"];
     let mut positional: Vec<Dynamic> = args.iter().map(|d| (**d).clone()).collect();
     let mut options = Options::default();
     let Some(given) = positional.pop_if(|last| last.is::<Map>()) else { return Ok((positional, options)) };
@@ -227,13 +233,17 @@ fn split(name: &str, args: &FnCallArgs) -> Result<(Vec<Dynamic>, Options)> {
         };
         match key.as_str() {
             "preserve_rng_state" => options.preserve_rng_state = flag()?,
+            // `torch.utils.checkpoint.checkpoint_sequential` has no such option.
+            "early_stop" if name == "checkpoint" => options.early_stop = flag()?,
             "use_reentrant" if !flag()? => {}
             "use_reentrant" => {
                 return Err(Error::value(format!("{name}(): only use_reentrant: false is supported"))
                     .with_hint("leave the option out: it is PyTorch's recommended variant as well"));
             }
             _ => {
-                return Err(unknown_option(name, key, &NAMES));
+                let known =
+                    if name == "checkpoint" { NAMES.as_slice() } else { NAMES.get(..2).unwrap_or(&[]) };
+                return Err(unknown_option(name, key, known));
             }
         }
     }

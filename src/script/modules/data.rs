@@ -8,7 +8,9 @@ use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 use crate::base::{Error, Result, Scalar};
 use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
+use crate::data::sampler::{Drawn, Generator, Sampler};
 use crate::data::{Data, DataLoader};
+use crate::device::random::Mt19937;
 use crate::device::{Machine, Shared};
 use crate::op::{Args, Form, Forward, Object, OpDef, Value};
 use crate::script::aside::Aside;
@@ -59,6 +61,23 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, aside: &Aside) {
     engine.register_static_module("data", module.into());
     datasets(engine);
     loaders(engine);
+    samplers(engine);
+}
+
+fn samplers(engine: &mut Engine) {
+    engine.register_type_with_name::<Sampler>("Sampler");
+    engine.register_fn("to_string", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
+    engine.register_fn("to_debug", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
+    engine.register_fn("len", |s: &mut Sampler| s.len() as INT);
+    engine.register_iterator_result::<Sampler, Dynamic>();
+    engine.register_type_with_name::<Generator>("Generator");
+    engine.register_fn("to_string", |_: &mut Generator| "Generator()");
+    engine.register_fn("to_debug", |_: &mut Generator| "Generator()");
+    engine.register_fn("manual_seed", |g: &mut Generator, seed: INT| {
+        *g.0.lock() = Mt19937::new(seed as u64);
+        g.clone()
+    });
+    engine.register_fn("initial_seed", |g: &mut Generator| g.0.lock().seed() as INT);
 }
 
 /// Registers a row for tensors given one by one.
@@ -218,6 +237,23 @@ impl IntoIterator for Batches {
     /// What is left of the run.
     fn into_iter(self) -> Items {
         Box::new(std::iter::from_fn(move || self.lock(Iterator::next)).map(one))
+    }
+}
+
+impl IntoIterator for Sampler {
+    type Item = RhaiResult<Dynamic>;
+    type IntoIter = Items;
+
+    /// The order of one epoch.
+    fn into_iter(self) -> Items {
+        match self.draw() {
+            Ok(Drawn::Samples(all)) => Box::new(all.into_iter().map(|i| Ok(Dynamic::from(i)))),
+            Ok(Drawn::Batches(all)) => Box::new(
+                all.into_iter()
+                    .map(|b| Ok(Dynamic::from(b.into_iter().map(Dynamic::from).collect::<Array>()))),
+            ),
+            Err(error) => Box::new(std::iter::once(Err(raise(error)))),
+        }
     }
 }
 

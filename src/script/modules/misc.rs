@@ -18,12 +18,20 @@ use super::RhaiResult;
 
 pub const NAMES: &[&str] = &["drop", "time", "timeit", "progress", "testing", "assert_close"];
 
-pub const PAGES: &[Page] = &[Page {
-    name: "progress",
-    call: "for x in progress(items, label) { … }",
-    text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the lab, \
-           one line at the end elsewhere.",
-}];
+pub const PAGES: &[Page] = &[
+    Page {
+        name: "progress",
+        call: "for x in progress(items, label) { … }",
+        text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the \
+               lab, one line at the end elsewhere.",
+    },
+    Page {
+        name: "drop",
+        call: "drop(x)",
+        text: "Leaves () in a variable, as Python's `del x` takes it away: memory that nothing else holds is free at \
+               once. A closure that captured the variable sees () as well.",
+    },
+];
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);

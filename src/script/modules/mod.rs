@@ -9,6 +9,7 @@ mod misc;
 mod nn;
 mod optim;
 mod parallel;
+mod parts;
 mod plot;
 mod scheduler;
 pub mod telemetry;
@@ -37,7 +38,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     data::register(engine, machine, aside);
     telemetry::register(engine, machine);
     nn::register(engine, machine);
-    optim::register(engine, machine);
+    optim::register(engine, machine, host);
     misc::register(engine, machine, host);
     plot::register(engine, host);
 }
@@ -49,6 +50,7 @@ pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
         .chain(misc::PAGES)
         .chain(data::PAGES)
         .chain(nn::PAGES)
+        .chain(optim::PAGES)
         .chain(scheduler::PAGES)
         .chain(cuda::pages::PAGES)
 }

@@ -4,12 +4,12 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, Map, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
-use crate::base::{DType, DeviceSpec, Error, Kind, Result};
+use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::{Machine, Shared};
 use crate::nn::state::Mismatch;
-use crate::nn::{Call, Caller, Layer, Module, Parts, Role, containers};
+use crate::nn::{Call, Caller, Layer, Module, Parts};
 use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::parallel::DataParallel;
@@ -20,7 +20,7 @@ use crate::script::syntax::EVAL;
 use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
-use super::RhaiResult;
+use super::{RhaiResult, parts};
 
 pub const NAMES: &[&str] = &[
     "nn",
@@ -45,6 +45,17 @@ pub const NAMES: &[&str] = &[
     "apply",
     "isinstance",
     "training",
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "add_module",
+    "register_module",
+    "register_parameter",
+    "register_buffer",
+    "get_submodule",
+    "get_parameter",
+    "get_buffer",
 ];
 
 const fn page(name: &'static str, call: &'static str, text: &'static str) -> Page {
@@ -57,7 +68,9 @@ pub const PAGES: &[Page] = &[
         "nn::module(#{fc: nn::Linear(100, 10)}, |self, x| self.fc.forward(x))",
         "A module of one's own: its parts by name, and what it computes from itself and its inputs. Modules, tensors \
          that require gradients (nn::Parameter(t) makes them) and other tensors become children, parameters and \
-         buffers; other values are kept as they are. A name before the parts is the class name that is printed.",
+         buffers; other values are kept as they are. A name before the parts is the class name that is printed. \
+         `net.fc = nn::Linear(100, 5)` puts another child in a place, or a first one there; what is assigned later \
+         becomes a parameter where it is a leaf that requires gradients, and stays a plain value otherwise.",
     ),
     page(
         "nn::Parameter",
@@ -80,6 +93,34 @@ pub const PAGES: &[Page] = &[
         "modules",
         "net.modules(), net.named_modules()",
         "The module itself and all below it, parents first.",
+    ),
+    page(
+        "append",
+        "net.append(module)",
+        "Puts a module at the end of an nn::Sequential or nn::ModuleList. `net.extend([a, b])` puts several there, \
+         `net.insert(0, module)` one before another, `net.pop(1)` takes one out and gives it; those behind it are \
+         counted anew. An optimiser made before does not know the new parameters: `add_param_group` tells it.",
+    ),
+    page(
+        "add_module",
+        "net.add_module(\"fc\", module)",
+        "Puts a module under a name, as `net.fc = module` does. `register_module` is the same.",
+    ),
+    page(
+        "register_parameter",
+        "net.register_parameter(\"scale\", tensor)",
+        "Has a leaf as a parameter, which is made to require gradients; () keeps the name without one.",
+    ),
+    page(
+        "register_buffer",
+        "net.register_buffer(\"mean\", tensor, #{persistent: true})",
+        "Has a tensor as a part of the state that is not trained. One that is not persistent moves with the module \
+         and stays out of its state_dict.",
+    ),
+    page(
+        "get_submodule",
+        "net.get_submodule(\"0.fc\"), net.get_parameter(\"0.fc.weight\"), net.get_buffer(\"1.running_mean\")",
+        "What stands at a dotted path below a module.",
     ),
     page(
         "state_dict",
@@ -143,13 +184,11 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("isinstance", class);
     engine.register_fn("_get_name", |m: &mut Module| m.name().to_string());
     forward(engine, shared);
-    contents(engine);
+    parts::register(engine);
     state(engine);
     mismatch(engine);
     modes(engine);
     moves(engine);
-    attributes(engine);
-    indexing(engine);
 }
 
 /// Registers a container for modules given one by one.
@@ -166,7 +205,7 @@ fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
 }
 
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
-struct Own {
+pub struct Own {
     name: String,
     forward: FnPtr,
     /// What is neither tensor nor module.
@@ -174,11 +213,11 @@ struct Own {
 }
 
 impl Own {
-    fn values(&self) -> MutexGuard<'_, Map> {
+    pub fn values(&self) -> MutexGuard<'_, Map> {
         self.values.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn of(module: &Module) -> Option<&Own> {
+    pub fn of(module: &Module) -> Option<&Own> {
         module.layer().as_any()?.downcast_ref()
     }
 }
@@ -190,6 +229,10 @@ impl Layer for Own {
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
         call.caller.call(&self.forward, call.module, call.inputs)
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        self.values().get(name).map(|value| from_dynamic(value).unwrap_or(Value::None))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -302,6 +345,15 @@ fn own(nn: &mut rhai::Module) {
     });
 }
 
+/// Fails on an array of modules, whose parameters nothing would find.
+pub fn check_hidden(name: &str, value: &Dynamic) -> Result<()> {
+    if value.read_lock::<Array>().is_some_and(|a| a.iter().any(|d| d.is::<Module>())) {
+        let text = format!("the modules in the array '{name}' would not be found by parameters()");
+        return Err(Error::type_error(text).with_hint(format!("nn::ModuleList([…]) as '{name}' keeps them")));
+    }
+    Ok(())
+}
+
 fn own_module(name: &str, given: Map, forward: FnPtr) -> RhaiResult<Module> {
     let mut parts = Parts::new();
     let mut values = Map::new();
@@ -313,12 +365,7 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> RhaiResult<Module> {
             (Some(t), _) => parts.buffer(key.as_str(), Some(t)),
             (None, Some(m)) => parts.child(key.as_str(), m),
             (None, None) => {
-                let hides = |d: &Dynamic| d.is::<Module>();
-                if item.read_lock::<Array>().is_some_and(|a| a.iter().any(hides)) {
-                    let text = format!("the modules in the array '{key}' would not be found by parameters()");
-                    let hint = format!("`{key}: nn::ModuleList([…])` keeps them");
-                    return Err(raise(Error::type_error(text).with_hint(hint)));
-                }
+                check_hidden(&key, &item).map_err(raise)?;
                 values.insert(key, item);
                 parts
             }
@@ -326,46 +373,6 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> RhaiResult<Module> {
     }
     let layer = Own { name: name.into(), forward, values: Mutex::new(values) };
     Module::new(layer, parts).map_err(raise)
-}
-
-fn contents(engine: &mut Engine) {
-    fn pairs(named: Vec<(String, Tensor)>) -> Array {
-        named.into_iter().map(|(n, t)| Dynamic::from_array(vec![n.into(), Dynamic::from(t)])).collect()
-    }
-    fn modules(m: &Module) -> Vec<(String, Module)> {
-        let mut all = Vec::new();
-        m.each(&mut |path, m| all.push((path.to_string(), m.clone())));
-        all
-    }
-    let tensors =
-        |m: &Module, role| m.named(role).into_iter().map(|(_, t)| Dynamic::from(t)).collect::<Array>();
-    engine.register_fn("parameters", move |m: &mut Module| tensors(m, Role::Parameter));
-    engine.register_fn("buffers", move |m: &mut Module| tensors(m, Role::Buffer));
-    engine.register_fn("named_parameters", |m: &mut Module| pairs(m.named(Role::Parameter)));
-    engine.register_fn("named_buffers", |m: &mut Module| pairs(m.named(Role::Buffer)));
-    engine.register_fn("children", |m: &mut Module| -> Array {
-        m.children().iter().map(|(_, c)| Dynamic::from(c.clone())).collect()
-    });
-    let named = |all: &[(String, Module)]| -> Array {
-        all.iter().map(|(n, c)| Dynamic::from_array(vec![n.into(), Dynamic::from(c.clone())])).collect()
-    };
-    engine.register_fn("named_children", move |m: &mut Module| named(m.children()));
-    engine.register_fn("modules", |m: &mut Module| -> Array {
-        modules(m).into_iter().map(|(_, m)| Dynamic::from(m)).collect()
-    });
-    engine.register_fn("named_modules", move |m: &mut Module| named(&modules(m)));
-    engine.register_fn("apply", |ctx: NativeCallContext, m: &mut Module, f: FnPtr| -> RhaiResult<Module> {
-        apply(&ctx, m, &f)?;
-        Ok(m.clone())
-    });
-}
-
-/// Children first, as PyTorch's `Module.apply`.
-fn apply(ctx: &NativeCallContext, module: &Module, f: &FnPtr) -> RhaiResult<()> {
-    for (_, child) in module.children() {
-        apply(ctx, child, f)?;
-    }
-    f.call_within_context::<Dynamic>(ctx, (module.clone(),)).map(|_| ())
 }
 
 fn state(engine: &mut Engine) {
@@ -485,106 +492,10 @@ fn target(to: &Dynamic) -> Result<(Option<DeviceSpec>, Option<DType>)> {
     }
 }
 
-fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
+pub fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
     let error = Error::type_error(format!("{function}() cannot use option '{name}'"));
     match nearest(name, known.iter().copied()) {
         Some(near) if near != name => error.with_hint(format!("did you mean `{near}`?")),
         _ => error.with_hint(format!("options are {}", known.join(", "))),
-    }
-}
-
-/// `layer.weight`, `layer.in_features`, `net.fc`, and assignment.
-fn attributes(engine: &mut Engine) {
-    engine.register_indexer_get(|m: &mut Module, name: ImmutableString| attribute(m, &name).map_err(raise));
-    engine.register_indexer_set(|m: &mut Module, name: ImmutableString, value: Dynamic| {
-        set_attribute(m, &name, value).map_err(raise)
-    });
-}
-
-fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
-    if let Some(child) = module.child(name) {
-        return Ok(Dynamic::from(child.clone()));
-    }
-    if let Some(t) = module.tensor(name) {
-        return Ok(Dynamic::from(t));
-    }
-    if module.role(name).is_some() {
-        return Ok(Dynamic::UNIT);
-    }
-    if let Some(value) = Own::of(module).and_then(|own| own.values().get(name).cloned()) {
-        return Ok(value);
-    }
-    module.layer().attribute(name).map(to_dynamic).ok_or_else(|| unknown_attribute(module, name))
-}
-
-fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
-    if let Some(child) = module.child(name) {
-        let same = value.read_lock::<Module>().is_some_and(|m| m.is(child));
-        return if same { Ok(()) } else { Err(fixed(module)) };
-    }
-    if module.role(name).is_some() {
-        let tensor = if value.is_unit() { None } else { Some(tensor(&value)?) };
-        return module.set_tensor(name, tensor);
-    }
-    if let Some(own) = Own::of(module) {
-        own.values().insert(name.into(), value);
-        return Ok(());
-    }
-    // A method called on an attribute hands the unchanged value back.
-    match module.layer().attribute(name) {
-        Some(kept) if to_dynamic(kept.clone()).to_string() == value.to_string() => Ok(()),
-        Some(_) => {
-            Err(Error::type_error(format!("'{name}' of a {} is fixed once it is made", module.name()))
-                .with_hint("build a new one with other options"))
-        }
-        None => Err(unknown_attribute(module, name)),
-    }
-}
-
-fn fixed(module: &Module) -> Error {
-    Error::type_error(format!("the modules of a {} are fixed once it is made", module.name()))
-        .with_hint("build a new one around the modules you want to keep")
-}
-
-fn unknown_attribute(module: &Module, name: &str) -> Error {
-    let error = Error::new(Kind::TypeError, format!("'{}' object has no attribute '{name}'", module.name()));
-    if NAMES.contains(&name) {
-        return error.with_hint(format!("it is a function of modules: `.{name}(…)` calls it"));
-    }
-    let own = module.own_tensors();
-    let tensors = own.iter().map(|(n, _, _)| n.as_str());
-    let known = tensors.chain(module.children().iter().map(|(n, _)| n.as_str())).chain(NAMES.iter().copied());
-    match nearest(name, known) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error,
-    }
-}
-
-fn indexing(engine: &mut Engine) {
-    engine.register_fn("len", |m: &mut Module| m.children().len() as INT);
-    engine.register_indexer_get(|m: &mut Module, i: INT| m.nth(i).cloned().map_err(raise));
-    engine.register_indexer_set(|m: &mut Module, i: INT, value: Module| -> RhaiResult<()> {
-        if m.nth(i).map_err(raise)?.is(&value) { Ok(()) } else { Err(raise(fixed(m))) }
-    });
-    let part = |m: &Module, start: INT, end: INT| -> RhaiResult<Module> {
-        let at = |i: INT| usize::try_from(i).unwrap_or(0).min(m.children().len());
-        let kept: Vec<Module> =
-            m.children().iter().take(at(end)).skip(at(start)).map(|(_, c)| c.clone()).collect();
-        containers::part(m, &kept).map_err(raise)
-    };
-    engine.register_indexer_get(move |m: &mut Module, r: std::ops::Range<INT>| part(m, r.start, r.end));
-    engine.register_indexer_get(move |m: &mut Module, r: std::ops::RangeInclusive<INT>| {
-        part(m, *r.start(), r.end().saturating_add(1))
-    });
-    engine.register_iterator::<Module>();
-}
-
-impl IntoIterator for Module {
-    type Item = Dynamic;
-    type IntoIter = std::vec::IntoIter<Dynamic>;
-
-    /// The modules directly below, in order.
-    fn into_iter(self) -> Self::IntoIter {
-        self.children().iter().map(|(_, c)| Dynamic::from(c.clone())).collect::<Vec<_>>().into_iter()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map};
+use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
@@ -10,14 +10,31 @@ use crate::op::args::nearest;
 use crate::op::{Form, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};
+use crate::script::engine::Host;
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::value::{from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
+use crate::tensor::autograd::set_grad_mode;
 
 use super::RhaiResult;
 
 pub const NAMES: &[&str] =
     &["optim", "step", "zero_grad", "param_groups", "state_dict", "load_state_dict", "add_param_group"];
+
+pub const PAGES: &[Page] = &[
+    Page {
+        name: "step",
+        call: "opt.step()",
+        text: "Changes every parameter that has a gradient by the optimiser's rule. `opt.step(|| { opt.zero_grad(); let \
+               loss = …; loss.backward(); loss })` first calls the closure, with gradients on, and gives what it gave.",
+    },
+    Page {
+        name: "add_param_group",
+        call: "opt.add_param_group(#{params: layer.parameters(), lr: 0.01})",
+        text: "Has an optimiser change more parameters, with options of their own; those left out are the first group's.",
+    },
+];
 
 /// One parameter group of an optimiser: `opt.param_groups[0].lr = 0.1` reaches the optimiser itself.
 #[derive(Clone)]
@@ -26,22 +43,33 @@ struct ParamGroup {
     index: usize,
 }
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     let mut module = rhai::Module::new();
     for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
         register_functional(&mut module, def, &machine.shared);
     }
-    super::scheduler::register(engine, &mut module, &machine.shared);
+    super::scheduler::register(engine, &mut module, &machine.shared, host);
     engine.register_static_module("optim", module.into());
     engine.register_type_with_name::<Optimizer>("Optimizer");
     engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());
     engine.register_fn("to_debug", |o: &mut Optimizer| o.to_string());
     engine.register_fn("is", |a: &mut Optimizer, b: Optimizer| a.is(&b));
     let shared = Arc::clone(&machine.shared);
-    engine.register_fn("step", move |ctx: rhai::NativeCallContext, o: &mut Optimizer| {
+    engine.register_fn("step", move |ctx: NativeCallContext, o: &mut Optimizer| {
         note_line(&shared, &ctx);
         o.step().map_err(raise)
     });
+    let shared = Arc::clone(&machine.shared);
+    let again = move |ctx: NativeCallContext, o: &mut Optimizer, closure: FnPtr| -> RhaiResult<Dynamic> {
+        let loss = {
+            let _on = set_grad_mode(true);
+            closure.call_within_context::<Dynamic>(&ctx, ())?
+        };
+        note_line(&shared, &ctx);
+        o.step().map_err(raise)?;
+        Ok(loss)
+    };
+    engine.register_fn("step", again);
     engine.register_fn("zero_grad", |o: &mut Optimizer| o.zero_grad(true).map_err(raise));
     engine.register_fn("zero_grad", |o: &mut Optimizer, options: Map| -> RhaiResult<()> {
         let mut set_to_none = true;

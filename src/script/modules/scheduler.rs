@@ -1,6 +1,6 @@
 //! `optim::lr_scheduler::`: schedules of learning rates as a script makes and steps them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, Map, NativeCallContext};
@@ -11,6 +11,7 @@ use crate::op::{Forward, OpDef};
 use crate::optim::lr_scheduler::{Function, Functions, ROWS};
 use crate::optim::{Optimizer, Scheduler};
 use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signatures};
+use crate::script::engine::Host;
 use crate::script::fault::raise;
 use crate::script::help::Page;
 use crate::script::value::{options, to_dynamic, type_name};
@@ -39,22 +40,24 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// Registers the type and puts the constructors in `optim`.
-pub fn register(engine: &mut Engine, optim: &mut rhai::Module, shared: &Arc<Shared>) {
+pub fn register(engine: &mut Engine, optim: &mut rhai::Module, shared: &Arc<Shared>, host: &Arc<dyn Host>) {
     let mut module = rhai::Module::new();
     for def in ROWS {
-        constructor(&mut module, def, shared);
+        constructor(&mut module, def, shared, host);
     }
     optim.set_sub_module("lr_scheduler", module);
     engine.register_type_with_name::<Scheduler>("LRScheduler");
     engine.register_fn("to_string", |s: &mut Scheduler| s.to_string());
     engine.register_fn("to_debug", |s: &mut Scheduler| s.to_string());
     engine.register_fn("is", |a: &mut Scheduler, b: Scheduler| a.is(&b));
-    engine.register_fn("step", |ctx: NativeCallContext, s: &mut Scheduler| {
-        running(&ctx, |functions| s.step(None, functions))
+    let here = Arc::clone(host);
+    engine.register_fn("step", move |ctx: NativeCallContext, s: &mut Scheduler| {
+        running(&ctx, &here, |functions| s.step(None, functions))
     });
-    engine.register_fn("step", |ctx: NativeCallContext, s: &mut Scheduler, value: Dynamic| {
+    let here = Arc::clone(host);
+    engine.register_fn("step", move |ctx: NativeCallContext, s: &mut Scheduler, value: Dynamic| {
         let value = metric(&value).map_err(raise)?;
-        running(&ctx, |functions| s.step(Some(value), functions))
+        running(&ctx, &here, |functions| s.step(Some(value), functions))
     });
     engine.register_fn("get_last_lr", |s: &mut Scheduler| -> Array {
         s.last_rates().into_iter().map(Dynamic::from).collect()
@@ -66,15 +69,15 @@ pub fn register(engine: &mut Engine, optim: &mut rhai::Module, shared: &Arc<Shar
     engine.register_fn("load_state_dict", |s: &mut Scheduler, state: Map| load(s, &state).map_err(raise));
 }
 
-fn constructor(module: &mut rhai::Module, def: &'static OpDef, shared: &Arc<Shared>) {
+fn constructor(module: &mut rhai::Module, def: &'static OpDef, shared: &Arc<Shared>, host: &Arc<dyn Host>) {
     let Forward::Call(run) = def.forward else { return };
     for types in signatures(def) {
-        let shared = Arc::clone(shared);
+        let (shared, host) = (Arc::clone(shared), Arc::clone(host));
         register_raw(module, def.name, types, move |ctx, args: &mut FnCallArgs| {
             note_line(&shared, &ctx);
             let made = arguments(def, args).and_then(|args| run(&args)).map_err(raise)?;
             if let Some(scheduler) = Scheduler::from_value(&made) {
-                running(&ctx, |functions| scheduler.begin(functions))?;
+                running(&ctx, &host, |functions| scheduler.begin(functions))?;
             }
             Ok(to_dynamic(made))
         });
@@ -84,6 +87,9 @@ fn constructor(module: &mut rhai::Module, def: &'static OpDef, shared: &Arc<Shar
 /// Calls a script's functions. An error of theirs keeps its place: it is taken out again at the end.
 struct Running<'a, 'b> {
     context: &'a NativeCallContext<'b>,
+    host: &'a dyn Host,
+    /// Said once, however many parts a schedule has.
+    warned: Cell<bool>,
     failed: RefCell<Option<Box<EvalAltResult>>>,
 }
 
@@ -101,10 +107,21 @@ impl Functions for Running<'_, '_> {
             Error::type_error(format!("lr_lambda must give a number, not a {}", type_name(&out)))
         })
     }
+
+    fn warn(&self, text: &str) {
+        if !self.warned.replace(true) {
+            self.host.warn(text);
+        }
+    }
 }
 
-fn running<T>(ctx: &NativeCallContext, run: impl FnOnce(&Running) -> Result<T>) -> RhaiResult<T> {
-    let functions = Running { context: ctx, failed: RefCell::default() };
+fn running<T>(
+    ctx: &NativeCallContext,
+    host: &Arc<dyn Host>,
+    run: impl FnOnce(&Running) -> Result<T>,
+) -> RhaiResult<T> {
+    let functions =
+        Running { context: ctx, host: host.as_ref(), warned: Cell::default(), failed: RefCell::default() };
     run(&functions).map_err(|e| functions.failed.take().unwrap_or_else(|| raise(e)))
 }
 

@@ -1,9 +1,10 @@
 //! Types that a script holds beside tensors: dtypes, devices, errors.
 
-use rhai::{Dynamic, Engine, ImmutableString, Module};
+use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
 
 use crate::base::{DType, DeviceSpec, Error};
 use crate::script::fault::{kind_of, raise};
+use crate::script::syntax::TYPE_OF;
 use crate::tensor::{Tensor, display};
 
 use super::RhaiResult;
@@ -24,6 +25,21 @@ pub fn register(engine: &mut Engine) {
     dtypes(engine);
     devices(engine);
     errors(engine);
+    engine.register_fn(TYPE_OF, |ctx: NativeCallContext, value: Dynamic| class(&ctx, &value));
+}
+
+/// The class of a value: that of a layer, an optimiser or a schedule under PyTorch's name.
+fn class(ctx: &NativeCallContext, value: &Dynamic) -> ImmutableString {
+    if let Some(module) = value.read_lock::<crate::nn::Module>() {
+        return module.name().into();
+    }
+    if let Some(optimizer) = value.read_lock::<crate::optim::Optimizer>() {
+        return optimizer.name().into();
+    }
+    if let Some(scheduler) = value.read_lock::<crate::optim::Scheduler>() {
+        return scheduler.name().into();
+    }
+    ctx.engine().map_type_name(value.type_name()).into()
 }
 
 fn dtypes(engine: &mut Engine) {

@@ -1,0 +1,250 @@
+//! Samplers: the order in which a loader goes through a dataset, and which samples make a batch.
+
+use std::sync::Arc;
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::device::Machine;
+use crate::device::random::Shared;
+use crate::op::convert::to_dtype;
+use crate::op::sampling::multinomial;
+use crate::op::{Object, Value};
+use crate::tensor::Tensor;
+
+use super::loader::{draw_seed, permutation};
+
+/// A generator that a script holds: what is drawn with it depends on nothing else. Cloning gives the same one.
+#[derive(Clone)]
+pub struct Generator(pub Shared);
+
+/// The order of samples, drawn anew for each epoch, as the classes of `torch.utils.data` draw it. Cloning gives the
+/// same one.
+#[derive(Clone)]
+pub struct Sampler(Arc<Order>);
+
+enum Order {
+    /// `0..n`
+    Sequential(usize),
+    Listed(Vec<i64>),
+    Random {
+        of: usize,
+        replacement: bool,
+        count: usize,
+        generator: Option<Shared>,
+    },
+    /// The indices in a random order.
+    Subset {
+        indices: Vec<i64>,
+        generator: Option<Shared>,
+    },
+    Weighted {
+        weights: Tensor,
+        replacement: bool,
+        count: usize,
+        generator: Option<Shared>,
+    },
+    /// Batches of another order.
+    Batches {
+        of: Sampler,
+        size: usize,
+        drop_last: bool,
+    },
+    /// Batches as they are given.
+    ListedBatches(Vec<Vec<i64>>),
+}
+
+/// What a sampler gives for an epoch.
+pub enum Drawn {
+    Samples(Vec<i64>),
+    Batches(Vec<Vec<i64>>),
+}
+
+fn positive(name: &str, n: i64) -> Result<usize> {
+    usize::try_from(n)
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or_else(|| Error::value(format!("{name} should be a positive integer value, but got {name}={n}")))
+}
+
+impl Sampler {
+    fn new(order: Order) -> Sampler {
+        Sampler(Arc::new(order))
+    }
+
+    /// `SequentialSampler`: samples in turn.
+    pub fn sequential(of: usize) -> Sampler {
+        Sampler::new(Order::Sequential(of))
+    }
+
+    /// Indices as they are given.
+    pub fn listed(indices: Vec<i64>) -> Sampler {
+        Sampler::new(Order::Listed(indices))
+    }
+
+    /// `RandomSampler`: `count` samples, all where there is none, each once or drawn anew each time.
+    pub fn random(
+        of: usize,
+        replacement: bool,
+        count: Option<i64>,
+        generator: Option<Shared>,
+    ) -> Result<Sampler> {
+        let count = positive("num_samples", count.unwrap_or(of as i64))?;
+        if of == 0 {
+            return Err(Error::value("a RandomSampler needs a dataset with samples"));
+        }
+        Ok(Sampler::new(Order::Random { of, replacement, count, generator }))
+    }
+
+    /// `SubsetRandomSampler`: some samples in a random order.
+    pub fn subset(indices: Vec<i64>, generator: Option<Shared>) -> Sampler {
+        Sampler::new(Order::Subset { indices, generator })
+    }
+
+    /// `WeightedRandomSampler`: `count` samples in proportion to their weights.
+    pub fn weighted(
+        weights: &Tensor,
+        count: i64,
+        replacement: bool,
+        generator: Option<Shared>,
+    ) -> Result<Sampler> {
+        let count = positive("num_samples", count)?;
+        if weights.rank() != 1 {
+            let shape = crate::base::python::tuple(weights.shape());
+            let text = format!("weights should be a 1d sequence but given weights have shape {shape}");
+            return Err(Error::value(text));
+        }
+        let weights = to_dtype(&weights.detach(), DType::Float64)?;
+        let weights = weights.moved(Machine::current().cpu(), false, "to")?;
+        Ok(Sampler::new(Order::Weighted { weights, replacement, count, generator }))
+    }
+
+    /// `BatchSampler`: batches of another sampler's order.
+    pub fn batches(of: Sampler, size: i64, drop_last: bool) -> Result<Sampler> {
+        let size = positive("batch_size", size)?;
+        if of.gives_batches() {
+            return Err(Error::type_error("a BatchSampler takes a sampler of indices, not one of batches"));
+        }
+        Ok(Sampler::new(Order::Batches { of, size, drop_last }))
+    }
+
+    /// Batches as they are given.
+    pub fn listed_batches(batches: Vec<Vec<i64>>) -> Sampler {
+        Sampler::new(Order::ListedBatches(batches))
+    }
+
+    /// PyTorch's class name; `list` for indices that are given.
+    pub fn name(&self) -> &'static str {
+        match &*self.0 {
+            Order::Sequential(_) => "SequentialSampler",
+            Order::Listed(_) | Order::ListedBatches(_) => "list",
+            Order::Random { .. } => "RandomSampler",
+            Order::Subset { .. } => "SubsetRandomSampler",
+            Order::Weighted { .. } => "WeightedRandomSampler",
+            Order::Batches { .. } => "BatchSampler",
+        }
+    }
+
+    pub fn gives_batches(&self) -> bool {
+        matches!(&*self.0, Order::Batches { .. } | Order::ListedBatches(_))
+    }
+
+    /// Indices, or batches, of an epoch.
+    pub fn len(&self) -> usize {
+        match &*self.0 {
+            Order::Sequential(n) => *n,
+            Order::Listed(all) => all.len(),
+            Order::Random { count, .. } | Order::Weighted { count, .. } => *count,
+            Order::Subset { indices, .. } => indices.len(),
+            Order::Batches { of, size, drop_last: true } => of.len() / size,
+            Order::Batches { of, size, drop_last: false } => of.len().div_ceil(*size),
+            Order::ListedBatches(all) => all.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An index that is given from the start and lies outside of a dataset of `size`.
+    pub fn outside(&self, size: usize) -> Option<i64> {
+        let out = |i: &&i64| usize::try_from(**i).map_or(true, |i| i >= size);
+        match &*self.0 {
+            Order::Listed(all) => all.iter().find(out).copied(),
+            Order::ListedBatches(all) => all.iter().flatten().find(out).copied(),
+            _ => None,
+        }
+    }
+
+    /// The order of one epoch.
+    pub fn draw(&self) -> Result<Drawn> {
+        Ok(Drawn::Samples(match &*self.0 {
+            Order::Sequential(n) => (0..*n as i64).collect(),
+            Order::Listed(all) => all.clone(),
+            Order::Random { of, replacement, count, generator } => {
+                random(*of, *replacement, *count, generator.as_ref())?
+            }
+            Order::Subset { indices, generator } => {
+                let generator = generator.clone().unwrap_or_else(|| Machine::current().generator.clone());
+                let order = permutation(indices.len(), generator)?;
+                let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| indices.get(i)).copied();
+                order.iter().filter_map(at).collect()
+            }
+            Order::Weighted { weights, replacement, count, generator } => {
+                let machine = Machine::current();
+                let drawing = generator.clone().map(|g| machine.drawing_from(g));
+                let _here = drawing.as_ref().map(|m| m.enter());
+                multinomial(weights, *count as i64, *replacement)?.to_i64s("multinomial")?
+            }
+            Order::Batches { of, size, drop_last } => {
+                let Drawn::Samples(all) = of.draw()? else { return of.draw() };
+                let full = |batch: &&[i64]| !drop_last || batch.len() == *size;
+                let batches = all.chunks(*size).filter(full).map(<[i64]>::to_vec);
+                return Ok(Drawn::Batches(batches.collect()));
+            }
+            Order::ListedBatches(all) => return Ok(Drawn::Batches(all.clone())),
+        }))
+    }
+
+    pub fn into_value(self) -> Value {
+        Value::Object(Object::new("Sampler", self))
+    }
+}
+
+/// As `RandomSampler` draws: from a generator that the session's seeds, where none is given.
+fn random(of: usize, replacement: bool, count: usize, generator: Option<&Shared>) -> Result<Vec<i64>> {
+    let own = generator.is_none();
+    let fresh = || Shared::new(draw_seed(&Machine::current().generator));
+    let generator = generator.cloned().unwrap_or_else(fresh);
+    if replacement {
+        let mut draws = generator.lock();
+        let wide = of as u64 > u64::from(u32::MAX);
+        let mut one = || if wide { draws.next_u64() } else { u64::from(draws.next_u32()) };
+        return Ok((0..count).map(|_| (one() % of as u64) as i64).collect());
+    }
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let mut order = permutation(of, generator.clone())?;
+        order.truncate(count - all.len());
+        all.extend(order);
+    }
+    // PyTorch draws one more order, of which it takes nothing.
+    if !own && count.is_multiple_of(of) {
+        permutation(of, generator)?;
+    }
+    Ok(all)
+}
+
+/// Fails where an order names a sample that a dataset has not.
+pub fn check(drawn: &Drawn, size: usize) -> Result<()> {
+    let outside = |i: &&i64| usize::try_from(**i).map_or(true, |i| i >= size);
+    let found = match drawn {
+        Drawn::Samples(all) => all.iter().find(outside),
+        Drawn::Batches(all) => all.iter().flatten().find(outside),
+    };
+    found.map_or(Ok(()), |at| Err(out_of_bounds(*at, size)))
+}
+
+/// The error of an index that no sample has.
+pub fn out_of_bounds(at: i64, size: usize) -> Error {
+    let text = format!("the sampler's index {at} is out of bounds for a dataset of {size} samples");
+    Error::new(Kind::IndexError, text)
+}

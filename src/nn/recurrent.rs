@@ -1,0 +1,396 @@
+//! Recurrent layers over sequences: plain, LSTM and GRU.
+
+use crate::base::{DType, Error, Result, python};
+use crate::op::activation::dropout;
+use crate::op::autocast::{self, Casts};
+use crate::op::def::Default;
+use crate::op::joins::{cat, stack};
+use crate::op::linear::linear;
+use crate::op::movement::{narrow, select, squeeze, transpose, unsqueeze};
+use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::tensor::Tensor;
+
+use super::cells::{Hidden, Mode, NONLINEARITY, Weights, above_zero, drawn, wants_pair, zeros};
+use super::linear::{BIAS, DEVICE, DTYPE, constructor};
+use super::module::{Call, Layer, Module, Parts, call_row};
+
+struct Recurrent {
+    mode: Mode,
+    inputs: usize,
+    hidden: usize,
+    layers: usize,
+    bias: bool,
+    batch_first: bool,
+    dropout: f64,
+    bidirectional: bool,
+    /// The size of an LSTM's output, where it is projected.
+    projected: Option<usize>,
+}
+
+impl Recurrent {
+    fn directions(&self) -> usize {
+        if self.bidirectional { 2 } else { 1 }
+    }
+
+    /// Features of one direction's output.
+    fn width(&self) -> usize {
+        self.projected.unwrap_or(self.hidden)
+    }
+
+    fn check_input(&self, module: &Module, x: &Tensor) -> Result<()> {
+        if !matches!(x.rank(), 2 | 3) {
+            let which = if matches!(self.mode, Mode::Tanh | Mode::Relu) { " tensor" } else { "" };
+            let text =
+                format!("{}: Expected input to be 2D or 3D, got {}D{which} instead", self.name(), x.rank());
+            return Err(Error::value(text).with_hint("sequences are `[length, batch, features]`"));
+        }
+        let weight = module.needed("weight_ih_l0")?;
+        if x.dtype() != weight.dtype() && !crate::tensor::autocast::active() {
+            let (x, w) = (x.dtype(), weight.dtype());
+            return Err(Error::value(format!(
+                "RNN input dtype (torch.{x}) does not match weight dtype (torch.{w}). Convert input: \
+                 input.to(torch.{w}), or convert model: model.to(torch.{x})"
+            )));
+        }
+        let found = x.shape().last().copied().unwrap_or(0);
+        if found != self.inputs {
+            let text =
+                format!("input.size(-1) must be equal to input_size. Expected {}, got {found}", self.inputs);
+            return Err(Error::runtime(text));
+        }
+        Ok(())
+    }
+
+    /// The states that a call gives, `[layers * directions, n, size]`, or zeros.
+    fn given(&self, x: &Tensor, n: usize, given: &Value, batched: bool) -> Result<Hidden> {
+        let count = self.layers * self.directions();
+        let lstm = self.mode == Mode::Lstm;
+        let (h, c) = match given {
+            Value::None => {
+                let c = if lstm { Some(zeros(&[count, n, self.hidden], x)?) } else { None };
+                return Ok(Hidden { h: zeros(&[count, n, self.width()], x)?, c });
+            }
+            Value::List(items) if lstm => match items.as_slice() {
+                [Value::Tensor(h), Value::Tensor(c)] => (h, Some(c)),
+                _ => return Err(wants_pair(self.name())),
+            },
+            Value::Tensor(h) if !lstm => (h, None),
+            _ if lstm => return Err(wants_pair(self.name())),
+            other => {
+                let text = format!("{}: hx must be a Tensor, not {}", self.name(), other.describe());
+                return Err(Error::type_error(text));
+            }
+        };
+        let (rank, kind) = if batched { (3, "batched 3-D") } else { (2, "unbatched 2-D") };
+        if h.rank() != rank || c.is_some_and(|c| c.rank() != rank) {
+            let text = match c {
+                Some(c) => format!(
+                    "For {kind} input, hx and cx should also be {rank}-D but got ({}-D, {}-D) tensors",
+                    h.rank(),
+                    c.rank()
+                ),
+                None => format!("For {kind} input, hx should also be {rank}-D but got {}-D tensor", h.rank()),
+            };
+            return Err(Error::runtime(text));
+        }
+        let wide = |t: &Tensor| if batched { Ok(t.clone()) } else { unsqueeze(t, 1) };
+        let state = Hidden { h: wide(h)?, c: c.map(wide).transpose()? };
+        let all = [Some((&state.h, self.width())), state.c.as_ref().map(|c| (c, self.hidden))];
+        for (i, (t, size)) in all.into_iter().flatten().enumerate() {
+            if t.shape() != [count, n, size] {
+                let which = if lstm { format!("hidden[{i}]") } else { "hidden".into() };
+                let want = python::tuple(&[count, n, size]);
+                return Err(Error::runtime(format!("Expected {which} size {want}, got {:?}", t.shape())));
+            }
+        }
+        Ok(state)
+    }
+
+    /// Outputs `[t, n, directions * width]` and last states of all layers, for `x [t, n, inputs]`.
+    fn run(
+        &self,
+        module: &Module,
+        x: Tensor,
+        state: &Hidden,
+        casts: Option<&Casts>,
+    ) -> Result<(Tensor, Hidden)> {
+        let (mut x, mut last_h, mut last_c) = (x, Vec::new(), Vec::new());
+        for layer in 0..self.layers {
+            let mut outputs = Vec::new();
+            for direction in 0..self.directions() {
+                let at = (layer * self.directions() + direction) as i64;
+                let c = state.c.as_ref().map(|c| select(c, 0, at)).transpose()?;
+                let start = Hidden { h: select(&state.h, 0, at)?, c };
+                let suffix = if direction == 1 { "_reverse" } else { "" };
+                let name = |what: &str| format!("{what}_l{layer}{suffix}");
+                let (out, last) = self.sweep(module, &x, start, direction == 1, &name, casts)?;
+                outputs.push(out);
+                last_h.push(last.h);
+                last_c.extend(last.c);
+            }
+            x = match outputs.as_slice() {
+                [one] => one.clone(),
+                all => cat(&all.iter().collect::<Vec<_>>(), -1)?,
+            };
+            if self.dropout > 0.0 && layer + 1 < self.layers {
+                x = dropout(&x, self.dropout, module.training())?;
+            }
+        }
+        let joined = |all: &[Tensor]| stack(&all.iter().collect::<Vec<_>>(), 0);
+        let c = if last_c.is_empty() { None } else { Some(joined(&last_c)?) };
+        Ok((x, Hidden { h: joined(&last_h)?, c }))
+    }
+
+    /// One layer in one direction.
+    fn sweep(
+        &self,
+        module: &Module,
+        x: &Tensor,
+        start: Hidden,
+        reverse: bool,
+        name: &dyn Fn(&str) -> String,
+        casts: Option<&Casts>,
+    ) -> Result<(Tensor, Hidden)> {
+        let cast = |t: Tensor| casts.map_or_else(|| Ok(t.clone()), |c| c.cast(&t));
+        let optional = |what: &str| module.tensor(&name(what)).map(cast).transpose();
+        let needed = |what: &str| cast(module.needed(&name(what))?);
+        let all = linear(x, &needed("weight_ih")?, optional("bias_ih")?.as_ref())?;
+        let weights =
+            Weights { hh: needed("weight_hh")?, bias: optional("bias_hh")?, hr: optional("weight_hr")? };
+        let mut inputs = Vec::new();
+        steps(&all, &mut inputs)?;
+        if reverse {
+            inputs.reverse();
+        }
+        let (mut now, mut outputs) = (start, Vec::with_capacity(inputs.len()));
+        for input in &inputs {
+            now = self.mode.step(input, &now, &weights)?;
+            outputs.push(now.h.clone());
+        }
+        if reverse {
+            outputs.reverse();
+        }
+        Ok((stack(&outputs.iter().collect::<Vec<_>>(), 0)?, now))
+    }
+}
+
+/// The sub-tensors along dimension 0, by halves: each gradient then fills a part of twice its size, and not the whole.
+fn steps(x: &Tensor, found: &mut Vec<Tensor>) -> Result<()> {
+    match x.size(0)? as i64 {
+        0 => Ok(()),
+        1 => {
+            found.push(select(x, 0, 0)?);
+            Ok(())
+        }
+        count => {
+            steps(&narrow(x, 0, 0, count / 2)?, found)?;
+            steps(&narrow(x, 0, count / 2, count - count / 2)?, found)
+        }
+    }
+}
+
+impl Layer for Recurrent {
+    fn name(&self) -> &str {
+        match self.mode {
+            Mode::Tanh | Mode::Relu => "RNN",
+            Mode::Lstm => "LSTM",
+            Mode::Gru => "GRU",
+        }
+    }
+
+    fn options(&self, _: &Module) -> String {
+        let mut text = format!("{}, {}", self.inputs, self.hidden);
+        if let Some(size) = self.projected {
+            text += &format!(", proj_size={size}");
+        }
+        if self.layers != 1 {
+            text += &format!(", num_layers={}", self.layers);
+        }
+        if !self.bias {
+            text += ", bias=False";
+        }
+        if self.batch_first {
+            text += ", batch_first=True";
+        }
+        if self.dropout != 0.0 {
+            text += &format!(", dropout={}", python::float(self.dropout));
+        }
+        if self.bidirectional {
+            text += ", bidirectional=True";
+        }
+        text
+    }
+
+    fn forward(&self, call: &Call) -> Result<Tensor> {
+        call.responded()
+    }
+
+    fn call_row(&self) -> Option<&'static OpDef> {
+        static ROW: OpDef = call_row("forward", CALL);
+        Some(&ROW)
+    }
+
+    fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
+        let x = a.tensor(0)?;
+        self.check_input(call.module, x)?;
+        let batched = x.rank() == 3;
+        let x = match (batched, self.batch_first) {
+            (false, _) => unsqueeze(x, 1)?,
+            (true, true) => transpose(x, 0, 1)?,
+            (true, false) => x.clone(),
+        };
+        let (length, n) = (x.size(0)?, x.size(1)?);
+        if length == 0 {
+            return Err(Error::runtime("Expected sequence length to be larger than 0 in RNN"));
+        }
+        let state = self.given(&x, n, a.get(1), batched)?;
+        // On the CPU only PyTorch's LSTM computes in lower precision as a whole.
+        let lower = x.device().is_cuda() || self.mode == Mode::Lstm;
+        let casts = if lower { autocast::enter("linear", &[&x])? } else { None };
+        let cast = |t: Tensor| casts.as_ref().map_or_else(|| Ok(t.clone()), |c| c.cast(&t));
+        let state = Hidden { h: cast(state.h)?, c: state.c.map(&cast).transpose()? };
+        let (out, last) = self.run(call.module, cast(x)?, &state, casts.as_ref())?;
+        let out = match (batched, self.batch_first) {
+            (false, _) => squeeze(&out, Some(&[1]))?,
+            (true, true) => transpose(&out, 0, 1)?,
+            (true, false) => out,
+        };
+        let last_of = |t: &Tensor| if batched { Ok(t.clone()) } else { squeeze(t, Some(&[1])) };
+        let h = Value::from(last_of(&last.h)?);
+        let hidden = match &last.c {
+            Some(c) => Value::List(vec![h, last_of(c)?.into()]),
+            None => h,
+        };
+        Ok(Value::List(vec![out.into(), hidden]))
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        let int = |n: usize| Value::Scalar((n as i64).into());
+        Some(match name {
+            "input_size" => int(self.inputs),
+            "hidden_size" => int(self.hidden),
+            "num_layers" => int(self.layers),
+            "proj_size" => int(self.projected.unwrap_or(0)),
+            "bias" => Value::Scalar(self.bias.into()),
+            "batch_first" => Value::Scalar(self.batch_first.into()),
+            "bidirectional" => Value::Scalar(self.bidirectional.into()),
+            "dropout" => Value::Scalar(self.dropout.into()),
+            _ => return None,
+        })
+    }
+}
+
+/// A layer whose options `bias` to `dtype` stand from place `at` on.
+fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
+    let dropout = a.float(at + 2)?;
+    if !(0.0..=1.0).contains(&dropout) {
+        return Err(Error::value(
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed",
+        ));
+    }
+    let (inputs, hidden, layers) = (above_zero(a, 0)?, above_zero(a, 1)?, above_zero(a, 2)?);
+    let last = if mode == Mode::Lstm { at + 5 } else { at + 4 };
+    let projected = if mode == Mode::Lstm { projection(a.int(at + 4)?, hidden)? } else { None };
+    let layer = Recurrent {
+        mode,
+        inputs,
+        hidden,
+        layers,
+        bias: a.bool(at)?,
+        batch_first: a.bool(at + 1)?,
+        dropout,
+        bidirectional: a.bool(at + 3)?,
+        projected,
+    };
+    let parts = parameters(&layer, a.dtype(last + 1).unwrap_or(DType::Float32))?;
+    Module::new(layer, parts)?.placed(a.device(last)).map(Module::into_value)
+}
+
+fn projection(size: i64, hidden: usize) -> Result<Option<usize>> {
+    match usize::try_from(size) {
+        Err(_) => Err(Error::value("proj_size should be a positive integer or zero to disable projections")),
+        Ok(size) if size >= hidden => Err(Error::value("proj_size has to be smaller than hidden_size")),
+        Ok(size) => Ok(Some(size).filter(|s| *s > 0)),
+    }
+}
+
+/// Every weight under PyTorch's name, drawn in its order.
+fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
+    let (rows, hidden) = (layer.mode.gates() * layer.hidden, layer.hidden);
+    let mut parts = Parts::new();
+    for number in 0..layer.layers {
+        let inputs = if number == 0 { layer.inputs } else { layer.width() * layer.directions() };
+        for suffix in ["", "_reverse"].into_iter().take(layer.directions()) {
+            let mut shapes =
+                vec![("weight_ih", vec![rows, inputs]), ("weight_hh", vec![rows, layer.width()])];
+            if layer.bias {
+                shapes.extend([("bias_ih", vec![rows]), ("bias_hh", vec![rows])]);
+            }
+            shapes.extend(layer.projected.map(|size| ("weight_hr", vec![size, hidden])));
+            for (name, shape) in shapes {
+                parts =
+                    parts.parameter(format!("{name}_l{number}{suffix}"), Some(drawn(&shape, hidden, dtype)?));
+            }
+        }
+    }
+    Ok(parts)
+}
+
+const CALL: &[Param] =
+    &[Param::required("input", ParamKind::Tensor), Param::optional("hx", ParamKind::Any, Default::None)];
+const INPUTS: Param = Param::required("input_size", ParamKind::Int);
+const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
+const LAYERS: Param = Param::optional("num_layers", ParamKind::Int, Default::Int(1));
+const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, Default::Bool(false));
+const DROPOUT: Param = Param::optional("dropout", ParamKind::Float, Default::Float(0.0));
+const BOTH_WAYS: Param = Param::optional("bidirectional", ParamKind::Bool, Default::Bool(false));
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor(
+        "RNN",
+        "A recurrent layer over sequences `[length, n, input_size]`.",
+        &[INPUTS, HIDDEN, LAYERS, NONLINEARITY, BIAS, FIRST, DROPOUT, BOTH_WAYS, DEVICE, DTYPE],
+        |a| make(a, Mode::of(a.str(3)?)?, 4),
+    )
+    .details(
+        "`rnn.forward(x, h_0)` gives `[outputs, h_n]`: the outputs of all steps, `[length, n, hidden_size]`, and the last \
+         state of each layer. With `batch_first` sequences are `[n, length, features]`; `bidirectional` layers go both \
+         ways, and `dropout` stands between layers. `nonlinearity` is \"tanh\" or \"relu\".",
+    )
+    .example("nn::RNN(3, 4).forward(ones([5, 2, 3])).map(|t| t.shape)", "[[5, 2, 4], [1, 2, 4]]"),
+    constructor(
+        "LSTM",
+        "A recurrent layer with a memory over sequences `[length, n, input_size]`.",
+        &[
+            INPUTS,
+            HIDDEN,
+            LAYERS,
+            BIAS,
+            FIRST,
+            DROPOUT,
+            BOTH_WAYS,
+            Param::optional("proj_size", ParamKind::Int, Default::Int(0)),
+            DEVICE,
+            DTYPE,
+        ],
+        |a| make(a, Mode::Lstm, 3),
+    )
+    .details(
+        "`lstm.forward(x, [h_0, c_0])` gives `[outputs, [h_n, c_n]]`. With `batch_first` sequences are `[n, length, \
+         features]`; `bidirectional` layers go both ways, `dropout` stands between layers, and `proj_size` makes the \
+         outputs smaller than the memory.",
+    )
+    .example("nn::LSTM(8, 16, 2, #{batch_first: true})", "LSTM(8, 16, num_layers=2, batch_first=True)"),
+    constructor(
+        "GRU",
+        "A recurrent layer with gates over sequences `[length, n, input_size]`.",
+        &[INPUTS, HIDDEN, LAYERS, BIAS, FIRST, DROPOUT, BOTH_WAYS, DEVICE, DTYPE],
+        |a| make(a, Mode::Gru, 3),
+    )
+    .details(
+        "`gru.forward(x, h_0)` gives `[outputs, h_n]`. With `batch_first` sequences are `[n, length, features]`; \
+         `bidirectional` layers go both ways, and `dropout` stands between layers.",
+    )
+    .example("nn::GRU(3, 4).forward(ones([5, 3]))[0].shape", "[5, 4]"),
+];

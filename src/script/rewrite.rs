@@ -1,0 +1,143 @@
+//! Calls that a script writes in one way and Rhai must be told in another. Each stays as long as it was, so that every
+//! place in the code stays where it is.
+//!
+//! - `opt.step(|| …)` becomes `step(opt,|| …)`: a method holds its variable while it runs, and the closure could not
+//!   use the optimiser that it captured. So does `net.apply(|m| …)`.
+//! - `drop(y)` becomes `{y=()} `: a function gets a copy of a variable that a closure captured, and an assignment
+//!   reaches the variable.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rhai::{Engine, Position, Token};
+
+/// Methods that call a closure, which may use what the method was called on.
+const CALLING: [&str; 2] = ["step", "apply"];
+
+/// The code as Rhai is told it.
+pub fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
+    let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(|")));
+    if !calls && !code.contains("drop(") {
+        return Cow::Borrowed(code);
+    }
+    let tokens = tokens(engine, code);
+    let lines: Vec<usize> = std::iter::once(0).chain(code.match_indices('\n').map(|(i, _)| i + 1)).collect();
+    let defines_drop = tokens.windows(2).any(|pair| match pair {
+        [(Token::Fn, _), (Token::Identifier(name), _)] => name.as_str() == "drop",
+        _ => false,
+    });
+    let mut out = code.to_string();
+    for (i, at) in tokens.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| tokens.get(i)).map(|(token, _)| token);
+        if matches!(before, Some(Token::Period | Token::Elvis | Token::DoubleColon | Token::Fn)) {
+            continue;
+        }
+        let Some((old, new)) = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop)) else {
+            continue;
+        };
+        let Some(range) = place(code, &lines, at.1, old.len()) else { continue };
+        // Written in several lines, it stays as it is.
+        if code.get(range.clone()) == Some(old.as_str()) {
+            out.replace_range(range, &new);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// What stands at the start of some tokens, and what is told instead.
+fn replaced(tokens: &[(Token, Position)], defines_drop: bool) -> Option<(String, String)> {
+    let token = |i: usize| tokens.get(i).map(|(token, _)| token);
+    let name = |i: usize| match token(i) {
+        Some(Token::Identifier(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    let first = name(0)?;
+    if let (Some(Token::Period), Some(method), Some(Token::LeftParen), Some(Token::Or | Token::Pipe)) =
+        (token(1), name(2), token(3), token(4))
+    {
+        return CALLING
+            .contains(&method)
+            .then(|| (format!("{first}.{method}("), format!("{method}({first},")));
+    }
+    match (first, token(1), name(2), token(3)) {
+        ("drop", Some(Token::LeftParen), Some(name), Some(Token::RightParen)) if !defines_drop => {
+            Some((format!("drop({name})"), format!("{{{name}=()}} ")))
+        }
+        _ => None,
+    }
+}
+
+/// The tokens of some code with their places; code inside of strings among them.
+fn tokens(engine: &Engine, code: &str) -> Vec<(Token, Position)> {
+    let inputs = [code];
+    let (stream, control) = engine.lex(&inputs);
+    let mut all = Vec::new();
+    // Braces that are open, and how many were where each string stopped for code.
+    let (mut open, mut strings) = (0usize, Vec::new());
+    for (token, position) in stream {
+        match &token {
+            Token::EOF => break,
+            Token::InterpolatedString(_) => strings.push(open),
+            Token::LeftBrace | Token::MapStart => open += 1,
+            Token::RightBrace => {
+                open = open.saturating_sub(1);
+                if strings.last() == Some(&open) {
+                    strings.pop();
+                    control.borrow_mut().is_within_text = true;
+                }
+            }
+            _ => {}
+        }
+        all.push((token, position));
+    }
+    all
+}
+
+/// The bytes of `length` from a place on.
+fn place(code: &str, lines: &[usize], at: Position, length: usize) -> Option<Range<usize>> {
+    let start = *lines.get(at.line()?.checked_sub(1)?)?;
+    let column = at.position()?.checked_sub(1)?;
+    let offset = code.get(start..)?.char_indices().nth(column)?.0;
+    Some(start + offset..start + offset + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: &str) -> String {
+        prepared(&Engine::new(), code).into_owned()
+    }
+
+    #[test]
+    fn each_call_keeps_its_length_and_its_place() {
+        for (code, want) in [
+            ("drop(y)", "{y=()} "),
+            ("\"ä\"; drop(a);\n drop(b)", "\"ä\"; {a=()} ;\n {b=()} "),
+            ("opt.step(|| opt.zero_grad())", "step(opt,|| opt.zero_grad())"),
+            ("net.apply(|m| drop(m))", "apply(net,|m| {m=()} )"),
+            ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
+            ("`${ #{a: 1}.a } drop(c)`; drop(d)", "`${ #{a: 1}.a } drop(c)`; {d=()} "),
+        ] {
+            assert_eq!(told(code), want);
+        }
+    }
+
+    #[test]
+    fn other_calls_of_these_names_stay() {
+        for code in [
+            "\"drop(y)\" // drop(y)",
+            "a.drop(y)",
+            "drop(a.b)",
+            "drop (y)",
+            "x::drop(y)",
+            "fn drop(y) { } drop(z)",
+            "a.opt.step(|| 1)",
+            "opt.step(closure)",
+            "opt\n.step(|| 1)",
+            "sched.step(1.0)",
+        ] {
+            assert_eq!(told(code), code);
+        }
+    }
+}
