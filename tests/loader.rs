@@ -425,10 +425,10 @@ fn workers_are_prepared_and_waited_for_as_long_as_one_asks() {
         "for b in data::DataLoader(d, #{num_workers: 1, worker_init_fn: |worker| throw \"no licence\"}) { b; }",
     );
     assert!(text.contains("in DataLoader worker process 0") && text.contains("no licence"), "{text}");
-    let slow = "data::Dataset(1, |i| { let n = 0; for k in 0..60000 { n += k; } tensor(n) })";
-    let (text, _) =
-        lab.error(&format!("for b in data::DataLoader({slow}, #{{num_workers: 1, timeout: 0.05}}) {{ b; }}"));
-    assert_eq!(text, "RuntimeError: DataLoader timed out after 0.05 seconds");
+    let slow = "data::Dataset(1, |i| { let n = 0; for k in 0..200000 { n += k; } tensor(n) })";
+    let (text, _) = lab
+        .error(&format!("for b in data::DataLoader({slow}, #{{num_workers: 1, timeout: 0.0005}}) {{ b; }}"));
+    assert_eq!(text, "RuntimeError: DataLoader timed out after 0.0005 seconds");
     // Samplers are drawn anew for each epoch, and print what they are.
     lab.run("let s = data::RandomSampler(arange(50)); let a = []; for i in s { a.push(i) } let b = []; for i in s { b.push(i) }");
     assert!(lab.truth("a != b && a.len() == 50"));
