@@ -184,7 +184,7 @@ static ROWS: &[OpDef] = &[
     .details("`Generator().manual_seed(0)` seeds it and gives it; `initial_seed()` tells its seed.")
     .example(
         "let g = Generator().manual_seed(1); let parts = data::random_split(arange(4), [2, 2], #{generator: g}); parts[0][0]",
-        "tensor(0)",
+        "tensor(1)",
     ),
     row("SequentialSampler", "The indices of a dataset in turn.", &[DATASET], |a| {
         Ok(Sampler::sequential(Data::of(a.get(0))?.0.len()).into_value())
