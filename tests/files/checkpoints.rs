@@ -191,8 +191,7 @@ fn the_examples_of_files_and_data_print_what_the_reference_says() {
         if code.is_empty() {
             continue;
         }
-        let end = code.rfind([';', '}']).map_or(0, |i| i + 1);
-        let script = format!("{}\nprint(to_debug({}))", &code[..end], &code[end..]);
+        let script = format!("let value = {{ {code} }};\nprint(to_debug(value))");
         std::fs::write(here.path("e.rhai"), script).unwrap();
         let out = std::process::Command::new(env!("CARGO_BIN_EXE_tensorlab"))
             .args(["run", "e.rhai"])
