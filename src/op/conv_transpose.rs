@@ -12,7 +12,7 @@ use super::autocast;
 use super::batch_norm::channel_sum;
 use super::binary::specs;
 use super::convolution::{
-    Options, Padding, check_places, convolve, fitted, grad_weight, pair, plan, run, window,
+    Options, Padding, check_places, check_ranks, convolve, fitted, grad_weight, pair, plan, run, window,
 };
 use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, Sample};
 use super::movement::{reshape_to, select, unsqueeze};
@@ -58,22 +58,7 @@ fn checked(
     options: &Options,
     output_padding: &[i64],
 ) -> Result<Tensor> {
-    if weight.rank() != dims + 2 {
-        let text = format!(
-            "Expected weight of {name} to have {} dimensions, but got weight of size {:?}",
-            dims + 2,
-            weight.shape()
-        );
-        return Err(Error::runtime(text));
-    }
-    if x.rank() != dims + 2 {
-        return Err(Error::runtime(format!(
-            "Expected {}D (unbatched) or {}D (batched) input to {name}, but got input of size: {:?}",
-            dims + 1,
-            dims + 2,
-            x.shape()
-        )));
-    }
+    check_ranks(name, dims, x, weight)?;
     let (conv, _) = plan(dims, weight.shape(), options)?;
     let Some(extra) = pair(output_padding, dims, 0, "output_padding")? else {
         return Err(Error::runtime("negative output_padding is not supported"));

@@ -176,7 +176,7 @@ pub(super) fn plan(dims: usize, weight: &[usize], options: &Options) -> Result<(
     Ok((Conv { stride, padding, dilation, groups }, far))
 }
 
-fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<()> {
+pub(super) fn check_ranks(name: &str, dims: usize, x: &Tensor, weight: &Tensor) -> Result<()> {
     if weight.rank() != dims + 2 {
         let text = format!(
             "Expected weight of {name} to have {} dimensions, but got weight of size {:?}",

@@ -52,7 +52,7 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
     let helpers = rayon::current_num_threads().min(pieces) - 1;
     if helpers == 0 {
         take_pieces();
-    } else if !team::run(rayon::current_num_threads() - 1, &take_pieces) {
+    } else if !help_from_team(&take_pieces) {
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
                 scope.spawn(|_| take_pieces());
@@ -61,6 +61,12 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
         });
     }
     if stopped.into_inner() { Err(cancel.error()) } else { Ok(()) }
+}
+
+/// Runs `work` with the team's help; false where it has none to give, or this is a pool's thread: that pool bounds how
+/// many threads there are, and which.
+fn help_from_team(work: &(dyn Fn() + Sync)) -> bool {
+    rayon::current_thread_index().is_none() && team::run(rayon::current_num_threads() - 1, work)
 }
 
 /// [`for_ranges`] for work that can fail; gives the first error in the order of the pieces.
