@@ -35,6 +35,12 @@ pub fn contiguous_strides(shape: &[usize]) -> Strides {
     strides
 }
 
+/// Whether two shapes are equal. A loop: they are too short for the call that comparing slices makes.
+#[inline]
+pub fn same(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| a == b)
+}
+
 /// The common shape of two operands under broadcasting.
 pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Dims> {
     let rank = a.len().max(b.len());

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
 
 use crate::base::event::{Body, Bus, Clock, Sizes, Source, Span};
 use crate::base::{DType, Device, Error, Kind, Layout, Result};
 
 use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer, Work};
+use super::cpu::clock::HostClock;
 use super::cpu::memory::HostPool;
 use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, invalidated, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
@@ -28,7 +28,7 @@ pub struct Shared {
     pub pinned: HostPool,
     pub settings: Settings,
     source: AtomicU64,
-    started: Instant,
+    clock: HostClock,
     names: Mutex<Option<Arc<Names>>>,
 }
 
@@ -40,7 +40,7 @@ impl Shared {
             pinned: HostPool::of_prepared(),
             settings: Settings::default(),
             source: AtomicU64::new(0),
-            started: Instant::now(),
+            clock: HostClock::default(),
             names: Mutex::default(),
         }
     }
@@ -78,8 +78,9 @@ impl Shared {
     }
 
     /// Nanoseconds since the machine was made, measured.
+    #[inline]
     pub fn nanos(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        self.clock.nanos()
     }
 
     /// The measured span from `start` until now.

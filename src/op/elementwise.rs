@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::dtype::Category;
-use crate::base::shape::broadcast;
+use crate::base::shape::{broadcast, same};
 use crate::base::{Cause, DType, Error, Kind, Layout, Result, Scalar};
 use crate::device::{Kernel, Machine, MapOp};
 use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
@@ -161,7 +161,7 @@ impl Binary {
         if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
             && x.dtype() == y.dtype()
             && x.device() == y.device()
-            && x.shape() == y.shape()
+            && same(x.shape(), y.shape())
         {
             let (compute, out) = dtypes(self.gives, self.name, x.dtype())?;
             let z =

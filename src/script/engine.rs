@@ -12,7 +12,7 @@ use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
-use super::{bind, indexing, modules, operands, rewrite, syntax};
+use super::{bind, direct, indexing, modules, operands, rewrite, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
 pub trait Host: Send + Sync {
@@ -126,8 +126,9 @@ impl Interpreter {
             .engine
             .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
-        let functions = ast.clone_functions_only();
-        let program = self.library.merge(&ast);
+        let told = direct::wrapped(&self.engine, &ast);
+        let functions = told.clone_functions_only();
+        let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
@@ -185,7 +186,7 @@ impl Interpreter {
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
         let mut library = self.library.clone();
         library.retain_functions(|_, _, name, _| !own.contains(&name));
-        let program = library.merge(&ast);
+        let program = library.merge(&direct::wrapped(&self.engine, &ast));
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }
@@ -241,6 +242,7 @@ pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> E
     let shared = Arc::clone(&machine.shared);
     engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
     syntax::register(&mut engine);
+    direct::register(&mut engine, &machine.shared);
     let mut functional = Module::new();
     bind::register_ops(&mut engine, &mut functional, &machine.shared);
     engine.register_static_module("F", functional.into());

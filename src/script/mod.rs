@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod bind;
+mod direct;
 pub mod engine;
 pub mod fault;
 pub mod help;
@@ -15,6 +16,7 @@ pub mod snapshot;
 pub mod summary;
 pub mod syntax;
 pub mod trace;
+mod tree;
 pub mod value;
 
 pub use engine::{Host, Interpreter, Limits, Silent};

@@ -19,9 +19,9 @@ use super::protocol::{Display, Message, Stream};
 
 /// Events kept for a writer that is behind.
 pub(super) const RING: usize = 1024;
-/// Events written in one pause: 8,000 a second. Writing and reading them takes a core's time, and a run that makes
+/// Events written in one pause: 3,000 a second. Writing and reading them takes a core's time, and a run that makes
 /// more must not pay for it; what comes before a fence is written whole.
-const EVENTS_A_PAUSE: usize = 128;
+const EVENTS_A_PAUSE: usize = 48;
 /// Bytes of text in one output message, at most.
 const PIECE: usize = 64 << 10;
 /// Writing begins at once when so many bytes of messages wait.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use crate::base::dtype::Category;
+use crate::base::shape::same;
 use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
 
 use super::super::backend::Cancel;
@@ -77,7 +78,7 @@ fn direct<'a, C: Mapped>(inputs: &[Arg<'a>], output: &Strided) -> Result<Option<
     }
     for (slot, arg) in slices.iter_mut().zip(inputs) {
         let Arg::View(view) = arg else { return Ok(None) };
-        if view.dtype != C::DTYPE || view.layout.shape() != output.layout.shape() {
+        if view.dtype != C::DTYPE || !same(view.layout.shape(), output.layout.shape()) {
             return Ok(None);
         }
         let view = Strided::new(view)?;

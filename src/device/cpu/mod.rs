@@ -3,6 +3,7 @@
 pub mod access;
 mod along;
 mod block;
+pub mod clock;
 pub mod convert;
 mod convolution;
 mod copy;

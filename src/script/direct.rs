@@ -1,0 +1,328 @@
+//! `x + y` between variables and numbers, evaluated where the values lie.
+//!
+//! Rhai copies both operands of an operator into boxes of their own and then looks the function up by their types;
+//! for a small tensor that costs as much as the sum. Where both operands are plain variables or numbers, the call in
+//! the syntax tree is wrapped: the wrapper looks at the variables in the scope, and where one is a tensor runs the
+//! row of the op table on them. Anything else, errors about names included, is left to the call as it was written.
+
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use rhai::{
+    AST, CustomExpr, Dynamic, DynamicReadLock, Engine, EvalAltResult, EvalContext, Expr, Expression,
+    FnCallExpr, INT, LexError, Module, Position, ScriptFuncDef, StmtBlock,
+};
+
+use crate::base::Scalar;
+use crate::device::{MapOp, Shared};
+use crate::op::elementwise::Binary;
+use crate::op::{Form, Forward, Operand};
+use crate::tensor::Tensor;
+
+use super::bind::binary_params;
+use super::fault::raise;
+use super::tree::each_expr;
+
+type RhaiResult = Result<Dynamic, Box<EvalAltResult>>;
+
+/// The key of a wrapped operator: no text of a script is read as this token.
+const OPERATOR: &str = "\u{1}";
+/// The key of a function's body whose operators are wrapped.
+const BODY: &str = "__body__";
+
+/// Teaches the engine to evaluate what [`wrapped`] makes.
+pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    let shared = Arc::clone(shared);
+    let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
+    let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
+        let [left, right, whole] = inputs else { return Ok(Dynamic::UNIT) };
+        let row = state.as_int().ok().and_then(|i| rows.get(i as usize));
+        match row.and_then(|row| direct(&shared, context, row, [left, right], whole.position())) {
+            Some(result) => result,
+            None => context.eval_expression_tree(whole),
+        }
+    };
+    engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
+    let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
+        Some(body) => {
+            *state = Dynamic::from(body);
+            Ok(None)
+        }
+        None => Err(LexError::UnexpectedInput(BODY.into()).into_err(Position::NONE)),
+    };
+    engine.register_custom_syntax_with_state_raw(BODY, take, true, |context, _, state| {
+        match state.read_lock::<Body>() {
+            Some(body) => context.eval_expression_tree(&Expression::from(&*body.0)),
+            None => Ok(Dynamic::UNIT),
+        }
+    });
+}
+
+/// The program with its operators wrapped, in its functions as well.
+pub fn wrapped(engine: &Engine, ast: &AST) -> AST {
+    let mut statements = ast.statements().to_vec();
+    wrap(&mut statements);
+    let mut functions = Module::clone(ast.shared_lib());
+    for function in ast.iter_functions() {
+        let name = function.name;
+        let known = ast.shared_lib().get_script_fn(name, function.params.len());
+        let changed = known.and_then(|f| with_wrapped_body(engine, ast, f));
+        if let Some(changed) = changed {
+            functions.set_script_fn(changed);
+        }
+    }
+    AST::new(statements, functions)
+}
+
+#[derive(Clone)]
+struct Body(Arc<Expr>);
+
+thread_local! {
+    /// The body that the parser meets next: a function is made by the parser alone, and so is one with another body.
+    static PENDING: RefCell<Option<Body>> = const { RefCell::new(None) };
+}
+
+fn with_wrapped_body(engine: &Engine, ast: &AST, function: &ScriptFuncDef) -> Option<ScriptFuncDef> {
+    if function.this_type.is_some() {
+        return None;
+    }
+    let mut alone = ast.clone_functions_only();
+    alone.retain_functions(|_, _, name, params| name == function.name && params == function.params.len());
+    let mut statements = Vec::new();
+    alone.walk(&mut |path: &[rhai::ASTNode]| {
+        if let [rhai::ASTNode::Stmt(statement)] = path {
+            statements.push((*statement).clone());
+        }
+        true
+    });
+    if !wrap(&mut statements) {
+        return None;
+    }
+    let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
+    PENDING.set(Some(Body(Arc::new(Expr::Stmt(Box::new(block))))));
+    let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
+    PENDING.set(None);
+    let stub = stub.ok()?;
+    let stub = stub.shared_lib().get_script_fn("stub", 0)?;
+    let mut changed = function.clone();
+    changed.body = stub.body.clone();
+    Some(changed)
+}
+
+/// Wraps the operators in some statements; says whether there was one.
+fn wrap(statements: &mut [rhai::Stmt]) -> bool {
+    let mut found = false;
+    each_expr(statements, &mut |expr| {
+        let Expr::FnCall(call, at) = &*expr else { return };
+        let Some(row) = row_of(call) else { return };
+        let (at, inputs) = (*at, call.args.iter().cloned().chain([expr.clone()]).collect());
+        let wrapper = CustomExpr {
+            inputs,
+            tokens: [OPERATOR.into()].into_iter().collect(),
+            state: row.into(),
+            scope_may_be_changed: false,
+            self_terminated: false,
+        };
+        *expr = Expr::Custom(Box::new(wrapper), at);
+        found = true;
+    });
+    found
+}
+
+/// The place among the rows of an operator between variables and numbers.
+fn row_of(call: &FnCallExpr) -> Option<INT> {
+    call.op_token.as_ref()?;
+    let plain = |x: &Expr| match x {
+        Expr::Variable(v, ..) => v.2.is_empty(),
+        Expr::IntegerConstant(..) | Expr::FloatConstant(..) => true,
+        _ => false,
+    };
+    let [left, right] = call.args.as_slice() else { return None };
+    if !plain(left) || !plain(right) || (left.is_constant() && right.is_constant()) {
+        return None;
+    }
+    rows().position(|(symbol, _)| symbol == call.name).map(|i| i as INT)
+}
+
+/// The operators that are maps of two operands.
+fn rows() -> impl Iterator<Item = (&'static str, &'static Binary)> {
+    crate::op::table().filter_map(|def| match (def.forward, def.forms.last()) {
+        (Forward::Binary(row), Some(Form::Operator(symbol))) => Some((*symbol, row)),
+        _ => None,
+    })
+}
+
+/// An operand where it lies.
+enum Held<'s> {
+    Tensor(DynamicReadLock<'s, Tensor>),
+    Int(INT),
+    Float(f64),
+}
+
+impl Held<'_> {
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Held::Tensor(t) => Operand::Tensor(t),
+            Held::Int(i) => Scalar::Int(*i).into(),
+            Held::Float(f) => Scalar::Float(*f).into(),
+        }
+    }
+}
+
+/// The result, or `None` for what Rhai is to evaluate as it was written.
+#[inline]
+fn direct(
+    shared: &Shared,
+    context: &EvalContext,
+    row: &'static Binary,
+    sides: [&Expr; 2],
+    at: Position,
+) -> Option<RhaiResult> {
+    let [left, right] = sides;
+    let (left, right) = (held(context, left)?, held(context, right)?);
+    match (&left, &right) {
+        (Held::Int(a), Held::Int(b)) => of_integers(row.op, *a, *b).map(Ok),
+        (Held::Float(a), Held::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
+        (Held::Tensor(_), _) | (_, Held::Tensor(_)) => {
+            if let Some(line) = at.line() {
+                shared.set_line(line as u32);
+            }
+            let result = row.apply(left.operand(), right.operand(), binary_params(row));
+            Some(result.map(Dynamic::from).map_err(|e| {
+                let mut raised = raise(e);
+                raised.set_position(at);
+                raised
+            }))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<Held<'s>> {
+    let (name, index) = match expr {
+        Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
+        Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
+        Expr::IntegerConstant(i, _) => return Some(Held::Int(*i)),
+        Expr::FloatConstant(f, _) => return Some(Held::Float(**f)),
+        _ => return None,
+    };
+    // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
+    let counted = index > 0 && !context.global_runtime_state().always_search_scope;
+    let scope = context.scope();
+    let value = if counted { scope.iter_raw().nth(index - 1)?.2 } else { scope.get(name)? };
+    if value.is_shared() && value.is_locked() {
+        return None;
+    }
+    match value.read_lock::<Tensor>() {
+        Some(tensor) => Some(Held::Tensor(tensor)),
+        None => value.as_int().map(Held::Int).or_else(|_| value.as_float().map(Held::Float)).ok(),
+    }
+}
+
+/// As Rhai has them; what overflows or divides by zero is left to its errors.
+fn of_integers(op: MapOp, a: INT, b: INT) -> Option<Dynamic> {
+    match op {
+        MapOp::Add => a.checked_add(b).map(Dynamic::from),
+        MapOp::Sub => a.checked_sub(b).map(Dynamic::from),
+        MapOp::Mul => a.checked_mul(b).map(Dynamic::from),
+        MapOp::Lt => Some((a < b).into()),
+        MapOp::Le => Some((a <= b).into()),
+        MapOp::Gt => Some((a > b).into()),
+        MapOp::Ge => Some((a >= b).into()),
+        MapOp::Eq => Some((a == b).into()),
+        MapOp::Ne => Some((a != b).into()),
+        _ => None,
+    }
+}
+
+fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
+    match op {
+        MapOp::Add => Some((a + b).into()),
+        MapOp::Sub => Some((a - b).into()),
+        MapOp::Mul => Some((a * b).into()),
+        MapOp::Div => Some((a / b).into()),
+        // Rhai compares floats with some tolerance.
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::device::Machine;
+    use crate::script::{Interpreter, Limits, Origin, Silent};
+    use std::sync::Arc;
+
+    fn shown(code: &str) -> String {
+        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+        match script.evaluate(0, &Origin { name: "test", code, first_line: 1 }) {
+            Ok(value) => script.show(&value).unwrap(),
+            Err(stopped) => format!("{stopped:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_are_as_rhai_has_them() {
+        for (code, want) in [
+            ("let a = 7; let b = 2; [a + b, a - b, a * b, a / b, a % b, a ** b]", "[9, 5, 14, 3, 1, 49]"),
+            ("let a = 7; let b = 2.0; [a + b, b - a, a * b, a / b]", "[9.0, -5.0, 14.0, 3.5]"),
+            ("let a = 1.5; let b = 0.5; [a + b, a - b, a * b, a / b]", "[2.0, 1.0, 0.75, 3.0]"),
+            (
+                "let a = 2; [a < 3, a <= 2, a > 2, a >= 3, a == 2, a != 2]",
+                "[true, true, false, false, true, false]",
+            ),
+            (
+                "let a = 1.0; let n = 0.0 / 0.0; [a < n, n == n, n != n, a >= 1.0]",
+                "[false, false, true, true]",
+            ),
+            ("let a = \"ab\"; let b = \"c\"; a + b", "\"abc\""),
+            ("let a = [1]; let b = [2]; a + b", "[1, 2]"),
+        ] {
+            assert_eq!(shown(code), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_numbers_cannot_do_is_still_an_error() {
+        for (code, want) in [
+            ("let a = 9223372036854775807; let b = 1; a + b", "overflow"),
+            ("let a = 1; let b = 0; a / b", "zero"),
+            ("let a = 1; a + missing", "missing"),
+            ("let a = 1; let b = (); a - b", "'-'"),
+        ] {
+            let text = shown(code).to_lowercase();
+            assert!(text.contains(want), "{code}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_variable_is_the_one_that_the_name_means() {
+        for (code, want) in [
+            ("let x = tensor([1]); { let x = tensor([2]); let y = x + x; print(y); } x + x", "tensor([2])"),
+            ("let x = tensor([1]); let x = tensor([5]); let y = 1; x * x + y", "tensor([26])"),
+            (
+                "fn f(a, b) { let c = a * b; if c.item() > 3 { return c - a; } a + b }
+              let p = tensor(2); let q = tensor(3); [f(p, q).item(), f(p, p).item() + f(q, 0).item()]",
+                "[4, 5]",
+            ),
+            ("fn g(n) { if n < 2 { n } else { g(n - 1) + g(n - 2) } } g(15)", "610"),
+            ("let x = tensor([1]); let f = |y| x + y; x = x * 10; f.call(x)", "tensor([20])"),
+            ("let s = tensor(0); for i in 0..5 { let t = s + i; s = t; } s", "tensor(10)"),
+            ("const K = 3; let x = tensor([1, 2]); x * K", "tensor([3, 6])"),
+            (
+                "fn sum(a, b) { a + b } let n = 0; let f = || { let g = || { n += 1; }; g.call(); n }; [f.call(), sum(n, 1)]",
+                "[1, 2]",
+            ),
+            ("switch 2 { 1 => 0, 2 => { let x = tensor(4); x / 2 } }", "tensor(2.)"),
+        ] {
+            assert_eq!(shown(code), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn nobody_writes_the_key_of_a_body() {
+        assert!(shown("__body__").contains("__body__"));
+        assert_eq!(shown("fn f(a) { a + 1 } f(1)"), "2");
+    }
+}
