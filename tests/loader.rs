@@ -63,6 +63,104 @@ fn workers_draw_what_pytorch_s_workers_draw() {
     }
 }
 
+/// Three epochs, the second left after two batches; from `DataLoader(…, persistent_workers=True)` after seed 5.
+#[test]
+fn workers_that_persist_draw_on_where_they_were() {
+    let cases = [
+        (
+            1,
+            "[[[0,3],[0.710601,0.348306]],[[6,2],[0.638756,0.655748]],[[1,4],[0.11608,0.622262]],[[5],[0.386763]],\
+             [[2,4],[0.106095,0.152345]],[[1,5],[0.2534,0.631284]],[[1,2],[0.947642,0.784316]],\
+             [[5,3],[0.588074,0.354472]],[[6,4],[0.335201,0.090901]],[[0],[0.775622]]]",
+        ),
+        (
+            2,
+            "[[[0,3],[0.710601,0.348306]],[[6,2],[0.290519,0.585715]],[[1,4],[0.638756,0.655748]],[[5],[0.293527]],\
+             [[2,4],[0.11608,0.622262]],[[1,5],[0.288264,0.038328]],[[1,2],[0.152345,0.2534]],\
+             [[5,3],[0.984039,0.729433]],[[6,4],[0.631284,0.969897]],[[0],[0.05154]]]",
+        ),
+    ];
+    for (workers, want) in cases {
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "manual_seed(5); let all = []; let noisy = data::Dataset(7, |i| [tensor(i), rand([])]);
+             let loader = data::DataLoader(noisy, #{{
+                 batch_size: 2, shuffle: true, num_workers: {workers}, persistent_workers: true,
+             }});
+             for e in 0..3 {{
+                 let k = 0;
+                 for b in loader {{
+                     all.push([b[0].tolist(), b[1].tolist()]);
+                     k += 1;
+                     if e == 1 && k == 2 {{ break; }}
+                 }}
+             }}"
+        ));
+        let got = json(&mut lab, "#{all: all}")["all"].clone();
+        let want: Value = serde_json::from_str(want).unwrap();
+        let (got, want) = (got.as_array().unwrap(), want.as_array().unwrap());
+        assert_eq!(got.len(), want.len());
+        for (a, b) in got.iter().zip(want) {
+            let flat = |v: &Value| -> Vec<f64> {
+                v.as_array()
+                    .unwrap()
+                    .iter()
+                    .flat_map(|p| p.as_array().unwrap())
+                    .map(|x| x.as_f64().unwrap())
+                    .collect()
+            };
+            assert!(
+                flat(a).iter().zip(flat(b)).all(|(a, b)| (a - b).abs() < 1e-6),
+                "{workers}: {a}, not {b}"
+            );
+        }
+        assert!((lab.float("rand(1).item()") - 0.033_264_636_993_408_2).abs() < 1e-7);
+    }
+}
+
+#[test]
+fn workers_that_persist_report_errors_and_end_with_the_loader() {
+    let mut lab = Lab::new();
+    lab.run(
+        "let broken = data::Dataset(6, |i| if i == 4 { throw \"no such sample\" } else { tensor(i) });
+         let loader = data::DataLoader(broken, #{batch_size: 2, num_workers: 2, persistent_workers: true});",
+    );
+    // An epoch that fails does not keep the next from failing in the same way.
+    for _ in 0..2 {
+        let (error, _) = lab.error("let n = 0; for b in loader { n += 1; }");
+        assert!(error.contains("DataLoader worker process 0") && error.contains("no such sample"), "{error}");
+        assert!(error.contains("sample 4"), "{error}");
+    }
+    let threads = || {
+        std::fs::read_dir("/proc/self/task").map_or(0, |all| {
+            let name =
+                |t: std::fs::DirEntry| std::fs::read_to_string(t.path().join("comm")).unwrap_or_default();
+            all.flatten().map(name).filter(|n| n.starts_with("loader-91")).count()
+        })
+    };
+    // So many workers that no other test has one of this name.
+    lab.run("let wide = data::DataLoader(arange(200), #{num_workers: 92, persistent_workers: true}); next(iter(wide));");
+    if cfg!(target_os = "linux") {
+        assert_eq!(threads(), 1);
+    }
+    lab.run("for b in wide {} drop(wide);");
+    assert_eq!(threads(), 0);
+    for (code, want) in [
+        (
+            "data::DataLoader(arange(4), #{persistent_workers: true})",
+            "persistent_workers option needs num_workers > 0",
+        ),
+        (
+            "let l = data::DataLoader(arange(4), #{num_workers: 1, persistent_workers: true});
+             let a = iter(l); next(a); let b = iter(l); next(b); next(a)",
+            "this epoch ended when its loader, whose workers persist, began another one",
+        ),
+    ] {
+        let (error, _) = lab.error(code);
+        assert!(error.contains(want), "{code}\n{error}");
+    }
+}
+
 #[test]
 fn splits_are_those_of_pytorch() {
     for split in recorded()["splits"].as_array().unwrap() {

@@ -3,6 +3,7 @@
 mod gradients;
 mod modules;
 mod optimisers;
+mod packed;
 mod parts;
 
 use std::sync::Arc;

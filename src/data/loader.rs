@@ -1,7 +1,7 @@
 //! The loader: batches in order, fetched by worker threads ahead of time.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::base::{Error, Kind, Result};
@@ -40,6 +40,8 @@ pub struct Options {
     pub worker_init_fn: Option<Function>,
     /// Draws the order and the workers' seeds, instead of the session's generator.
     pub generator: Option<Shared>,
+    /// The workers stay for the next epoch, and end with the loader.
+    pub persistent_workers: bool,
 }
 
 impl Default for Options {
@@ -57,6 +59,7 @@ impl Default for Options {
             timeout: None,
             worker_init_fn: None,
             generator: None,
+            persistent_workers: false,
         }
     }
 }
@@ -76,7 +79,12 @@ const MOST_WORKERS: usize = 256;
 pub struct DataLoader {
     pub dataset: Data,
     pub options: Arc<Options>,
+    /// Workers that live across epochs.
+    kept: Arc<Mutex<Option<Team>>>,
 }
+
+/// Workers that an epoch, and where they persist their loader, holds.
+type Team = Arc<Mutex<Workers>>;
 
 impl DataLoader {
     /// # Errors
@@ -102,6 +110,8 @@ impl DataLoader {
             "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable \
              multiprocessing, otherwise set prefetch_factor to None."
                 .into()
+        } else if options.num_workers == 0 && options.persistent_workers {
+            "persistent_workers option needs num_workers > 0".into()
         } else if options.prefetch_factor == Some(0) {
             "prefetch_factor must be at least 1 where there are workers".into()
         } else if options.num_workers > MOST_WORKERS {
@@ -117,7 +127,7 @@ impl DataLoader {
             // As `RandomSampler` says it.
             "num_samples should be a positive integer value, but got num_samples=0".into()
         } else {
-            return Ok(DataLoader { dataset, options: Arc::new(options) });
+            return Ok(DataLoader { dataset, options: Arc::new(options), kept: Arc::default() });
         };
         Err(Error::value(problem))
     }
@@ -142,9 +152,11 @@ impl DataLoader {
     /// Starts an epoch on the thread's machine. The order is drawn from its generator as PyTorch draws it.
     pub fn iter(&self) -> Result<Epoch> {
         let machine = Machine::current();
-        // PyTorch's iterator draws a seed for its workers first, whether it has any or not.
+        // PyTorch's iterator draws a seed for its workers first, whether it has any or not; those that are there have
+        // theirs.
         let generator = self.options.generator.as_ref().unwrap_or(&machine.generator);
-        let seed = draw_seed(generator);
+        let kept = lock(&self.kept).clone();
+        let seed = if kept.is_none() { draw_seed(generator) } else { 0 };
         let samples = self.dataset.0.len();
         let drawn = match self.options.sampler.as_ref().or(self.options.batch_sampler.as_ref()) {
             Some(sampler) => Some(sampler.draw()?),
@@ -164,6 +176,13 @@ impl DataLoader {
         };
         let size = self.options.batch_size.unwrap_or(1).max(1);
         let batches = Arc::new(Batches { order, size, count: self.len() });
+        if let Some(team) = kept {
+            let mut workers = lock(&team);
+            workers.again(&batches);
+            let (run, source) = (workers.run(), workers.source());
+            drop(workers);
+            return Ok(Epoch { machine, batches, next: 0, run, source, workers: Some(team) });
+        }
         let source = Arc::new(Fetcher {
             dataset: self.dataset.clone(),
             options: Arc::clone(&self.options),
@@ -171,9 +190,15 @@ impl DataLoader {
         });
         let workers = match self.options.num_workers {
             0 => None,
-            _ => Some(Workers::start(&machine, seed, &source, &batches, &self.options)?),
+            _ => {
+                let workers = Workers::start(&machine, seed, &source, &batches, &self.options)?;
+                Some(Arc::new(Mutex::new(workers)))
+            }
         };
-        Ok(Epoch { machine, batches, next: 0, source, workers })
+        if self.options.persistent_workers {
+            lock(&self.kept).clone_from(&workers);
+        }
+        Ok(Epoch { machine, batches, next: 0, run: 0, source, workers })
     }
 }
 
@@ -255,9 +280,11 @@ pub struct Epoch {
     machine: Arc<Machine>,
     batches: Arc<Batches>,
     next: usize,
+    /// Which epoch of its workers this is.
+    run: u64,
     source: Arc<Fetcher>,
-    /// Ended when the epoch is dropped, has failed or is over.
-    workers: Option<Workers>,
+    /// Let go when the epoch is dropped, has failed or is over: they end then, unless the loader keeps them.
+    workers: Option<Team>,
 }
 
 impl Iterator for Epoch {
@@ -287,11 +314,24 @@ impl Epoch {
         if let Err(error) = self.machine.shared.cancel.check() {
             return Some(Err(error));
         }
-        Some(match &mut self.workers {
-            Some(workers) => workers.batch(self.next, &self.machine),
+        Some(match &self.workers {
+            Some(team) => {
+                let mut workers = lock(team);
+                if workers.run() != self.run {
+                    let text = "this epoch ended when its loader, whose workers persist, began another one";
+                    return Some(Err(Error::runtime(text).with_hint(
+                        "loops inside one another take a loader each, or no `persistent_workers`",
+                    )));
+                }
+                workers.batch(self.next, &self.machine)
+            }
             None => self.source.fetch(&indices),
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// A seed as `torch.empty((), dtype=int64).random_()` draws it.

@@ -176,7 +176,7 @@ static ROWS: &[OpDef] = &[
         "let parts = data::random_split(arange(10), [0.7, 0.3]); [parts[0].len(), parts[1].len()]",
         "[7, 3]",
     ),
-    row("Generator", "A generator of its own for the draws of samplers, splits and loaders.", &[], |_| {
+    row("Generator", "A generator of its own, for the draws that take one: `rand`, `randn`, samplers, splits, loaders, …", &[], |_| {
         let generator = Generator(Shared::new(DEFAULT_SEED));
         Ok(Value::Object(Object::new("Generator", generator)))
     })
@@ -266,6 +266,7 @@ static ROWS: &[OpDef] = &[
             Param::optional("timeout", ParamKind::Float, Default::Float(0.0)),
             Param::optional("worker_init_fn", ParamKind::Any, Default::None),
             GENERATOR,
+            Param::optional("persistent_workers", ParamKind::Bool, Default::Bool(false)),
         ],
         loader,
     )
@@ -273,7 +274,8 @@ static ROWS: &[OpDef] = &[
         "The dataset is a TensorDataset, a Dataset, a Subset, a tensor with rows, an array, or a map \
          `#{len: 10, get: |i| …}`. `shuffle` draws the order \
          that PyTorch draws after the same `manual_seed`. `num_workers` threads fetch batches ahead, `prefetch_factor` \
-         (2) each; they end with the loop, also where it is left early. `pin_memory` gives batches in page-locked memory, \
+         (2) each; they end with the loop, also where it is left early; with `persistent_workers` they \
+         live on for the next epoch, and end with the loader. `pin_memory` gives batches in page-locked memory, \
          which `.to(\"cuda\", #{non_blocking: true})` copies without holding the host; where there is no GPU it does \
          nothing. `sampler` is an order of indices, as an array or a sampler that draws it for each epoch, and `batch_sampler` \
          gives whole batches of them; `generator` draws the order and the workers' seeds. `worker_init_fn` is called in \
@@ -397,6 +399,7 @@ fn loader(a: &Args) -> Result<Value> {
         timeout: timeout(a.float(10)?)?,
         worker_init_fn,
         generator: drawing(a, 12)?,
+        persistent_workers: a.bool(13)?,
     };
     let loader = DataLoader::new(Data::of(a.get(0))?, options)?;
     Ok(Value::Object(Object::new("DataLoader", loader)))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::{DType, Error, Kind, Result};
 use crate::device::Machine;
+pub use crate::device::random::Generator;
 use crate::device::random::Shared;
 use crate::op::convert::to_dtype;
 use crate::op::sampling::multinomial;
@@ -11,10 +12,6 @@ use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
 use super::loader::{draw_seed, permutation};
-
-/// A generator that a script holds: what is drawn with it depends on nothing else. Cloning gives the same one.
-#[derive(Clone)]
-pub struct Generator(pub Shared);
 
 /// The order of samples, drawn anew for each epoch, as the classes of `torch.utils.data` draw it. Cloning gives the
 /// same one.

@@ -23,13 +23,15 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Only what is used takes memory.
 const STACK: usize = 64 << 20;
 
-/// The workers of one epoch. Batches go to them in turn, so that what a worker draws does not depend on how fast the
-/// others are. Dropping this stops and joins them.
+/// The workers of an epoch, or of one after another. Batches go to them in turn, so that what a worker draws does not
+/// depend on how fast the others are. Dropping this stops and joins them.
 pub struct Workers {
     threads: Vec<Worker>,
     source: Arc<Fetcher>,
     batches: Arc<Batches>,
-    done: Receiver<(usize, Result<Value>)>,
+    /// Counts the epochs.
+    run: u64,
+    done: Receiver<Done>,
     /// Batches that came before their turn.
     ready: BTreeMap<usize, Result<Value>>,
     sent: usize,
@@ -38,9 +40,22 @@ pub struct Workers {
 }
 
 struct Worker {
-    /// Numbers of batches to fetch; dropped to end the thread.
-    jobs: Option<Sender<usize>>,
+    /// Batches to fetch; dropped to end the thread.
+    jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// One batch of an epoch.
+struct Job {
+    run: u64,
+    number: usize,
+    indices: Vec<usize>,
+}
+
+struct Done {
+    run: u64,
+    number: usize,
+    batch: Result<Value>,
 }
 
 impl Workers {
@@ -58,6 +73,7 @@ impl Workers {
             threads: Vec::new(),
             source: Arc::clone(source),
             batches: Arc::clone(batches),
+            run: 0,
             done,
             ready: BTreeMap::new(),
             sent: 0,
@@ -66,8 +82,8 @@ impl Workers {
         };
         for number in 0..options.num_workers {
             let machine = machine.seeded(seed.wrapping_add(number as u64));
-            let (source, batches, results) = (Arc::clone(source), Arc::clone(batches), results.clone());
-            let (jobs, queue) = channel();
+            let (source, results) = (Arc::clone(source), results.clone());
+            let (jobs, queue) = channel::<Job>();
             let init = options.worker_init_fn.clone();
             let run = move || {
                 work_aside();
@@ -75,20 +91,16 @@ impl Workers {
                 let _no_grad = set_grad_mode(false);
                 let started =
                     init.map_or(Ok(Value::None), |f| (f.0)(vec![Value::Scalar((number as i64).into())]));
-                if let Err(error) = started {
-                    // Its first batch is the error.
-                    if let Ok(job) = queue.recv() {
-                        let _ = results
-                            .send((job, Err(in_worker(number, noted(error, "in the worker_init_fn")))));
-                    }
-                    return;
-                }
+                // An error there is what the first batch comes to.
+                let mut failed = started.err().map(|e| in_worker(number, noted(e, "in the worker_init_fn")));
                 while let Ok(job) = queue.recv()
                     && !source.stop.load(Ordering::Relaxed)
                 {
-                    let indices = batches.get(job).unwrap_or_default();
-                    let batch = source.fetch(&indices).map_err(|e| in_worker(number, e));
-                    if results.send((job, batch)).is_err() {
+                    let batch = match failed.take() {
+                        Some(error) => Err(error),
+                        None => source.fetch(&job.indices).map_err(|e| in_worker(number, e)),
+                    };
+                    if results.send(Done { run: job.run, number: job.number, batch }).is_err() {
                         return;
                     }
                 }
@@ -102,6 +114,32 @@ impl Workers {
         Ok(workers)
     }
 
+    /// Begins another epoch with the same threads, whose generators go on from where they are. What was under way for
+    /// the one before is fetched and dropped, as PyTorch does with `persistent_workers`.
+    pub fn again(&mut self, batches: &Arc<Batches>) {
+        self.run += 1;
+        self.batches = Arc::clone(batches);
+        self.ready.clear();
+        self.sent = 0;
+        self.send_until(self.ahead);
+    }
+
+    /// What they fetch with.
+    pub fn source(&self) -> Arc<Fetcher> {
+        Arc::clone(&self.source)
+    }
+
+    /// Which epoch this is.
+    pub fn run(&self) -> u64 {
+        self.run
+    }
+
+    fn keep(&mut self, done: Done) {
+        if done.run == self.run {
+            self.ready.insert(done.number, done.batch);
+        }
+    }
+
     /// Batch `number`, once it is there. Its worker then gets another one to do.
     pub fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
         let began = Instant::now();
@@ -111,9 +149,7 @@ impl Workers {
                 return batch;
             }
             match self.done.recv_timeout(GLANCE) {
-                Ok((n, batch)) => {
-                    self.ready.insert(n, batch);
-                }
+                Ok(done) => self.keep(done),
                 Err(RecvTimeoutError::Timeout) => {
                     machine.shared.cancel.check()?;
                     self.check_alive(number)?;
@@ -133,7 +169,8 @@ impl Workers {
             let turn = self.sent % self.threads.len().max(1);
             if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
                 // A worker that is gone is noticed when its batch does not come.
-                let _ = jobs.send(self.sent);
+                let indices = self.batches.get(self.sent).unwrap_or_default();
+                let _ = jobs.send(Job { run: self.run, number: self.sent, indices });
             }
             self.sent += 1;
         }
@@ -148,7 +185,9 @@ impl Workers {
             return Ok(());
         }
         // Its last results may have come in the meantime.
-        self.ready.extend(self.done.try_iter());
+        while let Ok(done) = self.done.try_recv() {
+            self.keep(done);
+        }
         if self.ready.contains_key(&number) {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -30,6 +30,7 @@ pub struct Shared {
     source: AtomicU64,
     clock: HostClock,
     names: Mutex<Option<Arc<Names>>>,
+    warnings: Warnings,
 }
 
 impl Shared {
@@ -42,12 +43,31 @@ impl Shared {
             source: AtomicU64::new(0),
             clock: HostClock::default(),
             names: Mutex::default(),
+            warnings: Warnings::default(),
         }
     }
 
     /// Says who knows the variables' names; asked only when memory runs out.
     pub fn set_names(&self, names: Option<Arc<Names>>) {
         *self.names.lock().unwrap_or_else(|e| e.into_inner()) = names;
+    }
+
+    /// Says where warnings go.
+    pub fn set_warner(&self, warner: Option<Arc<Warner>>) {
+        *self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()) = warner;
+    }
+
+    /// Warns of what is allowed but seldom meant. A line says the same thing once.
+    pub fn warn(&self, text: &str) {
+        let Source { cell, line } = self.source();
+        let new = {
+            let mut said = self.warnings.said.lock().unwrap_or_else(|e| e.into_inner());
+            said.insert((cell, line, text.to_string()))
+        };
+        let warner = self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        if let Some(warner) = warner.filter(|_| new) {
+            warner(text);
+        }
     }
 
     /// The variables that hold tensors, with addresses; none where nobody knows.
@@ -87,6 +107,15 @@ impl Shared {
     pub fn span_since(&self, start: u64) -> Span {
         Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
     }
+}
+
+/// Takes a warning's text.
+pub type Warner = dyn Fn(&str) + Send + Sync;
+
+#[derive(Default)]
+struct Warnings {
+    warner: Mutex<Option<Arc<Warner>>>,
+    said: Mutex<HashSet<(u32, u32, String)>>,
 }
 
 thread_local! {

@@ -172,10 +172,11 @@ pub enum Factor {
     /// `a [.., m, n] -> q [.., m, k], r [.., k, n]`: orthonormal columns, an upper triangle; `k` from `min(m, n)` to
     /// `m`.
     Qr,
-    /// `a [.., n, n] -> values [.., n], vectors [.., n, n]` of the symmetric matrix in the lower triangle, ascending.
+    /// `a [.., n, n] -> values [.., n], vectors [.., n, n]` of the symmetric matrix in the lower triangle, ascending; or
+    /// the values alone.
     Eigh,
     /// `a [.., m, n] -> u [.., m, j], s [.., k], vh [.., l, n]`, descending; `j` and `l` are `k = min(m, n)`, or `m` and
-    /// `n`.
+    /// `n`. Or `s` alone.
     Svd,
 }
 

@@ -22,6 +22,10 @@ impl Shared {
     }
 }
 
+/// A generator that a script holds: what is drawn with it depends on nothing else. Cloning gives the same one.
+#[derive(Clone)]
+pub struct Generator(pub Shared);
+
 impl PartialEq for Shared {
     fn eq(&self, other: &Shared) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

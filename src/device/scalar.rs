@@ -292,6 +292,8 @@ map_ops! { (a b c p q)
     // a + p * b * c, a + p * b / c
     Addcmul 3 Same "map_addcmul" {a + p * b * c} {a.wrapping_add(p.wrapping_mul(b).wrapping_mul(c))} "a + p * b * c";
     Addcdiv 3 Same "map_addcdiv" {a + p * b / c} {} "a + p * b / c";
+    // b and c are the bounds
+    Between 3 Same "map_between" {a.maximum(b).minimum(c)} {a.max(b).min(c)} "smaller(larger(a, b), c)";
     // Gradients of losses: a = upstream, b = input, c = target, p as in the forward function.
     SmoothL1Grad 3 Same "grad_smooth_l1" {
         let x = b - c;

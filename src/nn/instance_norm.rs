@@ -54,6 +54,12 @@ impl Layer for Instance {
                 self.features
             )));
         }
+        if channels != self.features {
+            x.context().shared.warn(&format!(
+                "input's size at dim={dim} does not match num_features. You can silence this warning by not passing in \
+                 num_features, which is not used because affine=False"
+            ));
+        }
         let (mean, variance) = (module.tensor("running_mean"), module.tensor("running_var"));
         let (weight, bias) = (module.tensor("weight"), module.tensor("bias"));
         let norm = BatchNorm {

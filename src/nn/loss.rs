@@ -3,6 +3,7 @@
 use crate::base::{Error, Result};
 use crate::device::kernel::Reduction;
 use crate::op::def::Default;
+use crate::op::distance::pairwise_distance;
 use crate::op::loss::{
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div, l1_loss,
     mse_loss, reduction, smooth_l1_loss,
@@ -182,4 +183,26 @@ pub static ROWS: &[OpDef] = &[
         },
     )
     .example("nn::CosineSimilarity()", "CosineSimilarity()"),
+    constructor(
+        "PairwiseDistance",
+        "The distances of vectors along the last dimension.",
+        &[
+            number("p", 2.0),
+            number("eps", 1e-6),
+            Param::optional("keepdim", ParamKind::Bool, Default::Bool(false)),
+        ],
+        |a| {
+            let (p, eps, keepdim) = (a.float(0)?, a.float(1)?, a.bool(2)?);
+            let call = move |c: &Call| {
+                let (x, y) = pair(c)?;
+                pairwise_distance(x, y, p, eps, keepdim)
+            };
+            Simple::new("PairwiseDistance", call)
+                .hidden("norm", a.get(0))
+                .hidden("eps", a.get(1))
+                .hidden("keepdim", a.get(2))
+                .module()
+        },
+    )
+    .example("nn::PairwiseDistance()", "PairwiseDistance()"),
 ];

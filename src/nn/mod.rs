@@ -16,8 +16,10 @@ pub mod linear;
 pub mod loss;
 pub mod module;
 pub mod normalise;
+pub mod packed;
 pub mod pooling;
 pub mod recurrent;
+mod recurrent_packed;
 pub mod show;
 pub mod state;
 pub mod transformer;
@@ -46,6 +48,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         containers::ROWS,
         init::ROWS,
         clip::ROWS,
+        packed::ROWS,
     ]
     .into_iter()
     .flatten()

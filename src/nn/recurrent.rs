@@ -1,6 +1,7 @@
 //! Recurrent layers over sequences: plain, LSTM and GRU.
 
 use crate::base::{DType, Error, Result, python};
+use crate::device::Machine;
 use crate::op::activation::dropout;
 use crate::op::autocast::{self, Casts};
 use crate::op::def::Default;
@@ -13,31 +14,35 @@ use crate::tensor::Tensor;
 use super::cells::{Hidden, Mode, NONLINEARITY, Weights, above_zero, drawn, wants_pair, zeros};
 use super::linear::{BIAS, DEVICE, DTYPE, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
+use super::packed;
 
-struct Recurrent {
-    mode: Mode,
+pub(super) struct Recurrent {
+    pub(super) mode: Mode,
     inputs: usize,
-    hidden: usize,
-    layers: usize,
+    pub(super) hidden: usize,
+    pub(super) layers: usize,
     bias: bool,
     batch_first: bool,
-    dropout: f64,
+    pub(super) dropout: f64,
     bidirectional: bool,
     /// The size of an LSTM's output, where it is projected.
     projected: Option<usize>,
 }
 
 impl Recurrent {
-    fn directions(&self) -> usize {
+    pub(super) fn directions(&self) -> usize {
         if self.bidirectional { 2 } else { 1 }
     }
 
     /// Features of one direction's output.
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.projected.unwrap_or(self.hidden)
     }
 
-    fn check_input(&self, module: &Module, x: &Tensor) -> Result<()> {
+    pub(super) fn check_input(&self, module: &Module, x: &Tensor, packed: bool) -> Result<()> {
+        if packed && x.rank() != 2 {
+            return Err(Error::runtime(format!("input must have 2 dimensions, got {}", x.rank())));
+        }
         if !matches!(x.rank(), 2 | 3) {
             let which = if matches!(self.mode, Mode::Tanh | Mode::Relu) { " tensor" } else { "" };
             let text =
@@ -231,8 +236,16 @@ impl Layer for Recurrent {
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let x = a.tensor(0)?;
-        self.check_input(call.module, x)?;
+        if let Some(packed) = packed::packed(a, 0) {
+            return super::recurrent_packed::respond(self, call.module, packed, a.get(1));
+        }
+        let Value::Tensor(x) = a.get(0) else {
+            let got = a.get(0).describe();
+            let text =
+                format!("{}.forward(): input must be a Tensor or a PackedSequence, not {got}", self.name());
+            return Err(Error::type_error(text));
+        };
+        self.check_input(call.module, x, false)?;
         let batched = x.rank() == 3;
         let x = match (batched, self.batch_first) {
             (false, _) => unsqueeze(x, 1)?,
@@ -289,6 +302,13 @@ fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
         ));
     }
     let (inputs, hidden, layers) = (above_zero(a, 0)?, above_zero(a, 1)?, above_zero(a, 2)?);
+    if dropout > 0.0 && layers == 1 {
+        Machine::current().shared.warn(&format!(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers \
+             greater than 1, but got dropout={} and num_layers=1",
+            python::float(dropout)
+        ));
+    }
     let last = if mode == Mode::Lstm { at + 5 } else { at + 4 };
     let projected = if mode == Mode::Lstm { projection(a.int(at + 4)?, hidden)? } else { None };
     let layer = Recurrent {
@@ -337,7 +357,7 @@ fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
 }
 
 const CALL: &[Param] =
-    &[Param::required("input", ParamKind::Tensor), Param::optional("hx", ParamKind::Any, Default::None)];
+    &[Param::required("input", ParamKind::Any), Param::optional("hx", ParamKind::Any, Default::None)];
 const INPUTS: Param = Param::required("input_size", ParamKind::Int);
 const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
 const LAYERS: Param = Param::optional("num_layers", ParamKind::Int, Default::Int(1));

@@ -90,6 +90,7 @@ pub static TABLE: &[Row] = &[
     row("vector_norm", Full, Plain),
     row("matrix_norm", Full, Plain),
     row("cdist", Full, Full),
+    row("dist", Plain, Full),
     row("quantile", Plain, Full),
     row("nanquantile", Plain, Full),
     row("trace", Plain, Full),

@@ -17,7 +17,7 @@ use super::convert::to_dtype;
 use super::joins::{cat, tril};
 use super::linalg::{identity, outer, part, solve, square_of};
 use super::matmul::matmul;
-use super::movement::{matrix_transpose as turned, narrow, squeeze, unsqueeze};
+use super::movement::{matrix_transpose as turned, narrow, reshape_to, squeeze, unsqueeze};
 use super::record::{no_grad, one, recorded};
 use super::reduce::{all, amax, norm, sum};
 use super::select::{masked_fill, where_};
@@ -109,25 +109,13 @@ fn qr_tall(q: &Tensor, r: &Tensor, gq: Option<&Tensor>, gr: Option<&Tensor>) -> 
 pub fn eigh(x: &Tensor, uplo: &str) -> Result<(Tensor, Tensor)> {
     static VALUES: Vjp = Vjp { name: "LinalgEighBackward0", run: |s, g| eigh_grad(s, Some(g), None) };
     static VECTORS: Vjp = Vjp { name: "LinalgEighBackward0", run: |s, g| eigh_grad(s, None, Some(g)) };
-    let lower = match uplo {
-        "L" | "l" => true,
-        "U" | "u" => false,
-        other => {
-            let text = format!("Expected UPLO argument to be 'L' or 'U', but got {other}");
-            return Err(Error::runtime(text));
-        }
-    };
+    let lower = reads_lower(uplo)?;
     whole("eigh", [x], |[x]| {
-        square_of(x, "linalg.eigh")?;
-        implemented(x, "linalg_eigh_cpu")?;
-        let n = x.size(-1)?;
+        let n = symmetric(x)?;
         let (values, vectors) = (like(x, &[n])?, like(x, &[n, n])?);
         let read = if lower { x.detach() } else { turned(&x.detach())? };
         launch("linalg.eigh", &Kernel::Factor(Factor::Eigh), &[(&read).into()], &[&values, &vectors])?;
-        converged(&values, || {
-            "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many \
-             repeated eigenvalues (error code: 1)."
-        })?;
+        solvable(&values)?;
         let plain = (values.detach(), vectors.detach());
         let kept = |s: &mut crate::tensor::autograd::Saver| {
             s.input(x);
@@ -140,6 +128,55 @@ pub fn eigh(x: &Tensor, uplo: &str) -> Result<(Tensor, Tensor)> {
             recorded(vectors, &VECTORS, &[x], |s, _| kept(s)),
         ))
     })
+}
+
+/// The eigenvalues alone; where a gradient is wanted, the vectors are found too.
+pub fn eigvalsh(x: &Tensor, uplo: &str) -> Result<Tensor> {
+    if wants_gradient(x) {
+        return eigh(x, uplo).map(|(values, _)| values);
+    }
+    let lower = reads_lower(uplo)?;
+    whole("eigh", [x], |[x]| {
+        let values = like(x, &[symmetric(x)?])?;
+        let read = if lower { x.detach() } else { turned(&x.detach())? };
+        launch("linalg.eigh", &Kernel::Factor(Factor::Eigh), &[(&read).into()], &[&values])?;
+        solvable(&values)?;
+        Ok(values)
+    })
+}
+
+fn wants_gradient(x: &Tensor) -> bool {
+    grad_enabled() && x.requires_grad()
+}
+
+fn reads_lower(uplo: &str) -> Result<bool> {
+    match uplo {
+        "L" | "l" => Ok(true),
+        "U" | "u" => Ok(false),
+        other => {
+            let text = format!("Expected UPLO argument to be 'L' or 'U', but got {other}");
+            Err(Error::runtime(text))
+        }
+    }
+}
+
+/// The size of square matrices of full precision.
+fn symmetric(x: &Tensor) -> Result<usize> {
+    square_of(x, "linalg.eigh")?;
+    implemented(x, "linalg_eigh_cpu")?;
+    x.size(-1)
+}
+
+fn solvable(values: &Tensor) -> Result<()> {
+    let code = values.size(-1)?.saturating_sub(1).max(1);
+    converged(
+        values,
+        "linalg.eigh",
+        &format!(
+            "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated \
+             eigenvalues (error code: {code})."
+        ),
+    )
 }
 
 fn eigh_grad(s: &Saved, values: Option<&Tensor>, vectors: Option<&Tensor>) -> Result<Grads> {
@@ -184,10 +221,7 @@ pub fn svd(x: &Tensor, full: bool) -> Result<Svd> {
         let (rows, columns) = if full { (m, n) } else { (k, k) };
         let (u, s, vh) = (like(x, &[m, rows])?, like(x, &[k])?, like(x, &[columns, n])?);
         launch("linalg.svd", &Kernel::Factor(Factor::Svd), &[x.into()], &[&u, &s, &vh])?;
-        converged(
-            &s,
-            || "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.",
-        )?;
+        converged(&s, "linalg.svd", FINITE)?;
         let (pu, ps, pv) = (u.detach(), s.detach(), vh.detach());
         let kept = |saver: &mut crate::tensor::autograd::Saver| {
             saver.input(x);
@@ -240,9 +274,20 @@ fn skew(x: &Tensor) -> Result<Tensor> {
     sub(x, &turned(x)?)
 }
 
-/// The singular values alone.
+const FINITE: &str = "The algorithm failed to converge because the input matrix contained non-finite values.";
+
+/// The singular values alone; where a gradient is wanted, the vectors are found too.
 pub fn svdvals(x: &Tensor) -> Result<Tensor> {
-    svd(x, false).map(|found| found.s)
+    if wants_gradient(x) {
+        return svd(x, false).map(|found| found.s);
+    }
+    whole("svd", [x], |[x]| {
+        matrix(x, "linalg.svd", "linalg_svd_cpu")?;
+        let values = like(x, &[x.size(-2)?.min(x.size(-1)?)])?;
+        launch("linalg.svd", &Kernel::Factor(Factor::Svd), &[x.into()], &[&values])?;
+        converged(&values, "linalg.svd", FINITE)?;
+        Ok(values)
+    })
 }
 
 /// From which size on a singular value counts: of the largest and of itself, the larger bound.
@@ -330,7 +375,7 @@ pub fn matrix_rank(x: &Tensor, cut: Cut) -> Result<Tensor> {
     let _off = no_grad();
     whole("matrix_rank", [x], |[x]| {
         only_full(x)?;
-        let values = if cut.hermitian { eigh(x, "L")?.0 } else { svdvals(x)? };
+        let values = if cut.hermitian { eigvalsh(x, "L")? } else { svdvals(x)? };
         if values.size(-1)? == 0 {
             return Tensor::full(outer(x), 0i64.into(), DType::Int64, &x.context(), "linalg.matrix_rank");
         }
@@ -484,12 +529,24 @@ fn only_full(x: &Tensor) -> Result<()> {
         .with_hint("convert it with `.float()`"))
 }
 
-/// An error where the values found are not all finite.
-fn converged(values: &Tensor, text: fn() -> &'static str) -> Result<()> {
+/// An error where the values found are not all finite; of a batch it names the first matrix that is to blame.
+fn converged(values: &Tensor, name: &str, text: &str) -> Result<()> {
     let _off = no_grad();
-    let fine = all(&isfinite(values)?, None, false)?;
-    if fine.item()?.as_i64() == 0 {
-        return Err(Error::runtime(text()).with_hint("the matrix has an infinite element or a NaN"));
+    let fine = isfinite(values)?;
+    if all(&fine, None, false)?.item()?.as_i64() != 0 {
+        return Ok(());
     }
-    Ok(())
+    let element = if values.rank() > 1 {
+        let each = reshape_to(&all(&fine, Some(&[-1]), false)?, &[outer_count(values)])?;
+        let first = super::extremum::argmin(&to_dtype(&each, DType::Int64)?, Some(0), false)?;
+        format!("(Batch element {}): ", first.item()?.as_i64())
+    } else {
+        String::new()
+    };
+    Err(Error::runtime(format!("{name}: {element}{text}"))
+        .with_hint("the matrix has an infinite element or a NaN"))
+}
+
+fn outer_count(values: &Tensor) -> usize {
+    values.shape().iter().rev().skip(1).product()
 }

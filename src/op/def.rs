@@ -208,6 +208,10 @@ impl OpDef {
         OpDef { name, ..self }
     }
 
+    pub const fn summary(self, summary: &'static str) -> OpDef {
+        OpDef { summary, ..self }
+    }
+
     pub const fn forms(self, forms: &'static [Form]) -> OpDef {
         OpDef { forms, ..self }
     }

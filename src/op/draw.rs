@@ -2,10 +2,51 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Result};
+use crate::base::{DType, Device, DeviceSpec, Error, Result};
 use crate::device::kernel::{Distribution, Random};
+use crate::device::random::Generator;
 use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
+
+use super::args::{Args, Value};
+use super::create::Make;
+use super::def::{Default as Fallback, Param, ParamKind};
+
+/// Draws from a generator of the script's own instead of the session's.
+pub const GENERATOR: Param = Param::optional("generator", ParamKind::Any, Fallback::None);
+
+/// Runs `draw`, whose draws on `device` come from the generator that argument `i` names, if it names one.
+///
+/// # Errors
+/// The argument is no generator, or one of another kind of device.
+pub fn drawing<T>(a: &Args, i: usize, device: Device, draw: impl FnOnce() -> Result<T>) -> Result<T> {
+    let generator = match a.get(i) {
+        Value::None => return draw(),
+        Value::Object(object) => object.get::<Generator>(),
+        _ => None,
+    };
+    let Some(Generator(shared)) = generator else {
+        let text = format!(
+            "{}(): argument 'generator' must be a Generator, not {}",
+            a.def.name,
+            a.get(i).describe()
+        );
+        return Err(Error::type_error(text).with_hint("`Generator().manual_seed(0)` makes one"));
+    };
+    if device.is_cuda() {
+        let text = "Expected a 'cuda' device type for generator but found 'cpu'";
+        return Err(Error::runtime(text).with_hint("`cuda::manual_seed(0)` seeds the draws of a device"));
+    }
+    let machine = Machine::current().drawing_from(shared.clone());
+    let _here = machine.enter();
+    draw()
+}
+
+/// [`drawing`] of a new tensor.
+pub fn making<T>(a: &Args, i: usize, make: &Make, draw: impl FnOnce() -> Result<T>) -> Result<T> {
+    let device = Machine::current().resolve(make.device.unwrap_or(DeviceSpec::Cpu));
+    drawing(a, i, device, draw)
+}
 
 /// A new tensor of drawn values.
 pub fn drawn(

@@ -43,12 +43,26 @@ pub fn reduced(each: &Tensor, reduction: Reduction) -> Result<Tensor> {
 
 /// `(input - target)²`
 pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    note_sizes(input, target);
     SQUARED.apply(input, target, reduction, 0.0)
 }
 
 /// `|input - target|`
 pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    note_sizes(input, target);
     ABSOLUTE.apply(input, target, reduction, 0.0)
+}
+
+/// Warns of sizes that spread over each other: the loss is then of all pairs.
+fn note_sizes(input: &Tensor, target: &Tensor) {
+    if input.shape() != target.shape() {
+        input.context().shared.warn(&format!(
+            "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})). This will \
+             likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            target.shape(),
+            input.shape()
+        ));
+    }
 }
 
 /// Squared below `beta` (and divided by it), absolute above.
@@ -59,6 +73,7 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction, bet
     if beta == 0.0 {
         return l1_loss(input, target, reduction);
     }
+    note_sizes(input, target);
     SMOOTH.apply(input, target, reduction, beta)
 }
 
@@ -67,6 +82,7 @@ pub fn huber_loss(input: &Tensor, target: &Tensor, reduction: Reduction, delta: 
     if delta <= 0.0 {
         return Err(Error::runtime("huber_loss does not support non-positive values for delta."));
     }
+    note_sizes(input, target);
     HUBER.apply(input, target, reduction, delta)
 }
 
@@ -136,6 +152,13 @@ pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> R
         return kl_div(&casts.cast(input)?, &casts.cast(target)?, how, log_target);
     }
     let batch = how == "batchmean";
+    if how == "mean" {
+        input.context().shared.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides \
+             only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the \
+             same as 'batchmean' in the next major release.",
+        );
+    }
     let how = if batch { Reduction::Sum } else { reduction(how)? };
     let each = if log_target {
         mul(&exp(target)?, &sub(target, input)?)?

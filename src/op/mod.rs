@@ -6,6 +6,7 @@ pub mod attention;
 pub mod autocast;
 pub mod batch_norm;
 pub mod binary;
+pub mod bounds;
 pub mod compare;
 pub mod composed;
 pub mod conv_transpose;
@@ -15,6 +16,7 @@ pub mod counting;
 pub mod create;
 pub mod decompose;
 pub mod def;
+pub mod distance;
 pub mod draw;
 pub mod einsum;
 pub mod elementwise;
@@ -29,6 +31,7 @@ pub mod layer_norm;
 pub mod linalg;
 pub mod linear;
 pub mod loss;
+pub mod margins;
 pub mod masks;
 pub mod matmul;
 pub mod movement;
@@ -42,6 +45,7 @@ pub mod promote;
 pub mod random;
 pub mod record;
 pub mod reduce;
+pub mod resize;
 pub mod rows;
 pub mod sampling;
 pub mod scan;
@@ -66,6 +70,9 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         conv_transpose::ROWS,
         pooling::ROWS,
         loss::ROWS,
+        distance::ROWS,
+        margins::ROWS,
+        resize::ROWS,
         attention::ROWS,
         normalise::ROWS,
         instance_norm::ROWS,
@@ -98,7 +105,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
 
 /// Rows whose names other rows of the table have too; a module tells them apart.
 pub fn homonyms() -> impl Iterator<Item = &'static OpDef> {
-    rows::decompose::HOMONYMS.iter()
+    rows::decompose::HOMONYMS.iter().chain(rows::shapes::HOMONYMS)
 }
 
 /// The row of a name.

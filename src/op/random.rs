@@ -108,6 +108,17 @@ pub fn bernoulli_(x: &Tensor, p: f64) -> Result<Tensor> {
     overwrite(x, "bernoulli_", Distribution::Bernoulli { p })
 }
 
+/// Overwrites `x` with 1 with the probability that each element of `p` says, else 0; `p` spreads over `x`.
+pub fn bernoulli_each_(x: &Tensor, p: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "BernoulliBackward1", run: |_, g| one(zeros_like(g)?) };
+    let wide: Vec<i64> = x.shape().iter().map(|&d| d as i64).collect();
+    let drawn = {
+        let _off = no_grad();
+        bernoulli(&super::movement::expand_to(&p.detach(), &wide)?)?
+    };
+    in_place(x, &[], &RULE, |_| (), || super::fill::copy_(&x.detach(), &drawn, false).map(|_| ()))
+}
+
 const UNIT: Distribution = Distribution::Uniform { low: 0.0, high: 1.0 };
 const NORMAL: Distribution = Distribution::Normal { mean: 0.0, std: 1.0 };
 

@@ -282,6 +282,12 @@ fn spread_of(
             Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
         );
     }
+    if x.numel() > 0 && over.count(x) as f64 <= correction {
+        x.context().shared.warn(&format!(
+            "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input \
+             numel divided by output numel)."
+        ));
+    }
     let out = reduce(name, ReduceOp::Var { correction, root }, x, over, x.dtype())?;
     Ok(recorded(out, rule, &[x], |s, y| {
         s.input(x);

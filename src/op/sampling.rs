@@ -7,6 +7,7 @@ use crate::tensor::autograd::Vjp;
 
 use super::binary::{add, div, lt, mul};
 use super::convert::to_dtype;
+use super::def::Operand;
 use super::draw::{draw_from, draw_into, drawn};
 use super::extremum::argmax;
 use super::movement::unsqueeze;
@@ -146,15 +147,27 @@ pub fn poisson(x: &Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Normal numbers, each with its own mean or deviation.
-pub fn normal_of(mean: super::def::Operand, std: super::def::Operand) -> Result<Tensor> {
-    let model = {
-        let _off = no_grad();
-        add(mean, std)?
+/// Normal numbers, each with its own mean or deviation, of the dtype of `model`.
+pub fn normal_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
+    only_floats(model.dtype(), "normal_kernel_cpu")?;
+    let _off = no_grad();
+    let negative = match std {
+        Operand::Scalar(std) if std.as_f64() < 0.0 => {
+            return Err(Error::runtime(format!("normal expects std >= 0.0, but found std {}", std.as_f64())));
+        }
+        Operand::Scalar(_) => false,
+        Operand::Tensor(t) => t.numel() > 0 && !t.device().is_cuda() && min_all(t)?.item()?.as_f64() < 0.0,
+    };
+    if negative {
+        return Err(Error::runtime("normal expects all elements of std >= 0.0"));
+    }
+    let shape = match (mean, std) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => crate::base::shape::broadcast(a.shape(), b.shape())?,
+        _ => model.shape().into(),
     };
     let unit = Distribution::Normal { mean: 0.0, std: 1.0 };
-    let noise = drawn(model.shape(), model.dtype(), &model.context(), unit, "normal")?;
-    add(&mul(&noise, std)?, mean)
+    let noise = drawn(&shape, model.dtype(), &model.context(), unit, "normal")?;
+    to_dtype(&add(&mul(&noise, std)?, mean)?, model.dtype())
 }
 
 static OVERWRITTEN: Vjp = Vjp {

@@ -171,7 +171,7 @@ pub fn ternary(
 }
 
 /// [`ternary`] written to `x`, whose shape must be the common one.
-fn ternary_into(
+pub fn ternary_into(
     x: &Tensor,
     name: &'static str,
     op: MapOp,

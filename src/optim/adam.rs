@@ -102,7 +102,7 @@ impl Adam {
 }
 
 /// Each of the two is at least 0 and below 1.
-fn check_betas(options: &Options) -> Result<()> {
+pub(super) fn check_betas(options: &Options) -> Result<()> {
     let Some(betas) = options.pair("betas") else {
         return Err(Error::type_error("betas must be an array of two numbers such as [0.9, 0.999]"));
     };

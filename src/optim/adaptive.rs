@@ -85,7 +85,7 @@ impl Rule for Adagrad {
 }
 
 /// The gradient with its sign and weight decay.
-fn direction(options: &Options, parameter: &Tensor, grad: &Tensor) -> Result<Tensor> {
+pub(super) fn direction(options: &Options, parameter: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let grad = if options.bool("maximize") { neg(grad)? } else { grad.clone() };
     let decay = options.float("weight_decay");
     if decay == 0.0 { Ok(grad) } else { add(&grad, &scale(parameter, decay)?) }

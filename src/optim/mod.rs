@@ -6,6 +6,7 @@ pub mod group;
 pub mod lr_scheduler;
 pub mod sgd;
 pub mod state;
+pub mod variants;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -237,5 +238,5 @@ pub const fn constructor(
 
 /// Every optimiser.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [sgd::ROWS, adam::ROWS, adaptive::ROWS, lr_scheduler::ROWS].into_iter().flatten()
+    [sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lr_scheduler::ROWS].into_iter().flatten()
 }

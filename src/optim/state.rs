@@ -102,8 +102,19 @@ impl Optimizer {
 }
 
 /// Names of running tensors that any optimiser keeps.
-const NAMES: [&str; 7] =
-    ["momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "grad_avg", "sum"];
+const NAMES: [&str; 11] = [
+    "momentum_buffer",
+    "exp_avg",
+    "exp_avg_sq",
+    "max_exp_avg_sq",
+    "square_avg",
+    "grad_avg",
+    "sum",
+    "acc_delta",
+    "exp_inf",
+    "prev",
+    "step_size",
+];
 
 fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
     let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {

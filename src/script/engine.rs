@@ -82,6 +82,10 @@ impl Interpreter {
         let asked = Arc::clone(&called);
         let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
         machine.shared.set_names(Some(Arc::new(names)));
+        // The engine holds the host; the machine, which a host may hold, does not.
+        let warned = Arc::downgrade(&host);
+        let warner = move |text: &str| warned.upgrade().into_iter().for_each(|host| host.warn(text));
+        machine.shared.set_warner(Some(Arc::new(warner)));
         Interpreter {
             called,
             engine,

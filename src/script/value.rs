@@ -8,6 +8,7 @@ use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
+use crate::nn::packed::Packed;
 use crate::op::{MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
@@ -76,6 +77,9 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
     }
     if let Some(generator) = object.get::<Generator>() {
         return Dynamic::from(generator.clone());
+    }
+    if let Some(packed) = object.get::<Packed>() {
+        return Dynamic::from(packed.clone());
     }
     if let Some(scheduler) = object.get::<crate::optim::Scheduler>() {
         return Dynamic::from(scheduler.clone());
@@ -151,6 +155,9 @@ fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
     }
     if let Some(s) = value.read_lock::<Sampler>() {
         return Ok(s.clone().into_value());
+    }
+    if let Some(packed) = value.read_lock::<Packed>() {
+        return Ok(packed.clone().into_value());
     }
     if let Some(g) = value.read_lock::<Generator>() {
         return Ok(Value::Object(Object::new("Generator", g.clone())));

@@ -37,6 +37,61 @@ fn ten_steps_lose_what_pytorch_loses() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Eight steps towards a minimum from `[1, -2, 0.5]`; what `torch.optim` comes to.
+#[test]
+fn the_less_common_optimisers_step_as_pytorch_s_do() {
+    for (code, want) in [
+        (
+            "Adadelta([w], #{lr: 0.5, weight_decay: 0.1})",
+            [0.9866960644721985, -1.986648678779602, 0.49261829257011414],
+        ),
+        ("Adadelta([w], #{maximize: true})", [1.0270426273345947, -2.026848554611206, 0.5]),
+        ("Adamax([w], #{lr: 0.1})", [0.3990972936153412, -1.2697160243988037, 0.5]),
+        (
+            "NAdam([w], #{lr: 0.1, weight_decay: 0.1})",
+            [0.47659632563591003, -1.3932032585144043, 0.49394428730010986],
+        ),
+        (
+            "NAdam([w], #{lr: 0.1, weight_decay: 0.1, decoupled_weight_decay: true})",
+            [0.4392382502555847, -1.2692300081253052, 0.4959149658679962],
+        ),
+        ("RAdam([w], #{lr: 0.1})", [0.4335930049419403, 0.6335463523864746, 0.5]),
+        (
+            "RAdam([w], #{lr: 0.1, weight_decay: 0.1, decoupled_weight_decay: true})",
+            [0.39402586221694946, 0.620246410369873, 0.4831536114215851],
+        ),
+        ("Rprop([w], #{lr: 0.1})", [0.35951995849609375, -0.35009118914604187, 0.5]),
+        ("Rprop([w], #{maximize: true})", [1.164990782737732, -2.1649911403656006, 0.5]),
+    ] {
+        let mut lab = Lab::new();
+        lab.run(&format!(
+            "let w = tensor([1.0, -2.0, 0.5]).requires_grad_(true); let opt = optim::{code};
+             let to = tensor([0.3, 0.1, 0.5]); let by = tensor([1.0, 2.0, 3.0]);
+             for i in 0..8 {{ opt.zero_grad(); ((w - to) ** 2 * by).sum().backward(); opt.step(); }}"
+        ));
+        let got = lab.numbers("w");
+        assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 2e-6), "{code}: {got:?}, not {want:?}");
+        // What it remembers comes back.
+        lab.run(&format!("let other = optim::{code}; other.load_state_dict(opt.state_dict());"));
+    }
+    let mut lab = Lab::new();
+    for (code, want) in [
+        ("Adadelta([ones(2).requires_grad_(true)], #{rho: 1.5})", "Invalid rho value: 1.5"),
+        ("Rprop([ones(2).requires_grad_(true)], #{etas: [1.5, 1.2]})", "Invalid eta values: 1.5, 1.2"),
+        (
+            "NAdam([ones(2).requires_grad_(true)], #{momentum_decay: -1.0})",
+            "Invalid momentum_decay value: -1.0",
+        ),
+        (
+            "Adamax([ones(2).requires_grad_(true)], #{betas: [1.0, 0.9]})",
+            "Invalid beta parameter at index 0: 1.0",
+        ),
+    ] {
+        let (error, _) = lab.error(&format!("optim::{code}"));
+        assert!(error.contains(want), "{code}\n{error}");
+    }
+}
+
 const NET: &str = "manual_seed(1); let net = nn::Sequential(nn::Linear(4, 8), nn::Tanh(), nn::Linear(8, 2)); \
                    let x = rand([6, 4]); let y = rand([6, 2]);";
 const STEP: &str =

@@ -59,7 +59,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details(
         "A map of `eigenvalues` and `eigenvectors`. Only the lower triangle is read, or with \"U\" the upper one. The sign \
-         of a vector is free, and need not be PyTorch's.",
+         of a vector is free; it is the one that LAPACK's iterations give.",
     )
     .example("linalg::eigh(tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues", "tensor([1., 3.])")
     .gradient(Gradient::Vjp("LinalgEighBackward0"))
@@ -72,7 +72,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Matmul,
         "The eigenvalues of symmetric matrices in ascending order.",
         &[A, UPLO],
-        |a| one(decompose::eigh(a.tensor(0)?, a.str(1)?).map(|(values, _)| values)),
+        |a| one(decompose::eigvalsh(a.tensor(0)?, a.str(1)?)),
     )
     .forms(SPACE)
     .example("linalg::eigvalsh(tensor([[2.0, 1.0], [1.0, 2.0]]))", "tensor([1., 3.])")
@@ -91,7 +91,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details(
         "A map of `U`, `S` and `Vh`. `full_matrices` completes `U` and `Vh` to square matrices. The sign of a pair of \
-         vectors is free, and need not be PyTorch's.",
+         vectors is free; up to 25 values it is the one that LAPACK's iterations give.",
     )
     .example("linalg::svd(tensor([[3.0, 0.0], [0.0, 4.0]])).S", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))

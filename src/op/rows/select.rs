@@ -6,7 +6,8 @@ use crate::op::args::{Args, Value};
 use crate::op::def::Default as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use crate::op::masks::nonzero_columns;
-use crate::op::select;
+use crate::op::{bounds, select};
+use crate::tensor::Tensor;
 
 const X: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const THREE: &[Draw] = &[
@@ -16,8 +17,8 @@ const THREE: &[Draw] = &[
 ];
 const BOUNDS: &[Param] = &[
     SELF,
-    Param::optional("min", ParamKind::Scalar, D::None),
-    Param::optional("max", ParamKind::Scalar, D::None),
+    Param::optional("min", ParamKind::Operand, D::None),
+    Param::optional("max", ParamKind::Operand, D::None),
 ];
 const MASKED: &[Param] =
     &[SELF, Param::required("mask", ParamKind::Tensor), Param::required("value", ParamKind::Operand)];
@@ -27,6 +28,22 @@ const FUSED: &[Param] = &[
     Param::required("tensor2", ParamKind::Tensor),
     Param::optional("value", ParamKind::Scalar, D::Int(1)),
 ];
+
+const CLAMP: OpDef =
+    OpDef::call("clamp", Family::Elementwise, "Each element, held between two bounds.", BOUNDS, |a| {
+        one(clamped(a.tensor(0)?, bound(a, 1), bound(a, 2)))
+    })
+    .in_place(|a| one(clamped_(a.tensor(0)?, bound(a, 1), bound(a, 2))))
+    .details(
+        "Bounds are numbers, or tensors that spread over each other; an absent one is open. The gradient goes to what an \
+         element came from: the tensor or a bound.",
+    )
+    .gradient(Gradient::Vjp("ClampBackward1"))
+    .samples(&[
+        Sample::of("x.clamp(-0.55, 0.75)", X),
+        Sample::of("a.clamp(b, c)", THREE),
+        Sample::of("a.clamp(#{max: b})", THREE),
+    ]);
 
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -54,35 +71,39 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("b", &[4], Domain::Any),
         ],
     )]),
-    OpDef::call("clamp", Family::Elementwise, "Each element, held between two bounds.", BOUNDS, |a| {
-        one(select::clamp(a.tensor(0)?, a.optional_scalar(1), a.optional_scalar(2)))
-    })
-    .in_place(|a| one(select::clamp_(a.tensor(0)?, a.optional_scalar(1), a.optional_scalar(2))))
-    .example("tensor([-2, 0, 5]).clamp(-1, 1)", "tensor([-1,  0,  1])")
-    .gradient(Gradient::Vjp("ClampBackward1"))
-    .samples(&[Sample::of("x.clamp(-0.55, 0.75)", X)]),
+    CLAMP.named("clamp").example("tensor([-2, 0, 5]).clamp(-1, 1)", "tensor([-1,  0,  1])"),
+    CLAMP
+        .named("clip")
+        .summary("Another name of `clamp`.")
+        .example("tensor([-2, 0, 5]).clip(tensor([0, 1, 2]), ())", "tensor([0, 1, 5])"),
     OpDef::call(
         "clamp_min",
         Family::Elementwise,
         "Each element, not below a bound.",
-        &[SELF, Param::required("min", ParamKind::Scalar)],
-        |a| one(select::clamp_min(a.tensor(0)?, a.scalar(1)?)),
+        &[SELF, Param::required("min", ParamKind::Operand)],
+        |a| match a.operand(1)? {
+            Operand::Tensor(low) => one(bounds::clamp_min(a.tensor(0)?, low)),
+            Operand::Scalar(low) => one(select::clamp_min(a.tensor(0)?, low)),
+        },
     )
-    .in_place(|a| one(select::clamp_(a.tensor(0)?, Some(a.scalar(1)?), None)))
+    .in_place(|a| one(clamped_(a.tensor(0)?, Some(a.operand(1)?), None)))
     .example("tensor([-2, 5]).clamp_min(0)", "tensor([0, 5])")
     .gradient(Gradient::Vjp("ClampMinBackward0"))
-    .samples(&[Sample::of("x.clamp_min(0.15)", X)]),
+    .samples(&[Sample::of("x.clamp_min(0.15)", X), Sample::of("a.clamp_min(b)", THREE)]),
     OpDef::call(
         "clamp_max",
         Family::Elementwise,
         "Each element, not above a bound.",
-        &[SELF, Param::required("max", ParamKind::Scalar)],
-        |a| one(select::clamp_max(a.tensor(0)?, a.scalar(1)?)),
+        &[SELF, Param::required("max", ParamKind::Operand)],
+        |a| match a.operand(1)? {
+            Operand::Tensor(high) => one(bounds::clamp_max(a.tensor(0)?, high)),
+            Operand::Scalar(high) => one(select::clamp_max(a.tensor(0)?, high)),
+        },
     )
-    .in_place(|a| one(select::clamp_(a.tensor(0)?, None, Some(a.scalar(1)?))))
+    .in_place(|a| one(clamped_(a.tensor(0)?, None, Some(a.operand(1)?))))
     .example("tensor([-2, 5]).clamp_max(0)", "tensor([-2,  0])")
     .gradient(Gradient::Vjp("ClampMaxBackward0"))
-    .samples(&[Sample::of("x.clamp_max(0.15)", X)]),
+    .samples(&[Sample::of("x.clamp_max(0.15)", X), Sample::of("a.clamp_max(b)", THREE)]),
     OpDef::call("masked_fill", Family::Index, "The tensor with a value where a mask is true.", MASKED, |a| {
         one(select::masked_fill(a.tensor(0)?, a.tensor(1)?, fill_value(a)?))
     })
@@ -146,4 +167,45 @@ fn fill_value(a: &Args) -> Result<Scalar> {
             t.rank()
         ))),
     }
+}
+
+/// A bound that is given.
+fn bound<'a>(a: &'a Args, i: usize) -> Option<Operand<'a>> {
+    a.operand(i).ok()
+}
+
+fn clamped(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Tensor> {
+    match of_one_kind(low, high)? {
+        Bounds::Numbers(low, high) => select::clamp(x, low, high),
+        Bounds::Tensors(low, high) => bounds::clamp(x, low, high),
+    }
+}
+
+fn clamped_(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Tensor> {
+    match of_one_kind(low, high)? {
+        Bounds::Numbers(low, high) => select::clamp_(x, low, high),
+        Bounds::Tensors(low, high) => bounds::clamp_(x, low, high),
+    }
+}
+
+enum Bounds<'a> {
+    Numbers(Option<Scalar>, Option<Scalar>),
+    Tensors(Option<&'a Tensor>, Option<&'a Tensor>),
+}
+
+fn of_one_kind<'a>(low: Option<Operand<'a>>, high: Option<Operand<'a>>) -> Result<Bounds<'a>> {
+    use Operand::{Scalar as N, Tensor as T};
+    Ok(match (low, high) {
+        (Some(N(low)), Some(N(high))) => Bounds::Numbers(Some(low), Some(high)),
+        (Some(N(low)), None) => Bounds::Numbers(Some(low), None),
+        (None, Some(N(high))) => Bounds::Numbers(None, Some(high)),
+        (None, None) => Bounds::Numbers(None, None),
+        (Some(T(low)), Some(T(high))) => Bounds::Tensors(Some(low), Some(high)),
+        (Some(T(low)), None) => Bounds::Tensors(Some(low), None),
+        (None, Some(T(high))) => Bounds::Tensors(None, Some(high)),
+        _ => {
+            let text = "clamp(): 'min' and 'max' must be two tensors or two numbers, not one of each";
+            return Err(Error::type_error(text).with_hint("`tensor(1.0)` makes a tensor of a number"));
+        }
+    })
 }

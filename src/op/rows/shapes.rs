@@ -1,6 +1,7 @@
 //! Rows of diagonals, grids, windows and pieces.
 
 use super::{list, one};
+use crate::base::Error;
 use crate::op::args::{Args, Value};
 use crate::op::autocast::whole;
 use crate::op::create::{DEVICE, Make};
@@ -381,3 +382,33 @@ fn tensordot(a: &Args) -> crate::base::Result<Value> {
     let (left, right): (Vec<i64>, Vec<i64>) = (left, right);
     one(shapes::tensordot(x, y, &left, &right))
 }
+
+/// Rows that share a name with another.
+pub static HOMONYMS: &[OpDef] = &[OpDef::call(
+    "cross",
+    Family::Matmul,
+    "The vector product of three-element vectors along a dimension, the last where none is named.",
+    &[SELF, Param::required("other", ParamKind::Tensor), Param::optional("dim", ParamKind::Int, D::Int(-1))],
+    |a| {
+        let (x, y) = (a.tensor(0)?, a.tensor(1)?);
+        if x.rank() != y.rank() {
+            return Err(Error::runtime("linalg.cross: inputs must have the same number of dimensions.")
+                .with_hint(format!("they have {} and {}", x.rank(), y.rank())));
+        }
+        let dim = a.int(2)?;
+        if x.size(dim)? != 3 || y.size(dim)? != 3 {
+            return Err(Error::runtime(format!(
+                "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
+                x.size(dim)?,
+                y.size(dim)?
+            )));
+        }
+        one(shapes::cross(x, y, Some(dim)))
+    },
+)
+.forms(&[Form::Of("linalg")])
+.example("linalg::cross(tensor([1, 0, 0]), tensor([0, 1, 0]))", "tensor([0, 0, 1])")
+.samples(&[Sample::of(
+    "linalg::cross(a, b)",
+    &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[1, 3], Domain::Any)],
+)])];

@@ -189,6 +189,7 @@ fn loaders(engine: &mut Engine) {
     });
     engine.register_get("num_workers", |l: &mut DataLoader| l.options.num_workers as INT);
     engine.register_get("pin_memory", |l: &mut DataLoader| l.options.pin_memory);
+    engine.register_get("persistent_workers", |l: &mut DataLoader| l.options.persistent_workers);
     engine.register_get("drop_last", |l: &mut DataLoader| l.options.drop_last);
     engine.register_iterator_result::<DataLoader, Dynamic>();
     engine.register_type_with_name::<Batches>("DataLoaderIter");

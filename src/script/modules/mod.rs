@@ -8,6 +8,7 @@ mod data;
 mod misc;
 mod nn;
 mod optim;
+mod packed;
 mod parallel;
 mod parts;
 mod plot;

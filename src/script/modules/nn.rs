@@ -159,8 +159,10 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     let shared = &machine.shared;
     let (mut nn, mut utils, mut init) = (rhai::Module::new(), rhai::Module::new(), rhai::Module::new());
     let mut transformer = rhai::Module::new();
+    let mut rnn = rhai::Module::new();
     for def in crate::nn::table() {
         match def.forms {
+            [Form::Of("nn::utils::rnn")] => register_functional(&mut rnn, def, shared),
             [Form::Of("nn::utils")] => register_functional(&mut utils, def, shared),
             [Form::Of("nn::Transformer")] => register_functional(&mut transformer, def, shared),
             [Form::Of("nn::init")] => register_functional(&mut init, def, shared),
@@ -172,10 +174,12 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     }
     super::parallel::register(engine, &mut nn, shared);
     own(&mut nn);
+    utils.set_sub_module("rnn", rnn);
     nn.set_sub_module("utils", utils);
     nn.set_sub_module("init", init);
     nn.set_sub_module("Transformer", transformer);
     engine.register_static_module("nn", nn.into());
+    super::packed::register(engine);
     engine.register_type_with_name::<Module>("Module");
     engine.register_fn("to_string", |m: &mut Module| m.to_string());
     engine.register_fn("to_debug", |m: &mut Module| m.to_string());

@@ -1,0 +1,246 @@
+//! Householder's reflections: `1 - tau v v^T` with a `v` that begins with 1.
+
+use crate::base::Result;
+use crate::device::backend::Cancel;
+
+use super::super::isa::{self, Isa, Work};
+use super::super::parallel::{self, SharedMut};
+
+/// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
+/// are `tau` and the multiple.
+pub fn reflector(x: &mut [f64]) -> (f64, f64) {
+    let Some((first, rest)) = x.split_first_mut() else { return (0.0, 0.0) };
+    let (alpha, below) = (*first, norm(rest));
+    *first = 1.0;
+    // What is zero below needs no reflection, not even of its sign.
+    if below == 0.0 {
+        return (0.0, alpha);
+    }
+    let beta = -alpha.hypot(below).copysign(alpha);
+    rest.iter_mut().for_each(|v| *v /= alpha - beta);
+    ((beta - alpha) / beta, beta)
+}
+
+/// The length of a vector, without overflow.
+pub fn norm(values: &[f64]) -> f64 {
+    let largest =
+        values.iter().fold(0.0, |most: f64, v| if v.is_nan() { f64::NAN } else { most.max(v.abs()) });
+    if largest == 0.0 || !largest.is_finite() {
+        return if values.iter().any(|v| v.is_nan()) { f64::NAN } else { largest };
+    }
+    // Squares of numbers of this size are neither too large nor lost.
+    if (1e-120..1e120).contains(&largest) {
+        return dot(values, values).sqrt();
+    }
+    largest * values.iter().map(|v| (v / largest) * (v / largest)).sum::<f64>().sqrt()
+}
+
+/// Reflections of vectors of one length, each of the elements from some place on.
+#[derive(Default)]
+pub struct Reflections {
+    length: usize,
+    /// Vectors after one another, each of `length`, zeros before its beginning.
+    vectors: Vec<f64>,
+    starts: Vec<usize>,
+    taus: Vec<f64>,
+}
+
+impl Reflections {
+    pub fn new(length: usize, most: usize) -> Reflections {
+        Reflections {
+            length,
+            vectors: Vec::with_capacity(length * most),
+            starts: Vec::new(),
+            taus: Vec::new(),
+        }
+    }
+
+    /// Adds the reflection along `v`, which begins at `start`.
+    pub fn push(&mut self, start: usize, v: &[f64], tau: f64) {
+        self.vectors.resize(self.vectors.len() + self.length - v.len(), 0.0);
+        self.vectors.extend_from_slice(v);
+        self.starts.push(start);
+        self.taus.push(tau);
+    }
+
+    /// Reflects each row, the last reflection first: the rows are columns of a matrix that these stand to the left of.
+    pub fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
+        if self.taus.is_empty() || self.length == 0 {
+            return Ok(());
+        }
+        let count = rows.len() / self.length;
+        let all = SharedMut::new(rows);
+        let cost = self.vectors.len().saturating_mul(2);
+        // Several rows at a time share what is read of the reflections; a bounded number lets an interrupt in.
+        let grain = parallel::grain(cost).max(16);
+        parallel::for_ranges(count, grain, cancel, |range| {
+            // SAFETY: pieces are of different rows.
+            let rows = unsafe { all.slice(range.start * self.length..range.end * self.length) };
+            isa::dispatch(Reflect { by: self, rows });
+        })
+    }
+}
+
+struct Reflect<'a> {
+    by: &'a Reflections,
+    rows: &'a mut [f64],
+}
+
+impl Work for Reflect<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let length = self.by.length;
+        for (i, &tau) in self.by.taus.iter().enumerate().rev() {
+            if tau == 0.0 {
+                continue;
+            }
+            let start = self.by.starts[i];
+            let v = &self.by.vectors[i * length + start..(i + 1) * length];
+            for row in self.rows.chunks_exact_mut(length) {
+                let row = &mut row[start..];
+                let by = tau * product(row, v);
+                add_scaled(row, -by, v);
+            }
+        }
+    }
+}
+
+/// The sum of products, with a fixed order of additions whatever the instructions.
+#[inline(always)]
+pub fn product(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let ((a, last_a), (b, last_b)) = (a[..n].as_chunks::<16>(), b[..n].as_chunks::<16>());
+    let mut sums = [0.0; 16];
+    for (x, y) in a.iter().zip(b) {
+        for k in 0..16 {
+            sums[k] += x[k] * y[k];
+        }
+    }
+    let rest: f64 = last_a.iter().zip(last_b).map(|(x, y)| x * y).sum();
+    for width in [8, 4, 2, 1] {
+        for k in 0..width {
+            sums[k] += sums[k + width];
+        }
+    }
+    sums[0] + rest
+}
+
+/// `y += by * x`
+#[inline(always)]
+pub fn add_scaled(y: &mut [f64], by: f64, x: &[f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += by * x;
+    }
+}
+
+/// [`product`] by the processor's vectors.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    struct Dot<'a>(&'a [f64], &'a [f64]);
+    impl Work for Dot<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn run<I: Isa>(self) -> f64 {
+            product(self.0, self.1)
+        }
+    }
+    isa::dispatch(Dot(a, b))
+}
+
+/// Part of a matrix with rows of `width`: rows from `row` on, columns from `column` on.
+pub struct Block<'a> {
+    pub a: &'a mut [f64],
+    pub width: usize,
+    pub row: usize,
+    pub column: usize,
+}
+
+impl Block<'_> {
+    fn rows(&self) -> usize {
+        (self.a.len() / self.width.max(1)).saturating_sub(self.row)
+    }
+
+    /// `v^T a`, by pieces of columns.
+    pub fn from_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
+        let (rows, columns) = (self.rows(), self.width - self.column);
+        let mut out = vec![0.0; columns];
+        let to = SharedMut::new(&mut out);
+        parallel::for_ranges(columns, parallel::grain(rows).max(64), cancel, |range| {
+            // SAFETY: pieces are of different columns.
+            let part = unsafe { to.slice(range.clone()) };
+            let at = self.row * self.width + self.column + range.start;
+            isa::dispatch(Gather { a: self.a, at, width: self.width, v, part });
+        })?;
+        Ok(out)
+    }
+
+    /// `a -= v w^T`
+    pub fn subtract(&mut self, v: &[f64], w: &[f64], cancel: &Cancel) -> Result<()> {
+        self.subtract_and_turn(v, w, None, cancel)
+    }
+
+    /// `a -= v w^T`, then `a` reflected from the right along `u` by `tau`.
+    pub fn subtract_and_turn(
+        &mut self,
+        v: &[f64],
+        w: &[f64],
+        turn: Option<(&[f64], f64)>,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let (rows, columns, width) = (self.rows(), self.width - self.column, self.width);
+        let (from, column) = (self.row * width, self.column);
+        let a = SharedMut::new(self.a);
+        parallel::for_ranges(rows, parallel::grain(columns * 2), cancel, |range| {
+            // SAFETY: pieces are of different rows.
+            let part = unsafe { a.slice(from + range.start * width..from + range.end * width) };
+            isa::dispatch(Update { part, width, column, v: &v[range], w, turn });
+        })
+    }
+}
+
+/// Rows of a matrix times the elements of a vector, added up.
+struct Gather<'a> {
+    a: &'a [f64],
+    at: usize,
+    width: usize,
+    v: &'a [f64],
+    part: &'a mut [f64],
+}
+
+impl Work for Gather<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for (i, &by) in self.v.iter().enumerate() {
+            let at = self.at + i * self.width;
+            add_scaled(self.part, by, &self.a[at..at + self.part.len()]);
+        }
+    }
+}
+
+struct Update<'a> {
+    part: &'a mut [f64],
+    width: usize,
+    column: usize,
+    v: &'a [f64],
+    w: &'a [f64],
+    turn: Option<(&'a [f64], f64)>,
+}
+
+impl Work for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for (row, &by) in self.part.chunks_exact_mut(self.width).zip(self.v) {
+            let row = &mut row[self.column..];
+            add_scaled(row, -by, self.w);
+            if let Some((u, tau)) = self.turn {
+                let along = tau * product(row, u);
+                add_scaled(row, -along, u);
+            }
+        }
+    }
+}

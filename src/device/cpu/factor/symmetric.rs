@@ -1,0 +1,37 @@
+//! Eigenvalues and eigenvectors of symmetric matrices.
+
+use crate::base::Result;
+use crate::device::backend::Cancel;
+
+use super::divide::conquer;
+use super::rotate::Turning;
+use super::{Precision, scaling, transpose, tridiagonal};
+
+/// The eigenvalues of a symmetric matrix in ascending order, and their vectors as columns where they are wanted. Only
+/// the lower triangle is read. All are NaN where there is no end to be found.
+pub fn eigh(
+    a: &[f64],
+    n: usize,
+    values: &mut [f64],
+    vectors: Option<&mut [f64]>,
+    (p, cancel): (Precision, &Cancel),
+) -> Result<()> {
+    let by = scaling((0..n).flat_map(|i| &a[i * n..i * n + i + 1]));
+    let s: Vec<f64> = (0..n * n).map(|i| a[(i / n).max(i % n) * n + (i / n).min(i % n)] * by).collect();
+    let (mut t, reflections) = tridiagonal::reduce(s, n, cancel)?;
+    let (found, mut rows) = if vectors.is_some() {
+        conquer(&t, p, cancel)?.map(|all| (all.values, all.rows))
+    } else {
+        let fine = tridiagonal::diagonalise(&mut t, &mut Turning::nothing(), p, cancel)?;
+        t.d.sort_by(f64::total_cmp);
+        fine.then_some((t.d, Vec::new()))
+    }
+    .unwrap_or_else(|| (vec![f64::NAN; n], vec![f64::NAN; n * n]));
+    for (to, from) in values.iter_mut().zip(&found) {
+        *to = from / by;
+    }
+    let Some(vectors) = vectors else { return Ok(()) };
+    reflections.apply(&mut rows, cancel)?;
+    transpose(&rows, (n, n), vectors);
+    Ok(())
+}

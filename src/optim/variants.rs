@@ -1,0 +1,306 @@
+//! Optimisers beside the common ones, from element-wise operations in the order of PyTorch's steps.
+
+use crate::base::{Error, Result, python};
+use crate::device::MapOp;
+use crate::op::binary::{eq, gt, lt, maximum, mul, specs};
+use crate::op::def::Default;
+use crate::op::select::{clamp_, lerp_, masked_fill, where_};
+use crate::op::unary::{abs, neg, scale, shift, sign, sqrt};
+use crate::op::{OpDef, Operand, Param, ParamKind};
+use crate::tensor::Tensor;
+
+use super::adam::check_betas;
+use super::adaptive::{direction, times, update};
+use super::state::{Moments, filled};
+use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+
+/// `x += factor * y` in place.
+fn add_scaled(x: &Tensor, y: &Tensor, factor: f64) -> Result<()> {
+    specs::Add.apply_in_place(x, Operand::Tensor(y), [factor, 0.0]).map(|_| ())
+}
+
+fn exponent(state: &Moments) -> i32 {
+    state.step.min(i32::MAX as u64) as i32
+}
+
+struct Adadelta;
+
+impl Rule for Adadelta {
+    fn name(&self) -> &'static str {
+        "Adadelta"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        options.not_negative("lr", "learning rate")?;
+        let rho = options.float("rho");
+        if !(0.0..=1.0).contains(&rho) {
+            return Err(Error::value(format!("Invalid rho value: {}", python::float(rho))));
+        }
+        options.not_negative("eps", "epsilon value")?;
+        options.not_negative("weight_decay", "weight_decay value")
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = direction(options, parameter, grad)?;
+        let (rho, eps) = (options.float("rho"), options.float("eps"));
+        let (square, moved) = (state.zeros("square_avg", parameter)?, state.zeros("acc_delta", parameter)?);
+        times(&square, rho)?;
+        update(MapOp::Addcmul, &square, [&grad, &grad], 1.0 - rho)?;
+        let root = |x: &Tensor| sqrt(&shift(x, eps)?);
+        let delta = mul(&crate::op::binary::div(&root(&moved)?, &root(&square)?)?, &grad)?;
+        times(&moved, rho)?;
+        update(MapOp::Addcmul, &moved, [&delta, &delta], 1.0 - rho)?;
+        add_scaled(parameter, &delta, -options.float("lr"))?;
+        state.step += 1;
+        Ok(())
+    }
+}
+
+struct Adamax;
+
+impl Rule for Adamax {
+    fn name(&self) -> &'static str {
+        "Adamax"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        check_moments(options)
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = direction(options, parameter, grad)?;
+        let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
+        let (mean, largest) = (state.zeros("exp_avg", parameter)?, state.zeros("exp_inf", parameter)?);
+        lerp_(&mean, &grad, (1.0 - beta1).into())?;
+        let next = maximum(&scale(&largest, beta2)?, &shift(&abs(&grad)?, options.float("eps"))?)?;
+        largest.copy_values(&next, false)?;
+        state.step += 1;
+        let rate = options.float("lr") / (1.0 - beta1.powi(exponent(state)));
+        update(MapOp::Addcdiv, parameter, [&mean, &largest], -rate)
+    }
+}
+
+struct NAdam;
+
+impl Rule for NAdam {
+    fn name(&self) -> &'static str {
+        "NAdam"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        check_moments(options)?;
+        options.not_negative("momentum_decay", "momentum_decay value")
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = decayed(options, parameter, grad)?;
+        let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
+        let (mean, square) = moments(state, parameter, &grad, [beta1, beta2])?;
+        state.step += 1;
+        // The momentum grows from half of it up to `beta1`; its product over all steps corrects the mean.
+        let decay = options.float("momentum_decay");
+        let momentum = |t: u64| beta1 * (1.0 - 0.5 * 0.96f64.powf(t as f64 * decay));
+        let product: f64 = (1..=state.step).map(momentum).product();
+        let (now, next) = (momentum(state.step), momentum(state.step + 1));
+        let spread = scale(&square, 1.0 / (1.0 - beta2.powi(exponent(state))))?;
+        let divisor = shift(&sqrt(&spread)?, options.float("eps"))?;
+        let lr = options.float("lr");
+        update(MapOp::Addcdiv, parameter, [&grad, &divisor], -lr * (1.0 - now) / (1.0 - product))?;
+        update(MapOp::Addcdiv, parameter, [&mean, &divisor], -lr * next / (1.0 - product * next))
+    }
+}
+
+struct RAdam;
+
+impl Rule for RAdam {
+    fn name(&self) -> &'static str {
+        "RAdam"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        check_moments(options)
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = decayed(options, parameter, grad)?;
+        let [beta1, beta2] = options.pair("betas").unwrap_or([0.9, 0.999]);
+        let (mean, square) = moments(state, parameter, &grad, [beta1, beta2])?;
+        state.step += 1;
+        let t = exponent(state);
+        let (first, second) = (1.0 - beta1.powi(t), 1.0 - beta2.powi(t));
+        let rate = options.float("lr") / first;
+        // How many samples the mean square stands for: while they are few, its variance is not to be trusted.
+        let most = 2.0 / (1.0 - beta2) - 1.0;
+        let length = most - 2.0 * f64::from(t) * beta2.powi(t) / second;
+        if length <= 5.0 {
+            return add_scaled(parameter, &mean, -rate);
+        }
+        let above = |n: f64| (n - 4.0) * (n - 2.0);
+        let rectified = (above(length) * most / (above(most) * length)).sqrt();
+        let divisor = shift(&sqrt(&square)?, options.float("eps"))?;
+        update(MapOp::Addcdiv, parameter, [&mean, &divisor], -rate * rectified * second.sqrt())
+    }
+}
+
+struct Rprop;
+
+impl Rule for Rprop {
+    fn name(&self) -> &'static str {
+        "Rprop"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        options.not_negative("lr", "learning rate")?;
+        let Some([less, more]) = options.pair("etas") else {
+            return Err(Error::type_error("etas must be an array of two numbers such as [0.5, 1.2]"));
+        };
+        if options.pair("step_sizes").is_none() {
+            let text = "step_sizes must be an array of two numbers such as [1e-6, 50]";
+            return Err(Error::type_error(text));
+        }
+        if !(0.0 < less && less < 1.0 && 1.0 < more) {
+            let text = format!("Invalid eta values: {}, {}", python::float(less), python::float(more));
+            return Err(Error::value(text).with_hint("the first shrinks steps, the second lets them grow"));
+        }
+        Ok(())
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = if options.bool("maximize") { neg(grad)? } else { grad.clone() };
+        let [less, more] = options.pair("etas").unwrap_or([0.5, 1.2]);
+        let [shortest, longest] = options.pair("step_sizes").unwrap_or([1e-6, 50.0]);
+        let first = options.float("lr");
+        let (before, sizes) =
+            (state.zeros("prev", parameter)?, state.or_insert("step_size", || filled(parameter, first))?);
+        // Steps grow while the sign stays; where it changes they shrink, and the gradient counts as zero.
+        let agreed = sign(&mul(&grad, &before)?)?;
+        let turned = lt(&agreed, 0.0)?;
+        let factor = where_(&gt(&agreed, 0.0)?, Operand::from(more), Operand::from(less))?;
+        let factor = masked_fill(&factor, &eq(&agreed, 0.0)?, 1.0.into())?;
+        specs::Mul.apply_in_place(&sizes, Operand::Tensor(&factor), [0.0; 2])?;
+        clamp_(&sizes, Some(shortest.into()), Some(longest.into()))?;
+        let grad = masked_fill(&grad, &turned, 0.0.into())?;
+        update(MapOp::Addcmul, parameter, [&sign(&grad)?, &sizes], -1.0)?;
+        before.copy_values(&grad, false)?;
+        state.step += 1;
+        Ok(())
+    }
+}
+
+/// What the optimisers with two running means ask of their options.
+fn check_moments(options: &Options) -> Result<()> {
+    options.not_negative("lr", "learning rate")?;
+    options.not_negative("eps", "epsilon value")?;
+    check_betas(options)?;
+    options.not_negative("weight_decay", "weight_decay value")
+}
+
+/// The gradient with its sign, and weight decay in it or already in the parameter.
+fn decayed(options: &Options, parameter: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let (decay, lr) = (options.float("weight_decay"), options.float("lr"));
+    if decay == 0.0 || !options.bool("decoupled_weight_decay") {
+        return direction(options, parameter, grad);
+    }
+    times(parameter, 1.0 - lr * decay)?;
+    if options.bool("maximize") { neg(grad) } else { Ok(grad.clone()) }
+}
+
+/// The running means of the gradient and of its square.
+fn moments(
+    state: &mut Moments,
+    parameter: &Tensor,
+    grad: &Tensor,
+    [beta1, beta2]: [f64; 2],
+) -> Result<(Tensor, Tensor)> {
+    let (mean, square) = (state.zeros("exp_avg", parameter)?, state.zeros("exp_avg_sq", parameter)?);
+    lerp_(&mean, grad, (1.0 - beta1).into())?;
+    times(&square, beta2)?;
+    update(MapOp::Addcmul, &square, [grad, grad], 1.0 - beta2)?;
+    Ok((mean, square))
+}
+
+const BETAS: Param = Param::optional("betas", ParamKind::Any, Default::Floats(&[0.9, 0.999]));
+const EPS: Param = number("eps", Default::Float(1e-8));
+const DECAY: Param = number("weight_decay", Default::Int(0));
+const DECOUPLED: Param = Param::optional("decoupled_weight_decay", ParamKind::Bool, Default::Bool(false));
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    constructor(
+        "Adadelta",
+        "Steps as large as the last ones were, over the size of the gradients.",
+        &[
+            PARAMS,
+            number("lr", Default::Float(1.0)),
+            number("rho", Default::Float(0.9)),
+            number("eps", Default::Float(1e-6)),
+            DECAY,
+            MAXIMIZE,
+        ],
+        |a| Optimizer::new(&Adadelta, a).map(Optimizer::into_value),
+    )
+    .details("`rho` is the share that both running means keep at each step.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::Adadelta([w], #{lr: 100}); w.sum().backward(); opt.step(); w",
+        "tensor([0.6838, 0.6838], requires_grad=True)",
+    ),
+    constructor(
+        "Adamax",
+        "Adam with the largest gradient, fading, instead of the mean square.",
+        &[PARAMS, number("lr", Default::Float(0.002)), BETAS, EPS, DECAY, MAXIMIZE],
+        |a| Optimizer::new(&Adamax, a).map(Optimizer::into_value),
+    )
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::Adamax([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
+        "tensor([0.5000, 0.5000], requires_grad=True)",
+    ),
+    constructor(
+        "NAdam",
+        "Adam with Nesterov's momentum.",
+        &[
+            PARAMS,
+            number("lr", Default::Float(0.002)),
+            BETAS,
+            EPS,
+            DECAY,
+            number("momentum_decay", Default::Float(0.004)),
+            DECOUPLED,
+            MAXIMIZE,
+        ],
+        |a| Optimizer::new(&NAdam, a).map(Optimizer::into_value),
+    )
+    .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::NAdam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); \
+         w.requires_grad",
+        "true",
+    ),
+    constructor(
+        "RAdam",
+        "Adam that begins without dividing, until the mean square is to be trusted.",
+        &[PARAMS, number("lr", Default::Float(0.001)), BETAS, EPS, DECAY, DECOUPLED, MAXIMIZE],
+        |a| Optimizer::new(&RAdam, a).map(Optimizer::into_value),
+    )
+    .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::RAdam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
+        "tensor([0.5000, 0.5000], requires_grad=True)",
+    ),
+    constructor(
+        "Rprop",
+        "Steps that grow while a gradient keeps its sign, and shrink where it changes.",
+        &[
+            PARAMS,
+            number("lr", Default::Float(0.01)),
+            Param::optional("etas", ParamKind::Any, Default::Floats(&[0.5, 1.2])),
+            Param::optional("step_sizes", ParamKind::Any, Default::Floats(&[1e-6, 50.0])),
+            MAXIMIZE,
+        ],
+        |a| Optimizer::new(&Rprop, a).map(Optimizer::into_value),
+    )
+    .details("`etas` are the factors of both, `step_sizes` the bounds. For whole batches: their noise changes signs.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::Rprop([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
+        "tensor([0.5000, 0.5000], requires_grad=True)",
+    ),
+];
