@@ -108,12 +108,28 @@ fn of_tree(tree: &AST) -> Names {
     let own = named.iter().map(|f| f.name.to_string()).collect();
     let mut cell = Walk { own, ..Walk::new(tree) };
     cell.statements(tree.statements());
+    let mut called = cell.called;
     let mut names = Names { uses: cell.uses, defines: cell.defines, ..Names::default() };
     for function in named {
         names.defines.insert(Name::Function(function.name.into()));
         let mut body = Walk { in_function: true, ..Walk::new(tree) };
         body.function(function.name, &function.params, 0);
         names.bodies.entry(function.name.into()).or_default().extend(body.uses);
+    }
+    // What a function needs, a cell needs that calls it.
+    let mut done = BTreeSet::new();
+    while let Some(function) = called.pop_first() {
+        for name in names.bodies.get(&function).into_iter().flatten() {
+            match name {
+                Name::Function(inner) if names.bodies.contains_key(inner) => {
+                    called.extend((!done.contains(inner) && *inner != function).then(|| inner.clone()));
+                }
+                other => {
+                    names.uses.insert(other.clone());
+                }
+            }
+        }
+        done.insert(function);
     }
     names
 }
@@ -127,6 +143,8 @@ struct Walk<'t> {
     tree: &'t AST,
     /// Functions that the cell itself defines.
     own: BTreeSet<String>,
+    /// Those of them that it calls.
+    called: BTreeSet<String>,
     /// Names bound so far, by block. The outermost block's are the cell's definitions.
     blocks: Vec<BTreeSet<String>>,
     /// Inside the body of a function, which sees no variables of the cell.
@@ -147,6 +165,7 @@ impl<'t> Walk<'t> {
         Walk {
             tree,
             own: BTreeSet::new(),
+            called: BTreeSet::new(),
             blocks: vec![BTreeSet::new()],
             in_function: false,
             uses: BTreeSet::new(),
@@ -182,8 +201,11 @@ impl<'t> Walk<'t> {
     }
 
     fn use_function(&mut self, name: &str) {
-        let is_word = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        if is_word && !self.own.contains(name) {
+        // Operators are calls, too; this one is a word.
+        let is_word = name != "is" && name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if self.own.contains(name) {
+            self.called.insert(name.into());
+        } else if is_word {
             self.uses.insert(Name::Function(name.into()));
         }
     }
@@ -197,8 +219,8 @@ impl<'t> Walk<'t> {
     /// The body of a function or a closure. The first parameters of a closure are what it captures: they are the
     /// variables of the same names around it.
     fn function(&mut self, name: &str, params: &[&str], captured: usize) {
-        let is_it = |_, _, _, found: &str, count: usize| found == name && count == params.len();
-        let alone = self.tree.clone_functions_only_filtered(is_it);
+        let mut alone = self.tree.clone_functions_only();
+        alone.retain_functions(|_, _, found, count| found == name && count == params.len());
         let bound = params.get(captured..).unwrap_or_default();
         self.blocks.push(bound.iter().map(|name| name.to_string()).collect());
         // The tree of one function: the statements at its top are the body's.

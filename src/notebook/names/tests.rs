@@ -109,13 +109,15 @@ fn blocks_have_names_of_their_own() {
 fn functions_see_their_parameters_only() {
     table(&[
         ("fn f(x) { x + y }", "f() |"),
-        ("fn f(x) { g(x) } f(a)", "f() | a"),
+        ("fn f(x) { g(x) } f(a)", "f() | a g()"),
         ("f(a, b)", "| a b f()"),
         ("fn f() { let t = 1; t = 2; }", "f() |"),
         ("fn f(x) { x += 1; } let x = 1;", "x f() |"),
         ("f(1); fn f(x) { x }", "f() |"),
         ("Fn(\"f\").call(1)", "| call() f()"),
         ("x.f(1)", "| x f()"),
+        ("fn f(x) { g(x) } fn g(x) { f(x) + h(x) } f(1)", "f() g() | h()"),
+        ("fn f(x) { if x > 0 { f(x - 1) } else { k(x) } } [1].map(f)", "f() | map()"),
     ]);
     let names = names("fn f(x) { let y = g(x); h(|a| k(a) + x); global::N } fn f() { m::q() } const N = 1;");
     assert_eq!(shown(&names.bodies["f"]), "N g() h() k() m::");
