@@ -24,6 +24,7 @@ mod lab_session;
 mod lesson_format;
 mod loader;
 mod nn;
+mod notebook;
 mod numerics;
 mod ops;
 mod parallel;

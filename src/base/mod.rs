@@ -1,5 +1,6 @@
 //! Values that every layer shares: dtypes, shapes, layouts, errors, events.
 
+pub mod base64;
 pub mod dtype;
 pub mod error;
 pub mod event;

@@ -6,19 +6,19 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
-use crate::lab::document::Item;
+use crate::lab::document::{self, Item, Step};
 use crate::lab::{self, Document, Keep, LabExit, Look, Save, in_child_process};
 use crate::lesson::{BUILT_IN, Key, Lesson, ProgressLog, Record};
-use crate::notebook;
+use crate::notebook::{Cell, Kind, Notebook, NotebookFile};
 
-use super::{exit, lesson, read_code};
+use super::{exit, lesson};
 
 /// The pack that the built-in lessons belong to.
 const COURSE: &str = "course";
 
 #[derive(clap::Args, Default)]
 pub struct LabOptions {
-    /// A script, a lesson's file or a lesson's id; the first lesson where none is named
+    /// A notebook (.rhai or .ipynb), a lesson's file or a lesson's id; the first lesson where none is named
     file: Option<PathBuf>,
     #[command(flatten)]
     look: LookOptions,
@@ -40,8 +40,8 @@ pub fn open(options: &LabOptions, devices: &str) -> u8 {
         Some(path) => path.clone(),
         None => BUILT_IN.first().map(|(file, _)| PathBuf::from(file)).unwrap_or_default(),
     };
-    if named.extension().is_some_and(|e| e == "rhai") {
-        return open_script(&named, &options.look, devices);
+    if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
+        return open_notebook(&named, &options.look, devices);
     }
     match lesson::find(&named.to_string_lossy()) {
         Ok(found) => open_lesson(&found, &options.look, devices),
@@ -68,19 +68,72 @@ pub fn open_lesson(lesson: &Lesson, look: &LookOptions, devices: &str) -> u8 {
     finish(run(Document::lesson(lesson), look, &devices, None, keep))
 }
 
-/// Opens a script as a notebook, one cell for each `// %%`.
-fn open_script(path: &Path, look: &LookOptions, devices: &str) -> u8 {
-    let text = match path.exists().then(|| read_code(path)).transpose() {
-        Ok(text) => text.unwrap_or_default(),
-        Err(text) => {
-            eprintln!("error: {text}");
+/// Opens a notebook; a file that is not there yet is made by saving.
+pub fn open_notebook(path: &Path, look: &LookOptions, devices: &str) -> u8 {
+    let opened = match NotebookFile::open(path) {
+        Ok(opened) => opened,
+        Err(error) => {
+            eprintln!("error: {}", strip_control(&error.to_string()));
             return exit::USAGE;
         }
     };
-    let document = Document::notebook(path.display().to_string(), notebook::split(&text));
-    let target = path.to_path_buf();
-    let save: Save = Box::new(move |document| write_whole(&target, &script_of(document)));
+    for note in &opened.notes {
+        eprintln!("note: {}", strip_control(note));
+    }
+    let (mut file, mut notebook) = (opened.file, opened.notebook);
+    if let Some(recovered) = opened.recovered.filter(|recovered| !recovered.file_changed) {
+        // They are shown, and the file has them once they are saved.
+        if file.accept().is_ok() {
+            eprintln!("note: {} changes that were not saved are recovered", recovered.changes);
+            notebook = recovered.notebook;
+        }
+    }
+    let document = document_of(path, &notebook);
+    let save: Save = Box::new(move |document| {
+        notebook = with_code(&notebook, document);
+        file.save(&notebook).map(|_| ()).map_err(io::Error::other)
+    });
     finish(run(document, look, devices, Some(save), None))
+}
+
+/// The code cells of a notebook as the lab shows them.
+fn document_of(path: &Path, notebook: &Notebook) -> Document {
+    let cell =
+        |cell: &Cell| document::Cell { id: cell.id.clone(), code: cell.source.clone(), ..Default::default() };
+    let mut items: Vec<Item> = notebook.code_cells().map(|c| Item::Cell(Box::new(cell(c)))).collect();
+    if items.is_empty() {
+        items.push(Item::Cell(Box::default()));
+    }
+    Document { title: path.display().to_string(), steps: vec![Step { items, ..Step::default() }] }
+}
+
+/// The notebook with its code as the lab has it. Text stays behind the code it stood behind.
+fn with_code(notebook: &Notebook, document: &Document) -> Notebook {
+    let mut rest = notebook.cells.clone();
+    let text = |cells: &mut Vec<Cell>, from: usize| -> Vec<Cell> {
+        let end = cells.iter().skip(from).take_while(|cell| cell.kind != Kind::Code).count();
+        cells.drain(from..from + end).collect()
+    };
+    let mut result = notebook.clone();
+    result.cells = text(&mut rest, 0);
+    let items = document.steps.iter().flat_map(|step| &step.items);
+    for shown in items.filter_map(|item| if let Item::Cell(cell) = item { Some(cell) } else { None }) {
+        match rest.iter().position(|cell| cell.id == shown.id && cell.kind == Kind::Code) {
+            Some(at) => {
+                let behind = text(&mut rest, at + 1);
+                let mut cell = rest.remove(at);
+                cell.source.clone_from(&shown.code);
+                result.cells.push(cell);
+                result.cells.extend(behind);
+            }
+            None => {
+                result.insert(usize::MAX, Cell::code(shown.code.clone()));
+            }
+        }
+    }
+    // Text whose code was cut.
+    result.cells.extend(rest.into_iter().filter(|cell| cell.kind != Kind::Code));
+    result
 }
 
 fn run(
@@ -115,25 +168,6 @@ fn finish(result: io::Result<LabExit>) -> u8 {
     }
 }
 
-fn script_of(document: &Document) -> String {
-    let items = document.steps.iter().flat_map(|step| &step.items);
-    notebook::join(items.filter_map(|item| match item {
-        Item::Cell(cell) => Some(cell.code.as_str()),
-        _ => None,
-    }))
-}
-
-/// Replaces a file as a whole: a crash leaves the old one.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    use std::io::Write;
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let mut file = std::fs::File::create(&part)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&part, path)
-}
-
 /// Appends to the learner's progress log.
 fn progress(lesson: &Lesson) -> io::Result<Keep> {
     let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
@@ -157,4 +191,29 @@ fn data_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let base = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
     base.map(|folder| folder.join("tensorlab"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::percent;
+
+    #[test]
+    fn saving_from_the_lab_keeps_what_the_lab_does_not_show() {
+        let text =
+            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [md]\n// between\n// %%\nx\n";
+        let notebook = percent::parse(text);
+        let mut document = document_of(Path::new("n.rhai"), &notebook);
+        assert_eq!(percent::write(&with_code(&notebook, &document)), text);
+        let items = &mut document.steps[0].items;
+        let Item::Cell(cell) = &mut items[0] else { panic!() };
+        cell.code = "let x = 2;".into();
+        items.insert(1, Item::Cell(Box::new(document::Cell { code: "new".into(), ..Default::default() })));
+        let written = percent::write(&with_code(&notebook, &document));
+        assert_eq!(written, text.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
+        document.steps[0].items.remove(0);
+        let left = with_code(&notebook, &document);
+        let sources: Vec<&str> = left.cells.iter().map(|cell| cell.source.as_str()).collect();
+        assert_eq!(sources, ["# T", "new", "x", "between"]);
+    }
 }

@@ -6,6 +6,7 @@ mod docs;
 mod doctor;
 mod lab;
 mod lesson;
+mod notebook;
 mod output;
 mod run;
 mod session;
@@ -54,10 +55,12 @@ struct DeviceOptions {
 enum Command {
     /// Run a script; `-` reads it from standard input
     Run(run::RunOptions),
-    /// Open the lab on a lesson or a script
+    /// Open the lab on a lesson or a notebook
     Lab(lab::LabOptions),
     /// List, verify and open lessons
     Lesson(lesson::LessonOptions),
+    /// Make, run, verify, convert and export notebooks
+    Notebook(notebook::NotebookOptions),
     /// List the devices
     Devices {
         /// One JSON document
@@ -107,6 +110,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Run(options)) => run::run(&options, &devices),
         Some(Command::Lab(options)) => lab::open(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
+        Some(Command::Notebook(options)) => notebook::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),

@@ -264,7 +264,7 @@ fn addresses(scope: &Scope) -> Vec<(u64, String)> {
     operands::held(scope).into_iter().filter_map(on_device).collect()
 }
 
-fn limit(engine: &mut Engine, limits: &Limits) {
+pub(super) fn limit(engine: &mut Engine, limits: &Limits) {
     // Rhai's optimiser turns `b = b + 1` into `b += 1`, which would write into every tensor that shares `b`.
     engine.set_optimization_level(rhai::OptimizationLevel::None);
     engine.set_max_call_levels(limits.call_depth);

@@ -10,6 +10,7 @@ pub mod indexing;
 pub mod json;
 pub mod modules;
 mod operands;
+pub mod parse;
 pub mod pickle;
 mod rewrite;
 pub mod snapshot;

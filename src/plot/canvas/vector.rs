@@ -1,6 +1,7 @@
 //! SVG.
 
 use super::{Anchor, Canvas, Ink, Place, Rect, font};
+use crate::base::base64;
 use crate::plot::PlotError;
 use crate::plot::color::Rgb;
 use crate::plot::picture::Picture;
@@ -134,7 +135,7 @@ impl Canvas for Vector<'_> {
              image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>",
             right - left,
             bottom - top,
-            png::base64(&bytes)
+            base64::encode(&bytes)
         );
         Ok(())
     }

@@ -1,0 +1,150 @@
+//! A notebook as one page of HTML that needs nothing else: no network, no script, figures inside.
+//!
+//! Whatever comes from the notebook is text and is escaped: sources, outputs, HTML in Markdown. Pictures are `data:`
+//! images, in which nothing runs. The page's own policy forbids scripts and requests besides.
+
+mod code;
+mod markdown;
+
+use serde_json::Value;
+
+use super::cell::{Cell, Kind};
+use super::document::Notebook;
+use super::output::{Fields, Output};
+use crate::base::base64;
+use crate::base::text::strip_control;
+use crate::session::protocol::Stream;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page. `title` is the file's name, where the notebook has no title of its own.
+pub fn export(notebook: &Notebook, title: &str) -> String {
+    let title = notebook.metadata.get("title").and_then(Value::as_str).unwrap_or(title);
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data:\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        escaped(title)
+    );
+    let is_rhai = notebook.language() == "rhai";
+    for cell in &notebook.cells {
+        put_cell(&mut out, cell, is_rhai);
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// A table of texts.
+pub fn table_html(header: &[String], rows: &[Vec<String>]) -> String {
+    let row = |cells: &[String], tag: &str| {
+        let cells: String = cells.iter().map(|c| format!("<{tag}>{}</{tag}>", escaped(c))).collect();
+        format!("<tr>{cells}</tr>")
+    };
+    let body: String = rows.iter().map(|cells| row(cells, "td")).collect();
+    format!("<table><thead>{}</thead><tbody>{body}</tbody></table>", row(header, "th"))
+}
+
+/// Text for an element or a quoted attribute, without control characters.
+fn escaped(text: &str) -> String {
+    let text = strip_control(text);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
+    if cell.source.trim().is_empty() && cell.outputs.is_empty() {
+        return;
+    }
+    match cell.kind {
+        Kind::Markdown => {
+            let body = markdown::render(&cell.source, cell.extra.get("attachments"));
+            *out += &format!("<section class=\"markdown\">\n{body}</section>\n");
+        }
+        Kind::Raw => {
+            *out += &format!("<section class=\"raw\"><pre>{}</pre></section>\n", escaped(&cell.source))
+        }
+        Kind::Code => {
+            let count = cell.execution_count.map_or(" ".into(), |n| n.to_string());
+            let source = if is_rhai { code::highlighted(&cell.source) } else { escaped(&cell.source) };
+            out.push_str("<section class=\"code\">\n");
+            if let Some(title) = cell.title() {
+                *out += &format!("<div class=\"title\">{}</div>\n", escaped(title));
+            }
+            *out += &format!(
+                "<div class=\"in\"><span class=\"count\">In [{count}]</span><pre><code>{source}</code></pre></div>\n"
+            );
+            for output in &cell.outputs {
+                put_output(out, output);
+            }
+            out.push_str("</section>\n");
+        }
+    }
+}
+
+fn put_output(out: &mut String, output: &Output) {
+    let (class, body) = match output {
+        Output::Stream { stream: Stream::Stderr, text, .. } => ("stderr", pre(text)),
+        Output::Stream { text, .. } => ("stdout", pre(text)),
+        Output::Error { .. } => ("error", pre(&output.text())),
+        Output::Data { data, is_result, .. } => {
+            let body = picture(output, data).unwrap_or_else(|| match output.table() {
+                Some((header, rows)) => table_html(&header, &rows),
+                None => pre(&output.text()),
+            });
+            (if *is_result { "result" } else { "display" }, body)
+        }
+        Output::Other(_) => return,
+    };
+    *out += &format!("<div class=\"out {class}\">{body}</div>\n");
+}
+
+fn pre(text: &str) -> String {
+    format!("<pre>{}</pre>", escaped(text.trim_end_matches('\n')))
+}
+
+/// The output as an image, where it has one: a figure is drawn, other pictures are taken as they are.
+fn picture(output: &Output, data: &super::output::Bundle) -> Option<String> {
+    let alt = escaped(output.text().trim());
+    if let Some(svg) = output.figure().and_then(|figure| figure.to_svg().ok()) {
+        return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &alt));
+    }
+    if let Some(svg) = data.get("image/svg+xml").and_then(Value::as_str) {
+        return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &alt));
+    }
+    coded_picture(data.iter(), &alt)
+}
+
+/// The first picture of a bundle that stands as base 64.
+fn coded_picture<'v>(data: impl Iterator<Item = (&'v String, &'v Value)>, alt: &str) -> Option<String> {
+    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    data.filter(|(mimetype, _)| known.contains(&mimetype.as_str())).find_map(|(mimetype, value)| {
+        let coded: String = value.as_str()?.split_ascii_whitespace().collect();
+        let is_base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
+        coded.bytes().all(is_base64).then(|| image(mimetype, &coded, alt))
+    })
+}
+
+/// An image element; `alt` is escaped already.
+fn image(mimetype: &str, base64: &str, alt: &str) -> String {
+    format!("<img alt=\"{alt}\" src=\"data:{mimetype};base64,{base64}\">")
+}
+
+/// The picture that a Markdown cell carries under a name.
+fn attachment(attachments: Option<&Value>, name: &str, alt: &str) -> Option<String> {
+    let bundle: &Fields = attachments?.get(name)?.as_object()?;
+    coded_picture(bundle.iter(), alt)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Runs a notebook from the top in a session of its own.
+
+use std::io;
+use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use crate::session::client::{Client, FromSession};
+use crate::session::protocol::{Message, Outcome, Request, Usage};
+
+use super::cell::{Cell, Kind};
+use super::document::Notebook;
+use super::output::{self, Output};
+
+/// A session that is not there after so long does not come.
+const START: Duration = Duration::from_secs(60);
+/// An interrupted cell gets so long to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// A session gets so long to end after the last cell.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Goes on after a cell that failed.
+    pub allow_errors: bool,
+    /// For all cells together.
+    pub limit: Option<Duration>,
+}
+
+/// What came of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ran {
+    /// Cells that ran, the failed ones among them.
+    pub cells: usize,
+    /// Cells with an error: their places in the notebook, and the kind of the first error, such as `RuntimeError`.
+    pub failed: Vec<(usize, String)>,
+    pub end: End,
+    pub took: Duration,
+}
+
+/// Why a run ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum End {
+    /// All cells ran.
+    Done,
+    /// A cell failed, and errors are not allowed.
+    Failed,
+    /// The limit of time was reached.
+    TimedOut,
+    /// The session ended, with its reason.
+    Died(String),
+}
+
+/// Runs every code cell in order and puts what they give in the place of their outputs. `command` serves a session on
+/// its standard streams. `tell` hears of each cell before (without its usage) and after it runs. Cells that do not run
+/// have no outputs afterwards.
+///
+/// # Errors
+/// No session could be started; the notebook is then as it was.
+pub fn run_all(
+    notebook: &mut Notebook,
+    command: Command,
+    options: &RunOptions,
+    tell: &mut dyn FnMut(usize, &Cell),
+) -> io::Result<Ran> {
+    let mut session = Session { client: Client::spawn(command)?, until: None };
+    session.greet()?;
+    let start = Instant::now();
+    session.until = options.limit.and_then(|limit| start.checked_add(limit));
+    notebook.cells.iter_mut().for_each(Cell::clear_outputs);
+    let mut ran = Ran { cells: 0, failed: Vec::new(), end: End::Done, took: Duration::ZERO };
+    let mut count = 0;
+    for (place, cell) in notebook.cells.iter_mut().enumerate() {
+        if cell.kind != Kind::Code || cell.source.trim().is_empty() {
+            continue;
+        }
+        count += 1;
+        tell(place, cell);
+        let end = session.run(cell, count);
+        ran.cells += 1;
+        if let Some(Output::Error { name, .. }) = cell.outputs.iter().find(|output| output.is_error()) {
+            ran.failed.push((place, name.clone()));
+        }
+        tell(place, cell);
+        match end {
+            End::Done => {}
+            End::Failed if options.allow_errors => {}
+            other => {
+                ran.end = other;
+                break;
+            }
+        }
+    }
+    ran.took = start.elapsed();
+    session.client.shut_down(FAREWELL);
+    Ok(ran)
+}
+
+struct Session {
+    client: Client,
+    until: Option<Instant>,
+}
+
+/// Why a message did not come.
+enum Missing {
+    Late,
+    Dead(String),
+}
+
+impl Session {
+    fn greet(&mut self) -> io::Result<()> {
+        let until = Instant::now() + START;
+        loop {
+            match self.next(Some(until)) {
+                Ok(Message::Ready { .. }) => return Ok(()),
+                Ok(Message::Refused { reason, .. }) => return Err(io::Error::other(reason)),
+                Ok(_) => {}
+                Err(Missing::Late) => return Err(io::Error::other("the session does not answer")),
+                Err(Missing::Dead(reason)) => return Err(io::Error::other(reason)),
+            }
+        }
+    }
+
+    fn next(&self, until: Option<Instant>) -> Result<Message, Missing> {
+        let received = match until {
+            Some(until) => self.client.events().recv_timeout(until.saturating_duration_since(Instant::now())),
+            None => self.client.events().recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match received {
+            Ok(FromSession::Message(message)) => Ok(message),
+            Ok(FromSession::Died { reason }) => Err(Missing::Dead(reason.to_string())),
+            Err(RecvTimeoutError::Timeout) => Err(Missing::Late),
+            Err(RecvTimeoutError::Disconnected) => Err(Missing::Dead("the session ended".into())),
+        }
+    }
+
+    /// Runs one cell. What it gives before its end stays, whatever the end is.
+    fn run(&mut self, cell: &mut Cell, count: u64) -> End {
+        cell.ran = Some(cell.hash());
+        cell.execution_count = Some(count);
+        let number = u32::try_from(count).unwrap_or(u32::MAX);
+        let code = cell.source.clone();
+        if let Err(error) =
+            self.client.send(Request::Evaluate { id: count, cell: number, code, first_line: 1 })
+        {
+            return died(cell, &error.to_string());
+        }
+        let mut late = false;
+        let mut until = self.until;
+        loop {
+            match self.next(until) {
+                Ok(message) => {
+                    if let Some(end) = take(cell, message, count) {
+                        if late {
+                            break;
+                        }
+                        return end;
+                    }
+                }
+                Err(Missing::Late) if late => break,
+                Err(Missing::Late) => {
+                    late = true;
+                    until = Some(Instant::now() + GRACE);
+                    // What does not hear it is killed with its session.
+                    let _ = self.client.interrupt();
+                }
+                Err(Missing::Dead(reason)) => return died(cell, &reason),
+            }
+        }
+        cell.outputs.retain(|output| !output.is_error());
+        cell.outputs.push(Output::stopped("TimeoutError", "the notebook ran past its limit of time"));
+        End::TimedOut
+    }
+}
+
+fn died(cell: &mut Cell, reason: &str) -> End {
+    cell.outputs.push(Output::stopped("SessionError", reason));
+    End::Died(reason.into())
+}
+
+/// Takes what the session says of a cell; its end where this is it.
+fn take(cell: &mut Cell, message: Message, count: u64) -> Option<End> {
+    match message {
+        Message::Output { id, stream, text } if id == count => {
+            output::push(&mut cell.outputs, Output::stream(stream, text));
+            None
+        }
+        Message::Display { id, content } if id == count => {
+            cell.outputs.push(Output::display(&content));
+            None
+        }
+        Message::Finished { id, outcome, usage, .. } if id == count => {
+            Some(finish(cell, &outcome, usage, count))
+        }
+        Message::Refused { id, reason } if id.is_none_or(|id| id == count) => {
+            cell.outputs.push(Output::stopped("SessionError", &reason));
+            Some(End::Failed)
+        }
+        _ => None,
+    }
+}
+
+fn finish(cell: &mut Cell, outcome: &Outcome, usage: Usage, count: u64) -> End {
+    cell.usage = Some(usage);
+    let (output, end) = match outcome {
+        Outcome::Ok { value: None } => return End::Done,
+        Outcome::Ok { value: Some(text) } => (Output::result(text, count), End::Done),
+        Outcome::Error { fault } => (Output::error(fault), End::Failed),
+        Outcome::Interrupted => {
+            (Output::stopped("KeyboardInterrupt", "the cell was interrupted"), End::Failed)
+        }
+        Outcome::Timeout { seconds } => {
+            let text = format!("the cell ran past its limit of {seconds} s");
+            (Output::stopped("TimeoutError", &text), End::Failed)
+        }
+    };
+    cell.outputs.push(output);
+    end
+}

@@ -1,0 +1,27 @@
+//! Code as a session parses it, without a machine and without evaluating anything.
+
+use rhai::{AST, Engine, ParseError};
+
+use super::{engine, rewrite, syntax};
+
+/// Rhai's parser with what the language adds to it.
+pub struct Parser(Engine);
+
+impl Default for Parser {
+    fn default() -> Parser {
+        let mut engine = Engine::new_raw();
+        engine::limit(&mut engine, &engine::Limits::default());
+        syntax::register(&mut engine);
+        Parser(engine)
+    }
+}
+
+impl Parser {
+    /// The tree of some code.
+    ///
+    /// # Errors
+    /// Where and why it is no code.
+    pub fn tree(&self, code: &str) -> Result<AST, ParseError> {
+        self.0.compile(rewrite::prepared(&self.0, code))
+    }
+}
