@@ -82,6 +82,9 @@ enum Command {
         /// Use standard input and output
         #[arg(long, required = true)]
         stdio: bool,
+        /// Keep the last value as `_`
+        #[arg(long)]
+        last_value: bool,
     },
     /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
@@ -111,7 +114,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
-        Some(Command::Session { .. }) => session::run(&devices),
+        Some(Command::Session { last_value, .. }) => session::run(&devices, last_value),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());
             exit::FINE

@@ -14,8 +14,10 @@ mod rewrite;
 pub mod snapshot;
 pub mod summary;
 pub mod syntax;
+pub mod tokens;
 pub mod trace;
 pub mod value;
+pub mod verdict;
 
 pub use engine::{Host, Interpreter, Limits, Silent};
 pub use fault::{Fault, Origin};
