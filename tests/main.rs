@@ -27,6 +27,7 @@ mod nn;
 mod ops;
 mod parallel;
 mod plot;
+mod repl;
 mod screens;
 mod scripts;
 mod semantics;

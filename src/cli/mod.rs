@@ -7,6 +7,7 @@ mod doctor;
 mod lab;
 mod lesson;
 mod output;
+mod repl;
 mod run;
 mod session;
 
@@ -56,6 +57,8 @@ enum Command {
     Run(run::RunOptions),
     /// Open the lab on a lesson or a script
     Lab(lab::LabOptions),
+    /// Evaluate code line by line, on a terminal or from a pipe
+    Repl(repl::ReplOptions),
     /// List, verify and open lessons
     Lesson(lesson::LessonOptions),
     /// List the devices
@@ -109,6 +112,7 @@ fn dispatch(cli: Cli) -> u8 {
     match cli.command {
         Some(Command::Run(options)) => run::run(&options, &devices),
         Some(Command::Lab(options)) => lab::open(&options, &devices),
+        Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
