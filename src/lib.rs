@@ -16,6 +16,7 @@ pub mod op;
 pub mod optim;
 pub mod parallel;
 pub mod plot;
+pub mod repl;
 pub mod script;
 pub mod session;
 pub mod tensor;

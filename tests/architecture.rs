@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["session"],
     &["notebook"],
     &["lesson"],
-    &["lab"],
+    &["lab", "repl"],
     &["cli"],
 ];
 

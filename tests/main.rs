@@ -29,6 +29,7 @@ mod numerics;
 mod ops;
 mod parallel;
 mod plot;
+mod repl;
 mod screens;
 mod scripts;
 mod semantics;

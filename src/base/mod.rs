@@ -5,6 +5,7 @@ pub mod dtype;
 pub mod error;
 pub mod event;
 mod event_row;
+pub mod figures;
 pub mod file;
 pub mod layout;
 mod name;

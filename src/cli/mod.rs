@@ -8,6 +8,7 @@ mod lab;
 mod lesson;
 mod notebook;
 mod output;
+mod repl;
 mod run;
 mod session;
 
@@ -57,6 +58,8 @@ enum Command {
     Run(run::RunOptions),
     /// Open the lab on a lesson or a notebook
     Lab(lab::LabOptions),
+    /// Evaluate code line by line, on a terminal or from a pipe
+    Repl(repl::ReplOptions),
     /// List, verify and open lessons
     Lesson(lesson::LessonOptions),
     /// Make, run, verify, convert and export notebooks
@@ -85,6 +88,9 @@ enum Command {
         /// Use standard input and output
         #[arg(long, required = true)]
         stdio: bool,
+        /// Keep the last value as `_`
+        #[arg(long)]
+        last_value: bool,
     },
     /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
@@ -109,13 +115,14 @@ fn dispatch(cli: Cli) -> u8 {
     match cli.command {
         Some(Command::Run(options)) => run::run(&options, &devices),
         Some(Command::Lab(options)) => lab::open(&options, &devices),
+        Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
         Some(Command::Notebook(options)) => notebook::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
-        Some(Command::Session { .. }) => session::run(&devices),
+        Some(Command::Session { last_value, .. }) => session::run(&devices, last_value),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());
             exit::FINE

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::base::text::strip_control;
 use crate::plot::Figure;
+use crate::repl::bar::Bar;
 use crate::script::Host;
 
 use super::exit;
@@ -36,48 +36,29 @@ fn end(error: &io::Error) -> ! {
     std::process::exit(i32::from(exit::SCRIPT))
 }
 
-/// A bar is drawn at most this often.
-const EVERY: Duration = Duration::from_millis(100);
-const BAR: usize = 24;
-
 /// Prints to standard output; progress goes to standard error, as a bar on a terminal and a line at each end
 /// elsewhere.
 pub struct Console {
-    terminal: bool,
     out_is_terminal: bool,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    drawn: Option<Instant>,
-    showing: bool,
-    started: Option<(String, Instant)>,
+    bar: Mutex<Bar>,
 }
 
 impl Console {
     pub fn new() -> Console {
         Console {
-            terminal: std::io::stderr().is_terminal(),
             out_is_terminal: std::io::stdout().is_terminal(),
-            state: Mutex::default(),
+            bar: Mutex::new(Bar::new(std::io::stderr().is_terminal())),
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn clear_bar(&self, state: &mut State) {
-        if std::mem::take(&mut state.showing) {
-            eprint!("\r\x1b[K");
-        }
+    fn bar(&self) -> MutexGuard<'_, Bar> {
+        self.bar.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
 impl Host for Console {
     fn print(&self, text: &str) {
-        self.clear_bar(&mut self.lock());
+        self.bar().clear();
         let mut out = std::io::stdout().lock();
         // On a terminal, control characters of the script stay where they are.
         let result = match self.out_is_terminal {
@@ -88,7 +69,7 @@ impl Host for Console {
     }
 
     fn warn(&self, text: &str) {
-        self.clear_bar(&mut self.lock());
+        self.bar().clear();
         eprintln!("warning: {}", strip_control(text));
     }
 
@@ -100,40 +81,6 @@ impl Host for Console {
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
-        let mut state = self.lock();
-        let now = Instant::now();
-        if state.started.as_ref().is_none_or(|(l, _)| l != label) || done == 0 {
-            state.started = Some((label.to_string(), now));
-            state.drawn = None;
-        }
-        let end = total.is_some_and(|t| done >= t);
-        if !end && state.drawn.is_some_and(|at| now.duration_since(at) < EVERY) {
-            return;
-        }
-        state.drawn = Some(now);
-        let seconds = state.started.as_ref().map_or(0.0, |(_, at)| now.duration_since(*at).as_secs_f64());
-        let label = strip_control(label);
-        if !self.terminal {
-            if end {
-                eprintln!("{label}: {done} done in {seconds:.1} s");
-            }
-            return;
-        }
-        let note = strip_control(note);
-        match total {
-            Some(total) if total > 0 => {
-                let filled = (BAR as u64 * done.min(total) / total) as usize;
-                let bar = format!("{}{}", "█".repeat(filled), "░".repeat(BAR - filled));
-                eprint!("\r\x1b[K{label} {bar} {done}/{total} {seconds:.1} s {note}");
-            }
-            _ => eprint!("\r\x1b[K{label} {done} {seconds:.1} s {note}"),
-        }
-        state.showing = true;
-        if end {
-            eprintln!();
-            state.showing = false;
-        }
-        // The bar is a courtesy; a closed standard error is no reason to stop.
-        let _ = std::io::stderr().flush();
+        self.bar().progress(label, done, total, note);
     }
 }

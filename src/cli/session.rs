@@ -10,13 +10,17 @@ use crate::session::{host, sandbox};
 use super::exit;
 
 /// Serves one front end and gives the exit status.
-pub fn run(devices: &str) -> u8 {
+pub fn run(devices: &str, last_value: bool) -> u8 {
     let devices = devices.to_string();
     let make = move || {
         let selection: Selection =
             devices.parse().map_err(|e: crate::device::sim::SelectionError| e.to_string())?;
         let opened = Machine::open(&selection, Use::Interactive).map_err(|e| e.message())?;
-        Ok(ScriptEvaluator::new(opened.machine, &Limits::default()))
+        let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
+        if last_value {
+            evaluator.keep_last();
+        }
+        Ok(evaluator)
     };
     match host::serve_stdio(&sandbox::Limits::default(), make) {
         // A native loop that ignores an interrupt is left behind by exiting.

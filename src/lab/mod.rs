@@ -9,7 +9,6 @@ pub mod document;
 mod bindings;
 mod editor;
 mod export;
-mod figures;
 mod highlight;
 mod history;
 mod item;
@@ -28,6 +27,8 @@ mod text;
 mod theme;
 mod update;
 mod view;
+
+use crate::base::figures;
 
 pub use bindings::BINDINGS;
 pub use document::Document;

@@ -16,9 +16,11 @@ mod rewrite;
 pub mod snapshot;
 pub mod summary;
 pub mod syntax;
+pub mod tokens;
 pub mod trace;
 mod tree;
 pub mod value;
+pub mod verdict;
 
 pub use engine::{Host, Interpreter, Limits, Silent};
 pub use fault::{Fault, Origin};

@@ -5,6 +5,8 @@
 //!   use the optimiser that it captured. So does `net.apply(|m| …)`.
 //! - `drop(y)` becomes `{y=()} `: a function gets a copy of a variable that a closure captured, and an assignment
 //!   reaches the variable.
+//! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
+//!   what it is.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,10 +16,13 @@ use rhai::{Engine, Position, Token};
 /// Methods that call a closure, which may use what the method was called on.
 const CALLING: [&str; 2] = ["step", "apply"];
 
+/// What Rhai's parser is told in place of `_`, which it keeps for itself.
+pub const LAST: &str = "$";
+
 /// The code as Rhai is told it.
 pub fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(|")));
-    if !calls && !code.contains("drop(") {
+    if !calls && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);
     }
     let tokens = tokens(engine, code);
@@ -29,7 +34,10 @@ pub fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     let mut out = code.to_string();
     for (i, at) in tokens.iter().enumerate() {
         let before = i.checked_sub(1).and_then(|i| tokens.get(i)).map(|(token, _)| token);
-        if matches!(before, Some(Token::Period | Token::Elvis | Token::DoubleColon | Token::Fn)) {
+        if matches!(
+            before,
+            Some(Token::Period | Token::Elvis | Token::DoubleColon | Token::Fn | Token::Let | Token::Const)
+        ) {
             continue;
         }
         let Some((old, new)) = tokens.get(i..).and_then(|rest| replaced(rest, defines_drop)) else {
@@ -51,6 +59,10 @@ fn replaced(tokens: &[(Token, Position)], defines_drop: bool) -> Option<(String,
         Some(Token::Identifier(name)) => Some(name.as_str()),
         _ => None,
     };
+    if token(0) == Some(&Token::Underscore) {
+        let in_switch = matches!(token(1), Some(Token::DoubleArrow | Token::If | Token::Pipe));
+        return (!in_switch).then(|| ("_".into(), LAST.into()));
+    }
     let first = name(0)?;
     if let (Some(Token::Period), Some(method), Some(Token::LeftParen), Some(Token::Or | Token::Pipe)) =
         (token(1), name(2), token(3), token(4))
@@ -118,6 +130,8 @@ mod tests {
             ("net.apply(|m| drop(m))", "apply(net,|m| {m=()} )"),
             ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
             ("`${ #{a: 1}.a } drop(c)`; drop(d)", "`${ #{a: 1}.a } drop(c)`; {d=()} "),
+            ("_ + f(_, 1)", "$ + f($, 1)"),
+            ("switch _ { 1 => _, _ if x => 2, _ => 3 }", "switch $ { 1 => $, _ if x => 2, _ => 3 }"),
         ] {
             assert_eq!(told(code), want);
         }

@@ -10,6 +10,7 @@ use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 
 use super::fault::raise;
+use super::rewrite::LAST;
 use super::value::type_name;
 
 /// What stands between `with` and its block: entering gives a guard that is dropped when the block is left,
@@ -61,6 +62,7 @@ fn free_names(engine: &mut Engine) {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
         match token {
             Token::Reserved(name) if matches!(name.as_str(), "module" | "var") => Token::Identifier(name),
+            Token::Reserved(name) if name.as_str() == LAST => Token::Identifier(Box::new("_".into())),
             Token::Reserved(name) | Token::Identifier(name) if name.as_str() == "type_of" => {
                 Token::Identifier(Box::new(TYPE_OF.into()))
             }

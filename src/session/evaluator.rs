@@ -32,7 +32,12 @@ pub struct ScriptEvaluator {
     relay: Arc<Relay>,
     runs: VecDeque<Run>,
     usage: Usage,
+    /// `_` is the last cell's value.
+    keeps_last: bool,
 }
+
+/// The variable that holds the last value.
+const LAST: &str = "_";
 
 /// What is kept of a cell's last run.
 struct Run {
@@ -48,7 +53,19 @@ impl ScriptEvaluator {
         let relay = Arc::new(Relay::default());
         let mut interpreter = Interpreter::new(machine, Arc::clone(&relay) as _, limits);
         checks::register(interpreter.engine_mut());
-        ScriptEvaluator { interpreter, relay, runs: VecDeque::new(), usage: Usage::default() }
+        ScriptEvaluator {
+            interpreter,
+            relay,
+            runs: VecDeque::new(),
+            usage: Usage::default(),
+            keeps_last: false,
+        }
+    }
+
+    /// Binds the last value to `_`, which keeps what it holds alive until the next value.
+    pub fn keep_last(&mut self) {
+        self.keeps_last = true;
+        self.interpreter.set(LAST, Dynamic::UNIT);
     }
 
     fn machine(&self) -> &Arc<Machine> {
@@ -128,7 +145,11 @@ impl Evaluator for ScriptEvaluator {
         let name = format!("In [{cell}]");
         let origin = Origin { name: &name, code, first_line };
         let result = self.interpreter.evaluate(cell, &origin);
+        let last = result.as_ref().ok().filter(|value| self.keeps_last && !value.is_unit()).cloned();
         let outcome = self.outcome(result);
+        if let Some(value) = last {
+            self.interpreter.set(LAST, value);
+        }
         let ok = matches!(outcome, Outcome::Ok { .. });
         machine.bus().emit(machine.shared.source(), || Body::CellEnd {
             cell,
@@ -208,6 +229,9 @@ impl Evaluator for ScriptEvaluator {
 
     fn reset(&mut self) {
         self.interpreter.reset();
+        if self.keeps_last {
+            self.keep_last();
+        }
         self.runs.clear();
         for context in self.machine().gpus() {
             context.empty_cache();

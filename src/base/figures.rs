@@ -1,7 +1,7 @@
 //! Bytes, times, rates and counts as they are shown.
 
-use crate::base::DType;
-use crate::base::event::{Clock, Span};
+use super::DType;
+use super::event::{Clock, Span};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -1,0 +1,60 @@
+//! `tensorlab repl`: code line by line.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::base::text::strip_control;
+use crate::device::sim::Selection;
+use crate::repl::{self, End, Options, Paint};
+
+use super::exit;
+
+#[derive(clap::Args)]
+pub struct ReplOptions {
+    /// No line editor, no colours and nothing redrawn: for screen readers
+    #[arg(long)]
+    plain: bool,
+    /// Colours for a light terminal
+    #[arg(long)]
+    light: bool,
+}
+
+/// Serves the terminal or the pipe and gives the exit status.
+pub fn run(options: &ReplOptions, devices: &str) -> u8 {
+    if let Err(error) = devices.parse::<Selection>() {
+        eprintln!("error: {error}");
+        return exit::USAGE;
+    }
+    match serve(options, devices) {
+        Ok(End::Fine) => exit::FINE,
+        Ok(End::Failed) => exit::SCRIPT,
+        Ok(End::Interrupted) => exit::INTERRUPTED,
+        Ok(End::NoSession) => exit::NO_DEVICE,
+        // Nobody reads any more, as with `| head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::FINE,
+        Err(error) => {
+            eprintln!("error: {}", strip_control(&error.to_string()));
+            exit::SCRIPT
+        }
+    }
+}
+
+fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
+    let simple = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    let options = Options {
+        plain: options.plain || simple,
+        paint: Paint::from_env(options.light),
+        history: state_folder().map(|folder| folder.join("history")),
+    };
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["session", "--stdio", "--last-value", "--devices", devices]);
+    repl::run(options, command)
+}
+
+/// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.
+fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let base = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    base.map(|folder| folder.join("tensorlab"))
+}

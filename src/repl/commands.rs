@@ -1,0 +1,148 @@
+//! Lines that begin with a colon: what is asked of the front end.
+
+use crate::op::args::nearest;
+
+/// A command with what stands behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command<'t> {
+    Help(&'t str),
+    Time(&'t str),
+    TimeIt(&'t str),
+    Complete(&'t str),
+    Devices,
+    Vars,
+    Mem,
+    Trace(&'t str),
+    MemSnap(&'t str),
+    Save { path: &'t str, over: bool },
+    Load(&'t str),
+    Reset,
+    Restart,
+    Quit,
+}
+
+/// Name, what follows it, what it does.
+pub const COMMANDS: &[(&str, &str, &str)] = &[
+    ("help", "[NAME]", "this list, or the help on a name; so do NAME? and ?NAME"),
+    ("time", "CODE", "evaluate, and say how long it took"),
+    ("timeit", "CODE", "evaluate often, and say the median and the spread"),
+    ("complete", "TEXT", "names that TEXT could become, with how they are called; Tab does it as well"),
+    ("devices", "", "the devices with their memory"),
+    ("vars", "", "the variables"),
+    ("mem", "", "who holds the devices' memory"),
+    ("trace", "FILE", "write what happened on the devices so far as a Chrome trace (opens in Perfetto)"),
+    ("memsnap", "FILE", "write what the GPUs' allocators hold, for PyTorch's memory viewer"),
+    ("save", "FILE", "write the cells that ran to a script; :save! replaces a file"),
+    ("load", "FILE", "run a script here, cell by cell"),
+    ("reset", "", "forget every variable and free its memory"),
+    ("restart", "", "end the session and begin a new one"),
+    ("quit", "", "leave; so does Ctrl-D"),
+];
+
+/// The command of a line, or what is wrong with it; `None` where the line is code.
+pub fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
+    let rest = line.trim().strip_prefix(':').filter(|rest| !rest.starts_with(':'))?;
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (name, over) = match name.strip_suffix('!') {
+        Some("save") => ("save", true),
+        _ => (name, false),
+    };
+    Some(named(name, argument.trim(), over))
+}
+
+fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, String> {
+    let Some((_, wants, _)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+        let near = nearest(name, COMMANDS.iter().map(|(known, ..)| *known));
+        let near = near.map_or("`:help` lists them".into(), |near| format!("did you mean `:{near}`?"));
+        return Err(format!("there is no command `:{name}`; {near}"));
+    };
+    match (wants.is_empty(), wants.starts_with('['), argument.is_empty()) {
+        (true, _, false) => return Err(format!("`:{name}` takes nothing more, not `{argument}`")),
+        (false, false, true) => return Err(format!("`:{name}` needs more: `:{name} {wants}`")),
+        _ => {}
+    }
+    Ok(match name {
+        "time" => Command::Time(argument),
+        "timeit" => Command::TimeIt(argument),
+        "complete" => Command::Complete(argument),
+        "devices" => Command::Devices,
+        "vars" => Command::Vars,
+        "mem" => Command::Mem,
+        "trace" => Command::Trace(argument),
+        "memsnap" => Command::MemSnap(argument),
+        "save" => Command::Save { path: argument, over },
+        "load" => Command::Load(argument),
+        "reset" => Command::Reset,
+        "restart" => Command::Restart,
+        "quit" => Command::Quit,
+        _ => Command::Help(argument),
+    })
+}
+
+/// The code in what was typed: all of it, or what `:time` is to evaluate; `None` where there is none.
+pub fn code_of(text: &str) -> Option<&str> {
+    let start = text.trim_start();
+    if !start.starts_with(':') || start.starts_with("::") {
+        return Some(text);
+    }
+    let rest = start.strip_prefix(":timeit").or_else(|| start.strip_prefix(":time"))?;
+    rest.starts_with(char::is_whitespace).then_some(rest)
+}
+
+/// `?name` and `name?`, which the session answers itself.
+pub fn is_help(code: &str) -> bool {
+    let code = code.trim();
+    code.starts_with('?') || (code.ends_with('?') && !code.contains(char::is_whitespace))
+}
+
+/// The list of commands and keys.
+pub fn overview() -> String {
+    let width = COMMANDS.iter().map(|(name, wants, _)| name.len() + wants.len() + 2).max().unwrap_or(0);
+    let mut out = String::new();
+    for (name, wants, text) in COMMANDS {
+        let call = format!(":{name} {wants}");
+        out += &format!("{call:<width$}  {text}\n");
+    }
+    out += "
+_ is the last value. Code that is not whole goes on in the next line, and so does a line that ends in \\;
+two blank lines run it as it is. Alt-Enter breaks a line anywhere. Tab completes, Ctrl-R searches the
+history, Ctrl-C clears the line or interrupts what runs; variables stay. Ctrl-D leaves.
+";
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_their_arguments() {
+        for (line, want) in [
+            (":help", Ok(Command::Help(""))),
+            (" :help  relu ", Ok(Command::Help("relu"))),
+            (":time x @ x", Ok(Command::Time("x @ x"))),
+            (":save a b.rhai", Ok(Command::Save { path: "a b.rhai", over: false })),
+            (":save! a", Ok(Command::Save { path: "a", over: true })),
+            (":rest", Err("there is no command `:rest`; did you mean `:reset`?")),
+            (":xyzzy", Err("there is no command `:xyzzy`; `:help` lists them")),
+            (":load", Err("`:load` needs more: `:load FILE`")),
+            (":vars x", Err("`:vars` takes nothing more, not `x`")),
+        ] {
+            assert_eq!(parse(line), Some(want.map_err(String::from)), "{line:?}");
+        }
+        assert_eq!(parse("x"), None);
+        for (name, wants, _) in COMMANDS {
+            let line = format!(":{name} {}", wants.trim_matches(['[', ']']));
+            assert!(matches!(parse(&line), Some(Ok(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn code_stands_alone_or_behind_a_command() {
+        assert_eq!(code_of("x + 1"), Some("x + 1"));
+        assert_eq!(code_of(":time x\n+ 1"), Some(" x\n+ 1"));
+        assert_eq!(code_of(":timeit x"), Some(" x"));
+        assert_eq!((code_of(":timer x"), code_of(":vars")), (None, None));
+        assert!(is_help("?relu") && is_help(" F::relu? ") && !is_help("x ? y"));
+    }
+}

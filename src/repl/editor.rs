@@ -1,0 +1,320 @@
+//! The line editor: colours, completion, hints, brackets and keys.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
+use rustyline::config::{ColorMode, Config};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::{Hint, Hinter, HistoryHinter};
+use rustyline::history::FileHistory;
+use rustyline::validate::Validator;
+use rustyline::{
+    Cmd, CompletionType, ConditionalEventHandler, Context, Editor as Line, Event, EventContext, EventHandler,
+    Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
+
+use super::commands::COMMANDS;
+use super::hints;
+use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
+use super::link::Link;
+use super::paint::{Ink, Paint};
+use crate::script::tokens::tokens;
+use crate::script::verdict::Parser;
+use crate::session::protocol::{Completion, Message, Request};
+
+/// A session that runs nothing answers within this time, or nothing is completed.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Lines kept in the history.
+const HISTORY: usize = 10_000;
+
+/// What was typed.
+pub enum Typed {
+    Text(String),
+    /// Ctrl-C: what was typed is dropped.
+    Cleared,
+    /// Ctrl-D.
+    End,
+}
+
+pub struct Editor {
+    line: Line<Assistant, FileHistory>,
+    history: Option<PathBuf>,
+}
+
+impl Editor {
+    /// An editor on this process's terminal, and what is to be said about its history.
+    ///
+    /// # Errors
+    /// The terminal can't be used.
+    pub fn open(
+        link: Rc<RefCell<Link>>,
+        paint: Paint,
+        history: Option<PathBuf>,
+    ) -> io::Result<(Editor, Option<String>)> {
+        let colours = if paint.on { ColorMode::Enabled } else { ColorMode::Disabled };
+        let config = Config::builder()
+            .max_history_size(HISTORY)
+            .map_err(failed)?
+            .history_ignore_dups(true)
+            .map_err(failed)?
+            .history_ignore_space(true)
+            .completion_type(CompletionType::List)
+            .color_mode(colours)
+            .build();
+        let mut line =
+            Line::with_history(config.clone(), FileHistory::with_config(&config)).map_err(failed)?;
+        let parser = Arc::new(Parser::default());
+        line.set_helper(Some(Assistant { link, paint, files: FilenameCompleter::new() }));
+        bind(&mut line, &parser);
+        let mut editor = Editor { line, history };
+        let note = editor.read_history().err();
+        let note = note.map(|error| {
+            let path = editor.history.take().unwrap_or_default();
+            format!("the history is not kept: {}: {error}", path.display())
+        });
+        Ok((editor, note))
+    }
+
+    fn read_history(&mut self) -> io::Result<()> {
+        let Some(path) = &self.history else { return Ok(()) };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        // From now on the file is there, and can be written to.
+        std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+        self.line.load_history(path).map_err(failed)
+    }
+
+    /// Reads one piece of code or a command. It is in the history file before this returns.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn read(&mut self, prompt: &str) -> io::Result<Typed> {
+        let paint = self.line.helper().map(|helper| helper.paint);
+        let styled = paint.map_or_else(|| prompt.to_string(), |paint| paint.with(Ink::In, prompt));
+        match self.line.readline(&(prompt, styled)) {
+            Ok(text) => {
+                self.keep(text.trim_end());
+                Ok(Typed::Text(text))
+            }
+            Err(ReadlineError::Interrupted) => Ok(Typed::Cleared),
+            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn keep(&mut self, text: &str) {
+        let added = !text.is_empty() && self.line.add_history_entry(text).unwrap_or(false);
+        if let Some(path) = self.history.as_ref().filter(|_| added) {
+            // A disk that has filled up meanwhile is no reason to stop.
+            let _ = self.line.append_history(path);
+        }
+    }
+}
+
+fn failed(error: ReadlineError) -> io::Error {
+    match error {
+        ReadlineError::Io(error) => error,
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+fn bind(line: &mut Line<Assistant, FileHistory>, parser: &Arc<Parser>) {
+    let on = |code, modifiers| Event::from(KeyEvent(code, modifiers));
+    let mut keys: Vec<(Event, EventHandler)> = Vec::new();
+    let handler = |key: Key| EventHandler::Conditional(Box::new(key));
+    for code in [KeyCode::Enter, KeyCode::Char('\r'), KeyCode::Char('\n')] {
+        keys.push((on(code, Modifiers::NONE), handler(Key::Enter(Arc::clone(parser)))));
+        keys.push((on(code, Modifiers::ALT), handler(Key::Break)));
+    }
+    for close in ['}', ')', ']'] {
+        keys.push((on(KeyCode::Char(close), Modifiers::NONE), handler(Key::Close(close))));
+    }
+    keys.push((on(KeyCode::Tab, Modifiers::NONE), handler(Key::Tab)));
+    for (event, handler) in keys {
+        line.bind_sequence(event, handler);
+    }
+}
+
+/// Keys that do something of their own.
+enum Key {
+    /// Runs what is whole, and breaks the line otherwise.
+    Enter(Arc<Parser>),
+    /// Breaks the line, whatever stands there.
+    Break,
+    /// A closing bracket, which steps back on a blank line.
+    Close(char),
+    /// Indents a blank line; completes elsewhere.
+    Tab,
+}
+
+impl ConditionalEventHandler for Key {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
+        let text = context.line();
+        let before = text.get(..context.pos()).unwrap_or(text);
+        let broken = || Cmd::Insert(1, format!("\n{}", " ".repeat(indent_after(before))));
+        match self {
+            Key::Enter(parser) if wants_more(parser, text) => Some(broken()),
+            Key::Enter(_) => Some(Cmd::AcceptLine),
+            Key::Break => Some(broken()),
+            Key::Close(bracket) => {
+                let line = format!("{}{bracket}", " ".repeat(spaces_to_close(before)?));
+                Some(Cmd::Replace(Movement::BeginningOfLine, Some(line)))
+            }
+            Key::Tab => Some(Cmd::Insert(1, " ".repeat(spaces_of_tab(before)?))),
+        }
+    }
+}
+
+/// What the editor knows about the code.
+struct Assistant {
+    link: Rc<RefCell<Link>>,
+    paint: Paint,
+    files: FilenameCompleter,
+}
+
+impl Helper for Assistant {}
+
+/// [`Key::Enter`] says what is whole.
+impl Validator for Assistant {}
+
+impl Completer for Assistant {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let before = line.get(..pos).unwrap_or(line);
+        if let Some(name) = before.strip_prefix(':')
+            && !name.contains(char::is_whitespace)
+        {
+            let fits = COMMANDS.iter().filter(|(known, ..)| known.starts_with(name));
+            let pair = |(known, wants, _): &(&str, &str, &str)| Pair {
+                display: format!(":{known} {wants}"),
+                replacement: format!(":{known}{}", if wants.is_empty() { "" } else { " " }),
+            };
+            return Ok((0, fits.map(pair).collect()));
+        }
+        let takes_file = [":load ", ":save ", ":save! ", ":trace ", ":memsnap "];
+        if takes_file.iter().any(|command| before.starts_with(command)) {
+            return self.files.complete_path(line, pos);
+        }
+        let (start, items) = completions(&mut self.link.borrow_mut(), line, pos);
+        let pair = |item: Completion| Pair { display: called(&item).to_string(), replacement: item.text };
+        Ok((start, items.into_iter().map(pair).collect()))
+    }
+}
+
+/// How a completion is called, or its name.
+pub fn called(item: &Completion) -> &str {
+    if item.signature.is_empty() { &item.text } else { &item.signature }
+}
+
+/// The names that the one before byte `cursor` could become, and where it starts.
+pub fn completions(link: &mut Link, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
+    let code = text.to_string();
+    match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }) {
+        Some(Message::Completions { start, mut items, .. }) => {
+            items.sort_by(|a, b| a.text.cmp(&b.text));
+            (start, items)
+        }
+        _ => (cursor, Vec::new()),
+    }
+}
+
+/// What stands behind the cursor, and what of it a key takes over.
+pub struct Ahead {
+    shown: String,
+    taken: bool,
+}
+
+impl Hint for Ahead {
+    fn display(&self) -> &str {
+        &self.shown
+    }
+
+    fn completion(&self) -> Option<&str> {
+        self.taken.then_some(&self.shown)
+    }
+}
+
+impl Hinter for Assistant {
+    type Hint = Ahead;
+
+    /// Nothing without colours: a hint would look like what was typed.
+    fn hint(&self, line: &str, pos: usize, context: &Context<'_>) -> Option<Ahead> {
+        if !self.paint.on || pos < line.len() || line.trim().is_empty() {
+            return None;
+        }
+        if let Some(shown) = hints::parameters(line) {
+            return Some(Ahead { shown, taken: false });
+        }
+        let shown = HistoryHinter::new().hint(line, pos, context)?;
+        (!shown.contains('\n')).then_some(Ahead { shown, taken: true })
+    }
+}
+
+impl Highlighter for Assistant {
+    fn highlight<'l>(&self, line: &'l str, pos: usize) -> Cow<'l, str> {
+        if !self.paint.on {
+            return Cow::Borrowed(line);
+        }
+        let before = line.get(..pos).and_then(|before| before.char_indices().next_back());
+        let here = [Some(pos), before.map(|(at, _)| at)].into_iter().flatten();
+        let pair = here.into_iter().find_map(|at| Some((at, partner(line, at)?)));
+        Cow::Owned(coloured(line, pair, self.paint))
+    }
+
+    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
+        Cow::Owned(self.paint.with(Ink::Dim, hint))
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        self.paint.on && kind != CmdKind::ForcedRefresh
+    }
+}
+
+/// Code in its colours, with a pair of brackets.
+fn coloured(text: &str, pair: Option<(usize, usize)>, paint: Paint) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    for (row, line) in tokens(text.split('\n')).0.into_iter().enumerate() {
+        if row > 0 {
+            out.push('\n');
+            at += 1;
+        }
+        let inks = line.into_iter().map(|(c, token)| {
+            let paired = pair.is_some_and(|(a, b)| a == at || b == at);
+            at += c.len_utf8();
+            (c, if paired { Ink::Pair } else { Ink::Code(token) })
+        });
+        let inks: Vec<(char, Ink)> = inks.collect();
+        for run in inks.chunk_by(|a, b| a.1 == b.1) {
+            let piece: String = run.iter().map(|(c, _)| *c).collect();
+            out += &run.first().map_or_else(String::new, |(_, ink)| paint.with(*ink, &piece));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_coloured_and_keeps_its_text() {
+        let paint = Paint { on: true, full: false, light: false };
+        let text = "let x = f(1)\n// é";
+        let shown = coloured(text, Some((9, 11)), paint);
+        assert_eq!(crate::base::text::strip_control(&shown), text);
+        for piece in ["\x1b[1;38;5;74mlet\x1b[0m", "\x1b[1;7m(\x1b[0m", "\x1b[1;7m)\x1b[0m", "38;5;175m1"] {
+            assert!(shown.contains(piece), "{piece:?} in {shown:?}");
+        }
+        assert_eq!(coloured(text, None, paint.only(false)), text);
+    }
+}

@@ -1,0 +1,178 @@
+//! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
+
+use crate::script::tokens::{Token, tokens};
+use crate::script::verdict::Parser;
+
+use super::commands;
+
+const INDENT: usize = 4;
+
+/// Whether more lines belong to what was typed: it is not whole, or its last line ends in a backslash. After two
+/// blank lines it is taken as it is, so that one is never stuck.
+pub fn wants_more(parser: &Parser, text: &str) -> bool {
+    let code = commands::code_of(text);
+    let Some(code) = code else { return false };
+    if code.trim().is_empty() || commands::is_help(code) {
+        return false;
+    }
+    let mut blank = text.rsplit('\n').take_while(|line| line.trim().is_empty());
+    if blank.by_ref().take(2).count() == 2 {
+        return false;
+    }
+    let last = text.lines().next_back().unwrap_or_default();
+    if is_continued(text, last) {
+        return true;
+    }
+    parser.is_unfinished(&without_backslashes(code))
+}
+
+/// Whether the last line ends in a backslash that is none of a text's.
+fn is_continued(text: &str, last: &str) -> bool {
+    last.trim_end().ends_with('\\')
+        && tokens(text.lines()).0.last().is_some_and(|line| {
+            line.iter().rev().find(|(c, _)| !c.is_whitespace()).is_some_and(|(_, token)| is_free(*token))
+        })
+}
+
+fn is_free(token: Token) -> bool {
+    !matches!(token, Token::Text | Token::Comment)
+}
+
+/// The code without the backslashes at the ends of its lines that carry it on; every place stays.
+pub fn without_backslashes(code: &str) -> String {
+    if !code.contains('\\') {
+        return code.to_string();
+    }
+    let lines = tokens(code.split('\n')).0.into_iter().map(|mut line| {
+        if let Some(end) = line.iter_mut().rev().find(|(c, _)| !c.is_whitespace())
+            && end.0 == '\\'
+            && is_free(end.1)
+        {
+            end.0 = ' ';
+        }
+        line.into_iter().map(|(c, _)| c).collect::<String>()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The spaces that a line after `text` begins with.
+pub fn indent_after(text: &str) -> usize {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    let own = line.chars().take_while(|c| *c == ' ').count();
+    let opens = line.trim_end().ends_with(['{', '(', '[']) || line.trim_end().ends_with("#{");
+    own + if opens { INDENT } else { 0 }
+}
+
+/// The spaces before a closing bracket that is typed after `text`, where its last line is blank: one step less.
+pub fn spaces_to_close(text: &str) -> Option<usize> {
+    let line = text.rsplit_once('\n')?.1;
+    line.chars().all(|c| c == ' ').then_some(line.len())?.checked_sub(INDENT)
+}
+
+/// The spaces that Tab adds where a line is blank so far.
+pub fn spaces_of_tab(text: &str) -> Option<usize> {
+    let (_, line) = text.rsplit_once('\n')?;
+    line.chars().all(|c| c == ' ').then(|| INDENT - line.len() % INDENT)
+}
+
+/// The place of the bracket that belongs to the one at byte `at`, if both are code.
+pub fn partner(text: &str, at: usize) -> Option<usize> {
+    let mut place = 0;
+    let mut all: Vec<(usize, char)> = Vec::new();
+    for (line, read) in text.split('\n').zip(tokens(text.split('\n')).0) {
+        let free = line.char_indices().zip(read).filter(|(_, (_, token))| is_free(*token));
+        all.extend(free.map(|((i, c), _)| (place + i, c)).filter(|(_, c)| "()[]{}".contains(*c)));
+        place += line.len() + 1;
+    }
+    let here = all.iter().position(|(i, _)| *i == at)?;
+    let (_, bracket) = *all.get(here)?;
+    let opens = "([{".contains(bracket);
+    let ahead: Vec<&(usize, char)> =
+        if opens { all.iter().skip(here).collect() } else { all.iter().take(here + 1).rev().collect() };
+    let mut open = Vec::new();
+    for (i, c) in ahead {
+        if "([{".contains(*c) == opens {
+            open.push(*c);
+        } else if open.pop().map(other) != Some(*c) {
+            return None;
+        } else if open.is_empty() {
+            return Some(*i);
+        }
+    }
+    None
+}
+
+fn other(bracket: char) -> char {
+    match bracket {
+        '(' => ')',
+        ')' => '(',
+        '[' => ']',
+        ']' => '[',
+        '{' => '}',
+        _ => '{',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_on_until_the_code_is_whole() {
+        let parser = Parser::default();
+        for (text, more) in [
+            ("let x = 1", false),
+            ("for i in 0..3 {", true),
+            ("for i in 0..3 {\n    print(i);", true),
+            ("for i in 0..3 {\n    print(i);\n}", false),
+            ("for i in 0..3 {\n\n", false),
+            ("for i in 0..3 {\n    \n    ", false),
+            ("for i in 0..3 {\n", true),
+            ("1 \\", true),
+            ("1 \\\n+ 2", false),
+            ("\"a \\", true),
+            ("// a \\", false),
+            ("\\", true),
+            (":time f(", true),
+            (":help f(", false),
+            ("?relu", false),
+            ("relu?", false),
+            ("", false),
+        ] {
+            assert_eq!(wants_more(&parser, text), more, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn backslashes_at_line_ends_go_and_those_in_texts_stay() {
+        assert_eq!(without_backslashes("1 \\\n+ 2"), "1  \n+ 2");
+        assert_eq!(without_backslashes("\"a \\\nb\""), "\"a \\\nb\"");
+        assert_eq!(without_backslashes("\"\\n\" \\ "), "\"\\n\"   ");
+    }
+
+    #[test]
+    fn indents_follow_brackets() {
+        assert_eq!(indent_after("if x {"), 4);
+        assert_eq!(indent_after("if x {\n    y(\n    1"), 4);
+        assert_eq!(indent_after("if x {\n    y("), 8);
+        assert_eq!(spaces_to_close("if x {\n    "), Some(0));
+        assert_eq!(spaces_to_close("f({\n          "), Some(6));
+        assert_eq!(spaces_to_close("f({\n  x"), None);
+        assert_eq!(spaces_to_close("    "), None);
+        assert_eq!(
+            (spaces_of_tab("a\n  "), spaces_of_tab("a\n x"), spaces_of_tab("")),
+            (Some(2), None, None)
+        );
+    }
+
+    #[test]
+    fn brackets_find_their_partners_in_code_alone() {
+        let text = "f([1, \")\"], {\n(2)})";
+        assert_eq!(partner(text, 1), Some(text.len() - 1));
+        assert_eq!(partner(text, text.len() - 1), Some(1));
+        assert_eq!(partner(text, 2), Some(9));
+        assert_eq!(partner(text, 7), None, "it stands in a text");
+        assert_eq!(partner("(]", 0), None);
+        assert_eq!(partner("((", 0), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! What a session says, written to standard output and standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use super::bar::Bar;
+use super::cut::Cut;
+use super::paint::{Ink, Paint};
+use super::show;
+use crate::base::text::strip_control;
+use crate::plot::Figure;
+use crate::session::death::Death;
+use crate::session::protocol::{Display, Fault, Stream};
+
+/// Rows of a figure.
+const FIGURE_ROWS: usize = 20;
+/// Columns of a figure, and of one in a pipe.
+const FIGURE_COLUMNS: usize = 100;
+const PIPE_COLUMNS: usize = 78;
+
+/// Writes to this process's standard streams. What a terminal gets is stripped of control sequences and cut where it
+/// is long; a pipe gets it as it is, and no colours.
+pub struct Printer {
+    terminal: bool,
+    plain: bool,
+    pub out: Paint,
+    err: Paint,
+    bar: Bar,
+    cut: Cut,
+    /// It was said that output is held back.
+    told: bool,
+    /// Standard output is at the beginning of a line.
+    fresh: bool,
+}
+
+impl Printer {
+    pub fn new(plain: bool, paint: Paint) -> Printer {
+        let (terminal, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Printer {
+            terminal,
+            plain,
+            out: paint.only(terminal && !plain),
+            err: paint.only(err && !plain),
+            bar: Bar::new(err && !plain),
+            cut: Cut::default(),
+            told: false,
+            fresh: true,
+        }
+    }
+
+    /// Text that a script printed.
+    pub fn print(&mut self, stream: Stream, text: &str) -> io::Result<()> {
+        self.bar.clear();
+        match stream {
+            Stream::Stdout if self.terminal => {
+                let shown = self.cut.take(&strip_control(text));
+                self.put(&shown)?;
+                if self.cut.holds() && !std::mem::replace(&mut self.told, true) {
+                    let note = "⋯ more is held back; its end follows when the code is done ⋯";
+                    self.put(&format!("{}\n", self.out.with(Ink::Dim, note)))?;
+                }
+                Ok(())
+            }
+            Stream::Stdout => self.put(text),
+            Stream::Stderr => {
+                self.say(Ink::Warning, &strip_control(text));
+                Ok(())
+            }
+        }
+    }
+
+    /// Our own words, in answer to a command.
+    pub fn answer(&mut self, text: &str) -> io::Result<()> {
+        self.bar.clear();
+        self.start_line()?;
+        let safe = strip_control(text);
+        self.put(if self.terminal { &safe } else { text })
+    }
+
+    /// The value of a cell, behind its prompt if it has one.
+    pub fn value(&mut self, prompt: &str, text: &str) -> io::Result<()> {
+        self.end_of_output()?;
+        self.start_line()?;
+        if !prompt.is_empty() {
+            let gap = if text.contains('\n') { "\n" } else { " " };
+            self.put(&format!("{}{gap}", self.out.with(Ink::Out, prompt)))?;
+        }
+        self.print(Stream::Stdout, &format!("{text}\n"))?;
+        self.end_of_output()
+    }
+
+    pub fn display(&mut self, content: &Display) -> io::Result<()> {
+        match content {
+            Display::Text { text } => self.print(Stream::Stdout, &format!("{}\n", text.trim_end())),
+            Display::Table { header, rows } => self.print(Stream::Stdout, &show::table(header, rows)),
+            Display::Figure { figure } => self.figure(figure),
+        }
+    }
+
+    fn figure(&mut self, figure: &Figure) -> io::Result<()> {
+        self.bar.clear();
+        self.start_line()?;
+        let columns = match self.terminal {
+            true => columns().saturating_sub(1).min(FIGURE_COLUMNS),
+            false => PIPE_COLUMNS,
+        };
+        let mut rows: Vec<String> = if self.out.on {
+            figure.to_cells(columns, FIGURE_ROWS).iter().map(|row| self.out.cells(row)).collect()
+        } else {
+            figure.to_text(columns, FIGURE_ROWS, !self.plain)
+        };
+        if self.plain {
+            rows.insert(0, show::figure(figure));
+        }
+        while rows.last().is_some_and(|row| row.trim().is_empty()) {
+            rows.pop();
+        }
+        let text: String = rows.iter().map(|row| format!("{}\n", row.trim_end())).collect();
+        self.put(&text)
+    }
+
+    pub fn progress(&mut self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.bar.progress(label, done, total, note);
+    }
+
+    /// An error with its place, on standard error.
+    pub fn fault(&mut self, fault: &Fault) -> io::Result<()> {
+        self.end_of_output()?;
+        let report = strip_control(&fault.report);
+        let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
+        let (kind, message) = first.split_once(": ").unwrap_or((first, ""));
+        self.say(Ink::Error, kind);
+        self.tell(&format!("{}{message}\n{rest}", if message.is_empty() { "" } else { ": " }));
+        Ok(())
+    }
+
+    /// A session that has ended.
+    pub fn death(&mut self, death: &Death) -> io::Result<()> {
+        self.end_of_output()?;
+        self.say(Ink::Error, &format!("{death}\n"));
+        let log: String = death.log.iter().rev().take(3).rev().map(|line| format!("  {line}\n")).collect();
+        self.tell(&log);
+        Ok(())
+    }
+
+    /// A mistake of who types, or something to know, on standard error.
+    pub fn note(&mut self, text: &str) {
+        self.bar.clear();
+        self.say(Ink::Warning, &format!("{}\n", strip_control(text)));
+    }
+
+    /// The code is done: what was held back follows.
+    pub fn end_of_output(&mut self) -> io::Result<()> {
+        self.bar.clear();
+        let rest = self.cut.end();
+        self.told = false;
+        self.put(&rest)?;
+        self.start_line()
+    }
+
+    /// The next output begins a line, as after an end of line that the terminal wrote.
+    pub fn at_line_start(&mut self) {
+        self.fresh = true;
+    }
+
+    fn start_line(&mut self) -> io::Result<()> {
+        if self.fresh { Ok(()) } else { self.put("\n") }
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.fresh = text.ends_with('\n');
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    fn say(&mut self, ink: Ink, text: &str) {
+        self.tell(&self.err.with(ink, text));
+    }
+
+    /// Nothing can be done about a lost standard error.
+    fn tell(&self, text: &str) {
+        let mut out = io::stderr().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Columns of the terminal.
+fn columns() -> usize {
+    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns.max(20)))
+}

@@ -1,0 +1,222 @@
+//! Tables and sentences about what a session holds.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::base::Device;
+use crate::base::event::Clock;
+use crate::base::figures::{bytes, count, plural, timed};
+use crate::base::text::strip_control;
+use crate::plot::{Figure, Series};
+use crate::session::protocol::{DeviceInfo, Usage, Variable};
+
+/// Columns of a table's widest column.
+const WIDEST: usize = 60;
+
+/// Rows under a header, in columns; numbers stand at the right.
+pub fn table(header: &[String], rows: &[Vec<String>]) -> String {
+    let clean = |cells: &[String]| -> Vec<String> {
+        cells.iter().map(|cell| clipped(&strip_control(cell).replace(['\n', '\t'], " "))).collect()
+    };
+    let all: Vec<Vec<String>> =
+        std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).map(clean).collect();
+    let columns = all.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
+    let width = |column: usize| all.iter().map(|row| cell(row, column).width()).max().unwrap_or(0);
+    let is_number = |text: &String| text.starts_with(|c: char| c.is_ascii_digit());
+    let right = |column: usize| rows.iter().all(|row| row.get(column).is_none_or(is_number));
+    let shape: Vec<(usize, bool)> = (0..columns).map(|column| (width(column), right(column))).collect();
+    let mut out = String::new();
+    for row in &all {
+        let cells = shape.iter().enumerate().map(|(column, (width, right))| {
+            let text = cell(row, column);
+            let fill = " ".repeat(width.saturating_sub(text.width()));
+            if *right { format!("{fill}{text}") } else { format!("{text}{fill}") }
+        });
+        out += cells.collect::<Vec<_>>().join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+fn clipped(text: &str) -> String {
+    if text.width() <= WIDEST {
+        return text.to_string();
+    }
+    text.chars().take(WIDEST - 1).chain(['…']).collect()
+}
+
+fn header(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+pub fn devices(all: &[DeviceInfo]) -> String {
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|d| {
+            let memory = |n: u64| if d.device == Device::Cpu { "–".into() } else { bytes(n) };
+            let times = d.clock.name().to_string();
+            vec![
+                d.device.to_string(),
+                d.name.clone(),
+                times,
+                memory(d.allocated),
+                memory(d.reserved),
+                memory(d.peak),
+                memory(d.total),
+            ]
+        })
+        .collect();
+    table(&header(&["device", "name", "times", "allocated", "reserved", "peak", "total"]), &rows)
+}
+
+/// Variables, except a last value that is none.
+pub fn variables(all: &[Variable]) -> String {
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .filter(|v| v.name != "_" || v.type_name != "()")
+        .map(|v| {
+            let size = v.tensor.as_ref().map(|t| bytes(t.bytes)).unwrap_or_default();
+            vec![v.name.clone(), v.type_name.clone(), v.summary.clone(), size]
+        })
+        .collect();
+    match rows.is_empty() {
+        true => "there are no variables\n".into(),
+        false => table(&header(&["name", "type", "value", "memory"]), &rows),
+    }
+}
+
+/// The devices' memory, and the variables that hold it, the largest first.
+pub fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
+    let mut out = String::new();
+    for d in devices.iter().filter(|d| d.device != Device::Cpu) {
+        out += &format!(
+            "{}: {} allocated, {} reserved, {} at the peak, of {}\n",
+            d.device,
+            bytes(d.allocated),
+            bytes(d.reserved),
+            bytes(d.peak),
+            bytes(d.total)
+        );
+    }
+    let mut holders: Vec<_> = variables.iter().filter_map(|v| Some((v, v.tensor.as_ref()?))).collect();
+    holders.sort_by_key(|(_, t)| std::cmp::Reverse(t.bytes));
+    let row = |(v, t): &(&Variable, &crate::session::protocol::TensorInfo)| {
+        let name = if t.is_view { format!("{} (a view)", v.name) } else { v.name.clone() };
+        vec![name, t.device.to_string(), bytes(t.bytes), v.summary.clone()]
+    };
+    let rows: Vec<Vec<String>> = holders.iter().take(20).map(row).collect();
+    if rows.is_empty() {
+        return out + "no variable is a tensor\n";
+    }
+    out += &table(&header(&["variable", "device", "memory", "what"]), &rows);
+    match holders.len().saturating_sub(20) {
+        0 => out,
+        more => format!("{out}and {}\n", plural(more as u64, "smaller one", "smaller ones")),
+    }
+}
+
+/// How long a cell took.
+pub fn usage(usage: &Usage) -> String {
+    let host = timed(usage.host_nanos, Clock::Measured);
+    match usage.modelled_nanos.filter(|n| *n > 0) {
+        Some(nanos) => {
+            format!("time: {host} on the host, {} on the devices\n", timed(nanos, Clock::Modelled))
+        }
+        None => format!("time: {host}\n"),
+    }
+}
+
+/// What `timeit` gave, from the value's printed form.
+pub fn timing(value: &str) -> Option<String> {
+    let map: serde_json::Value = serde_json::from_str(value.strip_prefix('#')?).ok()?;
+    let ms = |name: &str| map.get(name)?.as_f64().map(|ms| (ms * 1e6) as u64);
+    let clock =
+        if map.get("clock")?.as_str()? == Clock::Modelled.name() { Clock::Modelled } else { Clock::Measured };
+    let show = crate::base::figures::nanos;
+    Some(format!(
+        "time: {} as the median of {}; {} to {}, half of them within {}\n",
+        timed(ms("median_ms")?, clock),
+        plural(map.get("runs")?.as_u64()?, "run", "runs"),
+        show(ms("min_ms")?),
+        show(ms("max_ms")?),
+        show(ms("iqr_ms")?)
+    ))
+}
+
+/// A figure in a sentence, for who can't see it.
+pub fn figure(figure: &Figure) -> String {
+    let title = if figure.title.is_empty() { String::new() } else { format!(" \"{}\"", figure.title) };
+    let mut out = format!("figure{title}:");
+    for (i, series) in figure.series.iter().enumerate() {
+        let name = |label: &str| if label.is_empty() { String::new() } else { format!(" {label}") };
+        let of = |kind: &str, label: &str, values: &[f64]| {
+            format!(
+                "{kind}{} of {}{}",
+                name(label),
+                plural(values.len() as u64, "value", "values"),
+                span(values)
+            )
+        };
+        let text = match series {
+            Series::Line { y, label, .. } => of("line", label, y) + ends(y).as_str(),
+            Series::Scatter { y, label, .. } => of("points", label, y),
+            Series::Bar { values, label, .. } => of("bars", label, values),
+            Series::Hist { values, label, .. } => of("histogram", label, values),
+            Series::Image { height, width, .. } => {
+                format!("picture of {} x {} pixels", count(*height as u64), width)
+            }
+            Series::Heatmap { rows, columns, .. } => format!("heat map of {rows} x {columns}"),
+        };
+        out += if i == 0 { " " } else { "; " };
+        out += &text;
+    }
+    strip_control(&out).replace('\n', " ")
+}
+
+fn span(values: &[f64]) -> String {
+    let finite = || values.iter().copied().filter(|v| v.is_finite());
+    match (finite().reduce(f64::min), finite().reduce(f64::max)) {
+        (Some(low), Some(high)) => format!(" from {low} to {high}"),
+        _ => String::new(),
+    }
+}
+
+fn ends(values: &[f64]) -> String {
+    match values {
+        [first, .., last] => format!(", beginning at {first} and ending at {last}"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_align_and_numbers_stand_at_the_right() {
+        let rows = [vec!["x".to_owned(), "1 B".into()], vec!["long\nname".into(), "1000 B".into()]];
+        let text = table(&header(&["name", "bytes"]), &rows);
+        assert_eq!(text, "name        bytes\nx             1 B\nlong name  1000 B\n");
+    }
+
+    #[test]
+    fn times_say_their_clock() {
+        let map = "#{\"clock\": \"modelled\", \"iqr_ms\": 0.001, \"max_ms\": 0.3, \"median_ms\": 0.2, \
+                   \"min_ms\": 0.1, \"runs\": 10}";
+        let text = timing(map).unwrap();
+        assert_eq!(
+            text,
+            "time: 200 µs modelled as the median of 10 runs; 100 µs to 300 µs, half of them within 1.00 µs\n"
+        );
+        assert_eq!(timing("5"), None);
+        let both = Usage { host_nanos: 1_500_000, modelled_nanos: Some(2_000), ..Usage::default() };
+        assert_eq!(usage(&both), "time: 1.50 ms measured on the host, 2.00 µs modelled on the devices\n");
+    }
+
+    #[test]
+    fn a_figure_is_told_in_a_sentence() {
+        let line = Series::Line { x: vec![], y: vec![3.0, 1.0, 2.0], label: "loss".into() };
+        let told = figure(&Figure { title: "run".into(), ..line.into() });
+        assert_eq!(told, "figure \"run\": line loss of 3 values from 1 to 3, beginning at 3 and ending at 2");
+    }
+}

@@ -1,0 +1,212 @@
+//! Code from a pipe: results on standard output, mistakes on standard error, a status at the end.
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use super::*;
+
+fn pipe(folder: &Folder, arguments: &[&str], text: &str) -> Output {
+    let mut child = program(folder)
+        .arg("repl")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(o: &Output) -> String {
+    String::from_utf8(o.stdout.clone()).unwrap()
+}
+
+fn err(o: &Output) -> String {
+    String::from_utf8(o.stderr.clone()).unwrap()
+}
+
+#[test]
+fn results_are_all_there_is_on_standard_output() {
+    let folder = Folder::new("results");
+    let o = pipe(&folder, &[], "print(1+1)\nlet x = 20\nx + 1\n_ * 2\nx;\n");
+    assert_eq!((out(&o).as_str(), err(&o).as_str(), o.status.code()), ("2\n21\n42\n20\n", "", Some(0)));
+    let empty = pipe(&folder, &[], "");
+    assert_eq!((out(&empty).as_str(), err(&empty).as_str(), empty.status.code()), ("", "", Some(0)));
+}
+
+#[test]
+fn code_over_several_lines_is_one_cell() {
+    let folder = Folder::new("lines");
+    let text = "fn f(a) {\n    if a > 1 {\n        \"more\"\n    }\n    else {\n        \"less\"\n    }\n}\nf(1)\n\
+                if f(2) == \"more\" {\n    print(\"yes\");\n}\nelse {\n    print(\"no\");\n}\nlet y = 1 \\\n    + 2\ny\n\
+                tensor([1.0, -1.0])\n    .relu()\n    .sum()\n";
+    let o = pipe(&folder, &[], text);
+    assert_eq!((out(&o).as_str(), err(&o).as_str()), ("\"less\"\nyes\n3\ntensor(1.)\n", ""));
+}
+
+#[test]
+fn mistakes_go_to_standard_error_with_a_caret_and_the_rest_still_runs() {
+    let folder = Folder::new("mistakes");
+    let o = pipe(&folder, &[], "let a = 1\nones([2]) + ones([3])\na\nlet = 3\n(1 +");
+    assert_eq!((out(&o).as_str(), o.status.code()), ("1\n", Some(1)));
+    let told = err(&o);
+    for piece in ["The size of tensor a (2)", "In [2]:1:", "          ^", "hint:", "SyntaxError", "In [5]"] {
+        assert!(told.contains(piece), "{piece:?} is missing in:\n{told}");
+    }
+    assert!(!told.contains('\x1b') && !told.contains("panicked"), "{told}");
+    let o = pipe(&folder, &["--devices", "sim:t5"], "1");
+    assert_eq!((o.status.code(), out(&o).as_str()), (Some(2), ""));
+    assert!(err(&o).contains("t5"));
+}
+
+#[test]
+fn output_in_a_pipe_is_neither_cut_nor_changed() {
+    let folder = Folder::new("whole");
+    let o = pipe(&folder, &[], "for i in 0..3000 { print(i); }\nprint(\"\\x1b[31mred\")\n");
+    assert_eq!(out(&o).lines().count(), 3001);
+    assert_eq!(out(&o).lines().last(), Some("\x1b[31mred"));
+}
+
+#[test]
+fn commands_answer() {
+    let folder = Folder::new("commands");
+    let text = "let big = ones([256, 256]).cuda()\n:vars\n:devices\n:mem\n:time big @ big;\n:timeit ones([2, 2]).sum();\n\
+                :complete big.matm\n:help matmul\nsoftmax?\n:reset\n:vars\n";
+    let o = pipe(&folder, &["--devices", "sim:t4x2"], text);
+    let said = out(&o);
+    for piece in [
+        "big   Tensor  [256, 256] float32 cuda:0",
+        "cuda:1  ",
+        "(simulated)",
+        "cuda:0: 256.0 KiB allocated",
+        "measured on the host",
+        "modelled on the devices",
+        "measured as the median of 10 runs",
+        "matmul(input, other)",
+        "> ",
+        "softmax(input",
+        "every variable is forgotten",
+        "there are no variables",
+    ] {
+        assert!(said.contains(piece), "{piece:?} is missing in:\n{said}{}", err(&o));
+    }
+    assert_eq!((err(&o).as_str(), o.status.code()), ("", Some(0)));
+}
+
+#[test]
+fn bad_commands_say_what_was_meant() {
+    let folder = Folder::new("bad");
+    let o = pipe(
+        &folder,
+        &[],
+        ":vrs\n:load\n:load no/such.rhai\n:help matmull\n:restart now\n:timeit nothing\n1\n",
+    );
+    let told = err(&o);
+    for piece in [
+        "there is no command `:vrs`; did you mean `:vars`?",
+        "`:load` needs more: `:load FILE`",
+        "cannot read no/such.rhai",
+        "did you mean matmul?",
+        "takes nothing more, not `now`",
+        "name 'nothing' is not defined",
+        "--> In [1]:1:1",
+    ] {
+        assert!(told.contains(piece), "{piece:?} is missing in:\n{told}");
+    }
+    assert_eq!((out(&o).as_str(), o.status.code()), ("1\n", Some(1)));
+}
+
+#[test]
+fn what_is_saved_can_be_loaded_and_names_its_lines() {
+    let folder = Folder::new("files");
+    let o = pipe(
+        &folder,
+        &[],
+        "let a = 2\nlet wrong = b\nfn f(x) {\n    x * 3\n}\n:save kept.rhai\n:save kept.rhai\n",
+    );
+    assert!(out(&o).contains("kept.rhai: 2 cells; 1 that failed left out"), "{}{}", out(&o), err(&o));
+    let text = std::fs::read_to_string(folder.file("kept.rhai")).unwrap();
+    assert_eq!(text, "// %%\nlet a = 2\n\n// %%\nfn f(x) {\n    x * 3\n}\n");
+    let o = pipe(&folder, &[], ":load kept.rhai\nf(a)\n:save kept.rhai\n:save! kept.rhai\n");
+    assert!(out(&o).starts_with("6\n"), "{}{}", out(&o), err(&o));
+    assert!(err(&o).contains("`:save! kept.rhai` replaces it"), "{}", err(&o));
+    std::fs::write(folder.file("wrong.rhai"), "let a = 1;\n// %%\n\nlet b = 2;\nlet c = d;\n").unwrap();
+    let o = pipe(&folder, &[], ":load wrong.rhai\nprint(b)\n");
+    assert!(err(&o).contains(":5:9") && err(&o).contains("let c = d;"), "{}", err(&o));
+    assert_eq!(out(&o), "2\n", "what ran before the mistake stays");
+}
+
+#[test]
+fn traces_and_snapshots_are_written() {
+    let folder = Folder::new("traces");
+    let text = "let x = ones([64, 64]).cuda(); (x @ x).sum().item()\n:trace t.json\n:memsnap m.pickle\n:trace no/such/folder.json\n";
+    let o = pipe(&folder, &["--devices", "sim:t4"], text);
+    let trace = std::fs::read(folder.file("t.json")).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|e| e["cat"] == "memcpy" && e["args"]["clock"] == "modelled"), "{events:?}");
+    assert!(std::fs::read(folder.file("m.pickle")).unwrap().starts_with(&[0x80]));
+    assert!(
+        out(&o).contains("t.json: ") && err(&o).contains("cannot write no/such/folder.json"),
+        "{}",
+        err(&o)
+    );
+    assert_eq!(o.status.code(), Some(1));
+}
+
+#[test]
+fn figures_are_text_and_progress_is_a_line() {
+    let folder = Folder::new("figures");
+    let text = "plot::line([1.0, 4.0, 9.0], #{title: \"squares\"});\nplot::show()\nfor i in progress(0..4, \"steps\") { }\n";
+    let o = pipe(&folder, &[], text);
+    assert!(out(&o).contains("squares") && out(&o).lines().count() > 10, "{}", out(&o));
+    assert!(err(&o).starts_with("steps: 4 done in "), "{}", err(&o));
+    assert!(!out(&o).contains('\x1b'));
+}
+
+/// A front end in another program writes a line, reads its answer, and only then writes the next.
+#[test]
+fn each_line_is_answered_before_the_next_is_read() {
+    use std::io::{BufRead, BufReader};
+    let folder = Folder::new("answers");
+    let mut command = program(&folder);
+    let mut child = command.arg("repl").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    for (line, answer) in
+        [("1 + 1", "2"), ("if _ == 2 { \"two\" }", "\"two\""), ("let x = [1,", ""), ("2]; x", "[1, 2]")]
+    {
+        writeln!(input, "{line}").unwrap();
+        if !answer.is_empty() {
+            assert_eq!(answers.next().unwrap().unwrap(), answer);
+        }
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_pipe_and_a_reader_that_goes_ends_it_quietly() {
+    let folder = Folder::new("signals");
+    let mut command = program(&folder);
+    command.arg("repl").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"print(\"runs\")\nloop { }\n").unwrap();
+    let mut first = [0; 5];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let o = child.wait_with_output().unwrap();
+    assert_eq!(o.status.code(), Some(130), "{}", err(&o));
+    assert!(err(&o).contains("interrupted"), "{}", err(&o));
+    drop(input);
+
+    let line = format!("yes 'print(1)' | head -2000 | {} repl | head -1", env!("CARGO_BIN_EXE_tensorlab"));
+    let o = Command::new("bash").args(["-c", &format!("set -o pipefail; {line}")]).output().unwrap();
+    assert_eq!(out(&o), "1\n");
+    assert!(!err(&o).contains("panicked") && !err(&o).contains("error"), "{}", err(&o));
+}

@@ -1,0 +1,134 @@
+//! A program on a pseudo-terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tensorlab::base::text::strip_control;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Terminal {
+    child: Child,
+    master: File,
+    /// Kept open, so that its modes can be asked for when the program has gone.
+    slave: OwnedFd,
+    seen: Arc<Mutex<Vec<u8>>>,
+    /// How much of it, without control sequences, was waited for.
+    mark: usize,
+}
+
+impl Terminal {
+    /// Starts a program on a terminal of 24 rows and 80 columns.
+    pub fn start(mut command: Command) -> Terminal {
+        let (mut master, mut slave) = (0, 0);
+        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let none = std::ptr::null_mut();
+        // SAFETY: the two numbers are written, the size is read, and no name or modes are asked for.
+        let opened = unsafe { libc::openpty(&mut master, &mut slave, none, std::ptr::null_mut(), &size) };
+        assert_eq!(opened, 0);
+        // SAFETY: both were just opened, and nothing else owns them.
+        let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        let end = || slave.try_clone().unwrap();
+        command.stdin(end()).stdout(end()).stderr(end());
+        // SAFETY: both calls may be made between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                Ok(())
+            })
+        };
+        let child = command.spawn().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (mut from, to) = (master.try_clone().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = from.read(&mut buffer) {
+                to.lock().unwrap().extend_from_slice(&buffer[..n]);
+            }
+        });
+        Terminal { child, master, slave, seen, mark: 0 }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The program's child, which is its session.
+    pub fn session(&self) -> u32 {
+        let pid = self.pid();
+        let start = Instant::now();
+        loop {
+            let all = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+            if let Some(child) = all.split_whitespace().next_back() {
+                return child.parse().unwrap();
+            }
+            assert!(start.elapsed() < PATIENCE, "no session");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn type_(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// All that was written, as it was.
+    pub fn raw(&self) -> String {
+        String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
+    }
+
+    /// What was written after what was waited for last, without control sequences.
+    pub fn shown(&self) -> String {
+        let all = strip_control(&self.raw()).into_owned();
+        all.get(self.mark..).unwrap_or_default().to_string()
+    }
+
+    /// Waits until `text` is among what was written after what was waited for last; gives all of it.
+    pub fn until(&mut self, text: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let shown = self.shown();
+            if let Some(at) = shown.find(text) {
+                self.mark += at + text.len();
+                return shown;
+            }
+            assert!(start.elapsed() < PATIENCE, "no {text:?} in:\n{shown}\n---\n{:?}", self.raw());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the program's end.
+    pub fn end(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end:\n{}", self.shown());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Whether the terminal echoes what is typed, as it does by default.
+    pub fn echoes(&self) -> bool {
+        // SAFETY: `modes` is a plain value that the call fills.
+        let modes = unsafe {
+            let mut modes = std::mem::zeroed::<libc::termios>();
+            assert_eq!(libc::tcgetattr(self.slave.as_raw_fd(), &mut modes), 0);
+            modes
+        };
+        modes.c_lflag & libc::ECHO != 0
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
