@@ -6,6 +6,7 @@ mod docs;
 mod doctor;
 mod lab;
 mod lesson;
+mod library;
 mod output;
 mod run;
 mod session;

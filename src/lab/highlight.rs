@@ -81,6 +81,36 @@ pub fn styled(lines: &[String], theme: &Theme) -> Vec<Vec<(char, Style)>> {
         .collect()
 }
 
+/// The names in each line that may be variables, each once: no keywords, calls, modules or properties.
+pub fn names(lines: &[String]) -> Vec<Vec<String>> {
+    let mut open = Open::default();
+    let of_line = |line: &String| {
+        let chars: Vec<char> = line.chars().collect();
+        let mut scanner = Scanner { chars: &chars, at: 0, open, out: Vec::with_capacity(chars.len()) };
+        scanner.line();
+        open = scanner.open;
+        let tokens = scanner.out;
+        let mut found: Vec<String> = Vec::new();
+        let mut at = 0;
+        while let Some(c) = chars.get(at) {
+            let length = chars.iter().skip(at).take_while(|c| c.is_alphanumeric() || **c == '_').count();
+            let starts = (c.is_alphabetic() || *c == '_') && tokens.get(at) == Some(&Token::Plain);
+            // `0..n` is a range.
+            let dots = chars.iter().take(at).rev().take_while(|c| **c == '.').count();
+            let property = dots == 1;
+            if starts && !property {
+                let name: String = chars.iter().skip(at).take(length).collect();
+                if !found.contains(&name) {
+                    found.push(name);
+                }
+            }
+            at += length.max(1);
+        }
+        found
+    };
+    lines.iter().map(of_line).collect()
+}
+
 fn style(token: Token, theme: &Theme) -> Style {
     match token {
         Token::Plain => theme.text,
@@ -233,6 +263,13 @@ mod tests {
             (")", Token::Plain),
         ];
         assert_eq!(found, want.map(|(text, token)| (text.to_owned(), token)));
+    }
+
+    #[test]
+    fn names_are_what_may_be_a_variable() {
+        let code =
+            ["let y = x.to(device) + a[i].b; // z".to_owned(), "`${x}` nn::f(y, y); print(0..n)".into()];
+        assert_eq!(names(&code), [vec!["y", "x", "device", "a", "i"], vec!["y", "n"]]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
-mod operands;
+pub mod operands;
 pub mod pickle;
 mod rewrite;
 pub mod snapshot;
