@@ -230,7 +230,7 @@ fn devices(out: &mut Vec<Row>, state: &State, width: usize) {
         say(Line::from(spans));
     }
     if found.iter().all(|device| device.device == "cpu" || device.simulated) {
-        let text = "  no GPU was found: simulated ones are exact in every byte, and modelled in time";
+        let text = "  no GPU was found: these are simulated, exact in bytes, modelled in time";
         say(Line::styled(text::clip(text, width), theme.dim));
     }
 }
