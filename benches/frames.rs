@@ -18,7 +18,7 @@ mod fixture;
 use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
-use fixture::{GPU, Lab, MIB, alloc, copy};
+use fixture::{GPU, Lab, MIB, alloc, at, copy, launch, segment};
 use ratatui::{Terminal, backend::TestBackend};
 use tensorlab::base::Device;
 use tensorlab::lab::{Msg, view};
@@ -30,6 +30,9 @@ const FRAMES: u64 = 300;
 fn main() {
     let few: Vec<&str> = vec!["train()", "2", "3"];
     time("three cells", &mut Lab::notebook(&few), 0);
+    let mut machine = Lab::notebook(&few);
+    machine.key(KeyCode::F(6));
+    time("the machine, full-screen", &mut machine, 0);
     let many = vec!["train()"; 500];
     time("500 cells, 100,000 lines", &mut Lab::notebook(&many), 100_000);
 }
@@ -38,8 +41,9 @@ fn time(what: &str, lab: &mut Lab, lines: usize) {
     let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
     lab.tell(Msg::Resize(200, 60));
     lab.key(KeyCode::F(5));
+    lab.happens(1, 1, [segment(GPU, 0, 64 * MIB, 64 * MIB)]);
     for address in 0..5000u64 {
-        lab.happens(1, 1, [alloc(GPU, address, 512, address * 512, address * 512, "rand", &[128])]);
+        lab.happens(1, 1, [alloc(GPU, address * 512, 512, address * 512, address * 512, "rand", &[128])]);
     }
     for line in 0..lines {
         lab.prints(&format!("line {line}\n"));
@@ -48,8 +52,14 @@ fn time(what: &str, lab: &mut Lab, lines: usize) {
     for frame in 0..FRAMES {
         let start = Instant::now();
         let events = (0..PAIRS).flat_map(|i| {
-            let address = 10_000 + frame * PAIRS + i;
-            [alloc(GPU, address, 512, MIB, MIB, "add", &[128]), copy(Device::Cpu, GPU, MIB, 1000 + i, false)]
+            let number = frame * PAIRS + i;
+            let address = (10_000 + number) * 512;
+            let made = alloc(GPU, address, 512, MIB, MIB, "add", &[128]);
+            let moved = copy(Device::Cpu, GPU, MIB, 1000 + i, false);
+            [
+                made,
+                if i % 2 == 0 { at(moved, number * 12_000, 0) } else { at(launch(GPU), number * 12_000, 1) },
+            ]
         });
         lab.happens(1, 1, events);
         lab.prints(&format!("epoch {frame}\n"));

@@ -74,7 +74,7 @@ fn a_copy_that_a_cell_makes_shows_on_the_machine_with_its_bytes_and_its_badge() 
     learner.key(KeyCode::F(5));
     learner.until("1 transfer");
     learner.until("Exactly right.");
-    learner.until(" y  ");
+    learner.until("y        [1024");
     let screen = learner.screen();
     for piece in ["cuda:0", "SIM", "4.00", "modelled"] {
         assert!(screen.contains(piece), "{piece} is missing on\n{screen}");

@@ -2,5 +2,7 @@
 
 mod behaviour;
 mod fixture;
+mod home;
+mod machine;
 mod random;
 mod shots;

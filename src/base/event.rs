@@ -106,6 +106,7 @@ pub enum Body {
     /// A kernel was launched for `op`.
     Launch {
         device: Device,
+        /// On the CPU the host's thread: 0 for the script's own, `i` for a loader's worker `i - 1`.
         stream: u32,
         op: Name,
         kernel: Name,

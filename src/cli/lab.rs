@@ -3,22 +3,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
 use crate::lab::document::{self, Item, Step};
 use crate::lab::{self, Document, Keep, LabExit, Look, Save, in_child_process};
-use crate::lesson::{BUILT_IN, Key, Lesson, ProgressLog, Record};
+use crate::lesson::{Key, Lesson, ProgressLog, Record};
 use crate::notebook::{Cell, Kind, Notebook, NotebookFile};
 
-use super::{exit, lesson};
+use super::{exit, lesson, library};
 
 /// The pack that the built-in lessons belong to.
-const COURSE: &str = "course";
+pub const COURSE: &str = "course";
 
 #[derive(clap::Args, Default)]
 pub struct LabOptions {
-    /// A notebook (.rhai or .ipynb), a lesson's file or a lesson's id; the first lesson where none is named
+    /// A notebook (.rhai or .ipynb), a lesson's file or a lesson's id; the home screen where none is named
     file: Option<PathBuf>,
     #[command(flatten)]
     look: LookOptions,
@@ -34,14 +35,13 @@ pub struct LookOptions {
     light: bool,
 }
 
-/// Opens the lab and gives the exit status.
+/// Opens the lab and gives the exit status: on the home screen where nothing is named.
 pub fn open(options: &LabOptions, devices: &str) -> u8 {
-    let named = match &options.file {
-        Some(path) => path.clone(),
-        None => BUILT_IN.first().map(|(file, _)| PathBuf::from(file)).unwrap_or_default(),
+    let Some(named) = &options.file else {
+        return finish(run(None, &options.look, devices, devices.into(), None, None));
     };
     if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
-        return open_notebook(&named, &options.look, devices);
+        return open_notebook_file(named, &options.look, devices);
     }
     match lesson::find(&named.to_string_lossy()) {
         Ok(found) => open_lesson(&found, &options.look, devices),
@@ -54,10 +54,6 @@ pub fn open(options: &LabOptions, devices: &str) -> u8 {
 
 /// Opens the lab on a lesson. Devices left to `auto` are those the lesson is made for.
 pub fn open_lesson(lesson: &Lesson, look: &LookOptions, devices: &str) -> u8 {
-    let devices = match (devices, lesson.front.devices.first()) {
-        ("auto", Some(own)) => own.clone(),
-        _ => devices.to_string(),
-    };
     let keep = match progress(lesson) {
         Ok(keep) => Some(keep),
         Err(error) => {
@@ -65,26 +61,43 @@ pub fn open_lesson(lesson: &Lesson, look: &LookOptions, devices: &str) -> u8 {
             None
         }
     };
-    finish(run(Document::lesson(lesson), look, &devices, None, keep))
+    let own = devices_for(lesson, devices);
+    finish(run(Some(Document::lesson(lesson)), look, devices, own, None, keep))
 }
 
-/// Opens a notebook; a file that is not there yet is made by saving.
-pub fn open_notebook(path: &Path, look: &LookOptions, devices: &str) -> u8 {
-    let opened = match NotebookFile::open(path) {
-        Ok(opened) => opened,
-        Err(error) => {
-            eprintln!("error: {}", strip_control(&error.to_string()));
-            return exit::USAGE;
-        }
-    };
-    for note in &opened.notes {
-        eprintln!("note: {}", strip_control(note));
+/// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
+pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
+    match (devices, lesson.front.devices.first()) {
+        ("auto", Some(own)) => own.clone(),
+        _ => devices.to_string(),
     }
-    let (mut file, mut notebook) = (opened.file, opened.notebook);
+}
+
+/// Opens the lab on a notebook; a file that is not there yet is made by saving.
+pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
+    match open_notebook(path) {
+        Ok((document, save, notes)) => {
+            for note in notes {
+                eprintln!("note: {}", strip_control(&note));
+            }
+            finish(run(Some(document), look, devices, devices.into(), Some(save), None))
+        }
+        Err(text) => {
+            eprintln!("error: {}", strip_control(&text));
+            exit::USAGE
+        }
+    }
+}
+
+/// A notebook's cells, how it is saved, and what there is to say of it; one that is not there yet is empty. It is
+/// remembered.
+pub fn open_notebook(path: &Path) -> Result<(Document, Save, Vec<String>), String> {
+    let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
+    let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
     if let Some(recovered) = opened.recovered.filter(|recovered| !recovered.file_changed) {
         // They are shown, and the file has them once they are saved.
         if file.accept().is_ok() {
-            eprintln!("note: {} changes that were not saved are recovered", recovered.changes);
+            notes.push(format!("{} changes that were not saved are recovered", recovered.changes));
             notebook = recovered.notebook;
         }
     }
@@ -93,7 +106,8 @@ pub fn open_notebook(path: &Path, look: &LookOptions, devices: &str) -> u8 {
         notebook = with_code(&notebook, document);
         file.save(&notebook).map(|_| ()).map_err(io::Error::other)
     });
-    finish(run(document, look, devices, Some(save), None))
+    library::remember(path);
+    Ok((document, save, notes))
 }
 
 /// The code cells of a notebook as the lab shows them.
@@ -136,21 +150,26 @@ fn with_code(notebook: &Notebook, document: &Document) -> Notebook {
     result
 }
 
+/// `devices` is what was asked for, `own` what the document's session has.
 fn run(
-    document: Document,
+    document: Option<Document>,
     look: &LookOptions,
     devices: &str,
+    own: String,
     save: Option<Save>,
     keep: Option<Keep>,
 ) -> io::Result<LabExit> {
     let program = std::env::current_exe()?;
-    let devices = devices.to_string();
+    let session = Arc::new(Mutex::new(own));
+    let library = library::Shelf::new(devices, Arc::clone(&session));
     let connect = in_child_process(move || {
+        let devices = session.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut command = Command::new(&program);
         command.args(["session", "--stdio", "--devices", &devices]);
         command
     });
-    let options = lab::LabOptions { look: Look::from_env(look.light, look.ascii), save, keep };
+    let look = Look::from_env(look.light, look.ascii);
+    let options = lab::LabOptions { look, save, keep, library: Some(Box::new(library)) };
     lab::run(options, document, connect)
 }
 
@@ -169,7 +188,7 @@ fn finish(result: io::Result<LabExit>) -> u8 {
 }
 
 /// Appends to the learner's progress log.
-fn progress(lesson: &Lesson) -> io::Result<Keep> {
+pub fn progress(lesson: &Lesson) -> io::Result<Keep> {
     let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
     std::fs::create_dir_all(&folder)?;
     let (mut log, _) = ProgressLog::open(&folder.join("progress.jsonl"))?;
@@ -187,7 +206,7 @@ fn progress(lesson: &Lesson) -> io::Result<Keep> {
 }
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
-fn data_folder() -> Option<PathBuf> {
+pub fn data_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let base = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
     base.map(|folder| folder.join("tensorlab"))

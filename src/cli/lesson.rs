@@ -69,7 +69,7 @@ pub fn find(name: &str) -> Result<Lesson, String> {
     load(&PathBuf::from(name)).map_err(|e| rendered(&e))
 }
 
-fn built_in() -> Result<Vec<Lesson>, String> {
+pub fn built_in() -> Result<Vec<Lesson>, String> {
     BUILT_IN.iter().map(|(file, text)| parse(file, text.as_bytes()).map_err(|e| rendered(&e))).collect()
 }
 

@@ -6,6 +6,7 @@ mod docs;
 mod doctor;
 mod lab;
 mod lesson;
+mod library;
 mod notebook;
 mod output;
 mod repl;

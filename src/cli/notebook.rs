@@ -90,7 +90,7 @@ enum Action {
 pub fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         Action::New { name } => new(name),
-        Action::Open { file, look } => Ok(lab::open_notebook(file, look, devices)),
+        Action::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices)),
         Action::Convert { from, to, force } => convert(from, to, *force),
         Action::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)

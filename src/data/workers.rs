@@ -86,7 +86,7 @@ impl Workers {
             let (jobs, queue) = channel::<Job>();
             let init = options.worker_init_fn.clone();
             let run = move || {
-                work_aside();
+                work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));
                 let _here = machine.enter();
                 let _no_grad = set_grad_mode(false);
                 let started =

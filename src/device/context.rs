@@ -90,7 +90,7 @@ impl Shared {
     /// Notes the line that runs, unless this thread [works aside](work_aside).
     #[inline]
     pub fn set_line(&self, line: u32) {
-        if ASIDE.get() {
+        if ASIDE.get() > 0 {
             return;
         }
         let packed = self.source.load(Ordering::Relaxed);
@@ -119,12 +119,14 @@ struct Warnings {
 }
 
 thread_local! {
-    static ASIDE: Cell<bool> = const { Cell::new(false) };
+    /// 0 on the script's own thread.
+    static ASIDE: Cell<u32> = const { Cell::new(0) };
 }
 
 /// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
-pub fn work_aside() {
-    ASIDE.set(true);
+/// What it computes on the CPU is told apart by `number`, from 1.
+pub fn work_aside(number: u32) {
+    ASIDE.set(number.max(1));
 }
 
 impl Default for Shared {
@@ -333,7 +335,8 @@ impl Context {
     fn note_launch(&self, launch: &Launch, span: Span) {
         self.shared.bus.emit(self.shared.source(), || Body::Launch {
             device: self.device,
-            stream: launch.stream,
+            // The CPU has no streams: there it is the host's thread that computes.
+            stream: if self.device.is_cuda() { launch.stream } else { ASIDE.get() },
             op: launch.op.into(),
             kernel: launch.kernel.name().into(),
             dtype: launch.dtype(),

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::item::{CellState, ItemState};
 use super::keys::Bar::{Always, By, Never, When};
 use super::keys::{Action as A, Bar, Binding, Chord, Context as C, Edit, c, ctrl, f, key};
+use super::machine::Section;
 use super::state::{Pane, SessionStatus, State};
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
@@ -15,6 +16,7 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Confirm, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
     row(C::Confirm, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
     row(C::Help, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help"),
+    row(C::Help, &[key(Tab)], A::OtherHelp, Always("keys or figures"), "the keys, or what the figures mean"),
     row(C::Help, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(C::Help, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Help, &[key(PageUp)], A::PageUp, Never, "a page up"),
@@ -103,20 +105,55 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Lesson, &[key(PageDown), c(' ')], A::PageDown, Never, "a page down"),
     row(C::Lesson, &[key(Home), c('g')], A::First, Never, "to the beginning"),
     row(C::Lesson, &[key(End), c('G')], A::Last, Never, "to the end"),
-    row(
-        C::Machine,
-        &[key(Left), key(Right)],
-        A::OtherList,
-        Always("list"),
-        "scroll the other list: tensors or transfers",
-    ),
-    row(C::Machine, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
-    row(C::Machine, &[key(Down), c('j')], A::Down, Never, "scroll down"),
+    row(C::MachineScreen, &[key(Esc)], A::MachineScreen, Always("back"), "back to the cells"),
+    row(C::Machine, &[key(Right)], A::NextSection, Always("section"), "the next section"),
+    row(C::Machine, &[key(Left)], A::PreviousSection, Never, "the section before"),
+    row(C::Machine, &[key(Up), c('k')], A::Up, Always("pick"), "pick the row above"),
+    row(C::Machine, &[key(Down), c('j')], A::Down, Never, "pick the row below"),
+    row(C::Machine, &[key(Enter)], A::GoToLine, When(is_picked, "its line"), "go to the line that caused it"),
+    row(C::Machine, &[c('.')], A::NextEvent, When(on_timeline, "event"), "pick the next event of the lane"),
+    row(C::Machine, &[c(',')], A::PreviousEvent, Never, "pick the event before"),
+    row(C::Machine, &[c('+'), c('=')], A::ZoomIn, When(on_timeline, "zoom"), "show half as much time"),
+    row(C::Machine, &[c('-')], A::ZoomOut, Never, "show twice as much time"),
+    row(C::Machine, &[Chord(Right, KeyModifiers::SHIFT), c('L')], A::PanRight, Never, "later times"),
+    row(C::Machine, &[Chord(Left, KeyModifiers::SHIFT), c('H')], A::PanLeft, Never, "earlier times"),
+    row(C::Machine, &[c('f')], A::Fit, When(on_timeline, "fit"), "show what the last cell did"),
+    row(C::Machine, &[c('F')], A::FitAll, Never, "show all the time that is kept"),
+    row(C::Machine, &[c('s')], A::Sort, When(on_tensors, "sort"), "sort the tensors by another column"),
+    row(C::Machine, &[c('z')], A::Scale, Always("scale"), "bars of the whole memory, or of the part in use"),
+    row(C::Machine, &[c('u')], A::Unpick, Never, "pick nothing"),
     row(C::Machine, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(C::Machine, &[key(PageDown)], A::PageDown, Never, "a page down"),
     row(C::Machine, &[key(Home), c('g')], A::First, Never, "to the beginning"),
     row(C::Machine, &[key(End), c('G')], A::Last, Never, "to the end"),
-    row(C::Machine, &[c('z')], A::Scale, Always("scale"), "bars of the whole memory, or of the part in use"),
+    row(
+        C::MachineScreen,
+        &[c(']')],
+        A::NextCell,
+        When(has_cells, "cell"),
+        "select the next cell: its events are marked",
+    ),
+    row(C::MachineScreen, &[c('[')], A::PreviousCell, Never, "select the cell before"),
+    row(C::MachineScreen, &[key(Tab)], A::NextSection, Never, "the next section"),
+    row(C::MachineScreen, &[key(BackTab)], A::PreviousSection, Never, "the section before"),
+    row(C::MachineScreen, &[c('r')], A::Restart, When(is_dead, "restart"), "restart the session"),
+    row(C::MachineScreen, &[c('q')], A::Quit, Never, "quit"),
+    row(C::MachineScreen, &[c('?')], A::Help, Always("help"), "what the figures mean"),
+    row(C::Home, &[key(Enter)], A::Open, Always("open"), "open what is selected"),
+    row(C::Home, &[c('c')], A::Continue, When(can_continue, "continue"), "continue where you left off"),
+    row(C::Home, &[c('o'), c('n')], A::OpenPath, Always("notebook"), "open or create a notebook by its path"),
+    row(C::Home, &[key(Up), c('k')], A::Up, Always("select"), "select the entry above"),
+    row(C::Home, &[key(Down), c('j')], A::Down, Never, "select the entry below"),
+    row(C::Home, &[key(PageUp)], A::PageUp, Never, "ten entries up"),
+    row(C::Home, &[key(PageDown)], A::PageDown, Never, "ten entries down"),
+    row(C::Home, &[key(KeyCode::Home), c('g')], A::First, Never, "select the first entry"),
+    row(C::Home, &[key(End), c('G')], A::Last, Never, "select the last entry"),
+    row(C::Home, &[key(Esc), f(7)], A::Home, When(has_document, "back"), "back to what is open"),
+    row(C::Home, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit"),
+    row(C::Home, &[c('?')], A::Help, Always("help"), "this help"),
+    row(C::Prompt, &[key(Enter)], A::CommitPath, Always("open"), "open the file, or begin it"),
+    row(C::Prompt, &[key(Esc)], A::Leave, Always("leave"), "leave the path"),
+    row(C::Prompt, &[key(Backspace)], A::PathBackspace, Never, "delete the last character"),
     row(C::Browse, &[c('n')], A::NextStep, When(has_next_step, "next step"), "next step"),
     row(C::Browse, &[c('p')], A::PreviousStep, When(has_previous_step, "previous"), "previous step"),
     row(C::Browse, &[key(Tab)], A::NextPane, Always("pane"), "next pane"),
@@ -126,16 +163,42 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Anywhere, &[f(2)], A::Show(Pane::Cells), Never, "the cells"),
     row(C::Anywhere, &[f(3)], A::Show(Pane::Machine), Never, "the machine"),
     row(C::Anywhere, &[f(4)], A::Maximise, Never, "this pane alone, or all again"),
+    row(C::Anywhere, &[f(6)], A::MachineScreen, Never, "the machine, full-screen, or back"),
+    row(C::Anywhere, &[f(7)], A::Home, Never, "home: lessons, notebooks and devices"),
     row(C::Browse, &[c('>')], A::Wider, Never, "make the pane wider"),
     row(C::Browse, &[c('<')], A::Narrower, Never, "make the pane narrower"),
     row(C::Anywhere, &[ctrl(Char('s'))], A::Save, When(can_save, "save"), "save"),
     row(C::Browse, &[c('q')], A::Quit, Always("quit"), "quit"),
     row(C::Anywhere, &[ctrl(Char('q'))], A::Quit, Never, "quit"),
-    row(C::Browse, &[c('?')], A::Help, Always("help"), "this help"),
+    row(C::Browse, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
 ];
 
 fn is_dead(state: &State) -> bool {
     matches!(state.session.status, SessionStatus::Dead { .. })
+}
+
+fn is_picked(state: &State) -> bool {
+    state.machine.pick.is_some()
+}
+
+fn on_timeline(state: &State) -> bool {
+    state.machine.section == Section::Timeline
+}
+
+fn on_tensors(state: &State) -> bool {
+    state.machine.section == Section::Tensors
+}
+
+fn has_cells(state: &State) -> bool {
+    state.cells().next().is_some()
+}
+
+fn can_continue(state: &State) -> bool {
+    state.home.listing.resume.is_some()
+}
+
+fn has_document(state: &State) -> bool {
+    state.has_document()
 }
 
 fn is_idle(state: &State) -> bool {

@@ -1,23 +1,38 @@
 //! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
 
+mod order;
+mod segments;
+mod timeline;
+
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 use crate::base::{DType, Device};
-use crate::session::protocol::{DeviceInfo, Variable};
+use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
 
 use super::text;
+use order::Order;
+
+pub use order::{Sort, TensorKey};
+pub use segments::{Fragmentation, Segment, SegmentMap};
+pub use timeline::{Lane, LaneId, MARKS_KEPT, Mark, Timeline, Track, What};
 
 /// Transfers kept in the log.
 pub const TRANSFERS_KEPT: usize = 1000;
 /// Tensors kept in the table of live ones.
 pub const LIVE_KEPT: usize = 1 << 16;
+/// Places kept of a device where the host waited unasked.
+const WAITS_KEPT: usize = 64;
 
 /// What happened since the session started.
 #[derive(Debug, Default)]
 pub struct History {
     devices: BTreeMap<Device, DeviceTally>,
-    live: HashMap<(Device, u64), Live>,
+    live: HashMap<TensorKey, Live>,
+    order: Order,
+    named: HashSet<TensorKey>,
+    segments: BTreeMap<Device, SegmentMap>,
+    timeline: Timeline,
     transfers: Ring<Transfer>,
     directions: BTreeMap<(Device, Device), Direction>,
     /// Events that the session could not send.
@@ -43,6 +58,10 @@ pub struct DeviceTally {
     pub implicit_syncs: u64,
     /// What made the host wait unasked, last.
     pub last_implicit: Option<(Name, Source)>,
+    /// All that did, by cause and place: how often.
+    pub waits: BTreeMap<(u32, u32, Name), u64>,
+    /// Bytes that the device says nobody has taken, and what was reserved then.
+    pub told_free: Option<(u64, u64)>,
     pub out_of_memory: u64,
     /// Bytes asked for when memory ran out, last.
     pub last_refused: u64,
@@ -64,12 +83,27 @@ pub struct Live {
     pub source: Source,
     /// The variables that hold it, as far as the session has told.
     pub name: Option<String>,
-    seq: u64,
+    /// Whether it requires a gradient, as far as the session has told, and the bytes of the one it has.
+    pub grad: Option<Grad>,
+    pub seq: u64,
+}
+
+/// What is known of a tensor's gradient.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grad {
+    /// None is wanted.
+    No,
+    /// It is wanted, and there is none yet.
+    Wanted,
+    /// There is one, of so many bytes.
+    There(u64),
 }
 
 /// A copy between memories.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Transfer {
+    /// The event's number.
+    pub seq: u64,
     pub from: Device,
     pub to: Device,
     pub bytes: u64,
@@ -122,32 +156,55 @@ impl<T> Ring<T> {
     }
 }
 
+impl DeviceTally {
+    /// Bytes that are taken, but not by this program's allocator: a context, other programs. `None` where the device
+    /// does not say.
+    pub fn other(&self) -> Option<u64> {
+        let (free, reserved) = self.told_free?;
+        Some(self.total.saturating_sub(free).saturating_sub(reserved))
+    }
+
+    /// Bytes that can still be taken from the device.
+    pub fn free(&self) -> u64 {
+        self.total.saturating_sub(self.reserved).saturating_sub(self.other().unwrap_or(0))
+    }
+}
+
 impl History {
     /// Takes one event.
     pub fn fold(&mut self, event: Event) {
         self.events += 1;
         let Event { seq, source, body } = event;
+        self.timeline.fold(seq, source, &body);
         match body {
-            Body::Alloc { device, address, requested, dtype, shape, op, allocated, reserved, .. } => {
+            Body::Alloc {
+                device, address, bytes, requested, dtype, shape, op, allocated, reserved, ..
+            } => {
                 self.memory(device, allocated, reserved);
+                self.map(device, |map| map.take(address, bytes));
                 let op = clean_name(op);
                 let bytes = requested;
                 let shape = shape.to_vec();
-                let live = Live { device, address, bytes, dtype, shape, op, source, name: None, seq };
+                let (name, grad) = (None, None);
+                let live = Live { device, address, bytes, dtype, shape, op, source, name, grad, seq };
                 self.hold(live);
             }
             Body::Free { device, address, allocated, reserved, .. } => {
                 self.memory(device, allocated, reserved);
+                self.map(device, |map| map.give(address));
                 if !self.release(device, address) {
                     self.untracked = self.untracked.saturating_sub(1);
                 }
             }
-            Body::Segment { device, reserved, .. } => self.tally(device).reserved = reserved,
+            Body::Segment { device, address, bytes, mapped, reserved } => {
+                self.tally(device).reserved = reserved;
+                self.map(device, |map| if mapped { map.map(address, bytes) } else { map.unmap(address) });
+            }
             Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
                 let direction = self.directions.entry((from, to)).or_default();
                 direction.count += 1;
                 direction.bytes = direction.bytes.saturating_add(bytes);
-                self.transfers.push(Transfer { from, to, bytes, pinned, blocking, span, source });
+                self.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
             }
             Body::Launch { device, .. } => self.tally(device).launches += 1,
             Body::Sync { device, implicit, cause, .. } => {
@@ -155,7 +212,12 @@ impl History {
                 tally.syncs += 1;
                 if implicit {
                     tally.implicit_syncs += 1;
-                    tally.last_implicit = Some((clean_name(cause), source));
+                    let cause = clean_name(cause);
+                    tally.last_implicit = Some((cause, source));
+                    let place = (source.cell, source.line, cause);
+                    if tally.waits.len() < WAITS_KEPT || tally.waits.contains_key(&place) {
+                        *tally.waits.entry(place).or_default() += 1;
+                    }
                 }
             }
             Body::OutOfMemory { device, requested, .. } => {
@@ -181,36 +243,80 @@ impl History {
             tally.allocated = info.allocated;
             tally.reserved = info.reserved;
             tally.peak = info.peak;
+            tally.told_free = info.free.map(|free| (free, info.reserved));
             self.reconcile(info);
+            if info.device.is_cuda() {
+                self.segments.entry(info.device).or_default().reset(&info.segments);
+            }
         }
     }
 
-    /// Takes the scope's variables, which name live tensors.
-    pub fn set_variables(&mut self, variables: &[Variable]) {
-        for live in self.live.values_mut() {
-            live.name = None;
-        }
-        for variable in variables {
-            let Some(tensor) = &variable.tensor else { continue };
+    /// Takes the scope's variables, and the tensors within them: they name live tensors.
+    pub fn set_variables(&mut self, variables: &[Variable], held: &[(String, TensorInfo)]) {
+        let own = variables.iter().filter_map(|v| Some((v.name.as_str(), v.tensor.as_ref()?)));
+        let within = held.iter().map(|(name, tensor)| (name.as_str(), tensor));
+        let mut names: HashMap<TensorKey, (String, Grad)> = HashMap::new();
+        for (name, tensor) in own.chain(within) {
             let key = (tensor.device, tensor.address);
             if !self.live.contains_key(&key) && tensor.bytes > 0 {
-                self.hold(Live {
-                    device: tensor.device,
-                    address: tensor.address,
-                    bytes: tensor.bytes,
-                    dtype: tensor.dtype,
-                    shape: tensor.shape.clone(),
-                    op: Name::new(""),
-                    source: Source::default(),
-                    name: None,
-                    seq: 0,
-                });
+                self.hold(unseen(tensor));
             }
-            if let Some(live) = self.live.get_mut(&key) {
-                let name = text::clean_line(&variable.name);
-                live.name = Some(live.name.take().map_or(name.clone(), |all| format!("{all}, {name}")));
+            let name = text::clean_line(name);
+            let grad = match (tensor.requires_grad, tensor.grad) {
+                (_, Some(bytes)) => Grad::There(bytes),
+                (true, None) => Grad::Wanted,
+                (false, None) => Grad::No,
+            };
+            let known = names.entry(key).or_insert_with(|| (String::new(), grad));
+            known.0 = if known.0.is_empty() { name } else { format!("{}, {name}", known.0) };
+            if known.1 == Grad::No {
+                known.1 = grad;
             }
         }
+        for key in std::mem::take(&mut self.named).into_iter().filter(|key| !names.contains_key(key)) {
+            self.call(key, None);
+        }
+        for (key, name) in names {
+            self.named.insert(key);
+            self.call(key, Some(name));
+        }
+    }
+
+    fn call(&mut self, key: TensorKey, name: Option<(String, Grad)>) {
+        let Some(live) = self.live.get_mut(&key) else { return };
+        let (name, grad) = name.unzip();
+        if (&live.name, live.grad) != (&name, grad) {
+            self.order.remove(live);
+            (live.name, live.grad) = (name, grad);
+            self.order.insert(live);
+        }
+    }
+
+    /// Sorts the table of live tensors anew.
+    pub fn sort(&mut self, sort: Sort) {
+        self.order.by(sort, self.live.values());
+    }
+
+    pub fn sorted_by(&self) -> Sort {
+        self.order.sort
+    }
+
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// A device's segments; `None` where none is known.
+    pub fn segments(&self, device: Device) -> Option<&SegmentMap> {
+        self.segments.get(&device)
+    }
+
+    pub fn tensor(&self, key: TensorKey) -> Option<&Live> {
+        self.live.get(&key)
+    }
+
+    /// The live tensors there are in the table.
+    pub fn live_count(&self) -> usize {
+        self.live.len()
     }
 
     pub fn devices(&self) -> impl Iterator<Item = &DeviceTally> {
@@ -221,22 +327,19 @@ impl History {
         &self.transfers
     }
 
+    /// The transfer of that number, while it is in the log.
+    pub fn transfer(&self, seq: u64) -> Option<&Transfer> {
+        self.transfers.newest().find(|transfer| transfer.seq == seq)
+    }
+
     /// Copies by direction: from, to.
     pub fn directions(&self) -> impl Iterator<Item = (Device, Device, Direction)> {
         self.directions.iter().map(|(&(from, to), &direction)| (from, to, direction))
     }
 
-    /// The first `n` live tensors by device, named ones first, then by size.
-    pub fn live(&self, n: usize) -> Vec<&Live> {
-        let mut all: Vec<&Live> = self.live.values().collect();
-        let order =
-            |live: &&Live| (live.device, live.name.is_none(), u64::MAX - live.bytes, live.seq, live.address);
-        if n < all.len() {
-            all.select_nth_unstable_by_key(n, order);
-            all.truncate(n);
-        }
-        all.sort_unstable_by_key(order);
-        all
+    /// `n` live tensors from number `from` on, in the order of the table.
+    pub fn live(&self, from: usize, n: usize) -> Vec<&Live> {
+        self.order.keys().skip(from).take(n).filter_map(|key| self.live.get(&key)).collect()
     }
 
     /// True where every transfer in the log was timed by this clock.
@@ -256,6 +359,7 @@ impl History {
             self.untracked += 1;
             return;
         }
+        self.order.insert(&live);
         self.live.insert((device, address), live);
         let tally = self.tally(device);
         tally.tensors += 1;
@@ -265,10 +369,18 @@ impl History {
     /// Takes a tensor out of the table; false where it was not in it.
     fn release(&mut self, device: Device, address: u64) -> bool {
         let Some(live) = self.live.remove(&(device, address)) else { return false };
+        self.order.remove(&live);
         let tally = self.tally(device);
         tally.tensors = tally.tensors.saturating_sub(1);
         tally.tensor_bytes = tally.tensor_bytes.saturating_sub(live.bytes);
         true
+    }
+
+    /// Changes an accelerator's map of segments.
+    fn map(&mut self, device: Device, change: impl FnOnce(&mut SegmentMap)) {
+        if device.is_cuda() {
+            change(self.segments.entry(device).or_default());
+        }
     }
 
     fn memory(&mut self, device: Device, allocated: u64, reserved: u64) {
@@ -309,6 +421,8 @@ impl History {
             syncs: 0,
             implicit_syncs: 0,
             last_implicit: None,
+            waits: BTreeMap::new(),
+            told_free: None,
             out_of_memory: 0,
             last_refused: 0,
             tensors: 0,
@@ -317,149 +431,25 @@ impl History {
     }
 }
 
+/// A tensor whose making was missed.
+fn unseen(tensor: &TensorInfo) -> Live {
+    Live {
+        device: tensor.device,
+        address: tensor.address,
+        bytes: tensor.bytes,
+        dtype: tensor.dtype,
+        shape: tensor.shape.clone(),
+        op: Name::new(""),
+        source: Source::default(),
+        name: None,
+        grad: None,
+        seq: 0,
+    }
+}
+
 fn clean_name(name: Name) -> Name {
     if name.chars().all(text::printable) { name } else { Name::read(&text::clean_line(&name)) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::protocol::{SegmentInfo, TensorInfo};
-
-    const GPU: Device = Device::Cuda(0);
-
-    fn alloc(seq: u64, address: u64, allocated: u64) -> Event {
-        Event {
-            seq,
-            source: Source { cell: 1, line: 2 },
-            body: Body::Alloc {
-                device: GPU,
-                address,
-                bytes: 512,
-                requested: 400,
-                dtype: DType::Float32,
-                shape: vec![100].into(),
-                op: Name::new("rand"),
-                allocated,
-                reserved: 2 << 20,
-            },
-        }
-    }
-
-    fn free(seq: u64, address: u64, allocated: u64) -> Event {
-        let body = Body::Free { device: GPU, address, bytes: 512, allocated, reserved: 2 << 20 };
-        Event { seq, source: Source::default(), body }
-    }
-
-    fn variable(name: &str, address: u64) -> Variable {
-        Variable {
-            name: name.into(),
-            type_name: "Tensor".into(),
-            summary: String::new(),
-            tensor: Some(TensorInfo {
-                shape: vec![100],
-                dtype: DType::Float32,
-                device: GPU,
-                bytes: 400,
-                address,
-                requires_grad: false,
-                is_view: false,
-            }),
-        }
-    }
-
-    fn names(history: &History) -> Vec<Option<String>> {
-        history.live(10).iter().map(|live| live.name.clone()).collect()
-    }
-
-    #[test]
-    fn memory_follows_the_stream_and_the_peak_stays() {
-        let mut history = History::default();
-        history.fold(alloc(0, 1, 512));
-        history.fold(alloc(1, 2, 1024));
-        history.fold(free(2, 1, 512));
-        let tally = history.devices().next().unwrap().clone();
-        assert_eq!((tally.allocated, tally.peak, tally.reserved), (512, 1024, 2 << 20));
-        history.fold(Event { seq: 3, source: Source::default(), body: Body::PeakReset { device: GPU } });
-        assert_eq!(history.devices().next().unwrap().peak, 512);
-        let tally = history.devices().next().unwrap();
-        assert_eq!((tally.tensors, tally.tensor_bytes), (1, 400));
-    }
-
-    #[test]
-    fn a_name_does_not_outlive_its_tensor() {
-        let mut history = History::default();
-        history.fold(alloc(0, 1, 512));
-        history.set_variables(&[variable("x", 1), variable("y", 1)]);
-        assert_eq!(names(&history), [Some("x, y".to_owned())]);
-        history.fold(free(1, 1, 0));
-        history.fold(alloc(2, 1, 512));
-        assert_eq!(names(&history), [None]);
-    }
-
-    #[test]
-    fn missed_frees_are_found_and_missed_tensors_appear() {
-        let mut history = History::default();
-        history.fold(alloc(0, 1, 512));
-        history.fold(alloc(1, 513, 1024));
-        history.missed = 5;
-        let segments = vec![SegmentInfo {
-            address: 1,
-            bytes: 2 << 20,
-            blocks: vec![(0, 512, false), (512, 512, true), (1024, 512, true)],
-        }];
-        history.set_devices(&[DeviceInfo {
-            device: GPU,
-            name: "T4".into(),
-            simulated: true,
-            clock: Clock::Modelled,
-            total: 1 << 30,
-            allocated: 1024,
-            reserved: 2 << 20,
-            peak: 2048,
-            segments,
-        }]);
-        history.set_variables(&[variable("kept", 513), variable("new", 1025)]);
-        let mut found = names(&history);
-        found.sort();
-        assert_eq!(found, [Some("kept".to_owned()), Some("new".to_owned())]);
-    }
-
-    #[test]
-    fn the_log_is_a_ring_that_counts_what_it_dropped() {
-        let mut history = History::default();
-        for seq in 0..TRANSFERS_KEPT as u64 + 3 {
-            history.fold(Event {
-                seq,
-                source: Source::default(),
-                body: Body::Copy {
-                    from: Device::Cpu,
-                    to: GPU,
-                    bytes: seq,
-                    pinned: false,
-                    blocking: true,
-                    stream: 0,
-                    span: Span { start: 0, nanos: 1, clock: Clock::Modelled },
-                },
-            });
-        }
-        assert_eq!((history.transfers().len(), history.transfers().dropped), (TRANSFERS_KEPT, 3));
-        assert_eq!(history.transfers().newest().next().map(|t| t.bytes), Some(TRANSFERS_KEPT as u64 + 2));
-        let all = history.directions().next().unwrap();
-        assert_eq!(all.2.count, TRANSFERS_KEPT as u64 + 3);
-        assert!(history.all_timed_by(Clock::Modelled) && !history.all_timed_by(Clock::Measured));
-    }
-
-    #[test]
-    fn only_the_largest_are_sorted_out() {
-        let mut history = History::default();
-        for i in 0..1000u64 {
-            history.fold(alloc(i, i + 1, 512));
-        }
-        history.set_variables(&[variable("x", 900)]);
-        let first = history.live(2);
-        assert_eq!(first.len(), 2);
-        assert_eq!(first[0].name.as_deref(), Some("x"));
-        assert_eq!(first[1].address, 1);
-    }
-}
+mod tests;

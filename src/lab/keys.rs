@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::bindings::BINDINGS;
-use super::state::{Pane, Popup, State};
+use super::state::{Pane, Popup, Screen, State};
 
 use Action as A;
 use Bar::{Always, By, Never, When};
@@ -20,6 +20,11 @@ pub enum Context {
     Lesson,
     Cells,
     Machine,
+    /// While the machine fills the terminal.
+    MachineScreen,
+    Home,
+    /// While typing a path.
+    Prompt,
     /// While typing in a cell.
     Editor,
     /// While typing a prediction.
@@ -63,8 +68,32 @@ pub enum Action {
     Hint,
     Skip,
     Choose,
-    OtherList,
+    NextSection,
+    PreviousSection,
     Scale,
+    Sort,
+    GoToLine,
+    Unpick,
+    NextEvent,
+    PreviousEvent,
+    ZoomIn,
+    ZoomOut,
+    PanRight,
+    PanLeft,
+    Fit,
+    FitAll,
+    NextCell,
+    PreviousCell,
+    /// The machine alone, or back.
+    MachineScreen,
+    /// The home screen, or back.
+    Home,
+    Open,
+    OpenPath,
+    Continue,
+    CommitPath,
+    PathBackspace,
+    OtherHelp,
     Leave,
     Commit,
     Edit(Edit),
@@ -140,8 +169,14 @@ pub const fn ctrl(code: KeyCode) -> Chord {
 
 /// The contexts that hold now, the nearest first.
 pub fn contexts(state: &State) -> &'static [Context] {
+    match (state.popup, state.screen) {
+        (None, Screen::Machine) => return &[C::MachineScreen, C::Machine, C::Anywhere],
+        (None, Screen::Home) if state.home.prompt.is_some() => return &[C::Prompt],
+        (None, Screen::Home) => return &[C::Home],
+        _ => {}
+    }
     match (state.popup, state.editing, state.focus) {
-        (Some(Popup::Help(_)), ..) => &[C::Help],
+        (Some(Popup::Help(_) | Popup::Glossary(_)), ..) => &[C::Help],
         (Some(Popup::Confirm(_)), ..) => &[C::Confirm],
         (None, true, _) if on_cell(state) => &[C::Editor, C::Anywhere],
         (None, true, _) => &[C::Answer, C::Anywhere],
@@ -240,7 +275,10 @@ impl Binding {
     fn short_name(&self) -> String {
         match self.action {
             A::Up => "↑↓".into(),
-            A::OtherList => "←→".into(),
+            A::NextSection => "←→".into(),
+            A::NextEvent => ", .".into(),
+            A::ZoomIn => "+ -".into(),
+            A::NextCell => "[ ]".into(),
             A::Choose => self.names(),
             _ => self.keys.first().map(|chord| chord.name()).unwrap_or_default(),
         }
@@ -258,6 +296,9 @@ mod tests {
             &[C::Lesson, C::Browse, C::Anywhere][..],
             &[C::Cells, C::Browse, C::Anywhere],
             &[C::Machine, C::Browse, C::Anywhere],
+            &[C::MachineScreen, C::Machine, C::Anywhere],
+            &[C::Home],
+            &[C::Prompt],
             &[C::Editor, C::Anywhere],
             &[C::Answer, C::Anywhere],
             &[C::Help],
@@ -277,7 +318,9 @@ mod tests {
 
     #[test]
     fn typing_keys_stay_free_for_typing() {
-        for binding in BINDINGS.iter().filter(|b| matches!(b.context, C::Editor | C::Answer | C::Anywhere)) {
+        for binding in
+            BINDINGS.iter().filter(|b| matches!(b.context, C::Editor | C::Answer | C::Prompt | C::Anywhere))
+        {
             for Chord(code, modifiers) in binding.keys {
                 assert!(!matches!(code, Char(_)) || !modifiers.is_empty(), "{}", binding.help);
             }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::state::{Pane, State};
+use super::state::{Pane, Screen, State};
 
 /// Below this nothing useful can be shown.
 pub const MIN_SIZE: (u16, u16) = (60, 20);
@@ -21,6 +21,8 @@ pub struct Areas {
     pub tabs: Option<Rect>,
     /// The panes shown, from left to right, borders included.
     pub panes: Vec<(Pane, Rect)>,
+    /// Between the header and the key bar, for what fills the terminal.
+    pub body: Rect,
     pub key_bar: Rect,
 }
 
@@ -29,15 +31,17 @@ pub fn areas(state: &State, area: Rect) -> Option<Areas> {
     if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
         return None;
     }
-    let shown = shown(state, area.width);
-    let tabbed = shown.len() < state.panes().len();
+    let alone = state.screen != Screen::Work;
+    let shown = if alone { Vec::new() } else { shown(state, area.width) };
+    let tabbed = !alone && shown.len() < state.panes().len();
     let top = if tabbed { 2 } else { 1 };
     let line = |y: u16| Rect { y: area.y + y, height: 1, ..area };
     let body = Rect { y: area.y + top, height: area.height - top - 1, ..area };
     Some(Areas {
         header: line(0),
         tabs: tabbed.then(|| line(1)),
-        panes: split(state, &shown, body),
+        panes: if alone { Vec::new() } else { split(state, &shown, body) },
+        body,
         key_bar: line(area.height - 1),
     })
 }

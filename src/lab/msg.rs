@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
+use super::document::Document;
+use super::home::{Found, Listing, Target};
 use crate::lesson::Entry;
 use crate::session::client::FromSession;
 use crate::session::protocol::Request;
@@ -25,6 +27,17 @@ pub enum Msg {
     Saved(Result<(), String>),
     /// Something to tell the learner for a few seconds.
     Note(String),
+    /// What there is to open.
+    Listed(Box<Listing>),
+    /// The devices of this computer.
+    Found(Vec<Found>),
+    /// A document in place of the one that was open, and the id of the item where one left off; its session is
+    /// started next.
+    Opened {
+        document: Document,
+        at: Option<String>,
+        can_save: bool,
+    },
 }
 
 /// Something the lab's surroundings do for it.
@@ -39,6 +52,10 @@ pub enum Effect {
         step: String,
         entry: Entry,
     },
+    /// Tell what there is to open, with [`Msg::Listed`].
+    List,
+    /// Open it, with [`Msg::Opened`] and a session for it.
+    Open(Target),
     Quit,
 }
 

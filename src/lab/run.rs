@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::document::Document;
+use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
 use super::msg::{Effect, Msg};
 use super::state::State;
@@ -43,6 +44,8 @@ pub struct LabOptions {
     pub save: Option<Save>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
+    /// Where there is one, the home screen is; without a document the lab opens there.
+    pub library: Option<Box<dyn Library>>,
 }
 
 /// What is left when the lab closes.
@@ -71,10 +74,13 @@ pub enum End {
 /// be set up.
 pub fn run(
     options: LabOptions,
-    document: Document,
+    document: Option<Document>,
     connect: impl FnMut(Wake) -> io::Result<Box<dyn SessionLink>>,
 ) -> io::Result<LabExit> {
-    let mut state = State::new(document, options.look);
+    let mut state = match document {
+        Some(document) => State::new(document, options.look),
+        None => State::at_home(options.look),
+    };
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
@@ -89,7 +95,8 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep) = (options.save, options.keep);
+    (around.save, around.keep, around.library) = (options.save, options.keep, options.library);
+    around.list(&mut state);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -119,7 +126,9 @@ fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     let start = Instant::now();
     let mut drawn = None;
     let mut next_frame = Duration::ZERO;
-    around.start(state);
+    if state.has_document() {
+        around.start(state);
+    }
     loop {
         let now = start.elapsed();
         let dirty = drawn != Some(state.revision());
@@ -222,6 +231,11 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
             }
+            Effect::List => {
+                around.list(state);
+                Ok(())
+            }
+            Effect::Open(target) => around.open(state, &target),
             Effect::Quit => return Some(End::Quit),
         };
         if let Err(e) = told {
@@ -236,6 +250,9 @@ struct Surroundings<C> {
     connect: C,
     save: Option<Save>,
     keep: Option<Keep>,
+    library: Option<Box<dyn Library>>,
+    /// The devices of this computer are looked for, or were found.
+    looked: bool,
     inbox: SyncSender<Input>,
     session: Option<Box<dyn SessionLink>>,
     /// A [`Input::Woken`] is on its way.
@@ -252,6 +269,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             connect,
             save: None,
             keep: None,
+            library: None,
+            looked: false,
             inbox,
             session: None,
             woken: Arc::new(AtomicBool::new(false)),
@@ -281,6 +300,33 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
                 update(state, Msg::Session(FromSession::Died { reason }));
             }
         }
+    }
+
+    /// Tells the state what there is to open, and at the first time looks for devices.
+    fn list(&mut self, state: &mut State) {
+        let Some(library) = &mut self.library else { return };
+        let listing = Box::new(library.list());
+        update(state, Msg::Listed(listing));
+        if !std::mem::replace(&mut self.looked, true) {
+            let (look, inbox) = (library.devices(), self.inbox.clone());
+            let looking = move || {
+                // Where nobody listens any more, nobody needs to know.
+                let _ = inbox.send(Input::Msg(Msg::Found(look())));
+            };
+            // Without the thread the screen goes on saying that it looks.
+            let _ = thread::Builder::new().name("devices".into()).spawn(looking);
+        }
+    }
+
+    /// Opens something in place of what was open, with a session for it.
+    fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
+        let Some(library) = &mut self.library else { return Ok(()) };
+        let Opened { document, save, keep, at } = library.open(target).map_err(io::Error::other)?;
+        let can_save = save.is_some();
+        (self.save, self.keep) = (save, keep);
+        update(state, Msg::Opened { document, at, can_save });
+        self.start(state);
+        Ok(())
     }
 
     fn send(&mut self, request: Request) -> io::Result<()> {

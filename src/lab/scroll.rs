@@ -5,8 +5,8 @@ use std::ops::Range;
 use ratatui::layout::Rect;
 
 use super::layout::{Areas, inner};
-use super::panels::{cells, lesson, machine, tensors, transfers};
-use super::state::{Pane, State};
+use super::panels::{cells, home, lesson, machine, memory, tensors, timeline, transfers};
+use super::state::{Pane, Screen, State};
 
 /// The first row in sight of whatever scrolls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,10 @@ pub struct Tops {
     pub cells: usize,
     pub tensors: usize,
     pub transfers: usize,
+    pub memory: usize,
+    /// Lanes of the timeline.
+    pub timeline: usize,
+    pub home: usize,
 }
 
 /// The state's scroll positions, brought into range for these rectangles.
@@ -28,12 +32,19 @@ pub fn settled(state: &State, areas: &Areas) -> Tops {
         let rows = lesson::layout(state, inside.width).map_or(0, |layout| layout.rows.len());
         tops.lesson = tops.lesson.min(rows.saturating_sub(usize::from(inside.height)));
     }
-    if let Some(pane) = areas.pane(Pane::Machine) {
-        let sections = machine::sections(state, machine::inside(pane));
-        tops.tensors =
-            tops.tensors.min(tensors::rows(state).saturating_sub(tensors::fitting(sections.tensors)));
+    if state.screen == Screen::Home {
+        tops.home = home::top(state, areas.body);
+    }
+    if let Some(parts) = machine::parts(state, areas) {
+        let held = |top: usize, rows: usize, room: usize| top.min(rows.saturating_sub(room));
+        let width = usize::from(parts.memory.width);
+        let room = memory::fitting(state, parts.memory);
+        tops.memory = held(tops.memory, memory::rows(state, width, memory::detail(state, width, room)), room);
+        tops.tensors = held(tops.tensors, tensors::rows(state), tensors::fitting(parts.tensors));
         let log = state.history.transfers().len();
-        tops.transfers = tops.transfers.min(log.saturating_sub(transfers::fitting(sections.transfers)));
+        tops.transfers = held(tops.transfers, log, transfers::fitting(parts.transfers));
+        let lanes = timeline::rows(state).len();
+        tops.timeline = held(tops.timeline, lanes, timeline::fitting(parts.timeline));
     }
     tops
 }

@@ -3,10 +3,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use crate::base::event::Source;
+
 use super::document::{Document, Step};
 use super::history::History;
+use super::home::Home;
 use super::item::{CellState, ItemState, Key, PredictState};
 use super::laid::{Layout, Memo};
+use super::machine::{MachineView, Section};
+use super::places::Places;
 use super::scroll::Tops;
 use super::text;
 use super::theme::{Look, Theme};
@@ -17,6 +22,10 @@ pub struct State {
     pub(super) title: String,
     pub(super) steps: Vec<StepState>,
     pub(super) step: usize,
+    pub(super) screen: Screen,
+    pub(super) home: Home,
+    /// Where the variables that hold tensors are.
+    pub(super) places: Places,
     /// The selected item of the step, by its place.
     pub(super) selected: usize,
     pub(super) focus: Pane,
@@ -61,10 +70,22 @@ pub enum Pane {
     Machine,
 }
 
+/// What fills the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Screen {
+    /// The lesson or notebook, with its panes.
+    #[default]
+    Work,
+    Machine,
+    Home,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Popup {
     /// First line shown.
     Help(u16),
+    /// What the machine's figures mean; first line shown.
+    Glossary(u16),
     Confirm(Confirm),
 }
 
@@ -73,6 +94,8 @@ pub enum Popup {
 pub enum Confirm {
     Quit,
     Restart,
+    /// Something else was chosen at home.
+    Open,
     /// The interrupt was asked for a second time.
     RestartStuck,
 }
@@ -135,15 +158,6 @@ pub enum Pending {
     Inspect,
 }
 
-/// How the machine panel is looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MachineView {
-    /// Bars show a whole device, not only the part in use.
-    pub whole: bool,
-    /// The transfer log scrolls, not the table of tensors.
-    pub transfers: bool,
-}
-
 /// Shares of the width, in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shares {
@@ -154,14 +168,16 @@ pub struct Shares {
 impl State {
     /// The lab with a document, before a session has answered.
     pub fn new(document: Document, look: Look) -> State {
-        let has_text = document.has_text();
         let mut state = State {
-            title: text::clean_line(&document.title),
+            title: String::new(),
             steps: Vec::new(),
             step: 0,
+            screen: Screen::Work,
+            home: Home::default(),
+            places: Places::default(),
             selected: 0,
             focus: Pane::Cells,
-            side: if has_text { Pane::Lesson } else { Pane::Machine },
+            side: Pane::Machine,
             maximised: false,
             editing: false,
             popup: None,
@@ -179,19 +195,41 @@ impl State {
             size: (80, 24),
             now: Duration::ZERO,
             can_save: false,
-            has_text,
+            has_text: false,
             revision: 0,
             next_key: 0,
         };
-        for step in document.steps {
-            let step = state.take_step(step);
-            state.steps.push(step);
-        }
-        state.select_first();
-        if has_text {
-            state.focus = Pane::Lesson;
-        }
+        state.take_document(document);
         state
+    }
+
+    /// The home screen, before it is known what there is to open.
+    pub fn at_home(look: Look) -> State {
+        let mut state = State::new(Document::default(), look);
+        state.screen = Screen::Home;
+        state.home.is_there = true;
+        state
+    }
+
+    /// Puts a document in place of what is open.
+    pub(super) fn take_document(&mut self, document: Document) {
+        self.has_text = document.has_text();
+        self.title = text::clean_line(&document.title);
+        self.steps.clear();
+        for step in document.steps {
+            let step = self.take_step(step);
+            self.steps.push(step);
+        }
+        (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
+        (self.popup, self.note, self.clipboard) = (None, None, None);
+        self.tops = Tops { home: self.tops.home, ..Tops::default() };
+        self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
+        self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
+        self.select_first();
+    }
+
+    pub(super) fn has_document(&self) -> bool {
+        !self.steps.is_empty()
     }
 
     /// The document as it is now, with the learner's text.
@@ -206,6 +244,15 @@ impl State {
     /// Changes whenever something that is shown changed.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    pub fn screen(&self) -> Screen {
+        self.screen
+    }
+
+    /// The part of the machine that has the keys.
+    pub fn section(&self) -> Section {
+        self.machine.section
     }
 
     pub fn focus(&self) -> Pane {
@@ -313,6 +360,12 @@ impl State {
             .find_map(|(s, step)| step.items.iter().position(|item| item.key() == Some(key)).map(|i| (s, i)))
     }
 
+    /// The step and place of the cell that ran with this number, while what ran is what it shows.
+    pub(super) fn place_of_run(&self, number: u32) -> Option<(usize, usize)> {
+        let cell = self.cells().find(|cell| cell.number == Some(number) && !cell.earlier)?;
+        self.place(cell.key)
+    }
+
     /// Predictions that a cell's run answers.
     pub(super) fn predictions_of(&self, key: Key) -> Vec<&PredictState> {
         let Some(cell) = self.cells().find(|cell| cell.key == key) else { return Vec::new() };
@@ -322,6 +375,17 @@ impl State {
             _ => None,
         });
         predictions.collect()
+    }
+
+    /// The cell and line that what is picked on the machine comes from.
+    pub(super) fn picked_source(&self) -> Option<Source> {
+        self.machine.source(&self.history)
+    }
+
+    /// True where the selected cell, as it ran last, caused it.
+    pub(super) fn is_of_selected_cell(&self, source: Source) -> bool {
+        source.cell > 0
+            && self.selected_cell().is_some_and(|cell| cell.number == Some(source.cell) && !cell.earlier)
     }
 
     pub(super) fn select_first(&mut self) {

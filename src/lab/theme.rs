@@ -49,6 +49,8 @@ pub struct Theme {
     pub accent: Style,
     /// The label of the selected item; visible without colour.
     pub selected: Style,
+    /// A row that something else points at; visible without colour.
+    pub pointed: Style,
     pub ok: Style,
     pub warn: Style,
     pub error: Style,
@@ -106,6 +108,7 @@ impl Theme {
             strong: plain.add_modifier(bold),
             accent: accent.add_modifier(bold),
             selected: reversed,
+            pointed: plain.add_modifier(Modifier::UNDERLINED),
             ok: fg(&GREEN),
             warn: warm.add_modifier(bold),
             error: fg(&VERMILLION).add_modifier(bold),
@@ -152,9 +155,18 @@ pub fn ascii(symbol: &str) -> Option<&'static str> {
         "┌" | "┐" | "└" | "┘" | "┏" | "┓" | "┗" | "┛" | "├" | "┤" | "┬" | "┴" | "┼" => {
             "+"
         }
-        "█" | "▉" | "▊" | "▋" | "▍" | "▎" => "#",
+        "█" | "▉" | "▋" | "▍" | "▎" => "#",
         "▒" => "=",
         "░" => ".",
+        "▓" => "%",
+        "▚" => "o",
+        "▊" => "#",
+        "▁" | "▂" => "_",
+        "▃" | "▄" => ":",
+        "▅" | "▆" => "+",
+        "┄" => "~",
+        "▇" => "#",
+        "≠" => "!",
         "·" | "•" | "◦" => "-",
         "→" | "▸" | "▶" | "▷" | "›" | "▌" => ">",
         "←" | "◂" => "<",

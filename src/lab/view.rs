@@ -6,9 +6,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use super::layout::{MIN_SIZE, areas};
-use super::panels::{cells, header, key_bar, lesson, machine, popup, put};
+use super::panels::{cells, header, home, key_bar, lesson, machine, popup, put};
 use super::scroll::settled;
-use super::state::{Pane, Popup, State};
+use super::state::{Pane, Popup, Screen, State};
 use super::text;
 use super::theme;
 
@@ -34,6 +34,11 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> 
         Some(areas) => {
             header::draw(state, buffer, &areas);
             let tops = settled(state, &areas);
+            match state.screen {
+                Screen::Machine => machine::screen(state, tops, buffer, &areas),
+                Screen::Home => cursor = home::draw(state, tops.home, buffer, areas.body),
+                Screen::Work => {}
+            }
             for (pane, rect) in &areas.panes {
                 match pane {
                     Pane::Lesson => lesson::draw(state, tops.lesson, buffer, *rect),

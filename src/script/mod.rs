@@ -9,7 +9,7 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod modules;
-mod operands;
+pub mod operands;
 pub mod parse;
 pub mod pickle;
 mod rewrite;

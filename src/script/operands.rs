@@ -4,6 +4,7 @@
 use rhai::{AST, ASTNode, Dynamic, Expr, Position, Scope, Stmt};
 
 use crate::base::error::Operand;
+use crate::nn::{Module, Role};
 use crate::tensor::Tensor;
 
 /// Names the operands of the call at `position`. What the scope knows of a variable must agree with the operand.
@@ -36,8 +37,8 @@ pub fn name(operands: &mut [Operand], ast: &AST, position: Position, scope: &Sco
     }
 }
 
-/// The tensors that variables hold, and those of arrays and maps by their places, such as `xs[2]`. Each comes with
-/// its name.
+/// The tensors that variables hold, those of arrays and maps by their places, such as `xs[2]`, and those of modules,
+/// such as `net.0.weight`. Each comes with its name.
 pub fn held(scope: &Scope) -> Vec<(String, Tensor)> {
     let mut found = Vec::new();
     for (name, _, value) in scope.iter_raw() {
@@ -65,11 +66,19 @@ fn collect(name: &str, value: &Dynamic, depth: usize, found: &mut Vec<(String, T
         for (key, item) in map.iter() {
             collect(&format!("{name}.{key}"), item, depth + 1, found);
         }
+    } else if let Some(module) = value.read_lock::<Module>() {
+        for (path, t) in [Role::Parameter, Role::Buffer].into_iter().flat_map(|role| module.named(role)) {
+            found.extend(t.grad().map(|g| (format!("{name}.{path}.grad"), g)));
+            found.push((format!("{name}.{path}"), t));
+        }
     }
 }
 
 fn tensors(name: String, value: &Dynamic) -> Vec<(String, Option<Operand>)> {
     let mut found = Vec::new();
+    if value.is::<Module>() {
+        return Vec::new();
+    }
     collect(&name, value, DEPTH - 1, &mut found);
     found.into_iter().filter(|(n, _)| !n.ends_with(".grad")).map(|(n, t)| (n, Some(t.operand()))).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::event::Bus;
 
 use super::protocol::{
-    Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
+    Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, TensorInfo, Usage, Variable, Verdict,
 };
 
 /// Evaluates code in one scope that lives as long as the session.
@@ -35,7 +35,7 @@ pub trait Evaluator: Send {
     fn help(&self, name: &str) -> (Option<String>, Vec<String>);
 
     /// The variables and the devices as they are now.
-    fn inspect(&self) -> (Vec<Variable>, Vec<DeviceInfo>);
+    fn inspect(&self) -> Inspected;
 
     /// Frees every variable and starts again with a fresh scope and fresh device statistics.
     fn reset(&mut self);
@@ -46,6 +46,15 @@ pub trait Evaluator: Send {
 
     /// Where what happens on the devices is told.
     fn bus(&self) -> &Arc<Bus>;
+}
+
+/// The state of a session between two evaluations.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Inspected {
+    pub variables: Vec<Variable>,
+    pub devices: Vec<DeviceInfo>,
+    /// Tensors within the variables, by their paths.
+    pub held: Vec<(String, TensorInfo)>,
 }
 
 /// What a running evaluation says to the front end. Never fails: when the front end has gone, the session is

@@ -14,10 +14,8 @@ use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
 use super::checks::{self, Finding, RunEvents};
-use super::engine::{Evaluator, Host, Interrupt};
-use super::protocol::{
-    Completion, DeviceInfo, Display, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
-};
+use super::engine::{Evaluator, Host, Inspected, Interrupt};
+use super::protocol::{Completion, Display, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
@@ -223,8 +221,12 @@ impl Evaluator for ScriptEvaluator {
         }
     }
 
-    fn inspect(&self) -> (Vec<Variable>, Vec<DeviceInfo>) {
-        (inspect::variables(&self.interpreter), inspect::devices(self.machine()))
+    fn inspect(&self) -> Inspected {
+        Inspected {
+            variables: inspect::variables(&self.interpreter),
+            devices: inspect::devices(self.machine()),
+            held: inspect::held(&self.interpreter),
+        }
     }
 
     fn reset(&mut self) {

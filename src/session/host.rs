@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::event::Subscription;
 
-use super::engine::{Evaluator, Host};
+use super::engine::{Evaluator, Host, Inspected};
 use super::outbox::{Outbox, PROMPT};
 use super::protocol::{self, Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION};
 use super::queue::{Queue, Turn};
@@ -259,7 +259,7 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn greet(&mut self) -> Message {
-        let (_, devices) = self.evaluator.inspect();
+        let Inspected { devices, .. } = self.evaluator.inspect();
         self.events = Some(self.outbox.read(self.evaluator.bus()));
         let protections = sandbox::protections();
         Message::Ready { version: VERSION, pid: std::process::id(), devices, protections }
@@ -278,8 +278,8 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn state(&self, id: u64) -> Message {
-        let (variables, devices) = self.evaluator.inspect();
-        Message::State { id, variables, devices }
+        let Inspected { variables, devices, held } = self.evaluator.inspect();
+        Message::State { id, variables, devices, held }
     }
 
     fn cancel(&self, request: Request) {

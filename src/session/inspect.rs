@@ -3,11 +3,14 @@
 use crate::base::shape::show;
 use crate::device::{Context, Machine};
 use crate::script::Interpreter;
+use crate::script::operands::held as held_tensors;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
 use super::protocol::{DeviceInfo, SegmentInfo, TensorInfo, Variable};
 
+/// Tensors within variables that are told of.
+const HELD: usize = 4096;
 /// The longest summary of a value, in characters.
 const SUMMARY: usize = 60;
 
@@ -34,6 +37,13 @@ pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
     found
 }
 
+/// The tensors within the scope's variables, by their paths; the variables themselves are left out.
+pub fn held(interpreter: &Interpreter) -> Vec<(String, TensorInfo)> {
+    let all = held_tensors(interpreter.scope()).into_iter();
+    let within = all.filter(|(name, _)| name.contains(['.', '[']));
+    within.take(HELD).map(|(name, t)| (name, tensor_info(&t))).collect()
+}
+
 /// Every device with its memory.
 pub fn devices(machine: &Machine) -> Vec<DeviceInfo> {
     machine.contexts().map(|c| device(c)).collect()
@@ -47,6 +57,7 @@ fn tensor_info(t: &Tensor) -> TensorInfo {
         bytes: t.nbytes() as u64,
         address: t.storage().address(),
         requires_grad: t.requires_grad(),
+        grad: t.grad().map(|g| g.nbytes() as u64),
         is_view: t.numel() < t.storage().numel() || !t.is_contiguous(),
     }
 }
@@ -56,6 +67,7 @@ fn device(context: &Context) -> DeviceInfo {
     let pool = context.pool();
     let figures = pool.as_ref().map(|p| (p.allocated(), p.reserved(), p.peak_allocated()));
     let (allocated, reserved, peak) = figures.unwrap_or_default();
+    let free = pool.as_ref().map(|p| p.mem_get_info().0);
     let segments = pool.map(|p| p.snapshot().segments).unwrap_or_default();
     DeviceInfo {
         device: context.device,
@@ -66,6 +78,7 @@ fn device(context: &Context) -> DeviceInfo {
         allocated,
         reserved,
         peak,
+        free,
         segments: segments
             .iter()
             .map(|s| SegmentInfo {

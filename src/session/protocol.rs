@@ -146,6 +146,10 @@ pub enum Message {
         id: u64,
         variables: Vec<Variable>,
         devices: Vec<DeviceInfo>,
+        /// Tensors within the variables by their paths: elements of arrays and maps, parameters and buffers of
+        /// modules, gradients.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        held: Vec<(String, TensorInfo)>,
     },
     Completions {
         id: u64,
@@ -231,6 +235,9 @@ pub struct DeviceInfo {
     pub allocated: u64,
     pub reserved: u64,
     pub peak: u64,
+    /// Bytes that the device says nobody has taken; `None` where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<u64>,
     /// Segments with their blocks, to scale.
     pub segments: Vec<SegmentInfo>,
 }
@@ -263,6 +270,9 @@ pub struct TensorInfo {
     /// The storage's address, by which the event stream knows it.
     pub address: u64,
     pub requires_grad: bool,
+    /// Bytes of its gradient, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grad: Option<u64>,
     pub is_view: bool,
 }
 

@@ -263,6 +263,7 @@ impl Lab {
             1,
             2,
             [
+                segment(GPU, 0x7000, 20 * MIB, 20 * MIB),
                 alloc(GPU, 0x7000, 4 * MIB, 4 * MIB, 20 * MIB, "to", &[1024, 1024]),
                 copy(Device::Cpu, GPU, 4 * MIB, 361_000, false),
             ],
@@ -288,11 +289,13 @@ impl Lab {
                 bytes: 4 * MIB,
                 address: *address,
                 requires_grad: false,
+                grad: None,
                 is_view: false,
             }),
         });
         let variables = variables.collect();
-        self.says(Message::State { id: id.expect("variables were asked for"), variables, devices: vec![] });
+        let id = id.expect("variables were asked for");
+        self.says(Message::State { id, variables, devices: vec![], held: vec![] });
     }
 
     pub fn shows(&self) -> String {
@@ -319,6 +322,7 @@ fn cpu() -> DeviceInfo {
         allocated: 0,
         reserved: 0,
         peak: 0,
+        free: None,
         segments: vec![],
     }
 }
@@ -414,4 +418,33 @@ pub fn mixed_devices() -> Fault {
         operands: vec![],
         report: report.into(),
     }
+}
+
+/// A segment that the allocator takes from the device.
+pub fn segment(device: Device, address: u64, bytes: u64, reserved: u64) -> Body {
+    Body::Segment { device, address, bytes, mapped: true, reserved }
+}
+
+pub fn free(device: Device, address: u64, bytes: u64, allocated: u64, reserved: u64) -> Body {
+    Body::Free { device, address, bytes, allocated, reserved }
+}
+
+/// The event at another time, and on another stream.
+pub fn at(mut body: Body, start: u64, on: u32) -> Body {
+    match &mut body {
+        Body::Launch { span, stream, .. } | Body::Copy { span, stream, .. } => {
+            (span.start, *stream) = (start, on);
+        }
+        Body::Sync { span, .. } => span.start = start,
+        _ => {}
+    }
+    body
+}
+
+/// The event on the clock of this computer.
+pub fn measured(mut body: Body) -> Body {
+    if let Body::Launch { span, .. } | Body::Copy { span, .. } | Body::Sync { span, .. } = &mut body {
+        span.clock = Clock::Measured;
+    }
+    body
 }

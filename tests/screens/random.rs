@@ -6,13 +6,18 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use proptest::prelude::*;
 use tensorlab::base::event::{Body, Clock, Event, Name, Source, Span};
 use tensorlab::base::{DType, Device};
-use tensorlab::lab::{BINDINGS, Colour, Document, Look, Msg, State, render, update};
+use tensorlab::lab::{
+    BINDINGS, Colour, Document, Found, HomeLesson, HomePack, Listing, Look, Msg, Recent, State, Target,
+    render, update,
+};
 use tensorlab::plot::{Figure, Series};
 use tensorlab::session::client::FromSession;
 use tensorlab::session::death::{Death, How};
-use tensorlab::session::protocol::{Display, Message, Outcome, ProbeValue, Stream, Usage, Verdict};
+use tensorlab::session::protocol::{
+    Display, Message, Outcome, ProbeValue, Stream, TensorInfo, Usage, Verdict,
+};
 
-use super::fixture::{lesson, mixed_devices, ready, usage};
+use super::fixture::{lesson, lesson as lesson_document, mixed_devices, ready, usage};
 
 fn key() -> impl Strategy<Value = Msg> {
     let bound: Vec<(KeyCode, KeyModifiers)> =
@@ -84,7 +89,72 @@ fn body() -> impl Strategy<Value = Body> {
         requested,
         message: "no".into(),
     });
-    prop_oneof![4 => alloc, 3 => free, 4 => copy, 1 => refused, 1 => device().prop_map(|device| Body::PeakReset { device })]
+    let times = (big(), big(), prop_oneof![Just(Clock::Modelled), Just(Clock::Measured)]);
+    let times = times.prop_map(|(start, nanos, clock)| Span { start, nanos, clock });
+    let launch = (device(), 0..70u32, times.clone()).prop_map(|(device, stream, span)| Body::Launch {
+        device,
+        stream,
+        op: Name::new("\u{1b}[2Jop"),
+        kernel: Name::new("map"),
+        dtype: DType::Bool,
+        bytes: 1,
+        flops: u64::MAX,
+        span,
+    });
+    let sync = (device(), any::<bool>(), times).prop_map(|(device, implicit, span)| Body::Sync {
+        device,
+        implicit,
+        cause: Name::new("\u{1b}item"),
+        span,
+    });
+    let segment = (device(), 0..20u64, big(), any::<bool>(), big()).prop_map(
+        |(device, address, bytes, mapped, reserved)| Body::Segment {
+            device,
+            address,
+            bytes,
+            mapped,
+            reserved,
+        },
+    );
+    prop_oneof![4 => launch, 2 => sync, 3 => segment, 4 => alloc, 3 => free, 4 => copy, 1 => refused, 1 => device().prop_map(|device| Body::PeakReset { device })]
+}
+
+fn tensor() -> impl Strategy<Value = TensorInfo> {
+    (device(), 0..20u64, any::<u64>(), any::<Option<u64>>()).prop_map(|(device, address, bytes, grad)| {
+        TensorInfo {
+            shape: vec![usize::MAX, 3],
+            dtype: DType::Int8,
+            device,
+            bytes,
+            address,
+            requires_grad: grad.is_some(),
+            grad,
+            is_view: false,
+        }
+    })
+}
+
+/// What the home screen is told.
+fn home() -> impl Strategy<Value = Msg> {
+    let lesson = any::<(String, String, usize, usize)>().prop_map(|(title, summary, done, steps)| {
+        HomeLesson { id: "l".into(), title, summary, minutes: u32::MAX, done, steps }
+    });
+    let listed =
+        (prop::collection::vec(lesson, 0..9), any::<Option<String>>()).prop_map(|(lessons, path)| {
+            let pack = HomePack { id: "p".into(), title: "\u{1b}[2Jp".into(), lessons };
+            let recent = path.iter().map(|path| Recent { path: path.into(), when: "now".into() });
+            let resume = path.as_ref().map(|path| (Target::Notebook(path.into()), path.clone()));
+            let notebooks = recent.collect();
+            Msg::Listed(Box::new(Listing { packs: vec![pack], notebooks, resume, notes: vec![] }))
+        });
+    let opened = (any::<bool>(), any::<bool>()).prop_map(|(guided, can_save)| {
+        let document = if guided { lesson_document() } else { Document::default() };
+        Msg::Opened { document, at: Some("once".into()), can_save }
+    });
+    let found = any::<String>().prop_map(|name| {
+        Msg::Found(vec![Found { device: "cuda:0".into(), name, memory: u64::MAX, simulated: true }])
+    });
+    prop_oneof![3 => listed, 1 => opened, 1 => found]
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -136,6 +206,9 @@ fn message() -> impl Strategy<Value = Message> {
         }),
         1 => (id(), verdict).prop_map(|(id, verdict)| Message::CheckResult { id, verdict }),
         1 => (id(), any::<f64>()).prop_map(|(id, x)| Message::Probed { id, value: Ok(ProbeValue::Number(x)) }),
+        1 => (id(), prop::collection::vec((any::<String>(), tensor()), 0..6)).prop_map(|(id, held)| {
+            Message::State { id, variables: vec![], devices: vec![], held }
+        }),
         1 => (any::<Option<u64>>(), any::<String>()).prop_map(|(id, reason)| Message::Refused { id, reason }),
     ]
 }
@@ -145,6 +218,7 @@ fn msg() -> impl Strategy<Value = Msg> {
         8 => key(),
         2 => mouse(),
         1 => resize(),
+        1 => home(),
         1 => any::<String>().prop_map(Msg::Paste),
         5 => message().prop_map(|message| Msg::Session(FromSession::Message(message))),
         1 => any::<String>().prop_map(|how| {

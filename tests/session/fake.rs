@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tensorlab::base::event::{Body, Bus, Clock, Source, Span};
 use tensorlab::base::{DType, Device};
-use tensorlab::session::engine::{Evaluator, Host, Interrupt};
+use tensorlab::session::engine::{Evaluator, Host, Inspected, Interrupt};
 use tensorlab::session::protocol::{
-    Completion, DeviceInfo, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
+    Completion, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
 };
 
 /// Text that a terminal must never get as it is.
@@ -62,14 +62,14 @@ impl Evaluator for Fake {
         ((name == "relu").then(|| "max(x, 0)".into()), vec!["relu".into()])
     }
 
-    fn inspect(&self) -> (Vec<Variable>, Vec<DeviceInfo>) {
+    fn inspect(&self) -> Inspected {
         let variable = |name: &String| Variable {
             name: name.clone(),
             type_name: "int".into(),
             summary: "1".into(),
             tensor: None,
         };
-        (self.variables.iter().map(variable).collect(), Vec::new())
+        Inspected { variables: self.variables.iter().map(variable).collect(), ..Inspected::default() }
     }
 
     fn reset(&mut self) {

@@ -12,6 +12,7 @@ use crate::lab::highlight;
 use crate::lab::item::{CellState, Check, Progress, Status};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
+use crate::lab::places::{self, Place, Places};
 use crate::lab::text::{self, Break};
 use crate::lab::theme::{Colour, Theme};
 use crate::plot;
@@ -21,17 +22,19 @@ use crate::session::protocol::{Usage, Verdict};
 const SHORT_END: usize = 10;
 /// Rows of a figure, at most.
 const FIGURE_ROWS: usize = 16;
+/// From this width on, the marks beside the code tell the dtype as well.
+const MARKS_FROM: usize = 48;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Output of more lines than this is cut until asked for.
 pub const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
 
 /// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
-pub fn lay(cell: &CellState, width: u16, theme: &Theme) -> Layout {
+pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let width = usize::from(width);
     layout.push(Line::default(), Part::Head);
-    let gutter = code(&mut layout, cell, width, theme);
+    let gutter = code(&mut layout, cell, places, width, theme);
     output(&mut layout, cell, width, gutter, theme);
     figures(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
     for progress in &cell.progress {
@@ -123,11 +126,17 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
 }
 
 /// Lays out the code; gives the width of its gutter, which output is aligned with.
-fn code(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) -> usize {
+fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, theme: &Theme) -> usize {
     let lines = cell.editor.lines();
     let digits = lines.len().to_string().len();
     let gutter = digits + 2;
-    let columns = width.saturating_sub(gutter).max(1);
+    let named = named_places(lines, places);
+    let marks = match named.iter().any(|line| !line.is_empty()) {
+        false => 0,
+        true if width >= MARKS_FROM => places::WIDE,
+        true => places::NARROW,
+    };
+    let columns = width.saturating_sub(gutter + marks).max(1);
     let checked_line = match &cell.check {
         Check::Done(Verdict::Fail { line, .. }) => *line,
         _ => None,
@@ -146,13 +155,47 @@ fn code(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) -> u
             let number =
                 if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
             let mut spans = vec![Span::styled(number, style)];
+            if marks > 0 {
+                let here: Vec<_> = named.get(i).into_iter().flatten().map(|(_, place)| *place).collect();
+                spans.push(places::mark(if from == 0 { &here } else { &[] }, marks, theme));
+            }
             spans.extend(text::line(row).spans);
-            let part = Part::Code { line: i, from, length: row.len(), indent: gutter };
+            let part = Part::Code { line: i, from, length: row.len(), indent: gutter + marks };
             layout.push(Line::from(spans), part);
             from += row.len();
         }
     }
+    if marks > 0 {
+        let told = told_places(&named, marks < places::WIDE, theme);
+        let lines = flow(&told, width.saturating_sub(gutter), theme.dim);
+        layout.plain(lines.into_iter().take(3).map(|line| indented(line, gutter)));
+    }
     gutter
+}
+
+/// The variables that each line names and that hold tensors, with their places.
+fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, Place)>> {
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let known = |name: String| places.get_key_value(&name).map(|(name, place)| (name.as_str(), *place));
+    highlight::names(lines).into_iter().map(|line| line.into_iter().filter_map(known).collect()).collect()
+}
+
+fn differ(pair: &[(&str, Place)]) -> bool {
+    matches!(pair, [(_, a), (_, b)] if a != b)
+}
+
+/// In words, each variable once: those of lines whose mark alone does not say it, or all of them.
+fn told_places(named: &[Vec<(&str, Place)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(|pair| differ(pair));
+    let mut seen = Vec::new();
+    for (name, place) in named.iter().filter(mixed).flatten() {
+        if !seen.iter().any(|(known, _)| known == name) {
+            seen.push((*name, *place));
+        }
+    }
+    seen.iter().map(|(name, place)| places::told(name, place, theme)).collect()
 }
 
 fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {

@@ -46,7 +46,9 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
         let theme = &state.theme;
         let layout = match content {
             ItemState::Text(_) => continue,
-            ItemState::Cell(cell) => cell.laid.get(columns, || cell::lay(cell, columns, theme)),
+            ItemState::Cell(cell) => {
+                cell.laid.get(columns, || cell::lay(cell, &state.places, columns, theme))
+            }
             ItemState::Predict(predict) => {
                 predict.laid.get(columns, || question::lay_predict(predict, columns, theme))
             }
@@ -149,10 +151,34 @@ fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: 
             }
             _ => put_at(buffer, inside, usize::from(BAR), y, &row.line),
         }
+        if let Part::Code { line, .. } = row.part
+            && is_picked(state, extent.item, line)
+        {
+            point_at(state, buffer, inside, y);
+        }
         if row.part != Part::Gap {
             put(buffer, inside, y, &bar);
         }
     }
+}
+
+/// True for the line that caused what is picked on the machine.
+fn is_picked(state: &State, item: usize, line: usize) -> bool {
+    let Some(source) = state.picked_source() else { return false };
+    let cell = match state.current_step().and_then(|step| step.items.get(item)) {
+        Some(ItemState::Cell(cell)) => cell,
+        _ => return false,
+    };
+    cell.number == Some(source.cell) && !cell.earlier && u32::try_from(line + 1) == Ok(source.line)
+}
+
+/// Marks a row of code: an arrow before it, and all of it underlined.
+fn point_at(state: &State, buffer: &mut Buffer, inside: Rect, y: usize) {
+    let Ok(row) = u16::try_from(y) else { return };
+    let line =
+        Rect { x: inside.x + BAR, y: inside.y + row, width: inside.width.saturating_sub(BAR), height: 1 };
+    buffer.set_style(line.intersection(buffer.area), state.theme.pointed);
+    put_at(buffer, inside, usize::from(BAR), y, &Line::styled("▶", state.theme.accent));
 }
 
 fn head(state: &State, item: usize, columns: usize, selected: bool) -> Line<'static> {

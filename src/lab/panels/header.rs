@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::{put, put_at};
+use super::{machine, put, put_at};
 use crate::lab::figures;
 use crate::lab::layout::Areas;
-use crate::lab::state::{Pane, SessionStatus, State};
+use crate::lab::state::{Pane, Screen, SessionStatus, State};
 use crate::lab::text;
 
 pub fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
@@ -22,7 +22,11 @@ pub fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     if state.steps.len() > 1 {
         title = format!("{title} · step {} of {}", state.step + 1, state.steps.len());
     }
-    left.push(Span::styled(text::clip(&title, room.saturating_sub(11)), theme.text));
+    if state.screen == Screen::Machine {
+        left.extend(machine::title(state, true));
+    }
+    let used: usize = left.iter().map(Span::width).sum();
+    left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
     put(buffer, areas.header, 0, &Line::from(left));
     let column = width.saturating_sub(text::width(&status) + 1);
     put_at(buffer, areas.header, column, 0, &Line::styled(status, style));
@@ -38,6 +42,7 @@ fn right_side(state: &State) -> (String, Style) {
         return (note.text.clone(), theme.warn);
     }
     match &state.session.status {
+        _ if !state.has_document() => (String::new(), theme.dim),
         SessionStatus::Starting => ("session starting".into(), theme.dim),
         SessionStatus::Dead { reason } => (format!("✗ session ended: {reason}"), theme.error),
         SessionStatus::Ready if state.work.current.is_some() => {

@@ -2,15 +2,20 @@
 
 pub mod cell;
 pub mod cells;
+pub mod glossary;
 pub mod header;
+pub mod home;
 pub mod key_bar;
 pub mod lesson;
 pub mod machine;
 pub mod markdown;
 pub mod memory;
+pub mod picked;
 pub mod popup;
 pub mod question;
+pub mod segments;
 pub mod tensors;
+pub mod timeline;
 pub mod transfers;
 
 use ratatui::buffer::Buffer;

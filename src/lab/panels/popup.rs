@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
-use super::{frame, position, put};
+use super::{frame, glossary, position, put};
 use crate::lab::bindings::BINDINGS;
 use crate::lab::figures;
 use crate::lab::keys::Context;
@@ -19,6 +19,7 @@ const CONFIRM_WIDTH: u16 = 56;
 pub fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
     match popup {
         Popup::Help(top) => help(state, top, buffer, area),
+        Popup::Glossary(top) => glossary::draw(state, top, buffer, area),
         Popup::Confirm(question) => confirm(state, question, buffer, area),
     }
 }
@@ -29,12 +30,15 @@ pub fn help_extent(area: Rect) -> (usize, usize) {
     (help_rows(), usize::from(inside.height))
 }
 
-const SECTIONS: [(Context, &str); 7] = [
+const SECTIONS: [(Context, &str); 10] = [
     (Context::Anywhere, "Anywhere"),
     (Context::Browse, "While not typing"),
     (Context::Cells, "Cells"),
     (Context::Lesson, "Lesson"),
     (Context::Machine, "Machine"),
+    (Context::MachineScreen, "Machine, full-screen"),
+    (Context::Home, "Home"),
+    (Context::Prompt, "Typing a path"),
     (Context::Editor, "Typing in a cell"),
     (Context::Answer, "Typing a number"),
 ];
@@ -108,6 +112,10 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
             }
             ("quit", format!("{} Quit all the same?", why.join(" ")))
         }
+        Confirm::Open => (
+            "open another",
+            "What runs is stopped, and changes that were not saved are lost. Open it all the same?".into(),
+        ),
         Confirm::Restart => {
             ("restart", "Restart the session? Every variable goes; cells, outputs and text stay.".into())
         }
@@ -119,7 +127,8 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
     }
 }
 
-fn centred(area: Rect, width: u16, height: u16) -> Rect {
+/// A rectangle of at most this size in the middle of another.
+pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

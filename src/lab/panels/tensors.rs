@@ -1,26 +1,34 @@
-//! The table of live tensors: those with a name first, then the largest.
+//! The table of live tensors.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::machine::list_title;
+use super::machine::{list_title, row_mark};
 use super::transfers::place;
 use super::{position, put};
 use crate::base::Device;
 use crate::lab::figures;
-use crate::lab::history::Live;
+use crate::lab::history::{Grad, Live, Sort, TensorKey};
+use crate::lab::machine::{Pick, Section};
 use crate::lab::state::State;
 use crate::lab::text;
-use crate::lab::theme::Theme;
 
 const DTYPE: usize = 4;
 const BYTES: usize = 10;
+const DEVICE: usize = 6;
+const GRAD: usize = 10;
 
-/// Rows that the table takes if all of it is shown: tensors, and a heading for each device that has some.
+/// Rows that the table takes if all of it is shown. Sorted by device, each device that has tensors has a heading.
 pub fn rows(state: &State) -> usize {
-    let devices = state.history.devices().filter(|tally| tally.tensors > 0);
-    devices.map(|tally| tally.tensors + 1).sum()
+    state.history.live_count() + headings(state)
+}
+
+fn headings(state: &State) -> usize {
+    match state.history.sorted_by() {
+        Sort::Device => state.history.devices().filter(|tally| tally.tensors > 0).count(),
+        _ => 0,
+    }
 }
 
 /// Rows of the table that fit an area.
@@ -28,33 +36,66 @@ pub fn fitting(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(1)
 }
 
+/// A row of the table.
+enum Row<'a> {
+    Heading(Device),
+    Tensor(&'a Live),
+}
+
+/// The rows from number `top` on, `room` of them.
+fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
+    let history = &state.history;
+    if headings(state) == 0 {
+        return history.live(top, room).into_iter().map(Row::Tensor).collect();
+    }
+    let (mut row, mut first) = (0, 0);
+    let mut out = Vec::with_capacity(room);
+    for tally in history.devices().filter(|tally| tally.tensors > 0) {
+        let end = row + 1 + tally.tensors;
+        if end > top && out.len() < room {
+            if row >= top {
+                out.push(Row::Heading(tally.device));
+            }
+            let skipped = top.saturating_sub(row + 1);
+            let wanted = (tally.tensors - skipped.min(tally.tensors)).min(room - out.len());
+            out.extend(history.live(first + skipped, wanted).into_iter().map(Row::Tensor));
+        }
+        row = end;
+        first += tally.tensors;
+    }
+    out
+}
+
+/// The tensors in sight, with their rows below the title.
+pub fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, TensorKey)> {
+    let rows = visible(state, top, fitting(area)).into_iter().enumerate();
+    rows.filter_map(|(row, what)| match what {
+        Row::Tensor(live) => Some((row, (live.device, live.address))),
+        Row::Heading(_) => None,
+    })
+    .collect()
+}
+
 pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let width = usize::from(area.width);
     let room = fitting(area);
-    let total = rows(state);
-    let live = state.history.live(top + room);
-    let count = state.history.devices().map(|tally| tally.tensors).sum::<usize>();
-    let mut note = position(top, room, total);
-    if state.history.untracked > 0 {
-        note = format!("{note}, {} not listed", figures::count(state.history.untracked));
+    let history = &state.history;
+    let mut note = position(top, room, rows(state));
+    if history.sorted_by() != Sort::Device {
+        let by = format!("by {}", history.sorted_by().name());
+        note = if note.is_empty() { by } else { format!("{by}, {note}") };
     }
-    let name = figures::plural(count as u64, "live tensor", "live tensors");
-    put(buffer, area, 0, &list_title(state, false, &name, &note, width));
-    let theme = &state.theme;
-    let mut row = 0;
-    let mut show = |line: &dyn Fn() -> Line<'static>| {
-        if row >= top && row < top + room {
-            put(buffer, area, row - top + 1, &line());
-        }
-        row += 1;
-    };
-    let mut device = None;
-    for live in live {
-        if device != Some(live.device) {
-            device = Some(live.device);
-            show(&|| heading(state, live.device));
-        }
-        show(&|| tensor(live, width, theme));
+    if history.untracked > 0 {
+        note = format!("{note}, {} not listed", figures::count(history.untracked));
+    }
+    let name = figures::plural(history.live_count() as u64, "live tensor", "live tensors");
+    put(buffer, area, 0, &list_title(state, Section::Tensors, &name, &note, width));
+    for (y, row) in visible(state, top, room).into_iter().enumerate() {
+        let line = match row {
+            Row::Heading(device) => heading(state, device),
+            Row::Tensor(live) => tensor(state, live, width),
+        };
+        put(buffer, area, y + 1, &line);
     }
 }
 
@@ -67,20 +108,40 @@ fn heading(state: &State, device: Device) -> Line<'static> {
     Line::from(vec![Span::styled(device.to_string(), theme.accent), Span::styled(text, theme.dim)])
 }
 
-fn tensor(live: &Live, width: usize, theme: &Theme) -> Line<'static> {
-    let made_by = width >= 58;
-    let names = if made_by { 12 } else { 8 };
-    let shapes = if made_by { 18 } else { width.saturating_sub(names + DTYPE + BYTES + 4) };
+fn tensor(state: &State, live: &Live, width: usize) -> Line<'static> {
+    let theme = &state.theme;
+    let picked = state.machine.pick == Some(Pick::Tensor((live.device, live.address)));
+    // Where the headings do not name the device, each row does.
+    let device = if state.history.sorted_by() == Sort::Device { 0 } else { DEVICE + 1 };
+    let grad = if width >= 76 { GRAD + 1 } else { 0 };
+    let made_by = width >= 58 + grad;
+    let names = if made_by { 12 + width.saturating_sub(80).min(24) / 2 } else { 8 };
+    let fixed = names + DTYPE + BYTES + device + grad + 4;
+    let shapes = if made_by { 18 } else { width.saturating_sub(fixed) };
     let (name, name_style) = live.name.as_deref().map_or(("–", theme.dim), |name| (name, theme.strong));
+    let name_style = if picked { theme.selected } else { name_style };
     let mut spans = vec![
-        Span::styled(format!(" {} ", text::left(name, names)), name_style),
+        row_mark(state, picked, live.source),
+        Span::styled(format!("{} ", text::left(name, names)), name_style),
         Span::styled(format!("{} ", text::left(&shape(&live.shape), shapes)), theme.text),
         Span::styled(format!("{} ", text::left(figures::dtype(live.dtype), DTYPE)), theme.dim),
-        Span::styled(text::right(&figures::bytes(live.bytes), BYTES), theme.text),
     ];
+    if device > 0 {
+        spans.push(Span::styled(format!("{} ", text::left(&live.device.to_string(), DEVICE)), theme.accent));
+    }
+    spans.push(Span::styled(text::right(&figures::bytes(live.bytes), BYTES), theme.text));
+    if grad > 0 {
+        let (told, style) = match live.grad {
+            None => ("", theme.dim),
+            Some(Grad::No) => ("no grad", theme.dim),
+            Some(Grad::Wanted) => ("grad: none", theme.text),
+            Some(Grad::There(_)) => ("has .grad", theme.ok),
+        };
+        spans.push(Span::styled(format!(" {}", text::left(told, GRAD)), style));
+    }
     if made_by && !live.op.is_empty() {
-        let room = width.saturating_sub(names + shapes + DTYPE + BYTES + 6);
-        let text = format!("{}{}", live.op, place(" at ", live.source));
+        let room = width.saturating_sub(fixed + shapes + 2);
+        let text = format!("{}{}", live.op, place(" ", live.source));
         spans.push(Span::styled(format!("  {}", text::clip(&text, room)), theme.dim));
     }
     Line::from(spans)

@@ -4,14 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::machine::list_title;
+use super::machine::{list_title, row_mark};
 use super::{position, put};
 use crate::base::event::{Clock, Source};
 use crate::lab::figures;
-use crate::lab::history::Transfer;
+use crate::lab::history::{TRANSFERS_KEPT, Transfer};
+use crate::lab::machine::{Pick, Section};
 use crate::lab::state::{SET_UP, State};
 use crate::lab::text;
-use crate::lab::theme::Theme;
 
 /// From this width on, a transfer takes one row; below, two.
 const WIDE: usize = 72;
@@ -20,6 +20,16 @@ const WIDE: usize = 72;
 pub fn fitting(area: Rect) -> usize {
     let rows = usize::from(area.height).saturating_sub(2);
     if usize::from(area.width) >= WIDE { rows } else { rows / 2 }
+}
+
+/// Rows of one transfer.
+pub fn rows_each(area: Rect) -> usize {
+    if usize::from(area.width) >= WIDE { 1 } else { 2 }
+}
+
+/// The numbers of the transfers in sight.
+pub fn picks(state: &State, top: usize, area: Rect) -> Vec<u64> {
+    state.history.transfers().newest().skip(top).take(fitting(area)).map(|transfer| transfer.seq).collect()
 }
 
 pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
@@ -35,15 +45,27 @@ pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
         name += ", modelled";
     }
     if log.dropped > 0 {
-        name = format!("last {name}, {} older", figures::count(log.dropped));
+        name = format!(
+            "last {}, {} older dropped",
+            figures::count(TRANSFERS_KEPT as u64),
+            figures::count(log.dropped)
+        );
+        if modelled {
+            name += ", modelled";
+        }
     }
-    put(buffer, area, 0, &list_title(state, true, &name, &position(top, room, log.len()), width));
+    put(
+        buffer,
+        area,
+        0,
+        &list_title(state, Section::Transfers, &name, &position(top, room, log.len()), width),
+    );
     if log.is_empty() {
         put(buffer, area, 1, &Line::styled(" none yet; copies show here", theme.dim));
         return;
     }
     put(buffer, area, 1, &totals(state, width));
-    let lines = log.newest().skip(top).take(room).flat_map(|transfer| rows(transfer, width, mixed, theme));
+    let lines = log.newest().skip(top).take(room).flat_map(|transfer| rows(state, transfer, width, mixed));
     for (y, line) in lines.enumerate() {
         put(buffer, area, y + 2, &line);
     }
@@ -79,8 +101,12 @@ fn totals(state: &State, width: usize) -> Line<'static> {
     Line::styled(text, state.theme.dim)
 }
 
-fn rows(transfer: &Transfer, width: usize, mixed: bool, theme: &Theme) -> Vec<Line<'static>> {
-    let direction = format!(" {}→{}", transfer.from, transfer.to);
+fn rows(state: &State, transfer: &Transfer, width: usize, mixed: bool) -> Vec<Line<'static>> {
+    let theme = &state.theme;
+    let picked = state.machine.pick == Some(Pick::Event(transfer.seq));
+    let mark = row_mark(state, picked, transfer.source);
+    let name = if picked { theme.selected } else { theme.strong };
+    let direction = format!("{}→{}", transfer.from, transfer.to);
     let clock = if mixed { format!(" {}", transfer.span.clock.name()) } else { String::new() };
     let time = format!("{}{clock}", figures::nanos(transfer.span.nanos));
     let rate = format!("{} GB/s", figures::rate(transfer.bytes, transfer.span));
@@ -92,7 +118,8 @@ fn rows(transfer: &Transfer, width: usize, mixed: bool, theme: &Theme) -> Vec<Li
     let times = if mixed { 17 } else { 9 };
     if width >= WIDE {
         return vec![Line::from(vec![
-            Span::styled(text::left(&direction, 15), theme.strong),
+            mark,
+            Span::styled(text::left(&direction, 14), name),
             Span::styled(text::right(&figures::bytes(transfer.bytes), 11), theme.text),
             Span::styled(text::right(&time, times), theme.text),
             Span::styled(text::right(&rate, 11), theme.text),
@@ -104,7 +131,8 @@ fn rows(transfer: &Transfer, width: usize, mixed: bool, theme: &Theme) -> Vec<Li
     let bytes = text::right(&figures::bytes(transfer.bytes), 11);
     let left = width.saturating_sub(11 + times + 1);
     let first = Line::from(vec![
-        Span::styled(text::left(&direction, left), theme.strong),
+        mark,
+        Span::styled(text::left(&direction, left.saturating_sub(1)), name),
         Span::styled(bytes, theme.text),
         Span::styled(text::right(&time, times), theme.text),
     ]);

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use super::{answering, editing, messages, running, scrolling};
+use super::{answering, editing, home, machine, messages, running, scrolling};
 use crate::lab::item::ItemState;
 use crate::lab::keys::Action;
+use crate::lab::machine::Section;
 use crate::lab::msg::Effect;
-use crate::lab::state::{Confirm, Pane, Popup, SessionStatus, State};
+use crate::lab::panels::glossary;
+use crate::lab::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
 use crate::session::protocol::Request;
 
 /// A second interrupt within this time offers a restart.
@@ -41,7 +43,13 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::Restart => restart_asked(state, fx),
         Action::Save => save(state, fx),
         Action::Quit => quit(state, fx),
-        Action::Help => state.popup = Some(Popup::Help(0)),
+        Action::Help | Action::OtherHelp => help(state),
+        Action::Up if on_home(state) => home::select(state, -1),
+        Action::Down if on_home(state) => home::select(state, 1),
+        Action::PageUp if on_home(state) => home::select(state, -10),
+        Action::PageDown if on_home(state) => home::select(state, 10),
+        Action::First if on_home(state) => home::select(state, isize::MIN),
+        Action::Last if on_home(state) => home::select(state, isize::MAX),
         Action::Up => scrolling::up(state, 1),
         Action::Down => scrolling::down(state, 1),
         Action::PageUp => scrolling::page(state, false),
@@ -65,8 +73,29 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::Hint => answering::hint(state, fx),
         Action::Skip => answering::skip(state, fx),
         Action::Choose => answering::choose(state, event, fx),
-        Action::OtherList => state.machine.transfers = !state.machine.transfers,
+        Action::NextSection => machine::turn(state, true),
+        Action::PreviousSection => machine::turn(state, false),
         Action::Scale => state.machine.whole = !state.machine.whole,
+        Action::Sort => machine::sort(state),
+        Action::GoToLine => machine::go_to_line(state),
+        Action::Unpick => state.machine.pick = None,
+        Action::NextEvent => machine::event(state, true),
+        Action::PreviousEvent => machine::event(state, false),
+        Action::ZoomIn => machine::zoom(state, true),
+        Action::ZoomOut => machine::zoom(state, false),
+        Action::PanRight => machine::pan(state, true),
+        Action::PanLeft => machine::pan(state, false),
+        Action::Fit => machine::fit(state, false),
+        Action::FitAll => machine::fit(state, true),
+        Action::NextCell => machine::cell(state, true),
+        Action::PreviousCell => machine::cell(state, false),
+        Action::MachineScreen => machine::toggle(state),
+        Action::Home => home::toggle(state, fx),
+        Action::Open => home::open_selected(state, fx),
+        Action::OpenPath => home::prompt(state),
+        Action::Continue => home::resume(state, fx),
+        Action::CommitPath => home::commit(state, fx),
+        Action::PathBackspace => home::backspace(state),
         Action::Leave => leave(state),
         Action::Commit => answering::commit(state, fx),
         Action::Edit(edit) => editing::edit(state, edit),
@@ -80,6 +109,7 @@ pub fn show(state: &mut State, pane: Pane) {
     if !state.panes().contains(&pane) {
         return;
     }
+    state.screen = Screen::Work;
     if pane != Pane::Cells {
         editing::leave(state);
         state.side = pane;
@@ -163,16 +193,38 @@ fn quit(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
+fn on_home(state: &State) -> bool {
+    state.screen == Screen::Home && state.popup.is_none()
+}
+
+/// The keys, or on the machine what its figures mean; when one of them is shown, the other.
+fn help(state: &mut State) {
+    let glossary = match state.popup {
+        Some(Popup::Glossary(_)) => false,
+        Some(Popup::Help(_)) => true,
+        _ => machine::has_keys(state),
+    };
+    if !glossary {
+        state.popup = Some(Popup::Help(0));
+        return;
+    }
+    let area = scrolling::whole(state);
+    let section = if machine::has_keys(state) { state.machine.section } else { Section::Memory };
+    let row = glossary::row_of(section, area, &state.theme);
+    state.popup = Some(Popup::Glossary(u16::try_from(row).unwrap_or(0)));
+}
+
 fn yes(state: &mut State, fx: &mut Vec<Effect>) {
     match state.popup.take() {
         Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
         Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
-        Some(Popup::Help(_)) | None => {}
+        Some(Popup::Confirm(Confirm::Open)) => home::yes(state, fx),
+        Some(Popup::Help(_) | Popup::Glossary(_)) | None => {}
     }
 }
 
 fn leave(state: &mut State) {
-    if state.popup.take().is_some() {
+    if state.popup.take().is_some() || state.home.prompt.take().is_some() {
         return;
     }
     if state.editing {

@@ -5,7 +5,7 @@ use crate::lab::document::Cell;
 use crate::lab::editor::Editor;
 use crate::lab::item::{CellState, Guess, ItemState, PredictState};
 use crate::lab::keys::Edit;
-use crate::lab::state::{Pane, State};
+use crate::lab::state::{Pane, Screen, State};
 
 const PAGE: isize = 10;
 
@@ -46,7 +46,11 @@ pub fn insert(state: &mut State, c: char) {
 }
 
 pub fn paste(state: &mut State, text: &str) {
-    if state.popup.is_some() || !state.editing {
+    if state.screen == Screen::Home && state.popup.is_none() {
+        text.trim().chars().for_each(|c| super::home::insert(state, c));
+        return;
+    }
+    if state.popup.is_some() || !state.editing || state.screen != Screen::Work {
         state.say("Enter begins to type in a cell; then paste");
         return;
     }

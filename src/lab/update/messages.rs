@@ -49,10 +49,11 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             }
         }
         Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, usage, fx),
-        Message::State { id, variables, devices } => {
+        Message::State { id, variables, devices, held } => {
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
-            state.history.set_variables(&variables);
+            state.history.set_variables(&variables, &held);
+            super::placing::place(state, &variables, &held);
         }
         Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
         Message::Probed { id, value } => probed(state, id, value, fx),
@@ -78,6 +79,12 @@ pub fn died(state: &mut State, reason: &str) {
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
 pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
+    forget_session(state);
+    fx.push(Effect::RestartSession);
+}
+
+/// Gives up on the session that was: another is started next.
+pub fn forget_session(state: &mut State) {
     running::clear_queue(state);
     abandon(state, Status::Interrupted);
     for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
@@ -87,10 +94,13 @@ pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
     state.work.executions = 0;
     state.work.set_ups = SET_UP;
     state.work.interrupted_at = None;
+    let sort = state.history.sorted_by();
     state.history = History::default();
+    state.history.sort(sort);
+    super::placing::place(state, &[], &[]);
+    state.machine.forget();
     state.session.status = SessionStatus::Starting;
     state.popup = None;
-    fx.push(Effect::RestartSession);
 }
 
 /// Gives up on all that was asked and not answered.

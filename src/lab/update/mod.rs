@@ -3,8 +3,11 @@
 mod actions;
 mod answering;
 mod editing;
+mod home;
+mod machine;
 mod messages;
 mod mouse;
+mod placing;
 mod running;
 mod scrolling;
 
@@ -12,7 +15,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::keys;
 use super::msg::{Effect, Msg};
-use super::state::State;
+use super::state::{Screen, State};
 use crate::session::client::FromSession;
 
 /// Takes a message. The effects are to be carried out in order.
@@ -39,6 +42,11 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
         Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
+        Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
+        Msg::Found(devices) => state.home.found = Some(devices),
+        Msg::Opened { document, at, can_save } => {
+            settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
+        }
     }
     state.touch();
     effects
@@ -71,6 +79,14 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     state.note = None;
     if let Some(action) = keys::find(state, event) {
         actions::act(state, action, event, fx);
+    } else if state.home.prompt.is_some() && state.screen == Screen::Home {
+        if let (None, KeyCode::Char(c)) = (state.popup, event.code)
+            && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        {
+            home::insert(state, c);
+        }
+    } else if state.screen != Screen::Work {
+        // No other screen has a text of its own.
     } else if state.editing
         && state.popup.is_none()
         && let KeyCode::Char(c) = event.code

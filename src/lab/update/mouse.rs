@@ -3,14 +3,14 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{actions, answering, editing, scrolling};
+use super::{actions, answering, editing, home, machine, scrolling};
 use crate::lab::editor::Pos;
 use crate::lab::item::ItemState;
 use crate::lab::laid::{Part, Row};
 use crate::lab::layout::{Areas, inner};
 use crate::lab::msg::Effect;
 use crate::lab::panels::cells;
-use crate::lab::state::{Pane, State};
+use crate::lab::state::{Pane, Screen, State};
 use crate::lab::text;
 
 const WHEEL: usize = 3;
@@ -26,6 +26,19 @@ pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
         }
         return;
     }
+    match (state.screen, event.kind) {
+        (Screen::Work, _) => {}
+        (Screen::Machine, MouseEventKind::ScrollUp) => machine::wheel(state, &areas, at, WHEEL, false),
+        (Screen::Machine, MouseEventKind::ScrollDown) => machine::wheel(state, &areas, at, WHEEL, true),
+        (Screen::Machine, MouseEventKind::Down(MouseButton::Left)) => machine::press(state, &areas, at),
+        (Screen::Home, MouseEventKind::ScrollUp) => home::select(state, -1),
+        (Screen::Home, MouseEventKind::ScrollDown) => home::select(state, 1),
+        (Screen::Home, MouseEventKind::Down(MouseButton::Left)) => home::press(state, &areas, at, fx),
+        _ => {}
+    }
+    if state.screen != Screen::Work {
+        return;
+    }
     match event.kind {
         MouseEventKind::ScrollUp => wheel(state, &areas, at, false),
         MouseEventKind::ScrollDown => wheel(state, &areas, at, true),
@@ -38,6 +51,10 @@ pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
 
 fn wheel(state: &mut State, areas: &Areas, at: Position, forward: bool) {
     let Some((pane, _)) = areas.panes.iter().find(|(_, rect)| rect.contains(at)) else { return };
+    if *pane == Pane::Machine {
+        machine::wheel(state, areas, at, WHEEL, forward);
+        return;
+    }
     if *pane == Pane::Cells {
         scrolling::scroll_cells(state, WHEEL, forward);
         return;
@@ -63,6 +80,9 @@ fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
     let Some(&(pane, rect)) = areas.panes.iter().find(|(_, rect)| rect.contains(at)) else { return };
     if pane != state.focus {
         actions::show(state, pane);
+    }
+    if pane == Pane::Machine {
+        machine::press(state, areas, at);
     }
     if pane == Pane::Cells && inner(rect).contains(at) {
         click_cells(state, inner(rect), at, fx);

@@ -2,9 +2,10 @@
 
 use ratatui::layout::Rect;
 
+use super::machine;
 use crate::lab::item::ItemState;
 use crate::lab::layout::{Areas, areas, inner};
-use crate::lab::panels::popup;
+use crate::lab::panels::{glossary, popup};
 use crate::lab::scroll;
 use crate::lab::state::{Pane, Popup, State};
 
@@ -16,31 +17,41 @@ pub fn screen(state: &State) -> Option<Areas> {
     areas(state, whole(state))
 }
 
-fn whole(state: &State) -> Rect {
+pub fn whole(state: &State) -> Rect {
     // Terminals are never larger; a rectangle's area must fit its type.
     Rect::new(0, 0, state.size.0.min(2000), state.size.1.min(2000))
 }
 
 pub fn up(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
-        (Some(Popup::Help(top)), _) => help_to(state, usize::from(top).saturating_sub(by)),
+        (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
+            help_to(state, usize::from(top).saturating_sub(by))
+        }
+        (None, _) if machine::has_keys(state) => machine::step(state, false),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_sub(by),
         (_, Pane::Cells) => select(state, false),
-        (_, Pane::Machine) => list_by(state, |top| top.saturating_sub(by)),
+        (_, Pane::Machine) => {}
     }
 }
 
 pub fn down(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
-        (Some(Popup::Help(top)), _) => help_to(state, usize::from(top).saturating_add(by)),
+        (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
+            help_to(state, usize::from(top).saturating_add(by))
+        }
+        (None, _) if machine::has_keys(state) => machine::step(state, true),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_add(by),
         (_, Pane::Cells) => select(state, true),
-        (_, Pane::Machine) => list_by(state, |top| top.saturating_add(by)),
+        (_, Pane::Machine) => {}
     }
 }
 
 /// Scrolls by a page; the cells pane scrolls without selecting.
 pub fn page(state: &mut State, forward: bool) {
+    if state.popup.is_none() && machine::has_keys(state) {
+        machine::page(state, forward, false);
+        return;
+    }
     let pane = screen(state).and_then(|areas| areas.pane(state.focus)).map(inner);
     let rows = pane.map_or(10, |area| usize::from(area.height)).saturating_sub(OVERLAP).max(1);
     match (state.popup.is_none(), state.focus) {
@@ -59,24 +70,26 @@ pub fn scroll_cells(state: &mut State, rows: usize, forward: bool) {
 
 pub fn first(state: &mut State) {
     match state.focus {
+        _ if machine::has_keys(state) => machine::page(state, false, true),
         Pane::Lesson => state.tops.lesson = 0,
         Pane::Cells => {
             state.select_first();
             state.follow = true;
         }
-        Pane::Machine => list_by(state, |_| 0),
+        Pane::Machine => {}
     }
 }
 
 pub fn last(state: &mut State) {
     match state.focus {
+        _ if machine::has_keys(state) => machine::page(state, true, true),
         Pane::Lesson => state.tops.lesson = usize::MAX,
         Pane::Cells => {
             let last = state.current_step().and_then(|s| s.items.iter().rposition(ItemState::is_selectable));
             state.selected = last.unwrap_or(0);
             state.follow = true;
         }
-        Pane::Machine => list_by(state, |_| usize::MAX),
+        Pane::Machine => {}
     }
 }
 
@@ -87,7 +100,7 @@ pub fn settle(state: &mut State) {
     }
 }
 
-fn select(state: &mut State, forward: bool) {
+pub fn select(state: &mut State, forward: bool) {
     let selected = state.selected;
     let Some(step) = state.current_step() else { return };
     let found = if forward {
@@ -102,14 +115,13 @@ fn select(state: &mut State, forward: bool) {
     state.follow = true;
 }
 
-fn list_by(state: &mut State, change: impl FnOnce(usize) -> usize) {
-    let tops = &mut state.tops;
-    let top = if state.machine.transfers { &mut tops.transfers } else { &mut tops.tensors };
-    *top = change(*top);
-}
-
 fn help_to(state: &mut State, top: usize) {
-    let (total, rows) = popup::help_extent(whole(state));
-    let top = top.min(total.saturating_sub(rows));
-    state.popup = Some(Popup::Help(u16::try_from(top).unwrap_or(u16::MAX)));
+    let glossary = matches!(state.popup, Some(Popup::Glossary(_)));
+    let (total, rows) = if glossary {
+        glossary::extent(whole(state), &state.theme)
+    } else {
+        popup::help_extent(whole(state))
+    };
+    let top = u16::try_from(top.min(total.saturating_sub(rows))).unwrap_or(u16::MAX);
+    state.popup = Some(if glossary { Popup::Glossary(top) } else { Popup::Help(top) });
 }

@@ -1,0 +1,337 @@
+//! Looking at the machine: its sections, what is picked in them, the stretch of time that is shown.
+
+use ratatui::layout::{Position, Rect};
+
+use super::{editing, scrolling};
+use crate::base::event::Clock;
+use crate::lab::editor::Pos;
+use crate::lab::history::{LaneId, TensorKey};
+use crate::lab::laid::Part;
+use crate::lab::layout::{Areas, inner};
+use crate::lab::machine::{Pick, Section};
+use crate::lab::panels::machine::{Parts, parts};
+use crate::lab::panels::{cells, memory, tensors, timeline, transfers};
+use crate::lab::state::{Pane, Screen, State};
+
+/// Shows the machine alone, or goes back to where one was.
+pub fn toggle(state: &mut State) {
+    editing::leave(state);
+    state.screen = if state.screen == Screen::Machine { Screen::Work } else { Screen::Machine };
+}
+
+/// Goes on to the next section, or back. In the pane the memory has no rows to pick.
+pub fn turn(state: &mut State, forward: bool) {
+    let section = state.machine.section.turned(forward);
+    let passed = section == Section::Memory && state.screen != Screen::Machine;
+    state.machine.section = if passed { section.turned(forward) } else { section };
+}
+
+/// True where the keys go to the machine.
+pub fn has_keys(state: &State) -> bool {
+    match state.screen {
+        Screen::Machine => true,
+        Screen::Work => state.focus == Pane::Machine,
+        Screen::Home => false,
+    }
+}
+
+/// Picks the row above or below, or chooses a lane.
+pub fn step(state: &mut State, forward: bool) {
+    let Some(parts) = shown(state) else { return };
+    let section = state.machine.section;
+    let area = parts.of(section);
+    match section {
+        Section::Memory => scroll(state, section, 1, forward),
+        Section::Timeline => choose_lane(state, area, forward),
+        Section::Tensors => {
+            let last = tensors::rows(state).saturating_sub(tensors::fitting(area));
+            let now = match state.machine.pick {
+                Some(Pick::Tensor(key)) => Some(key),
+                _ => None,
+            };
+            let list = |top| tensors::picks(state, top, area).into_iter().map(|(_, key)| key).collect();
+            let moved = beside(list, now, state.tops.tensors.min(last), last, forward);
+            take(state, moved.map(|(key, top): (TensorKey, usize)| (Pick::Tensor(key), top)));
+        }
+        Section::Transfers => {
+            let last = state.history.transfers().len().saturating_sub(transfers::fitting(area));
+            let now = match state.machine.pick {
+                Some(Pick::Event(seq)) => Some(seq),
+                _ => None,
+            };
+            let list = |top| transfers::picks(state, top, area);
+            let moved = beside(list, now, state.tops.transfers.min(last), last, forward);
+            take(state, moved.map(|(seq, top): (u64, usize)| (Pick::Event(seq), top)));
+        }
+    }
+}
+
+/// The entry beside the picked one, and the first row in sight that shows it. Without one in sight, the first entry.
+fn beside<K: PartialEq + Copy>(
+    list: impl Fn(usize) -> Vec<K>,
+    now: Option<K>,
+    mut top: usize,
+    last: usize,
+    forward: bool,
+) -> Option<(K, usize)> {
+    // A heading may stand between two entries.
+    for _ in 0..4 {
+        let all = list(top);
+        let at = now.and_then(|now| all.iter().position(|key| *key == now));
+        let next = match at {
+            None => all.first(),
+            Some(at) if forward => all.get(at + 1),
+            Some(at) => at.checked_sub(1).and_then(|at| all.get(at)),
+        };
+        if let Some(next) = next {
+            return Some((*next, top));
+        }
+        let scrolled = if forward { (top + 1).min(last) } else { top.saturating_sub(1) };
+        if scrolled == top {
+            return None;
+        }
+        top = scrolled;
+    }
+    None
+}
+
+fn take(state: &mut State, picked: Option<(Pick, usize)>) {
+    let Some((pick, top)) = picked else { return };
+    match state.machine.section {
+        Section::Tensors => state.tops.tensors = top,
+        Section::Transfers => state.tops.transfers = top,
+        Section::Memory | Section::Timeline => {}
+    }
+    self::pick(state, pick);
+}
+
+/// Picks something, and brings its line into sight.
+fn pick(state: &mut State, pick: Pick) {
+    state.machine.pick = Some(pick);
+    show_line(state);
+}
+
+fn shown(state: &State) -> Option<Parts> {
+    parts(state, &scrolling::screen(state)?)
+}
+
+/// Scrolls a section without picking.
+pub fn scroll(state: &mut State, section: Section, rows: usize, forward: bool) {
+    let tops = &mut state.tops;
+    let top = match section {
+        Section::Memory => &mut tops.memory,
+        Section::Tensors => &mut tops.tensors,
+        Section::Transfers => &mut tops.transfers,
+        Section::Timeline => &mut tops.timeline,
+    };
+    *top = if forward { top.saturating_add(rows) } else { top.saturating_sub(rows) };
+}
+
+/// Scrolls the section that has the keys by a page, or to its end.
+pub fn page(state: &mut State, forward: bool, to_end: bool) {
+    let section = state.machine.section;
+    let area = shown(state).map(|parts| parts.of(section)).unwrap_or_default();
+    let rows = match section {
+        Section::Memory => memory::fitting(state, area),
+        Section::Tensors => tensors::fitting(area),
+        Section::Transfers => transfers::fitting(area),
+        Section::Timeline => timeline::fitting(area),
+    };
+    let rows = if to_end { usize::MAX } else { rows.saturating_sub(1).max(1) };
+    scroll(state, section, rows, forward);
+}
+
+fn lanes(state: &State) -> Vec<LaneId> {
+    state.history.timeline().lanes().map(|(id, _)| id).collect()
+}
+
+fn choose_lane(state: &mut State, area: Rect, forward: bool) {
+    let all = lanes(state);
+    let at = state.machine.lane.and_then(|lane| all.iter().position(|id| *id == lane));
+    let to = match at {
+        None => Some(0),
+        Some(at) if forward => Some(at + 1),
+        Some(at) => at.checked_sub(1),
+    };
+    let Some(lane) = to.and_then(|to| all.get(to)) else { return };
+    state.machine.lane = Some(*lane);
+    let row = timeline::rows(state).iter().position(|row| *row == timeline::Row::Lane(*lane));
+    let room = timeline::fitting(area).max(1);
+    if let Some(row) = row {
+        state.tops.timeline = state.tops.timeline.clamp((row + 1).saturating_sub(room), row);
+    }
+}
+
+/// Picks the event after or before, on the lane that was chosen.
+pub fn event(state: &mut State, forward: bool) {
+    if state.machine.lane.is_none() {
+        state.machine.lane = lanes(state).first().copied();
+    }
+    let timeline = state.history.timeline();
+    let Some((id, lane)) = state.machine.lane.and_then(|id| Some((id, timeline.lane(id)?))) else { return };
+    let now = match state.machine.pick {
+        Some(Pick::Event(seq)) => Some(seq),
+        _ => None,
+    };
+    let Some(mark) = lane.beside(now, forward).copied() else { return };
+    state.machine.section = Section::Timeline;
+    state.machine.reveal(&state.history, id.clock(), mark.span.start, mark.span.end());
+    pick(state, Pick::Event(mark.seq));
+}
+
+/// The clock that zooming and panning act upon.
+fn clock(state: &State) -> Option<Clock> {
+    let chosen = state.machine.lane.map(LaneId::clock);
+    chosen.or_else(|| state.history.timeline().clocks().next())
+}
+
+pub fn zoom(state: &mut State, closer: bool) {
+    let Some(clock) = clock(state) else { return };
+    let around = match state.machine.pick {
+        Some(Pick::Event(seq)) => state.history.timeline().find(seq).map(|(_, mark)| mark.span.start),
+        _ => None,
+    };
+    state.machine.zoom(&state.history, clock, closer, around);
+}
+
+pub fn pan(state: &mut State, forward: bool) {
+    if let Some(clock) = clock(state) {
+        state.machine.pan(&state.history, clock, forward);
+    }
+}
+
+/// Shows what the last cell did, or all that is kept.
+pub fn fit(state: &mut State, all: bool) {
+    state.machine.fit(&state.history, all);
+}
+
+/// Sorts the table of tensors by its next column.
+pub fn sort(state: &mut State) {
+    let sort = state.history.sorted_by().next();
+    state.history.sort(sort);
+    state.tops.tensors = 0;
+    state.machine.section = Section::Tensors;
+    state.say(format!("tensors by {}", sort.name()));
+}
+
+/// Selects the cell before or after, whose transfers and events are marked.
+pub fn cell(state: &mut State, forward: bool) {
+    let focus = std::mem::replace(&mut state.focus, Pane::Cells);
+    scrolling::select(state, forward);
+    state.focus = focus;
+    let number = state.selected_cell().and_then(|cell| cell.number.filter(|_| !cell.earlier));
+    match number {
+        Some(number) => state.say(format!("In [{number}] is selected: what it did is marked with •")),
+        None => state.say("a cell that has not run is selected"),
+    }
+}
+
+/// Goes to the line that caused what is picked.
+pub fn go_to_line(state: &mut State) {
+    let Some(source) = state.machine.source(&state.history) else {
+        state.say("nothing is picked, or its line is not known");
+        return;
+    };
+    let Some((step, item)) = state.place_of_run(source.cell) else {
+        state.say("the cell that did this has run again, or is gone");
+        return;
+    };
+    super::actions::go_to_step(state, step);
+    state.screen = Screen::Work;
+    state.focus = Pane::Cells;
+    state.selected = item;
+    state.follow = true;
+    if let Some(cell) = state.selected_cell_mut() {
+        let row = usize::try_from(source.line).unwrap_or(1).saturating_sub(1);
+        let row = row.min(cell.editor.lines().len().saturating_sub(1));
+        cell.editor.set_cursor(Pos { row, col: 0 });
+    }
+}
+
+/// Scrolls the cells so that the line of what is picked is in sight, if it is in this step.
+fn show_line(state: &mut State) {
+    let Some(source) = state.machine.source(&state.history) else { return };
+    let Some(pane) = scrolling::screen(state).and_then(|areas| areas.pane(Pane::Cells)) else { return };
+    let Some((_, item)) = state.place_of_run(source.cell).filter(|(step, _)| *step == state.step) else {
+        return;
+    };
+    let inside = inner(pane);
+    let extents = cells::extents(state, inside.width);
+    let Some(extent) = extents.iter().find(|extent| extent.item == item) else { return };
+    let wanted = usize::try_from(source.line).unwrap_or(1).saturating_sub(1);
+    let row = extent
+        .layout
+        .rows
+        .iter()
+        .position(|row| matches!(row.part, Part::Code { line, .. } if line == wanted));
+    let row = extent.top + row.unwrap_or(0);
+    let rows = usize::from(inside.height);
+    if row < state.tops.cells || row >= state.tops.cells + rows {
+        state.tops.cells = row.saturating_sub(rows / 3);
+        state.follow = false;
+    }
+}
+
+/// A press of the mouse.
+pub fn press(state: &mut State, areas: &Areas, at: Position) {
+    let Some(parts) = parts(state, areas) else { return };
+    if parts.tabs.contains(at) {
+        if let Some(section) = tab_at(parts.tabs, at) {
+            state.machine.section = section;
+        }
+        return;
+    }
+    let Some((section, area)) = parts.shown().find(|(_, area)| area.contains(at)) else { return };
+    if section != Section::Memory || state.screen == Screen::Machine {
+        state.machine.section = section;
+    }
+    let row = usize::from(at.y - area.y);
+    match section {
+        Section::Memory => {}
+        Section::Tensors => {
+            let all = tensors::picks(state, state.tops.tensors, area);
+            if let Some((_, key)) = all.into_iter().find(|(at, _)| at + 1 == row) {
+                pick(state, Pick::Tensor(key));
+            }
+        }
+        Section::Transfers => {
+            let number = row.checked_sub(2).map(|row| row / transfers::rows_each(area));
+            let all = transfers::picks(state, state.tops.transfers, area);
+            if let Some(seq) = number.and_then(|number| all.get(number)) {
+                pick(state, Pick::Event(*seq));
+            }
+        }
+        Section::Timeline => {
+            if let Some((lane, mark, _)) = timeline::at(state, state.tops.timeline, area, at) {
+                state.machine.lane = Some(lane);
+                if let Some(mark) = mark {
+                    pick(state, Pick::Event(mark.seq));
+                }
+            }
+        }
+    }
+}
+
+fn tab_at(tabs: Rect, at: Position) -> Option<Section> {
+    let mut x = tabs.x;
+    Section::ALL.into_iter().find(|section| {
+        let end = x + u16::try_from(section.name().len()).unwrap_or(0) + 3;
+        let here = (x..end).contains(&at.x);
+        x = end;
+        here
+    })
+}
+
+/// The wheel scrolls what is under the mouse; over a lane it zooms.
+pub fn wheel(state: &mut State, areas: &Areas, at: Position, rows: usize, forward: bool) {
+    let Some(parts) = parts(state, areas) else { return };
+    let Some((section, area)) = parts.shown().find(|(_, area)| area.contains(at)) else { return };
+    let lane = match section {
+        Section::Timeline => timeline::at(state, state.tops.timeline, area, at),
+        _ => None,
+    };
+    match lane {
+        Some((lane, _, moment)) => state.machine.zoom(&state.history, lane.clock(), !forward, Some(moment)),
+        None => scroll(state, section, rows, forward),
+    }
+}

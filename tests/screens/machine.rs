@@ -1,0 +1,368 @@
+//! The machine, as a pane and full-screen: what it shows, and what picking does.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use insta::assert_snapshot;
+use ratatui::style::{Color, Modifier};
+use tensorlab::base::event::Body;
+use tensorlab::base::{DType, Device};
+use tensorlab::lab::{Colour, Look, Msg, Pane, Popup, Screen, Section, State, render, render_to_string};
+use tensorlab::session::protocol::{Message, TensorInfo, Variable};
+
+use super::fixture::*;
+
+const PLAIN: Look = Look { colour: Colour::None, light: false, ascii: false };
+const ASCII: Look = Look { ascii: true, ..PLAIN };
+
+/// The lesson after two cells: memory in several segments, copies of each kind, kernels on two streams, waits.
+fn busy(look: Look) -> Lab {
+    let mut lab = Lab::new(lesson(), look, 120, 40);
+    lab.says(ready());
+    lab.first_cell_runs();
+    lab.key(KeyCode::Down);
+    lab.types("s");
+    lab.key(KeyCode::F(5));
+    lab.starts();
+    let before = 20 * MIB;
+    lab.happens(
+        2,
+        1,
+        [
+            segment(GPU, 0x4000_0000, 2 * MIB, before + 2 * MIB),
+            alloc(GPU, 0x4000_0000, 512 << 10, 4 * MIB, before + 2 * MIB, "zeros", &[128, 1024]),
+            alloc(GPU, 0x4008_0000, 512 << 10, 5 * MIB, before + 2 * MIB, "ones", &[128, 1024]),
+            free(GPU, 0x4000_0000, 512 << 10, 4 * MIB, before + 2 * MIB),
+            segment(OTHER_GPU, 0x8000, 20 * MIB, 20 * MIB),
+            alloc(OTHER_GPU, 0x8000, 4 * MIB, 4 * MIB, 20 * MIB, "cuda", &[1024, 1024]),
+            at(copy(GPU, OTHER_GPU, 4 * MIB, 380_000, true), 361_000, 0),
+        ],
+    );
+    let kernels = (0..20).map(|i| at(launch(GPU), 400_000 + i * 12_000, 0));
+    lab.happens(2, 2, kernels);
+    lab.happens(2, 2, (0..3).map(|i| at(launch(GPU), 420_000 + i * 90_000, 7)));
+    lab.happens(2, 2, [at(implicit_sync(GPU), 650_000, 0), at(implicit_sync(GPU), 700_000, 0)]);
+    lab.happens(
+        2,
+        2,
+        [measured(at(launch(Device::Cpu), 1_000_000, 0)), measured(at(launch(Device::Cpu), 1_004_000, 2))],
+    );
+    lab.succeeds(Some("false"));
+    let id = inspection(&lab);
+    let (variables, held) = scope();
+    lab.says(Message::State { id, variables, devices: vec![], held });
+    lab
+}
+
+/// The number of the last question for the variables.
+fn inspection(lab: &Lab) -> u64 {
+    let asked = lab.sent.iter().rev().find_map(|request| match request {
+        tensorlab::session::protocol::Request::Inspect { id } => Some(*id),
+        _ => None,
+    });
+    asked.expect("the variables were asked for")
+}
+
+fn tensor(device: Device, address: u64, grad: Option<u64>) -> TensorInfo {
+    TensorInfo {
+        shape: vec![1024, 1024],
+        dtype: DType::Float32,
+        device,
+        bytes: 4 * MIB,
+        address,
+        requires_grad: grad.is_some(),
+        grad,
+        is_view: false,
+    }
+}
+
+/// `x` on the CPU, `y` with a gradient on one GPU, `z` on the other, and a module with a weight.
+fn scope() -> (Vec<Variable>, Vec<(String, TensorInfo)>) {
+    let variable = |name: &str, tensor| Variable {
+        name: name.into(),
+        type_name: "Tensor".into(),
+        summary: String::new(),
+        tensor: Some(tensor),
+    };
+    let variables = vec![
+        variable("x", tensor(Device::Cpu, 0x1000, None)),
+        variable("y", tensor(GPU, 0x7000, Some(4 * MIB))),
+        variable("z", tensor(OTHER_GPU, 0x8000, None)),
+    ];
+    (variables, vec![("net.0.weight".into(), tensor(GPU, 0x4008_0000, None))])
+}
+
+/// The screen with a section.
+fn screen(look: Look, section: Section) -> Lab {
+    let mut lab = busy(look);
+    lab.key(KeyCode::F(6));
+    for _ in 0..Section::ALL.len() {
+        if lab.state.section() != section {
+            lab.key(KeyCode::Tab);
+        }
+    }
+    assert_eq!(lab.state.section(), section);
+    lab
+}
+
+fn shot(lab: &mut Lab, columns: u16, rows: u16) -> String {
+    lab.tell(Msg::Resize(columns, rows));
+    let shown = render_to_string(&lab.state, columns, rows);
+    let widest = shown.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    assert!(widest <= usize::from(columns));
+    shown
+}
+
+fn click(column: u16, row: u16) -> Msg {
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+}
+
+fn wheel(kind: MouseEventKind, column: u16, row: u16) -> Msg {
+    Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+}
+
+/// Column and row of a text on the screen.
+fn find(state: &State, columns: u16, rows: u16, text: &str) -> (u16, u16) {
+    let shown = render_to_string(state, columns, rows);
+    let found = shown.lines().enumerate().find_map(|(y, line)| {
+        line.find(text).map(|at| (line[..at].chars().count() as u16, u16::try_from(y).unwrap()))
+    });
+    found.unwrap_or_else(|| panic!("{text:?} is not in\n{shown}"))
+}
+
+#[test]
+fn each_section_at_80x24() {
+    for (name, section) in [
+        ("memory", Section::Memory),
+        ("tensors", Section::Tensors),
+        ("transfers", Section::Transfers),
+        ("timeline", Section::Timeline),
+    ] {
+        let shown = shot(&mut screen(look(Colour::True), section), 80, 24);
+        assert_snapshot!(format!("{name}_at_80x24"), shown);
+        let plain = shot(&mut screen(PLAIN, section), 80, 24);
+        assert_eq!(shown, plain, "colours change no character");
+        let ascii = shot(&mut screen(ASCII, section), 80, 24);
+        assert!(ascii.is_ascii(), "{ascii}");
+        assert_snapshot!(format!("{name}_in_ascii_at_80x24"), ascii);
+    }
+}
+
+#[test]
+fn the_whole_machine_at_120x40_and_200x60() {
+    let mut lab = screen(look(Colour::True), Section::Transfers);
+    lab.key(KeyCode::Down);
+    assert_snapshot!("screen_at_120x40", shot(&mut lab, 120, 40));
+    assert_snapshot!("screen_at_200x60", shot(&mut lab, 200, 60));
+    let mut plain = screen(PLAIN, Section::Timeline);
+    plain.key(KeyCode::Char('.'));
+    assert_snapshot!("screen_without_colour_at_120x40", shot(&mut plain, 120, 40));
+    let buffer = render(&plain.state, 200, 60);
+    assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    assert!(buffer.content.iter().any(|cell| cell.modifier.contains(Modifier::REVERSED)), "the pick is seen");
+    let mut ascii = screen(ASCII, Section::Memory);
+    let shown = shot(&mut ascii, 200, 60);
+    assert!(shown.is_ascii());
+    assert_snapshot!("screen_in_ascii_at_200x60", shown);
+}
+
+#[test]
+fn the_glossary_opens_at_the_section_and_leads_to_the_keys() {
+    let mut lab = screen(look(Colour::True), Section::Transfers);
+    lab.key(KeyCode::Char('?'));
+    assert!(matches!(lab.state.popup(), Some(Popup::Glossary(top)) if top > 0));
+    let shown = shot(&mut lab, 80, 24);
+    assert!(shown.contains("pageable") && shown.contains("pinned"), "{shown}");
+    assert_snapshot!("glossary_at_80x24", shown);
+    lab.key(KeyCode::Tab);
+    assert_eq!(lab.state.popup(), Some(Popup::Help(0)));
+    lab.key(KeyCode::Esc);
+    assert_eq!((lab.state.popup(), lab.state.screen()), (None, Screen::Machine));
+}
+
+#[test]
+fn a_picked_transfer_shows_its_line_and_enter_goes_there() {
+    let mut lab = busy(look(Colour::True));
+    lab.key(KeyCode::F(3));
+    lab.key(KeyCode::Right);
+    lab.key(KeyCode::Down);
+    lab.key(KeyCode::Down);
+    let shown = lab.shows();
+    assert!(shown.contains("In [1]:2") && shown.contains("let y = x.to"), "{shown}");
+    assert!(shown.contains("▶2"), "the line is pointed at:\n{shown}");
+    assert_snapshot!("picked_in_the_pane_at_120x40", shown);
+    lab.key(KeyCode::F(6));
+    lab.key(KeyCode::Enter);
+    assert_eq!((lab.state.screen(), lab.state.focus()), (Screen::Work, Pane::Cells));
+    assert!(lab.shows().contains("▌In [1]"), "{}", lab.shows());
+}
+
+#[test]
+fn a_selected_cell_marks_what_it_did() {
+    let mut lab = busy(look(Colour::True));
+    lab.key(KeyCode::F(2));
+    lab.key(KeyCode::Home);
+    let mut marked = || {
+        let shown = shot(&mut lab, 200, 60);
+        shown.lines().filter(|line| line.contains('•')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of_first = marked();
+    assert!(of_first.iter().any(|row| row.contains("•cpu→cuda:0")), "{of_first:#?}");
+    assert!(!of_first.iter().any(|row| row.contains("•cuda:0→cuda:1")), "{of_first:#?}");
+    lab.key(KeyCode::End);
+    lab.key(KeyCode::F(6));
+    lab.key(KeyCode::Char('['));
+    assert!(lab.shows().contains("In [2]"), "{}", lab.shows());
+}
+
+#[test]
+fn a_click_picks_an_event_and_the_wheel_zooms() {
+    let mut lab = screen(look(Colour::True), Section::Memory);
+    let (column, row) = find(&lab.state, 120, 40, "▲");
+    // The first flag is in the memory's figures; the timeline's is on the host's lane.
+    let (_, host) = find(&lab.state, 120, 40, " host");
+    let line = render_to_string(&lab.state, 120, 40).lines().nth(usize::from(host)).unwrap().to_owned();
+    let flag = line.chars().position(|c| c == '▲').expect("an implicit wait is flagged") as u16;
+    assert_ne!((column, row), (flag, host));
+    lab.tell(click(flag, host));
+    assert_eq!(lab.state.section(), Section::Timeline);
+    let shown = lab.shows();
+    assert!(shown.contains("implicit: nobody asked for it, item made the host wait"), "{shown}");
+    assert!(shown.contains("In [2]:2  z is y"), "{shown}");
+    let before = shown;
+    lab.tell(wheel(MouseEventKind::ScrollUp, flag, host));
+    let axis = |shown: &str| {
+        shown.lines().find(|l| l.contains(" modelled ") && l.contains("shown")).unwrap().to_owned()
+    };
+    assert_ne!(axis(&before), axis(&lab.shows()), "the wheel zooms");
+    lab.key(KeyCode::Char('f'));
+    assert_eq!(axis(&before), axis(&lab.shows()));
+    let (_, row) = find(&lab.state, 120, 40, "cpu→cuda:0 ");
+    lab.tell(click(60, row));
+    assert!(
+        lab.shows().contains("▸ copy cpu→cuda:0") || lab.state.section() == Section::Transfers,
+        "{}",
+        lab.shows()
+    );
+}
+
+#[test]
+fn tensors_are_sorted_and_say_what_is_known_of_their_gradients() {
+    let mut lab = screen(look(Colour::True), Section::Tensors);
+    let shown = shot(&mut lab, 200, 60);
+    for text in ["net.0.weight", "has .grad", "no grad", "[1024, 1024]"] {
+        assert!(shown.contains(text), "{text:?} is not in\n{shown}");
+    }
+    lab.key(KeyCode::Char('s'));
+    let shown = shot(&mut lab, 200, 60);
+    assert!(shown.contains("by bytes"), "{shown}");
+    let places = ["rand In [1]:1", "ones In [2]:1"].map(|made| shown.find(made).unwrap());
+    assert!(places[0] < places[1], "the larger comes first:\n{shown}");
+}
+
+#[test]
+fn what_a_driver_does_not_give_is_not_nothing() {
+    let mut lab = screen(look(Colour::True), Section::Memory);
+    let shown = shot(&mut lab, 120, 40);
+    assert!(shown.contains("other   n/a") && shown.contains("n/a: utilisation, power"), "{shown}");
+    let id = inspection(&lab);
+    let Message::Ready { mut devices, .. } = ready() else { panic!() };
+    devices[1].free = Some(15_000 * MIB);
+    lab.says(Message::State { id, variables: vec![], devices, held: vec![] });
+    let shown = shot(&mut lab, 120, 40);
+    assert!(shown.contains("other 109.0") && shown.contains("free      15,000"), "{shown}");
+}
+
+#[test]
+fn history_is_a_ring_that_says_what_it_dropped() {
+    let mut lab = screen(look(Colour::True), Section::Timeline);
+    for i in 0..5000 {
+        lab.happens(2, 1, [at(launch(GPU), i * 10_000, 0)]);
+    }
+    lab.happens(2, 1, (0..1200).map(|i| copy(Device::Cpu, GPU, i, 10, false)));
+    let shown = shot(&mut lab, 120, 40);
+    assert!(shown.contains("last 4,096 a lane"), "{shown}");
+    assert!(shown.contains("last 1,000, 202 older dropped"), "{shown}");
+}
+
+#[test]
+fn a_resize_to_nothing_and_back_changes_nothing() {
+    let mut lab = screen(look(Colour::True), Section::Timeline);
+    lab.key(KeyCode::Char('.'));
+    let before = shot(&mut lab, 120, 40);
+    for (columns, rows) in [(1, 1), (0, 0), (59, 30), (80, 19), (300, 100), (60, 20)] {
+        lab.tell(Msg::Resize(columns, rows));
+        let shown = render_to_string(&lab.state, columns, rows);
+        if columns == 59 || rows == 19 {
+            assert!(shown.contains("needs 60 x 20"), "{shown}");
+        }
+    }
+    assert_eq!(shot(&mut lab, 120, 40), before);
+}
+
+#[test]
+fn the_keys_of_the_screen_lead_there_and_back() {
+    let mut lab = busy(look(Colour::True));
+    lab.key(KeyCode::F(6));
+    assert_eq!(lab.state.screen(), Screen::Machine);
+    lab.key(KeyCode::Esc);
+    assert_eq!(lab.state.screen(), Screen::Work);
+    lab.key(KeyCode::F(6));
+    lab.key(KeyCode::F(2));
+    assert_eq!((lab.state.screen(), lab.state.focus()), (Screen::Work, Pane::Cells));
+    let mut empty = Lab::notebook(&["1"]);
+    empty.key(KeyCode::F(6));
+    for key in ['.', ',', '+', '-', 'f', 'F', 's', 'u', 'z', '[', ']'] {
+        empty.key(KeyCode::Char(key));
+        empty.shows();
+    }
+    empty.key(KeyCode::Enter);
+    assert!(empty.shows().contains("nothing is picked"), "{}", empty.shows());
+}
+
+#[test]
+fn a_restart_forgets_what_was_picked_and_where_variables_were() {
+    let mut lab = screen(look(Colour::True), Section::Transfers);
+    lab.key(KeyCode::Down);
+    assert!(lab.shows().contains("In ["));
+    lab.dies("gone");
+    lab.key(KeyCode::Char('r'));
+    lab.says(ready());
+    assert!(lab.shows().contains("none yet"), "{}", lab.shows());
+    lab.key(KeyCode::Esc);
+    let shown = shot(&mut lab, 200, 60);
+    assert!(shown.contains("let x = rand") && !shown.contains("·f32"), "{shown}");
+}
+
+#[test]
+fn a_line_is_marked_with_the_place_of_its_variables() {
+    let mut lab = busy(look(Colour::True));
+    lab.key(KeyCode::F(2));
+    lab.tell(Msg::Resize(200, 60));
+    let shown = render_to_string(&lab.state, 200, 60);
+    for text in [
+        "1 c·f32  let x = rand",
+        "2 ≠·f32  let y = x.to",
+        "y cuda:0 f32 · x cpu f32",
+        "≠·f32  let z = y.cuda(1)",
+    ] {
+        assert!(shown.contains(text), "{text:?} is not in\n{shown}");
+    }
+    assert!(!shown.contains("·f32  z is y") || shown.contains("≠·f32  z is y"), "{shown}");
+    // Narrow panes tell the device alone, and the rest below.
+    let shown = lab.shows();
+    assert!(shown.contains("1 c let x = rand") && shown.contains("x cpu f32"), "{shown}");
+    lab.key(KeyCode::Enter);
+    lab.key(KeyCode::End);
+    lab.types(" // and");
+    assert!(lab.shows().contains("// and"), "typing goes where the cursor is");
+}
+
+#[test]
+fn events_without_a_cell_can_be_picked_as_well() {
+    let mut lab = screen(look(Colour::True), Section::Transfers);
+    lab.happens(0, 0, [copy(Device::Cpu, GPU, 77, 10, false)]);
+    lab.happens(9, 9, [Body::PeakReset { device: GPU }]);
+    lab.key(KeyCode::Home);
+    lab.key(KeyCode::Down);
+    assert!(lab.shows().contains("its line is not known"), "{}", lab.shows());
+}
