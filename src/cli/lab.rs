@@ -97,7 +97,8 @@ fn run(
         command.args(["session", "--stdio", "--devices", &devices]);
         command
     });
-    let options = lab::LabOptions { look: Look::from_env(look.light, look.ascii), save, keep };
+    let look = Look::from_env(look.light, look.ascii);
+    let options = lab::LabOptions { look, save, keep, past: Vec::new(), remember: None };
     lab::run(options, document, connect)
 }
 

@@ -6,6 +6,7 @@
 
 pub mod document;
 
+mod aid;
 mod bindings;
 mod editor;
 mod export;
@@ -27,6 +28,7 @@ mod terminal;
 mod text;
 mod theme;
 mod update;
+mod vi;
 mod view;
 
 pub use bindings::BINDINGS;

@@ -37,12 +37,19 @@ pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
+/// Keeps code that was run, for the search in later sessions.
+pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
+
 pub struct LabOptions {
     pub look: Look,
     /// Ctrl-S is offered where there is one.
     pub save: Option<Save>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
+    /// Code run in earlier sessions, the newest last.
+    pub past: Vec<String>,
+    /// Keeps code that was run for later ones.
+    pub remember: Option<Remember>,
 }
 
 /// What is left when the lab closes.
@@ -89,7 +96,8 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep) = (options.save, options.keep);
+    (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
+    state.aid.past = options.past;
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -218,6 +226,11 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
                 Ok(())
             }
+            Effect::Copy(text) => terminal::copy(&text),
+            Effect::Remember(code) => {
+                let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
+            }
             Effect::Record { step, entry } => {
                 let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
@@ -236,6 +249,7 @@ struct Surroundings<C> {
     connect: C,
     save: Option<Save>,
     keep: Option<Keep>,
+    remember: Option<Remember>,
     inbox: SyncSender<Input>,
     session: Option<Box<dyn SessionLink>>,
     /// A [`Input::Woken`] is on its way.
@@ -252,6 +266,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             connect,
             save: None,
             keep: None,
+            remember: None,
             inbox,
             session: None,
             woken: Arc::new(AtomicBool::new(false)),

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use super::aid::Aid;
 use super::document::{Document, Step};
 use super::history::History;
 use super::item::{CellState, ItemState, Key, PredictState};
+use super::keys::Keymap;
 use super::laid::{Layout, Memo};
 use super::scroll::Tops;
 use super::text;
@@ -38,6 +40,8 @@ pub struct State {
     /// A divider that is being dragged.
     pub(super) dragged: Option<Pane>,
     pub(super) clipboard: Option<Box<CellState>>,
+    pub(super) aid: Aid,
+    pub(super) keymap: Keymap,
     pub(super) theme: Theme,
     pub(super) size: (u16, u16),
     pub(super) now: Duration,
@@ -65,6 +69,14 @@ pub enum Pane {
 pub enum Popup {
     /// First line shown.
     Help(u16),
+    /// Help on a name, from its first line shown.
+    Doc(u16),
+    /// Every action, by its name.
+    Palette,
+    /// The cells that were run before.
+    Past,
+    /// What to look for in a cell.
+    Find,
     Confirm(Confirm),
 }
 
@@ -175,6 +187,8 @@ impl State {
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
+            aid: Aid::default(),
+            keymap: Keymap::default(),
             theme: Theme::new(look),
             size: (80, 24),
             now: Duration::ZERO,
@@ -332,6 +346,14 @@ impl State {
     pub(super) fn new_key(&mut self) -> Key {
         self.next_key += 1;
         Key(self.next_key)
+    }
+
+    /// The selected cell's text was changed: the lesson's text, which may show it, is laid out anew.
+    pub(super) fn text_changed(&mut self) {
+        self.follow = true;
+        if let Some(step) = self.steps.get(self.step) {
+            step.text.clear();
+        }
     }
 
     pub(super) fn touch(&mut self) {

@@ -1,5 +1,6 @@
 //! The panels, one file each. A panel draws from the state into a rectangle and changes nothing.
 
+pub mod aid;
 pub mod cell;
 pub mod cells;
 pub mod header;
@@ -8,6 +9,7 @@ pub mod lesson;
 pub mod machine;
 pub mod markdown;
 pub mod memory;
+pub mod overlay;
 pub mod popup;
 pub mod question;
 pub mod tensors;

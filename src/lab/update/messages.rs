@@ -8,6 +8,7 @@ use crate::lab::output::Ink;
 use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
 use crate::lab::text;
 use crate::lesson::{self, Entry};
+use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
 
 /// Progress bars that a cell shows at once.
@@ -53,6 +54,7 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
             state.history.set_variables(&variables);
+            state.aid.known = variables.into_iter().map(known).collect();
         }
         Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
         Message::Probed { id, value } => probed(state, id, value, fx),
@@ -60,6 +62,14 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
         Message::Completions { .. } | Message::HelpText { .. } => return false,
     }
     true
+}
+
+fn known(variable: protocol::Variable) -> Known {
+    Known {
+        name: text::clean_line(&variable.name),
+        type_name: text::clean_line(&variable.type_name),
+        summary: text::clean_line(&variable.summary),
+    }
 }
 
 /// The session has ended by itself: what ran is lost, all else stays.
@@ -88,6 +98,7 @@ pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
     state.work.set_ups = SET_UP;
     state.work.interrupted_at = None;
     state.history = History::default();
+    state.aid.known.clear();
     state.session.status = SessionStatus::Starting;
     state.popup = None;
     fx.push(Effect::RestartSession);

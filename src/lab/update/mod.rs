@@ -1,16 +1,19 @@
 //! How the state changes: one message in, what is to be done about it out.
 
 mod actions;
+mod aiding;
 mod answering;
+mod cells;
 mod editing;
 mod messages;
 mod mouse;
 mod running;
 mod scrolling;
+mod vi;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys;
+use super::keys::{self, Edit};
 use super::msg::{Effect, Msg};
 use super::state::State;
 use crate::session::client::FromSession;
@@ -69,18 +72,32 @@ fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
 fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     // What was said has been read, or is answered by this key.
     state.note = None;
+    let first_key = state.aid.first_key.take();
+    if vi::key(state, event) {
+        return;
+    }
+    let plain = !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     if let Some(action) = keys::find(state, event) {
+        if action == keys::Action::DeleteCell && first_key != Some('d') {
+            state.aid.first_key = Some('d');
+            return;
+        }
         actions::act(state, action, event, fx);
-    } else if state.editing
-        && state.popup.is_none()
-        && let KeyCode::Char(c) = event.code
-        && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        match action {
+            keys::Action::Choice(_) | keys::Action::Complete | keys::Action::Edit(Edit::Tab) => {}
+            keys::Action::Edit(Edit::Backspace) => aiding::narrow(state),
+            _ => state.aid.completing = None,
+        }
+    } else if let KeyCode::Char(c) = event.code
+        && plain
     {
-        editing::insert(state, c);
-    } else if state.popup.is_none()
-        && !state.editing
-        && let KeyCode::Char(c) = event.code
-    {
-        answering::begin_with(state, c);
+        match (state.popup.is_none(), state.editing) {
+            (false, _) => aiding::typed(state, c),
+            (true, true) => {
+                editing::insert(state, c);
+                aiding::narrow(state);
+            }
+            (true, false) => answering::begin_with(state, c),
+        }
     }
 }

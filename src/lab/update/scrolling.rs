@@ -24,6 +24,8 @@ fn whole(state: &State) -> Rect {
 pub fn up(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
         (Some(Popup::Help(top)), _) => help_to(state, usize::from(top).saturating_sub(by)),
+        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_sub(by)),
+        (Some(Popup::Palette | Popup::Past), _) => pick(state, -1),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_sub(by),
         (_, Pane::Cells) => select(state, false),
         (_, Pane::Machine) => list_by(state, |top| top.saturating_sub(by)),
@@ -33,6 +35,8 @@ pub fn up(state: &mut State, by: usize) {
 pub fn down(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
         (Some(Popup::Help(top)), _) => help_to(state, usize::from(top).saturating_add(by)),
+        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_add(by)),
+        (Some(Popup::Palette | Popup::Past), _) => pick(state, 1),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_add(by),
         (_, Pane::Cells) => select(state, true),
         (_, Pane::Machine) => list_by(state, |top| top.saturating_add(by)),
@@ -112,4 +116,16 @@ fn help_to(state: &mut State, top: usize) {
     let (total, rows) = popup::help_extent(whole(state));
     let top = top.min(total.saturating_sub(rows));
     state.popup = Some(Popup::Help(u16::try_from(top).unwrap_or(u16::MAX)));
+}
+
+fn doc_to(state: &mut State, top: usize) {
+    let (total, rows) = popup::doc_extent(state, whole(state));
+    let top = top.min(total.saturating_sub(rows));
+    state.popup = Some(Popup::Doc(u16::try_from(top).unwrap_or(u16::MAX)));
+}
+
+fn pick(state: &mut State, by: isize) {
+    if let Some(picker) = &mut state.aid.picker {
+        picker.go(by);
+    }
 }
