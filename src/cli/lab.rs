@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
 use crate::lab::document::Item;
-use crate::lab::{self, Document, Keep, LabExit, Look, Save, in_child_process};
+use crate::lab::{self, Document, Keep, LabExit, Past, Remember, Save, in_child_process};
 use crate::lesson::{BUILT_IN, Key, Lesson, ProgressLog, Record};
 use crate::notebook;
 
@@ -97,8 +97,10 @@ fn run(
         command.args(["session", "--stdio", "--devices", &devices]);
         command
     });
-    let look = Look::from_env(look.light, look.ascii);
-    let options = lab::LabOptions { look, save, keep, past: Vec::new(), remember: None };
+    let config = super::config::load();
+    let (past, remember) = history(config.past());
+    let look = config.look(look.light, look.ascii);
+    let options = lab::LabOptions { look, save, keep, config, past, remember };
     lab::run(options, document, connect)
 }
 
@@ -135,6 +137,20 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     std::fs::rename(&part, path)
 }
 
+/// The cells run before, and what keeps the next ones. A history that can't be kept hinders nothing.
+fn history(most: usize) -> (Vec<String>, Option<Remember>) {
+    let Some(path) = state_folder().map(|folder| folder.join("history.jsonl")).filter(|_| most > 0) else {
+        return (Vec::new(), None);
+    };
+    match Past::open(&path, most) {
+        Ok((mut past, cells)) => (cells, Some(Box::new(move |code: &str| past.push(code)))),
+        Err(error) => {
+            eprintln!("note: cells run before are not kept: {}: {error}", path.display());
+            (Vec::new(), None)
+        }
+    }
+}
+
 /// Appends to the learner's progress log.
 fn progress(lesson: &Lesson) -> io::Result<Keep> {
     let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
@@ -155,7 +171,10 @@ fn progress(lesson: &Lesson) -> io::Result<Keep> {
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
 fn data_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let base = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    base.map(|folder| folder.join("tensorlab"))
+    super::folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.
+fn state_folder() -> Option<PathBuf> {
+    super::folder("XDG_STATE_HOME", ".local/state")
 }

@@ -155,6 +155,21 @@ pub enum Bar {
     By(fn(&State) -> Option<&'static str>),
 }
 
+/// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of
+/// the list hide those of the editor.
+pub const TOGETHER: &[&[Context]] = &[
+    &[C::Lesson, C::Browse, C::Anywhere],
+    &[C::Cells, C::Browse, C::Anywhere],
+    &[C::Machine, C::Browse, C::Anywhere],
+    &[C::Editor, C::Anywhere],
+    &[C::Answer, C::Anywhere],
+    &[C::Complete, C::Anywhere],
+    &[C::Picker],
+    &[C::Find],
+    &[C::Help],
+    &[C::Confirm],
+];
+
 /// A row of the table.
 pub struct Binding {
     pub context: Context,
@@ -331,20 +346,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_at_once() {
-        // Contexts that hold together; the nearer one may hide nothing of the farther.
-        let together = [
-            &[C::Lesson, C::Browse, C::Anywhere][..],
-            &[C::Cells, C::Browse, C::Anywhere],
-            &[C::Machine, C::Browse, C::Anywhere],
-            &[C::Editor, C::Anywhere],
-            &[C::Answer, C::Anywhere],
-            &[C::Complete, C::Anywhere],
-            &[C::Picker],
-            &[C::Find],
-            &[C::Help],
-            &[C::Confirm],
-        ];
-        for contexts in together {
+        for contexts in TOGETHER {
             let mut seen = std::collections::HashMap::new();
             for binding in BINDINGS.iter().filter(|b| contexts.contains(&b.context)) {
                 for chord in binding.keys {

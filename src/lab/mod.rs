@@ -4,6 +4,7 @@
 //! done, [`view`] draws it. [`run`] ties them to a terminal and to a session behind a [`SessionLink`]; tests and
 //! pictures need neither.
 
+pub mod config;
 pub mod document;
 
 mod aid;
@@ -21,6 +22,7 @@ mod link;
 mod msg;
 mod output;
 mod panels;
+mod past;
 mod run;
 mod scroll;
 mod state;
@@ -35,9 +37,11 @@ pub use bindings::BINDINGS;
 pub use document::Document;
 pub use export::{render, render_to_string, render_to_svg};
 pub use keys::Binding;
+pub use config::Config;
 pub use link::{SessionLink, in_child_process};
 pub use msg::{Effect, Msg};
-pub use run::{End, Keep, LabExit, LabOptions, Save, run};
+pub use past::Past;
+pub use run::{End, Keep, LabExit, LabOptions, Remember, Save, run};
 pub use state::{Confirm, Pane, Popup, SessionStatus, State};
 pub use theme::{Colour, Look};
 pub use update::update;

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::config::Config;
 use super::document::Document;
 use super::link::SessionLink;
 use super::msg::{Effect, Msg};
@@ -46,6 +47,7 @@ pub struct LabOptions {
     pub save: Option<Save>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
+    pub config: Config,
     /// Code run in earlier sessions, the newest last.
     pub past: Vec<String>,
     /// Keeps code that was run for later ones.
@@ -97,7 +99,10 @@ pub fn run(
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
     (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
-    state.aid.past = options.past;
+    state.recall(options.past);
+    state.configure(&options.config);
+    let clipboard = options.config.clipboard();
+    around.clipboard = clipboard;
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -226,7 +231,8 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
                 Ok(())
             }
-            Effect::Copy(text) => terminal::copy(&text),
+            Effect::Copy(text) if around.clipboard => terminal::copy(&text),
+            Effect::Copy(_) => Ok(()),
             Effect::Remember(code) => {
                 let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
@@ -250,6 +256,7 @@ struct Surroundings<C> {
     save: Option<Save>,
     keep: Option<Keep>,
     remember: Option<Remember>,
+    clipboard: bool,
     inbox: SyncSender<Input>,
     session: Option<Box<dyn SessionLink>>,
     /// A [`Input::Woken`] is on its way.
@@ -267,6 +274,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             save: None,
             keep: None,
             remember: None,
+            clipboard: false,
             inbox,
             session: None,
             woken: Arc::new(AtomicBool::new(false)),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::aid::Aid;
+use super::config::Config;
 use super::document::{Document, Step};
 use super::history::History;
 use super::item::{CellState, ItemState, Key, PredictState};
@@ -12,6 +13,7 @@ use super::laid::{Layout, Memo};
 use super::scroll::Tops;
 use super::text;
 use super::theme::{Look, Theme};
+use super::vi::Vi;
 
 /// The lab's state.
 #[derive(Debug)]
@@ -237,6 +239,24 @@ impl State {
 
     pub fn session_status(&self) -> &SessionStatus {
         &self.session.status
+    }
+
+    /// Takes the learner's settings; what is wrong in them is told in the header.
+    pub fn configure(&mut self, config: &Config) {
+        (self.shares.lesson, self.shares.machine) = config.shares();
+        self.keymap = config.keymap.clone();
+        self.aid.vi = config.vi().then(Vi::default);
+        self.aid.python = config.python();
+        if let Some(first) = config.problems.first() {
+            let more = config.problems.len() - 1;
+            let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            self.say(text::clean_line(&format!("settings, {first}{rest}; `tensorlab config` shows all")));
+        }
+    }
+
+    /// Gives the search in the history the cells that were run before, the newest last.
+    pub fn recall(&mut self, past: Vec<String>) {
+        self.aid.past = past;
     }
 
     /// Allows [`Effect::Save`](super::msg::Effect::Save).

@@ -1,5 +1,0 @@
-//! Rhai code in Python.
-
-pub fn translate(code: &str) -> String {
-    code.to_owned()
-}
