@@ -21,6 +21,7 @@ mod exports;
 mod figures;
 mod files;
 mod lab_session;
+mod lab_terminal;
 mod lesson_format;
 mod loader;
 mod nn;

@@ -82,8 +82,8 @@ fn init(path: &Path) -> u8 {
         return exit::USAGE;
     }
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let written =
-        folder.and_then(|()| file::replace(path, |out| -> io::Result<()> { out.write_all(template().as_bytes()) }));
+    let written = folder
+        .and_then(|()| file::replace(path, |out| -> io::Result<()> { out.write_all(template().as_bytes()) }));
     match written {
         Ok(()) => {
             say!("wrote {}", path.display());
@@ -115,7 +115,8 @@ fn show(path: &Path, there: bool, config: &Config, with_keys: bool) {
         say!("");
         for (place, action, keys, help) in keys() {
             let set = config.keys.iter().find(|(p, a, ..)| *p == place && *a == action);
-            let (shown, from) = set.map_or((keys, "default".to_owned()), |(.., k, line)| (k.clone(), format!("line {line}")));
+            let (shown, from) =
+                set.map_or((keys, "default".to_owned()), |(.., k, line)| (k.clone(), format!("line {line}")));
             say!("keys.{:<28} = {shown:<28} {from:<10} {help}", format!("{place}.{action}"));
         }
     }

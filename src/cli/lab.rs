@@ -77,7 +77,15 @@ fn open_script(path: &Path, look: &LookOptions, devices: &str) -> u8 {
             return exit::USAGE;
         }
     };
-    let document = Document::notebook(path.display().to_string(), notebook::split(&text));
+    let cells = notebook::marked::split(&text);
+    let mut document =
+        Document::notebook(path.display().to_string(), cells.iter().map(|(text, _)| text.clone()));
+    let items = document.steps.iter_mut().flat_map(|step| &mut step.items);
+    for (item, (_, markdown)) in items.zip(&cells) {
+        if let Item::Cell(cell) = item {
+            cell.markdown = *markdown;
+        }
+    }
     let target = path.to_path_buf();
     let save: Save = Box::new(move |document| write_whole(&target, &script_of(document)));
     finish(run(document, look, devices, Some(save), None))
@@ -120,8 +128,8 @@ fn finish(result: io::Result<LabExit>) -> u8 {
 
 fn script_of(document: &Document) -> String {
     let items = document.steps.iter().flat_map(|step| &step.items);
-    notebook::join(items.filter_map(|item| match item {
-        Item::Cell(cell) => Some(cell.code.as_str()),
+    notebook::marked::join(items.filter_map(|item| match item {
+        Item::Cell(cell) => Some((cell.code.as_str(), cell.markdown)),
         _ => None,
     }))
 }

@@ -256,7 +256,17 @@ pub fn find(state: &State, event: KeyEvent) -> Option<Action> {
 pub fn bar(state: &State) -> Vec<(String, &'static str)> {
     let contexts = contexts(state);
     let shown = state.keymap.rows().filter(|(binding, _)| contexts.contains(&binding.context));
+    // A key that a nearer context takes is none of the farther one's.
+    let place = |context: Context| contexts.iter().position(|c| *c == context);
+    let hidden = |binding: &Binding, keys: &[Chord]| {
+        let mut nearer =
+            state.keymap.rows().filter(|(other, _)| place(other.context) < place(binding.context));
+        nearer.any(|(other, theirs)| {
+            contexts.contains(&other.context) && keys.first().is_some_and(|first| theirs.contains(first))
+        })
+    };
     shown
+        .filter(|(binding, keys)| !hidden(binding, keys))
         .filter_map(|(binding, keys)| {
             let label = match binding.bar {
                 Never => return None,

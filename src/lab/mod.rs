@@ -34,10 +34,10 @@ mod vi;
 mod view;
 
 pub use bindings::BINDINGS;
+pub use config::Config;
 pub use document::Document;
 pub use export::{render, render_to_string, render_to_svg};
 pub use keys::Binding;
-pub use config::Config;
 pub use link::{SessionLink, in_child_process};
 pub use msg::{Effect, Msg};
 pub use past::Past;

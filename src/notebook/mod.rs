@@ -1,5 +1,7 @@
 //! Cells in a `.rhai` file: a line that begins with `// %%` starts a new one.
 
+pub mod marked;
+
 /// The marker that starts a cell.
 const MARK: &str = "// %%";
 

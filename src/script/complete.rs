@@ -42,8 +42,8 @@ pub struct Hint {
 }
 
 const KEYWORDS: [&str; 25] = [
-    "let", "const", "if", "else", "switch", "while", "loop", "do", "until", "for", "in", "fn", "return", "throw", "try",
-    "catch", "break", "continue", "true", "false", "with", "is", "this", "print", "type_of",
+    "let", "const", "if", "else", "switch", "while", "loop", "do", "until", "for", "in", "fn", "return",
+    "throw", "try", "catch", "break", "continue", "true", "false", "with", "is", "this", "print", "type_of",
 ];
 
 /// Methods that Rhai has on arrays, strings and maps.
@@ -92,11 +92,12 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     let prefix = before.get(start..).unwrap_or_default();
     let head = before.get(..start).unwrap_or_default();
     let end = lexer::open(before);
-    if end.comment || end.string || prefix.starts_with(|c: char| c.is_ascii_digit()) {
+    if end.comment || end.string || end.line_comment || prefix.starts_with(|c: char| c.is_ascii_digit()) {
         return (start, Vec::new());
     }
     let mut all = Vec::new();
-    match place(head) {
+    let here = place(head);
+    match here {
         Place::Member(receiver) => members(&mut all, receiver.and_then(|name| type_of(known, name))),
         Place::Inside(space) => inside(&mut all, space),
         Place::Anything => {
@@ -107,7 +108,7 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
             }
         }
     }
-    (start, ranked(all, prefix))
+    (start, ranked(all, prefix, here == Place::Anything))
 }
 
 /// The call that a byte of the code is in, as it is written.
@@ -157,7 +158,8 @@ fn last(name: &str) -> &str {
 
 fn place(head: &str) -> Place<'_> {
     if let Some(before) = head.strip_suffix("::") {
-        let space: usize = before.chars().rev().take_while(|c| is_name(*c) || *c == ':').map(char::len_utf8).sum();
+        let space: usize =
+            before.chars().rev().take_while(|c| is_name(*c) || *c == ':').map(char::len_utf8).sum();
         return Place::Inside(before.get(before.len() - space..).unwrap_or_default());
     }
     let before = head.trim_end();
@@ -242,7 +244,7 @@ fn inside(all: &mut Vec<Candidate>, space: &str) {
     let start = format!("{space}::");
     let direct = |name: &str| name.strip_prefix(&start).is_some_and(|rest| !rest.contains("::"));
     all.extend(pages().filter(|page| direct(page.name)).map(of_page));
-    let called = |page: &&&'static Page| page.call.split(['(', '.', ' ']).any(|word| direct(word));
+    let called = |page: &&&'static Page| page.call.split(['(', '.', ' ']).any(&direct);
     all.extend(pages().filter(|page| called(&page)).map(of_page));
     for nested in spaces().iter().filter_map(|s| s.strip_prefix(&start)) {
         all.push(bare(nested, &format!("{space}::{nested}::…"), "a module"));
@@ -296,13 +298,15 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
     all.extend(more.map(|name| bare(&name, "", "bound in this cell")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Function)).map(of_row));
     all.extend(pages().filter(|page| !page.name.contains("::") && !is_called_on(page)).map(of_page));
-    all.extend(spaces().iter().filter(|s| !s.contains("::")).map(|s| bare(s, &format!("{s}::…"), "a module")));
+    all.extend(
+        spaces().iter().filter(|s| !s.contains("::")).map(|s| bare(s, &format!("{s}::…"), "a module")),
+    );
     all.extend(KEYWORDS.iter().map(|word| bare(word, "", "")));
     all.extend(super::modules::types().iter().map(|name| bare(name, "", "")));
 }
 
 /// What fits what was typed, the best first; of a name only the first.
-fn ranked(all: Vec<Candidate>, typed: &str) -> Vec<Candidate> {
+fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candidate> {
     let mut fitting: Vec<(u32, usize, Candidate)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for (i, candidate) in all.into_iter().enumerate() {
@@ -311,7 +315,15 @@ fn ranked(all: Vec<Candidate>, typed: &str) -> Vec<Candidate> {
         }
     }
     // Variables come first, then by the alphabet.
-    let place = |c: &Candidate, i: usize| if c.help.is_empty() { (0, i) } else { (1, 0) };
+    let place = |c: &Candidate, i: usize| match (c.help.is_empty(), variables_first) {
+        (true, true) => (0, i),
+        (true, false) => (2, 0),
+        (false, _) => (1, 0),
+    };
+    // Letters that stand apart count only where nothing fits better.
+    if fitting.iter().any(|(rank, ..)| *rank < 3) {
+        fitting.retain(|(rank, ..)| *rank < 3);
+    }
     fitting.sort_by(|a, b| {
         let keys = |(rank, i, c): &(u32, usize, Candidate)| (*rank, place(c, *i));
         keys(a).cmp(&keys(b)).then_with(|| a.2.text.cmp(&b.2.text))
@@ -335,7 +347,8 @@ mod tests {
     fn variables_come_before_functions_and_prefixes_before_the_rest() {
         let found = texts(&[known("rate", "float")], "let x = ra");
         assert_eq!(found.first().map(String::as_str), Some("rate"));
-        let at = |name: &str| found.iter().position(|f| f == name).unwrap_or_else(|| panic!("{name}: {found:?}"));
+        let at =
+            |name: &str| found.iter().position(|f| f == name).unwrap_or_else(|| panic!("{name}: {found:?}"));
         assert!(at("rand") < at("arange"), "{found:?}");
         assert!(texts(&[], "let counter = 1; coun").contains(&"counter".into()));
     }
@@ -354,7 +367,9 @@ mod tests {
     fn modules_and_options_have_their_own() {
         let inside = texts(&[], "nn::Lin");
         assert_eq!(inside.first().map(String::as_str), Some("Linear"));
-        assert!(texts(&[], "F::re").contains(&"relu".into()) && !texts(&[], "F::re").contains(&"reshape".into()));
+        assert!(
+            texts(&[], "F::re").contains(&"relu".into()) && !texts(&[], "F::re").contains(&"reshape".into())
+        );
         assert!(texts(&[], "optim::lr_scheduler::St").contains(&"StepLR".into()));
         assert!(texts(&[], "cuda::syn").contains(&"synchronize".into()));
         let options = texts(&[], "optim::SGD(p, #{mo");

@@ -61,10 +61,10 @@ impl Completing {
         (self.selected + 1).saturating_sub(self.rows)
     }
 
-    /// What all names begin with, where that is more than what is typed.
+    /// What all names that begin as typed begin with, where that is more.
     pub fn common(&self, typed: &str) -> Option<String> {
         let first = &self.found.first()?.text;
-        let all = self.found.iter().map(|c| &c.text);
+        let all = self.found.iter().map(|c| &c.text).filter(|text| text.starts_with(typed));
         let shared = all.fold(first.chars().count(), |n, text| {
             first.chars().zip(text.chars()).take(n).take_while(|(a, b)| a == b).count()
         });

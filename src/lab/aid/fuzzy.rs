@@ -34,7 +34,8 @@ mod tests {
     #[test]
     fn what_is_together_comes_before_what_is_scattered() {
         let order = |typed: &str, texts: [&str; 3]| {
-            let mut all: Vec<(usize, &str)> = texts.iter().filter_map(|t| score(t, typed).map(|s| (s, *t))).collect();
+            let mut all: Vec<(usize, &str)> =
+                texts.iter().filter_map(|t| score(t, typed).map(|s| (s, *t))).collect();
             all.sort_unstable();
             all.into_iter().map(|(_, t)| t.to_owned()).collect::<Vec<_>>()
         };

@@ -70,7 +70,8 @@ impl Picker {
             }
         }
         scored.sort_unstable();
-        let place = |(_, order): &(usize, usize)| if self.newest_first { self.all.len() - order } else { *order };
+        let place =
+            |(_, order): &(usize, usize)| if self.newest_first { self.all.len() - order } else { *order };
         self.fitting = scored.iter().map(place).collect();
         self.selected = 0;
     }

@@ -88,8 +88,10 @@ pub fn parse(name: &str) -> Option<Chord> {
         (Some(c), None) if modifiers.contains(KeyModifiers::CONTROL) => KeyCode::Char(c.to_ascii_lowercase()),
         (Some(c), None) => KeyCode::Char(c),
         _ => {
-            let named = NAMED.iter().find(|(named, _)| named.eq_ignore_ascii_case(rest)).map(|(_, code)| *code);
-            let number = rest.strip_prefix(['F', 'f']).and_then(|n| n.parse().ok()).filter(|n| (1..=24).contains(n));
+            let named =
+                NAMED.iter().find(|(named, _)| named.eq_ignore_ascii_case(rest)).map(|(_, code)| *code);
+            let number =
+                rest.strip_prefix(['F', 'f']).and_then(|n| n.parse().ok()).filter(|n| (1..=24).contains(n));
             named.or(number.map(KeyCode::F))?
         }
     };

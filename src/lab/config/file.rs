@@ -33,7 +33,9 @@ pub fn read(text: &str) -> Config {
         let (at, name) = (key.span().start, key.into_inner().into_owned());
         match (name.as_str(), value.into_inner()) {
             ("keys", DeValue::Table(contexts)) => reader.keys(contexts),
-            (_, DeValue::Table(inner)) if SETTINGS.iter().any(|s| s.name.starts_with(&format!("{name}."))) => {
+            (_, DeValue::Table(inner))
+                if SETTINGS.iter().any(|s| s.name.starts_with(&format!("{name}."))) =>
+            {
                 for (key, value) in inner {
                     let full = format!("{name}.{}", key.get_ref());
                     reader.setting(key.span().start, &full, value);
@@ -107,7 +109,8 @@ impl Reader<'_> {
         known.dedup();
         for (key, value) in contexts {
             let (at, name) = (key.span().start, key.into_inner().into_owned());
-            let context = BINDINGS.iter().map(|b| b.context).find(|c| context_name(*c) == Some(name.as_str()));
+            let context =
+                BINDINGS.iter().map(|b| b.context).find(|c| context_name(*c) == Some(name.as_str()));
             match (context, value.into_inner()) {
                 (Some(context), DeValue::Table(actions)) => {
                     for (key, value) in actions {
@@ -135,20 +138,30 @@ impl Reader<'_> {
             return self.unknown(at, &action, "action", &names);
         };
         let Some(chords) = self.chords(&format!("keys.{place}.{action}"), value) else { return };
-        let typed = matches!(context, Context::Editor | Context::Answer | Context::Anywhere | Context::Complete);
+        let typed =
+            matches!(context, Context::Editor | Context::Answer | Context::Anywhere | Context::Complete);
         let types = |c: &Chord| matches!(c, Chord(KeyCode::Char(_), m) if m.is_empty());
         if let Some(chord) = chords.iter().find(|chord| typed && types(chord)) {
             let name = chord.name();
-            return self.problem(at, format!("`{name}` alone is typed in a cell; keys.{place} needs Ctrl or Alt"));
+            return self
+                .problem(at, format!("`{name}` alone is typed in a cell; keys.{place} needs Ctrl or Alt"));
         }
         for chord in &chords {
             if let Some(other) = self.taken(context, row, *chord) {
-                let text = format!("{} is taken: it is `{other}`; keys.{place}.{action} stays as it was", chord.name());
+                let text = format!(
+                    "{} is taken: it is `{other}`; keys.{place}.{action} stays as it was",
+                    chord.name()
+                );
                 return self.problem(at, text);
             }
         }
         let line = self.line(at);
-        self.config.keys.push((context_name(binding.context).unwrap_or_default(), action, list(&chords), line));
+        self.config.keys.push((
+            context_name(binding.context).unwrap_or_default(),
+            action,
+            list(&chords),
+            line,
+        ));
         self.config.keymap.set(row, chords);
     }
 
@@ -168,7 +181,10 @@ impl Reader<'_> {
             match parse(text) {
                 Some(chord) => chords.push(chord),
                 None => {
-                    self.problem(place, format!("`{text}` is no key; keys are `a`, `F5`, `Ctrl-Enter`, `Alt-Left`, …"));
+                    self.problem(
+                        place,
+                        format!("`{text}` is no key; keys are `a`, `F5`, `Ctrl-Enter`, `Alt-Left`, …"),
+                    );
                     return None;
                 }
             }
@@ -178,7 +194,8 @@ impl Reader<'_> {
 
     /// What a key does already where both would hold.
     fn taken(&self, context: Context, row: usize, chord: Chord) -> Option<String> {
-        let meets = |other: Context| TOGETHER.iter().any(|all| all.contains(&context) && all.contains(&other));
+        let meets =
+            |other: Context| TOGETHER.iter().any(|all| all.contains(&context) && all.contains(&other));
         let rows = self.config.keymap.rows().enumerate().filter(|(i, _)| *i != row);
         let mut others = rows.filter(|(_, (binding, _))| meets(binding.context));
         others.find(|(_, (_, keys))| keys.contains(&chord)).map(|(_, (binding, _))| {

@@ -46,7 +46,12 @@ pub const SETTINGS: &[Setting] = &[
         default: "\"auto\"",
         help: "auto asks the terminal; NO_COLOR means none",
     },
-    Setting { name: "look.ascii", kind: Kind::Bool, default: "false", help: "draw with ASCII characters alone" },
+    Setting {
+        name: "look.ascii",
+        kind: Kind::Bool,
+        default: "false",
+        help: "draw with ASCII characters alone",
+    },
     Setting { name: "edit.vi", kind: Kind::Bool, default: "false", help: "vi's keys while typing in a cell" },
     Setting {
         name: "edit.clipboard",
@@ -169,7 +174,8 @@ impl Config {
 
     fn value(&self, name: &str) -> Option<Value> {
         let set = self.set.get(name).map(|(value, _)| value.clone());
-        let default = || SETTINGS.iter().find(|setting| setting.name == name).and_then(Setting::default_value);
+        let default =
+            || SETTINGS.iter().find(|setting| setting.name == name).and_then(Setting::default_value);
         set.or_else(default)
     }
 

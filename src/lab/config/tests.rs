@@ -15,12 +15,16 @@ fn every_key_has_a_name_that_is_read_back() {
             assert_eq!(chord::parse(&chord::name(*chord)), Some(*chord), "{}", chord.name());
         }
     }
-    let mut names: Vec<(&str, String)> = keys().into_iter().map(|(place, action, ..)| (place, action)).collect();
+    let mut names: Vec<(&str, String)> =
+        keys().into_iter().map(|(place, action, ..)| (place, action)).collect();
     let all = names.len();
     names.sort();
     names.dedup();
     assert_eq!(names.len(), all, "an action has one row in each place");
-    assert_eq!(chord::parse("Ctrl-Shift-Left"), Some(Chord(KeyCode::Left, KeyModifiers::CONTROL | KeyModifiers::SHIFT)));
+    assert_eq!(
+        chord::parse("Ctrl-Shift-Left"),
+        Some(Chord(KeyCode::Left, KeyModifiers::CONTROL | KeyModifiers::SHIFT))
+    );
     assert_eq!(chord::parse("Hyper-x"), None);
 }
 
@@ -29,10 +33,10 @@ fn the_template_is_a_file_of_defaults() {
     let text = template();
     let config = Config::parse(&text);
     assert_eq!(config, Config::default(), "all is in comments");
-    let open: String = text.lines().map(|l| l.strip_prefix('#').filter(|l| l.contains(" = ")).unwrap_or(l)).fold(
-        String::new(),
-        |all, line| all + line + "\n",
-    );
+    let open: String = text
+        .lines()
+        .map(|l| l.strip_prefix('#').filter(|l| l.contains(" = ")).unwrap_or(l))
+        .fold(String::new(), |all, line| all + line + "\n");
     let config = Config::parse(&open);
     assert_eq!(config.problems, [], "{open}");
     assert_eq!(config.keymap, Keymap::default());

@@ -67,8 +67,8 @@ impl Editor {
             }
             Pos { col: place.col.saturating_sub(removed).max(at.col) + added, ..place }
         };
+        self.anchor = anchor.map(&moved);
         self.cursor = moved(cursor);
-        self.anchor = anchor.map(moved);
         done
     }
 }

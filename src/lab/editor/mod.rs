@@ -254,7 +254,8 @@ impl Editor {
 
     /// Text between two places.
     pub fn slice(&self, start: Pos, end: Pos) -> String {
-        let lines = self.lines.iter().enumerate().skip(start.row).take((end.row + 1).saturating_sub(start.row));
+        let lines =
+            self.lines.iter().enumerate().skip(start.row).take((end.row + 1).saturating_sub(start.row));
         let piece = |(row, line): (usize, &String)| {
             let from = if row == start.row { start.col } else { 0 };
             let to = if row == end.row { end.col } else { usize::MAX };

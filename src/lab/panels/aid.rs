@@ -69,7 +69,8 @@ fn told(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect)
     let inside = inner(area);
     let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let columns = usize::from(inside.width);
-    let mut lines = text::wrap(&[Span::styled(chosen.signature.clone(), theme.strong)], columns, Break::Words);
+    let mut lines =
+        text::wrap(&[Span::styled(chosen.signature.clone(), theme.strong)], columns, Break::Words);
     if !chosen.summary.is_empty() {
         lines.extend(text::wrap(&[Span::styled(chosen.summary.clone(), theme.text)], columns, Break::Words));
     }
@@ -149,7 +150,8 @@ pub fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
         let words = text::left(&entry.text.replace('\n', " ↵ "), room);
         let mark = if i == picker.selected { " ▸" } else { "  " };
         let style = if i == picker.selected { theme.selected } else { theme.text };
-        let line = Line::from(vec![Span::styled(format!("{mark}{words}"), style), Span::styled(note, theme.accent)]);
+        let line =
+            Line::from(vec![Span::styled(format!("{mark}{words}"), style), Span::styled(note, theme.accent)]);
         put(buffer, inside, row + 1, &line);
     }
     if picker.len() == 0 {
@@ -160,7 +162,8 @@ pub fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
 
 /// Below the list of cells run before, the chosen one in full, as far as there is room.
 fn preview(state: &State, picker: &Picker, buffer: &mut Buffer, list: Rect) {
-    let Some(chosen) = picker.chosen().filter(|entry| entry.note.is_empty() && entry.text.contains('\n')) else {
+    let Some(chosen) = picker.chosen().filter(|entry| entry.note.is_empty() && entry.text.contains('\n'))
+    else {
         return;
     };
     let rows = buffer.area.bottom().saturating_sub(list.bottom() + 1);

@@ -38,7 +38,9 @@ pub fn lay(cell: &CellState, width: u16, theme: &Theme, python: bool) -> Layout 
     layout.push(Line::default(), Part::Head);
     if cell.rendered {
         let blocks = parse(&cell.editor.text());
-        layout.plain(markdown::lay(&blocks, width.saturating_sub(1), theme).into_iter().map(|l| indented(l, 1)));
+        layout.plain(
+            markdown::lay(&blocks, width.saturating_sub(1), theme).into_iter().map(|l| indented(l, 1)),
+        );
         layout.push(Line::default(), Part::Gap);
         return layout;
     }
@@ -185,7 +187,10 @@ fn code(layout: &mut Layout, cell: &CellState, width: usize, theme: &Theme) -> u
         Check::Done(Verdict::Fail { line, .. }) => *line,
         _ => None,
     };
-    for (i, chars) in highlight::styled(lines, theme).iter().enumerate() {
+    let plain = |line: &String| line.chars().map(|c| (c, theme.text)).collect();
+    let styled: Vec<Vec<(char, Style)>> =
+        if cell.markdown { lines.iter().map(plain).collect() } else { highlight::styled(lines, theme) };
+    for (i, chars) in styled.iter().enumerate() {
         let line = u32::try_from(i + 1).ok();
         let (mark, style) = if line == cell.fault_line {
             ("✗", theme.error)

@@ -48,7 +48,9 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
         let theme = &state.theme;
         let layout = match content {
             ItemState::Text(_) => continue,
-            ItemState::Cell(cell) => cell.laid.get(columns, || cell::lay(cell, columns, theme, state.aid.python)),
+            ItemState::Cell(cell) => {
+                cell.laid.get(columns, || cell::lay(cell, columns, theme, state.aid.python))
+            }
             ItemState::Predict(predict) => {
                 predict.laid.get(columns, || question::lay_predict(predict, columns, theme))
             }
@@ -92,7 +94,9 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
 fn code_place(extent: &Extent, cell: &CellState, at: Pos) -> Option<(usize, usize)> {
     let (row, from, indent) =
         extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
-            Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => Some((i, from, indent)),
+            Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+                Some((i, from, indent))
+            }
             _ => None,
         })?;
     let code = cell.editor.lines().get(at.row)?;

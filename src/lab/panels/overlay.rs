@@ -27,7 +27,9 @@ pub fn draw(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, t
     }
     for (i, row) in extent.layout.rows.iter().enumerate() {
         let Part::Code { line, from, length, indent } = row.part else { continue };
-        let Some(y) = (extent.top + i).checked_sub(top).filter(|y| *y < usize::from(inside.height)) else { continue };
+        let Some(y) = (extent.top + i).checked_sub(top).filter(|y| *y < usize::from(inside.height)) else {
+            continue;
+        };
         let mut x = usize::from(bar) + indent;
         let code = cell.editor.line(line);
         // The end of a line is marked as well where the selection goes over it.
@@ -73,9 +75,9 @@ fn marks(state: &State, cell: &CellState) -> Vec<(Pos, Pos, Style)> {
     if let Some((start, end)) = selection(state, editor) {
         marks.push((start, end, Style::new().add_modifier(Modifier::REVERSED)));
     } else if !cell.markdown {
-        marks.extend(brackets(editor).into_iter().flatten().map(|at| {
-            (at, Pos { col: at.col + 1, ..at }, underlined)
-        }));
+        marks.extend(
+            brackets(editor).into_iter().flatten().map(|at| (at, Pos { col: at.col + 1, ..at }, underlined)),
+        );
     }
     marks
 }

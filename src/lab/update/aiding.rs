@@ -27,7 +27,8 @@ pub fn complete(state: &mut State) {
     let opened = Completing::open(&state.aid.known, &code, byte, at);
     let Some(completing) = opened else { return state.say("no name fits here") };
     let typed = code.get(completing.byte..byte).unwrap_or_default().to_owned();
-    let alone = completing.found.len() == 1;
+    let begins = completing.found.iter().filter(|c| !typed.is_empty() && c.text.starts_with(&typed)).count();
+    let alone = completing.found.len() == 1 || begins == 1;
     let common = completing.common(&typed);
     state.aid.completing = Some(completing);
     if alone {

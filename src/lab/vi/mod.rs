@@ -201,12 +201,22 @@ impl Vi {
         }
     }
 
-    fn target(&mut self, editor: &mut Editor, motion: parse::Motion, count: Option<usize>) -> Option<(Pos, Reach)> {
+    fn target(
+        &mut self,
+        editor: &mut Editor,
+        motion: parse::Motion,
+        count: Option<usize>,
+    ) -> Option<(Pos, Reach)> {
         motion::target(editor, motion, count, &mut self.sought)
     }
 
     /// The places that an operator acts on, and whether on whole lines.
-    fn extent(&mut self, editor: &mut Editor, target: Target, count: Option<usize>) -> Option<(Pos, Pos, bool)> {
+    fn extent(
+        &mut self,
+        editor: &mut Editor,
+        target: Target,
+        count: Option<usize>,
+    ) -> Option<(Pos, Pos, bool)> {
         let at = editor.cursor();
         match target {
             Target::Selected => {
@@ -223,24 +233,33 @@ impl Vi {
                 let (start, end) = (at.min(to), at.max(to));
                 Some(match reach {
                     Reach::Exclusive => (start, end, false),
-                    Reach::Inclusive => (start, Pos { col: (end.col + 1).min(editor.length(end.row)), ..end }, false),
+                    Reach::Inclusive => {
+                        (start, Pos { col: (end.col + 1).min(editor.length(end.row)), ..end }, false)
+                    }
                     Reach::Lines => (start, end, true),
                 })
             }
         }
     }
 
-    fn operate(&mut self, editor: &mut Editor, operator: Operator, target: Target, count: Option<usize>) -> After {
-        let target = match (operator, target) {
+    fn operate(
+        &mut self,
+        editor: &mut Editor,
+        operator: Operator,
+        target: Target,
+        count: Option<usize>,
+    ) -> After {
+        let at = editor.cursor();
+        let extent = match (operator, target) {
             // `cw` leaves the space after the word.
             (Operator::Change, Target::Motion(parse::Motion::Word(true)))
-                if editor.class(editor.cursor()) != super::editor::Class::Space =>
+                if editor.class(at) != super::editor::Class::Space =>
             {
-                Target::Motion(parse::Motion::WordEnd)
+                let end = motion::words_end(editor, at, count.unwrap_or(1));
+                Some((at, Pos { col: end.col + 1, ..end }, false))
             }
-            (_, target) => target,
+            (_, target) => self.extent(editor, target, count),
         };
-        let extent = self.extent(editor, target, count);
         let visual = self.mode != Mode::Normal;
         self.mode = Mode::Normal;
         editor.clear_selection();

@@ -44,7 +44,9 @@ pub fn target(
         }
         Motion::LineText => (line_text(editor, at.row), Reach::Exclusive),
         Motion::FirstLine => (line_text(editor, n - 1), Reach::Lines),
-        Motion::LastLine => (line_text(editor, count.map_or(last_row, |n| n.saturating_sub(1))), Reach::Lines),
+        Motion::LastLine => {
+            (line_text(editor, count.map_or(last_row, |n| n.saturating_sub(1))), Reach::Lines)
+        }
         Motion::To(kind, c) => {
             *sought = Some((kind, c));
             return to(editor, at, kind, c, n, false);
@@ -100,6 +102,16 @@ fn word_start(editor: &Editor, from: Pos) -> Pos {
     at
 }
 
+/// The last character of the word at a place, and of those after it: what `cw` changes.
+pub fn words_end(editor: &Editor, from: Pos, n: usize) -> Pos {
+    let class = editor.class(from);
+    let mut at = from;
+    while at.col + 1 < editor.length(at.row) && editor.class(Pos { col: at.col + 1, ..at }) == class {
+        at.col += 1;
+    }
+    repeat(n.saturating_sub(1), at, |p| word_end(editor, p))
+}
+
 fn word_end(editor: &Editor, from: Pos) -> Pos {
     let end = editor.end_of_text();
     let mut at = editor.after(from);
@@ -122,7 +134,8 @@ fn to(editor: &Editor, at: Pos, kind: char, c: char, n: usize, again: bool) -> O
         let places = line.iter().enumerate().skip(at.col + 1 + skip).filter(|(_, found)| **found == c);
         places.map(|(i, _)| i).nth(n - 1)? - usize::from(till)
     } else {
-        let places = line.iter().enumerate().take(at.col.saturating_sub(skip)).rev().filter(|(_, found)| **found == c);
+        let places =
+            line.iter().enumerate().take(at.col.saturating_sub(skip)).rev().filter(|(_, found)| **found == c);
         places.map(|(i, _)| i).nth(n - 1)? + usize::from(till)
     };
     let reach = if kind.is_lowercase() { Reach::Inclusive } else { Reach::Exclusive };

@@ -18,7 +18,11 @@ fn word(editor: &Editor, around: bool) -> (Pos, Pos) {
     let class = editor.class(at);
     let line: Vec<char> = editor.line(at.row).chars().collect();
     let same = |col: usize| col < line.len() && editor.class(Pos { col, ..at }) == class;
-    let start = (0..=at.col.min(line.len())).rev().take_while(|col| *col == at.col || same(*col)).last().unwrap_or(at.col);
+    let start = (0..=at.col.min(line.len()))
+        .rev()
+        .take_while(|col| *col == at.col || same(*col))
+        .last()
+        .unwrap_or(at.col);
     let mut end = (at.col..line.len()).take_while(|col| same(*col)).last().map_or(at.col, |col| col + 1);
     if around {
         end += line.iter().skip(end).take_while(|c| **c == ' ').count();

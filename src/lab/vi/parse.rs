@@ -76,7 +76,9 @@ impl Command {
     pub fn changes(self) -> bool {
         match self {
             Command::Operate(operator, _) => operator != Operator::Yank,
-            Command::Insert(_) | Command::Put(_) | Command::Replace(_) | Command::Join | Command::Case => true,
+            Command::Insert(_) | Command::Put(_) | Command::Replace(_) | Command::Join | Command::Case => {
+                true
+            }
             _ => false,
         }
     }
@@ -217,7 +219,8 @@ fn object(kind: char, what: char) -> Option<Object> {
 }
 
 fn count(keys: &[char]) -> (Option<usize>, &[char]) {
-    let digits = if keys.first() == Some(&'0') { 0 } else { keys.iter().take_while(|c| c.is_ascii_digit()).count() };
+    let digits =
+        if keys.first() == Some(&'0') { 0 } else { keys.iter().take_while(|c| c.is_ascii_digit()).count() };
     let (number, rest) = keys.split_at_checked(digits).unwrap_or((&[], keys));
     let number: String = number.iter().collect();
     let count = (digits > 0).then(|| number.parse().unwrap_or(MOST).min(MOST));

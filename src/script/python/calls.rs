@@ -12,7 +12,9 @@ impl Writer {
         let Expr::Path(path) = callee.as_ref() else { return None };
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let setting = match (path.as_slice(), arguments.as_slice()) {
-            (["drop"], [value]) if self.known("drop").is_none() => return Some(format!("del {}", self.expr(value))),
+            (["drop"], [value]) if self.known("drop").is_none() => {
+                return Some(format!("del {}", self.expr(value)));
+            }
             (["cudnn", "benchmark"], [_]) => "backends.cudnn.benchmark",
             (["cudnn", "deterministic"], [_]) => "backends.cudnn.deterministic",
             (["matmul", "allow_tf32"], [_]) => "backends.cuda.matmul.allow_tf32",
@@ -64,9 +66,12 @@ impl Writer {
         let mut all = Vec::new();
         for (i, argument) in arguments.iter().enumerate() {
             match argument {
-                Expr::Map(pairs) if keywords && i + 1 == arguments.len() && pairs.iter().all(|(k, _)| is_word(k)) => {
+                Expr::Map(pairs)
+                    if keywords && i + 1 == arguments.len() && pairs.iter().all(|(k, _)| is_word(k)) =>
+                {
                     for (key, value) in pairs {
-                        let key = if key == "async" || key == "lambda" { format!("{key}_") } else { key.clone() };
+                        let key =
+                            if key == "async" || key == "lambda" { format!("{key}_") } else { key.clone() };
                         all.push(format!("{key}={}", self.expr(value)));
                     }
                 }
@@ -158,7 +163,13 @@ impl Writer {
     }
 
     /// `a.map(|x| f(x))` as a list is built in Python.
-    fn comprehension(&mut self, on: &Expr, name: &str, params: &[String], body: &[Stmt]) -> Option<(String, u8)> {
+    fn comprehension(
+        &mut self,
+        on: &Expr,
+        name: &str,
+        params: &[String],
+        body: &[Stmt],
+    ) -> Option<(String, u8)> {
         let ([param], Some(value)) = (params, only_value(body)) else { return None };
         let items = match on {
             Expr::Range(..) => self.items(on),

@@ -68,8 +68,10 @@ impl Writer {
                 atom(format!("[{}]", values.join(", ")))
             }
             Expr::Map(pairs) => {
-                let pairs: Vec<String> =
-                    pairs.iter().map(|(key, value)| format!("{}: {}", quoted(key), self.expr(value))).collect();
+                let pairs: Vec<String> = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{}: {}", quoted(key), self.expr(value)))
+                    .collect();
                 atom(format!("{{{}}}", pairs.join(", ")))
             }
             Expr::Unary(sign, operand) => self.unary(sign, operand),
@@ -155,7 +157,8 @@ impl Writer {
             let text = self.expr(value);
             self.scopes.pop();
             if self.lines.len() == before {
-                let head = if shown.is_empty() { "lambda".into() } else { format!("lambda {}", shown.join(", ")) };
+                let head =
+                    if shown.is_empty() { "lambda".into() } else { format!("lambda {}", shown.join(", ")) };
                 return (format!("{head}: {text}"), TERNARY);
             }
             // Its body needs lines of its own after all.
@@ -219,7 +222,10 @@ impl Writer {
                         }
                     };
                     // Before Python 3.12, code in a string had no quotes of its kind, and no backslash.
-                    let text = if text.contains(['"', '\\', '\n']) || text.starts_with('{') || text.contains("lambda") {
+                    let text = if text.contains(['"', '\\', '\n'])
+                        || text.starts_with('{')
+                        || text.contains("lambda")
+                    {
                         let name = self.made_up("value");
                         self.line(&format!("{name} = {text}"));
                         name
@@ -247,7 +253,9 @@ impl Writer {
             Expr::Unary("!", operand) => self.type_of(operand),
             Expr::Unary(_, operand) => self.type_of(operand),
             Expr::Binary(operator, a, b) => self.type_of_binary(operator, a, b),
-            Expr::Method(_, name, _) if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement") => Type::Int,
+            Expr::Method(_, name, _) if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement") => {
+                Type::Int
+            }
             Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
             Expr::Call(callee, _) => self.type_of_call(callee),
             _ => Type::Other,
@@ -271,8 +279,10 @@ impl Writer {
         let Expr::Path(path) = callee else { return Type::Other };
         match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [name] if self.known(name).is_some() => Type::Other,
-            ["tensor" | "zeros" | "ones" | "rand" | "randn" | "full" | "arange" | "linspace" | "eye" | "randint"
-            | "empty" | "zeros_like" | "ones_like"] => Type::Tensor,
+            [
+                "tensor" | "zeros" | "ones" | "rand" | "randn" | "full" | "arange" | "linspace" | "eye"
+                | "randint" | "empty" | "zeros_like" | "ones_like",
+            ] => Type::Tensor,
             ["parse_int"] => Type::Int,
             ["F", "relu" | "gelu" | "softmax" | "linear" | "one_hot"] => Type::Tensor,
             _ => Type::Other,

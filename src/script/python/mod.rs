@@ -13,6 +13,8 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::lexer::{self, Wholeness};
+
 /// What is known of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Type {
@@ -46,11 +48,20 @@ struct Writer {
 /// Python for some Rhai code: imports first, then the code, statement by statement. Where the code can't be read, that
 /// is all it says.
 pub fn translate(code: &str) -> String {
+    let no = |line: Option<usize>, text: &str| match line {
+        Some(line) => format!("# no Python: line {line}: {text}"),
+        None => format!("# no Python: {text}"),
+    };
+    match lexer::wholeness(code) {
+        Wholeness::Whole => {}
+        Wholeness::Incomplete(why) => return no(None, &why),
+        Wholeness::Wrong(line, why) => return no(line, &why),
+    }
     let block = match parse::parse(code) {
         Ok(block) => block,
         Err(parse::Trouble(text, at)) => {
             let line = 1 + code.get(..at).unwrap_or(code).matches('\n').count();
-            return format!("# no Python: line {line}: {text}");
+            return no(Some(line), &text);
         }
     };
     let mut writer = Writer { scopes: vec![HashMap::new()], ..Writer::default() };
@@ -65,7 +76,11 @@ pub fn translate(code: &str) -> String {
 
 impl Writer {
     fn line(&mut self, text: &str) {
-        self.lines.push(if text.is_empty() { String::new() } else { format!("{}{text}", "    ".repeat(self.indent)) });
+        self.lines.push(if text.is_empty() {
+            String::new()
+        } else {
+            format!("{}{text}", "    ".repeat(self.indent))
+        });
     }
 
     /// Says before the statement that something has no form.

@@ -30,8 +30,8 @@ fn module(space: &str) -> Option<(&'static str, &'static str)> {
 
 /// Words that are names in Rhai and none in Python.
 const RESERVED: [&str; 21] = [
-    "and", "or", "not", "def", "class", "del", "lambda", "pass", "from", "import", "global", "nonlocal", "assert",
-    "except", "finally", "raise", "yield", "async", "await", "None", "elif",
+    "and", "or", "not", "def", "class", "del", "lambda", "pass", "from", "import", "global", "nonlocal",
+    "assert", "except", "finally", "raise", "yield", "async", "await", "None", "elif",
 ];
 
 /// What the lab has in `data` and PyTorch has not.
@@ -81,8 +81,8 @@ impl Writer {
             return Writer::variable(name);
         }
         match name {
-            "float64" | "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8" | "uint8" | "half"
-            | "float" | "double" | "long" | "int" | "bool" | "short"
+            "float64" | "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8"
+            | "uint8" | "half" | "float" | "double" | "long" | "int" | "bool" | "short"
                 if !called =>
             {
                 self.torch(name)
@@ -92,8 +92,17 @@ impl Writer {
                 self.imports.insert("import torch.utils.checkpoint");
                 format!("torch.utils.checkpoint.{name}")
             }
-            "no_grad" | "enable_grad" | "set_grad_enabled" | "is_grad_enabled" | "autocast" | "device" | "Generator"
-            | "manual_seed" | "load" | "save" | "use_deterministic_algorithms"
+            "no_grad"
+            | "enable_grad"
+            | "set_grad_enabled"
+            | "is_grad_enabled"
+            | "autocast"
+            | "device"
+            | "Generator"
+            | "manual_seed"
+            | "load"
+            | "save"
+            | "use_deterministic_algorithms"
                 if called =>
             {
                 self.torch(name)

@@ -1,10 +1,12 @@
 //! Rhai tokens to a tree.
 
+mod values;
+
 use std::ops::Range;
 
 use rhai::Token;
 
-use super::tree::{Block, Case, Expr, Part, Stmt};
+use super::tree::{Block, Expr, Stmt};
 use crate::script::lexer::{self, Kind, Piece};
 
 /// Expressions within expressions that are read.
@@ -123,8 +125,10 @@ impl Parser<'_> {
             if breaks > 1 && !block.is_empty() {
                 block.push(Stmt::Blank);
             }
-            let Some(piece) = self.pieces.get(self.at).filter(|piece| piece.kind == Kind::Comment) else { return };
-            let behind = breaks == 0 && !block.is_empty();
+            let Some(piece) = self.pieces.get(self.at).filter(|piece| piece.kind == Kind::Comment) else {
+                return;
+            };
+            let behind = breaks == 0 && self.at > 0;
             let text = self.text(piece.range.clone()).to_owned();
             self.at += 1;
             for line in comment_lines(&text) {
@@ -209,7 +213,9 @@ impl Parser<'_> {
     }
 
     fn expression_statement(&mut self) -> Parsed<Stmt> {
-        let value = self.expr(0)?;
+        // What begins with a block is a statement by itself: no operator goes on with it.
+        let block = matches!(self.peek(), Some(Token::If | Token::Switch | Token::Loop | Token::LeftBrace));
+        let value = if block || self.keyword("with") { self.postfix()? } else { self.expr(0)? };
         let operator = self.peek().filter(|token| **token == Token::Equals || token.is_op_assignment());
         if let Some(operator) = operator.map(|token| token.literal_syntax().to_owned()) {
             self.next();
@@ -218,7 +224,10 @@ impl Parser<'_> {
             return Ok(Stmt::Assign(value, operator, assigned));
         }
         let ended = self.eat(&Token::SemiColon);
-        let is_block = matches!(value, Expr::If(..) | Expr::Block(_) | Expr::With(..) | Expr::Loop(_) | Expr::Switch(..));
+        let is_block = matches!(
+            value,
+            Expr::If(..) | Expr::Block(_) | Expr::With(..) | Expr::Loop(_) | Expr::Switch(..)
+        );
         if !ended && !is_block && !matches!(self.peek(), None | Some(Token::RightBrace)) {
             return self.fail("`;` is missing");
         }
@@ -297,7 +306,9 @@ impl Parser<'_> {
             Token::And | Token::Ampersand => 60,
             Token::EqualsTo | Token::NotEqualsTo => 90,
             Token::In | Token::NotIn => 110,
-            Token::LessThan | Token::LessThanEqualsTo | Token::GreaterThan | Token::GreaterThanEqualsTo => 130,
+            Token::LessThan | Token::LessThanEqualsTo | Token::GreaterThan | Token::GreaterThanEqualsTo => {
+                130
+            }
             Token::DoubleQuestion => 135,
             Token::ExclusiveRange | Token::InclusiveRange => 140,
             Token::Plus | Token::Minus => 150,
@@ -361,7 +372,11 @@ impl Parser<'_> {
     fn member(&mut self) -> Parsed<String> {
         let Some(piece) = self.next() else { return self.fail("a name is missing") };
         let name = self.text(piece.range).to_owned();
-        if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { Ok(name) } else { self.fail("a name is missing") }
+        if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            Ok(name)
+        } else {
+            self.fail("a name is missing")
+        }
     }
 
     fn arguments(&mut self) -> Parsed<Vec<Expr>> {
@@ -381,156 +396,6 @@ impl Parser<'_> {
             }
         }
         Ok(all)
-    }
-
-    fn primary(&mut self) -> Parsed<Expr> {
-        if self.keyword("with") {
-            self.next();
-            let context = self.expr(0)?;
-            return Ok(Expr::With(Box::new(context), self.block()?));
-        }
-        if let Some(name) = self.word() {
-            self.next();
-            let mut path = vec![name];
-            while self.eat(&Token::DoubleColon) {
-                path.push(self.name()?);
-            }
-            return Ok(Expr::Path(path));
-        }
-        let start = self.place();
-        if self.peek() == Some(&Token::LeftBrace) {
-            return self.block().map(Expr::Block);
-        }
-        let Some(piece) = self.next() else { return self.fail("a value is missing") };
-        let text = self.text(piece.range.clone()).to_owned();
-        Ok(match piece.token {
-            Token::Unit => Expr::Unit,
-            Token::True => Expr::Bool(true),
-            Token::False => Expr::Bool(false),
-            Token::IntegerConstant(_) | Token::FloatConstant(_) => Expr::Number(text),
-            Token::CharConstant(c) => Expr::Text(c.to_string()),
-            Token::StringConstant(content) => Expr::Text(content.to_string()),
-            Token::InterpolatedString(content) => self.template(content.to_string())?,
-            Token::LeftParen => {
-                let value = self.expr(0)?;
-                self.expect(&Token::RightParen, ")")?;
-                value
-            }
-            Token::LeftBracket => Expr::Array(self.list(&Token::RightBracket)?),
-            Token::MapStart => self.map()?,
-            Token::If => self.if_else()?,
-            Token::Loop => Expr::Loop(self.block()?),
-            Token::Switch => self.switch()?,
-            Token::Or => self.closure(Vec::new())?,
-            Token::Pipe => {
-                let mut names = Vec::new();
-                while !self.eat(&Token::Pipe) {
-                    names.push(if self.eat(&Token::Underscore) { "_".into() } else { self.name()? });
-                    if !self.eat(&Token::Comma) && self.peek() != Some(&Token::Pipe) {
-                        return self.fail("`|` is missing");
-                    }
-                }
-                self.closure(names)?
-            }
-            _ => return Err(Trouble(format!("`{text}` is not expected here"), start)),
-        })
-    }
-
-    fn closure(&mut self, names: Vec<String>) -> Parsed<Expr> {
-        let body = match self.peek() {
-            Some(Token::LeftBrace) => self.block()?,
-            _ => {
-                let value = self.expr(0)?;
-                match self.peek() {
-                    Some(token) if *token == Token::Equals || token.is_op_assignment() => {
-                        let operator = token.literal_syntax().to_owned();
-                        self.next();
-                        vec![Stmt::Assign(value, operator, self.expr(0)?)]
-                    }
-                    _ => vec![Stmt::Expr(value, false)],
-                }
-            }
-        };
-        Ok(Expr::Closure(names, Box::new(body)))
-    }
-
-    fn template(&mut self, first: String) -> Parsed<Expr> {
-        let mut parts = vec![Part::Text(first)];
-        loop {
-            parts.push(Part::Code(self.block()?));
-            match self.next().map(|piece| piece.token) {
-                Some(Token::InterpolatedString(text)) => parts.push(Part::Text(text.to_string())),
-                Some(Token::StringConstant(text)) => {
-                    parts.push(Part::Text(text.to_string()));
-                    return Ok(Expr::Template(parts));
-                }
-                _ => return self.fail("the string is not closed"),
-            }
-        }
-    }
-
-    fn map(&mut self) -> Parsed<Expr> {
-        let mut all = Vec::new();
-        while !self.eat(&Token::RightBrace) {
-            let key = match self.peek() {
-                Some(Token::StringConstant(text)) => {
-                    let key = text.to_string();
-                    self.next();
-                    key
-                }
-                _ => self.member()?,
-            };
-            self.expect(&Token::Colon, ":")?;
-            all.push((key, self.expr(0)?));
-            if !self.eat(&Token::Comma) && self.peek() != Some(&Token::RightBrace) {
-                return self.fail("`}` is missing");
-            }
-        }
-        Ok(Expr::Map(all))
-    }
-
-    fn if_else(&mut self) -> Parsed<Expr> {
-        let mut branches = vec![(self.expr(0)?, self.block()?)];
-        let mut otherwise = None;
-        while self.eat(&Token::Else) {
-            if self.eat(&Token::If) {
-                branches.push((self.expr(0)?, self.block()?));
-            } else {
-                otherwise = Some(self.block()?);
-                break;
-            }
-        }
-        Ok(Expr::If(branches, otherwise))
-    }
-
-    fn switch(&mut self) -> Parsed<Expr> {
-        let subject = self.expr(0)?;
-        self.expect(&Token::LeftBrace, "{")?;
-        let (mut cases, mut otherwise) = (Vec::new(), None);
-        while !self.eat(&Token::RightBrace) {
-            let mut values = Vec::new();
-            let default = self.eat(&Token::Underscore);
-            if !default {
-                // `|` parts the values; it binds less than all that a value may hold.
-                values.push(self.expr(31)?);
-                while self.eat(&Token::Pipe) {
-                    values.push(self.expr(31)?);
-                }
-            }
-            let condition = if self.eat(&Token::If) { Some(self.expr(0)?) } else { None };
-            self.expect(&Token::DoubleArrow, "=>")?;
-            let body = match self.peek() {
-                Some(Token::LeftBrace) => self.block()?,
-                _ => vec![self.statement()?],
-            };
-            self.eat(&Token::Comma);
-            if default && condition.is_none() {
-                otherwise = Some(body);
-            } else {
-                cases.push(Case { values, condition, body });
-            }
-        }
-        Ok(Expr::Switch(Box::new(subject), cases, otherwise))
     }
 }
 

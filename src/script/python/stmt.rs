@@ -232,7 +232,8 @@ impl Writer {
             }
             let pattern = if guards.is_empty() { values.join(" | ") } else { "_".into() };
             let also: Vec<String> = values.iter().map(|value| format!("{subject} == {value}")).collect();
-            let mut guard = if guards.is_empty() { String::new() } else { [also, guards].concat().join(" or ") };
+            let mut guard =
+                if guards.is_empty() { String::new() } else { [also, guards].concat().join(" or ") };
             if let Some(condition) = &case.condition {
                 let condition = self.expr(condition);
                 guard = if guard.is_empty() { condition } else { format!("({guard}) and {condition}") };

@@ -4,7 +4,9 @@ use super::translate;
 fn python(code: &str) -> String {
     let all = translate(code);
     match all.split_once("\n\n") {
-        Some((head, rest)) if head.lines().all(|l| l.starts_with("import") || l.starts_with("from")) => rest.into(),
+        Some((head, rest)) if head.lines().all(|l| l.starts_with("import") || l.starts_with("from")) => {
+            rest.into()
+        }
         _ => all,
     }
 }
@@ -51,10 +53,7 @@ fn values_and_calls() {
 #[test]
 fn statements_and_blocks() {
     for (code, want) in [
-        (
-            "for i in 0..3 { // rows\n    print(i);\n}",
-            "for i in range(3):  # rows\n    print(i)",
-        ),
+        ("for i in 0..3 { // rows\n    print(i);\n}", "for i in range(3):  # rows\n    print(i)"),
         ("for (x, i) in xs { }", "for i, x in enumerate(xs):\n    pass"),
         ("with no_grad() { y += 1; }", "with torch.no_grad():\n    y += 1"),
         ("let a = with no_grad() { f(x) };", "with torch.no_grad():\n    a = f(x)"),
@@ -101,8 +100,10 @@ fn what_has_no_form_is_said() {
         python("let t = telemetry::record(|| 1);"),
         "# telemetry::record is this lab's own; PyTorch has no such call\nt = telemetry.record(lambda: 1)"
     );
-    assert_eq!(translate("let x = ;"), "# no Python: line 1: `;` is not expected here");
-    assert_eq!(translate("f(1))"), "# no Python: line 1: this is not expected here");
+    for code in ["let x = ;", "f(1))", "let x = 1\nx", "f(1", "`a ${"] {
+        let text = translate(code);
+        assert!(text.starts_with("# no Python: ") && !text.contains('\n'), "{code}: {text}");
+    }
     assert!(translate(&"(".repeat(5000)).starts_with("# no Python"));
     assert!(translate(&"-".repeat(5000)).starts_with("# no Python"));
     assert_eq!(translate(""), "");
