@@ -52,18 +52,16 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until a text was drawn after the last one waited for. Colours and movements between its letters are
-    /// passed over.
+    /// Waits until the screen shows a text.
     fn until(&mut self, text: &str) {
         let start = Instant::now();
         loop {
-            let plain = plain(&self.seen.lock().unwrap());
-            if plain.contains(text) {
-                self.seen.lock().unwrap().clear();
+            let screen = screen(&self.seen.lock().unwrap());
+            if screen.contains(text) {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "no {text:?} in\n{plain}");
-            std::thread::sleep(Duration::from_millis(5));
+            assert!(start.elapsed() < PATIENCE, "no {text:?} on\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
@@ -75,9 +73,45 @@ impl Drop for Terminal {
     }
 }
 
-/// What was written without control sequences.
-fn plain(bytes: &[u8]) -> String {
-    tensorlab::base::text::strip_control(&String::from_utf8_lossy(bytes)).into_owned()
+/// What a terminal shows after these bytes, as far as the lab uses one: text, and places on the screen.
+fn screen(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut rows = vec![vec![' '; 80]; 24];
+    let (mut y, mut x) = (0, 0);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => {
+                    let mut numbers = String::new();
+                    let end =
+                        chars.by_ref().find(|c| c.is_ascii_alphabetic() || !numbers_go_on(&mut numbers, *c));
+                    if end == Some('H') {
+                        let place = numbers.split_once(';').unwrap_or(("1", "1"));
+                        let number = |text: &str| text.parse::<usize>().unwrap_or(1).saturating_sub(1);
+                        (y, x) = (number(place.0), number(place.1));
+                    }
+                }
+                Some(']') => drop(chars.by_ref().find(|c| *c == '\u{7}')),
+                _ => {}
+            },
+            '\r' => x = 0,
+            '\n' => y += 1,
+            c => {
+                if let Some(cell) = rows.get_mut(y).and_then(|row| row.get_mut(x)) {
+                    *cell = c;
+                }
+                x += 1;
+            }
+        }
+    }
+    rows.into_iter().map(|row| row.into_iter().collect::<String>() + "\n").collect()
+}
+
+/// Collects the numbers of a control sequence.
+fn numbers_go_on(numbers: &mut String, c: char) -> bool {
+    numbers.push(c);
+    true
 }
 
 #[test]
@@ -95,7 +129,7 @@ fn a_learner_types_completes_runs_undoes_and_quits_by_the_palette() {
     terminal.types("\r");
     terminal.until("editing");
     terminal.types("let t = randp\t(4);");
-    terminal.until("randperm");
+    terminal.until("randperm(4)");
     // A paste of several lines comes in one piece.
     terminal.types("\u{1b}[200~\nlet shape =\n    t.shape;\u{1b}[201~");
     terminal.types("\rprint(`it has ${shape}`);");

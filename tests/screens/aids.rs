@@ -45,11 +45,12 @@ fn tab_completes_names_of_the_session_and_of_the_table() {
     let sent = lab.sent.len();
     lab.key(KeyCode::Tab);
     assert_eq!(code(&lab), "weights", "the only one is taken at once");
-    lab.types(".lin");
+    lab.types(".su");
     lab.key(KeyCode::Tab);
+    assert!(lab.shows().contains("▸su"), "{}", lab.shows());
     lab.key(KeyCode::Esc);
     assert!(lab.state.is_editing(), "Escape closes the list alone");
-    for _ in 0..4 {
+    for _ in 0..3 {
         lab.key(KeyCode::Backspace);
     }
     lab.types(" @ ra");

@@ -156,7 +156,7 @@ pub fn palette(state: &mut State) {
             return None;
         }
         let text = format!("{}: {}", section(binding.context)?, binding.help);
-        Some(Entry { text, note: names(keys), id })
+        Some(Entry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
     });
     state.aid.picker = Some(Picker::new(entries.collect(), false));
     state.popup = Some(Popup::Palette);
