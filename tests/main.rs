@@ -21,7 +21,6 @@ mod exports;
 mod figures;
 mod files;
 mod lab_session;
-mod lab_terminal;
 mod lesson_format;
 mod loader;
 mod nn;
