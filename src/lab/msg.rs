@@ -47,6 +47,10 @@ pub enum Effect {
     /// End the session and start a new one.
     RestartSession,
     Save,
+    /// Put text into the terminal's clipboard.
+    Copy(String),
+    /// Keep code that was run for later sessions.
+    Remember(String),
     /// Keep what the learner has done at a step of the lesson.
     Record {
         step: String,

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
@@ -38,6 +39,9 @@ pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
+/// Keeps code that was run, for the search in later sessions.
+pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
+
 pub struct LabOptions {
     pub look: Look,
     /// Ctrl-S is offered where there is one.
@@ -46,6 +50,11 @@ pub struct LabOptions {
     pub keep: Option<Keep>,
     /// Where there is one, the home screen is; without a document the lab opens there.
     pub library: Option<Box<dyn Library>>,
+    pub config: Config,
+    /// Code run in earlier sessions, the newest last.
+    pub past: Vec<String>,
+    /// Keeps code that was run for later ones.
+    pub remember: Option<Remember>,
 }
 
 /// What is left when the lab closes.
@@ -95,7 +104,11 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep, around.library) = (options.save, options.keep, options.library);
+    (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
+    around.library = options.library;
+    around.clipboard = options.config.clipboard();
+    state.recall(options.past);
+    state.configure(&options.config);
     around.list(&mut state);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
@@ -227,6 +240,12 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
                 Ok(())
             }
+            Effect::Copy(text) if around.clipboard => terminal::copy(&text),
+            Effect::Copy(_) => Ok(()),
+            Effect::Remember(code) => {
+                let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
+            }
             Effect::Record { step, entry } => {
                 let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
@@ -250,6 +269,8 @@ struct Surroundings<C> {
     connect: C,
     save: Option<Save>,
     keep: Option<Keep>,
+    remember: Option<Remember>,
+    clipboard: bool,
     library: Option<Box<dyn Library>>,
     /// The devices of this computer are looked for, or were found.
     looked: bool,
@@ -269,6 +290,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             connect,
             save: None,
             keep: None,
+            remember: None,
+            clipboard: false,
             library: None,
             looked: false,
             inbox,

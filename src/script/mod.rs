@@ -2,16 +2,19 @@
 
 pub mod aside;
 pub mod bind;
+pub mod complete;
 mod direct;
 pub mod engine;
 pub mod fault;
 pub mod help;
 pub mod indexing;
 pub mod json;
+pub mod lexer;
 pub mod modules;
 pub mod operands;
 pub mod parse;
 pub mod pickle;
+pub mod python;
 mod rewrite;
 pub mod snapshot;
 pub mod summary;
