@@ -117,6 +117,9 @@ pub fn open(code: &str) -> Open {
     open
 }
 
+/// Tokens in a row that take no character: the end of a string's code may be one.
+const IDLE: usize = 2;
+
 fn read(code: &str) -> (Vec<Piece>, Open) {
     let mut stream = Stream { chars: code.chars().peekable(), put_back: Vec::new(), taken: 0 };
     let mut state = state();
@@ -125,6 +128,7 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
     // Braces that are open, and how many were where each string stopped for code.
     let (mut depth, mut strings, mut in_text) = (0usize, Vec::new(), false);
     let mut open = Open::default();
+    let mut idle = 0;
     loop {
         let from = stream.taken;
         let (token, _) = get_next_token(&mut stream, &mut state, &mut position);
@@ -133,8 +137,9 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
         in_text = false;
         match &token {
             Token::EOF => break,
-            // An open comment goes on at the end for ever.
+            // An open comment or string goes on at the end for ever.
             Token::Comment(_) if stream.taken == from => break,
+            _ if idle > IDLE => break,
             Token::InterpolatedString(_) => strings.push(depth),
             Token::LeftBrace | Token::MapStart => depth += 1,
             Token::RightBrace => {
@@ -150,6 +155,7 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
         }
         // A comment ends with its line, which is none of it.
         let behind = if let Token::Comment(_) = token { rest.len() - rest.trim_end().len() } else { 0 };
+        idle = if stream.taken > from { 0 } else { idle + 1 };
         if stream.taken > from {
             pieces.push(Piece { kind: kind(&token), range: from + skipped..stream.taken - behind, token });
         }

@@ -95,3 +95,15 @@ fn names_and_what_binds_them() {
     let code = "let a = 1; const B = 2; fn f(p, q) { p } for (i, n) in a { } map(|z, w| z | w); a | b";
     assert_eq!(bound(code), ["a", "B", "f", "p", "q", "i", "n", "z", "w"]);
 }
+
+#[test]
+fn what_is_cut_off_anywhere_is_read_to_its_end() {
+    let code = "let a = `x ${ f(\"y\", 'c') + `z ${1}` } w`; /* b /* c */ */ #{k: \"v\\n\"} // d";
+    for (end, _) in code.char_indices() {
+        let cut = &code[..end];
+        let read: usize = pieces(cut).iter().map(|piece| piece.range.len()).sum();
+        assert!(read <= cut.len(), "{cut}");
+        open(cut);
+        wholeness(cut);
+    }
+}
