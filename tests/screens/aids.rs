@@ -35,7 +35,7 @@ fn with_variables(mut lab: Lab) -> Lab {
     };
     let variables =
         vec![variable("weights", "Tensor", "[2, 3] float32 cpu"), variable("rows", "array", "[1, 2, 3]")];
-    lab.says(Message::State { id, variables, devices: vec![] });
+    lab.says(Message::State { id, variables, devices: vec![], held: vec![] });
     lab
 }
 
