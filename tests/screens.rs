@@ -2,5 +2,6 @@
 
 mod behaviour;
 mod fixture;
+mod pictures;
 mod random;
 mod shots;

@@ -278,3 +278,17 @@ fn without_colours_the_editor_stays_and_its_prompt_is_plain() {
     t.until("\n5\n");
     assert!(!t.raw().contains("\x1b[1;") && !t.raw().contains("38;5"), "{:?}", t.raw());
 }
+
+#[test]
+fn a_curve_is_redrawn_in_its_place() {
+    let folder = Folder::new("curve");
+    let mut t = repl(&folder, &[]);
+    t.type_(
+        "for i in 1..4 { plot::line([1.0, i * 1.0], #{title: `curve ${i}`}); plot::show(#{id: \"c\"}); }\r",
+    );
+    t.until("curve 3");
+    t.until("In [2]: ");
+    let raw = t.raw();
+    let drawn = raw.rsplit("curve 1").next().unwrap();
+    assert!(drawn.contains("A\x1b[J"), "the second one takes the place of the first: {drawn:?}");
+}

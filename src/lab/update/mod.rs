@@ -5,6 +5,7 @@ mod answering;
 mod editing;
 mod messages;
 mod mouse;
+mod pictures;
 mod running;
 mod scrolling;
 
@@ -38,8 +39,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.say("saved");
         }
         Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
+        Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
     }
+    pictures::ask(state, fx);
     state.touch();
     effects
 }
