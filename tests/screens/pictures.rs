@@ -197,7 +197,7 @@ fn pictures_leave_nothing_behind_when_they_are_scrolled_covered_or_redrawn() {
         }
         lab.key(KeyCode::Home);
         step(&lab, "scrolling back");
-        lab.key(KeyCode::F(1));
+        lab.key(KeyCode::Char('?'));
         assert_eq!(step(&lab, "the help"), 0, "under a question there are characters alone");
         lab.key(KeyCode::Esc);
         step(&lab, "the help is gone");
