@@ -252,7 +252,7 @@ impl Host for Warned {
         self.0.lock().unwrap().push(text.into());
     }
 
-    fn figure(&self, _: &Figure) {}
+    fn figure(&self, _: &Figure, _: Option<&str>) {}
 
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }

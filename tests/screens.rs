@@ -4,5 +4,6 @@ mod behaviour;
 mod fixture;
 mod home;
 mod machine;
+mod pictures;
 mod random;
 mod shots;

@@ -6,6 +6,8 @@ use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
 use super::document::Document;
 use super::home::{Found, Listing, Target};
+use super::item::Key;
+use super::picture::{Drawing, Job};
 use crate::lesson::Entry;
 use crate::session::client::FromSession;
 use crate::session::protocol::Request;
@@ -25,6 +27,12 @@ pub enum Msg {
     Tick(Duration),
     /// How saving went, after [`Effect::Save`].
     Saved(Result<(), String>),
+    /// A figure has been drawn, after [`Effect::Draw`].
+    Drawn {
+        cell: Key,
+        slot: u64,
+        drawing: Drawing,
+    },
     /// Something to tell the learner for a few seconds.
     Note(String),
     /// What there is to open.
@@ -47,6 +55,8 @@ pub enum Effect {
     /// End the session and start a new one.
     RestartSession,
     Save,
+    /// Draw a figure, elsewhere than on the thread that draws the screen; [`Msg::drawn`] is the answer.
+    Draw(Box<Job>),
     /// Keep what the learner has done at a step of the lesson.
     Record {
         step: String,
@@ -60,6 +70,11 @@ pub enum Effect {
 }
 
 impl Msg {
+    /// Draws, and says so.
+    pub fn drawn(job: &Job) -> Msg {
+        Msg::Drawn { cell: job.cell, slot: job.slot, drawing: job.run() }
+    }
+
     /// A terminal's event as a message; `None` for what does not matter, such as a key's release.
     pub fn from_terminal(event: Event) -> Option<Msg> {
         match event {
