@@ -83,7 +83,7 @@ fn a_notebook_is_made_and_runs_as_a_script_too() {
     ends(&folder.notebook(&["new", "second.ipynb"]), 0, &[]);
     assert_eq!(folder.json("second.ipynb")["nbformat_minor"], 5);
     ends(&folder.notebook(&["run", "first"]), 2, &["cannot read first"]);
-    folder.write("small.rhai", SMALL);
+    folder.write("small.rhai", &SMALL.replace("x * 2", "x * 2;"));
     let o = program().args(["run", "small.rhai"]).current_dir(&folder.0).output().unwrap();
     ends(&o, 0, &["hello"]);
 }
@@ -152,7 +152,7 @@ fn a_run_ends_on_time_and_keeps_what_it_has() {
     let stored = folder.json("n.rhai.outputs.json");
     assert_eq!(stored["cells"][0]["outputs"][0]["text"], "first\n");
     assert_eq!(stored["cells"][1]["outputs"][0]["text"], "begun\n");
-    ends(&folder.notebook(&["run", "n.rhai", "--timeout", "-1"]), 2, &["above 0"]);
+    ends(&folder.notebook(&["run", "n.rhai", "--timeout=-1"]), 2, &["above 0"]);
     folder.write("d.rhai", "// %%\nfn f(x) { f(x + 1) + 1 }\nf(0)\n");
     ends(&folder.notebook(&["run", "d.rhai"]), 1, &["RecursionError"]);
 }
