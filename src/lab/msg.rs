@@ -14,7 +14,6 @@ use crate::session::protocol::Request;
 
 /// Something the lab reacts to.
 #[derive(Clone, PartialEq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a message is taken where it arrives, few are held at once")]
 pub enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),

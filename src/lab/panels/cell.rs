@@ -191,7 +191,7 @@ fn differ(pair: &[(&str, Place)]) -> bool {
 
 /// In words, each variable once: those of lines whose mark alone does not say it, or all of them.
 fn told_places(named: &[Vec<(&str, Place)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
-    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(|pair| differ(pair));
+    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(differ);
     let mut seen = Vec::new();
     for (name, place) in named.iter().filter(mixed).flatten() {
         if !seen.iter().any(|(known, _)| known == name) {
