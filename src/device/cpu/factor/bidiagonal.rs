@@ -59,6 +59,9 @@ pub struct Sides<'a> {
 /// found no end.
 pub fn diagonalise(b: &mut Bidiagonal, sides: &mut Sides) -> Result<bool> {
     let n = b.d.len();
+    if b.d.iter().chain(&b.e).any(|v| !v.is_finite()) {
+        return Ok(false);
+    }
     if n < 2 {
         return Ok(true);
     }
