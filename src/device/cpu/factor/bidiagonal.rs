@@ -33,7 +33,7 @@ pub fn reduce(
             break;
         }
         let mut rest = Block { a: &mut a, width: n, row: i, column: i + 1 };
-        let mut w = rest.from_left(&v, cancel)?;
+        let mut w = rest.on_left(&v, cancel)?;
         w.iter_mut().for_each(|x| *x *= tau);
         // The first row decides on the reflection from the right.
         let mut u: Vec<f64> =
