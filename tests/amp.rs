@@ -53,6 +53,7 @@ fn call(row: &str) -> String {
         "conv_transpose2d" => "F::conv_transpose2d(img, k)",
         "instance_norm" => "F::instance_norm(c)",
         "mv" => "a.mv(b[0])",
+        "dist" => "a.dist(b)",
         "dot" => "a[0].dot(b[0])",
         "outer" => "a[0].outer(b[0])",
         "add" => "a + b",
@@ -183,6 +184,7 @@ const OUTSIDE: &[(&str, &str, &str)] = &[
     ("log10", "float32", "float32"),
     ("addcdiv", "float32", "float16"),
     ("atan2", "float32", "float16"),
+    ("dist", "float32", "float32"),
     ("dot", "float32", "float16"),
     ("scatter_add", "float32", "float16"),
     ("cat", "float32", "float16"),
@@ -437,7 +439,7 @@ impl Host for Warned {
     fn warn(&self, text: &str) {
         self.0.lock().unwrap().push(text.into());
     }
-    fn figure(&self, _: &tensorlab::plot::Figure) {}
+    fn figure(&self, _: &tensorlab::plot::Figure, _: Option<&str>) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 

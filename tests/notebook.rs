@@ -152,7 +152,7 @@ fn a_run_ends_on_time_and_keeps_what_it_has() {
     let stored = folder.json("n.rhai.outputs.json");
     assert_eq!(stored["cells"][0]["outputs"][0]["text"], "first\n");
     assert_eq!(stored["cells"][1]["outputs"][0]["text"], "begun\n");
-    ends(&folder.notebook(&["run", "n.rhai", "--timeout", "-1"]), 2, &["above 0"]);
+    ends(&folder.notebook(&["run", "n.rhai", "--timeout=-1"]), 2, &["above 0"]);
     folder.write("d.rhai", "// %%\nfn f(x) { f(x + 1) + 1 }\nf(0)\n");
     ends(&folder.notebook(&["run", "d.rhai"]), 1, &["RecursionError"]);
 }

@@ -6,5 +6,6 @@ mod editing;
 mod fixture;
 mod home;
 mod machine;
+mod pictures;
 mod random;
 mod shots;

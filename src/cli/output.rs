@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::base::text::strip_control;
 use crate::plot::Figure;
 use crate::repl::bar::Bar;
+use crate::repl::live::Live;
 use crate::script::Host;
 
 use super::exit;
@@ -41,14 +42,26 @@ fn end(error: &io::Error) -> ! {
 pub struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
+    live: Mutex<Live>,
 }
 
 impl Console {
     pub fn new() -> Console {
         Console {
             out_is_terminal: std::io::stdout().is_terminal(),
+            live: Mutex::new(Live::new(screen_rows())),
             bar: Mutex::new(Bar::new(std::io::stderr().is_terminal())),
         }
+    }
+
+    fn show(&self, id: &str, text: String) {
+        self.bar().clear();
+        let shown = self.live().show(id, text);
+        put(format_args!("{shown}"));
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     fn bar(&self) -> MutexGuard<'_, Bar> {
@@ -56,9 +69,27 @@ impl Console {
     }
 }
 
+/// What was shown under names and could not be redrawn is shown at the end.
+impl Drop for Console {
+    fn drop(&mut self) {
+        let rest = self.live().rest();
+        if !rest.is_empty() {
+            put(format_args!("{rest}"));
+        }
+    }
+}
+
+/// Rows of the terminal, where standard output and standard error are one that may be redrawn.
+fn screen_rows() -> Option<usize> {
+    let simple = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    let terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal() && !simple;
+    terminal.then(|| crossterm::terminal::size().map_or(24, |(_, rows)| usize::from(rows)))
+}
+
 impl Host for Console {
     fn print(&self, text: &str) {
         self.bar().clear();
+        self.live().other();
         let mut out = std::io::stdout().lock();
         // On a terminal, control characters of the script stay where they are.
         let result = match self.out_is_terminal {
@@ -70,17 +101,27 @@ impl Host for Console {
 
     fn warn(&self, text: &str) {
         self.bar().clear();
+        self.live().other();
         eprintln!("warning: {}", strip_control(text));
     }
 
-    fn figure(&self, figure: &Figure) {
+    fn figure(&self, figure: &Figure, id: Option<&str>) {
         let lines = figure.to_text(78, 20, true);
-        for line in lines {
-            self.print(&line);
+        match id {
+            Some(id) => self.show(id, lines.iter().map(|line| format!("{line}\n")).collect()),
+            None => lines.iter().for_each(|line| self.print(line)),
+        }
+    }
+
+    fn text(&self, text: &str, id: Option<&str>) {
+        match id {
+            Some(id) => self.show(id, format!("{}\n", strip_control(text).trim_end())),
+            None => self.print(text),
         }
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.live().other();
         self.bar().progress(label, done, total, note);
     }
 }

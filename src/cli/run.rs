@@ -14,6 +14,7 @@ use crate::device::Machine;
 use crate::device::open::Use;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
+use crate::script::parse::Parser;
 use crate::script::{Interpreter, Limits, Origin, json, snapshot, trace};
 
 use super::output::Console;
@@ -74,9 +75,29 @@ fn load(options: &RunOptions) -> Result<Script, String> {
     if options.file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(|e| format!("cannot read standard input: {e}"))?;
-        return Ok(Script { name: "standard input".into(), code: as_code(bytes, "standard input")? });
+        let code = with_ended_cells(as_code(bytes, "standard input")?);
+        return Ok(Script { name: "standard input".into(), code });
     }
-    Ok(Script { name: options.file.display().to_string(), code: read_code(&options.file)? })
+    Ok(Script { name: options.file.display().to_string(), code: with_ended_cells(read_code(&options.file)?) })
+}
+
+/// A cell may end in an expression, and a script may not go on after one: such cells are ended on the line of the next
+/// mark, so that nothing else moves.
+fn with_ended_cells(code: String) -> String {
+    const MARK: &str = "// %%";
+    if !code.lines().any(|line| line.starts_with(MARK)) {
+        return code;
+    }
+    let parser = Parser::default();
+    if parser.tree(&code).is_ok() {
+        return code;
+    }
+    let ended: String = code
+        .split_inclusive('\n')
+        .map(|line| if line.starts_with(MARK) { format!(";{line}") } else { line.to_string() })
+        .collect();
+    // What is wrong in another way is told as it was written.
+    if parser.tree(&ended).is_ok() { ended } else { code }
 }
 
 fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {

@@ -37,6 +37,12 @@ pub enum Part {
     Choice(usize),
     /// In the lesson's text: the place of an item of the step.
     Anchor(usize),
+    /// Row `row` of the picture in `slot`, from column `indent` on.
+    Picture {
+        slot: u64,
+        row: u16,
+        indent: usize,
+    },
     Plain,
     /// The empty row after an item.
     Gap,

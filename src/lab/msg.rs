@@ -6,13 +6,14 @@ use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
 use super::document::Document;
 use super::home::{Found, Listing, Target};
+use super::item::Key;
+use super::picture::{Drawing, Job};
 use crate::lesson::Entry;
 use crate::session::client::FromSession;
 use crate::session::protocol::Request;
 
 /// Something the lab reacts to.
 #[derive(Clone, PartialEq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a message is taken where it arrives, few are held at once")]
 pub enum Msg {
     Key(KeyEvent),
     Mouse(MouseEvent),
@@ -25,6 +26,12 @@ pub enum Msg {
     Tick(Duration),
     /// How saving went, after [`Effect::Save`].
     Saved(Result<(), String>),
+    /// A figure has been drawn, after [`Effect::Draw`].
+    Drawn {
+        cell: Key,
+        slot: u64,
+        drawing: Drawing,
+    },
     /// Something to tell the learner for a few seconds.
     Note(String),
     /// What there is to open.
@@ -51,6 +58,8 @@ pub enum Effect {
     Copy(String),
     /// Keep code that was run for later sessions.
     Remember(String),
+    /// Draw a figure, elsewhere than on the thread that draws the screen; [`Msg::drawn`] is the answer.
+    Draw(Box<Job>),
     /// Keep what the learner has done at a step of the lesson.
     Record {
         step: String,
@@ -64,6 +73,11 @@ pub enum Effect {
 }
 
 impl Msg {
+    /// Draws, and says so.
+    pub fn drawn(job: &Job) -> Msg {
+        Msg::Drawn { cell: job.cell, slot: job.slot, drawing: job.run() }
+    }
+
     /// A terminal's event as a message; `None` for what does not matter, such as a key's release.
     pub fn from_terminal(event: Event) -> Option<Msg> {
         match event {

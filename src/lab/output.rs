@@ -1,11 +1,12 @@
 //! What a cell printed: lines stripped of control sequences, the middle dropped when there are too many.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::base::text::strip_control;
-use crate::plot::Figure;
 use crate::session::protocol::{Display, Stream};
 
+use super::picture::{self, Shown};
 use super::text;
 
 /// Lines kept from the beginning and from the end.
@@ -13,8 +14,8 @@ const HEAD: usize = 500;
 const TAIL: usize = 500;
 /// Characters kept of one line.
 const MAX_LINE: usize = 2000;
-/// Figures kept, the last ones.
-const FIGURES: usize = 4;
+/// Figures kept, and texts that change in place: the last ones.
+const SHOWN: usize = 4;
 /// Columns of a table's widest column.
 const MAX_COLUMN: usize = 40;
 
@@ -46,7 +47,7 @@ pub struct Output {
     total: usize,
     /// The last line may grow, if the text that follows is of this kind.
     open: Option<Ink>,
-    figures: VecDeque<Figure>,
+    shown: VecDeque<Shown>,
 }
 
 /// The lines to show: head and tail, and how many are hidden between them.
@@ -73,9 +74,12 @@ impl Output {
         self.open = None;
     }
 
-    /// Appends something richer than text.
-    pub fn display(&mut self, content: &Display) {
+    /// Appends something richer than text, or puts it in the place of what was shown under the same name.
+    pub fn display(&mut self, content: &Display, id: Option<&str>) {
         match content {
+            Display::Text { text } if id.is_some() => {
+                self.show(id, picture::Content::Text(text::clean(text)))
+            }
             Display::Text { text } => self.block(Ink::Out, text),
             Display::Table { header, rows } => {
                 for row in table(header, rows) {
@@ -83,17 +87,29 @@ impl Output {
                 }
             }
             Display::Figure { figure } => {
-                if self.figures.len() == FIGURES {
-                    self.figures.pop_front();
-                }
-                self.figures.push_back(figure.as_ref().clone());
+                self.show(id, picture::Content::Figure(Arc::new(figure.as_ref().clone())));
             }
         }
     }
 
-    /// The figures shown last; they stand below the text.
-    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.figures.iter()
+    fn show(&mut self, id: Option<&str>, content: picture::Content) {
+        if let Some(old) = self.shown.iter_mut().find(|shown| id.is_some() && shown.id.as_deref() == id) {
+            old.replace(content);
+            return;
+        }
+        if self.shown.len() == SHOWN {
+            self.shown.pop_front();
+        }
+        self.shown.push_back(Shown::new(id, content));
+    }
+
+    /// What was shown last; it stands below the text.
+    pub fn shown(&self) -> impl Iterator<Item = &Shown> {
+        self.shown.iter()
+    }
+
+    pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Shown> {
+        self.shown.iter_mut()
     }
 
     pub fn is_empty(&self) -> bool {

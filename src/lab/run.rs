@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use super::document::Document;
 use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
 use super::msg::{Effect, Msg};
+use super::picture::Job;
 use super::state::State;
 use super::terminal::{self, Screen, signals};
 use super::theme::Look;
@@ -96,6 +97,7 @@ pub fn run(
     if options.save.is_some() {
         state.allow_saving();
     }
+    state.set_canvas(terminal::canvas());
     update(&mut state, Msg::Resize(columns, rows));
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
@@ -189,7 +191,13 @@ fn take<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     around: &mut Surroundings<C>,
 ) -> Option<End> {
     match input {
-        Input::Msg(msg) => act(state, msg, around),
+        Input::Msg(msg) => {
+            if matches!(msg, Msg::Resize(..)) && !cfg!(test) {
+                // Characters may have another size as well.
+                state.set_canvas(terminal::canvas());
+            }
+            act(state, msg, around)
+        }
         Input::Woken => {
             around.woken.store(false, Ordering::Release);
             around.has_more = true;
@@ -246,6 +254,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
             }
+            Effect::Draw(job) => around.draw(*job),
             Effect::Record { step, entry } => {
                 let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
                 kept.map_err(|e| io::Error::new(e.kind(), format!("progress was not kept: {e}")))
@@ -280,6 +289,8 @@ struct Surroundings<C> {
     woken: Arc<AtomicBool>,
     /// The session may have said more than was taken.
     has_more: bool,
+    /// Takes figures to be drawn to the thread that draws them; none before the first.
+    pictures: Option<Sender<Job>>,
     /// Ends earlier sessions, so that nothing waits for them.
     undertaker: Option<JoinHandle<()>>,
 }
@@ -298,8 +309,28 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             session: None,
             woken: Arc::new(AtomicBool::new(false)),
             has_more: false,
+            pictures: None,
             undertaker: None,
         }
+    }
+
+    /// Has a figure drawn on a thread of its own; the drawing comes back as a message.
+    fn draw(&mut self, job: Job) -> io::Result<()> {
+        if self.pictures.is_none() {
+            let (jobs, waiting) = mpsc::channel::<Job>();
+            let inbox = self.inbox.clone();
+            let draw = move || {
+                for job in waiting {
+                    if inbox.send(Input::Msg(Msg::drawn(&job))).is_err() {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new().name("pictures".into()).spawn(draw)?;
+            self.pictures = Some(jobs);
+        }
+        let jobs = self.pictures.as_ref().filter(|jobs| jobs.send(job).is_ok());
+        jobs.map(|_| ()).ok_or_else(|| io::Error::other("figures cannot be drawn any more"))
     }
 
     /// Ends the session there is and starts a new one; where that fails, the state is told.
@@ -432,7 +463,8 @@ mod tests {
 
     use super::*;
     use crate::lab::theme::Colour;
-    use crate::session::protocol::{Message, Outcome, Usage, VERSION};
+    use crate::plot::Figure;
+    use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
 
     /// A session that answers every evaluation with the code's length, and dies of `die`.
     struct Echo {
@@ -456,6 +488,11 @@ mod tests {
                     let reason = Death { how: How::Signal(9), log: vec![] };
                     self.say(FromSession::Died { reason });
                     return Err(io::Error::other("broken pipe"));
+                }
+                if code == "figure" {
+                    let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
+                    let content = Display::Figure { figure: Box::new(figure) };
+                    self.say(FromSession::Message(Message::Display { id, content, display_id: None }));
                 }
                 let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
                 let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
@@ -513,6 +550,14 @@ mod tests {
         let (_, end, sent, _) = play(document, script);
         assert_eq!(end, End::Quit);
         assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));
+    }
+
+    #[test]
+    fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
+        let document = Document::notebook("n", ["figure".to_owned()]);
+        let script =
+            vec![("ready", vec![key(KeyCode::F(5))]), ("a drawn title", vec![key(KeyCode::Char('q'))])];
+        assert_eq!(play(document, script).1, End::Quit);
     }
 
     #[test]

@@ -14,10 +14,11 @@ use super::item::{CellState, ItemState, Key, PredictState};
 use super::keys::Keymap;
 use super::laid::{Layout, Memo};
 use super::machine::{MachineView, Section};
+use super::picture::{Art, Canvas};
 use super::places::Places;
 use super::scroll::Tops;
 use super::text;
-use super::theme::{Look, Theme};
+use super::theme::{Colour, Look, Theme};
 use super::vi::Vi;
 
 /// The lab's state.
@@ -55,6 +56,8 @@ pub struct State {
     pub(super) keymap: Keymap,
     pub(super) theme: Theme,
     pub(super) size: (u16, u16),
+    /// What figures are drawn on.
+    pub(super) canvas: Canvas,
     pub(super) now: Duration,
     pub(super) can_save: bool,
     pub(super) has_text: bool,
@@ -209,6 +212,7 @@ impl State {
             keymap: Keymap::default(),
             theme: Theme::new(look),
             size: (80, 24),
+            canvas: Canvas::default(),
             now: Duration::ZERO,
             can_save: false,
             has_text: false,
@@ -310,6 +314,27 @@ impl State {
     /// Allows [`Effect::Save`](super::msg::Effect::Save).
     pub fn allow_saving(&mut self) {
         self.can_save = true;
+    }
+
+    /// Says what the terminal can show beside characters. Where the look forbids colours or pictures, figures stay
+    /// characters.
+    pub fn set_canvas(&mut self, canvas: Canvas) {
+        let allowed = self.theme.look.colour != Colour::None && !self.theme.look.ascii;
+        let canvas = if allowed { canvas } else { Canvas::default() };
+        if self.canvas != canvas {
+            self.canvas = canvas;
+            self.cells_mut().flat_map(|cell| cell.output.shown_mut()).for_each(|shown| shown.redraw());
+        }
+    }
+
+    /// The art of the current step, which the terminal may have to be told of before it is shown.
+    pub(super) fn art(&self) -> impl Iterator<Item = &Art> {
+        let items = self.current_step().into_iter().flat_map(|step| &step.items);
+        let cells = items.filter_map(|item| match item {
+            ItemState::Cell(cell) => Some(cell),
+            _ => None,
+        });
+        cells.flat_map(|cell| cell.output.shown()).filter_map(|shown| shown.drawing.as_ref()?.art.as_ref())
     }
 
     /// Something in the lab moves by itself: a spinner, a clock, a note that will go.

@@ -1,5 +1,6 @@
 //! The terminal, taken over and given back: at the end, on an error, a panic or a signal.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::mem::ManuallyDrop;
 use std::panic;
@@ -19,6 +20,7 @@ use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
+use super::picture::{Art, Canvas, Graphics, forget};
 use super::state::State;
 use super::view::view;
 use crate::base::base64;
@@ -34,6 +36,8 @@ static HOOK: Once = Once::new();
 /// The terminal in the lab's hands; dropping it gives it back.
 pub struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    /// Pictures that the terminal keeps, by their numbers.
+    kept: Kept,
 }
 
 impl Screen {
@@ -52,7 +56,7 @@ impl Screen {
         }
         opened?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        Ok(Screen { terminal: ManuallyDrop::new(Terminal::new(backend)?) })
+        Ok(Screen { terminal: ManuallyDrop::new(Terminal::new(backend)?), kept: Kept::default() })
     }
 
     /// Columns and rows.
@@ -63,6 +67,7 @@ impl Screen {
     /// Draws the state, in one piece where the terminal can.
     pub fn draw(&mut self, state: &State) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.kept.tell(state.art(), self.terminal.backend_mut())?;
         self.terminal.draw(|frame| view(state, frame))?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
@@ -72,6 +77,9 @@ impl Drop for Screen {
     /// The terminal's own drop is left out: it would print, and so panic, where standard error is gone as well.
     /// All that it does is to show the cursor, which is done here.
     fn drop(&mut self) {
+        // A terminal that is gone keeps nothing.
+        let _ = self.kept.tell(std::iter::empty(), self.terminal.backend_mut());
+        let _ = Write::flush(self.terminal.backend_mut());
         give_back();
         let mut untold = UNTOLD.lock().unwrap_or_else(PoisonError::into_inner);
         for text in untold.drain(..) {
@@ -92,6 +100,37 @@ pub fn copy(text: &str) -> io::Result<()> {
     let mut out = io::stdout();
     write!(out, "\x1b]52;c;{}\x07", base64::encode(text.as_bytes()))?;
     out.flush()
+}
+
+/// The pictures that a terminal was told to keep.
+#[derive(Default)]
+struct Kept(BTreeSet<u32>);
+
+impl Kept {
+    /// Hands over what is to be shown and is not there, and takes back what is not shown any more.
+    fn tell<'a>(&mut self, art: impl Iterator<Item = &'a Art>, out: &mut impl Write) -> io::Result<()> {
+        let mut wanted = BTreeSet::new();
+        for art in art {
+            let Art::Kept { number, sent } = art else { continue };
+            wanted.insert(*number);
+            if self.0.insert(*number) {
+                out.write_all(sent.as_bytes())?;
+            }
+        }
+        for number in self.0.difference(&wanted) {
+            out.write_all(forget(*number).as_bytes())?;
+        }
+        self.0 = wanted;
+        Ok(())
+    }
+}
+
+/// What this process's terminal can show, and the size of its characters.
+pub fn canvas() -> Canvas {
+    let graphics = Graphics::from_env(|name| std::env::var(name).ok());
+    let size = crossterm::terminal::window_size().ok();
+    let (chars, pixels) = size.map_or(((0, 0), (0, 0)), |s| ((s.columns, s.rows), (s.width, s.height)));
+    Canvas::new(graphics, chars, pixels)
 }
 
 /// False once the terminal is gone.
@@ -203,5 +242,28 @@ pub mod signals {
         pub fn new(_tell: impl FnMut(i32) + Send + 'static) -> std::io::Result<Watch> {
             Ok(Watch)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_picture_is_handed_over_once_and_taken_back_when_it_is_gone() {
+        let art = |number: u32| Art::Kept { number, sent: format!("<{number}>").into() };
+        let (first, second) = (art(1), art(2));
+        let mut kept = Kept::default();
+        let mut tell = |shown: &[&Art]| {
+            let mut out = Vec::new();
+            kept.tell(shown.iter().copied(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(tell(&[&first]), "<1>");
+        assert_eq!(tell(&[&first, &Art::Strips(vec![])]), "");
+        assert_eq!(tell(&[&first, &second]), "<2>");
+        assert_eq!(tell(&[&second]), forget(1));
+        assert_eq!(tell(&[]), forget(2));
+        assert_eq!(tell(&[&first]), "<1>", "it is handed over again");
     }
 }

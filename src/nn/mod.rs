@@ -14,6 +14,7 @@ pub mod init;
 pub mod instance_norm;
 pub mod linear;
 pub mod loss;
+pub mod margins;
 pub mod module;
 pub mod normalise;
 pub mod packed;
@@ -45,6 +46,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         activation::ROWS,
         composed::ROWS,
         loss::ROWS,
+        margins::ROWS,
         containers::ROWS,
         init::ROWS,
         clip::ROWS,

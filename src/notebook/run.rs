@@ -1,5 +1,6 @@
 //! Runs a notebook from the top in a session of its own.
 
+use std::collections::HashMap;
 use std::io;
 use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
@@ -145,12 +146,12 @@ impl Session {
         {
             return died(cell, &error.to_string());
         }
-        let mut late = false;
+        let (mut late, mut named) = (false, HashMap::new());
         let mut until = self.until;
         loop {
             match self.next(until) {
                 Ok(message) => {
-                    if let Some(end) = take(cell, message, count) {
+                    if let Some(end) = take(cell, message, count, &mut named) {
                         if late {
                             break;
                         }
@@ -179,14 +180,24 @@ fn died(cell: &mut Cell, reason: &str) -> End {
 }
 
 /// Takes what the session says of a cell; its end where this is it.
-fn take(cell: &mut Cell, message: Message, count: u64) -> Option<End> {
+///
+/// `named` has the places of the outputs that have a name, which a later one of that name takes.
+fn take(cell: &mut Cell, message: Message, count: u64, named: &mut HashMap<String, usize>) -> Option<End> {
     match message {
         Message::Output { id, stream, text } if id == count => {
             output::push(&mut cell.outputs, Output::stream(stream, text));
             None
         }
-        Message::Display { id, content } if id == count => {
-            cell.outputs.push(Output::display(&content));
+        Message::Display { id, content, display_id } if id == count => {
+            let output = Output::display(&content);
+            let known = display_id.as_ref().and_then(|name| named.get(name)).copied();
+            match known.and_then(|at| cell.outputs.get_mut(at)) {
+                Some(place) => *place = output,
+                None => {
+                    named.extend(display_id.map(|name| (name, cell.outputs.len())));
+                    cell.outputs.push(output);
+                }
+            }
             None
         }
         Message::Finished { id, outcome, usage, .. } if id == count => {

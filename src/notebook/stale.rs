@@ -187,7 +187,16 @@ impl<'a> History<'a> {
             if !needs.insert(name) {
                 continue;
             }
-            let Name::Function(function) = name else { continue };
+            let function = match name {
+                Name::Function(function) => function,
+                // A function's name is a value as well.
+                Name::Variable(value) if !self.definitions.contains_key(name) => {
+                    let function = Name::Function(value.clone());
+                    open.extend(self.definitions.get_key_value(&function).map(|(name, _)| *name));
+                    continue;
+                }
+                _ => continue,
+            };
             let definitions = self.definitions.get(name).map_or(&[][..], Vec::as_slice);
             let Some(&at) = definitions.iter().rfind(|&&at| at <= run) else { continue };
             let body = self.runs.get(at).and_then(|r| r.names.bodies.get(function));
@@ -318,6 +327,7 @@ mod tests {
                 ("a b c d e d", "ffffs"),
             ],
         );
+        table(&["fn f(x) { x }", "[1].map(f)"], &[("a b", "ff"), ("a b a", "fs")]);
     }
 
     #[test]

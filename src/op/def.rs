@@ -288,6 +288,12 @@ impl Param {
     pub const fn optional(name: &'static str, kind: ParamKind, default: Default) -> Param {
         Param { name, kind, default: Some(default) }
     }
+
+    /// Whether a map can be the parameter's value, and not only the options behind it.
+    pub fn takes_maps(&self) -> bool {
+        let never = ["generator", "sorted_indices", "unsorted_indices"];
+        self.kind == ParamKind::Any && !never.contains(&self.name)
+    }
 }
 
 impl Sample {

@@ -8,8 +8,11 @@ const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
 const TRUECOLOR: u8 = 2;
 const NO_FILTER: u8 = 0;
 
-/// `rgb` holds `3 * width * height` bytes, row by row.
-pub(super) fn encode(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, PlotError> {
+/// Pixels as a PNG file. `rgb` holds `3 * width * height` bytes, row by row.
+///
+/// # Errors
+/// The compression fails.
+pub fn encode(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, PlotError> {
     let failed = |error: std::io::Error| PlotError::Backend { reason: error.to_string() };
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::default());
     for row in rgb.chunks_exact(3 * width.max(1) as usize) {

@@ -12,6 +12,8 @@ mod hints;
 mod input;
 mod lines;
 mod link;
+pub mod live;
+mod obey;
 mod paint;
 mod printer;
 mod run;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use super::bar::Bar;
 use super::cut::Cut;
+use super::live::Live;
 use super::paint::{Ink, Paint};
 use super::show;
 use crate::base::text::strip_control;
@@ -26,6 +27,7 @@ pub struct Printer {
     err: Paint,
     bar: Bar,
     cut: Cut,
+    live: Live,
     /// It was said that output is held back.
     told: bool,
     /// Standard output is at the beginning of a line.
@@ -42,6 +44,7 @@ impl Printer {
             err: paint.only(err && !plain),
             bar: Bar::new(err && !plain),
             cut: Cut::default(),
+            live: Live::new((terminal && !plain).then(|| screen().1)),
             told: false,
             fresh: true,
         }
@@ -88,19 +91,33 @@ impl Printer {
         self.end_of_output()
     }
 
-    pub fn display(&mut self, content: &Display) -> io::Result<()> {
-        match content {
-            Display::Text { text } => self.print(Stream::Stdout, &format!("{}\n", text.trim_end())),
-            Display::Table { header, rows } => self.print(Stream::Stdout, &show::table(header, rows)),
+    /// Something richer than text, in place of what was shown under the same name.
+    pub fn display(&mut self, content: &Display, id: Option<&str>) -> io::Result<()> {
+        let text = match content {
+            Display::Text { text } => format!("{}\n", text.trim_end()),
+            Display::Table { header, rows } => show::table(header, rows),
             Display::Figure { figure } => self.figure(figure),
+        };
+        self.bar.clear();
+        self.start_line()?;
+        // A figure's colours are ours, and its words are clean.
+        let text = match (content, self.terminal) {
+            (Display::Figure { .. }, _) | (_, false) => text,
+            _ => strip_control(&text).into_owned(),
+        };
+        match id {
+            Some(id) => {
+                let shown = self.live.show(id, text);
+                self.write(&shown)
+            }
+            None => self.put(&text),
         }
     }
 
-    fn figure(&mut self, figure: &Figure) -> io::Result<()> {
-        self.bar.clear();
-        self.start_line()?;
+    /// A figure as lines.
+    fn figure(&self, figure: &Figure) -> String {
         let columns = match self.terminal {
-            true => columns().saturating_sub(1).min(FIGURE_COLUMNS),
+            true => screen().0.saturating_sub(1).min(FIGURE_COLUMNS),
             false => PIPE_COLUMNS,
         };
         let mut rows: Vec<String> = if self.out.on {
@@ -114,11 +131,11 @@ impl Printer {
         while rows.last().is_some_and(|row| row.trim().is_empty()) {
             rows.pop();
         }
-        let text: String = rows.iter().map(|row| format!("{}\n", row.trim_end())).collect();
-        self.put(&text)
+        rows.iter().map(|row| format!("{}\n", row.trim_end())).collect()
     }
 
     pub fn progress(&mut self, label: &str, done: u64, total: Option<u64>, note: &str) {
+        self.live.other();
         self.bar.progress(label, done, total, note);
     }
 
@@ -154,7 +171,9 @@ impl Printer {
         let rest = self.cut.end();
         self.told = false;
         self.put(&rest)?;
-        self.start_line()
+        self.start_line()?;
+        let held = self.live.rest();
+        self.put(&held)
     }
 
     /// The next output begins a line, as after an end of line that the terminal wrote.
@@ -167,6 +186,13 @@ impl Printer {
     }
 
     fn put(&mut self, text: &str) -> io::Result<()> {
+        if !text.is_empty() {
+            self.live.other();
+        }
+        self.write(text)
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -177,6 +203,7 @@ impl Printer {
     }
 
     fn say(&mut self, ink: Ink, text: &str) {
+        self.live.other();
         self.tell(&self.err.with(ink, text));
     }
 
@@ -187,7 +214,8 @@ impl Printer {
     }
 }
 
-/// Columns of the terminal.
-fn columns() -> usize {
-    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns.max(20)))
+/// Columns and rows of the terminal.
+fn screen() -> (usize, usize) {
+    let size = crossterm::terminal::size();
+    size.map_or((80, 24), |(columns, rows)| (usize::from(columns.max(20)), usize::from(rows)))
 }

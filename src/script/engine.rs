@@ -22,7 +22,13 @@ pub trait Host: Send + Sync {
     /// A line that warns; it is none of the script's output.
     fn warn(&self, text: &str);
 
-    fn figure(&self, figure: &Figure);
+    /// A figure. What was shown under the same `id` before makes room for it.
+    fn figure(&self, figure: &Figure, id: Option<&str>);
+
+    /// Text that is shown as one piece, as a figure is.
+    fn text(&self, text: &str, _id: Option<&str>) {
+        self.print(text);
+    }
 
     /// A progress bar's state; `total` is absent where the length is unknown.
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);
@@ -34,7 +40,7 @@ pub struct Silent;
 impl Host for Silent {
     fn print(&self, _: &str) {}
     fn warn(&self, _: &str) {}
-    fn figure(&self, _: &Figure) {}
+    fn figure(&self, _: &Figure, _: Option<&str>) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 
@@ -208,6 +214,11 @@ impl Interpreter {
             Ok(text) => Ok(text),
             Err(_) => Ok(value.to_string()),
         }
+    }
+
+    /// The figure that a value is, if it is one.
+    pub fn figure_of(value: &Dynamic) -> Option<Figure> {
+        modules::figure_of(value)
     }
 
     /// Drops every variable and function.

@@ -63,8 +63,9 @@ pub trait Host: Send + Sync {
     /// Text as the script printed it, with its line ends. Waits while the front end is far behind.
     fn print(&self, stream: Stream, text: &str);
 
-    /// Something richer than text. Waits while the front end is far behind.
-    fn display(&self, content: Display);
+    /// Something richer than text, in place of what was shown under the same name. Waits while the front end is far
+    /// behind.
+    fn display(&self, content: Display, display_id: Option<&str>);
 
     /// How far the work called `label` is. Only the newest state of a label is sent, so it may be called often.
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str);

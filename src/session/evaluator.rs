@@ -113,6 +113,11 @@ impl ScriptEvaluator {
     }
 
     fn outcome(&self, result: Result<Dynamic, Stopped>) -> Outcome {
+        // A figure that nobody has shown is shown as what it is.
+        if let Some(figure) = result.as_ref().ok().and_then(Interpreter::figure_of) {
+            self.relay.with(|host| host.display(Display::Figure { figure: Box::new(figure) }, None));
+            return Outcome::Ok { value: None };
+        }
         match result {
             Ok(value) if value.is_unit() => Outcome::Ok { value: None },
             Ok(value) => match self.interpreter.show(&value) {
@@ -296,8 +301,12 @@ impl crate::script::Host for Relay {
         self.with(|h| h.print(Stream::Stderr, &format!("warning: {text}\n")));
     }
 
-    fn figure(&self, figure: &Figure) {
-        self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }));
+    fn figure(&self, figure: &Figure, id: Option<&str>) {
+        self.with(|h| h.display(Display::Figure { figure: Box::new(figure.clone()) }, id));
+    }
+
+    fn text(&self, text: &str, id: Option<&str>) {
+        self.with(|h| h.display(Display::Text { text: text.to_string() }, id));
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {

@@ -316,8 +316,8 @@ impl Host for Port {
         self.outbox.print(self.id, stream, text);
     }
 
-    fn display(&self, content: Display) {
-        self.outbox.display(self.id, content);
+    fn display(&self, content: Display, display_id: Option<&str>) {
+        self.outbox.display(self.id, content, display_id);
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {

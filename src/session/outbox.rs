@@ -146,10 +146,15 @@ impl Outbox {
         }
     }
 
-    /// Queues something to show.
-    pub fn display(&self, id: u64, content: Display) {
+    /// Queues something to show, in place of what waits under the same name.
+    pub fn display(&self, id: u64, content: Display, display_id: Option<&str>) {
         let Some(mut state) = self.wait_for_room() else { return };
-        state.push(content_bytes(&content), Message::Display { id, content }, None);
+        if let Some(waiting) = display_id.and_then(|name| state.displayed(id, name)) {
+            *waiting = content;
+            return self.wake(state);
+        }
+        let bytes = content_bytes(&content);
+        state.push(bytes, Message::Display { id, content, display_id: display_id.map(String::from) }, None);
         self.be_prompt(state);
     }
 
@@ -387,6 +392,18 @@ impl State {
         self.settle_progress();
         self.push(0, message, Some(self.pushed));
         self.hurry = true;
+    }
+
+    /// What waits to be shown under a name.
+    fn displayed(&mut self, of: u64, name: &str) -> Option<&mut Display> {
+        self.messages.iter_mut().rev().find_map(|(message, _)| match message {
+            Message::Display { id, content, display_id }
+                if *id == of && display_id.as_deref() == Some(name) =>
+            {
+                Some(content)
+            }
+            _ => None,
+        })
     }
 
     fn print(&mut self, id: u64, stream: Stream, piece: &str) {

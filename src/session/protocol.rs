@@ -120,9 +120,13 @@ pub enum Message {
         stream: Stream,
         text: String,
     },
+    /// With a `display_id`, it takes the place of what the same evaluation has shown under that name, if there is
+    /// such; of several in a row only the newest may be sent.
     Display {
         id: u64,
         content: Display,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_id: Option<String>,
     },
     Progress {
         id: u64,

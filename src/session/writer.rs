@@ -75,15 +75,15 @@ fn shortened(message: Message) -> Message {
         Message::Telemetry { events, dropped } => {
             Message::Telemetry { events: Vec::new(), dropped: dropped.saturating_add(events.len() as u64) }
         }
-        Message::Display { id, content: Display::Text { text } } => {
-            Message::Display { id, content: Display::Text { text: cut(&text) } }
+        Message::Display { id, content: Display::Text { text }, display_id } => {
+            Message::Display { id, content: Display::Text { text: cut(&text) }, display_id }
         }
-        Message::Display { id, content: Display::Table { rows, .. } } => {
+        Message::Display { id, content: Display::Table { rows, .. }, display_id } => {
             let text = too_long(&format!("a table of {} rows", rows.len()));
-            Message::Display { id, content: Display::Text { text } }
+            Message::Display { id, content: Display::Text { text }, display_id }
         }
-        Message::Display { id, content: Display::Figure { .. } } => {
-            Message::Display { id, content: Display::Text { text: too_long("the figure") } }
+        Message::Display { id, content: Display::Figure { .. }, display_id } => {
+            Message::Display { id, content: Display::Text { text: too_long("the figure") }, display_id }
         }
         Message::Progress { id, label, done, total, note } => {
             Message::Progress { id, label: cut(&label), done, total, note: cut(&note) }

@@ -282,7 +282,7 @@ impl tensorlab::script::Host for Warned {
     fn warn(&self, text: &str) {
         self.0.lock().unwrap().push(text.into());
     }
-    fn figure(&self, _: &tensorlab::plot::Figure) {}
+    fn figure(&self, _: &tensorlab::plot::Figure, _: Option<&str>) {}
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 

@@ -210,3 +210,52 @@ fn an_interrupt_ends_a_pipe_and_a_reader_that_goes_ends_it_quietly() {
     assert_eq!(out(&o), "1\n");
     assert!(!err(&o).contains("panicked") && !err(&o).contains("error"), "{}", err(&o));
 }
+
+#[test]
+fn display_shows_a_value_as_what_suits_it() {
+    let folder = Folder::new("display");
+    let text = "display(3)\ndisplay([1, 2])\ndisplay(tensor([1.0, 2.0]))\ndisplay(ones([4, 5]))\n\
+                display(rand([3, 8, 8]))\ndisplay(ones([4, 5]), #{kind: \"text\"})\n\
+                display(randn([100]), #{kind: \"hist\"})\nplot::line([1.0, 2.0], #{title: \"the value\"})\n";
+    let o = pipe(&folder, &[], text);
+    let shown = out(&o);
+    for piece in [
+        "3\n[1, 2]\ntensor([1., 2.])\n",
+        "float32 [4, 5] on cpu",
+        "float32 [3, 8, 8] on cpu",
+        "tensor([[1., 1., 1., 1., 1.],",
+        "float32 [100] on cpu",
+        "the value",
+    ] {
+        assert!(shown.contains(piece), "{piece:?} is missing in:\n{shown}{}", err(&o));
+    }
+    assert_eq!((err(&o).as_str(), o.status.code()), ("", Some(0)));
+    let text = "display(ones([2, 2]), #{kind: \"imgae\"})\ndisplay(1, #{ide: \"x\"})\ndisplay(1, #{kind: \"image\"})\n\
+                display(1, #{id: 2})\nplot::line([1.0]); plot::show(#{kind: \"text\"})\n";
+    let told = err(&pipe(&folder, &[], text));
+    for piece in [
+        "did you mean `image`?",
+        "did you mean `id`?",
+        "only a Tensor is shown as 'image'",
+        "'id' must be a string, not 2",
+        "plot::show() got an unknown option 'kind'",
+    ] {
+        assert!(told.contains(piece), "{piece:?} is missing in:\n{told}");
+    }
+}
+
+#[test]
+fn what_is_redrawn_on_a_screen_is_shown_once_in_a_pipe() {
+    let folder = Folder::new("live");
+    let text = "let losses = [];\nfor i in 0..50 {\n    losses.push(1.0 / (i + 1));\n    \
+                plot::line(losses, #{title: `epoch ${i}`});\n    plot::show(#{id: \"loss\"});\n    \
+                display(`at ${i}`, #{id: \"status\"});\n}\n";
+    let o = pipe(&folder, &[], text);
+    let shown = out(&o);
+    assert!(shown.contains("epoch 49") && shown.ends_with("at 49\n"), "{shown}{}", err(&o));
+    assert!(!shown.contains("epoch 48") && !shown.contains("at 48"), "{shown}");
+    let script = folder.file("live.rhai");
+    std::fs::write(&script, text).unwrap();
+    let o = program(&folder).args(["run", &script]).stdin(Stdio::null()).output().unwrap();
+    assert!(out(&o).contains("epoch 49") && !out(&o).contains("epoch 48"), "{}{}", out(&o), err(&o));
+}

@@ -160,9 +160,7 @@ fn tab_completes_names_and_shows_how_they_are_called() {
     t.type_("\x15arg\t\t");
     let shown = t.until("argsort(");
     assert!(shown.contains("argmax(input"), "{shown}");
-    t.type_(CTRL_C);
-    t.until("In [3]: ");
-    t.type_(":dev\t\r");
+    t.type_("\x15:dev\t\r");
     t.until("(simulated)");
     // The parameters that are still to come stand behind the cursor.
     t.type_("matmul(");
@@ -277,4 +275,18 @@ fn without_colours_the_editor_stays_and_its_prompt_is_plain() {
     t.type_("my_v\t + 1\r");
     t.until("\n5\n");
     assert!(!t.raw().contains("\x1b[1;") && !t.raw().contains("38;5"), "{:?}", t.raw());
+}
+
+#[test]
+fn a_curve_is_redrawn_in_its_place() {
+    let folder = Folder::new("curve");
+    let mut t = repl(&folder, &[]);
+    t.type_(
+        "for i in 1..4 { plot::line([1.0, i * 1.0], #{title: `curve ${i}`}); plot::show(#{id: \"c\"}); }\r",
+    );
+    t.until("curve 3");
+    t.until("In [2]: ");
+    let raw = t.raw();
+    let drawn = raw.rsplit("curve 1").next().unwrap();
+    assert!(drawn.contains("A\x1b[J"), "the second one takes the place of the first: {drawn:?}");
 }

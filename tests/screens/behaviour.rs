@@ -543,6 +543,7 @@ fn nothing_that_a_session_or_a_lesson_says_controls_the_terminal() {
     lab.says(Message::Display {
         id,
         content: Display::Table { header: vec![evil.into()], rows: vec![vec![evil.into()]] },
+        display_id: None,
     });
     lab.says(Message::Progress { id, label: evil.into(), done: 1, total: None, note: evil.into() });
     let mut fault = mixed_devices();

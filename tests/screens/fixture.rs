@@ -131,6 +131,8 @@ pub struct Lab {
     pub sent: Vec<Request>,
     pub effects: Vec<Effect>,
     pub now: Duration,
+    /// Figures are drawn as soon as that is asked for.
+    pub draws: bool,
     seq: u64,
 }
 
@@ -141,6 +143,7 @@ impl Lab {
             sent: Vec::new(),
             effects: Vec::new(),
             now: Duration::ZERO,
+            draws: true,
             seq: 0,
         };
         lab.tell(Msg::Resize(columns, rows));
@@ -164,8 +167,10 @@ impl Lab {
 
     pub fn tell(&mut self, msg: Msg) {
         for effect in update(&mut self.state, msg) {
-            if let Effect::Send(request) = &effect {
-                self.sent.push(request.clone());
+            match &effect {
+                Effect::Send(request) => self.sent.push(request.clone()),
+                Effect::Draw(job) if self.draws => self.tell(Msg::drawn(job)),
+                _ => {}
             }
             self.effects.push(effect);
         }

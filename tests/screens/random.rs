@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tensorlab::base::event::{Body, Clock, Event, Name, Source, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{
-    BINDINGS, Colour, Document, Found, HomeLesson, HomePack, Listing, Look, Msg, Recent, State, Target,
-    render, update,
+    BINDINGS, Colour, Document, Effect, Found, HomeLesson, HomePack, Listing, Look, Msg, Recent, State,
+    Target, render, update,
 };
 use tensorlab::plot::{Figure, Series};
 use tensorlab::session::client::FromSession;
@@ -188,8 +188,8 @@ fn message() -> impl Strategy<Value = Message> {
         1 => Just(ready()),
         2 => id().prop_map(|id| Message::Started { id, cell: 1 }),
         3 => (id(), any::<String>()).prop_map(|(id, text)| Message::Output { id, stream: Stream::Stderr, text }),
-        1 => (id(), figure).prop_map(|(id, content)| Message::Display { id, content }),
-        1 => (id(), table).prop_map(|(id, content)| Message::Display { id, content }),
+        1 => (id(), figure).prop_map(|(id, content)| Message::Display { id, content, display_id: None }),
+        1 => (id(), table).prop_map(|(id, content)| Message::Display { id, content, display_id: None }),
         1 => (id(), any::<(String, u64, Option<u64>)>()).prop_map(|(id, (label, done, total))| {
             Message::Progress { id, note: label.clone(), label, done, total }
         }),
@@ -243,7 +243,11 @@ proptest! {
         let mut state = State::new(document, Look { colour: Colour::Indexed, light: true, ascii });
         update(&mut state, Msg::Session(FromSession::Message(ready())));
         for (i, msg) in msgs.into_iter().enumerate() {
-            update(&mut state, msg);
+            for effect in update(&mut state, msg) {
+                if let Effect::Draw(job) = effect {
+                    update(&mut state, Msg::drawn(&job));
+                }
+            }
             let (columns, rows) = sizes[i % sizes.len()];
             let buffer = render(&state, columns, rows);
             prop_assert_eq!(buffer.area.width, columns);

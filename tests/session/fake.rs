@@ -104,8 +104,11 @@ impl Fake {
                 (0..number).for_each(|i| host.progress("work", i as u64 + 1, Some(number as u64), argument));
             }
             "table" => {
-                host.display(Display::Table { header: vec!["a".into()], rows: vec![vec!["1".into()]] })
+                host.display(Display::Table { header: vec!["a".into()], rows: vec![vec!["1".into()]] }, None)
             }
+            "redraw" => (0..number).for_each(|i| {
+                host.display(Display::Text { text: i.to_string() }, Some(argument));
+            }),
             "emit" => (0..number).for_each(|i| self.emit(cell, i)),
             "cost" => return Ok(Some(self.cost(cell, number).to_string())),
             "spin" => {

@@ -14,7 +14,9 @@ use fake::Fake;
 use tensorlab::session::client::{Client, FromSession, SendError};
 use tensorlab::session::death::{Death, How};
 use tensorlab::session::host;
-use tensorlab::session::protocol::{self, Message, Outcome, ProbeValue, Request, Usage, VERSION, Verdict};
+use tensorlab::session::protocol::{
+    self, Display, Message, Outcome, ProbeValue, Request, Usage, VERSION, Verdict,
+};
 use tensorlab::session::sandbox::{self, Limits};
 
 const ROLE: &str = "TENSORLAB_TEST_ROLE";

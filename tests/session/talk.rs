@@ -84,6 +84,27 @@ fn an_interrupt_stops_a_cell_that_floods_the_screen() {
 }
 
 #[test]
+fn what_is_shown_under_one_name_is_sent_as_fast_as_it_is_taken_and_ends_with_the_newest() {
+    const TIMES: usize = 20_000;
+    let client = ready("session");
+    client.send(evaluate(1, &format!("redraw {TIMES}"))).unwrap();
+    let (before, ..) = finished(&client, 1);
+    let shown: Vec<&str> = before
+        .iter()
+        .filter_map(|message| match message {
+            Message::Display { content: Display::Text { text }, display_id: Some(name), .. } => {
+                assert_eq!(*name, TIMES.to_string());
+                Some(text.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown.last().copied(), Some((TIMES - 1).to_string().as_str()));
+    assert!(shown.len() < TIMES / 10, "{} of {TIMES} were sent", shown.len());
+    assert!(shown.iter().map(|n| n.parse::<usize>().unwrap()).is_sorted(), "they came in their order");
+}
+
+#[test]
 fn two_sessions_share_nothing() {
     let (a, b) = (ready("session"), ready("session"));
     a.send(evaluate(1, "set a\nspin")).unwrap();

@@ -150,7 +150,7 @@ fn reduce_columns(
         a[i * n + i] = beta;
         if i + 1 < n && tau != 0.0 {
             let mut rest = Block { a, width: n, row: i, column: i + 1 };
-            let mut w = rest.from_left(&v, cancel)?;
+            let mut w = rest.on_left(&v, cancel)?;
             w.iter_mut().for_each(|x| *x *= tau);
             rest.subtract(&v, &w, cancel)?;
         }

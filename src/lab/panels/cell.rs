@@ -12,19 +12,17 @@ use crate::lab::highlight;
 use crate::lab::item::{CellState, Check, Progress, Status};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
+use crate::lab::picture::Content;
 use crate::lab::places::{self, Place, Places};
 use crate::lab::text::{self, Break};
-use crate::lab::theme::{Colour, Theme};
+use crate::lab::theme::Theme;
 use crate::lesson::markdown::parse;
-use crate::plot;
 use crate::script::lexer::{self, Wholeness};
 use crate::script::python;
 use crate::session::protocol::{Usage, Verdict};
 
 /// Rows of output shown from each end before the rest is asked for.
 const SHORT_END: usize = 10;
-/// Rows of a figure, at most.
-const FIGURE_ROWS: usize = 16;
 /// From this width on, the marks beside the code tell the dtype as well.
 const MARKS_FROM: usize = 48;
 /// Lines of code that are parsed while one types.
@@ -52,7 +50,7 @@ pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python:
         beside(&mut layout, cell, width, gutter, theme);
     }
     output(&mut layout, cell, width, gutter, theme);
-    figures(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
+    shown(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
     for progress in &cell.progress {
         layout.plain([indented(progress_line(progress, width.saturating_sub(gutter), theme), gutter)]);
     }
@@ -180,11 +178,16 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
     }
 }
 
+/// Columns of the line numbers, with which output is aligned.
+pub fn gutter(cell: &CellState) -> usize {
+    cell.editor.lines().len().to_string().len() + 2
+}
+
 /// Lays out the code; gives the width of its gutter, which output is aligned with.
 fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, theme: &Theme) -> usize {
     let lines = cell.editor.lines();
-    let digits = lines.len().to_string().len();
-    let gutter = digits + 2;
+    let gutter = gutter(cell);
+    let digits = gutter - 2;
     let named = if cell.markdown { Vec::new() } else { named_places(lines, places) };
     let marks = match named.iter().any(|line| !line.is_empty()) {
         false => 0,
@@ -246,7 +249,7 @@ fn differ(pair: &[(&str, Place)]) -> bool {
 
 /// In words, each variable once: those of lines whose mark alone does not say it, or all of them.
 fn told_places(named: &[Vec<(&str, Place)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
-    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(|pair| differ(pair));
+    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(differ);
     let mut seen = Vec::new();
     for (name, place) in named.iter().filter(mixed).flatten() {
         if !seen.iter().any(|(known, _)| known == name) {
@@ -300,27 +303,27 @@ fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Th
     lines
 }
 
-fn figures(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
-    let rows = (columns / 3).clamp(6, FIGURE_ROWS);
-    for figure in cell.output.figures() {
-        let lines: Vec<Line<'static>> = if theme.look.colour == Colour::None {
-            figure.to_text(columns, rows, !theme.look.ascii).into_iter().map(Line::raw).collect()
-        } else {
-            figure.to_cells(columns, rows).iter().map(|row| figure_row(row, theme)).collect()
+fn shown(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
+    for shown in cell.output.shown() {
+        let drawing = match (&shown.content, &shown.drawing) {
+            (Content::Text(text), _) => {
+                let lines = text::wrap(&[Span::styled(text.clone(), theme.text)], columns, Break::Anywhere);
+                layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+                continue;
+            }
+            (Content::Figure(_), None) => {
+                layout.plain([indented(Line::styled("… drawing", theme.dim), gutter)]);
+                continue;
+            }
+            (Content::Figure(_), Some(drawing)) => drawing,
         };
-        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+        let rows = if drawing.art.is_some() { usize::from(drawing.size.rows) } else { drawing.lines.len() };
+        for row in 0..rows {
+            let line = drawing.lines.get(row).cloned().unwrap_or_default();
+            let row = u16::try_from(row).unwrap_or(u16::MAX);
+            layout.push(indented(line, gutter), Part::Picture { slot: shown.slot, row, indent: gutter });
+        }
     }
-}
-
-fn figure_row(row: &[plot::Cell], theme: &Theme) -> Line<'static> {
-    let style = |cell: &plot::Cell| Style {
-        fg: cell.fg.map(|rgb| theme.colour(rgb)),
-        bg: cell.bg.map(|rgb| theme.colour(rgb)),
-        ..Style::default()
-    };
-    // Behind a wide character stands an empty place.
-    let chars = row.iter().filter(|cell| cell.symbol != '\0').map(|cell| (cell.symbol, style(cell)));
-    text::line(&chars.collect::<Vec<_>>())
 }
 
 fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {

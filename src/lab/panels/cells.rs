@@ -65,7 +65,7 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
 }
 
 /// What an item has of the width within the border.
-fn columns(width: u16) -> u16 {
+pub fn columns(width: u16) -> u16 {
     width.saturating_sub(BAR + MARGIN).max(1)
 }
 
@@ -174,6 +174,10 @@ fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: 
             Part::Head => {
                 put_at(buffer, inside, usize::from(BAR), y, &head(state, extent.item, columns, selected))
             }
+            Part::Picture { slot, row: of, indent } => {
+                put_at(buffer, inside, usize::from(BAR), y, &row.line);
+                picture(state, buffer, inside, (extent.item, slot, of), (usize::from(BAR) + indent, y));
+            }
             _ => put_at(buffer, inside, usize::from(BAR), y, &row.line),
         }
         if let Part::Code { line, .. } = row.part
@@ -204,6 +208,29 @@ fn point_at(state: &State, buffer: &mut Buffer, inside: Rect, y: usize) {
         Rect { x: inside.x + BAR, y: inside.y + row, width: inside.width.saturating_sub(BAR), height: 1 };
     buffer.set_style(line.intersection(buffer.area), state.theme.pointed);
     put_at(buffer, inside, usize::from(BAR), y, &Line::styled("▶", state.theme.accent));
+}
+
+/// Puts a row of a picture over the characters that stand for it. Under a question there are characters alone: what is
+/// written over a picture would stay when it goes.
+fn picture(
+    state: &State,
+    buffer: &mut Buffer,
+    inside: Rect,
+    (item, slot, row): (usize, u64, u16),
+    (x, y): (usize, usize),
+) {
+    let Some(ItemState::Cell(cell)) = state.current_step().and_then(|step| step.items.get(item)) else {
+        return;
+    };
+    let shown = cell.output.shown().find(|shown| shown.slot == slot);
+    let Some(drawing) = shown.and_then(|shown| shown.drawing.as_ref()) else { return };
+    let inside = inside.intersection(buffer.area);
+    let (Ok(x), Ok(y)) = (u16::try_from(x), u16::try_from(y)) else { return };
+    if let Some(art) =
+        drawing.art.as_ref().filter(|_| state.popup.is_none() && x < inside.width && y < inside.height)
+    {
+        art.put(buffer, (inside.x + x, inside.y + y), row, drawing.size, inside.width - x);
+    }
 }
 
 fn head(state: &State, item: usize, columns: usize, selected: bool) -> Line<'static> {

@@ -140,7 +140,7 @@ fn screen_parts(state: &State, body: Rect) -> Parts {
     let most = area.height / 3;
     parts.timeline = cut_low(&mut area, lanes.min(most));
     cut_low(&mut area, 1);
-    let left = area.width / 20 * 9;
+    let left = u16::try_from(u32::from(area.width) * 9 / 20).unwrap_or(area.width);
     parts.memory = Rect { width: left, ..area };
     let mut right = Rect { x: area.x + left + 2, width: area.width.saturating_sub(left + 2), ..area };
     let half = right.height.div_ceil(2);

@@ -125,10 +125,12 @@ fn paint(cells: &mut Vec<(&'static str, Style)>, address: u64, segment: &Segment
             let Some(place) = held.get_mut(column) else { break };
             *place += next - at;
             (at, wide) = (next, wide + 1);
-            if at >= end && wide > 1 && end % scale == 0 {
-                if let Some(place) = ends.get_mut(column) {
-                    *place = true;
-                }
+            if at >= end
+                && wide > 1
+                && end.is_multiple_of(scale)
+                && let Some(place) = ends.get_mut(column)
+            {
+                *place = true;
             }
         }
     }

@@ -34,7 +34,9 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
         Message::Output { id, stream, text } => {
             with_current(state, id, |cell| cell.output.print(stream, &text))
         }
-        Message::Display { id, content } => with_current(state, id, |cell| cell.output.display(&content)),
+        Message::Display { id, content, display_id } => {
+            with_current(state, id, |cell| cell.output.display(&content, display_id.as_deref()));
+        }
         Message::Progress { id, label, done, total, note } => {
             let progress =
                 Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };

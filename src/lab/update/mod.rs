@@ -9,6 +9,7 @@ mod home;
 mod machine;
 mod messages;
 mod mouse;
+mod pictures;
 mod placing;
 mod running;
 mod scrolling;
@@ -44,6 +45,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.say("saved");
         }
         Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
+        Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.home.found = Some(devices),
@@ -51,6 +53,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
         }
     }
+    pictures::ask(state, fx);
     state.touch();
     effects
 }

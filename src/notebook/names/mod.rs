@@ -187,7 +187,13 @@ impl<'t> Walk<'t> {
     }
 
     fn read(&mut self, name: &str) {
-        if !self.in_function && !self.blocks.iter().any(|block| block.contains(name)) {
+        if self.blocks.iter().any(|block| block.contains(name)) {
+            return;
+        }
+        if self.own.contains(name) {
+            // The name of a function is a value, too.
+            self.called.insert(name.into());
+        } else if !self.in_function {
             self.uses.insert(Name::Variable(name.into()));
         }
     }

@@ -117,7 +117,7 @@ fn functions_see_their_parameters_only() {
         ("Fn(\"f\").call(1)", "| call() f()"),
         ("x.f(1)", "| x f()"),
         ("fn f(x) { g(x) } fn g(x) { f(x) + h(x) } f(1)", "f() g() | h()"),
-        ("fn f(x) { if x > 0 { f(x - 1) } else { k(x) } } [1].map(f)", "f() | map()"),
+        ("fn f(x) { if x > 0 { f(x - 1) } else { k(x) } } [1].map(f)", "f() | k() map()"),
     ]);
     let names = names("fn f(x) { let y = g(x); h(|a| k(a) + x); global::N } fn f() { m::q() } const N = 1;");
     assert_eq!(shown(&names.bodies["f"]), "N g() h() k() m::");

@@ -24,6 +24,8 @@ use crate::base::Error;
 use crate::device::Machine;
 use crate::op::args::nearest;
 
+pub use plot::figure_of;
+
 use super::aside::Aside;
 use super::engine::Host;
 

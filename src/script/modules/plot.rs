@@ -1,5 +1,7 @@
 //! `plot::`: figures from arrays and tensors.
 
+mod display;
+
 use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map, Module};
@@ -16,7 +18,7 @@ use crate::tensor::Tensor;
 use super::RhaiResult;
 
 pub const NAMES: &[&str] =
-    &["plot", "line", "scatter", "bar", "hist", "image", "heatmap", "figure", "save", "show"];
+    &["plot", "line", "scatter", "bar", "hist", "image", "heatmap", "figure", "save", "show", "display"];
 
 /// What any figure can be told.
 const FIGURE: [&str; 7] = ["title", "x_label", "y_label", "x_scale", "y_scale", "width", "height"];
@@ -76,14 +78,22 @@ pub const PAGES: &[Page] = &[
         "A matrix as coloured cells, with their values where these fit.",
     ),
     page(
+        "display",
+        "display(value, #{id, kind})",
+        "Shows a value: a figure as a picture, a tensor [3, h, w] or [h, w, 3] as an image, a matrix as a heat map, any \
+         other value as text. kind chooses for a tensor: \"text\", \"image\", \"heatmap\", \"hist\" or \"line\". What was \
+         shown under the same id before makes room.",
+    ),
+    page(
         "plot::save",
         "plot::save(path)",
         "Writes the current figure to a .png or .svg file. A figure itself has it too: plot::line(y).save(path).",
     ),
     page(
         "plot::show",
-        "plot::show()",
-        "Shows the current figure in the lab; the next call begins a new one.",
+        "plot::show(#{id})",
+        "Shows the current figure, and the next call begins a new one. A figure itself has it too. What was shown under \
+         the same id before makes room: curves of a training are drawn anew in their place.",
     ),
 ];
 
@@ -106,11 +116,22 @@ pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let c = Arc::clone(&current);
     module.set_native_fn("save", move |path: &str| keep(&lock(&c), path));
     let (c, h) = (Arc::clone(&current), Arc::clone(host));
-    module.set_native_fn("show", move || show(&*h, std::mem::take(&mut *lock(&c))));
+    module.set_native_fn("show", move || show(&*h, std::mem::take(&mut *lock(&c)), None));
+    let (c, h) = (Arc::clone(&current), Arc::clone(host));
+    module.set_native_fn("show", move |options: Map| -> RhaiResult<()> {
+        let id = id_of("plot::show", &options, &[]).map_err(raise)?;
+        show(&*h, std::mem::take(&mut *lock(&c)), id.as_deref())
+    });
     engine.register_type_with_name::<Drawn>("figure");
     engine.register_fn("save", |d: &mut Drawn, path: &str| keep(&d.0, path));
     let h = Arc::clone(host);
-    engine.register_fn("show", move |d: &mut Drawn| show(&*h, d.0.clone()));
+    engine.register_fn("show", move |d: &mut Drawn| show(&*h, d.0.clone(), None));
+    let h = Arc::clone(host);
+    engine.register_fn("show", move |d: &mut Drawn, options: Map| -> RhaiResult<()> {
+        let id = id_of("show", &options, &[]).map_err(raise)?;
+        show(&*h, d.0.clone(), id.as_deref())
+    });
+    display::register(engine, host);
     engine.register_fn("to_string", |d: &mut Drawn| format!("figure of {} series", d.0.series.len()));
     engine.register_static_module("plot", module.into());
 }
@@ -120,9 +141,28 @@ fn keep(figure: &Figure, path: &str) -> RhaiResult<()> {
     save(figure, path.as_ref()).map_err(|e| raise(Error::value(e.to_string())))
 }
 
-fn show(host: &dyn Host, figure: Figure) -> RhaiResult<()> {
-    host.figure(&figure.compact().map_err(|e| raise(Error::value(e.to_string())))?);
+fn show(host: &dyn Host, figure: Figure, id: Option<&str>) -> RhaiResult<()> {
+    host.figure(&figure.compact().map_err(|e| raise(Error::value(e.to_string())))?, id);
     Ok(())
+}
+
+/// The figure that a value is, as it is sent to be shown.
+pub fn figure_of(value: &Dynamic) -> Option<Figure> {
+    let drawn = value.read_lock::<Drawn>()?;
+    drawn.0.clone().compact().ok()
+}
+
+/// The option `id` of a call that shows something; any other but those of `more` is a mistake.
+fn id_of(function: &str, options: &Map, more: &[&str]) -> Result<Option<String>> {
+    let known: Vec<&str> = more.iter().copied().chain(["id"]).collect();
+    if let Some(wrong) = options.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(super::unknown_option(function, wrong, &known));
+    }
+    let Some(id) = options.get("id") else { return Ok(None) };
+    match id.read_lock::<ImmutableString>() {
+        Some(id) => Ok(Some(id.to_string())),
+        None => Err(Error::type_error(format!("{function}(): 'id' must be a string, not {id}"))),
+    }
 }
 
 fn lock(current: &Current) -> std::sync::MutexGuard<'_, Figure> {

@@ -33,7 +33,7 @@ pub fn reduce(
             break;
         }
         let mut rest = Block { a: &mut a, width: n, row: i, column: i + 1 };
-        let mut w = rest.from_left(&v, cancel)?;
+        let mut w = rest.on_left(&v, cancel)?;
         w.iter_mut().for_each(|x| *x *= tau);
         // The first row decides on the reflection from the right.
         let mut u: Vec<f64> =
@@ -59,6 +59,9 @@ pub struct Sides<'a> {
 /// found no end.
 pub fn diagonalise(b: &mut Bidiagonal, sides: &mut Sides) -> Result<bool> {
     let n = b.d.len();
+    if b.d.iter().chain(&b.e).any(|v| !v.is_finite()) {
+        return Ok(false);
+    }
     if n < 2 {
         return Ok(true);
     }

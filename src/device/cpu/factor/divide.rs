@@ -24,6 +24,9 @@ pub struct Parts {
 /// Takes a tridiagonal matrix apart; none where an iteration found no end.
 pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
     let n = t.d.len();
+    if t.d.iter().chain(&t.e).any(|v| !v.is_finite()) {
+        return Ok(None);
+    }
     if n <= SMALL {
         return leaf(t, p, cancel);
     }

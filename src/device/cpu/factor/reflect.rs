@@ -162,7 +162,7 @@ impl Block<'_> {
     }
 
     /// `v^T a`, by pieces of columns.
-    pub fn from_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
+    pub fn on_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
         let (rows, columns) = (self.rows(), self.width - self.column);
         let mut out = vec![0.0; columns];
         let to = SharedMut::new(&mut out);

@@ -136,6 +136,21 @@ fn sizes_at_the_ends_of_the_range_are_kept() {
 }
 
 #[test]
+fn what_is_no_number_has_no_factors() {
+    for (n, bad) in [(1, f64::NAN), (3, f64::NAN), (3, f64::INFINITY), (30, f64::NAN)] {
+        let mut a = matrix(n, n);
+        a[n * n - 1] = bad;
+        let (mut values, mut vectors) = (vec![0.0; n], vec![0.0; n * n]);
+        eigh(&a, n, &mut values, Some(&mut vectors), (DOUBLE, &cancel())).unwrap();
+        assert!(values.iter().all(|v| v.is_nan()), "{n} {bad}");
+        eigh(&a, n, &mut values, None, (DOUBLE, &cancel())).unwrap();
+        assert!(values.iter().all(|v| v.is_nan()), "{n} {bad}");
+        svd(&a, (n, n), &mut values, None, (DOUBLE, &cancel())).unwrap();
+        assert!(values.iter().all(|v| v.is_nan()), "{n} {bad}");
+    }
+}
+
+#[test]
 fn an_interrupt_stops_a_large_matrix() {
     let n = 64;
     let (a, stopped) = (matrix(n, n), cancel());

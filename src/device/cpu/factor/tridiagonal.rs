@@ -89,6 +89,10 @@ impl Work for Pass<'_> {
 /// iteration found no end.
 pub fn diagonalise(t: &mut Tridiagonal, turned: &mut Turning, p: Precision, cancel: &Cancel) -> Result<bool> {
     let n = t.d.len();
+    // Nothing comes apart from what is no number.
+    if t.d.iter().chain(&t.e).any(|v| !v.is_finite()) {
+        return Ok(false);
+    }
     let mut left = n * STEPS;
     let mut from = 0;
     while from < n {

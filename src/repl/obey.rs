@@ -1,0 +1,219 @@
+//! What the commands do.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use super::End;
+use super::commands::{self, Command};
+use super::editor;
+use super::input::without_backslashes;
+use super::link::Said;
+use super::run::{Done, Next, Repl};
+use super::show;
+use crate::base::figures::{count, plural};
+use crate::notebook;
+use crate::script::trace;
+use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
+
+/// A session begins, or answers what takes no evaluation, within this time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Repl {
+    pub(super) fn obey(&mut self, command: Command) -> io::Result<Next> {
+        match command {
+            Command::Help("") => self.printer.answer(&commands::overview())?,
+            Command::Help(name) => return self.help(name),
+            Command::Time(code) => return self.time(code),
+            Command::TimeIt(code) => return self.time_often(code),
+            Command::Complete(text) => self.complete(text)?,
+            Command::Devices | Command::Vars | Command::Mem => return self.inspect(command),
+            Command::Trace(path) => return self.trace(path),
+            Command::MemSnap(path) => return self.snapshot(path),
+            Command::Save { path, over } => return self.save(path, over),
+            Command::Load(path) => return self.load(path),
+            Command::Reset => return self.reset(),
+            Command::Restart => self.restart()?,
+            Command::Quit => return Ok(Next::Leave(End::Fine)),
+        }
+        Ok(Next::Go)
+    }
+
+    fn help(&mut self, name: &str) -> io::Result<Next> {
+        let name = name.trim_matches(['?', ' ']).to_string();
+        let asked = self.link.borrow_mut().ask(PATIENCE, |id| Request::Help { id, name: name.clone() });
+        match asked {
+            Some(Message::HelpText { text: Some(text), .. }) => self.printer.answer(&text)?,
+            Some(Message::HelpText { suggestions, .. }) => {
+                let near = suggestions.join(", ");
+                let near = if near.is_empty() { near } else { format!("; did you mean {near}?") };
+                self.printer.note(&format!("there is no help on '{name}'{near}"));
+                return Ok(Next::Failed);
+            }
+            _ => return self.no_answer(),
+        }
+        Ok(Next::Go)
+    }
+
+    fn time(&mut self, code: &str) -> io::Result<Next> {
+        let code = without_backslashes(code);
+        let number = self.number;
+        let done = self.evaluate(&code, 1)?;
+        let took = match &done {
+            Done::Ok(_, usage) => Some(show::usage(usage)),
+            _ => None,
+        };
+        let next = self.after_cell(number, &code, done)?;
+        if let Some(took) = took {
+            self.printer.answer(&took)?;
+        }
+        Ok(next)
+    }
+
+    fn time_often(&mut self, code: &str) -> io::Result<Next> {
+        // The code's first line is line 1 of its file.
+        let call = format!("timeit(|| {{\n{}\n}})", without_backslashes(code));
+        let number = self.number;
+        let done = self.evaluate(&call, 0)?;
+        let Done::Ok(Some(value), _) = &done else { return self.after_cell(number, &call, done) };
+        let text = show::timing(value).unwrap_or_else(|| format!("{value}\n"));
+        self.printer.answer(&text)?;
+        Ok(Next::Go)
+    }
+
+    fn complete(&mut self, text: &str) -> io::Result<()> {
+        let (_, items) = editor::completions(&mut self.link.borrow_mut(), text, text.len());
+        let lines: String = items.iter().map(|item| format!("{}\n", editor::called(item))).collect();
+        self.printer.answer(if lines.is_empty() { "nothing fits\n" } else { &lines })
+    }
+
+    fn inspect(&mut self, command: Command) -> io::Result<Next> {
+        let Some((variables, devices)) = self.state() else { return self.no_answer() };
+        self.printer.answer(&match command {
+            Command::Devices => show::devices(&devices),
+            Command::Vars => show::variables(&variables),
+            _ => show::memory(&devices, &variables),
+        })?;
+        Ok(Next::Go)
+    }
+
+    fn state(&mut self) -> Option<(Vec<Variable>, Vec<DeviceInfo>)> {
+        match self.link.borrow_mut().ask(PATIENCE, |id| Request::Inspect { id }) {
+            Some(Message::State { variables, devices, .. }) => Some((variables, devices)),
+            _ => None,
+        }
+    }
+
+    fn trace(&mut self, path: &str) -> io::Result<Next> {
+        // Asking makes the session say all that happened before.
+        self.state();
+        let (events, lost) = self.link.borrow().events();
+        if let Err(error) = trace::write(Path::new(path), &events) {
+            return self.not_written(path, &error);
+        }
+        let mut text = format!("{path}: {}", plural(events.len() as u64, "event", "events"));
+        if lost > 0 {
+            text += &format!("; {} came too fast and are not among them", count(lost));
+        }
+        self.printer.answer(&format!("{text}\n"))?;
+        Ok(Next::Go)
+    }
+
+    fn snapshot(&mut self, path: &str) -> io::Result<Next> {
+        let quoted = serde_json::Value::from(path).to_string();
+        let done = self.evaluate(&format!("telemetry::export_memory_snapshot({quoted})"), 1)?;
+        match done {
+            Done::Ok(..) => {
+                self.printer.answer(&format!("{path}: opens at pytorch.org/memory_viz\n"))?;
+                Ok(Next::Go)
+            }
+            _ => Ok(Next::Failed),
+        }
+    }
+
+    fn save(&mut self, path: &str, over: bool) -> io::Result<Next> {
+        let own = self.saved.as_deref() == Some(path);
+        if !over && !own && Path::new(path).exists() {
+            self.printer.note(&format!("{path} exists; `:save! {path}` replaces it"));
+            return Ok(Next::Failed);
+        }
+        let text = notebook::lines::join(self.ran.iter().map(String::as_str));
+        let written =
+            crate::base::file::replace(Path::new(path), |out| io::Write::write_all(out, text.as_bytes()));
+        if let Err(error) = written {
+            return self.not_written(path, &error);
+        }
+        self.saved = Some(path.to_string());
+        let mut said = format!("{path}: {}", plural(self.ran.len() as u64, "cell", "cells"));
+        if self.failed > 0 {
+            said += &format!("; {} that failed left out", self.failed);
+        }
+        self.printer.answer(&format!("{said}\n"))?;
+        Ok(Next::Go)
+    }
+
+    fn not_written(&mut self, path: &str, error: &io::Error) -> io::Result<Next> {
+        self.printer.note(&format!("cannot write {path}: {error}"));
+        Ok(Next::Failed)
+    }
+
+    fn load(&mut self, path: &str) -> io::Result<Next> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.printer.note(&format!("cannot read {path}: {error}"));
+                return Ok(Next::Failed);
+            }
+        };
+        for (first_line, code) in notebook::lines::placed(&text) {
+            let number = self.number;
+            let done = self.evaluate(&code, first_line)?;
+            match self.after_cell(number, &code, done)? {
+                Next::Go => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    fn reset(&mut self) -> io::Result<Next> {
+        let reset = self.link.borrow_mut().ask(PATIENCE, |id| Request::Reset { id });
+        if !matches!(reset, Some(Message::State { .. })) {
+            return self.no_answer();
+        }
+        self.ran.clear();
+        self.failed = 0;
+        self.printer.answer("every variable is forgotten\n")?;
+        Ok(Next::Go)
+    }
+
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        self.printer.end_of_output()?;
+        let restarted = self.link.borrow_mut().restart();
+        if let Err(error) = restarted {
+            self.printer.note(&format!("the session cannot be started: {error}"));
+            return Ok(());
+        }
+        let said = self.link.borrow_mut().next(None);
+        match said {
+            Said::Died => self.tell_death(),
+            Said::Message(Message::Refused { reason, .. }) => {
+                self.printer.note(&reason);
+                Ok(())
+            }
+            _ => {
+                (self.ran, self.failed) = (Vec::new(), 0);
+                self.printer.answer("a new session has begun, without variables\n")
+            }
+        }
+    }
+
+    fn no_answer(&mut self) -> io::Result<Next> {
+        if self.link.borrow().death().is_some() {
+            self.printer.note("there is no session; `:restart` begins a new one");
+        } else {
+            self.printer.note("the session does not answer; `:restart` begins a new one");
+        }
+        Ok(Next::Failed)
+    }
+}
