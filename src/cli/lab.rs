@@ -38,7 +38,7 @@ pub struct LookOptions {
 /// Opens the lab and gives the exit status: on the home screen where nothing is named.
 pub fn open(options: &LabOptions, devices: &str) -> u8 {
     let Some(named) = &options.file else {
-        return finish(run(None, &options.look, devices, devices.into(), None, None));
+        return finish(run((None, Vec::new()), &options.look, devices, devices.into(), None, None));
     };
     if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
         return open_notebook_file(named, &options.look, devices);
@@ -62,7 +62,7 @@ pub fn open_lesson(lesson: &Lesson, look: &LookOptions, devices: &str) -> u8 {
         }
     };
     let own = devices_for(lesson, devices);
-    finish(run(Some(Document::lesson(lesson)), look, devices, own, None, keep))
+    finish(run((Some(Document::lesson(lesson)), Vec::new()), look, devices, own, None, keep))
 }
 
 /// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
@@ -77,10 +77,7 @@ pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
 pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
         Ok((document, save, notes)) => {
-            for note in notes {
-                eprintln!("note: {}", strip_control(&note));
-            }
-            finish(run(Some(document), look, devices, devices.into(), Some(save), None))
+            finish(run((Some(document), notes), look, devices, devices.into(), Some(save), None))
         }
         Err(text) => {
             eprintln!("error: {}", strip_control(&text));
@@ -94,12 +91,17 @@ pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 
 pub fn open_notebook(path: &Path) -> Result<(Document, Save, Vec<String>), String> {
     let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
     let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
-    if let Some(recovered) = opened.recovered.filter(|recovered| !recovered.file_changed) {
+    match opened.recovered {
+        Some(recovered) if recovered.file_changed => notes.push(format!(
+            "{} changes that were not saved are kept beside the file, which another program has changed",
+            recovered.changes
+        )),
         // They are shown, and the file has them once they are saved.
-        if file.accept().is_ok() {
+        Some(recovered) if file.accept().is_ok() => {
             notes.push(format!("{} changes that were not saved are recovered", recovered.changes));
             notebook = recovered.notebook;
         }
+        _ => {}
     }
     let document = document_of(path, &notebook);
     let save: Save = Box::new(move |document| {
@@ -162,7 +164,7 @@ fn with_code(notebook: &Notebook, document: &Document) -> Notebook {
 
 /// `devices` is what was asked for, `own` what the document's session has.
 fn run(
-    document: Option<Document>,
+    (document, notes): (Option<Document>, Vec<String>),
     look: &LookOptions,
     devices: &str,
     own: String,
@@ -182,7 +184,7 @@ fn run(
     let (past, remember) = history(config.past());
     let look = config.look(look.light, look.ascii);
     let library = Some(Box::new(library) as Box<dyn lab::Library>);
-    let options = lab::LabOptions { look, save, keep, library, config, past, remember };
+    let options = lab::LabOptions { look, save, keep, library, config, past, remember, notes };
     lab::run(options, document, connect)
 }
 

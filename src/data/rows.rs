@@ -19,7 +19,7 @@ use super::{DataLoader, Options, csv, digits};
 
 const OF: &[Form] = &[Form::Of("data")];
 const PATH: Param = Param::required("path", ParamKind::Str);
-const GENERATOR: Param = Param::optional("generator", ParamKind::Any, Default::None);
+const GENERATOR: Param = Param::optional("generator", ParamKind::Object, Default::None);
 const DATASET: Param = Param::required("dataset", ParamKind::Any);
 
 /// The most indices that a range stands for.

@@ -88,6 +88,8 @@ pub struct Opened {
     pub keep: Option<Keep>,
     /// The id of the item where one left off.
     pub at: Option<String>,
+    /// What there is to tell of it.
+    pub notes: Vec<String>,
 }
 
 /// The home screen.

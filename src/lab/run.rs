@@ -56,6 +56,8 @@ pub struct LabOptions {
     pub past: Vec<String>,
     /// Keeps code that was run for later ones.
     pub remember: Option<Remember>,
+    /// What there is to tell of the document at the beginning.
+    pub notes: Vec<String>,
 }
 
 /// What is left when the lab closes.
@@ -112,6 +114,7 @@ pub fn run(
     state.recall(options.past);
     state.configure(&options.config);
     around.list(&mut state);
+    tell(&mut state, &options.notes);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -273,6 +276,12 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
     None
 }
 
+fn tell(state: &mut State, notes: &[String]) {
+    if !notes.is_empty() {
+        update(state, Msg::Note(notes.join("; ")));
+    }
+}
+
 /// What the lab acts upon.
 struct Surroundings<C> {
     connect: C,
@@ -375,11 +384,12 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        let Opened { document, save, keep, at } = library.open(target).map_err(io::Error::other)?;
+        let Opened { document, save, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
         let can_save = save.is_some();
         (self.save, self.keep) = (save, keep);
         update(state, Msg::Opened { document, at, can_save });
         self.start(state);
+        tell(state, &notes);
         Ok(())
     }
 

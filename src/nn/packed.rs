@@ -379,8 +379,8 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("data", ParamKind::Tensor),
             Param::required("batch_sizes", ParamKind::Any),
-            Param::optional("sorted_indices", ParamKind::Any, Default::None),
-            Param::optional("unsorted_indices", ParamKind::Any, Default::None),
+            Param::optional("sorted_indices", ParamKind::Object, Default::None),
+            Param::optional("unsorted_indices", ParamKind::Object, Default::None),
         ],
         of_parts,
     )

@@ -66,26 +66,49 @@ impl Recurrent {
         Ok(())
     }
 
-    /// The states that a call gives, `[layers * directions, n, size]`, or zeros.
-    fn given(&self, x: &Tensor, n: usize, given: &Value, batched: bool) -> Result<Hidden> {
-        let count = self.layers * self.directions();
+    /// The states that a call gives, if it gives any.
+    pub(super) fn asked<'v>(&self, given: &'v Value) -> Result<Option<(&'v Tensor, Option<&'v Tensor>)>> {
         let lstm = self.mode == Mode::Lstm;
-        let (h, c) = match given {
-            Value::None => {
-                let c = if lstm { Some(zeros(&[count, n, self.hidden], x)?) } else { None };
-                return Ok(Hidden { h: zeros(&[count, n, self.width()], x)?, c });
-            }
+        Ok(match given {
+            Value::None => None,
             Value::List(items) if lstm => match items.as_slice() {
-                [Value::Tensor(h), Value::Tensor(c)] => (h, Some(c)),
+                [Value::Tensor(h), Value::Tensor(c)] => Some((h, Some(c))),
                 _ => return Err(wants_pair(self.name())),
             },
-            Value::Tensor(h) if !lstm => (h, None),
+            Value::Tensor(h) if !lstm => Some((h, None)),
             _ if lstm => return Err(wants_pair(self.name())),
             other => {
                 let text = format!("{}: hx must be a Tensor, not {}", self.name(), other.describe());
                 return Err(Error::type_error(text));
             }
-        };
+        })
+    }
+
+    /// States of zeros for `n` sequences.
+    pub(super) fn nothing(&self, n: usize, x: &Tensor) -> Result<Hidden> {
+        let count = self.layers * self.directions();
+        let lstm = self.mode == Mode::Lstm;
+        let c = if lstm { Some(zeros(&[count, n, self.hidden], x)?) } else { None };
+        Ok(Hidden { h: zeros(&[count, n, self.width()], x)?, c })
+    }
+
+    /// Fails unless states are `[layers * directions, n, size]`.
+    pub(super) fn check_state(&self, h: &Tensor, c: Option<&Tensor>, n: usize) -> Result<()> {
+        let count = self.layers * self.directions();
+        let all = [Some((h, self.width())), c.map(|c| (c, self.hidden))];
+        for (i, (t, size)) in all.into_iter().flatten().enumerate() {
+            if t.shape() != [count, n, size] {
+                let which = if self.mode == Mode::Lstm { format!("hidden[{i}]") } else { "hidden".into() };
+                let want = python::tuple(&[count, n, size]);
+                return Err(Error::runtime(format!("Expected {which} size {want}, got {:?}", t.shape())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The states that a call gives, `[layers * directions, n, size]`, or zeros.
+    fn given(&self, x: &Tensor, n: usize, given: &Value, batched: bool) -> Result<Hidden> {
+        let Some((h, c)) = self.asked(given)? else { return self.nothing(n, x) };
         let (rank, kind) = if batched { (3, "batched 3-D") } else { (2, "unbatched 2-D") };
         if h.rank() != rank || c.is_some_and(|c| c.rank() != rank) {
             let text = match c {
@@ -100,25 +123,21 @@ impl Recurrent {
         }
         let wide = |t: &Tensor| if batched { Ok(t.clone()) } else { unsqueeze(t, 1) };
         let state = Hidden { h: wide(h)?, c: c.map(wide).transpose()? };
-        let all = [Some((&state.h, self.width())), state.c.as_ref().map(|c| (c, self.hidden))];
-        for (i, (t, size)) in all.into_iter().flatten().enumerate() {
-            if t.shape() != [count, n, size] {
-                let which = if lstm { format!("hidden[{i}]") } else { "hidden".into() };
-                let want = python::tuple(&[count, n, size]);
-                return Err(Error::runtime(format!("Expected {which} size {want}, got {:?}", t.shape())));
-            }
-        }
+        self.check_state(&state.h, state.c.as_ref(), n)?;
         Ok(state)
     }
 
-    /// Outputs `[t, n, directions * width]` and last states of all layers, for `x [t, n, inputs]`.
-    fn run(
+    /// Outputs and last states of all layers. `over` goes through the steps of one layer in one direction, backwards
+    /// where it is told so, from its projected inputs.
+    pub(super) fn run(
         &self,
         module: &Module,
         x: Tensor,
         state: &Hidden,
         casts: Option<&Casts>,
+        over: &dyn Fn(&Tensor, Hidden, bool, &Weights) -> Result<(Tensor, Hidden)>,
     ) -> Result<(Tensor, Hidden)> {
+        let cast = |t: Tensor| casts.map_or_else(|| Ok(t.clone()), |c| c.cast(&t));
         let (mut x, mut last_h, mut last_c) = (x, Vec::new(), Vec::new());
         for layer in 0..self.layers {
             let mut outputs = Vec::new();
@@ -128,7 +147,15 @@ impl Recurrent {
                 let start = Hidden { h: select(&state.h, 0, at)?, c };
                 let suffix = if direction == 1 { "_reverse" } else { "" };
                 let name = |what: &str| format!("{what}_l{layer}{suffix}");
-                let (out, last) = self.sweep(module, &x, start, direction == 1, &name, casts)?;
+                let optional = |what: &str| module.tensor(&name(what)).map(cast).transpose();
+                let needed = |what: &str| cast(module.needed(&name(what))?);
+                let all = linear(&x, &needed("weight_ih")?, optional("bias_ih")?.as_ref())?;
+                let weights = Weights {
+                    hh: needed("weight_hh")?,
+                    bias: optional("bias_hh")?,
+                    hr: optional("weight_hr")?,
+                };
+                let (out, last) = over(&all, start, direction == 1, &weights)?;
                 outputs.push(out);
                 last_h.push(last.h);
                 last_c.extend(last.c);
@@ -146,30 +173,22 @@ impl Recurrent {
         Ok((x, Hidden { h: joined(&last_h)?, c }))
     }
 
-    /// One layer in one direction.
+    /// All steps of `all [t, n, size]`.
     fn sweep(
         &self,
-        module: &Module,
-        x: &Tensor,
+        all: &Tensor,
         start: Hidden,
         reverse: bool,
-        name: &dyn Fn(&str) -> String,
-        casts: Option<&Casts>,
+        weights: &Weights,
     ) -> Result<(Tensor, Hidden)> {
-        let cast = |t: Tensor| casts.map_or_else(|| Ok(t.clone()), |c| c.cast(&t));
-        let optional = |what: &str| module.tensor(&name(what)).map(cast).transpose();
-        let needed = |what: &str| cast(module.needed(&name(what))?);
-        let all = linear(x, &needed("weight_ih")?, optional("bias_ih")?.as_ref())?;
-        let weights =
-            Weights { hh: needed("weight_hh")?, bias: optional("bias_hh")?, hr: optional("weight_hr")? };
         let mut inputs = Vec::new();
-        steps(&all, &mut inputs)?;
+        steps(all, &mut inputs)?;
         if reverse {
             inputs.reverse();
         }
         let (mut now, mut outputs) = (start, Vec::with_capacity(inputs.len()));
         for input in &inputs {
-            now = self.mode.step(input, &now, &weights)?;
+            now = self.mode.step(input, &now, weights)?;
             outputs.push(now.h.clone());
         }
         if reverse {
@@ -262,7 +281,10 @@ impl Layer for Recurrent {
         let casts = if lower { autocast::enter("linear", &[&x])? } else { None };
         let cast = |t: Tensor| casts.as_ref().map_or_else(|| Ok(t.clone()), |c| c.cast(&t));
         let state = Hidden { h: cast(state.h)?, c: state.c.map(&cast).transpose()? };
-        let (out, last) = self.run(call.module, cast(x)?, &state, casts.as_ref())?;
+        let (out, last) =
+            self.run(call.module, cast(x)?, &state, casts.as_ref(), &|all, start, reverse, weights| {
+                self.sweep(all, start, reverse, weights)
+            })?;
         let out = match (batched, self.batch_first) {
             (false, _) => squeeze(&out, Some(&[1]))?,
             (true, true) => transpose(&out, 0, 1)?,

@@ -10,7 +10,6 @@ pub mod document;
 pub mod hash;
 pub mod html;
 pub mod ipynb;
-pub mod lines;
 pub mod names;
 pub mod output;
 pub mod percent;

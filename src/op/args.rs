@@ -329,7 +329,7 @@ fn from_default(d: &Default) -> Value {
 /// Checks and converts one value; strings stand for dtypes and devices, integers for floats.
 fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
     let value = match (value, &param.default) {
-        (Some(Value::None), Some(_)) if param.kind != ParamKind::Any => {
+        (Some(Value::None), Some(_)) if !matches!(param.kind, ParamKind::Any | ParamKind::Object) => {
             return Ok(param.default.as_ref().map_or(Value::None, from_default));
         }
         (Some(v), _) => v,
@@ -340,7 +340,7 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         }
     };
     let fits = match (param.kind, &value) {
-        (ParamKind::Any, _)
+        (ParamKind::Any | ParamKind::Object, _)
         | (ParamKind::Tensor, Value::Tensor(_))
         | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
         | (ParamKind::Scalar, Value::Scalar(_))
@@ -397,7 +397,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Tensors => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",
-        ParamKind::Any => "another value",
+        ParamKind::Any | ParamKind::Object => "another value",
     };
     let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
     Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))

@@ -102,6 +102,8 @@ pub enum ParamKind {
     Device,
     /// Anything: the op looks for itself.
     Any,
+    /// Anything but a map, such as a generator: a map in its place holds options.
+    Object,
 }
 
 /// A default value, as the reference prints it.
@@ -287,12 +289,6 @@ impl Param {
 
     pub const fn optional(name: &'static str, kind: ParamKind, default: Default) -> Param {
         Param { name, kind, default: Some(default) }
-    }
-
-    /// Whether a map can be the parameter's value, and not only the options behind it.
-    pub fn takes_maps(&self) -> bool {
-        let never = ["generator", "sorted_indices", "unsorted_indices"];
-        self.kind == ParamKind::Any && !never.contains(&self.name)
     }
 }
 

@@ -13,7 +13,7 @@ use super::create::Make;
 use super::def::{Default as Fallback, Param, ParamKind};
 
 /// Draws from a generator of the script's own instead of the session's.
-pub const GENERATOR: Param = Param::optional("generator", ParamKind::Any, Fallback::None);
+pub const GENERATOR: Param = Param::optional("generator", ParamKind::Object, Fallback::None);
 
 /// Runs `draw`, whose draws on `device` come from the generator that argument `i` names, if it names one.
 ///

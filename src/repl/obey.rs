@@ -12,7 +12,7 @@ use super::link::Said;
 use super::run::{Done, Next, Repl};
 use super::show;
 use crate::base::figures::{count, plural};
-use crate::notebook;
+use crate::notebook::{Cell, Notebook, percent};
 use crate::script::trace;
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
 
@@ -137,7 +137,7 @@ impl Repl {
             self.printer.note(&format!("{path} exists; `:save! {path}` replaces it"));
             return Ok(Next::Failed);
         }
-        let text = notebook::lines::join(self.ran.iter().map(String::as_str));
+        let text = percent::write(&Notebook::new(self.ran.iter().map(Cell::code)));
         let written =
             crate::base::file::replace(Path::new(path), |out| io::Write::write_all(out, text.as_bytes()));
         if let Err(error) = written {
@@ -165,7 +165,7 @@ impl Repl {
                 return Ok(Next::Failed);
             }
         };
-        for (first_line, code) in notebook::lines::placed(&text) {
+        for (first_line, Cell { source: code, .. }) in percent::placed(&text) {
             let number = self.number;
             let done = self.evaluate(&code, first_line)?;
             match self.after_cell(number, &code, done)? {

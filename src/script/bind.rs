@@ -308,7 +308,7 @@ pub fn arguments<'d>(def: &'d OpDef, args: &FnCallArgs) -> Result<Args<'d>> {
     // A map at the end holds options, unless the parameter in its place takes anything and a key names none.
     let holds_options = |i: usize, map: &Map| {
         let named = |key: &str| def.params.iter().any(|p| p.name == key);
-        def.params.get(i).is_none_or(|p| !p.takes_maps()) || map.keys().all(|key| named(key))
+        def.params.get(i).is_none_or(|p| p.kind != ParamKind::Any) || map.keys().all(|key| named(key))
     };
     let (mut positional, mut named) = (Vec::with_capacity(args.len()), Vec::new());
     for (i, arg) in args.iter().enumerate() {

@@ -105,6 +105,7 @@ fn kind(kind: ParamKind) -> &'static str {
         ParamKind::DType => "dtype",
         ParamKind::Device => "device",
         ParamKind::Any => "any value",
+        ParamKind::Object => "object",
     }
 }
 

@@ -262,8 +262,10 @@ fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C:
 
 /// Rows up to this long are folded one after another.
 const SHORT: usize = 128;
-/// Sums of short rows at hand, in vector registers.
-const HELD: usize = 64;
+
+/// Sums at hand, on whole cache lines: what is stored across two of them is slow to load again.
+#[repr(align(64))]
+struct Held<C>([C; SHORT]);
 
 /// Folds rows into sums that lie side by side; all slices are equally long.
 #[inline(always)]
@@ -301,38 +303,14 @@ fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     rows: [&[C]; N],
     centres: &[C],
 ) {
-    let done = fold_blocks::<F, C, I, N, HELD>(sums, rows, centres, 0);
-    let done = fold_blocks::<F, C, I, N, LANES>(sums, rows, centres, done);
-    fold_blocks::<F, C, I, N, 1>(sums, rows, centres, done);
-}
-
-/// Folds as many blocks of `B` columns as there are from column `from` on, each over all rows; gives the first column
-/// that is left.
-#[inline(always)]
-fn fold_blocks<F: Fold, C: Folded, I: Isa, const N: usize, const B: usize>(
-    sums: &mut [C::Wide],
-    rows: [&[C]; N],
-    centres: &[C],
-    from: usize,
-) -> usize {
-    let mut at = from;
-    while let Some(sums) = sums.get_mut(at..).and_then(<[_]>::first_chunk_mut::<B>) {
-        let mut held = [C::start::<F>(); B];
-        let centre = centres.get(at..).and_then(<[_]>::first_chunk::<B>).copied().unwrap_or(held);
-        for row in rows {
-            let Some(row) = row.get(at..).and_then(<[_]>::first_chunk::<B>) else { return at };
-            for j in 0..B {
-                // SAFETY: all three have `B` values.
-                unsafe {
-                    let (held, x) = (held.get_unchecked_mut(j), *row.get_unchecked(j));
-                    *held = C::add::<F, I>(*held, x, if F::CENTRED { *centre.get_unchecked(j) } else { x });
-                }
-            }
+    let mut held = Held([C::start::<F>(); SHORT]);
+    let Some(held) = held.0.get_mut(..sums.len()) else { return };
+    for row in rows {
+        for ((held, &x), &centre) in held.iter_mut().zip(row).zip(centres) {
+            *held = C::add::<F, I>(*held, x, if F::CENTRED { centre } else { x });
         }
-        for (sum, held) in sums.iter_mut().zip(held) {
-            *sum = C::wide_join::<F>(*sum, held.widen());
-        }
-        at += B;
     }
-    at
+    for (sum, held) in sums.iter_mut().zip(held) {
+        *sum = C::wide_join::<F>(*sum, held.widen());
+    }
 }

@@ -72,6 +72,25 @@ pub fn parse(text: &str) -> Notebook {
     notebook
 }
 
+/// The code cells of a file, each with the line, from 1, on which its source begins; cells without code are left out.
+pub fn placed(text: &str) -> Vec<(u32, Cell)> {
+    let lines = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+    let mut line = 1u32;
+    let mut placed = Vec::new();
+    for cell in parse(text).cells {
+        let (head, rest) = cell
+            .layout
+            .as_ref()
+            .map_or((0, 0), |l| (lines(&l.head), lines(&l.body).saturating_add(lines(&l.tail))));
+        let first = line.saturating_add(head);
+        line = first.saturating_add(rest);
+        if cell.kind == Kind::Code && !cell.source.trim().is_empty() {
+            placed.push((first, cell));
+        }
+    }
+    placed
+}
+
 /// The file's text.
 pub fn write(notebook: &Notebook) -> String {
     let newline = if notebook.crlf { "\r\n" } else { "\n" };

@@ -238,3 +238,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn code_cells_know_their_lines() {
+    let text =
+        "let a = 1;\n\n// %% [markdown]\n// Text\n\n// %% next\n\nlet b = 2;\nb\n// %%\n\n// %%\r\nc\n";
+    let found: Vec<(u32, String)> =
+        placed(text).into_iter().map(|(line, cell)| (line, cell.source)).collect();
+    let want = [(1, "let a = 1;"), (8, "let b = 2;\nb"), (13, "c")];
+    assert_eq!(found, want.map(|(line, code)| (line, code.to_string())));
+    for (line, cell) in placed(text) {
+        let first = text.lines().nth(line as usize - 1).unwrap();
+        assert_eq!(Some(first), cell.source.lines().next());
+    }
+    assert!(placed("").is_empty());
+}
