@@ -108,7 +108,11 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
             }
         }
     }
-    (start, ranked(all, prefix, here == Place::Anything))
+    let fitting = ranked(all, prefix, here == Place::Anything);
+    if fitting.is_empty() && here == Place::Anything && !prefix.is_empty() {
+        return (start, elsewhere(prefix));
+    }
+    (start, fitting)
 }
 
 /// The call that a byte of the code is in, as it is written.
@@ -251,6 +255,21 @@ fn inside(all: &mut Vec<Candidate>, space: &str) {
     }
 }
 
+/// Names of modules that begin so, for who left the module out: `F::leaky_relu` for `leaky`.
+fn elsewhere(typed: &str) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for space in spaces() {
+        let mut found = Vec::new();
+        inside(&mut found, &space);
+        found.retain(|candidate| candidate.text.starts_with(typed));
+        all.extend(found.into_iter().map(|c| Candidate { text: format!("{space}::{}", c.text), ..c }));
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|candidate| seen.insert(candidate.text.clone()));
+    all.truncate(MOST);
+    all
+}
+
 /// Every module, such as `nn` and `nn::init`.
 fn spaces() -> Vec<String> {
     let mut all: Vec<String> = vec!["F".into()];
@@ -375,6 +394,8 @@ mod tests {
         let options = texts(&[], "optim::SGD(p, #{mo");
         assert_eq!(options.first().map(String::as_str), Some("momentum"));
         assert!(!texts(&[], "optim::SGD(p, #{lr: le").contains(&"lr".into()), "a value is no option");
+        assert_eq!(texts(&[], "leaky_relu"), ["F::leaky_relu"]);
+        assert_eq!(texts(&[], "StepL"), ["optim::lr_scheduler::StepLR"]);
         assert!(texts(&[], "\"su").is_empty() && texts(&[], "// su").is_empty());
     }
 

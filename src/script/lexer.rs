@@ -10,7 +10,7 @@ use rhai::{
     TokenizerControlBlock, get_next_token,
 };
 
-use super::syntax;
+use super::{rewrite, syntax};
 
 /// Words that this language adds to Rhai's.
 const ADDED: [&str; 2] = ["with", "is"];
@@ -40,10 +40,8 @@ pub struct Piece {
 }
 
 /// What the end of a piece of code leaves open.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Open {
-    /// Opening brackets without their closing ones, by their bytes, the outermost first.
-    pub brackets: Vec<usize>,
     pub string: bool,
     pub comment: bool,
     /// The end is in a comment that ends with its line.
@@ -106,12 +104,17 @@ pub fn pieces(code: &str) -> Vec<Piece> {
 
 /// What the code's end leaves open.
 pub fn open(code: &str) -> Open {
-    let (pieces, mut open) = read(code);
-    for (at, bracket) in brackets(code, &pieces) {
+    read(code).1
+}
+
+/// Opening brackets without their closing ones, by their bytes, the outermost first.
+fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
+    let mut open = Vec::new();
+    for (at, bracket) in brackets(code, pieces) {
         if is_opening(bracket) {
-            open.brackets.push(at);
+            open.push(at);
         } else {
-            open.brackets.pop();
+            open.pop();
         }
     }
     open
@@ -260,31 +263,49 @@ fn parser() -> &'static Engine {
     })
 }
 
-/// Whether some code is whole, as Rhai's parser has it.
+/// Whether some code is whole, as Rhai's parser has it. What is wrong however it goes on is not incomplete.
 pub fn wholeness(code: &str) -> Wholeness {
-    let open = open(code);
-    if open.string || open.comment {
+    let (pieces, open) = read(code);
+    // A text in double quotes goes on in the next line only after a backslash.
+    let goes_on = || {
+        let last = pieces.iter().rev().find(|piece| piece.kind == Kind::Text);
+        let quoted =
+            last.is_some_and(|p| code.get(p.range.clone()).is_some_and(|text| text.starts_with('"')));
+        !quoted || code.trim_end().ends_with('\\')
+    };
+    if open.comment || open.string && goes_on() {
         let what = if open.string { "a string" } else { "a comment" };
         return Wholeness::Incomplete(format!("{what} is not closed"));
     }
-    let error = match parser().compile(code) {
+    let error = match parser().compile(rewrite::prepared(parser(), code)) {
         Ok(_) => return Wholeness::Whole,
         Err(error) => error,
     };
-    if let Some(at) = open.brackets.last() {
+    let wrong = || Wholeness::Wrong(error.position().line(), error.err_type().to_string());
+    if open.string
+        || *error.err_type() == ParseErrorType::ExprTooDeep
+        || !is_at_end(error.position(), code, &pieces)
+    {
+        return wrong();
+    }
+    if let Some(at) = unclosed(code, &pieces).last() {
         let bracket = code.get(*at..).and_then(|rest| rest.chars().next()).unwrap_or('(');
         let line = 1 + code.get(..*at).unwrap_or_default().matches('\n').count();
         return Wholeness::Incomplete(format!("`{bracket}` of line {line} is not closed"));
     }
-    let end = Position::new(1, 0);
-    let place = error.position();
-    let last = code.trim_end().lines().count();
-    let at_end = place == end || place.is_none() || place.line().is_some_and(|line| line > last);
-    match *error.err_type() {
+    match error.err_type() {
         ParseErrorType::UnexpectedEOF => Wholeness::Incomplete("the last expression is not whole".into()),
-        _ if at_end => Wholeness::Incomplete(error.err_type().to_string()),
-        _ => Wholeness::Wrong(place.line(), error.err_type().to_string()),
+        kind => Wholeness::Incomplete(kind.to_string()),
     }
+}
+
+/// Whether a place comes after the last character that is code.
+fn is_at_end(place: Position, code: &str, pieces: &[Piece]) -> bool {
+    let Some(line) = place.line() else { return true };
+    let Some(last) = pieces.iter().rev().find(|piece| piece.kind != Kind::Comment) else { return true };
+    let before = code.get(..last.range.end).unwrap_or(code);
+    let end = (1 + before.matches('\n').count(), before.rsplit('\n').next().map_or(0, |l| l.chars().count()));
+    (line, place.position().unwrap_or(usize::MAX)) > end
 }
 
 /// The call whose parentheses are open at a byte of the code.

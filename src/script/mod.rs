@@ -23,7 +23,6 @@ pub mod tokens;
 pub mod trace;
 mod tree;
 pub mod value;
-pub mod verdict;
 
 pub use engine::{Host, Interpreter, Limits, Silent};
 pub use fault::{Fault, Origin};

@@ -53,17 +53,51 @@ fn brackets_find_their_partners_outside_of_strings() {
 
 #[test]
 fn the_parser_tells_what_is_whole() {
-    for code in
-        ["", "let x = 1;", "with no_grad() { 1 }", "a @ b is c", "x.var()", "net.eval()", "`${1}`", "f()"]
-    {
+    for code in [
+        "",
+        "1",
+        "let x = 1;",
+        "let x = 1; // (",
+        "with no_grad() { 1 }",
+        "a @ b is c",
+        "x.var()",
+        "net.eval()",
+        "`${1}`",
+        "f()",
+        "_ + 1",
+        "opt.step(|| 1)",
+        "/* whole */",
+        "print(\"(\")",
+        "fn f(a) { a }",
+    ] {
         assert_eq!(wholeness(code), Wholeness::Whole, "{code}");
     }
     for (code, why) in [
         ("fn f(x) {\n  x", "`{` of line 1 is not closed"),
         ("f(1,", "`(` of line 1 is not closed"),
-        ("let x =", "not whole"),
         ("`a ${1", "a string"),
+        ("`over\nlines", "a string"),
+        ("\"goes on \\", "a string"),
         ("/* a", "a comment"),
+        ("let x =", ""),
+        ("1 +", ""),
+        ("f(", "`(`"),
+        ("[1, 2", "`[`"),
+        ("#{a: 1,", "`{`"),
+        ("if x > 1 {\n  print(1);", "`{`"),
+        ("for i in 0..3", ""),
+        ("fn f(a, b)", ""),
+        ("fn f(a,", "`(`"),
+        ("let y = x.", ""),
+        ("cuda::", ""),
+        ("with no_grad()", ""),
+        ("a @", ""),
+        ("f( // a comment", "`(`"),
+        ("let f = |x| {", "`{`"),
+        ("switch x {", "`{`"),
+        ("x[", "`[`"),
+        ("f(_,", "`(`"),
+        ("try { 1 }", ""),
     ] {
         match wholeness(code) {
             Wholeness::Incomplete(reason) => assert!(reason.contains(why), "{code}: {reason}"),
@@ -71,7 +105,18 @@ fn the_parser_tells_what_is_whole() {
         }
     }
     assert!(matches!(wholeness("let 3 = 4;\nlet y = 1;"), Wholeness::Wrong(Some(1), _)));
-    assert!(matches!(wholeness("f(1))"), Wholeness::Wrong(..)));
+    for code in [
+        "f(1))",
+        "let x = 1)",
+        "let = 3",
+        "let x = ;",
+        "\"never closed",
+        "f(\"never closed\n",
+        "}",
+        "let x = 1 let y = 2",
+    ] {
+        assert!(matches!(wholeness(code), Wholeness::Wrong(..)), "{code}: {:?}", wholeness(code));
+    }
 }
 
 #[test]

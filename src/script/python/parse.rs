@@ -228,7 +228,9 @@ impl Parser<'_> {
             value,
             Expr::If(..) | Expr::Block(_) | Expr::With(..) | Expr::Loop(_) | Expr::Switch(..)
         );
-        if !ended && !is_block && !matches!(self.peek(), None | Some(Token::RightBrace)) {
+        // A comma ends a case of `switch`.
+        let last = matches!(self.peek(), None | Some(Token::RightBrace | Token::Comma));
+        if !ended && !is_block && !last {
             return self.fail("`;` is missing");
         }
         Ok(Stmt::Expr(value, ended))
