@@ -6,7 +6,7 @@ use super::item::{CellState, ItemState};
 use super::keys::Bar::{Always, By, Never, When};
 use super::keys::{Action as A, Bar, Binding, Choice, Chord, Context as C, Edit, Way, c, ctrl, f, key};
 use super::machine::Section;
-use super::state::{Pane, SessionStatus, State};
+use super::state::{Pane, Popup, SessionStatus, State};
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
 use KeyCode::{Insert, Tab, Up};
@@ -16,7 +16,13 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Confirm, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
     row(C::Confirm, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
     row(C::Help, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help"),
-    row(C::Help, &[key(Tab)], A::OtherHelp, Always("keys or figures"), "the keys, or what the figures mean"),
+    row(
+        C::Help,
+        &[key(Tab)],
+        A::OtherHelp,
+        When(has_other_help, "keys or figures"),
+        "the keys, or what the figures mean",
+    ),
     row(C::Help, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(C::Help, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Help, &[key(PageUp)], A::PageUp, Never, "a page up"),
@@ -275,6 +281,10 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Anywhere, &[ctrl(Char('q'))], A::Quit, Never, "quit"),
     row(C::Browse, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
 ];
+
+fn has_other_help(state: &State) -> bool {
+    matches!(state.popup, Some(Popup::Help(_) | Popup::Glossary(_)))
+}
 
 fn is_dead(state: &State) -> bool {
     matches!(state.session.status, SessionStatus::Dead { .. })
