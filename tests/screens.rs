@@ -1,6 +1,8 @@
 //! The lab's screens and its behaviour, driven by scripted sessions.
 
+mod aids;
 mod behaviour;
+mod editing;
 mod fixture;
 mod home;
 mod machine;

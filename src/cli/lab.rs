@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
 use crate::lab::document::{self, Item, Step};
-use crate::lab::{self, Document, Keep, LabExit, Look, Save, in_child_process};
+use crate::lab::{self, Document, Keep, LabExit, Past, Remember, Save, in_child_process};
 use crate::lesson::{Key, Lesson, ProgressLog, Record};
 use crate::notebook::{Cell, Kind, Notebook, NotebookFile};
 
@@ -112,43 +112,53 @@ pub fn open_notebook(path: &Path) -> Result<(Document, Save, Vec<String>), Strin
     Ok((document, save, notes))
 }
 
-/// The code cells of a notebook as the lab shows them.
+/// The cells of a notebook as the lab shows them: code, and text in Markdown.
 fn document_of(path: &Path, notebook: &Notebook) -> Document {
-    let cell =
-        |cell: &Cell| document::Cell { id: cell.id.clone(), code: cell.source.clone(), ..Default::default() };
-    let mut items: Vec<Item> = notebook.code_cells().map(|c| Item::Cell(Box::new(cell(c)))).collect();
+    let shown = |cell: &Cell| document::Cell {
+        id: cell.id.clone(),
+        code: cell.source.clone(),
+        markdown: cell.kind == Kind::Markdown,
+        ..Default::default()
+    };
+    let cells = notebook.cells.iter().filter(|cell| cell.kind != Kind::Raw);
+    let mut items: Vec<Item> = cells.map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
     if items.is_empty() {
         items.push(Item::Cell(Box::default()));
     }
     Document { title: path.display().to_string(), steps: vec![Step { items, ..Step::default() }] }
 }
 
-/// The notebook with its code as the lab has it. Text stays behind the code it stood behind.
+/// The notebook with its cells as the lab has them. Raw text, which is not shown, stays behind what it stood behind.
 fn with_code(notebook: &Notebook, document: &Document) -> Notebook {
     let mut rest = notebook.cells.clone();
-    let text = |cells: &mut Vec<Cell>, from: usize| -> Vec<Cell> {
-        let end = cells.iter().skip(from).take_while(|cell| cell.kind != Kind::Code).count();
+    let raw = |cells: &mut Vec<Cell>, from: usize| -> Vec<Cell> {
+        let end = cells.iter().skip(from).take_while(|cell| cell.kind == Kind::Raw).count();
         cells.drain(from..from + end).collect()
     };
     let mut result = notebook.clone();
-    result.cells = text(&mut rest, 0);
+    result.cells = raw(&mut rest, 0);
     let items = document.steps.iter().flat_map(|step| &step.items);
     for shown in items.filter_map(|item| if let Item::Cell(cell) = item { Some(cell) } else { None }) {
-        match rest.iter().position(|cell| cell.id == shown.id && cell.kind == Kind::Code) {
+        let kind = if shown.markdown { Kind::Markdown } else { Kind::Code };
+        match rest.iter().position(|cell| cell.id == shown.id && cell.kind != Kind::Raw) {
             Some(at) => {
-                let behind = text(&mut rest, at + 1);
+                let behind = raw(&mut rest, at + 1);
                 let mut cell = rest.remove(at);
                 cell.source.clone_from(&shown.code);
+                if cell.kind != kind {
+                    cell.kind = kind;
+                    cell.clear_outputs();
+                }
                 result.cells.push(cell);
                 result.cells.extend(behind);
             }
             None => {
-                result.insert(usize::MAX, Cell::code(shown.code.clone()));
+                result.insert(usize::MAX, Cell::new(kind, shown.code.clone()));
             }
         }
     }
-    // Text whose code was cut.
-    result.cells.extend(rest.into_iter().filter(|cell| cell.kind != Kind::Code));
+    // Raw text whose cell was cut.
+    result.cells.extend(rest.into_iter().filter(|cell| cell.kind == Kind::Raw));
     result
 }
 
@@ -170,8 +180,11 @@ fn run(
         command.args(["session", "--stdio", "--devices", &devices]);
         command
     });
-    let look = Look::from_env(look.light, look.ascii);
-    let options = lab::LabOptions { look, save, keep, library: Some(Box::new(library)), notes };
+    let config = super::config::load();
+    let (past, remember) = history(config.past());
+    let look = config.look(look.light, look.ascii);
+    let library = Some(Box::new(library) as Box<dyn lab::Library>);
+    let options = lab::LabOptions { look, save, keep, library, config, past, remember, notes };
     lab::run(options, document, connect)
 }
 
@@ -185,6 +198,20 @@ fn finish(result: io::Result<LabExit>) -> u8 {
         Err(error) => {
             eprintln!("error: the lab cannot open: {}", strip_control(&error.to_string()));
             exit::SCRIPT
+        }
+    }
+}
+
+/// The cells run before, and what keeps the next ones. A history that can't be kept hinders nothing.
+fn history(most: usize) -> (Vec<String>, Option<Remember>) {
+    let Some(path) = state_folder().map(|folder| folder.join("history.jsonl")).filter(|_| most > 0) else {
+        return (Vec::new(), None);
+    };
+    match Past::open(&path, most) {
+        Ok((mut past, cells)) => (cells, Some(Box::new(move |code: &str| past.push(code)))),
+        Err(error) => {
+            eprintln!("note: cells run before are not kept: {}: {error}", path.display());
+            (Vec::new(), None)
         }
     }
 }
@@ -209,9 +236,12 @@ pub fn progress(lesson: &Lesson) -> io::Result<Keep> {
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
 pub fn data_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let base = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    base.map(|folder| folder.join("tensorlab"))
+    super::folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.
+fn state_folder() -> Option<PathBuf> {
+    super::folder("XDG_STATE_HOME", ".local/state")
 }
 
 #[cfg(test)]
@@ -222,19 +252,38 @@ mod tests {
     #[test]
     fn saving_from_the_lab_keeps_what_the_lab_does_not_show() {
         let text =
-            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [md]\n// between\n// %%\nx\n";
+            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [raw]\n// between\n// %%\nx\n";
         let notebook = percent::parse(text);
         let mut document = document_of(Path::new("n.rhai"), &notebook);
         assert_eq!(percent::write(&with_code(&notebook, &document)), text);
         let items = &mut document.steps[0].items;
-        let Item::Cell(cell) = &mut items[0] else { panic!() };
+        let Item::Cell(cell) = &mut items[1] else { panic!() };
         cell.code = "let x = 2;".into();
-        items.insert(1, Item::Cell(Box::new(document::Cell { code: "new".into(), ..Default::default() })));
+        items.insert(2, Item::Cell(Box::new(document::Cell { code: "new".into(), ..Default::default() })));
         let written = percent::write(&with_code(&notebook, &document));
         assert_eq!(written, text.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
-        document.steps[0].items.remove(0);
+        document.steps[0].items.remove(1);
         let left = with_code(&notebook, &document);
         let sources: Vec<&str> = left.cells.iter().map(|cell| cell.source.as_str()).collect();
         assert_eq!(sources, ["# T", "new", "x", "between"]);
+    }
+
+    #[test]
+    fn cells_of_text_are_shown_and_kept_as_text() {
+        let text = "// %% [markdown]\n// # T\n\n// %%\nlet x = 1;\n";
+        let notebook = percent::parse(text);
+        let mut document = document_of(Path::new("n.rhai"), &notebook);
+        let items = &mut document.steps[0].items;
+        let Item::Cell(cell) = &mut items[0] else { panic!() };
+        assert!(cell.markdown && cell.code == "# T", "{cell:?}");
+        cell.code = "# U\n\nmore".into();
+        let Item::Cell(cell) = &mut items[1] else { panic!() };
+        cell.markdown = true;
+        let kept = with_code(&notebook, &document);
+        assert_eq!(kept.cells.iter().map(|cell| cell.kind).collect::<Vec<_>>(), [Kind::Markdown; 2]);
+        let again = percent::parse(&percent::write(&kept));
+        let sources: Vec<&str> = again.cells.iter().map(|cell| cell.source.as_str()).collect();
+        assert_eq!(sources, ["# U\n\nmore", "let x = 1;"]);
+        assert!(again.cells.iter().all(|cell| cell.kind == Kind::Markdown));
     }
 }

@@ -33,6 +33,8 @@ pub struct Cell {
     /// Runs unseen before each run of the cell.
     pub setup: Vec<Code>,
     pub exercise: Option<Exercise>,
+    /// It is text in Markdown, not code.
+    pub markdown: bool,
 }
 
 /// A question whose answer is measured when the cell it names has run.
@@ -99,7 +101,7 @@ fn item(id: &str, element: &Element, setup: &mut Vec<Code>) -> Item {
     let mut cell = |code: &Code, exercise| {
         let setup = std::mem::take(setup);
         let code = code.text.trim_end().to_owned();
-        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise }))
+        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise, markdown: false }))
     };
     match element {
         Element::Run(code) => cell(code, None),

@@ -8,6 +8,7 @@ use super::laid::{Layout, Memo};
 use super::output::Output;
 use crate::lesson::markdown::Block;
 use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
+use crate::script::lexer::Wholeness;
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
 /// Names an item for as long as the lab runs, wherever it moves.
@@ -50,6 +51,10 @@ pub struct CellState {
     /// Added by the learner, who may take it away again.
     pub own: bool,
     pub editor: Editor,
+    /// It is text in Markdown, not code.
+    pub markdown: bool,
+    /// Markdown is shown as it will be read, not as it is written.
+    pub rendered: bool,
     /// The text was changed since it was last saved.
     pub unsaved: bool,
     /// The text was changed since it last ran.
@@ -68,6 +73,8 @@ pub struct CellState {
     pub check: Check,
     pub hints_shown: usize,
     pub laid: Memo<Layout>,
+    /// Whether the code is whole.
+    pub whole: Memo<Wholeness>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -158,6 +165,7 @@ impl ItemState {
                 code: cell.editor.text(),
                 setup: cell.setup.clone(),
                 exercise: cell.exercise.clone(),
+                markdown: cell.markdown,
             })),
             ItemState::Predict(predict) => {
                 let (id, question) = (predict.id.clone(), predict.question.clone());
@@ -194,6 +202,8 @@ impl CellState {
             exercise: cell.exercise,
             own: false,
             editor: Editor::new(&cell.code),
+            markdown: cell.markdown,
+            rendered: cell.markdown && !cell.code.trim().is_empty(),
             unsaved: false,
             edited: false,
             number: None,
@@ -207,6 +217,7 @@ impl CellState {
             check: Check::Open,
             hints_shown: 0,
             laid: Memo::default(),
+            whole: Memo::default(),
         }
     }
 
@@ -221,6 +232,7 @@ impl CellState {
         self.edited = self.status != Status::Idle;
         self.fault_line = None;
         self.laid.clear();
+        self.whole.clear();
     }
 
     /// The cell begins to run as number `number`: what it showed before goes.

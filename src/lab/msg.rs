@@ -54,6 +54,10 @@ pub enum Effect {
     /// End the session and start a new one.
     RestartSession,
     Save,
+    /// Put text into the terminal's clipboard.
+    Copy(String),
+    /// Keep code that was run for later sessions.
+    Remember(String),
     /// Draw a figure, elsewhere than on the thread that draws the screen; [`Msg::drawn`] is the answer.
     Draw(Box<Job>),
     /// Keep what the learner has done at a step of the lesson.

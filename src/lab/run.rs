@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
@@ -39,6 +40,9 @@ pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
+/// Keeps code that was run, for the search in later sessions.
+pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
+
 pub struct LabOptions {
     pub look: Look,
     /// Ctrl-S is offered where there is one.
@@ -47,6 +51,11 @@ pub struct LabOptions {
     pub keep: Option<Keep>,
     /// Where there is one, the home screen is; without a document the lab opens there.
     pub library: Option<Box<dyn Library>>,
+    pub config: Config,
+    /// Code run in earlier sessions, the newest last.
+    pub past: Vec<String>,
+    /// Keeps code that was run for later ones.
+    pub remember: Option<Remember>,
     /// What there is to tell of the document at the beginning.
     pub notes: Vec<String>,
 }
@@ -99,7 +108,11 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep, around.library) = (options.save, options.keep, options.library);
+    (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
+    around.library = options.library;
+    around.clipboard = options.config.clipboard();
+    state.recall(options.past);
+    state.configure(&options.config);
     around.list(&mut state);
     tell(&mut state, &options.notes);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
@@ -238,6 +251,12 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
                 Ok(())
             }
+            Effect::Copy(text) if around.clipboard => terminal::copy(&text),
+            Effect::Copy(_) => Ok(()),
+            Effect::Remember(code) => {
+                let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
+            }
             Effect::Draw(job) => around.draw(*job),
             Effect::Record { step, entry } => {
                 let kept = around.keep.as_mut().map_or(Ok(()), |keep| keep(&step, &entry));
@@ -268,6 +287,8 @@ struct Surroundings<C> {
     connect: C,
     save: Option<Save>,
     keep: Option<Keep>,
+    remember: Option<Remember>,
+    clipboard: bool,
     library: Option<Box<dyn Library>>,
     /// The devices of this computer are looked for, or were found.
     looked: bool,
@@ -289,6 +310,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             connect,
             save: None,
             keep: None,
+            remember: None,
+            clipboard: false,
             library: None,
             looked: false,
             inbox,
@@ -442,146 +465,4 @@ impl Drop for Reader {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-    use std::sync::Mutex;
-
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-    use super::*;
-    use crate::lab::theme::Colour;
-    use crate::plot::Figure;
-    use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
-
-    /// A session that answers every evaluation with the code's length, and dies of `die`.
-    struct Echo {
-        said: VecDeque<FromSession>,
-        sent: Arc<Mutex<Vec<Request>>>,
-        wake: Wake,
-    }
-
-    impl Echo {
-        fn say(&mut self, said: FromSession) {
-            self.said.push_back(said);
-            (self.wake)();
-        }
-    }
-
-    impl SessionLink for Echo {
-        fn send(&mut self, request: Request) -> io::Result<()> {
-            self.sent.lock().unwrap().push(request.clone());
-            if let Request::Evaluate { id, cell, code, .. } = request {
-                if code == "die" {
-                    let reason = Death { how: How::Signal(9), log: vec![] };
-                    self.say(FromSession::Died { reason });
-                    return Err(io::Error::other("broken pipe"));
-                }
-                if code == "figure" {
-                    let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
-                    let content = Display::Figure { figure: Box::new(figure) };
-                    self.say(FromSession::Message(Message::Display { id, content, display_id: None }));
-                }
-                let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
-                let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
-                self.say(FromSession::Message(finished));
-            }
-            Ok(())
-        }
-
-        fn receive(&mut self) -> Option<FromSession> {
-            self.said.pop_front()
-        }
-    }
-
-    fn key(code: KeyCode) -> Input {
-        Input::Msg(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
-    }
-
-    /// Runs the loop over a script: each entry waits until the screen shows its text, then sends its inputs.
-    fn play(document: Document, script: Vec<(&'static str, Vec<Input>)>) -> (State, End, Vec<Request>, u32) {
-        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let requests = Arc::clone(&sent);
-        let connect = move |wake: Wake| {
-            let mut echo = Echo { said: VecDeque::new(), sent: Arc::clone(&requests), wake };
-            let (devices, protections) = (vec![], vec![]);
-            echo.say(FromSession::Message(Message::Ready { version: VERSION, pid: 1, devices, protections }));
-            Ok(Box::new(echo) as Box<dyn SessionLink>)
-        };
-        let look = Look { colour: Colour::None, light: false, ascii: false };
-        let mut state = State::new(document, look);
-        update(&mut state, Msg::Resize(100, 30));
-        let mut around = Surroundings::new(connect, inbox.clone());
-        let mut script = script.into_iter().peekable();
-        let mut frames = 0;
-        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-            frames += 1;
-            let shown = crate::lab::render_to_string(state, 100, 30);
-            while script.peek().is_some_and(|(text, _)| shown.contains(text)) {
-                for input in script.next().unwrap().1 {
-                    inbox.send(input).unwrap();
-                }
-            }
-            assert!(frames < 1000, "never came: {:?} in\n{shown}", script.peek().map(|s| s.0));
-            Ok(())
-        });
-        around.part();
-        let sent = sent.lock().unwrap().clone();
-        (state, end, sent, frames)
-    }
-
-    #[test]
-    fn a_cell_runs_in_the_session_and_the_lab_quits() {
-        let document = Document::notebook("n", ["1 + 1".to_owned()]);
-        let script = vec![("ready", vec![key(KeyCode::F(5))]), ("= 5", vec![key(KeyCode::Char('q'))])];
-        let (_, end, sent, _) = play(document, script);
-        assert_eq!(end, End::Quit);
-        assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));
-    }
-
-    #[test]
-    fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
-        let document = Document::notebook("n", ["figure".to_owned()]);
-        let script =
-            vec![("ready", vec![key(KeyCode::F(5))]), ("a drawn title", vec![key(KeyCode::Char('q'))])];
-        assert_eq!(play(document, script).1, End::Quit);
-    }
-
-    #[test]
-    fn a_death_keeps_the_text_and_a_restart_brings_a_new_session() {
-        let document = Document::notebook("n", ["die".to_owned(), "ok".to_owned()]);
-        let script = vec![
-            ("ready", vec![key(KeyCode::F(5))]),
-            ("was killed", vec![key(KeyCode::Char('r'))]),
-            ("session ready", vec![key(KeyCode::Down), key(KeyCode::F(5))]),
-            ("= 2", vec![Input::Signal(15)]),
-        ];
-        let (state, end, _, _) = play(document.clone(), script);
-        assert_eq!(end, End::Signal(15));
-        assert_eq!(state.document(), document);
-    }
-
-    #[test]
-    fn a_session_that_cannot_start_is_told() {
-        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
-        let mut around = Surroundings::new(|_| Err(io::Error::other("no such program")), inbox.clone());
-        let look = Look { colour: Colour::None, light: false, ascii: false };
-        let mut state = State::new(Document::notebook("n", []), look);
-        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-            if crate::lab::render_to_string(state, 120, 30).contains("no such program") {
-                inbox.send(key(KeyCode::Char('q'))).unwrap();
-            }
-            Ok(())
-        });
-        assert_eq!(end, End::Quit);
-    }
-
-    #[test]
-    fn nothing_is_drawn_while_nothing_changes_and_a_flood_is_batched() {
-        let document = Document::notebook("n", ["x".to_owned()]);
-        let mut flood: Vec<Input> = (0..200).map(|_| key(KeyCode::F(2))).collect();
-        flood.push(key(KeyCode::Char('q')));
-        let (_, _, _, frames) = play(document, vec![("ready", flood)]);
-        assert!(frames < 20, "{frames} frames for one flood");
-    }
-}
+mod tests;

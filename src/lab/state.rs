@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use crate::base::event::Source;
 
+use super::aid::Aid;
+use super::config::Config;
 use super::document::{Document, Step};
 use super::history::History;
 use super::home::Home;
 use super::item::{CellState, ItemState, Key, PredictState};
+use super::keys::Keymap;
 use super::laid::{Layout, Memo};
 use super::machine::{MachineView, Section};
 use super::picture::{Art, Canvas};
@@ -16,6 +19,7 @@ use super::places::Places;
 use super::scroll::Tops;
 use super::text;
 use super::theme::{Colour, Look, Theme};
+use super::vi::Vi;
 
 /// The lab's state.
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub struct State {
     /// A divider that is being dragged.
     pub(super) dragged: Option<Pane>,
     pub(super) clipboard: Option<Box<CellState>>,
+    pub(super) aid: Aid,
+    pub(super) keymap: Keymap,
     pub(super) theme: Theme,
     pub(super) size: (u16, u16),
     /// What figures are drawn on.
@@ -89,6 +95,14 @@ pub enum Popup {
     Help(u16),
     /// What the machine's figures mean; first line shown.
     Glossary(u16),
+    /// Help on a name, from its first line shown.
+    Doc(u16),
+    /// Every action, by its name.
+    Palette,
+    /// The cells that were run before.
+    Past,
+    /// What to look for in a cell.
+    Find,
     Confirm(Confirm),
 }
 
@@ -194,6 +208,8 @@ impl State {
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
+            aid: Aid::default(),
+            keymap: Keymap::default(),
             theme: Theme::new(look),
             size: (80, 24),
             canvas: Canvas::default(),
@@ -226,6 +242,7 @@ impl State {
         }
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
         (self.popup, self.note, self.clipboard) = (None, None, None);
+        self.aid.forget_document();
         self.tops = Tops { home: self.tops.home, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
         self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
@@ -274,6 +291,24 @@ impl State {
 
     pub fn session_status(&self) -> &SessionStatus {
         &self.session.status
+    }
+
+    /// Takes the learner's settings; what is wrong in them is told in the header.
+    pub fn configure(&mut self, config: &Config) {
+        (self.shares.lesson, self.shares.machine) = config.shares();
+        self.keymap = config.keymap.clone();
+        self.aid.vi = config.vi().then(Vi::default);
+        self.aid.python = config.python();
+        if let Some(first) = config.problems.first() {
+            let more = config.problems.len() - 1;
+            let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            self.say(text::clean_line(&format!("settings, {first}{rest}; `tensorlab config` shows all")));
+        }
+    }
+
+    /// Gives the search in the history the cells that were run before, the newest last.
+    pub fn recall(&mut self, past: Vec<String>) {
+        self.aid.past = past;
     }
 
     /// Allows [`Effect::Save`](super::msg::Effect::Save).
@@ -421,6 +456,14 @@ impl State {
     pub(super) fn new_key(&mut self) -> Key {
         self.next_key += 1;
         Key(self.next_key)
+    }
+
+    /// The selected cell's text was changed: the lesson's text, which may show it, is laid out anew.
+    pub(super) fn text_changed(&mut self) {
+        self.follow = true;
+        if let Some(step) = self.steps.get(self.step) {
+            step.text.clear();
+        }
     }
 
     pub(super) fn touch(&mut self) {

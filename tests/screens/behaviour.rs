@@ -17,7 +17,7 @@ use tensorlab::session::protocol::{
 
 use super::fixture::*;
 
-fn codes(document: &Document) -> Vec<String> {
+pub fn codes(document: &Document) -> Vec<String> {
     let items = document.steps.iter().flat_map(|step| &step.items);
     let cell = |item: &Item| match item {
         Item::Cell(cell) => Some(cell.code.clone()),
@@ -26,12 +26,12 @@ fn codes(document: &Document) -> Vec<String> {
     items.filter_map(cell).collect()
 }
 
-fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Msg {
+pub fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Msg {
     Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
 }
 
 /// Row and column of a text on the screen.
-fn find(lab: &Lab, columns: u16, rows: u16, text: &str) -> (u16, u16) {
+pub fn find(lab: &Lab, columns: u16, rows: u16, text: &str) -> (u16, u16) {
     let shown = render_to_string(&lab.state, columns, rows);
     let found = shown.lines().enumerate().find_map(|(y, line)| {
         line.find(text).map(|at| (u16::try_from(y).unwrap(), line[..at].chars().count() as u16))

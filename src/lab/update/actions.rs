@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use super::{answering, editing, home, machine, messages, running, scrolling};
+use super::{aiding, answering, cells, editing, home, machine, messages, running, scrolling};
 use crate::lab::item::ItemState;
-use crate::lab::keys::Action;
+use crate::lab::keys::{Action, Edit};
 use crate::lab::machine::Section;
 use crate::lab::msg::Effect;
 use crate::lab::panels::glossary;
@@ -62,8 +62,13 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         }
         Action::AddAbove => editing::add_cell(state, false),
         Action::AddBelow => editing::add_cell(state, true),
-        Action::CutCell => editing::cut_cell(state),
-        Action::PasteCell => editing::paste_cell(state),
+        Action::CutCell => cells::cut(state),
+        Action::CopyCell => cells::copy(state),
+        Action::DeleteCell => cells::delete(state),
+        Action::RestoreCell => cells::restore(state),
+        Action::Markdown => cells::set_markdown(state, true),
+        Action::Code => cells::set_markdown(state, false),
+        Action::PasteCell => cells::paste(state),
         Action::WholeOutput => {
             if let Some(cell) = state.selected_cell_mut() {
                 cell.expanded = !cell.expanded;
@@ -98,7 +103,17 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::PathBackspace => home::backspace(state),
         Action::Leave => leave(state),
         Action::Commit => answering::commit(state, fx),
-        Action::Edit(edit) => editing::edit(state, edit),
+        Action::Edit(edit) => editing::edit(state, edit, fx),
+        Action::Complete => aiding::complete(state),
+        Action::Doc => aiding::doc(state),
+        Action::Find => aiding::find(state),
+        Action::Palette => aiding::palette(state),
+        Action::Past => aiding::past(state),
+        Action::Python => {
+            state.aid.python = !state.aid.python;
+            state.cells().for_each(|cell| cell.laid.clear());
+        }
+        Action::Choice(choice) => aiding::choice(state, choice, fx),
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,
     }
@@ -154,6 +169,11 @@ fn resize(state: &mut State, wider: bool) {
 }
 
 fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
+    let selected = state.selected_cell().is_some_and(|cell| cell.editor.selection().is_some());
+    if !state.is_busy() && state.editing && selected {
+        editing::edit(state, Edit::Copy, fx);
+        return;
+    }
     if !state.is_busy() {
         state.say("nothing is running; q quits");
         return;
@@ -201,7 +221,7 @@ fn on_home(state: &State) -> bool {
 fn help(state: &mut State) {
     let glossary = match state.popup {
         Some(Popup::Glossary(_)) => false,
-        Some(Popup::Help(_)) => true,
+        Some(Popup::Help(_) | Popup::Doc(_)) => true,
         _ => machine::has_keys(state),
     };
     if !glossary {
@@ -219,7 +239,7 @@ fn yes(state: &mut State, fx: &mut Vec<Effect>) {
         Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
         Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
         Some(Popup::Confirm(Confirm::Open)) => home::yes(state, fx),
-        Some(Popup::Help(_) | Popup::Glossary(_)) | None => {}
+        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@ use crate::lab::output::Ink;
 use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
 use crate::lab::text;
 use crate::lesson::{self, Entry};
+use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
 
 /// Progress bars that a cell shows at once.
@@ -56,6 +57,7 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             state.history.set_devices(&devices);
             state.history.set_variables(&variables, &held);
             super::placing::place(state, &variables, &held);
+            state.aid.known = variables.into_iter().map(known).collect();
         }
         Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
         Message::Probed { id, value } => probed(state, id, value, fx),
@@ -63,6 +65,14 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
         Message::Completions { .. } | Message::HelpText { .. } => return false,
     }
     true
+}
+
+fn known(variable: protocol::Variable) -> Known {
+    Known {
+        name: text::clean_line(&variable.name),
+        type_name: text::clean_line(&variable.type_name),
+        summary: text::clean_line(&variable.summary),
+    }
 }
 
 /// The session has ended by itself: what ran is lost, all else stays.
@@ -101,6 +111,7 @@ pub fn forget_session(state: &mut State) {
     state.history.sort(sort);
     super::placing::place(state, &[], &[]);
     state.machine.forget();
+    state.aid.known.clear();
     state.session.status = SessionStatus::Starting;
     state.popup = None;
 }

@@ -54,8 +54,12 @@ pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     let now = state.now;
     let Some(cell) = state.cell_mut(key) else { return dispatch(state, fx) };
     cell.begin(number, now);
+    let code = cell.editor.text();
     state.work.executions = number;
     state.work.interrupted_at = None;
+    if state.aid.remember(&code) {
+        fx.push(Effect::Remember(code));
+    }
     evaluate(state, key, number, Some(0), fx);
 }
 
@@ -125,6 +129,10 @@ fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
         state.say("the session has ended: r starts a new one");
         return false;
     }
+    let code = |key: &&Key| state.cells().any(|cell| cell.key == **key && !cell.markdown);
+    let code: Vec<Key> = keys.iter().filter(code).copied().collect();
+    // A cell of text is read, not run.
+    let keys = if code.is_empty() && !keys.is_empty() { return true } else { code.as_slice() };
     let Some(first) = keys.first() else {
         state.say("no cell to run here");
         return false;
