@@ -85,12 +85,12 @@ impl Library for Shelf {
                 let log = folder().and_then(|folder| ProgressLog::open(&folder.join("progress.jsonl"))).ok();
                 let at = log.and_then(|(log, _)| left_off(&found, log.progress()));
                 self.next_session(devices_for(&found, &self.devices));
-                Ok(Opened { document: Document::lesson(&found), save: None, keep, at, notes: Vec::new() })
+                Ok(Opened { document: Document::lesson(&found), book: None, keep, at, notes: Vec::new() })
             }
             Target::Notebook(path) => {
-                let (document, save, notes) = open_notebook(path)?;
+                let (document, book, notes) = open_notebook(path)?;
                 self.next_session(self.devices.clone());
-                Ok(Opened { document, save: Some(save), keep: None, at: None, notes })
+                Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod document;
 
 mod aid;
 mod bindings;
+mod book;
 mod editor;
 mod export;
 mod highlight;
@@ -39,6 +40,7 @@ mod view;
 use crate::base::figures;
 
 pub use bindings::BINDINGS;
+pub use book::{Book, BookChange, NotSaved};
 pub use config::Config;
 pub use document::Document;
 pub use export::{render, render_to_string, render_to_svg};
@@ -49,7 +51,7 @@ pub use machine::Section;
 pub use msg::{Effect, Msg};
 pub use past::Past;
 pub use picture::{Art, Canvas, Drawing, Graphics, Job, Size};
-pub use run::{End, Keep, LabExit, LabOptions, Remember, Save, run};
+pub use run::{End, Keep, LabExit, LabOptions, Remember, run};
 pub use state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
 pub use theme::{Colour, Look};
 pub use update::update;

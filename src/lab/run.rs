@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::book::{Book, BookChange};
 use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
@@ -35,8 +36,6 @@ const BACKLOG: usize = 256;
 /// How long an ended session is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Writes the document to where it came from.
-pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
@@ -45,8 +44,8 @@ pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
 
 pub struct LabOptions {
     pub look: Look,
-    /// Ctrl-S is offered where there is one.
-    pub save: Option<Save>,
+    /// The notebook that the document is of; only with one can be saved.
+    pub book: Option<Book>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
     /// Where there is one, the home screen is; without a document the lab opens there.
@@ -96,7 +95,7 @@ pub fn run(
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
-    if options.save.is_some() {
+    if options.book.is_some() {
         state.allow_saving();
     }
     state.set_canvas(terminal::canvas());
@@ -108,7 +107,7 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
+    (around.book, around.keep, around.remember) = (options.book, options.keep, options.remember);
     around.library = options.library;
     around.clipboard = options.config.clipboard();
     state.recall(options.past);
@@ -174,6 +173,7 @@ fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
         };
         let now = start.elapsed();
         update(state, Msg::Tick(now));
+        around.watch(state);
         // A batch ends where the next frame is due, so that a flood of messages does not stop the picture.
         let until = start + next_frame.max(now + FRAME / 2);
         while let Some(input) = next {
@@ -246,11 +246,12 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 around.start(state);
                 Ok(())
             }
-            Effect::Save => {
-                let saved = around.save.as_mut().map_or(Ok(()), |save| save(&state.document()));
-                update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
+            Effect::Save { over } => {
+                let saved = around.book.as_mut().map_or(Ok(Vec::new()), |book| book.save(over));
+                update(state, Msg::Saved(saved));
                 Ok(())
             }
+            Effect::Book(change) => around.change(change),
             Effect::Copy(text) if around.clipboard => terminal::copy(&text),
             Effect::Copy(_) => Ok(()),
             Effect::Remember(code) => {
@@ -285,7 +286,10 @@ fn tell(state: &mut State, notes: &[String]) {
 /// What the lab acts upon.
 struct Surroundings<C> {
     connect: C,
-    save: Option<Save>,
+    book: Option<Book>,
+    /// When the notebook's file was last looked at, and whether its journal fails.
+    watched: Instant,
+    journal_fails: bool,
     keep: Option<Keep>,
     remember: Option<Remember>,
     clipboard: bool,
@@ -308,7 +312,9 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn new(connect: C, inbox: SyncSender<Input>) -> Self {
         Surroundings {
             connect,
-            save: None,
+            book: None,
+            watched: Instant::now(),
+            journal_fails: false,
             keep: None,
             remember: None,
             clipboard: false,
@@ -384,13 +390,42 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        let Opened { document, save, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
-        let can_save = save.is_some();
-        (self.save, self.keep) = (save, keep);
+        // The one that is open lets go of its file before it may be opened again.
+        self.book = None;
+        let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
+        let can_save = book.is_some();
+        (self.book, self.keep) = (book, keep);
         update(state, Msg::Opened { document, at, can_save });
         self.start(state);
         tell(state, &notes);
         Ok(())
+    }
+
+    /// Tells the notebook's file of a change; that this fails is told once.
+    fn change(&mut self, change: BookChange) -> io::Result<()> {
+        let done = self.book.as_mut().map_or(Ok(()), |book| book.change(change));
+        match done {
+            Ok(()) => {
+                self.journal_fails = false;
+                Ok(())
+            }
+            Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
+            Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
+        }
+    }
+
+    /// Looks now and then what other programs do to the notebook's file, and has the journal written to the disk.
+    fn watch(&mut self, state: &mut State) {
+        if self.watched.elapsed() < HEARTBEAT {
+            return;
+        }
+        self.watched = Instant::now();
+        if let Some(book) = &mut self.book {
+            book.sync();
+            if let Some(told) = book.foreign_change() {
+                update(state, Msg::Note(told.into()));
+            }
+        }
     }
 
     fn send(&mut self, request: Request) -> io::Result<()> {
