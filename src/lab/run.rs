@@ -99,7 +99,6 @@ pub fn run(
         state.allow_saving();
     }
     state.set_canvas(terminal::canvas());
-    update(&mut state, Msg::Resize(columns, rows));
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
         // Where nobody listens any more the lab is closing already.
@@ -113,7 +112,9 @@ pub fn run(
     state.recall(options.past);
     state.configure(&options.config);
     around.list(&mut state);
-    tell(&mut state, &options.notes);
+    // What is asked for, such as the figures of a notebook's file, is done like all else.
+    say(&mut state, Msg::Resize(columns, rows), &mut around);
+    tell(&mut state, &options.notes, &mut around);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -248,7 +249,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             }
             Effect::Save { over } => {
                 let saved = around.book.as_mut().map_or(Ok(Vec::new()), |book| book.save(over));
-                update(state, Msg::Saved(saved));
+                say(state, Msg::Saved(saved), around);
                 Ok(())
             }
             Effect::Book(change) => around.change(change),
@@ -271,15 +272,29 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             Effect::Quit => return Some(End::Quit),
         };
         if let Err(e) = told {
-            update(state, Msg::Note(e.to_string()));
+            say(state, Msg::Note(e.to_string()), around);
         }
     }
     None
 }
 
-fn tell(state: &mut State, notes: &[String]) {
+/// Tells the state something that closes nothing; what follows from it is carried out.
+fn say<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    msg: Msg,
+    around: &mut Surroundings<C>,
+) {
+    // None of these messages ends the lab.
+    let _ = act(state, msg, around);
+}
+
+fn tell<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    notes: &[String],
+    around: &mut Surroundings<C>,
+) {
     if !notes.is_empty() {
-        update(state, Msg::Note(notes.join("; ")));
+        say(state, Msg::Note(notes.join("; ")), around);
     }
 }
 
@@ -366,7 +381,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             Err(e) => {
                 let reason =
                     Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
-                update(state, Msg::Session(FromSession::Died { reason }));
+                say(state, Msg::Session(FromSession::Died { reason }), self);
             }
         }
     }
@@ -375,7 +390,6 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn list(&mut self, state: &mut State) {
         let Some(library) = &mut self.library else { return };
         let listing = Box::new(library.list());
-        update(state, Msg::Listed(listing));
         if !std::mem::replace(&mut self.looked, true) {
             let (look, inbox) = (library.devices(), self.inbox.clone());
             let looking = move || {
@@ -385,6 +399,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             // Without the thread the screen goes on saying that it looks.
             let _ = thread::Builder::new().name("devices".into()).spawn(looking);
         }
+        say(state, Msg::Listed(listing), self);
     }
 
     /// Opens something in place of what was open, with a session for it.
@@ -395,9 +410,9 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
         let can_save = book.is_some();
         (self.book, self.keep) = (book, keep);
-        update(state, Msg::Opened { document, at, can_save });
+        say(state, Msg::Opened { document, at, can_save }, self);
         self.start(state);
-        tell(state, &notes);
+        tell(state, &notes, self);
         Ok(())
     }
 
@@ -423,7 +438,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         if let Some(book) = &mut self.book {
             book.sync();
             if let Some(told) = book.foreign_change() {
-                update(state, Msg::Note(told.into()));
+                say(state, Msg::Note(told.into()), self);
             }
         }
     }

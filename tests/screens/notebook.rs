@@ -9,11 +9,13 @@ use tensorlab::session::protocol::{Message, Stream, Usage};
 use super::fixture::{Lab, look, ready};
 
 fn book(lab: &Lab) -> Vec<&BookChange> {
-    let of = |effect| match effect {
-        &Effect::Book(ref change) => Some(change),
-        _ => None,
-    };
-    lab.effects.iter().filter_map(of).collect()
+    let mut changes = Vec::new();
+    for effect in &lab.effects {
+        if let Effect::Book(change) = effect {
+            changes.push(change);
+        }
+    }
+    changes
 }
 
 /// A notebook that has a file, as the ones of the tests do not.

@@ -4,8 +4,10 @@ use std::sync::Mutex;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
-use crate::lab::document::Item;
+use crate::lab::document::{Cell, Item, Step, Stored};
+use crate::lab::home::{Found, Listing};
 use crate::lab::theme::Colour;
+use crate::notebook::{self, Kind};
 use crate::plot::Figure;
 use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
 
@@ -100,6 +102,45 @@ fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
     let document = Document::notebook("n", ["figure".to_owned()]);
     let script = vec![("ready", vec![key(KeyCode::F(5))]), ("a drawn title", vec![key(KeyCode::Char('q'))])];
     assert_eq!(play(document, script).1, End::Quit);
+}
+
+#[test]
+fn a_figure_of_the_file_is_drawn_though_nothing_ran() {
+    struct Nothing;
+    impl Library for Nothing {
+        fn list(&mut self) -> Listing {
+            Listing::default()
+        }
+        fn open(&mut self, _: &Target) -> Result<Opened, String> {
+            Err("there is nothing".into())
+        }
+        fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
+            Box::new(Vec::new)
+        }
+    }
+    let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
+    let outputs = vec![notebook::Output::display(&Display::Figure { figure: Box::new(figure) })];
+    let stored =
+        Some(Box::new(Stored { outputs, ran: Some(Kind::Code.hash("f")), count: Some(1), usage: None }));
+    let cell = Cell { id: "a".into(), code: "f".into(), stored, ..Cell::default() };
+    let step = Step { items: vec![Item::Cell(Box::new(cell))], ..Step::default() };
+    let mut state =
+        State::new(Document { title: "n".into(), steps: vec![step] }, Look::from_env(false, false));
+    let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+    let connect = |_: Wake| Err(io::Error::other("no session"));
+    let mut around = Surroundings::new(connect, inbox.clone());
+    around.library = Some(Box::new(Nothing));
+    around.list(&mut state);
+    say(&mut state, Msg::Resize(80, 24), &mut around);
+    let mut ended = false;
+    let end = drive(&mut state, &inputs, &mut around, &mut |state| {
+        if !ended && crate::lab::render_to_string(state, 80, 24).contains("a drawn title") {
+            ended = true;
+            inbox.send(Input::Signal(15)).unwrap();
+        }
+        Ok(())
+    });
+    assert_eq!(end, End::Signal(15));
 }
 
 #[test]
