@@ -4,10 +4,10 @@
 //! is held to the list before a byte of it is kept: regular files alone, each in its turn, none more, none larger.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
 use super::error::PackError;
@@ -83,7 +83,7 @@ pub fn read<W: Write>(
     mut keep: impl FnMut(&Listing) -> io::Result<W>,
     mut kept: impl FnMut(W) -> io::Result<()>,
 ) -> Result<Contents, PackError> {
-    let mut zip = GzDecoder::new(from.take(LARGEST_ARCHIVE + 1));
+    let mut zip = GzDecoder::new(BufReader::new(from.take(LARGEST_ARCHIVE + 1)));
     let contents = list(&mut zip)?;
     let mut seen = BTreeSet::new();
     for file in &contents.files {
@@ -228,7 +228,7 @@ fn copy<W: Write>(zip: &mut impl Read, file: &Listing, mut into: W) -> Result<W,
 }
 
 /// The end of the archive is the end of the file.
-fn nothing_more<R: Read>(mut zip: GzDecoder<R>) -> Result<(), PackError> {
+fn nothing_more<R: BufRead>(mut zip: GzDecoder<R>) -> Result<(), PackError> {
     let mut byte = [0];
     // Reading on also compares gzip's own sum.
     let inside = zip.read(&mut byte).map_err(tar::unread)?;

@@ -54,7 +54,7 @@ impl From<Version> for String {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.0;
-        write!(f, "{major}.{minor}.{patch}")
+        f.pad(&format!("{major}.{minor}.{patch}"))
     }
 }
 
