@@ -27,6 +27,7 @@ mod nn;
 mod notebook;
 mod numerics;
 mod ops;
+mod pack;
 mod parallel;
 mod plot;
 mod repl;

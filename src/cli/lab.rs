@@ -8,12 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
-use crate::lesson::{Key, Lesson, ProgressLog, Record};
+use crate::lesson::{Lesson, ProgressLog, Record};
+use crate::session::sandbox;
 
-use super::{exit, lesson, library};
-
-/// The pack that the built-in lessons belong to.
-pub const COURSE: &str = "course";
+use super::packs::{self, Chosen};
+use super::{exit, library};
 
 #[derive(clap::Args, Default)]
 pub struct LabOptions {
@@ -36,12 +35,12 @@ pub struct LookOptions {
 /// Opens the lab and gives the exit status: on the home screen where nothing is named.
 pub fn open(options: &LabOptions, devices: &str) -> u8 {
     let Some(named) = &options.file else {
-        return finish(run((None, Vec::new()), &options.look, devices, devices.into(), None, None));
+        return finish(run((None, Vec::new()), &options.look, devices, Setup::plain(devices), None, None));
     };
     if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
         return open_notebook_file(named, &options.look, devices);
     }
-    match lesson::find(&named.to_string_lossy()) {
+    match packs::find(&named.to_string_lossy()) {
         Ok(found) => open_lesson(&found, &options.look, devices),
         Err(text) => {
             eprintln!("{}", text.trim_end());
@@ -51,16 +50,55 @@ pub fn open(options: &LabOptions, devices: &str) -> u8 {
 }
 
 /// Opens the lab on a lesson. Devices left to `auto` are those the lesson is made for.
-pub fn open_lesson(lesson: &Lesson, look: &LookOptions, devices: &str) -> u8 {
-    let keep = match progress(lesson) {
+pub fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
+    let keep = match progress(chosen) {
         Ok(keep) => Some(keep),
         Err(error) => {
             eprintln!("note: progress is not kept: {error}");
             None
         }
     };
-    let own = devices_for(lesson, devices);
-    finish(run((Some(Document::lesson(lesson)), Vec::new()), look, devices, own, None, keep))
+    look_at(chosen, look, devices, keep)
+}
+
+/// Opens the lab on a lesson; where `keep` is none, no progress is kept.
+pub fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<Keep>) -> u8 {
+    let own = Setup::of(chosen, devices);
+    let notes = own.missing_protection().into_iter().collect();
+    finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, keep))
+}
+
+/// What a session is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    pub devices: String,
+    /// The folder of the pack that the session is confined to.
+    pub pack: Option<PathBuf>,
+}
+
+impl Setup {
+    /// The session of a lesson.
+    pub fn of(chosen: &Chosen, devices: &str) -> Setup {
+        Setup { devices: devices_for(&chosen.lesson, devices), pack: chosen.folder.clone() }
+    }
+
+    /// The session of a notebook.
+    pub fn plain(devices: &str) -> Setup {
+        Setup { devices: devices.into(), pack: None }
+    }
+
+    /// What there is to say before the code of a pack runs on a system that cannot confine it.
+    pub fn missing_protection(&self) -> Option<String> {
+        let reason = self.pack.as_ref().and_then(|_| sandbox::unconfined())?;
+        Some(format!("this pack's code is not kept from your files: {reason}"))
+    }
+
+    fn arguments(&self, command: &mut Command) {
+        command.args(["session", "--stdio", "--devices", &self.devices]);
+        if let Some(folder) = &self.pack {
+            command.arg("--pack").arg(folder);
+        }
+    }
 }
 
 /// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
@@ -75,7 +113,7 @@ pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
 pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
         Ok((document, book, notes)) => {
-            finish(run((Some(document), notes), look, devices, devices.into(), Some(book), None))
+            finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(book), None))
         }
         Err(text) => {
             eprintln!("error: {}", strip_control(&text));
@@ -97,7 +135,7 @@ fn run(
     (document, notes): (Option<Document>, Vec<String>),
     look: &LookOptions,
     devices: &str,
-    own: String,
+    own: Setup,
     book: Option<Book>,
     keep: Option<Keep>,
 ) -> io::Result<LabExit> {
@@ -105,9 +143,8 @@ fn run(
     let session = Arc::new(Mutex::new(own));
     let library = library::Shelf::new(devices, Arc::clone(&session));
     let connect = in_child_process(move || {
-        let devices = session.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut command = Command::new(&program);
-        command.args(["session", "--stdio", "--devices", &devices]);
+        session.lock().unwrap_or_else(PoisonError::into_inner).arguments(&mut command);
         command
     });
     let config = super::config::load();
@@ -147,21 +184,20 @@ fn history(most: usize) -> (Vec<String>, Option<Remember>) {
 }
 
 /// Appends to the learner's progress log.
-pub fn progress(lesson: &Lesson) -> io::Result<Keep> {
-    let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
-    std::fs::create_dir_all(&folder)?;
-    let (mut log, _) = ProgressLog::open(&folder.join("progress.jsonl"))?;
-    let id = lesson.front.id.clone();
+pub fn progress(chosen: &Chosen) -> io::Result<Keep> {
+    let (mut log, _) = ProgressLog::open(&progress_file()?)?;
+    let chosen = chosen.clone();
     Ok(Box::new(move |step, entry| {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let key = Key { pack: COURSE.into(), lesson: id.clone(), step: step.to_string() };
-        log.append(&Record {
-            key,
-            version: env!("CARGO_PKG_VERSION").into(),
-            at_ms: at,
-            entry: entry.clone(),
-        })
+        let (key, version) = (chosen.key(step), chosen.version.clone());
+        log.append(&Record { key, version, at_ms: at, entry: entry.clone() })
     }))
+}
+
+/// Where the learner's progress is kept.
+pub fn progress_file() -> io::Result<PathBuf> {
+    let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
+    Ok(folder.join("progress.jsonl"))
 }
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
