@@ -56,6 +56,7 @@ pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
         .chain(optim::PAGES)
         .chain(scheduler::PAGES)
         .chain(cuda::pages::PAGES)
+        .chain(telemetry::PAGES)
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.
