@@ -71,6 +71,18 @@ impl Tensor {
         Ok(Tensor::from_storage(Arc::new(storage), layout))
     }
 
+    /// Uninitialised memory under a dense layout from element 0: see [`Layout::dense_like`].
+    pub fn empty_in(
+        layout: Layout,
+        dtype: DType,
+        context: &Arc<Context>,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let purpose = Purpose { op, dtype, shape: layout.shape() };
+        let storage = Storage::allocate(context, layout.numel(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
     /// Uninitialised page-locked host memory under a layout from element 0, for copies to and from
     /// `accelerator`.
     pub fn empty_pinned(

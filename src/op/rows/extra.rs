@@ -51,7 +51,10 @@ pub static ROWS: &[OpDef] = &[
         |a| one(extra::nextafter(a.tensor(0)?, a.tensor(1)?, false)),
     )
     .in_place(|a| one(extra::nextafter(a.tensor(0)?, a.tensor(1)?, true)))
-    .example("tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])", "tensor([1.1921e-07, 1.4013e-45])")
+    .example(
+        "tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])",
+        "tensor([1.1921e-07, 1.4013e-45])",
+    )
     .gradient(Gradient::Vjp("NextafterBackward0"))
     .samples(&[Sample::of("a.nextafter(b)", TWO)]),
     OpDef::call(
