@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::text::strip_control;
-use crate::lab::document::{self, Item, Step};
-use crate::lab::{self, Document, Keep, LabExit, Look, Save, in_child_process};
+use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::{Lesson, ProgressLog, Record};
-use crate::notebook::{Cell, Kind, Notebook, NotebookFile};
 use crate::session::sandbox;
 
 use super::packs::{self, Chosen};
@@ -114,8 +112,8 @@ pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
 /// Opens the lab on a notebook; a file that is not there yet is made by saving.
 pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
-        Ok((document, save, notes)) => {
-            finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(save), None))
+        Ok((document, book, notes)) => {
+            finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(book), None))
         }
         Err(text) => {
             eprintln!("error: {}", strip_control(&text));
@@ -124,70 +122,12 @@ pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 
     }
 }
 
-/// A notebook's cells, how it is saved, and what there is to say of it; one that is not there yet is empty. It is
+/// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
 /// remembered.
-pub fn open_notebook(path: &Path) -> Result<(Document, Save, Vec<String>), String> {
-    let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
-    let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
-    match opened.recovered {
-        Some(recovered) if recovered.file_changed => notes.push(format!(
-            "{} changes that were not saved are kept beside the file, which another program has changed",
-            recovered.changes
-        )),
-        // They are shown, and the file has them once they are saved.
-        Some(recovered) if file.accept().is_ok() => {
-            notes.push(format!("{} changes that were not saved are recovered", recovered.changes));
-            notebook = recovered.notebook;
-        }
-        _ => {}
-    }
-    let document = document_of(path, &notebook);
-    let save: Save = Box::new(move |document| {
-        notebook = with_code(&notebook, document);
-        file.save(&notebook).map(|_| ()).map_err(io::Error::other)
-    });
+pub fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
+    let (book, notes) = Book::open(path)?;
     library::remember(path);
-    Ok((document, save, notes))
-}
-
-/// The code cells of a notebook as the lab shows them.
-fn document_of(path: &Path, notebook: &Notebook) -> Document {
-    let cell =
-        |cell: &Cell| document::Cell { id: cell.id.clone(), code: cell.source.clone(), ..Default::default() };
-    let mut items: Vec<Item> = notebook.code_cells().map(|c| Item::Cell(Box::new(cell(c)))).collect();
-    if items.is_empty() {
-        items.push(Item::Cell(Box::default()));
-    }
-    Document { title: path.display().to_string(), steps: vec![Step { items, ..Step::default() }] }
-}
-
-/// The notebook with its code as the lab has it. Text stays behind the code it stood behind.
-fn with_code(notebook: &Notebook, document: &Document) -> Notebook {
-    let mut rest = notebook.cells.clone();
-    let text = |cells: &mut Vec<Cell>, from: usize| -> Vec<Cell> {
-        let end = cells.iter().skip(from).take_while(|cell| cell.kind != Kind::Code).count();
-        cells.drain(from..from + end).collect()
-    };
-    let mut result = notebook.clone();
-    result.cells = text(&mut rest, 0);
-    let items = document.steps.iter().flat_map(|step| &step.items);
-    for shown in items.filter_map(|item| if let Item::Cell(cell) = item { Some(cell) } else { None }) {
-        match rest.iter().position(|cell| cell.id == shown.id && cell.kind == Kind::Code) {
-            Some(at) => {
-                let behind = text(&mut rest, at + 1);
-                let mut cell = rest.remove(at);
-                cell.source.clone_from(&shown.code);
-                result.cells.push(cell);
-                result.cells.extend(behind);
-            }
-            None => {
-                result.insert(usize::MAX, Cell::code(shown.code.clone()));
-            }
-        }
-    }
-    // Text whose code was cut.
-    result.cells.extend(rest.into_iter().filter(|cell| cell.kind != Kind::Code));
-    result
+    Ok((book.document(), book, notes))
 }
 
 /// `devices` is what was asked for, `own` what the document's session has.
@@ -196,7 +136,7 @@ fn run(
     look: &LookOptions,
     devices: &str,
     own: Setup,
-    save: Option<Save>,
+    book: Option<Book>,
     keep: Option<Keep>,
 ) -> io::Result<LabExit> {
     let program = std::env::current_exe()?;
@@ -207,8 +147,11 @@ fn run(
         session.lock().unwrap_or_else(PoisonError::into_inner).arguments(&mut command);
         command
     });
-    let look = Look::from_env(look.light, look.ascii);
-    let options = lab::LabOptions { look, save, keep, library: Some(Box::new(library)), notes };
+    let config = super::config::load();
+    let (past, remember) = history(config.past());
+    let look = config.look(look.light, look.ascii);
+    let library = Some(Box::new(library) as Box<dyn lab::Library>);
+    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes };
     lab::run(options, document, connect)
 }
 
@@ -222,6 +165,20 @@ fn finish(result: io::Result<LabExit>) -> u8 {
         Err(error) => {
             eprintln!("error: the lab cannot open: {}", strip_control(&error.to_string()));
             exit::SCRIPT
+        }
+    }
+}
+
+/// The cells run before, and what keeps the next ones. A history that can't be kept hinders nothing.
+fn history(most: usize) -> (Vec<String>, Option<Remember>) {
+    let Some(path) = state_folder().map(|folder| folder.join("history.jsonl")).filter(|_| most > 0) else {
+        return (Vec::new(), None);
+    };
+    match Past::open(&path, most) {
+        Ok((mut past, cells)) => (cells, Some(Box::new(move |code: &str| past.push(code)))),
+        Err(error) => {
+            eprintln!("note: cells run before are not kept: {}: {error}", path.display());
+            (Vec::new(), None)
         }
     }
 }
@@ -245,32 +202,10 @@ pub fn progress_file() -> io::Result<PathBuf> {
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
 pub fn data_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let base = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    base.map(|folder| folder.join("tensorlab"))
+    super::folder("XDG_DATA_HOME", ".local/share")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::notebook::percent;
-
-    #[test]
-    fn saving_from_the_lab_keeps_what_the_lab_does_not_show() {
-        let text =
-            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [md]\n// between\n// %%\nx\n";
-        let notebook = percent::parse(text);
-        let mut document = document_of(Path::new("n.rhai"), &notebook);
-        assert_eq!(percent::write(&with_code(&notebook, &document)), text);
-        let items = &mut document.steps[0].items;
-        let Item::Cell(cell) = &mut items[0] else { panic!() };
-        cell.code = "let x = 2;".into();
-        items.insert(1, Item::Cell(Box::new(document::Cell { code: "new".into(), ..Default::default() })));
-        let written = percent::write(&with_code(&notebook, &document));
-        assert_eq!(written, text.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
-        document.steps[0].items.remove(0);
-        let left = with_code(&notebook, &document);
-        let sources: Vec<&str> = left.cells.iter().map(|cell| cell.source.as_str()).collect();
-        assert_eq!(sources, ["# T", "new", "x", "between"]);
-    }
+/// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.
+fn state_folder() -> Option<PathBuf> {
+    super::folder("XDG_STATE_HOME", ".local/state")
 }

@@ -81,12 +81,12 @@ impl Library for Shelf {
                 let setup = Setup::of(&found, &self.devices);
                 let notes = setup.missing_protection().into_iter().collect();
                 self.next_session(setup);
-                Ok(Opened { document: Document::lesson(&found.lesson), save: None, keep, at, notes })
+                Ok(Opened { document: Document::lesson(&found.lesson), book: None, keep, at, notes })
             }
             Target::Notebook(path) => {
-                let (document, save, notes) = open_notebook(path)?;
+                let (document, book, notes) = open_notebook(path)?;
                 self.next_session(Setup::plain(&self.devices));
-                Ok(Opened { document, save: Some(save), keep: None, at: None, notes })
+                Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }
         }
     }

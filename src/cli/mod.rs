@@ -1,6 +1,7 @@
 //! Arguments, modes, exit codes.
 
 mod bench;
+mod config;
 mod devices;
 mod docs;
 mod doctor;
@@ -103,6 +104,8 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         pack: Option<std::path::PathBuf>,
     },
+    /// Show the settings, where they are kept and where each one comes from
+    Config(config::ConfigOptions),
     /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
 }
@@ -136,6 +139,7 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
         Some(Command::Session { last_value, pack, .. }) => session::run(&devices, last_value, pack),
+        Some(Command::Config(options)) => config::run(&options),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());
             exit::FINE
@@ -201,6 +205,13 @@ fn as_code(bytes: Vec<u8>, name: &str) -> Result<String, String> {
             Err(format!("{name} is not UTF-8 text: line {line} has a byte that belongs to no character"))
         }
     }
+}
+
+/// The program's folder below the one that a variable names, or below one in the home folder.
+fn folder(variable: &str, default: &str) -> Option<std::path::PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(std::path::PathBuf::from);
+    let base = set(variable).or_else(|| set("HOME").map(|home| home.join(default)));
+    base.map(|folder| folder.join("tensorlab"))
 }
 
 /// Code and the name that reports give it.

@@ -4,29 +4,64 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::item::{CellState, ItemState};
 use super::keys::Bar::{Always, By, Never, When};
-use super::keys::{Action as A, Bar, Binding, Chord, Context as C, Edit, c, ctrl, f, key};
+use super::keys::{Action as A, Bar, Binding, Choice, Chord, Context as C, Edit, Way, c, ctrl, f, key};
 use super::machine::Section;
-use super::state::{Pane, SessionStatus, State};
+use super::state::{Pane, Popup, SessionStatus, State};
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
-use KeyCode::{Tab, Up};
+use KeyCode::{Insert, Tab, Up};
 
 /// Every key of the lab, the most wanted first in each context.
 pub const BINDINGS: &[Binding] = &[
     row(C::Confirm, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
     row(C::Confirm, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
     row(C::Help, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help"),
-    row(C::Help, &[key(Tab)], A::OtherHelp, Always("keys or figures"), "the keys, or what the figures mean"),
+    row(
+        C::Help,
+        &[key(Tab)],
+        A::OtherHelp,
+        When(has_other_help, "keys or figures"),
+        "the keys, or what the figures mean",
+    ),
     row(C::Help, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(C::Help, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Help, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(C::Help, &[key(PageDown)], A::PageDown, Never, "a page down"),
+    row(C::Complete, &[key(Tab), key(Enter)], A::Choice(Choice::Accept), Always("take"), "take the name"),
+    row(C::Complete, &[key(Down)], A::Choice(Choice::Next), Always("next"), "the next name"),
+    row(C::Complete, &[key(Up)], A::Choice(Choice::Previous), Never, "the name before"),
+    row(C::Complete, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "further names"),
+    row(C::Complete, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "earlier names"),
+    row(C::Complete, &[key(Esc)], A::Choice(Choice::Close), Always("close"), "close the list of names"),
+    row(C::Picker, &[key(Enter), key(Tab)], A::Choice(Choice::Accept), Always("take"), "take what is chosen"),
+    row(
+        C::Picker,
+        &[key(Down), ctrl(Char('n')), ctrl(Char('r'))],
+        A::Choice(Choice::Next),
+        Always("next"),
+        "the next one",
+    ),
+    row(C::Picker, &[key(Up), ctrl(Char('p'))], A::Choice(Choice::Previous), Never, "the one before"),
+    row(C::Picker, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "a page further"),
+    row(C::Picker, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "a page back"),
+    row(C::Picker, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the search"),
+    row(C::Picker, &[key(Esc), ctrl(Char('c'))], A::Choice(Choice::Close), Always("close"), "close the list"),
+    row(
+        C::Find,
+        &[key(Enter), key(Down), ctrl(Char('f'))],
+        A::Choice(Choice::Next),
+        Always("next"),
+        "the next place",
+    ),
+    row(C::Find, &[key(Up)], A::Choice(Choice::Previous), Always("before"), "the place before"),
+    row(C::Find, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of what to find"),
+    row(C::Find, &[key(Esc), key(Tab)], A::Choice(Choice::Close), Always("close"), "stay here and close"),
     row(
         C::Anywhere,
         &[ctrl(Char('c'))],
         A::Interrupt,
         When(State::is_busy, "interrupt"),
-        "interrupt what runs; twice within 2 s: restart",
+        "interrupt (twice: restart); copy the selection",
     ),
     row(
         C::Browse,
@@ -64,23 +99,87 @@ pub const BINDINGS: &[Binding] = &[
         "run the cell and go to the next",
     ),
     row(C::Editor, &[ctrl(Char('z'))], A::Edit(Edit::Undo), Always("undo"), "undo"),
-    row(C::Editor, &[ctrl(Char('y')), ctrl(Char('r'))], A::Edit(Edit::Redo), Never, "redo"),
+    row(C::Editor, &[ctrl(Char('y'))], A::Edit(Edit::Redo), Never, "redo"),
     row(C::Editor, &[key(Enter)], A::Edit(Edit::Newline), Never, "new line, indented"),
-    row(C::Editor, &[key(Tab)], A::Edit(Edit::Indent), Never, "indent"),
-    row(C::Editor, &[key(BackTab)], A::Edit(Edit::Dedent), Never, "indent less"),
+    row(C::Editor, &[key(Tab)], A::Edit(Edit::Tab), Always("complete"), "complete the name, or indent"),
+    row(C::Editor, &[key(BackTab)], A::Edit(Edit::BackTab), Never, "help on the name, or indent less"),
+    row(C::Editor, &[ctrl(Char(' '))], A::Complete, Never, "complete the name"),
+    row(
+        C::Editor,
+        &[ctrl(Char('/')), ctrl(Char('7')), ctrl(Char('_'))],
+        A::Edit(Edit::Comment),
+        Never,
+        "make a comment of the lines, or code again",
+    ),
+    row(C::Editor, &[ctrl(Char('f'))], A::Find, Never, "find in the cell"),
+    row(C::Editor, &[ctrl(Char('x'))], A::Edit(Edit::Cut), Never, "cut what is selected, or the line"),
+    row(
+        C::Editor,
+        &[alt('w'), ctrl(Insert)],
+        A::Edit(Edit::Copy),
+        Never,
+        "copy what is selected, or the line",
+    ),
+    row(C::Editor, &[ctrl(Char('v'))], A::Edit(Edit::Paste), Never, "paste what was cut or copied here"),
+    row(C::Editor, &[alt('a')], A::Edit(Edit::SelectAll), Never, "select all of the cell"),
     row(C::Editor, &[key(Backspace)], A::Edit(Edit::Backspace), Never, "delete before the cursor"),
     row(C::Editor, &[key(Delete), ctrl(Char('d'))], A::Edit(Edit::Delete), Never, "delete after the cursor"),
     row(C::Editor, &[ctrl(Char('k'))], A::Edit(Edit::DeleteToEnd), Never, "delete to the line's end"),
-    row(C::Editor, &[key(Left)], A::Edit(Edit::Left), Never, "left"),
-    row(C::Editor, &[key(Right)], A::Edit(Edit::Right), Never, "right"),
-    row(C::Editor, &[ctrl(Left)], A::Edit(Edit::WordLeft), Never, "a word left"),
-    row(C::Editor, &[ctrl(Right)], A::Edit(Edit::WordRight), Never, "a word right"),
-    row(C::Editor, &[key(Up)], A::Edit(Edit::Up), Never, "up"),
-    row(C::Editor, &[key(Down)], A::Edit(Edit::Down), Never, "down"),
-    row(C::Editor, &[key(PageUp)], A::Edit(Edit::PageUp), Never, "ten lines up"),
-    row(C::Editor, &[key(PageDown)], A::Edit(Edit::PageDown), Never, "ten lines down"),
-    row(C::Editor, &[key(Home), ctrl(Char('a'))], A::Edit(Edit::Home), Never, "start of the line"),
-    row(C::Editor, &[key(End), ctrl(Char('e'))], A::Edit(Edit::End), Never, "end of the line"),
+    row(
+        C::Editor,
+        &[ctrl(Char('w')), ctrl(Backspace), Chord(Backspace, KeyModifiers::ALT)],
+        A::Edit(Edit::DeleteWord),
+        Never,
+        "delete back to the word's start",
+    ),
+    row(C::Editor, &[key(Left)], A::Edit(Edit::Go(Way::Left)), Never, "left"),
+    row(C::Editor, &[key(Right)], A::Edit(Edit::Go(Way::Right)), Never, "right"),
+    row(C::Editor, &[ctrl(Left)], A::Edit(Edit::Go(Way::WordLeft)), Never, "a word left"),
+    row(C::Editor, &[ctrl(Right)], A::Edit(Edit::Go(Way::WordRight)), Never, "a word right"),
+    row(C::Editor, &[key(Up)], A::Edit(Edit::Go(Way::Up)), Never, "up"),
+    row(C::Editor, &[key(Down)], A::Edit(Edit::Go(Way::Down)), Never, "down"),
+    row(C::Editor, &[key(PageUp)], A::Edit(Edit::Go(Way::PageUp)), Never, "ten lines up"),
+    row(C::Editor, &[key(PageDown)], A::Edit(Edit::Go(Way::PageDown)), Never, "ten lines down"),
+    row(C::Editor, &[key(Home), ctrl(Char('a'))], A::Edit(Edit::Go(Way::Home)), Never, "start of the line"),
+    row(C::Editor, &[key(End), ctrl(Char('e'))], A::Edit(Edit::Go(Way::End)), Never, "end of the line"),
+    row(C::Editor, &[ctrl(Home)], A::Edit(Edit::Go(Way::TextStart)), Never, "start of the cell"),
+    row(C::Editor, &[ctrl(End)], A::Edit(Edit::Go(Way::TextEnd)), Never, "end of the cell"),
+    row(C::Editor, &[shift(Left)], A::Edit(Edit::Extend(Way::Left)), Never, "select: left"),
+    row(C::Editor, &[shift(Right)], A::Edit(Edit::Extend(Way::Right)), Never, "select: right"),
+    row(
+        C::Editor,
+        &[Chord(Left, CTRL_SHIFT)],
+        A::Edit(Edit::Extend(Way::WordLeft)),
+        Never,
+        "select: a word left",
+    ),
+    row(
+        C::Editor,
+        &[Chord(Right, CTRL_SHIFT)],
+        A::Edit(Edit::Extend(Way::WordRight)),
+        Never,
+        "select: a word right",
+    ),
+    row(C::Editor, &[shift(Up)], A::Edit(Edit::Extend(Way::Up)), Never, "select: up"),
+    row(C::Editor, &[shift(Down)], A::Edit(Edit::Extend(Way::Down)), Never, "select: down"),
+    row(C::Editor, &[shift(PageUp)], A::Edit(Edit::Extend(Way::PageUp)), Never, "select: ten lines up"),
+    row(C::Editor, &[shift(PageDown)], A::Edit(Edit::Extend(Way::PageDown)), Never, "select: ten lines down"),
+    row(C::Editor, &[shift(Home)], A::Edit(Edit::Extend(Way::Home)), Never, "select: start of the line"),
+    row(C::Editor, &[shift(End)], A::Edit(Edit::Extend(Way::End)), Never, "select: end of the line"),
+    row(
+        C::Editor,
+        &[Chord(Home, CTRL_SHIFT)],
+        A::Edit(Edit::Extend(Way::TextStart)),
+        Never,
+        "select: start of the cell",
+    ),
+    row(
+        C::Editor,
+        &[Chord(End, CTRL_SHIFT)],
+        A::Edit(Edit::Extend(Way::TextEnd)),
+        Never,
+        "select: end of the cell",
+    ),
     row(C::Cells, &[key(Up), c('k')], A::Up, Never, "select the item above"),
     row(C::Cells, &[key(Down), c('j')], A::Down, Never, "select the item below"),
     row(C::Cells, &[key(PageUp)], A::PageUp, Never, "scroll up"),
@@ -88,6 +187,9 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Cells, &[key(Home), c('g')], A::First, Never, "select the first item"),
     row(C::Cells, &[key(End), c('G')], A::Last, Never, "select the last item"),
     row(C::Cells, &[c('U')], A::RunAbove, Never, "run all cells above"),
+    row(C::Cells, &[c('S')], A::RunStale, When(has_stale, "run stale"), "run what is stale"),
+    row(C::Cells, &[c('A')], A::RunAnew, Never, "restart the session and run all cells"),
+    row(C::Cells, &[c('V')], A::Verify, Never, "restart, run all, and compare the outputs"),
     row(
         C::Cells,
         &[c('o')],
@@ -98,7 +200,12 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Cells, &[c('b')], A::AddBelow, Never, "add a cell below"),
     row(C::Cells, &[c('a')], A::AddAbove, Never, "add a cell above"),
     row(C::Cells, &[c('x')], A::CutCell, Never, "cut a cell that you added"),
-    row(C::Cells, &[c('v')], A::PasteCell, Never, "paste the cell cut last"),
+    row(C::Cells, &[c('c')], A::CopyCell, Never, "copy the cell"),
+    row(C::Cells, &[c('v')], A::PasteCell, Never, "paste the cell cut or copied last"),
+    row(C::Cells, &[c('d')], A::DeleteCell, Never, "twice: delete a cell that you added"),
+    row(C::Cells, &[c('z')], A::RestoreCell, Never, "bring back the cell deleted or cut last"),
+    row(C::Cells, &[c('m')], A::Markdown, Never, "make text of the cell"),
+    row(C::Cells, &[c('y')], A::Code, Never, "make code of the cell"),
     row(C::Lesson, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
     row(C::Lesson, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(C::Lesson, &[key(PageUp)], A::PageUp, Never, "a page up"),
@@ -150,10 +257,15 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Home, &[key(End), c('G')], A::Last, Never, "select the last entry"),
     row(C::Home, &[key(Esc), f(7)], A::Home, When(has_document, "back"), "back to what is open"),
     row(C::Home, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit"),
+    row(C::Home, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
     row(C::Home, &[c('?')], A::Help, Always("help"), "this help"),
     row(C::Prompt, &[key(Enter)], A::CommitPath, Always("open"), "open the file, or begin it"),
     row(C::Prompt, &[key(Esc)], A::Leave, Always("leave"), "leave the path"),
     row(C::Prompt, &[key(Backspace)], A::PathBackspace, Never, "delete the last character"),
+    row(C::Anywhere, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
+    row(C::Anywhere, &[ctrl(Char('r'))], A::Past, Never, "search the cells run before"),
+    row(C::Anywhere, &[alt('p')], A::Python, Never, "the same code in Python beside it"),
+    row(C::Anywhere, &[alt('h')], A::Doc, Never, "help on the name at the cursor"),
     row(C::Browse, &[c('n')], A::NextStep, When(has_next_step, "next step"), "next step"),
     row(C::Browse, &[c('p')], A::PreviousStep, When(has_previous_step, "previous"), "previous step"),
     row(C::Browse, &[key(Tab)], A::NextPane, Always("pane"), "next pane"),
@@ -172,6 +284,10 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Anywhere, &[ctrl(Char('q'))], A::Quit, Never, "quit"),
     row(C::Browse, &[c('?')], A::Help, Always("help"), "this help; on the machine, its figures"),
 ];
+
+fn has_other_help(state: &State) -> bool {
+    matches!(state.popup, Some(Popup::Help(_) | Popup::Glossary(_)))
+}
 
 fn is_dead(state: &State) -> bool {
     matches!(state.session.status, SessionStatus::Dead { .. })
@@ -199,6 +315,10 @@ fn can_continue(state: &State) -> bool {
 
 fn has_document(state: &State) -> bool {
     state.has_document()
+}
+
+fn has_stale(state: &State) -> bool {
+    state.cells().any(|cell| cell.stale.is_some())
 }
 
 fn is_idle(state: &State) -> bool {
@@ -245,6 +365,16 @@ fn has_next_step(state: &State) -> bool {
 
 fn has_previous_step(state: &State) -> bool {
     state.step > 0 && state.steps.len() > 1
+}
+
+const CTRL_SHIFT: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::SHIFT);
+
+const fn shift(code: KeyCode) -> Chord {
+    Chord(code, KeyModifiers::SHIFT)
+}
+
+const fn alt(letter: char) -> Chord {
+    Chord(Char(letter), KeyModifiers::ALT)
 }
 
 const fn row(context: C, keys: &'static [Chord], action: A, bar: Bar, help: &'static str) -> Binding {

@@ -1,5 +1,7 @@
 //! Keys and what they do: input is looked up in the one table, the key bar and the help are made from it.
 
+use std::borrow::Cow;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::bindings::BINDINGS;
@@ -29,6 +31,12 @@ pub enum Context {
     Editor,
     /// While typing a prediction.
     Answer,
+    /// While names are offered.
+    Complete,
+    /// In a list that is narrowed by typing.
+    Picker,
+    /// While typing what to look for.
+    Find,
     Help,
     Confirm,
 }
@@ -48,6 +56,9 @@ pub enum Action {
     RunAndGo,
     RunAll,
     RunAbove,
+    RunStale,
+    RunAnew,
+    Verify,
     Interrupt,
     Restart,
     Save,
@@ -63,7 +74,13 @@ pub enum Action {
     AddAbove,
     AddBelow,
     CutCell,
+    CopyCell,
     PasteCell,
+    /// Twice in a row.
+    DeleteCell,
+    RestoreCell,
+    Markdown,
+    Code,
     WholeOutput,
     Hint,
     Skip,
@@ -97,19 +114,55 @@ pub enum Action {
     Leave,
     Commit,
     Edit(Edit),
+    Complete,
+    Doc,
+    Find,
+    Palette,
+    Past,
+    Python,
+    Choice(Choice),
     Yes,
     No,
+}
+
+/// A movement in a list, and what is done with what is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    Next,
+    Previous,
+    PageNext,
+    PagePrevious,
+    Accept,
+    Erase,
+    Close,
 }
 
 /// A change or a movement within a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edit {
     Newline,
-    Indent,
-    Dedent,
+    /// Indents, or completes the name before the cursor.
+    Tab,
+    /// Indents less, or tells of the name at the cursor.
+    BackTab,
+    Comment,
+    Cut,
+    Copy,
+    Paste,
+    SelectAll,
+    Extend(Way),
     Backspace,
     Delete,
     DeleteToEnd,
+    DeleteWord,
+    Go(Way),
+    Undo,
+    Redo,
+}
+
+/// Where the cursor goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
     Left,
     Right,
     WordLeft,
@@ -120,8 +173,8 @@ pub enum Edit {
     PageDown,
     Home,
     End,
-    Undo,
-    Redo,
+    TextStart,
+    TextEnd,
 }
 
 /// When a binding stands in the key bar.
@@ -133,6 +186,24 @@ pub enum Bar {
     /// With a label that depends on what is selected.
     By(fn(&State) -> Option<&'static str>),
 }
+
+/// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of
+/// the list hide those of the editor.
+pub const TOGETHER: &[&[Context]] = &[
+    &[C::Lesson, C::Browse, C::Anywhere],
+    &[C::Cells, C::Browse, C::Anywhere],
+    &[C::Machine, C::Browse, C::Anywhere],
+    &[C::MachineScreen, C::Machine, C::Anywhere],
+    &[C::Home],
+    &[C::Prompt],
+    &[C::Editor, C::Anywhere],
+    &[C::Answer, C::Anywhere],
+    &[C::Complete, C::Anywhere],
+    &[C::Picker],
+    &[C::Find],
+    &[C::Help],
+    &[C::Confirm],
+];
 
 /// A row of the table.
 pub struct Binding {
@@ -146,6 +217,30 @@ pub struct Binding {
 /// A key with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chord(pub KeyCode, pub KeyModifiers);
+
+/// The table's keys as they are now: those that the configuration sets, and the table's own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Keymap(Vec<Cow<'static, [Chord]>>);
+
+impl Default for Keymap {
+    fn default() -> Keymap {
+        Keymap(BINDINGS.iter().map(|binding| Cow::Borrowed(binding.keys)).collect())
+    }
+}
+
+impl Keymap {
+    /// Each row of the table with its keys.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Binding, &[Chord])> {
+        BINDINGS.iter().zip(self.0.iter().map(AsRef::as_ref))
+    }
+
+    /// Gives a row other keys.
+    pub fn set(&mut self, row: usize, keys: Vec<Chord>) {
+        if let Some(place) = self.0.get_mut(row) {
+            *place = Cow::Owned(keys);
+        }
+    }
+}
 
 /// A key alone.
 pub const fn key(code: KeyCode) -> Chord {
@@ -176,8 +271,11 @@ pub fn contexts(state: &State) -> &'static [Context] {
         _ => {}
     }
     match (state.popup, state.editing, state.focus) {
-        (Some(Popup::Help(_) | Popup::Glossary(_)), ..) => &[C::Help],
+        (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[C::Help],
+        (Some(Popup::Palette | Popup::Past), ..) => &[C::Picker],
+        (Some(Popup::Find), ..) => &[C::Find],
         (Some(Popup::Confirm(_)), ..) => &[C::Confirm],
+        (None, true, _) if state.aid.completing.is_some() => &[C::Complete, C::Editor, C::Anywhere],
         (None, true, _) if on_cell(state) => &[C::Editor, C::Anywhere],
         (None, true, _) => &[C::Answer, C::Anywhere],
         (None, false, Pane::Lesson) => &[C::Lesson, C::Browse, C::Anywhere],
@@ -190,24 +288,34 @@ pub fn contexts(state: &State) -> &'static [Context] {
 pub fn find(state: &State, event: KeyEvent) -> Option<Action> {
     let chord = Chord::from(event);
     contexts(state).iter().find_map(|context| {
-        let here = BINDINGS.iter().filter(|binding| binding.context == *context);
-        here.filter(|binding| binding.keys.contains(&chord)).map(|binding| binding.action).next()
+        let mut here = state.keymap.rows().filter(|(binding, _)| binding.context == *context);
+        here.find(|(_, keys)| keys.contains(&chord)).map(|(binding, _)| binding.action)
     })
 }
 
 /// What the key bar shows now: keys and labels, the most wanted first.
 pub fn bar(state: &State) -> Vec<(String, &'static str)> {
     let contexts = contexts(state);
-    let shown = BINDINGS.iter().filter(|binding| contexts.contains(&binding.context));
+    let shown = state.keymap.rows().filter(|(binding, _)| contexts.contains(&binding.context));
+    // A key that a nearer context takes is none of the farther one's.
+    let place = |context: Context| contexts.iter().position(|c| *c == context);
+    let hidden = |binding: &Binding, keys: &[Chord]| {
+        let mut nearer =
+            state.keymap.rows().filter(|(other, _)| place(other.context) < place(binding.context));
+        nearer.any(|(other, theirs)| {
+            contexts.contains(&other.context) && keys.first().is_some_and(|first| theirs.contains(first))
+        })
+    };
     shown
-        .filter_map(|binding| {
+        .filter(|(binding, keys)| !hidden(binding, keys))
+        .filter_map(|(binding, keys)| {
             let label = match binding.bar {
                 Never => return None,
                 Always(label) => label,
                 When(condition, label) => condition(state).then_some(label)?,
                 By(label) => label(state)?,
             };
-            Some((binding.short_name(), label))
+            Some((binding.short_name(keys)?, label))
         })
         .collect()
 }
@@ -262,26 +370,27 @@ impl Chord {
     }
 }
 
-impl Binding {
-    /// All its keys.
-    pub fn names(&self) -> String {
-        match (self.keys.first(), self.keys.last()) {
-            (Some(first), Some(last)) if self.keys.len() > 4 => format!("{}–{}", first.name(), last.name()),
-            _ => self.keys.iter().map(|chord| chord.name()).collect::<Vec<_>>().join(", "),
-        }
+/// All the keys of a row.
+pub fn names(keys: &[Chord]) -> String {
+    match (keys.first(), keys.last()) {
+        (Some(first), Some(last)) if keys.len() > 4 => format!("{}–{}", first.name(), last.name()),
+        _ => keys.iter().map(|chord| chord.name()).collect::<Vec<_>>().join(", "),
     }
+}
 
-    /// Its first key, as the key bar has it.
-    fn short_name(&self) -> String {
-        match self.action {
-            A::Up => "↑↓".into(),
-            A::NextSection => "←→".into(),
-            A::NextEvent => ", .".into(),
-            A::ZoomIn => "+ -".into(),
-            A::NextCell => "[ ]".into(),
-            A::Choose => self.names(),
-            _ => self.keys.first().map(|chord| chord.name()).unwrap_or_default(),
-        }
+impl Binding {
+    /// Its first key, as the key bar has it; `None` where it has none.
+    fn short_name(&self, keys: &[Chord]) -> Option<String> {
+        let first = keys.first()?;
+        Some(match self.action {
+            A::Up if *first == key(Up) => "↑↓".into(),
+            A::NextSection if *first == key(Right) => "←→".into(),
+            A::NextEvent if *first == c('.') => ", .".into(),
+            A::ZoomIn if *first == c('+') => "+ -".into(),
+            A::NextCell if *first == c(']') => "[ ]".into(),
+            A::Choose => names(keys),
+            _ => first.name(),
+        })
     }
 }
 
@@ -291,20 +400,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_at_once() {
-        // Contexts that hold together; the nearer one may hide nothing of the farther.
-        let together = [
-            &[C::Lesson, C::Browse, C::Anywhere][..],
-            &[C::Cells, C::Browse, C::Anywhere],
-            &[C::Machine, C::Browse, C::Anywhere],
-            &[C::MachineScreen, C::Machine, C::Anywhere],
-            &[C::Home],
-            &[C::Prompt],
-            &[C::Editor, C::Anywhere],
-            &[C::Answer, C::Anywhere],
-            &[C::Help],
-            &[C::Confirm],
-        ];
-        for contexts in together {
+        for contexts in TOGETHER {
             let mut seen = std::collections::HashMap::new();
             for binding in BINDINGS.iter().filter(|b| contexts.contains(&b.context)) {
                 for chord in binding.keys {

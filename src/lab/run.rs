@@ -7,6 +7,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::book::{Book, BookChange};
+use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
@@ -34,19 +36,25 @@ const BACKLOG: usize = 256;
 /// How long an ended session is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Writes the document to where it came from.
-pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
+/// Keeps code that was run, for the search in later sessions.
+pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
+
 pub struct LabOptions {
     pub look: Look,
-    /// Ctrl-S is offered where there is one.
-    pub save: Option<Save>,
+    /// The notebook that the document is of; only with one can be saved.
+    pub book: Option<Book>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
     /// Where there is one, the home screen is; without a document the lab opens there.
     pub library: Option<Box<dyn Library>>,
+    pub config: Config,
+    /// Code run in earlier sessions, the newest last.
+    pub past: Vec<String>,
+    /// Keeps code that was run for later ones.
+    pub remember: Option<Remember>,
     /// What there is to tell of the document at the beginning.
     pub notes: Vec<String>,
 }
@@ -87,11 +95,10 @@ pub fn run(
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
-    if options.save.is_some() {
+    if options.book.is_some() {
         state.allow_saving();
     }
     state.set_canvas(terminal::canvas());
-    update(&mut state, Msg::Resize(columns, rows));
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
         // Where nobody listens any more the lab is closing already.
@@ -99,9 +106,15 @@ pub fn run(
     })?;
     let reader = Reader::start(inbox.clone())?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep, around.library) = (options.save, options.keep, options.library);
+    (around.book, around.keep, around.remember) = (options.book, options.keep, options.remember);
+    around.library = options.library;
+    around.clipboard = options.config.clipboard();
+    state.recall(options.past);
+    state.configure(&options.config);
     around.list(&mut state);
-    tell(&mut state, &options.notes);
+    // What is asked for, such as the figures of a notebook's file, is done like all else.
+    say(&mut state, Msg::Resize(columns, rows), &mut around);
+    tell(&mut state, &options.notes, &mut around);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -161,6 +174,7 @@ fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
         };
         let now = start.elapsed();
         update(state, Msg::Tick(now));
+        around.watch(state);
         // A batch ends where the next frame is due, so that a flood of messages does not stop the picture.
         let until = start + next_frame.max(now + FRAME / 2);
         while let Some(input) = next {
@@ -233,10 +247,17 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 around.start(state);
                 Ok(())
             }
-            Effect::Save => {
-                let saved = around.save.as_mut().map_or(Ok(()), |save| save(&state.document()));
-                update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
+            Effect::Save { over } => {
+                let saved = around.book.as_mut().map_or(Ok(Vec::new()), |book| book.save(over));
+                say(state, Msg::Saved(saved), around);
                 Ok(())
+            }
+            Effect::Book(change) => around.change(change),
+            Effect::Copy(text) if around.clipboard => terminal::copy(&text),
+            Effect::Copy(_) => Ok(()),
+            Effect::Remember(code) => {
+                let kept = around.remember.as_mut().map_or(Ok(()), |remember| remember(&code));
+                kept.map_err(|e| io::Error::new(e.kind(), format!("the history was not kept: {e}")))
             }
             Effect::Draw(job) => around.draw(*job),
             Effect::Record { step, entry } => {
@@ -251,23 +272,42 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             Effect::Quit => return Some(End::Quit),
         };
         if let Err(e) = told {
-            update(state, Msg::Note(e.to_string()));
+            say(state, Msg::Note(e.to_string()), around);
         }
     }
     None
 }
 
-fn tell(state: &mut State, notes: &[String]) {
+/// Tells the state something that closes nothing; what follows from it is carried out.
+fn say<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    msg: Msg,
+    around: &mut Surroundings<C>,
+) {
+    // None of these messages ends the lab.
+    let _ = act(state, msg, around);
+}
+
+fn tell<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    notes: &[String],
+    around: &mut Surroundings<C>,
+) {
     if !notes.is_empty() {
-        update(state, Msg::Note(notes.join("; ")));
+        say(state, Msg::Note(notes.join("; ")), around);
     }
 }
 
 /// What the lab acts upon.
 struct Surroundings<C> {
     connect: C,
-    save: Option<Save>,
+    book: Option<Book>,
+    /// When the notebook's file was last looked at, and whether its journal fails.
+    watched: Instant,
+    journal_fails: bool,
     keep: Option<Keep>,
+    remember: Option<Remember>,
+    clipboard: bool,
     library: Option<Box<dyn Library>>,
     /// The devices of this computer are looked for, or were found.
     looked: bool,
@@ -287,8 +327,12 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn new(connect: C, inbox: SyncSender<Input>) -> Self {
         Surroundings {
             connect,
-            save: None,
+            book: None,
+            watched: Instant::now(),
+            journal_fails: false,
             keep: None,
+            remember: None,
+            clipboard: false,
             library: None,
             looked: false,
             inbox,
@@ -337,7 +381,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             Err(e) => {
                 let reason =
                     Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
-                update(state, Msg::Session(FromSession::Died { reason }));
+                say(state, Msg::Session(FromSession::Died { reason }), self);
             }
         }
     }
@@ -346,7 +390,6 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn list(&mut self, state: &mut State) {
         let Some(library) = &mut self.library else { return };
         let listing = Box::new(library.list());
-        update(state, Msg::Listed(listing));
         if !std::mem::replace(&mut self.looked, true) {
             let (look, inbox) = (library.devices(), self.inbox.clone());
             let looking = move || {
@@ -356,18 +399,48 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             // Without the thread the screen goes on saying that it looks.
             let _ = thread::Builder::new().name("devices".into()).spawn(looking);
         }
+        say(state, Msg::Listed(listing), self);
     }
 
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        let Opened { document, save, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
-        let can_save = save.is_some();
-        (self.save, self.keep) = (save, keep);
-        update(state, Msg::Opened { document, at, can_save });
+        // The one that is open lets go of its file before it may be opened again.
+        self.book = None;
+        let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
+        let can_save = book.is_some();
+        (self.book, self.keep) = (book, keep);
+        say(state, Msg::Opened { document, at, can_save }, self);
         self.start(state);
-        tell(state, &notes);
+        tell(state, &notes, self);
         Ok(())
+    }
+
+    /// Tells the notebook's file of a change; that this fails is told once.
+    fn change(&mut self, change: BookChange) -> io::Result<()> {
+        let done = self.book.as_mut().map_or(Ok(()), |book| book.change(change));
+        match done {
+            Ok(()) => {
+                self.journal_fails = false;
+                Ok(())
+            }
+            Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
+            Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
+        }
+    }
+
+    /// Looks now and then what other programs do to the notebook's file, and has the journal written to the disk.
+    fn watch(&mut self, state: &mut State) {
+        if self.watched.elapsed() < HEARTBEAT {
+            return;
+        }
+        self.watched = Instant::now();
+        if let Some(book) = &mut self.book {
+            book.sync();
+            if let Some(told) = book.foreign_change() {
+                say(state, Msg::Note(told.into()), self);
+            }
+        }
     }
 
     fn send(&mut self, request: Request) -> io::Result<()> {
@@ -442,146 +515,4 @@ impl Drop for Reader {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-    use std::sync::Mutex;
-
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-    use super::*;
-    use crate::lab::theme::Colour;
-    use crate::plot::Figure;
-    use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
-
-    /// A session that answers every evaluation with the code's length, and dies of `die`.
-    struct Echo {
-        said: VecDeque<FromSession>,
-        sent: Arc<Mutex<Vec<Request>>>,
-        wake: Wake,
-    }
-
-    impl Echo {
-        fn say(&mut self, said: FromSession) {
-            self.said.push_back(said);
-            (self.wake)();
-        }
-    }
-
-    impl SessionLink for Echo {
-        fn send(&mut self, request: Request) -> io::Result<()> {
-            self.sent.lock().unwrap().push(request.clone());
-            if let Request::Evaluate { id, cell, code, .. } = request {
-                if code == "die" {
-                    let reason = Death { how: How::Signal(9), log: vec![] };
-                    self.say(FromSession::Died { reason });
-                    return Err(io::Error::other("broken pipe"));
-                }
-                if code == "figure" {
-                    let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
-                    let content = Display::Figure { figure: Box::new(figure) };
-                    self.say(FromSession::Message(Message::Display { id, content, display_id: None }));
-                }
-                let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
-                let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
-                self.say(FromSession::Message(finished));
-            }
-            Ok(())
-        }
-
-        fn receive(&mut self) -> Option<FromSession> {
-            self.said.pop_front()
-        }
-    }
-
-    fn key(code: KeyCode) -> Input {
-        Input::Msg(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
-    }
-
-    /// Runs the loop over a script: each entry waits until the screen shows its text, then sends its inputs.
-    fn play(document: Document, script: Vec<(&'static str, Vec<Input>)>) -> (State, End, Vec<Request>, u32) {
-        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let requests = Arc::clone(&sent);
-        let connect = move |wake: Wake| {
-            let mut echo = Echo { said: VecDeque::new(), sent: Arc::clone(&requests), wake };
-            let (devices, protections) = (vec![], vec![]);
-            echo.say(FromSession::Message(Message::Ready { version: VERSION, pid: 1, devices, protections }));
-            Ok(Box::new(echo) as Box<dyn SessionLink>)
-        };
-        let look = Look { colour: Colour::None, light: false, ascii: false };
-        let mut state = State::new(document, look);
-        update(&mut state, Msg::Resize(100, 30));
-        let mut around = Surroundings::new(connect, inbox.clone());
-        let mut script = script.into_iter().peekable();
-        let mut frames = 0;
-        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-            frames += 1;
-            let shown = crate::lab::render_to_string(state, 100, 30);
-            while script.peek().is_some_and(|(text, _)| shown.contains(text)) {
-                for input in script.next().unwrap().1 {
-                    inbox.send(input).unwrap();
-                }
-            }
-            assert!(frames < 1000, "never came: {:?} in\n{shown}", script.peek().map(|s| s.0));
-            Ok(())
-        });
-        around.part();
-        let sent = sent.lock().unwrap().clone();
-        (state, end, sent, frames)
-    }
-
-    #[test]
-    fn a_cell_runs_in_the_session_and_the_lab_quits() {
-        let document = Document::notebook("n", ["1 + 1".to_owned()]);
-        let script = vec![("ready", vec![key(KeyCode::F(5))]), ("= 5", vec![key(KeyCode::Char('q'))])];
-        let (_, end, sent, _) = play(document, script);
-        assert_eq!(end, End::Quit);
-        assert!(matches!(sent.first(), Some(Request::Evaluate { cell: 1, code, .. }) if code == "1 + 1"));
-    }
-
-    #[test]
-    fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
-        let document = Document::notebook("n", ["figure".to_owned()]);
-        let script =
-            vec![("ready", vec![key(KeyCode::F(5))]), ("a drawn title", vec![key(KeyCode::Char('q'))])];
-        assert_eq!(play(document, script).1, End::Quit);
-    }
-
-    #[test]
-    fn a_death_keeps_the_text_and_a_restart_brings_a_new_session() {
-        let document = Document::notebook("n", ["die".to_owned(), "ok".to_owned()]);
-        let script = vec![
-            ("ready", vec![key(KeyCode::F(5))]),
-            ("was killed", vec![key(KeyCode::Char('r'))]),
-            ("session ready", vec![key(KeyCode::Down), key(KeyCode::F(5))]),
-            ("= 2", vec![Input::Signal(15)]),
-        ];
-        let (state, end, _, _) = play(document.clone(), script);
-        assert_eq!(end, End::Signal(15));
-        assert_eq!(state.document(), document);
-    }
-
-    #[test]
-    fn a_session_that_cannot_start_is_told() {
-        let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
-        let mut around = Surroundings::new(|_| Err(io::Error::other("no such program")), inbox.clone());
-        let look = Look { colour: Colour::None, light: false, ascii: false };
-        let mut state = State::new(Document::notebook("n", []), look);
-        let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-            if crate::lab::render_to_string(state, 120, 30).contains("no such program") {
-                inbox.send(key(KeyCode::Char('q'))).unwrap();
-            }
-            Ok(())
-        });
-        assert_eq!(end, End::Quit);
-    }
-
-    #[test]
-    fn nothing_is_drawn_while_nothing_changes_and_a_flood_is_batched() {
-        let document = Document::notebook("n", ["x".to_owned()]);
-        let mut flood: Vec<Input> = (0..200).map(|_| key(KeyCode::F(2))).collect();
-        flood.push(key(KeyCode::Char('q')));
-        let (_, _, _, frames) = play(document, vec![("ready", flood)]);
-        assert!(frames < 20, "{frames} frames for one flood");
-    }
-}
+mod tests;

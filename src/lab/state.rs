@@ -4,11 +4,15 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::base::event::Source;
+use crate::notebook::{self, stale::Run};
 
+use super::aid::Aid;
+use super::config::Config;
 use super::document::{Document, Step};
 use super::history::History;
 use super::home::Home;
 use super::item::{CellState, ItemState, Key, PredictState};
+use super::keys::Keymap;
 use super::laid::{Layout, Memo};
 use super::machine::{MachineView, Section};
 use super::picture::{Art, Canvas};
@@ -16,6 +20,7 @@ use super::places::Places;
 use super::scroll::Tops;
 use super::text;
 use super::theme::{Colour, Look, Theme};
+use super::vi::Vi;
 
 /// The lab's state.
 #[derive(Debug)]
@@ -48,6 +53,16 @@ pub struct State {
     /// A divider that is being dragged.
     pub(super) dragged: Option<Pane>,
     pub(super) clipboard: Option<Box<CellState>>,
+    /// The cells as the notebook's file was told of them.
+    pub(super) noted: Notes,
+    /// The runs of this session, for the marks of stale cells.
+    pub(super) runs: Vec<Run>,
+    /// What cells gave before all was run anew to verify it.
+    pub(super) verifying: Option<Vec<(Key, notebook::Cell)>>,
+    /// A cell was taken away since the last save.
+    pub(super) removed_unsaved: bool,
+    pub(super) aid: Aid,
+    pub(super) keymap: Keymap,
     pub(super) theme: Theme,
     pub(super) size: (u16, u16),
     /// What figures are drawn on.
@@ -89,6 +104,14 @@ pub enum Popup {
     Help(u16),
     /// What the machine's figures mean; first line shown.
     Glossary(u16),
+    /// Help on a name, from its first line shown.
+    Doc(u16),
+    /// Every action, by its name.
+    Palette,
+    /// The cells that were run before.
+    Past,
+    /// What to look for in a cell.
+    Find,
     Confirm(Confirm),
 }
 
@@ -97,10 +120,47 @@ pub enum Popup {
 pub enum Confirm {
     Quit,
     Restart,
+    /// Restart, and run all cells.
+    RunAnew,
+    /// The same, and compare what they give.
+    Verify,
+    /// Another program has changed the file that is to be saved.
+    Overwrite,
     /// Something else was chosen at home.
     Open,
     /// The interrupt was asked for a second time.
     RestartStuck,
+}
+
+/// A cell as the notebook's file was told of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Noted {
+    pub key: Key,
+    pub id: String,
+    pub version: u64,
+    pub markdown: bool,
+}
+
+impl Noted {
+    pub fn of(cell: &CellState) -> Noted {
+        Noted { key: cell.key, id: cell.id.clone(), version: cell.version, markdown: cell.markdown }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Notes(Vec<Noted>);
+
+impl Notes {
+    /// True where nothing has become of the cells.
+    pub fn is_same<'c>(&self, cells: impl Iterator<Item = &'c CellState>) -> bool {
+        let known = self.0.iter().map(|n| (n.key, n.version, n.markdown));
+        known.eq(cells.map(|cell| (cell.key, cell.version, cell.markdown)))
+    }
+
+    /// Takes the cells as they are; gives those that were.
+    pub fn replace(&mut self, now: Vec<Noted>) -> Vec<Noted> {
+        std::mem::replace(&mut self.0, now)
+    }
 }
 
 /// Something said in the header until its time is over.
@@ -194,6 +254,12 @@ impl State {
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
+            noted: Notes::default(),
+            runs: Vec::new(),
+            verifying: None,
+            removed_unsaved: false,
+            aid: Aid::default(),
+            keymap: Keymap::default(),
             theme: Theme::new(look),
             size: (80, 24),
             canvas: Canvas::default(),
@@ -226,6 +292,10 @@ impl State {
         }
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
         (self.popup, self.note, self.clipboard) = (None, None, None);
+        self.aid.forget_document();
+        self.runs.clear();
+        (self.verifying, self.removed_unsaved) = (None, false);
+        self.noted.replace(self.cells().map(Noted::of).collect());
         self.tops = Tops { home: self.tops.home, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
         self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
@@ -276,6 +346,24 @@ impl State {
         &self.session.status
     }
 
+    /// Takes the learner's settings; what is wrong in them is told in the header.
+    pub fn configure(&mut self, config: &Config) {
+        (self.shares.lesson, self.shares.machine) = config.shares();
+        self.keymap = config.keymap.clone();
+        self.aid.vi = config.vi().then(Vi::default);
+        self.aid.python = config.python();
+        if let Some(first) = config.problems.first() {
+            let more = config.problems.len() - 1;
+            let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            self.say(text::clean_line(&format!("settings, {first}{rest}; `tensorlab config` shows all")));
+        }
+    }
+
+    /// Gives the search in the history the cells that were run before, the newest last.
+    pub fn recall(&mut self, past: Vec<String>) {
+        self.aid.past = past;
+    }
+
     /// Allows [`Effect::Save`](super::msg::Effect::Save).
     pub fn allow_saving(&mut self) {
         self.can_save = true;
@@ -314,7 +402,7 @@ impl State {
 
     /// Cells with text that was not saved.
     pub fn unsaved(&self) -> usize {
-        self.cells().filter(|cell| cell.unsaved).count()
+        self.cells().filter(|cell| cell.unsaved).count() + usize::from(self.removed_unsaved)
     }
 
     pub(super) fn panes(&self) -> &'static [Pane] {
@@ -421,6 +509,14 @@ impl State {
     pub(super) fn new_key(&mut self) -> Key {
         self.next_key += 1;
         Key(self.next_key)
+    }
+
+    /// The selected cell's text was changed: the lesson's text, which may show it, is laid out anew.
+    pub(super) fn text_changed(&mut self) {
+        self.follow = true;
+        if let Some(step) = self.steps.get(self.step) {
+            step.text.clear();
+        }
     }
 
     pub(super) fn touch(&mut self) {

@@ -23,6 +23,7 @@ use ratatui::backend::CrosstermBackend;
 use super::picture::{Art, Canvas, Graphics, forget};
 use super::state::State;
 use super::view::view;
+use crate::base::base64;
 
 /// The terminal is ours: it has to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -86,6 +87,19 @@ impl Drop for Screen {
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
+}
+
+/// The most that is put into the terminal's clipboard; terminals take no more than this.
+const MAX_COPY: usize = 74_000;
+
+/// Puts text into the terminal's clipboard (OSC 52), also over ssh. Terminals that can't ignore it.
+pub fn copy(text: &str) -> io::Result<()> {
+    if text.len() > MAX_COPY || !knows_key_flags() {
+        return Ok(());
+    }
+    let mut out = io::stdout();
+    write!(out, "\x1b]52;c;{}\x07", base64::encode(text.as_bytes()))?;
+    out.flush()
 }
 
 /// The pictures that a terminal was told to keep.

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use super::layout::{MIN_SIZE, areas};
-use super::panels::{cells, header, home, key_bar, lesson, machine, popup, put};
+use super::panels::{aid, cells, header, home, key_bar, lesson, machine, popup, put};
 use super::scroll::settled;
 use super::state::{Pane, Popup, Screen, State};
 use super::text;
@@ -46,9 +46,12 @@ pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> 
                     Pane::Machine => machine::draw(state, tops, buffer, *rect),
                 }
             }
+            if let Some(pane) = areas.pane(Pane::Cells) {
+                aid::completions(state, tops.cells, buffer, pane, area);
+            }
             if let Some(shown) = state.popup {
                 popup::draw(state, shown, buffer, area);
-                cursor = None;
+                cursor = cursor.filter(|_| shown == Popup::Find);
             }
             key_bar::draw(state, buffer, areas.key_bar);
         }

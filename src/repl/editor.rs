@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -26,7 +25,6 @@ use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_
 use super::link::Link;
 use super::paint::{Ink, Paint};
 use crate::script::tokens::tokens;
-use crate::script::verdict::Parser;
 use crate::session::protocol::{Completion, Message, Request};
 
 /// A session that runs nothing answers within this time, or nothing is completed.
@@ -70,9 +68,8 @@ impl Editor {
             .build();
         let mut line =
             Line::with_history(config.clone(), FileHistory::with_config(&config)).map_err(failed)?;
-        let parser = Arc::new(Parser::default());
         line.set_helper(Some(Assistant { link, paint, files: FilenameCompleter::new() }));
-        bind(&mut line, &parser);
+        bind(&mut line);
         let mut editor = Editor { line, history };
         let note = editor.read_history().err();
         let note = note.map(|error| {
@@ -126,12 +123,12 @@ fn failed(error: ReadlineError) -> io::Error {
     }
 }
 
-fn bind(line: &mut Line<Assistant, FileHistory>, parser: &Arc<Parser>) {
+fn bind(line: &mut Line<Assistant, FileHistory>) {
     let on = |code, modifiers| Event::from(KeyEvent(code, modifiers));
     let mut keys: Vec<(Event, EventHandler)> = Vec::new();
     let handler = |key: Key| EventHandler::Conditional(Box::new(key));
     for code in [KeyCode::Enter, KeyCode::Char('\r'), KeyCode::Char('\n')] {
-        keys.push((on(code, Modifiers::NONE), handler(Key::Enter(Arc::clone(parser)))));
+        keys.push((on(code, Modifiers::NONE), handler(Key::Enter)));
         keys.push((on(code, Modifiers::ALT), handler(Key::Break)));
     }
     for close in ['}', ')', ']'] {
@@ -146,7 +143,7 @@ fn bind(line: &mut Line<Assistant, FileHistory>, parser: &Arc<Parser>) {
 /// Keys that do something of their own.
 enum Key {
     /// Runs what is whole, and breaks the line otherwise.
-    Enter(Arc<Parser>),
+    Enter,
     /// Breaks the line, whatever stands there.
     Break,
     /// A closing bracket, which steps back on a blank line.
@@ -161,8 +158,8 @@ impl ConditionalEventHandler for Key {
         let before = text.get(..context.pos()).unwrap_or(text);
         let broken = || Cmd::Insert(1, format!("\n{}", " ".repeat(indent_after(before))));
         match self {
-            Key::Enter(parser) if wants_more(parser, text) => Some(broken()),
-            Key::Enter(_) => Some(Cmd::AcceptLine),
+            Key::Enter if wants_more(text) => Some(broken()),
+            Key::Enter => Some(Cmd::AcceptLine),
             Key::Break => Some(broken()),
             Key::Close(bracket) => {
                 let line = format!("{}{bracket}", " ".repeat(spaces_to_close(before)?));
@@ -220,6 +217,11 @@ pub fn completions(link: &mut Link, text: &str, cursor: usize) -> (usize, Vec<Co
     let code = text.to_string();
     match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }) {
         Some(Message::Completions { start, mut items, .. }) => {
+            // What Tab adds is what all names have in common, so that they have to begin alike.
+            let typed = text.get(start..cursor).unwrap_or_default();
+            if items.iter().any(|item| item.text.starts_with(typed)) {
+                items.retain(|item| item.text.starts_with(typed));
+            }
             items.sort_by(|a, b| a.text.cmp(&b.text));
             (start, items)
         }
@@ -283,7 +285,7 @@ impl Highlighter for Assistant {
 fn coloured(text: &str, pair: Option<(usize, usize)>, paint: Paint) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut at = 0;
-    for (row, line) in tokens(text.split('\n')).0.into_iter().enumerate() {
+    for (row, line) in tokens(text.split('\n')).into_iter().enumerate() {
         if row > 0 {
             out.push('\n');
             at += 1;

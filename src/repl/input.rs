@@ -1,7 +1,7 @@
 //! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
 
+use crate::script::lexer::{self, Wholeness};
 use crate::script::tokens::{Token, tokens};
-use crate::script::verdict::Parser;
 
 use super::commands;
 
@@ -9,7 +9,7 @@ const INDENT: usize = 4;
 
 /// Whether more lines belong to what was typed: it is not whole, or its last line ends in a backslash. After two
 /// blank lines it is taken as it is, so that one is never stuck.
-pub fn wants_more(parser: &Parser, text: &str) -> bool {
+pub fn wants_more(text: &str) -> bool {
     let code = commands::code_of(text);
     let Some(code) = code else { return false };
     if code.trim().is_empty() || commands::is_help(code) {
@@ -23,13 +23,13 @@ pub fn wants_more(parser: &Parser, text: &str) -> bool {
     if is_continued(text, last) {
         return true;
     }
-    parser.is_unfinished(&without_backslashes(code))
+    matches!(lexer::wholeness(&without_backslashes(code)), Wholeness::Incomplete(_))
 }
 
 /// Whether the last line ends in a backslash that is none of a text's.
 fn is_continued(text: &str, last: &str) -> bool {
     last.trim_end().ends_with('\\')
-        && tokens(text.lines()).0.last().is_some_and(|line| {
+        && tokens(text.lines()).last().is_some_and(|line| {
             line.iter().rev().find(|(c, _)| !c.is_whitespace()).is_some_and(|(_, token)| is_free(*token))
         })
 }
@@ -43,7 +43,7 @@ pub fn without_backslashes(code: &str) -> String {
     if !code.contains('\\') {
         return code.to_string();
     }
-    let lines = tokens(code.split('\n')).0.into_iter().map(|mut line| {
+    let lines = tokens(code.split('\n')).into_iter().map(|mut line| {
         if let Some(end) = line.iter_mut().rev().find(|(c, _)| !c.is_whitespace())
             && end.0 == '\\'
             && is_free(end.1)
@@ -77,40 +77,8 @@ pub fn spaces_of_tab(text: &str) -> Option<usize> {
 
 /// The place of the bracket that belongs to the one at byte `at`, if both are code.
 pub fn partner(text: &str, at: usize) -> Option<usize> {
-    let mut place = 0;
-    let mut all: Vec<(usize, char)> = Vec::new();
-    for (line, read) in text.split('\n').zip(tokens(text.split('\n')).0) {
-        let free = line.char_indices().zip(read).filter(|(_, (_, token))| is_free(*token));
-        all.extend(free.map(|((i, c), _)| (place + i, c)).filter(|(_, c)| "()[]{}".contains(*c)));
-        place += line.len() + 1;
-    }
-    let here = all.iter().position(|(i, _)| *i == at)?;
-    let (_, bracket) = *all.get(here)?;
-    let opens = "([{".contains(bracket);
-    let ahead: Vec<&(usize, char)> =
-        if opens { all.iter().skip(here).collect() } else { all.iter().take(here + 1).rev().collect() };
-    let mut open = Vec::new();
-    for (i, c) in ahead {
-        if "([{".contains(*c) == opens {
-            open.push(*c);
-        } else if open.pop().map(other) != Some(*c) {
-            return None;
-        } else if open.is_empty() {
-            return Some(*i);
-        }
-    }
-    None
-}
-
-fn other(bracket: char) -> char {
-    match bracket {
-        '(' => ')',
-        ')' => '(',
-        '[' => ']',
-        ']' => '[',
-        '{' => '}',
-        _ => '{',
-    }
+    let (opening, closing) = lexer::partners(text, &lexer::pieces(text), at)?;
+    if opening == at { Some(closing) } else { Some(opening).filter(|_| closing == at) }
 }
 
 #[cfg(test)]
@@ -119,7 +87,6 @@ mod tests {
 
     #[test]
     fn lines_go_on_until_the_code_is_whole() {
-        let parser = Parser::default();
         for (text, more) in [
             ("let x = 1", false),
             ("for i in 0..3 {", true),
@@ -139,7 +106,7 @@ mod tests {
             ("relu?", false),
             ("", false),
         ] {
-            assert_eq!(wants_more(&parser, text), more, "{text:?}");
+            assert_eq!(wants_more(text), more, "{text:?}");
         }
     }
 

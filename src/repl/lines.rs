@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use super::input::wants_more;
 use super::waiting::Waiting;
-use crate::script::verdict::Parser;
 
 pub struct Lines {
-    parser: Parser,
     /// Prompts are written, as there is a person.
     prompts: bool,
     waiting: Arc<Waiting>,
@@ -18,7 +16,7 @@ pub struct Lines {
 impl Lines {
     pub fn new(prompts: bool, waiting: Arc<Waiting>) -> Lines {
         let input = BufReader::with_capacity(1 << 16, io::stdin());
-        Lines { parser: Parser::default(), prompts, waiting, input }
+        Lines { prompts, waiting, input }
     }
 
     /// The next piece of code or command; `None` at the end of the input.
@@ -40,7 +38,7 @@ impl Lines {
             }
             text.push_str(&line);
             begun = true;
-            if !wants_more(&self.parser, &text) && !self.goes_on() {
+            if !wants_more(&text) && !self.goes_on() {
                 return Ok(Some(text));
             }
         }

@@ -2,16 +2,19 @@
 
 pub mod aside;
 pub mod bind;
+pub mod complete;
 mod direct;
 pub mod engine;
 pub mod fault;
 pub mod help;
 pub mod indexing;
 pub mod json;
+pub mod lexer;
 pub mod modules;
 pub mod operands;
 pub mod parse;
 pub mod pickle;
+pub mod python;
 mod rewrite;
 pub mod snapshot;
 pub mod summary;
@@ -20,7 +23,6 @@ pub mod tokens;
 pub mod trace;
 mod tree;
 pub mod value;
-pub mod verdict;
 
 pub use engine::{Host, Interpreter, Limits, Silent};
 pub use fault::{Fault, Origin};

@@ -13,7 +13,7 @@ use tensorlab::session::protocol::{Message, Outcome, ProbeValue, Request, Verdic
 use super::fixture::*;
 
 /// The frame, then the same frame as letters that stand for styles, then what the letters mean.
-fn with_styles(state: &State, columns: u16, rows: u16) -> String {
+pub fn with_styles(state: &State, columns: u16, rows: u16) -> String {
     let buffer = render(state, columns, rows);
     let mut legend: Vec<String> = Vec::new();
     let mut letters = String::new();

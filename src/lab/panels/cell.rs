@@ -9,30 +9,47 @@ use super::{flow, markdown};
 use crate::base::event::Clock;
 use crate::lab::figures;
 use crate::lab::highlight;
-use crate::lab::item::{CellState, Check, Progress, Status};
+use crate::lab::item::{CellState, Check, Progress, Status, Verified};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
 use crate::lab::picture::Content;
 use crate::lab::places::{self, Place, Places};
 use crate::lab::text::{self, Break};
 use crate::lab::theme::Theme;
+use crate::lesson::markdown::parse;
+use crate::notebook::verify;
+use crate::script::lexer::{self, Wholeness};
+use crate::script::python;
 use crate::session::protocol::{Usage, Verdict};
 
 /// Rows of output shown from each end before the rest is asked for.
 const SHORT_END: usize = 10;
 /// From this width on, the marks beside the code tell the dtype as well.
 const MARKS_FROM: usize = 48;
+/// Lines of code that are parsed while one types.
+const MAX_PARSED: usize = 2000;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Output of more lines than this is cut until asked for.
 pub const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
 
 /// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
-pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme) -> Layout {
+pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
     let mut layout = Layout::default();
     let width = usize::from(width);
     layout.push(Line::default(), Part::Head);
+    if cell.rendered {
+        let blocks = parse(&cell.editor.text());
+        layout.plain(
+            markdown::lay(&blocks, width.saturating_sub(1), theme).into_iter().map(|l| indented(l, 1)),
+        );
+        layout.push(Line::default(), Part::Gap);
+        return layout;
+    }
     let gutter = code(&mut layout, cell, places, width, theme);
+    if python && !cell.markdown {
+        beside(&mut layout, cell, width, gutter, theme);
+    }
     output(&mut layout, cell, width, gutter, theme);
     shown(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
     for progress in &cell.progress {
@@ -42,6 +59,7 @@ pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme) -> Layo
         let lines = flow(&usage_parts(usage, theme), width.saturating_sub(gutter), theme.dim);
         layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
     }
+    verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
     hints(&mut layout, cell, width, gutter, theme);
     layout.push(Line::default(), Part::Gap);
@@ -53,10 +71,15 @@ pub fn head(
     cell: &CellState,
     width: usize,
     selected: bool,
-    editing: bool,
+    editing: Option<&str>,
     now: Duration,
     theme: &Theme,
 ) -> Line<'static> {
+    let label_style = if selected { theme.selected } else { theme.strong };
+    if cell.markdown {
+        let state = editing.unwrap_or_default();
+        return head_line("Text", label_style, "", state, theme.dim, width, theme);
+    }
     let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
     let label = format!("In [{number}]");
     let mut note = String::new();
@@ -68,9 +91,43 @@ pub fn head(
         };
     }
     let (state, style) = status(cell, now, theme);
-    let state = if editing { format!("editing, {state}") } else { state };
-    let label_style = if selected { theme.selected } else { theme.strong };
+    let state = match (editing, editing.and_then(|_| incomplete(cell))) {
+        (Some(mode), Some(why)) => format!("{mode}, {why}"),
+        (Some(mode), None) => format!("{mode}, {state}"),
+        (None, _) => state,
+    };
     head_line(&label, label_style, &note, &state, style, width, theme)
+}
+
+/// What the code of a cell leaves open, as Rhai's parser has it; asked once for each change.
+fn incomplete(cell: &CellState) -> Option<String> {
+    let lines = cell.editor.lines();
+    let whole = cell.whole.get(0, || {
+        let short = lines.len() <= MAX_PARSED;
+        if short { lexer::wholeness(&cell.editor.text()) } else { Wholeness::Whole }
+    });
+    match whole.as_ref() {
+        Wholeness::Incomplete(why) if why.contains("closed") => Some(format!("… {why}")),
+        _ => None,
+    }
+}
+
+/// The same code in Python, below the code.
+fn beside(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let columns = width.saturating_sub(gutter + 2).max(1);
+    let translated = python::translate(&cell.editor.text());
+    let mut first = true;
+    for line in translated.lines() {
+        let chars: Vec<(char, Style)> = text::clean(line).chars().map(|c| (c, theme.text)).collect();
+        for row in text::break_anywhere(&chars, columns) {
+            let mark = if first { "Py" } else { "  " };
+            first = false;
+            let mark = Span::styled(format!("{mark:>gutter$}│ ", gutter = gutter.max(2)), theme.accent);
+            let mut spans = vec![mark];
+            spans.extend(text::line(row).spans);
+            layout.plain([Line::from(spans)]);
+        }
+    }
 }
 
 /// A heading: label and note at the left, state at the right, a rule between.
@@ -96,6 +153,29 @@ pub fn head_line(
     ])
 }
 
+/// How the outputs held when all was run anew.
+fn verified(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let room = width.saturating_sub(gutter);
+    let mut say = |told: &str, style: Style| {
+        let lines = text::wrap(&[Span::styled(told.to_owned(), style)], room, Break::Words);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    };
+    match &cell.verified {
+        None => {}
+        Some(Verified::Same) => say("✓ verified: the same outputs as before", theme.ok),
+        Some(Verified::Differs(lines)) => {
+            say("✗ verify: run anew, it gives something else", theme.warn);
+            for line in lines {
+                match line {
+                    verify::Line::Gone(text) => say(&format!("- {}", text::clean_line(text)), theme.dim),
+                    verify::Line::New(text) => say(&format!("+ {}", text::clean_line(text)), theme.text),
+                    verify::Line::Same(_) => {}
+                }
+            }
+        }
+    }
+}
+
 fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
     let (text, style) = match cell.status {
         Status::Idle => return ("○ not run".into(), theme.dim),
@@ -117,7 +197,13 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         Status::Lost => ("✗ session died".into(), theme.error),
     };
     match (cell.edited, cell.earlier) {
+        (_, true) if cell.from_file => {
+            (format!("{text}, from the file{}", if cell.edited { ", edited since" } else { "" }), theme.dim)
+        }
         (true, _) => (format!("{text}, edited since"), theme.dim),
+        (_, false) if cell.stale.is_some() => {
+            (format!("{text}, ≠ stale: {}", cell.stale.as_deref().unwrap_or_default()), theme.warn)
+        }
         (_, true) => (format!("{text}, before restart"), theme.dim),
         _ => (text, style),
     }
@@ -133,7 +219,7 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
     let lines = cell.editor.lines();
     let gutter = gutter(cell);
     let digits = gutter - 2;
-    let named = named_places(lines, places);
+    let named = if cell.markdown { Vec::new() } else { named_places(lines, places) };
     let marks = match named.iter().any(|line| !line.is_empty()) {
         false => 0,
         true if width >= MARKS_FROM => places::WIDE,
@@ -144,7 +230,10 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
         Check::Done(Verdict::Fail { line, .. }) => *line,
         _ => None,
     };
-    for (i, chars) in highlight::styled(lines, theme).iter().enumerate() {
+    let plain = |line: &String| line.chars().map(|c| (c, theme.text)).collect();
+    let styled: Vec<Vec<(char, Style)>> =
+        if cell.markdown { lines.iter().map(plain).collect() } else { highlight::styled(lines, theme) };
+    for (i, chars) in styled.iter().enumerate() {
         let line = u32::try_from(i + 1).ok();
         let (mark, style) = if line == cell.fault_line {
             ("✗", theme.error)

@@ -6,12 +6,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{cell, frame, position, put, put_at, question};
-use crate::lab::item::ItemState;
+use super::{aid, cell, frame, overlay, position, put, put_at, question};
+use crate::lab::editor::Pos;
+use crate::lab::item::{CellState, ItemState};
 use crate::lab::laid::{Layout, Part, Row};
 use crate::lab::layout::inner;
 use crate::lab::state::{Pane, State};
 use crate::lab::text;
+use crate::lab::vi::Vi;
 
 pub use super::cell::SHORT_OUTPUT;
 
@@ -47,7 +49,8 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
         let layout = match content {
             ItemState::Text(_) => continue,
             ItemState::Cell(cell) => {
-                cell.laid.get(columns, || cell::lay(cell, &state.places, columns, theme))
+                let python = state.aid.python;
+                cell.laid.get(columns, || cell::lay(cell, &state.places, columns, theme, python))
             }
             ItemState::Predict(predict) => {
                 predict.laid.get(columns, || question::lay_predict(predict, columns, theme))
@@ -77,17 +80,8 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
     let place = |row: usize, column: usize| Some((extent.top + row, usize::from(BAR) + column));
     match state.selected_item()? {
         ItemState::Cell(cell) => {
-            let at = cell.editor.cursor();
-            let (row, from, indent) =
-                extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
-                    Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
-                        Some((i, from, indent))
-                    }
-                    _ => None,
-                })?;
-            let code = cell.editor.lines().get(at.row)?;
-            let before: usize = code.chars().take(at.col).skip(from).map(text::char_width).sum();
-            place(row, indent + before)
+            let (row, column) = code_place(extent, cell, cell.editor.cursor())?;
+            place(row, column)
         }
         ItemState::Predict(_) => extent.layout.rows.iter().enumerate().find_map(|(i, row)| match row.part {
             Part::Input { column } => place(i, column),
@@ -95,6 +89,30 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
         }),
         ItemState::Quiz(_) | ItemState::Text(_) => None,
     }
+}
+
+/// The row and column within an item where a place of its code stands.
+fn code_place(extent: &Extent, cell: &CellState, at: Pos) -> Option<(usize, usize)> {
+    let (row, from, indent) =
+        extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
+            Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+                Some((i, from, indent))
+            }
+            _ => None,
+        })?;
+    let code = cell.editor.lines().get(at.row)?;
+    let before: usize = code.chars().take(at.col).skip(from).map(text::char_width).sum();
+    Some((row, indent + before))
+}
+
+/// The column and row on the screen of a place of the edited cell's code, where it is in sight.
+pub fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u16, u16)> {
+    let all = extents(state, inside.width);
+    let extent = all.iter().find(|extent| extent.item == state.selected)?;
+    let (row, column) = code_place(extent, state.selected_cell()?, at)?;
+    let y = (extent.top + row).checked_sub(top).filter(|y| *y < usize::from(inside.height))?;
+    let x = (column + usize::from(BAR)).min(usize::from(inside.width));
+    Some((inside.x + u16::try_from(x).ok()?, inside.y + u16::try_from(y).ok()?))
 }
 
 /// The item and row at a row of the step.
@@ -119,6 +137,13 @@ pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -> Optio
     }
     for extent in all.iter().filter(|e| e.top + e.height() > top && e.top < top + rows) {
         item(state, buffer, inside, extent, top);
+        if extent.item == state.selected {
+            overlay::draw(state, buffer, inside, extent, top, BAR);
+        }
+    }
+    if focused && state.editing {
+        let taken = if where_.is_empty() { 4 } else { text::width(&where_) + 7 };
+        aid::foot(state, buffer, area, usize::from(area.width).saturating_sub(taken));
     }
     let (row, column) = cursor(state, &all).filter(|_| state.editing)?;
     let row = row.checked_sub(top).filter(|row| *row < rows)?;
@@ -212,7 +237,10 @@ fn head(state: &State, item: usize, columns: usize, selected: bool) -> Line<'sta
     let theme = &state.theme;
     let editing = selected && state.editing;
     match state.current_step().and_then(|step| step.items.get(item)) {
-        Some(ItemState::Cell(cell)) => cell::head(cell, columns, selected, editing, state.now, theme),
+        Some(ItemState::Cell(cell)) => {
+            let mode = editing.then(|| state.aid.vi.as_ref().map_or_else(|| "editing".into(), Vi::label));
+            cell::head(cell, columns, selected, mode.as_deref(), state.now, theme)
+        }
         Some(ItemState::Predict(predict)) => question::predict_head(predict, columns, selected, theme),
         Some(ItemState::Quiz(quiz)) => question::quiz_head(quiz, columns, selected, theme),
         Some(ItemState::Text(_)) | None => Line::default(),

@@ -1,5 +1,6 @@
 //! The panels, one file each. A panel draws from the state into a rectangle and changes nothing.
 
+pub mod aid;
 pub mod cell;
 pub mod cells;
 pub mod glossary;
@@ -10,6 +11,7 @@ pub mod lesson;
 pub mod machine;
 pub mod markdown;
 pub mod memory;
+pub mod overlay;
 pub mod picked;
 pub mod popup;
 pub mod question;

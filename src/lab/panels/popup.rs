@@ -5,10 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
-use super::{frame, glossary, position, put};
+use super::{aid, frame, glossary, position, put};
+
+pub use super::aid::doc_extent;
 use crate::lab::bindings::BINDINGS;
 use crate::lab::figures;
-use crate::lab::keys::Context;
+use crate::lab::keys::{Context, names};
 use crate::lab::layout::inner;
 use crate::lab::state::{Confirm, Popup, State};
 use crate::lab::text::{self, Break};
@@ -20,6 +22,11 @@ pub fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
     match popup {
         Popup::Help(top) => help(state, top, buffer, area),
         Popup::Glossary(top) => glossary::draw(state, top, buffer, area),
+        Popup::Doc(top) => aid::doc(state, top, buffer, area),
+        Popup::Palette => aid::picker(state, "actions", buffer, area),
+        Popup::Past => aid::picker(state, "cells run before", buffer, area),
+        // It stands in the border of the cells.
+        Popup::Find => {}
         Popup::Confirm(question) => confirm(state, question, buffer, area),
     }
 }
@@ -30,7 +37,7 @@ pub fn help_extent(area: Rect) -> (usize, usize) {
     (help_rows(), usize::from(inside.height))
 }
 
-const SECTIONS: [(Context, &str); 10] = [
+const SECTIONS: [(Context, &str); 13] = [
     (Context::Anywhere, "Anywhere"),
     (Context::Browse, "While not typing"),
     (Context::Cells, "Cells"),
@@ -40,6 +47,9 @@ const SECTIONS: [(Context, &str); 10] = [
     (Context::Home, "Home"),
     (Context::Prompt, "Typing a path"),
     (Context::Editor, "Typing in a cell"),
+    (Context::Complete, "While names are offered"),
+    (Context::Find, "Finding in a cell"),
+    (Context::Picker, "In a list of actions or cells"),
     (Context::Answer, "Typing a number"),
 ];
 
@@ -61,9 +71,9 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
             lines.push(Line::default());
         }
         lines.push(Line::styled(format!(" {name}"), theme.accent));
-        for binding in BINDINGS.iter().filter(|binding| binding.context == context) {
+        for (binding, keys) in state.keymap.rows().filter(|(binding, _)| binding.context == context) {
             lines.push(Line::from(vec![
-                Span::styled(format!("   {} ", text::left(&binding.names(), 22)), theme.strong),
+                Span::styled(format!("   {} ", text::left(&names(keys), 22)), theme.strong),
                 Span::styled(text::clip(binding.help, columns), theme.text),
             ]));
         }
@@ -110,11 +120,31 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
             if unsaved > 0 {
                 why.push(format!("{} not saved.", figures::plural(unsaved, "changed cell is", "changed cells are")));
             }
+            if unsaved > 0 && state.can_save {
+                why.push("What is not saved waits beside the file until it is opened again.".to_owned());
+            }
             ("quit", format!("{} Quit all the same?", why.join(" ")))
         }
+        Confirm::Open if state.can_save => (
+            "open another",
+            "What runs is stopped; changes that were not saved wait beside the file. Open it all the same?".into(),
+        ),
         Confirm::Open => (
             "open another",
             "What runs is stopped, and changes that were not saved are lost. Open it all the same?".into(),
+        ),
+        Confirm::RunAnew => {
+            ("run anew", "Restart the session and run all cells? Every variable goes.".into())
+        }
+        Confirm::Verify => (
+            "verify",
+            "Restart the session, run all cells, and compare what they give? Every variable goes.".into(),
+        ),
+        Confirm::Overwrite => (
+            "changed outside",
+            "Another program has changed the file since it was read. Write over it what is here? With no, the file \
+             stays as it is, and what is here waits beside it."
+                .into(),
         ),
         Confirm::Restart => {
             ("restart", "Restart the session? Every variable goes; cells, outputs and text stay.".into())

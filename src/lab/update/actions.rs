@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use super::{answering, editing, home, machine, messages, running, scrolling};
+use super::{aiding, answering, cells, editing, home, machine, messages, running, scrolling, verifying};
 use crate::lab::item::ItemState;
-use crate::lab::keys::Action;
+use crate::lab::keys::{Action, Edit};
 use crate::lab::machine::Section;
 use crate::lab::msg::Effect;
 use crate::lab::panels::glossary;
@@ -39,6 +39,9 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         }
         Action::RunAll => running::run_step(state, fx),
         Action::RunAbove => running::run_above(state, fx),
+        Action::RunStale => running::run_stale(state, fx),
+        Action::RunAnew => ask_or(state, Confirm::RunAnew, fx),
+        Action::Verify => ask_or(state, Confirm::Verify, fx),
         Action::Interrupt => interrupt(state, fx),
         Action::Restart => restart_asked(state, fx),
         Action::Save => save(state, fx),
@@ -62,8 +65,13 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         }
         Action::AddAbove => editing::add_cell(state, false),
         Action::AddBelow => editing::add_cell(state, true),
-        Action::CutCell => editing::cut_cell(state),
-        Action::PasteCell => editing::paste_cell(state),
+        Action::CutCell => cells::cut(state),
+        Action::CopyCell => cells::copy(state),
+        Action::DeleteCell => cells::delete(state),
+        Action::RestoreCell => cells::restore(state),
+        Action::Markdown => cells::set_markdown(state, true),
+        Action::Code => cells::set_markdown(state, false),
+        Action::PasteCell => cells::paste(state),
         Action::WholeOutput => {
             if let Some(cell) = state.selected_cell_mut() {
                 cell.expanded = !cell.expanded;
@@ -98,7 +106,17 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::PathBackspace => home::backspace(state),
         Action::Leave => leave(state),
         Action::Commit => answering::commit(state, fx),
-        Action::Edit(edit) => editing::edit(state, edit),
+        Action::Edit(edit) => editing::edit(state, edit, fx),
+        Action::Complete => aiding::complete(state),
+        Action::Doc => aiding::doc(state),
+        Action::Find => aiding::find(state),
+        Action::Palette => aiding::palette(state),
+        Action::Past => aiding::past(state),
+        Action::Python => {
+            state.aid.python = !state.aid.python;
+            state.cells().for_each(|cell| cell.laid.clear());
+        }
+        Action::Choice(choice) => aiding::choice(state, choice, fx),
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,
     }
@@ -154,6 +172,11 @@ fn resize(state: &mut State, wider: bool) {
 }
 
 fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
+    let selected = state.selected_cell().is_some_and(|cell| cell.editor.selection().is_some());
+    if !state.is_busy() && state.editing && selected {
+        editing::edit(state, Edit::Copy, fx);
+        return;
+    }
     if !state.is_busy() {
         state.say("nothing is running; q quits");
         return;
@@ -179,7 +202,7 @@ fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
 
 fn save(state: &mut State, fx: &mut Vec<Effect>) {
     if state.can_save {
-        fx.push(Effect::Save);
+        fx.push(Effect::Save { over: false });
     } else {
         state.say("this document has no file to save to");
     }
@@ -201,7 +224,7 @@ fn on_home(state: &State) -> bool {
 fn help(state: &mut State) {
     let glossary = match state.popup {
         Some(Popup::Glossary(_)) => false,
-        Some(Popup::Help(_)) => true,
+        Some(Popup::Help(_) | Popup::Doc(_)) => true,
         _ => machine::has_keys(state),
     };
     if !glossary {
@@ -219,7 +242,18 @@ fn yes(state: &mut State, fx: &mut Vec<Effect>) {
         Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
         Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
         Some(Popup::Confirm(Confirm::Open)) => home::yes(state, fx),
-        Some(Popup::Help(_) | Popup::Glossary(_)) | None => {}
+        Some(Popup::Confirm(Confirm::RunAnew)) => verifying::restart_and_run_all(state, fx),
+        Some(Popup::Confirm(Confirm::Verify)) => verifying::verify(state, fx),
+        Some(Popup::Confirm(Confirm::Overwrite)) => fx.push(Effect::Save { over: true }),
+        _ => {}
+    }
+}
+
+/// Asks before variables are lost; where there are none, it is done at once.
+fn ask_or(state: &mut State, question: Confirm, fx: &mut Vec<Effect>) {
+    state.popup = Some(Popup::Confirm(question));
+    if state.work.executions == 0 && !state.is_busy() {
+        yes(state, fx);
     }
 }
 

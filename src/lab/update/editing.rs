@@ -1,11 +1,13 @@
-//! Typing in cells, and adding, cutting and pasting whole cells.
+//! Typing in cells, and adding cells.
 
-use super::answering;
+use super::{aiding, answering};
 use crate::lab::document::Cell;
-use crate::lab::editor::Editor;
+use crate::lab::editor::{Editor, Pos};
 use crate::lab::item::{CellState, Guess, ItemState, PredictState};
-use crate::lab::keys::Edit;
+use crate::lab::keys::{Edit, Way};
+use crate::lab::msg::Effect;
 use crate::lab::state::{Pane, Screen, State};
+use crate::notebook::new_id;
 
 const PAGE: isize = 10;
 
@@ -20,6 +22,10 @@ pub fn enter(state: &mut State) {
         state.focus = Pane::Cells;
         state.editing = true;
         state.follow = true;
+        if let Some(cell) = state.selected_cell_mut().filter(|cell| cell.rendered) {
+            cell.rendered = false;
+            cell.laid.clear();
+        }
     }
 }
 
@@ -35,6 +41,15 @@ fn reopen(predict: &mut PredictState) -> bool {
 
 pub fn leave(state: &mut State) {
     state.editing = false;
+    state.aid.completing = None;
+    if let Some(cell) = state.selected_cell_mut() {
+        cell.editor.clear_selection();
+        let rendered = cell.markdown && !cell.editor.text().trim().is_empty();
+        if rendered != cell.rendered {
+            cell.rendered = rendered;
+            cell.laid.clear();
+        }
+    }
 }
 
 /// Types a character into the selected item.
@@ -61,18 +76,27 @@ pub fn paste(state: &mut State, text: &str) {
 }
 
 /// Carries out a change or a movement.
-pub fn edit(state: &mut State, edit: Edit) {
+pub fn edit(state: &mut State, edit: Edit, fx: &mut Vec<Effect>) {
     if let (Some(ItemState::Predict(_)), Edit::Backspace) = (state.selected_item(), edit) {
         answering::backspace(state);
         return;
     }
     match edit {
         Edit::Newline => with_editor(state, Editor::newline),
-        Edit::Indent => with_editor(state, Editor::indent),
-        Edit::Dedent => with_editor(state, did(Editor::dedent)),
+        Edit::Tab => tab(state),
+        Edit::BackTab => back_tab(state),
+        Edit::Comment => with_editor(state, Editor::toggle_comment),
+        Edit::Cut => clip(state, true, fx),
+        Edit::Copy => clip(state, false, fx),
+        Edit::Paste => {
+            let clip = state.aid.clip.clone();
+            with_editor(state, |editor| editor.paste(&clip));
+        }
+        Edit::SelectAll => go(state, Editor::select_all),
         Edit::Backspace => with_editor(state, did(Editor::backspace)),
         Edit::Delete => with_editor(state, did(Editor::delete)),
         Edit::DeleteToEnd => with_editor(state, did(Editor::delete_to_end)),
+        Edit::DeleteWord => with_editor(state, did(Editor::delete_word_left)),
         Edit::Undo => {
             if !change(state, Editor::undo) {
                 state.say("nothing to undo");
@@ -83,16 +107,72 @@ pub fn edit(state: &mut State, edit: Edit) {
                 state.say("nothing to redo");
             }
         }
-        Edit::Left => go(state, Editor::move_left),
-        Edit::Right => go(state, Editor::move_right),
-        Edit::WordLeft => go(state, Editor::word_left),
-        Edit::WordRight => go(state, Editor::word_right),
-        Edit::Up => go(state, |editor| editor.move_rows(-1)),
-        Edit::Down => go(state, |editor| editor.move_rows(1)),
-        Edit::PageUp => go(state, |editor| editor.move_rows(-PAGE)),
-        Edit::PageDown => go(state, |editor| editor.move_rows(PAGE)),
-        Edit::Home => go(state, Editor::home),
-        Edit::End => go(state, Editor::end),
+        Edit::Go(way) => go(state, |editor| {
+            editor.clear_selection();
+            step(editor, way);
+        }),
+        Edit::Extend(way) => go(state, |editor| {
+            editor.begin_selection();
+            step(editor, way);
+        }),
+    }
+}
+
+fn step(editor: &mut Editor, way: Way) {
+    match way {
+        Way::Left => editor.move_left(),
+        Way::Right => editor.move_right(),
+        Way::WordLeft => editor.word_left(),
+        Way::WordRight => editor.word_right(),
+        Way::Up => editor.move_rows(-1),
+        Way::Down => editor.move_rows(1),
+        Way::PageUp => editor.move_rows(-PAGE),
+        Way::PageDown => editor.move_rows(PAGE),
+        Way::Home => editor.home(),
+        Way::End => editor.end(),
+        Way::TextStart => editor.set_cursor(Pos::default()),
+        Way::TextEnd => editor.set_cursor(editor.end_of_text()),
+    }
+}
+
+/// True where the cursor stands after nothing but spaces, or lines are selected: Tab is for the indent there.
+fn at_indent(state: &State) -> bool {
+    let Some(cell) = state.selected_cell() else { return true };
+    let at = cell.editor.cursor();
+    cell.markdown
+        || cell.editor.selection().is_some()
+        || cell.editor.line(at.row).chars().take(at.col).all(|c| c == ' ')
+}
+
+fn tab(state: &mut State) {
+    if at_indent(state) { with_editor(state, Editor::indent) } else { aiding::complete(state) }
+}
+
+fn back_tab(state: &mut State) {
+    if at_indent(state) { with_editor(state, did(Editor::dedent)) } else { aiding::doc(state) }
+}
+
+/// Takes what is selected, or the line, into the clipboard.
+fn clip(state: &mut State, cut: bool, fx: &mut Vec<Effect>) {
+    let Some(cell) = state.selected_cell() else { return };
+    let row = cell.editor.cursor().row;
+    let line = (Pos { row, col: 0 }, Pos { row: row + 1, col: 0 });
+    let (text, range) = match cell.editor.selected_text() {
+        Some(text) => (text, cell.editor.selection().unwrap_or(line)),
+        None => (format!("{}\n", cell.editor.line(row)), line),
+    };
+    let last = cell.editor.end_of_text();
+    let (start, end) = range;
+    // The last line has no break after it, but one before it.
+    let (start, end) = match (end.row > last.row, start.row.checked_sub(1)) {
+        (true, Some(above)) => (Pos { row: above, col: cell.editor.length(above) }, last),
+        (true, None) => (start, last),
+        _ => (start, end),
+    };
+    state.aid.clip = text.clone();
+    fx.push(Effect::Copy(text));
+    if cut {
+        with_editor(state, |editor| editor.change(start, end, ""));
     }
 }
 
@@ -120,48 +200,12 @@ pub fn select_next(state: &mut State) -> bool {
 /// Adds an empty cell beside the selected item and selects it.
 pub fn add_cell(state: &mut State, below: bool) {
     let key = state.new_key();
-    let mut cell = CellState::new(key, Cell { id: format!("own-{}", key.0), ..Cell::default() });
-    cell.own = true;
+    let mut cell = CellState::new(key, Cell { id: new_id(), ..Cell::default() });
+    (cell.own, cell.unsaved) = (true, !state.has_text);
     place_cell(state, Box::new(cell), below);
 }
 
-/// Takes away the selected cell, if the learner added it or the document is a notebook.
-pub fn cut_cell(state: &mut State) {
-    let notebook = !state.has_text;
-    let Some(cell) = state.selected_cell() else { return };
-    if cell.is_busy() {
-        state.say("this cell is running or queued");
-        return;
-    }
-    if !(cell.own || notebook) {
-        state.say("this cell belongs to the lesson");
-        return;
-    }
-    let at = state.selected;
-    let Some(step) = state.steps.get_mut(state.step) else { return };
-    if let ItemState::Cell(cell) = step.items.remove(at) {
-        state.clipboard = Some(cell);
-    }
-    step.text.clear();
-    let last = step.items.iter().rposition(ItemState::is_selectable);
-    let next = step.items.iter().enumerate().skip(at).find(|(_, item)| item.is_selectable()).map(|(i, _)| i);
-    state.selected = next.or(last).unwrap_or(0);
-    state.say("cell cut; v pastes it");
-}
-
-/// Puts the cell cut last below the selected item.
-pub fn paste_cell(state: &mut State) {
-    match state.clipboard.take() {
-        Some(mut cell) => {
-            cell.own = true;
-            cell.unsaved = true;
-            place_cell(state, cell, true);
-        }
-        None => state.say("no cell was cut"),
-    }
-}
-
-fn place_cell(state: &mut State, cell: Box<CellState>, below: bool) {
+pub fn place_cell(state: &mut State, cell: Box<CellState>, below: bool) {
     let selected = state.selected_item().is_some();
     let Some(step) = state.steps.get_mut(state.step) else { return };
     let at = match (selected, below) {
@@ -190,7 +234,7 @@ fn with_editor(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) {
     }
 }
 
-fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
+pub fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
     state.follow = true;
     let Some(cell) = state.selected_cell_mut() else { return false };
     let done = make(&mut cell.editor);

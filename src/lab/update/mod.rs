@@ -1,7 +1,10 @@
 //! How the state changes: one message in, what is to be done about it out.
 
 mod actions;
+mod aiding;
 mod answering;
+mod book;
+mod cells;
 mod editing;
 mod home;
 mod machine;
@@ -11,10 +14,12 @@ mod pictures;
 mod placing;
 mod running;
 mod scrolling;
+mod verifying;
+mod vi;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys;
+use super::keys::{self, Edit};
 use super::msg::{Effect, Msg};
 use super::state::{Screen, State};
 use crate::session::client::FromSession;
@@ -34,14 +39,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 return effects;
             }
         }
-        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string()),
-        Msg::Saved(Ok(())) => {
-            for cell in state.cells_mut() {
-                cell.unsaved = false;
-            }
-            state.say("saved");
-        }
-        Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
+        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
+        Msg::Saved(saved) => book::saved(state, saved),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
@@ -50,6 +49,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
         }
     }
+    book::follow(state, fx);
     pictures::ask(state, fx);
     state.touch();
     effects
@@ -80,26 +80,35 @@ fn tick(state: &mut State, now: std::time::Duration) -> Vec<Effect> {
 fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     // What was said has been read, or is answered by this key.
     state.note = None;
+    let first_key = state.aid.first_key.take();
+    if vi::key(state, event) {
+        return;
+    }
+    let plain = !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     if let Some(action) = keys::find(state, event) {
-        actions::act(state, action, event, fx);
-    } else if state.home.prompt.is_some() && state.screen == Screen::Home {
-        if let (None, KeyCode::Char(c)) = (state.popup, event.code)
-            && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-        {
-            home::insert(state, c);
+        if action == keys::Action::DeleteCell && first_key != Some('d') {
+            state.aid.first_key = Some('d');
+            return;
         }
-    } else if state.screen != Screen::Work {
-        // No other screen has a text of its own.
-    } else if state.editing
-        && state.popup.is_none()
-        && let KeyCode::Char(c) = event.code
-        && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        actions::act(state, action, event, fx);
+        match action {
+            keys::Action::Choice(_) | keys::Action::Complete | keys::Action::Edit(Edit::Tab) => {}
+            keys::Action::Edit(Edit::Backspace) => aiding::narrow(state),
+            _ => state.aid.completing = None,
+        }
+    } else if let KeyCode::Char(c) = event.code
+        && plain
     {
-        editing::insert(state, c);
-    } else if state.popup.is_none()
-        && !state.editing
-        && let KeyCode::Char(c) = event.code
-    {
-        answering::begin_with(state, c);
+        match (state.popup.is_none(), state.screen, state.editing) {
+            (false, ..) => aiding::typed(state, c),
+            (true, Screen::Home, _) => home::insert(state, c),
+            // The machine has no text of its own.
+            (true, Screen::Machine, _) => {}
+            (true, Screen::Work, true) => {
+                editing::insert(state, c);
+                aiding::narrow(state);
+            }
+            (true, Screen::Work, false) => answering::begin_with(state, c),
+        }
     }
 }

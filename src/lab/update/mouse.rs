@@ -5,7 +5,6 @@ use ratatui::layout::{Position, Rect};
 
 use super::{actions, answering, editing, home, machine, scrolling};
 use crate::lab::editor::Pos;
-use crate::lab::item::ItemState;
 use crate::lab::laid::{Part, Row};
 use crate::lab::layout::{Areas, inner};
 use crate::lab::msg::Effect;
@@ -43,8 +42,12 @@ pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
         MouseEventKind::ScrollUp => wheel(state, &areas, at, false),
         MouseEventKind::ScrollDown => wheel(state, &areas, at, true),
         MouseEventKind::Down(MouseButton::Left) => press(state, &areas, at, fx),
+        MouseEventKind::Drag(MouseButton::Left) if state.aid.pressed.is_some() => select(state, &areas, at),
         MouseEventKind::Drag(MouseButton::Left) => drag(state, &areas, at),
-        MouseEventKind::Up(_) => state.dragged = None,
+        MouseEventKind::Up(_) => {
+            state.dragged = None;
+            state.aid.pressed = None;
+        }
         _ => {}
     }
 }
@@ -119,6 +122,13 @@ fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effec
     let row = state.tops.cells + usize::from(at.y - inside.y);
     let Some((extent, row)) = cells::row_at(&extents, row) else { return };
     let (item, row) = (extent.item, row.clone());
+    state.aid.completing = None;
+    let code = matches!(row.part, Part::Code { .. });
+    if item == state.selected && code && !state.editing && state.selected_cell().is_some() {
+        // A second click on code begins to type there.
+        editing::enter(state);
+        state.follow = false;
+    }
     if item != state.selected {
         editing::leave(state);
         state.selected = item;
@@ -132,19 +142,47 @@ fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effec
     }
 }
 
-/// Puts the text cursor where a row of code was clicked, if the cell is being edited.
+/// Puts the text cursor where a row of code was clicked, if the cell is being edited; a selection begins there.
 fn place_cursor(state: &mut State, row: &Row, column: usize) {
-    let Part::Code { line, from, length, indent } = row.part else { return };
     if !state.editing {
         return;
     }
-    let Some(ItemState::Cell(cell)) = state.selected_item_mut() else { return };
+    let Some(at) = place_at(state, row, column) else { return };
+    state.aid.pressed = Some(at);
+    if let Some(cell) = state.selected_cell_mut() {
+        cell.editor.clear_selection();
+        cell.editor.set_cursor(at);
+    }
+}
+
+/// The place in the code at a column of a row.
+fn place_at(state: &State, row: &Row, column: usize) -> Option<Pos> {
+    let Part::Code { line, from, length, indent } = row.part else { return None };
+    let cell = state.selected_cell()?;
     let mut used = indent;
-    let code = cell.editor.lines().get(line).cloned().unwrap_or_default();
-    let before = code.chars().skip(from).take(length).take_while(|c| {
+    let before = cell.editor.line(line).chars().skip(from).take(length).take_while(|c| {
         used += text::char_width(*c);
         used <= column
     });
-    let col = from + before.count();
-    cell.editor.set_cursor(Pos { row: line, col });
+    Some(Pos { row: line, col: from + before.count() })
+}
+
+/// Selects from where the button was pressed to here.
+fn select(state: &mut State, areas: &Areas, at: Position) {
+    let (Some(from), Some(pane)) = (state.aid.pressed, areas.pane(Pane::Cells)) else { return };
+    let inside = inner(pane);
+    let y = at.y.clamp(inside.y, inside.bottom().saturating_sub(1));
+    let row = state.tops.cells + usize::from(y - inside.y);
+    let extents = cells::extents(state, inside.width);
+    let Some((extent, row)) = cells::row_at(&extents, row) else { return };
+    if extent.item != state.selected {
+        return;
+    }
+    let column = usize::from(at.x.saturating_sub(inside.x)).saturating_sub(1);
+    let (row, to) = (row.clone(), place_at(state, row, column));
+    if let (Some(to), Part::Code { .. }) = (to, row.part)
+        && let Some(cell) = state.selected_cell_mut()
+    {
+        cell.editor.select(from, to);
+    }
 }

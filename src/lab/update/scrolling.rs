@@ -27,6 +27,8 @@ pub fn up(state: &mut State, by: usize) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_sub(by))
         }
+        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_sub(by)),
+        (Some(Popup::Palette | Popup::Past), _) => pick(state, -1),
         (None, _) if machine::has_keys(state) => machine::step(state, false),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_sub(by),
         (_, Pane::Cells) => select(state, false),
@@ -39,6 +41,8 @@ pub fn down(state: &mut State, by: usize) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_add(by))
         }
+        (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_add(by)),
+        (Some(Popup::Palette | Popup::Past), _) => pick(state, 1),
         (None, _) if machine::has_keys(state) => machine::step(state, true),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_add(by),
         (_, Pane::Cells) => select(state, true),
@@ -124,4 +128,16 @@ fn help_to(state: &mut State, top: usize) {
     };
     let top = u16::try_from(top.min(total.saturating_sub(rows))).unwrap_or(u16::MAX);
     state.popup = Some(if glossary { Popup::Glossary(top) } else { Popup::Help(top) });
+}
+
+fn doc_to(state: &mut State, top: usize) {
+    let (total, rows) = popup::doc_extent(state, whole(state));
+    let top = top.min(total.saturating_sub(rows));
+    state.popup = Some(Popup::Doc(u16::try_from(top).unwrap_or(u16::MAX)));
+}
+
+fn pick(state: &mut State, by: isize) {
+    if let Some(picker) = &mut state.aid.picker {
+        picker.go(by);
+    }
 }

@@ -86,3 +86,8 @@ pub fn unknown_option(function: &str, name: &str, known: &[&str]) -> Error {
         None => error.with_hint(format!("options are {}", known.join(", "))),
     }
 }
+
+/// Names of dtypes and of what makes devices.
+pub fn types() -> &'static [&'static str] {
+    types::NAMES
+}

@@ -1,5 +1,13 @@
 //! A small editor for a cell's code: every change goes through one splice, which undo reverses.
 
+mod find;
+mod lines;
+mod select;
+mod words;
+
+pub use find::matches;
+pub use words::Class;
+
 use std::mem;
 
 use super::text;
@@ -22,6 +30,8 @@ pub struct Pos {
 pub struct Editor {
     lines: Vec<String>,
     cursor: Pos,
+    /// Where the selection began; it goes from there to the cursor.
+    anchor: Option<Pos>,
     /// The column to return to when moving over short lines.
     wish: Option<usize>,
     bytes: usize,
@@ -38,6 +48,8 @@ struct Change {
     removed: String,
     inserted: String,
     before: Pos,
+    /// Undone together with the change before it.
+    with_last: bool,
 }
 
 impl Editor {
@@ -48,6 +60,7 @@ impl Editor {
             bytes: text.len(),
             lines,
             cursor: Pos::default(),
+            anchor: None,
             wish: None,
             undo: Vec::new(),
             redo: Vec::new(),
@@ -80,6 +93,9 @@ impl Editor {
         if !text::printable(c) {
             return true;
         }
+        if self.replace_selection(c.encode_utf8(&mut [0; 4])) {
+            return true;
+        }
         let head = self.head();
         let closes = matches!(c, '}' | ')' | ']') && head.len() >= INDENT && head.chars().all(|c| c == ' ');
         let back = if closes { INDENT } else { 0 };
@@ -90,13 +106,16 @@ impl Editor {
     /// Inserts text of any number of lines, stripped of control sequences. False when the cell would be too large.
     pub fn paste(&mut self, text: &str) -> bool {
         self.fresh = true;
-        let done = self.replace(self.cursor, self.cursor, &text::clean(text), false);
+        let (start, end) = self.selection().unwrap_or((self.cursor, self.cursor));
+        let done = self.replace(start, end, &text::clean(text), false);
+        self.anchor = None;
         self.fresh = true;
         done
     }
 
     /// Breaks the line, indenting as the line above, and one step more after an opening bracket.
     pub fn newline(&mut self) -> bool {
+        self.remove_selection();
         let head = self.head().to_owned();
         let indent = head.chars().take_while(|c| *c == ' ').count();
         let opens = head.trim_end().ends_with(['{', '(', '[']);
@@ -115,25 +134,20 @@ impl Editor {
         done
     }
 
-    /// Spaces up to the next multiple of four.
+    /// Spaces up to the next multiple of four; with a selection, one indent before each of its lines.
     pub fn indent(&mut self) -> bool {
+        if self.selection().is_some() {
+            return self.indent_lines();
+        }
         let n = INDENT - self.cursor.col % INDENT;
         self.replace(self.cursor, self.cursor, &" ".repeat(n), false)
     }
 
-    /// Takes one indent from the line's start.
-    pub fn dedent(&mut self) {
-        let row = self.cursor.row;
-        let spaces = self.line(row).chars().take(INDENT).take_while(|c| *c == ' ').count();
-        if spaces > 0 {
-            let col = self.cursor.col.saturating_sub(spaces);
-            self.replace(Pos { row, col: 0 }, Pos { row, col: spaces }, "", false);
-            self.cursor.col = col;
-        }
-    }
-
     /// Deletes what is before the cursor: a character, an indent of spaces, or the line break.
     pub fn backspace(&mut self) {
+        if self.remove_selection() {
+            return;
+        }
         let head = self.head();
         let start = if !head.is_empty() && head.len().is_multiple_of(INDENT) && head.chars().all(|c| c == ' ')
         {
@@ -146,12 +160,16 @@ impl Editor {
 
     /// Deletes the character or line break after the cursor.
     pub fn delete(&mut self) {
+        if self.remove_selection() {
+            return;
+        }
         let end = self.after(self.cursor);
         self.replace(self.cursor, end, "", true);
     }
 
     /// Deletes to the line's end, or the line break there.
     pub fn delete_to_end(&mut self) {
+        self.anchor = None;
         let end = Pos { col: self.length(self.cursor.row), ..self.cursor };
         if end == self.cursor {
             self.delete();
@@ -166,27 +184,6 @@ impl Editor {
 
     pub fn move_right(&mut self) {
         self.set_cursor(self.after(self.cursor));
-    }
-
-    /// To the start of the word before the cursor.
-    pub fn word_left(&mut self) {
-        let mut at = self.before(self.cursor);
-        let starts_word = |at: Pos| self.in_word(at) && !self.in_word(self.before(at));
-        while at > Pos::default() && !starts_word(at) {
-            at = self.before(at);
-        }
-        self.set_cursor(at);
-    }
-
-    /// To the end of the word after the cursor.
-    pub fn word_right(&mut self) {
-        let last = self.end_of_text();
-        let mut at = self.after(self.cursor);
-        let ends_word = |at: Pos| !self.in_word(at) && self.in_word(self.before(at));
-        while at < last && !ends_word(at) {
-            at = self.after(at);
-        }
-        self.set_cursor(at);
     }
 
     /// Moves over whole lines, keeping the column where it can.
@@ -208,24 +205,72 @@ impl Editor {
         self.set_cursor(Pos { col: usize::MAX, ..self.cursor });
     }
 
-    /// Reverses the last change; false when there is none.
+    /// Reverses the last change, with those that belong to it; false when there is none.
     pub fn undo(&mut self) -> bool {
-        let Some(change) = self.undo.pop() else { return false };
-        let end = advance(change.start, &change.inserted);
-        self.splice(change.start, end, &change.removed);
-        self.set_cursor(change.before);
-        self.redo.push(change);
-        true
+        self.anchor = None;
+        let mut done = false;
+        while let Some(change) = self.undo.pop() {
+            let end = advance(change.start, &change.inserted);
+            self.splice(change.start, end, &change.removed);
+            self.set_cursor(change.before);
+            let more = change.with_last;
+            self.redo.push(change);
+            done = true;
+            if !more {
+                break;
+            }
+        }
+        done
     }
 
-    /// Makes the change last undone again; false when there is none.
+    /// Makes the change last undone again, with those that belong to it; false when there is none.
     pub fn redo(&mut self) -> bool {
-        let Some(change) = self.redo.pop() else { return false };
-        let end = advance(change.start, &change.removed);
-        self.splice(change.start, end, &change.inserted);
-        self.set_cursor(advance(change.start, &change.inserted));
-        self.undo.push(change);
-        true
+        self.anchor = None;
+        let mut done = false;
+        while let Some(change) = self.redo.pop() {
+            let end = advance(change.start, &change.removed);
+            self.splice(change.start, end, &change.inserted);
+            self.set_cursor(advance(change.start, &change.inserted));
+            self.undo.push(change);
+            done = true;
+            if !self.redo.last().is_some_and(|next| next.with_last) {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Changes that `make` does are one step of undo.
+    pub fn together<T>(&mut self, make: impl FnOnce(&mut Editor) -> T) -> T {
+        self.fresh = true;
+        let from = self.undo.len();
+        let made = make(self);
+        for change in self.undo.iter_mut().skip(from + 1) {
+            change.with_last = true;
+        }
+        self.fresh = true;
+        made
+    }
+
+    /// Text between two places.
+    pub fn slice(&self, start: Pos, end: Pos) -> String {
+        let lines =
+            self.lines.iter().enumerate().skip(start.row).take((end.row + 1).saturating_sub(start.row));
+        let piece = |(row, line): (usize, &String)| {
+            let from = if row == start.row { start.col } else { 0 };
+            let to = if row == end.row { end.col } else { usize::MAX };
+            line.chars().take(to).skip(from).collect::<String>()
+        };
+        lines.map(piece).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Replaces what stands between two places, as a step of undo of its own. False when the cell is full.
+    pub fn change(&mut self, start: Pos, end: Pos, text: &str) -> bool {
+        self.fresh = true;
+        self.anchor = None;
+        let done = self.replace(start, end, &text::clean(text), false);
+        self.fresh = true;
+        done
     }
 
     /// Changes the text and remembers how to undo it; `joins` lets it be one undo step with the change before.
@@ -249,7 +294,7 @@ impl Editor {
         if self.undo.len() >= MAX_UNDO {
             self.undo.remove(0);
         }
-        self.undo.push(Change { start, removed, inserted: inserted.into(), before });
+        self.undo.push(Change { start, removed, inserted: inserted.into(), before, with_last: false });
         true
     }
 
@@ -275,11 +320,11 @@ impl Editor {
         removed
     }
 
-    fn line(&self, row: usize) -> &str {
+    pub fn line(&self, row: usize) -> &str {
         self.lines.get(row).map_or("", String::as_str)
     }
 
-    fn length(&self, row: usize) -> usize {
+    pub fn length(&self, row: usize) -> usize {
         self.line(row).chars().count()
     }
 
@@ -293,13 +338,13 @@ impl Editor {
         line.get(offset(line, self.cursor.col)..).unwrap_or_default()
     }
 
-    fn end_of_text(&self) -> Pos {
+    pub fn end_of_text(&self) -> Pos {
         let row = self.lines.len().saturating_sub(1);
         Pos { row, col: self.length(row) }
     }
 
     /// The place before, over whole characters with their combining marks.
-    fn before(&self, at: Pos) -> Pos {
+    pub fn before(&self, at: Pos) -> Pos {
         if at.col == 0 {
             return match at.row.checked_sub(1) {
                 Some(row) => Pos { row, col: self.length(row) },
@@ -311,17 +356,13 @@ impl Editor {
         Pos { col: at.col.saturating_sub(marks + 1), ..at }
     }
 
-    fn after(&self, at: Pos) -> Pos {
+    pub fn after(&self, at: Pos) -> Pos {
         if at.col >= self.length(at.row) {
             return if at.row + 1 < self.lines.len() { Pos { row: at.row + 1, col: 0 } } else { at };
         }
         let marks =
             self.line(at.row).chars().skip(at.col + 1).take_while(|c| text::char_width(*c) == 0).count();
         Pos { col: at.col + 1 + marks, ..at }
-    }
-
-    fn in_word(&self, at: Pos) -> bool {
-        self.line(at.row).chars().nth(at.col).is_some_and(|c| c.is_alphanumeric() || c == '_')
     }
 }
 
@@ -366,80 +407,4 @@ fn offset(line: &str, col: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn typed(text: &str) -> Editor {
-        let mut editor = Editor::new("");
-        for c in text.chars() {
-            if c == '\n' {
-                editor.newline()
-            } else {
-                editor.insert(c)
-            };
-        }
-        editor
-    }
-
-    #[test]
-    fn brackets_indent_and_close() {
-        let editor = typed("for i in 0..3 {\nprint(i);\n}");
-        assert_eq!(editor.text(), "for i in 0..3 {\n    print(i);\n}");
-        let mut editor = Editor::new("f() {}");
-        editor.set_cursor(Pos { row: 0, col: 5 });
-        editor.newline();
-        assert_eq!((editor.text().as_str(), editor.cursor()), ("f() {\n    \n}", Pos { row: 1, col: 4 }));
-    }
-
-    #[test]
-    fn undo_takes_typing_back_by_words_and_redo_returns_it() {
-        let mut editor = typed("let x");
-        assert!(editor.undo());
-        assert_eq!(editor.text(), "let ");
-        while editor.undo() {}
-        assert_eq!(editor.text(), "");
-        while editor.redo() {}
-        assert_eq!((editor.text().as_str(), editor.cursor()), ("let x", Pos { row: 0, col: 5 }));
-        editor.paste("a\nb");
-        assert_eq!(editor.text(), "let xa\nb");
-        editor.undo();
-        assert_eq!(editor.text(), "let x");
-    }
-
-    #[test]
-    fn erasing_joins_lines_and_comes_back() {
-        let mut editor = Editor::new("ab\ncd");
-        editor.set_cursor(Pos { row: 1, col: 0 });
-        editor.backspace();
-        editor.backspace();
-        assert_eq!(editor.text(), "acd");
-        editor.delete();
-        assert_eq!(editor.text(), "ad");
-        while editor.undo() {}
-        assert_eq!(editor.text(), "ab\ncd");
-    }
-
-    #[test]
-    fn moving_keeps_the_wished_column_and_whole_characters() {
-        let mut editor = Editor::new("long line\nx\nlong line");
-        editor.set_cursor(Pos { row: 0, col: 7 });
-        editor.move_rows(1);
-        assert_eq!(editor.cursor(), Pos { row: 1, col: 1 });
-        editor.move_rows(1);
-        assert_eq!(editor.cursor(), Pos { row: 2, col: 7 });
-        let mut editor = Editor::new("e\u{301}x");
-        editor.move_right();
-        assert_eq!(editor.cursor().col, 2);
-        editor.backspace();
-        assert_eq!(editor.text(), "x");
-    }
-
-    #[test]
-    fn a_paste_is_stripped_and_bounded() {
-        let mut editor = Editor::new("");
-        editor.paste("a\u{1b}[31mb\tc\r\nd");
-        assert_eq!(editor.text(), "ab    c\nd");
-        assert!(!editor.paste(&"x".repeat(MAX_TEXT)));
-        assert_eq!(editor.text(), "ab    c\nd");
-    }
-}
+mod tests;

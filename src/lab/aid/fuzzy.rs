@@ -1,0 +1,47 @@
+//! How well a text fits what was typed.
+
+/// The score of a text, the smaller the better: all words must be in it, in any order, letters of both cases alike.
+/// What is together and early is better than what is scattered.
+pub fn score(text: &str, typed: &str) -> Option<usize> {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    typed.to_lowercase().split_whitespace().map(|word| word_score(&text, word)).sum()
+}
+
+fn word_score(text: &[char], word: &str) -> Option<usize> {
+    let word: Vec<char> = word.chars().collect();
+    let starts_word = |at: usize| {
+        at.checked_sub(1).and_then(|i| text.get(i)).is_none_or(|before| !before.is_alphanumeric())
+    };
+    let whole = (0..text.len()).filter(|at| text.get(*at..at + word.len()) == Some(word.as_slice()));
+    if let Some(best) = whole.map(|at| (if starts_word(at) { 0 } else { 100 }) + at.min(99)).min() {
+        return Some(best);
+    }
+    let mut places = Vec::with_capacity(word.len());
+    let mut from = 0;
+    for c in &word {
+        let at = from + text.iter().skip(from).position(|other| other == c)?;
+        places.push(at);
+        from = at + 1;
+    }
+    let spread = places.last()? - places.first()?;
+    Some(1000 + 10 * spread + places.first()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_together_comes_before_what_is_scattered() {
+        let order = |typed: &str, texts: [&str; 3]| {
+            let mut all: Vec<(usize, &str)> =
+                texts.iter().filter_map(|t| score(t, typed).map(|s| (s, *t))).collect();
+            all.sort_unstable();
+            all.into_iter().map(|(_, t)| t.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(order("run", ["return", "overrun it", "run all"]), ["run all", "overrun it", "return"]);
+        assert_eq!(order("all run", ["run all", "run", "all"]), ["run all"]);
+        assert_eq!(order("RN", ["run", "x", ""]), ["run"]);
+        assert_eq!(score("x", ""), Some(0));
+    }
+}

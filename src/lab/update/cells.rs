@@ -1,0 +1,122 @@
+//! Whole cells: cut, copied, pasted, deleted and brought back, made text or code.
+
+use super::editing::{self, place_cell};
+use crate::lab::document::Cell;
+use crate::lab::item::{CellState, ItemState};
+use crate::lab::state::State;
+use crate::notebook::new_id;
+
+/// Takes away the selected cell into the clipboard, if the learner added it or the document is a notebook.
+pub fn cut(state: &mut State) {
+    if let Some(cell) = take_away(state) {
+        keep_deleted(state, &cell);
+        state.clipboard = Some(cell);
+        state.say("cell cut; v pastes it, z brings it back");
+    }
+}
+
+/// Takes away the selected cell.
+pub fn delete(state: &mut State) {
+    if let Some(cell) = take_away(state) {
+        let (step, at) = (state.step, state.aid.first_place);
+        state.aid.keep_deleted(step, at, ItemState::Cell(cell));
+        state.say("cell deleted; z brings it back");
+    }
+}
+
+/// Copies the text of the selected cell as a cell.
+pub fn copy(state: &mut State) {
+    let Some(cell) = state.selected_cell() else { return };
+    let copied = as_new(cell);
+    let key = state.new_key();
+    state.clipboard = Some(Box::new(CellState::new(key, copied)));
+    state.say("cell copied; v pastes it");
+}
+
+/// Puts the cell cut or copied last below the selected item.
+pub fn paste(state: &mut State) {
+    let Some(cell) = state.clipboard.take() else { return state.say("no cell was cut or copied") };
+    // It can be pasted again, as another cell.
+    let again = as_new(&cell);
+    let key = state.new_key();
+    state.clipboard = Some(Box::new(CellState::new(key, again)));
+    let mut cell = cell;
+    cell.own = true;
+    cell.unsaved = true;
+    if state.place(cell.key).is_some() {
+        cell.key = state.new_key();
+    }
+    place_cell(state, cell, true);
+}
+
+/// Brings back the cell that was taken away last, where it stood.
+pub fn restore(state: &mut State) {
+    let Some((step, at, item)) = state.aid.deleted.pop() else { return state.say("no cell was deleted") };
+    let Some(place) = state.steps.get_mut(step) else { return };
+    let at = at.min(place.items.len());
+    place.items.insert(at, item);
+    place.text.clear();
+    state.step = step;
+    state.selected = at;
+    state.follow = true;
+    if let Some(cell) = state.selected_cell_mut() {
+        cell.unsaved = true;
+    }
+}
+
+/// Makes text in Markdown of the selected cell, or code.
+pub fn set_markdown(state: &mut State, markdown: bool) {
+    let notebook = !state.has_text;
+    let editing = state.editing;
+    let Some(cell) = state.selected_cell_mut() else { return };
+    if !(cell.own || notebook) {
+        return state.say("this cell belongs to the lesson");
+    }
+    if cell.is_busy() || cell.markdown == markdown {
+        return;
+    }
+    cell.markdown = markdown;
+    if markdown {
+        cell.forget_run();
+    }
+    cell.rendered = markdown && !editing && !cell.editor.text().trim().is_empty();
+    cell.unsaved = true;
+    cell.laid.clear();
+}
+
+/// The cell's text as a cell that never ran.
+fn as_new(cell: &CellState) -> Cell {
+    Cell { id: new_id(), code: cell.editor.text(), markdown: cell.markdown, ..Cell::default() }
+}
+
+fn keep_deleted(state: &mut State, cell: &CellState) {
+    let key = state.new_key();
+    let mut kept = CellState::new(key, as_new(cell));
+    kept.own = true;
+    let (step, at) = (state.step, state.aid.first_place);
+    state.aid.keep_deleted(step, at, ItemState::Cell(Box::new(kept)));
+}
+
+fn take_away(state: &mut State) -> Option<Box<CellState>> {
+    let notebook = !state.has_text;
+    let cell = state.selected_cell()?;
+    if cell.is_busy() {
+        state.say("this cell is running or queued");
+        return None;
+    }
+    if !(cell.own || notebook) {
+        state.say("this cell belongs to the lesson");
+        return None;
+    }
+    editing::leave(state);
+    let at = state.selected;
+    let step = state.steps.get_mut(state.step)?;
+    let ItemState::Cell(cell) = step.items.remove(at) else { return None };
+    step.text.clear();
+    let last = step.items.iter().rposition(ItemState::is_selectable);
+    let next = step.items.iter().enumerate().skip(at).find(|(_, item)| item.is_selectable()).map(|(i, _)| i);
+    state.selected = next.or(last).unwrap_or(0);
+    state.aid.first_place = at;
+    state.removed_unsaved |= notebook;
+    Some(cell)
+}

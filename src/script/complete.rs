@@ -1,0 +1,422 @@
+//! Names that could stand at a place in some code, and the call that the place is in. Nothing is evaluated: the table
+//! of operations, the pages of help and the names that the caller knows of are all that is asked.
+
+use std::ops::Range;
+
+use crate::op::args::signature;
+use crate::op::{Form, OpDef};
+
+use super::help::{Page, pages, rows};
+use super::lexer::{self, Call};
+
+/// At most this many are given.
+const MOST: usize = 200;
+
+/// A variable that is there.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Known {
+    pub name: String,
+    /// As `type_of` has it; empty where it is not known.
+    pub type_name: String,
+    /// A line about its value.
+    pub summary: String,
+}
+
+/// A name that fits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    pub text: String,
+    /// How it is called, or what it holds.
+    pub signature: String,
+    pub summary: String,
+    /// What the help has a page on; empty where there is none.
+    pub help: String,
+}
+
+/// How a call is written, with the parameter that is due.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hint {
+    pub text: String,
+    /// Bytes of `text`.
+    pub due: Option<Range<usize>>,
+}
+
+const KEYWORDS: [&str; 25] = [
+    "let", "const", "if", "else", "switch", "while", "loop", "do", "until", "for", "in", "fn", "return",
+    "throw", "try", "catch", "break", "continue", "true", "false", "with", "is", "this", "print", "type_of",
+];
+
+/// Methods that Rhai has on arrays, strings and maps.
+const BUILT_IN: [(&str, &str); 24] = [
+    ("len", "len()"),
+    ("push", "push(value)"),
+    ("pop", "pop()"),
+    ("shift", "shift()"),
+    ("insert", "insert(at, value)"),
+    ("remove", "remove(at)"),
+    ("map", "map(|x| …)"),
+    ("filter", "filter(|x| …)"),
+    ("reduce", "reduce(|sum, x| …, start)"),
+    ("for_each", "for_each(|| …)"),
+    ("some", "some(|x| …)"),
+    ("all", "all(|x| …)"),
+    ("contains", "contains(value)"),
+    ("index_of", "index_of(value)"),
+    ("reverse", "reverse()"),
+    ("extract", "extract(range)"),
+    ("append", "append(array)"),
+    ("keys", "keys()"),
+    ("values", "values()"),
+    ("to_string", "to_string()"),
+    ("to_upper", "to_upper()"),
+    ("to_lower", "to_lower()"),
+    ("trim", "trim()"),
+    ("split", "split(separator)"),
+];
+
+/// What may stand at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place<'c> {
+    /// After a point; the name before it, if it is one.
+    Member(Option<&'c str>),
+    /// After `::`.
+    Inside(&'c str),
+    Anything,
+}
+
+/// Names for what is typed before byte `cursor`, the best first, and the byte where the typed part begins.
+pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candidate>) {
+    let before = code.get(..cursor).unwrap_or(code);
+    let typed: usize = before.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum();
+    let start = before.len() - typed;
+    let prefix = before.get(start..).unwrap_or_default();
+    let head = before.get(..start).unwrap_or_default();
+    let end = lexer::open(before);
+    if end.comment || end.string || end.line_comment || prefix.starts_with(|c: char| c.is_ascii_digit()) {
+        return (start, Vec::new());
+    }
+    let mut all = Vec::new();
+    let here = place(head);
+    match here {
+        Place::Member(receiver) => members(&mut all, receiver.and_then(|name| type_of(known, name))),
+        Place::Inside(space) => inside(&mut all, space),
+        Place::Anything => {
+            let call = lexer::call_at(before, before.len()).filter(|call| call.options);
+            match call.filter(|_| at_option(head)) {
+                Some(call) => options(&mut all, &call),
+                None => anything(&mut all, known, code),
+            }
+        }
+    }
+    let fitting = ranked(all, prefix, here == Place::Anything);
+    if fitting.is_empty() && here == Place::Anything && !prefix.is_empty() {
+        return (start, elsewhere(prefix));
+    }
+    (start, fitting)
+}
+
+/// The call that a byte of the code is in, as it is written.
+pub fn hint(code: &str, at: usize) -> Option<Hint> {
+    let call = lexer::call_at(code, at)?;
+    if let Some(def) = row_of(&call) {
+        let own = usize::from(call.method && is_method(def));
+        let text = signature(def);
+        let due = def.params.get(call.argument + own).and_then(|param| {
+            let due = param.name;
+            let open = text.find('(')?;
+            let at = text.get(open..)?.match_indices(due).map(|(i, _)| i + open).find(|i| {
+                let after = text.get(i + due.len()..).and_then(|rest| rest.chars().next());
+                let before = text.get(..*i).and_then(|rest| rest.chars().next_back());
+                matches!(before, Some('(' | ' ')) && matches!(after, Some(',' | ')' | ' '))
+            })?;
+            Some(at..at + due.len())
+        });
+        return Some(Hint { text, due: due.filter(|_| !call.options) });
+    }
+    let page = pages().find(|page| page.name == call.name || last(page.name) == last(&call.name))?;
+    Some(Hint { text: page.call.to_owned(), due: None })
+}
+
+/// How well a name fits what was typed: 0 best; `None` where it does not.
+pub fn fit(name: &str, typed: &str) -> Option<u32> {
+    let (low, wanted) = (name.to_lowercase(), typed.to_lowercase());
+    if name.starts_with(typed) {
+        Some(0)
+    } else if low.starts_with(&wanted) {
+        Some(1)
+    } else if low.contains(&wanted) {
+        Some(2)
+    } else {
+        let mut rest = low.chars();
+        wanted.chars().all(|c| rest.any(|other| other == c)).then_some(3)
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+fn place(head: &str) -> Place<'_> {
+    if let Some(before) = head.strip_suffix("::") {
+        let space: usize =
+            before.chars().rev().take_while(|c| is_name(*c) || *c == ':').map(char::len_utf8).sum();
+        return Place::Inside(before.get(before.len() - space..).unwrap_or_default());
+    }
+    let before = head.trim_end();
+    match before.strip_suffix('.').filter(|rest| !rest.ends_with('.')) {
+        Some(rest) => {
+            let length: usize = rest.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum();
+            let name = rest.get(rest.len() - length..).unwrap_or_default();
+            let chained = rest.get(..rest.len() - length).is_some_and(|r| r.ends_with('.'));
+            Place::Member(Some(name).filter(|name| !name.is_empty() && !chained))
+        }
+        None => Place::Anything,
+    }
+}
+
+/// An option's name, not its value, is due.
+fn at_option(head: &str) -> bool {
+    head.trim_end().ends_with(['{', ','])
+}
+
+fn type_of<'k>(known: &'k [Known], name: &str) -> Option<&'k str> {
+    known.iter().find(|k| k.name == name).map(|k| k.type_name.as_str()).filter(|t| !t.is_empty())
+}
+
+fn of_row(def: &'static OpDef) -> Candidate {
+    let space = def.forms.iter().find_map(|form| match form {
+        Form::Of(space) => Some(format!("{space}::")),
+        _ => None,
+    });
+    Candidate {
+        text: def.name.into(),
+        signature: signature(def),
+        summary: def.summary.into(),
+        help: format!("{}{}", space.unwrap_or_default(), def.name),
+    }
+}
+
+fn of_page(page: &Page) -> Candidate {
+    let first = page.text.split_inclusive(['.', ':']).next().unwrap_or(page.text);
+    Candidate {
+        text: last(page.name).into(),
+        signature: page.call.into(),
+        summary: first.trim_end_matches(':').into(),
+        help: page.name.into(),
+    }
+}
+
+fn bare(text: &str, signature: &str, summary: &str) -> Candidate {
+    Candidate { text: text.into(), signature: signature.into(), summary: summary.into(), help: String::new() }
+}
+
+/// The page's call is on a value: `opt.step()`.
+fn is_called_on(page: &Page) -> bool {
+    page.call.contains(&format!(".{}", last(page.name))) && !page.name.contains("::")
+}
+
+fn is_method(def: &OpDef) -> bool {
+    def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property))
+}
+
+fn members(all: &mut Vec<Candidate>, type_name: Option<&str>) {
+    let tensor = type_name.is_none_or(|t| t == "Tensor");
+    let plain = type_name.is_none_or(|t| matches!(t, "array" | "string" | "map" | "int" | "float" | "range"));
+    if tensor {
+        all.extend(rows().filter(|def| is_method(def)).map(of_row));
+        all.extend(["backward", "grad", "is_leaf", "retain_grad"].map(|name| bare(name, "", "")));
+    }
+    if !tensor || type_name.is_none() {
+        all.extend(BUILT_IN.iter().filter(|_| plain).map(|(name, call)| bare(name, call, "")));
+    }
+    if !plain || type_name.is_none() {
+        all.extend(pages().filter(|page| is_called_on(page) || tensor != type_name.is_none()).map(of_page));
+    }
+}
+
+fn inside(all: &mut Vec<Candidate>, space: &str) {
+    if space == "F" {
+        all.extend(rows().filter(|def| def.forms.contains(&Form::Functional)).map(of_row));
+        return;
+    }
+    let here = |def: &&'static OpDef| def.forms.iter().any(|form| matches!(form, Form::Of(s) if *s == space));
+    all.extend(rows().filter(here).map(of_row));
+    let start = format!("{space}::");
+    let direct = |name: &str| name.strip_prefix(&start).is_some_and(|rest| !rest.contains("::"));
+    all.extend(pages().filter(|page| direct(page.name)).map(of_page));
+    let called = |page: &&&'static Page| page.call.split(['(', '.', ' ']).any(&direct);
+    all.extend(pages().filter(|page| called(&page)).map(of_page));
+    for nested in spaces().iter().filter_map(|s| s.strip_prefix(&start)) {
+        all.push(bare(nested, &format!("{space}::{nested}::…"), "a module"));
+    }
+}
+
+/// Names of modules that begin so, for who left the module out: `F::leaky_relu` for `leaky`.
+fn elsewhere(typed: &str) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for space in spaces() {
+        let mut found = Vec::new();
+        inside(&mut found, &space);
+        found.retain(|candidate| candidate.text.starts_with(typed));
+        all.extend(found.into_iter().map(|c| Candidate { text: format!("{space}::{}", c.text), ..c }));
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|candidate| seen.insert(candidate.text.clone()));
+    all.truncate(MOST);
+    all
+}
+
+/// Every module, such as `nn` and `nn::init`.
+fn spaces() -> Vec<String> {
+    let mut all: Vec<String> = vec!["F".into()];
+    let of_rows = rows().flat_map(|def| def.forms).filter_map(|form| match form {
+        Form::Of(space) => Some((*space).to_owned()),
+        _ => None,
+    });
+    let of_pages = pages().filter_map(|page| page.name.rsplit_once("::")).map(|(space, _)| space.to_owned());
+    let called = pages().filter_map(|page| page.call.split(['(', ' ']).find(|w| w.contains("::")));
+    let called = called.filter_map(|word| word.rsplit_once("::")).map(|(space, _)| space.to_owned());
+    for space in of_rows.chain(of_pages).chain(called) {
+        if !all.contains(&space) && space.chars().all(|c| is_name(c) || c == ':') {
+            all.push(space);
+        }
+    }
+    all
+}
+
+fn options(all: &mut Vec<Candidate>, call: &Call) {
+    let Some(def) = row_of(call) else { return };
+    let own = usize::from(is_method(def));
+    for param in def.params.iter().skip(own).filter(|param| param.default.is_some()) {
+        all.push(bare(param.name, &signature(def), &format!("{:?}", param.kind).to_lowercase()));
+    }
+}
+
+/// The row that a call is of: the module's where it names one.
+fn row_of(call: &Call) -> Option<&'static OpDef> {
+    let (space, name) = call.name.rsplit_once("::").unwrap_or(("", &call.name));
+    let fits = |form: &Form| match form {
+        Form::Of(s) => *s == space,
+        Form::Functional => space == "F",
+        Form::Method | Form::Property => call.method,
+        Form::Function => !call.method && space.is_empty(),
+        Form::Operator(_) => false,
+    };
+    rows().find(|def| def.name == name && def.forms.iter().any(fits))
+}
+
+fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
+    for Known { name, type_name, summary } in known {
+        all.push(bare(name, type_name, summary));
+    }
+    let more = lexer::bound(code).into_iter().filter(|name| !known.iter().any(|k| k.name == *name));
+    all.extend(more.map(|name| bare(&name, "", "bound in this cell")));
+    all.extend(rows().filter(|def| def.forms.contains(&Form::Function)).map(of_row));
+    all.extend(pages().filter(|page| !page.name.contains("::") && !is_called_on(page)).map(of_page));
+    all.extend(
+        spaces().iter().filter(|s| !s.contains("::")).map(|s| bare(s, &format!("{s}::…"), "a module")),
+    );
+    all.extend(KEYWORDS.iter().map(|word| bare(word, "", "")));
+    all.extend(super::modules::types().iter().map(|name| bare(name, "", "")));
+}
+
+/// What fits what was typed, the best first; of a name only the first.
+fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candidate> {
+    let mut fitting: Vec<(u32, usize, Candidate)> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (i, candidate) in all.into_iter().enumerate() {
+        if let Some(rank) = fit(&candidate.text, typed).filter(|_| seen.insert(candidate.text.clone())) {
+            fitting.push((rank, i, candidate));
+        }
+    }
+    // Variables come first, then by the alphabet.
+    let place = |c: &Candidate, i: usize| match (c.help.is_empty(), variables_first) {
+        (true, true) => (0, i),
+        (true, false) => (2, 0),
+        (false, _) => (1, 0),
+    };
+    // Letters that stand apart count only where nothing fits better.
+    if fitting.iter().any(|(rank, ..)| *rank < 3) {
+        fitting.retain(|(rank, ..)| *rank < 3);
+    }
+    fitting.sort_by(|a, b| {
+        let keys = |(rank, i, c): &(u32, usize, Candidate)| (*rank, place(c, *i));
+        keys(a).cmp(&keys(b)).then_with(|| a.2.text.cmp(&b.2.text))
+    });
+    fitting.into_iter().take(MOST).map(|(.., candidate)| candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(known: &[Known], code: &str) -> Vec<String> {
+        complete(known, code, code.len()).1.into_iter().map(|c| c.text).collect()
+    }
+
+    fn known(name: &str, type_name: &str) -> Known {
+        Known { name: name.into(), type_name: type_name.into(), summary: "s".into() }
+    }
+
+    #[test]
+    fn variables_come_before_functions_and_prefixes_before_the_rest() {
+        let found = texts(&[known("rate", "float")], "let x = ra");
+        assert_eq!(found.first().map(String::as_str), Some("rate"));
+        let at =
+            |name: &str| found.iter().position(|f| f == name).unwrap_or_else(|| panic!("{name}: {found:?}"));
+        assert!(at("rand") < at("arange"), "{found:?}");
+        assert!(texts(&[], "let counter = 1; coun").contains(&"counter".into()));
+    }
+
+    #[test]
+    fn members_depend_on_what_is_known_of_the_value() {
+        let scope = [known("t", "Tensor"), known("a", "array")];
+        assert!(texts(&scope, "t.su").contains(&"sum".into()));
+        assert!(!texts(&scope, "a.su").contains(&"sum".into()));
+        assert!(texts(&scope, "a.pu").contains(&"push".into()));
+        assert!(texts(&scope, "f(1).su").contains(&"sum".into()));
+        assert!(texts(&scope, "1..").len() > 50, "a range's end is no member");
+    }
+
+    #[test]
+    fn modules_and_options_have_their_own() {
+        let inside = texts(&[], "nn::Lin");
+        assert_eq!(inside.first().map(String::as_str), Some("Linear"));
+        assert!(
+            texts(&[], "F::re").contains(&"relu".into()) && !texts(&[], "F::re").contains(&"reshape".into())
+        );
+        assert!(texts(&[], "optim::lr_scheduler::St").contains(&"StepLR".into()));
+        assert!(texts(&[], "cuda::syn").contains(&"synchronize".into()));
+        let options = texts(&[], "optim::SGD(p, #{mo");
+        assert_eq!(options.first().map(String::as_str), Some("momentum"));
+        assert!(!texts(&[], "optim::SGD(p, #{lr: le").contains(&"lr".into()), "a value is no option");
+        assert_eq!(texts(&[], "leaky_relu"), ["F::leaky_relu"]);
+        assert_eq!(texts(&[], "StepL"), ["optim::lr_scheduler::StepLR"]);
+        assert!(texts(&[], "\"su").is_empty() && texts(&[], "// su").is_empty());
+    }
+
+    #[test]
+    fn a_call_shows_the_parameter_that_is_due() {
+        let due = |code: &str| {
+            let hint = hint(code, code.len()).unwrap();
+            hint.due.map(|range| hint.text[range].to_owned()).unwrap_or_default()
+        };
+        assert_eq!(due("nn::Linear(3, "), "out_features");
+        assert_eq!(due("x.sum("), "dim");
+        assert_eq!(hint("let x = 1", 9), None);
+        assert!(hint("opt.step(", 9).unwrap().text.contains("opt.step"));
+    }
+
+    #[test]
+    fn names_fit_by_their_letters_in_order() {
+        assert_eq!(fit("matmul", "mat"), Some(0));
+        assert_eq!(fit("Linear", "li"), Some(1));
+        assert_eq!(fit("arange", "ran"), Some(2));
+        assert_eq!(fit("matmul", "mml"), Some(3));
+        assert_eq!(fit("matmul", "lm"), None);
+    }
+}

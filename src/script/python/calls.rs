@@ -1,0 +1,246 @@
+//! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
+
+use super::tree::{Expr, Stmt, only_value};
+use super::{Type, Writer};
+
+const ATOM: u8 = 14;
+
+impl Writer {
+    /// A call that is a statement of another kind in Python.
+    pub(super) fn own_statement(&mut self, value: &Expr) -> Option<String> {
+        let Expr::Call(callee, arguments) = value else { return None };
+        let Expr::Path(path) = callee.as_ref() else { return None };
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let setting = match (path.as_slice(), arguments.as_slice()) {
+            (["drop"], [value]) if self.known("drop").is_none() => {
+                return Some(format!("del {}", self.expr(value)));
+            }
+            (["cudnn", "benchmark"], [_]) => "backends.cudnn.benchmark",
+            (["cudnn", "deterministic"], [_]) => "backends.cudnn.deterministic",
+            (["matmul", "allow_tf32"], [_]) => "backends.cuda.matmul.allow_tf32",
+            _ => return None,
+        };
+        let name = self.torch(setting);
+        let value = arguments.first().map(|value| self.expr(value)).unwrap_or_default();
+        Some(format!("{name} = {value}"))
+    }
+
+    pub(super) fn call(&mut self, callee: &Expr, arguments: &[Expr]) -> String {
+        let Expr::Path(path) = callee else {
+            let callee = self.bound(callee, ATOM);
+            return format!("{callee}({})", self.arguments(arguments, true));
+        };
+        let own = matches!(path.as_slice(), [name] if self.known(name).is_some());
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        match (names.as_slice(), arguments) {
+            _ if own => {}
+            (["nn", "module"], _) => return self.module(arguments),
+            (["nn", "Sequential"], [Expr::Array(parts)]) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.expr(part)).collect();
+                let name = self.path(path, true);
+                return format!("{name}({})", parts.join(", "));
+            }
+            (["print"], []) => return "print()".into(),
+            (["type_of"], [value]) => return format!("type({}).__name__", self.expr(value)),
+            (["parse_int"], [text]) => return format!("int({})", self.expr(text)),
+            (["parse_float"], [text]) => return format!("float({})", self.expr(text)),
+            (["to_string"], [value]) => return format!("str({})", self.expr(value)),
+            (["range"], _) => return format!("range({})", self.arguments(arguments, false)),
+            (["progress"], [items, ..]) => {
+                self.note("progress(…) shows a bar here; tqdm does in Python");
+                return self.items(items);
+            }
+            (["checkpoint"], _) => {
+                let name = self.path(path, true);
+                return format!("{name}({}, use_reentrant=False)", self.arguments(arguments, true));
+            }
+            _ => {}
+        }
+        let name = self.path(path, true);
+        let arguments = self.arguments(arguments, !own && names != ["print"]);
+        format!("{name}({arguments})")
+    }
+
+    /// Arguments; the options at the end as keywords.
+    pub(super) fn arguments(&mut self, arguments: &[Expr], keywords: bool) -> String {
+        let mut all = Vec::new();
+        for (i, argument) in arguments.iter().enumerate() {
+            match argument {
+                Expr::Map(pairs)
+                    if keywords && i + 1 == arguments.len() && pairs.iter().all(|(k, _)| is_word(k)) =>
+                {
+                    for (key, value) in pairs {
+                        let key =
+                            if key == "async" || key == "lambda" { format!("{key}_") } else { key.clone() };
+                        all.push(format!("{key}={}", self.expr(value)));
+                    }
+                }
+                argument => all.push(self.expr(argument)),
+            }
+        }
+        all.join(", ")
+    }
+
+    pub(super) fn field(&mut self, on: &Expr, name: &str) -> String {
+        if let Expr::Path(path) = on
+            && let [variable] = path.as_slice()
+        {
+            let caught = self.caught.contains(variable);
+            let python = Writer::variable(variable);
+            match name {
+                "message" if caught => return format!("str({python})"),
+                "kind" if caught => return format!("type({python}).__name__"),
+                _ => {}
+            }
+        }
+        let map = self.type_of(on) == Type::Map;
+        let text = self.bound(on, ATOM);
+        let text = in_brackets_if_number(text);
+        if map { format!("{text}[{}]", super::expr::quoted(name)) } else { format!("{text}.{name}") }
+    }
+
+    pub(super) fn method(&mut self, on: &Expr, name: &str, arguments: &[Expr]) -> (String, u8) {
+        let atom = |text: String| (text, ATOM);
+        if let Some(found) = self.own_method(on, name, arguments) {
+            return found;
+        }
+        let number = matches!(self.type_of(on), Type::Int | Type::Float);
+        let text = self.bound(on, ATOM);
+        let text = in_brackets_if_number(text);
+        let name = match name {
+            "to_upper" | "make_upper" => "upper",
+            "to_lower" | "make_lower" => "lower",
+            "trim" => "strip",
+            "push" => "append",
+            "append" => "extend",
+            "index_of" => "index",
+            "starts_with" => "startswith",
+            "ends_with" => "endswith",
+            "forward" => return atom(format!("{text}({})", self.arguments(arguments, true))),
+            "round" | "abs" if number && arguments.is_empty() => return atom(format!("{name}({text})")),
+            "floor" | "ceiling" | "ceil" | "sqrt" | "exp" | "ln" if number && arguments.is_empty() => {
+                self.imports.insert("import math");
+                let name = match name {
+                    "ceiling" => "ceil",
+                    "ln" => "log",
+                    name => name,
+                };
+                return atom(format!("math.{name}({text})"));
+            }
+            name => name,
+        };
+        atom(format!("{text}.{name}({})", self.arguments(arguments, true)))
+    }
+
+    /// Methods that are another kind of expression in Python.
+    fn own_method(&mut self, on: &Expr, name: &str, arguments: &[Expr]) -> Option<(String, u8)> {
+        let atom = |text: String| Some((text, ATOM));
+        match (name, arguments) {
+            ("len", []) => atom(format!("len({})", self.expr(on))),
+            ("to_string", []) => atom(format!("str({})", self.expr(on))),
+            ("to_float", []) => atom(format!("float({})", self.expr(on))),
+            ("to_int", []) => atom(format!("int({})", self.expr(on))),
+            ("is_empty", []) => {
+                let on = self.expr(on);
+                Some((format!("len({on}) == 0"), 4))
+            }
+            ("contains", [value]) => {
+                let (value, on) = (self.bound(value, 5), self.bound(on, 5));
+                Some((format!("{value} in {on}"), 4))
+            }
+            ("at", [Expr::Array(places)]) => {
+                let on = self.bound(on, ATOM);
+                let places: Vec<String> = places.iter().map(|place| self.index(place)).collect();
+                atom(format!("{on}[{}]", places.join(", ")))
+            }
+            ("map" | "filter", [Expr::Closure(params, body)]) => self.comprehension(on, name, params, body),
+            ("for_each" | "reduce" | "extract" | "shift", _) if self.type_of(on) != Type::Tensor => {
+                self.note(format!("Python's lists have no `{name}`"));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// `a.map(|x| f(x))` as a list is built in Python.
+    fn comprehension(
+        &mut self,
+        on: &Expr,
+        name: &str,
+        params: &[String],
+        body: &[Stmt],
+    ) -> Option<(String, u8)> {
+        let ([param], Some(value)) = (params, only_value(body)) else { return None };
+        let items = match on {
+            Expr::Range(..) => self.items(on),
+            on => self.bound(on, 1),
+        };
+        self.scopes.push([(param.clone(), Type::Other)].into());
+        let value = self.expr(value);
+        self.scopes.pop();
+        let param = Writer::variable(param);
+        let text = if name == "map" {
+            format!("[{value} for {param} in {items}]")
+        } else {
+            format!("[{param} for {param} in {items} if {value}]")
+        };
+        Some((text, ATOM))
+    }
+
+    /// `nn::module(#{…}, |self, x| …)` as a class, of which this makes one.
+    fn module(&mut self, arguments: &[Expr]) -> String {
+        let (name, parts) = match arguments {
+            [Expr::Text(name), parts @ ..] => (name.clone(), parts),
+            parts => (self.class_name(), parts),
+        };
+        let (pairs, forward) = match parts {
+            [Expr::Map(pairs)] => (pairs.as_slice(), None),
+            [Expr::Map(pairs), Expr::Closure(params, body)] => (pairs.as_slice(), Some((params, body))),
+            _ => {
+                self.note("this module has no simple form as a class");
+                return "None".into();
+            }
+        };
+        self.imports.insert("from torch import nn");
+        let target = self.target.take();
+        self.line(&format!("class {name}(nn.Module):"));
+        self.indent += 1;
+        self.line("def __init__(self):");
+        self.indent += 1;
+        self.line("super().__init__()");
+        for (key, value) in pairs {
+            let value = self.expr(value);
+            self.line(&format!("self.{key} = {value}"));
+        }
+        self.indent -= 1;
+        if let Some((params, body)) = forward {
+            self.line("");
+            self.scopes.push(std::collections::HashMap::new());
+            self.function("forward", params, body);
+            self.scopes.pop();
+        }
+        self.indent -= 1;
+        self.line("");
+        self.target = target;
+        format!("{name}()")
+    }
+
+    /// A class's name from that of the variable: `net` makes `Net`.
+    fn class_name(&mut self) -> String {
+        let Some(target) = self.target.clone() else { return self.made_up("Module") };
+        let word = |word: &str| {
+            let mut chars = word.chars();
+            chars.next().map(|c| c.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+        };
+        target.split('_').map(word).collect()
+    }
+}
+
+fn is_word(key: &str) -> bool {
+    key.chars().all(|c| c.is_alphanumeric() || c == '_') && !key.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A point after a whole number is read as its fraction.
+fn in_brackets_if_number(text: String) -> String {
+    if text.starts_with(|c: char| c.is_ascii_digit()) { format!("({text})") } else { text }
+}

@@ -1,0 +1,309 @@
+//! Values.
+
+use super::stmt::{Sink, needs_lines};
+use super::tree::{Expr, Part, Stmt, only_value};
+use super::{Type, Writer};
+
+/// How tightly Python binds, from a lambda to a name.
+const TERNARY: u8 = 0;
+const NOT: u8 = 3;
+const COMPARE: u8 = 4;
+const UNARY: u8 = 11;
+const POWER: u8 = 12;
+const ATOM: u8 = 14;
+
+/// An operator in Python, and how tightly it binds.
+fn operator(rhai: &str) -> Option<(&'static str, u8)> {
+    Some(match rhai {
+        "||" => ("or", 1),
+        "&&" => ("and", 2),
+        "==" => ("==", COMPARE),
+        "!=" => ("!=", COMPARE),
+        "<" => ("<", COMPARE),
+        "<=" => ("<=", COMPARE),
+        ">" => (">", COMPARE),
+        ">=" => (">=", COMPARE),
+        "in" => ("in", COMPARE),
+        "!in" => ("not in", COMPARE),
+        "is" => ("is", COMPARE),
+        "|" => ("|", 5),
+        "^" => ("^", 6),
+        "&" => ("&", 7),
+        "<<" => ("<<", 8),
+        ">>" => (">>", 8),
+        "+" => ("+", 9),
+        "-" => ("-", 9),
+        "*" => ("*", 10),
+        "/" => ("/", 10),
+        "%" => ("%", 10),
+        "@" => ("@", 10),
+        "**" => ("**", POWER),
+        _ => return None,
+    })
+}
+
+impl Writer {
+    pub(super) fn expr(&mut self, value: &Expr) -> String {
+        self.bound(value, TERNARY)
+    }
+
+    /// A value in brackets, where it binds less tightly than it must.
+    pub(super) fn bound(&mut self, value: &Expr, least: u8) -> String {
+        let (text, power) = self.written(value);
+        if power < least { format!("({text})") } else { text }
+    }
+
+    fn written(&mut self, value: &Expr) -> (String, u8) {
+        let atom = |text: String| (text, ATOM);
+        match value {
+            Expr::Unit => atom("None".into()),
+            Expr::Bool(yes) => atom(if *yes { "True" } else { "False" }.into()),
+            Expr::Number(text) if text.starts_with('-') => (text.clone(), UNARY),
+            Expr::Number(text) => atom(text.clone()),
+            Expr::Text(text) => atom(quoted(text)),
+            Expr::Template(parts) => atom(self.template(parts)),
+            Expr::Path(path) => atom(self.path(path, false)),
+            Expr::Array(values) => {
+                let values: Vec<String> = values.iter().map(|value| self.expr(value)).collect();
+                atom(format!("[{}]", values.join(", ")))
+            }
+            Expr::Map(pairs) => {
+                let pairs: Vec<String> = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{}: {}", quoted(key), self.expr(value)))
+                    .collect();
+                atom(format!("{{{}}}", pairs.join(", ")))
+            }
+            Expr::Unary(sign, operand) => self.unary(sign, operand),
+            Expr::Binary(operator, a, b) => self.binary(operator, a, b),
+            Expr::Range(..) => atom(self.items(value)),
+            Expr::Call(callee, arguments) => atom(self.call(callee, arguments)),
+            Expr::Method(on, name, arguments) => self.method(on, name, arguments),
+            Expr::Field(on, name) => atom(self.field(on, name)),
+            Expr::Index(on, index) => {
+                let on = self.bound(on, ATOM);
+                let index = self.index(index);
+                atom(format!("{on}[{index}]"))
+            }
+            Expr::Closure(params, body) => self.closure(params, body),
+            Expr::If(branches, Some(otherwise)) if self.is_ternary(value) => {
+                let mut text = only_value(otherwise).map(|v| self.expr(v)).unwrap_or_default();
+                for (condition, body) in branches.iter().rev() {
+                    let (yes, condition) =
+                        (only_value(body).map(|v| self.bound(v, 1)), self.bound(condition, 1));
+                    text = format!("{} if {condition} else {text}", yes.unwrap_or_default());
+                }
+                (text, TERNARY)
+            }
+            value if needs_lines(value) => {
+                let name = self.made_up("value");
+                let target = self.target.take();
+                self.value(value, &Sink::To(name.clone()));
+                self.target = target;
+                atom(name)
+            }
+            _ => atom("None".into()),
+        }
+    }
+
+    fn unary(&mut self, sign: &str, operand: &Expr) -> (String, u8) {
+        if sign == "!" {
+            return (self.negated(operand), NOT);
+        }
+        (format!("{sign}{}", self.bound(operand, UNARY)), UNARY)
+    }
+
+    /// `not` of a truth value, and `~` of a tensor of them.
+    pub(super) fn negated(&mut self, value: &Expr) -> String {
+        match value {
+            Expr::Unary("!", inner) => self.expr(inner),
+            _ if self.type_of(value) == Type::Tensor => format!("~{}", self.bound(value, UNARY)),
+            _ => format!("not {}", self.bound(value, NOT)),
+        }
+    }
+
+    fn binary(&mut self, rhai: &str, a: &Expr, b: &Expr) -> (String, u8) {
+        if rhai == "??" {
+            let (first, second) = (self.bound(a, 1), self.bound(b, 1));
+            return (format!("{first} if {first} is not None else {second}"), TERNARY);
+        }
+        let Some((python, power)) = operator(rhai) else {
+            self.note(format!("Python has no operator `{rhai}`"));
+            return ("None".into(), ATOM);
+        };
+        let none = *a == Expr::Unit || *b == Expr::Unit;
+        let both = |writer: &Writer, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
+        let python = match (rhai, none) {
+            ("==", true) => "is",
+            ("!=", true) => "is not",
+            ("/", _) if both(self, Type::Int) => "//",
+            _ => python,
+        };
+        // Comparisons side by side are chained in Python.
+        let (left, right) = match rhai {
+            "**" => (power + 1, power - 1),
+            _ if power == COMPARE => (power + 1, power + 1),
+            _ => (power, power + 1),
+        };
+        let (a, b) = (self.bound(a, left), self.bound(b, right));
+        (format!("{a} {python} {b}"), power)
+    }
+
+    fn closure(&mut self, params: &[String], body: &[Stmt]) -> (String, u8) {
+        let shown: Vec<String> = params.iter().map(|param| Writer::variable(param)).collect();
+        let before = self.lines.len();
+        if let Some(value) = only_value(body).filter(|value| !needs_lines(value) || self.is_ternary(value)) {
+            self.scopes.push(params.iter().map(|param| (param.clone(), Type::Other)).collect());
+            let text = self.expr(value);
+            self.scopes.pop();
+            if self.lines.len() == before {
+                let head =
+                    if shown.is_empty() { "lambda".into() } else { format!("lambda {}", shown.join(", ")) };
+                return (format!("{head}: {text}"), TERNARY);
+            }
+            // Its body needs lines of its own after all.
+            self.lines.truncate(before);
+        }
+        let name = self.made_up("function");
+        self.function(&name, params, body);
+        (name, ATOM)
+    }
+
+    /// What a loop goes through.
+    pub(super) fn items(&mut self, value: &Expr) -> String {
+        let Expr::Range(from, to, whole) = value else { return self.expr(value) };
+        let (from, to) = (self.expr(from), if *whole { self.plus_one(to) } else { self.expr(to) });
+        if from == "0" { format!("range({to})") } else { format!("range({from}, {to})") }
+    }
+
+    fn plus_one(&mut self, value: &Expr) -> String {
+        match value {
+            Expr::Number(text) if text.parse::<i64>().is_ok() => {
+                text.parse::<i64>().map_or_else(|_| text.clone(), |n| n.saturating_add(1).to_string())
+            }
+            value => format!("{} + 1", self.bound(value, 9)),
+        }
+    }
+
+    /// What stands between an index's brackets.
+    pub(super) fn index(&mut self, value: &Expr) -> String {
+        match value {
+            Expr::Range(from, to, whole) => {
+                let from = if **from == Expr::Number("0".into()) { String::new() } else { self.expr(from) };
+                let to = match (whole, to.as_ref()) {
+                    // To the last element.
+                    (true, Expr::Number(n)) if n == "-1" => String::new(),
+                    (true, to) => self.plus_one(to),
+                    (false, to) => self.expr(to),
+                };
+                format!("{from}:{to}")
+            }
+            Expr::Unit => ":".into(),
+            value => self.expr(value),
+        }
+    }
+
+    fn template(&mut self, parts: &[Part]) -> String {
+        let mut out = String::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    let inner = quoted(text);
+                    let inner = inner.get(1..inner.len() - 1).unwrap_or_default();
+                    out.push_str(&inner.replace('{', "{{").replace('}', "}}"));
+                }
+                Part::Code(block) => {
+                    let text = match only_value(block) {
+                        Some(value) => self.expr(value),
+                        None => {
+                            let name = self.made_up("value");
+                            self.block(block, &Sink::To(name.clone()));
+                            name
+                        }
+                    };
+                    // Before Python 3.12, code in a string had no quotes of its kind, and no backslash.
+                    let text = if text.contains(['"', '\\', '\n'])
+                        || text.starts_with('{')
+                        || text.contains("lambda")
+                    {
+                        let name = self.made_up("value");
+                        self.line(&format!("{name} = {text}"));
+                        name
+                    } else {
+                        text
+                    };
+                    out.push_str(&format!("{{{text}}}"));
+                }
+            }
+        }
+        format!("f\"{out}\"")
+    }
+
+    /// What is known of a value's type.
+    pub(super) fn type_of(&self, value: &Expr) -> Type {
+        match value {
+            Expr::Number(text) if text.contains(['.', 'e']) && !text.starts_with("0x") => Type::Float,
+            Expr::Number(_) => Type::Int,
+            Expr::Bool(_) => Type::Bool,
+            Expr::Map(_) => Type::Map,
+            Expr::Path(path) => match path.as_slice() {
+                [name] => self.known(name).unwrap_or(Type::Other),
+                _ => Type::Other,
+            },
+            Expr::Unary("!", operand) => self.type_of(operand),
+            Expr::Unary(_, operand) => self.type_of(operand),
+            Expr::Binary(operator, a, b) => self.type_of_binary(operator, a, b),
+            Expr::Method(_, name, _) if matches!(name.as_str(), "len" | "numel" | "dim" | "nelement") => {
+                Type::Int
+            }
+            Expr::Method(on, ..) if self.type_of(on) == Type::Tensor => Type::Tensor,
+            Expr::Call(callee, _) => self.type_of_call(callee),
+            _ => Type::Other,
+        }
+    }
+
+    fn type_of_binary(&self, operator: &str, a: &Expr, b: &Expr) -> Type {
+        let (a, b) = (self.type_of(a), self.type_of(b));
+        let compared = matches!(operator, "==" | "!=" | "<" | "<=" | ">" | ">=");
+        match (a, b) {
+            _ if matches!(operator, "&&" | "||" | "in" | "is") => Type::Bool,
+            (Type::Tensor, _) | (_, Type::Tensor) => Type::Tensor,
+            _ if compared => Type::Bool,
+            (Type::Int, Type::Int) => Type::Int,
+            (Type::Int | Type::Float, Type::Int | Type::Float) => Type::Float,
+            _ => Type::Other,
+        }
+    }
+
+    fn type_of_call(&self, callee: &Expr) -> Type {
+        let Expr::Path(path) = callee else { return Type::Other };
+        match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            [name] if self.known(name).is_some() => Type::Other,
+            [
+                "tensor" | "zeros" | "ones" | "rand" | "randn" | "full" | "arange" | "linspace" | "eye"
+                | "randint" | "empty" | "zeros_like" | "ones_like",
+            ] => Type::Tensor,
+            ["parse_int"] => Type::Int,
+            ["F", "relu" | "gelu" | "softmax" | "linear" | "one_hot"] => Type::Tensor,
+            _ => Type::Other,
+        }
+    }
+}
+
+/// Text as Python writes it.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c).min(255))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,354 @@
+//! Statements and blocks.
+
+use std::collections::HashMap;
+
+use super::tree::{Block, Case, Expr, Stmt, only_value};
+use super::{Type, Writer};
+
+/// What becomes of a block's value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Sink {
+    /// It stands as an expression.
+    Leave,
+    Return,
+    /// It is bound to a name.
+    To(String),
+}
+
+impl Writer {
+    pub(super) fn block(&mut self, block: &[Stmt], sink: &Sink) {
+        let last = block.iter().rposition(|s| !matches!(s, Stmt::Comment(..) | Stmt::Blank));
+        for (i, statement) in block.iter().enumerate() {
+            let sink = if Some(i) == last { sink } else { &Sink::Leave };
+            self.statement(statement, sink);
+        }
+        let valued = last.and_then(|i| block.get(i)).is_some_and(|s| matches!(s, Stmt::Expr(_, false)));
+        if let (Sink::To(name), false) = (sink, valued) {
+            self.line(&format!("{name} = None"));
+        }
+    }
+
+    /// A block one step further in; never empty.
+    fn inner(&mut self, block: &[Stmt], sink: &Sink) {
+        self.indent += 1;
+        let before = self.lines.len();
+        self.block(block, sink);
+        let code = self.lines.iter().skip(before).any(|line| {
+            let line = line.trim_start();
+            !line.is_empty() && !line.starts_with('#')
+        });
+        if !code {
+            self.line("pass");
+        }
+        self.indent -= 1;
+    }
+
+    fn statement(&mut self, statement: &Stmt, sink: &Sink) {
+        let before = self.lines.len();
+        match statement {
+            Stmt::Comment(text, behind) => return self.comment(text, *behind),
+            Stmt::Blank => return self.line(""),
+            Stmt::Let(name, value) => self.bind_value(name, value.as_ref()),
+            Stmt::Assign(target, operator, value) => self.assign(target, operator, value),
+            Stmt::Expr(value, ended) => self.value(value, if *ended { &Sink::Leave } else { sink }),
+            Stmt::Fn(name, params, body) => self.function(&Writer::variable(name), params, body),
+            Stmt::For(names, items, body) => self.for_loop(names, items, body),
+            Stmt::While(condition, body) => {
+                let condition = self.expr(condition);
+                self.line(&format!("while {condition}:"));
+                self.inner(body, &Sink::Leave);
+            }
+            Stmt::DoWhile(body, condition) => {
+                self.line("while True:");
+                self.inner(body, &Sink::Leave);
+                self.indent += 1;
+                let ends = self.negated(condition);
+                self.line(&format!("if {ends}:"));
+                self.line("    break");
+                self.indent -= 1;
+            }
+            Stmt::Return(value) => match value {
+                Some(value) => self.value(value, &Sink::Return),
+                None => self.line("return"),
+            },
+            Stmt::Break(None) => self.line("break"),
+            Stmt::Break(Some(value)) => {
+                self.note("Python's loops have no value");
+                let value = self.expr(value);
+                self.line(&format!("break  # {value}"));
+            }
+            Stmt::Continue => self.line("continue"),
+            Stmt::Throw(value) => {
+                let text = value.as_ref().map(|value| self.expr(value)).unwrap_or_default();
+                self.line(&format!("raise RuntimeError({text})"));
+            }
+            Stmt::Try(body, name, handler) => self.try_catch(body, name.as_deref(), handler, sink),
+        }
+        self.say_notes(before);
+    }
+
+    /// Puts what has no form before the statement.
+    fn say_notes(&mut self, before: usize) {
+        let indent = "    ".repeat(self.indent);
+        for note in std::mem::take(&mut self.notes).into_iter().rev() {
+            self.lines.insert(before, format!("{indent}# {note}"));
+        }
+    }
+
+    fn comment(&mut self, text: &str, behind: bool) {
+        match self.lines.last_mut().filter(|last| behind && !last.is_empty()) {
+            Some(last) => last.push_str(&format!("  # {text}")),
+            None => self.line(format!("# {text}").trim_end()),
+        }
+    }
+
+    fn bind_value(&mut self, name: &str, value: Option<&Expr>) {
+        let python = Writer::variable(name);
+        match value {
+            None => self.line(&format!("{python} = None")),
+            Some(value) => {
+                let of = self.type_of(value);
+                self.value(value, &Sink::To(python));
+                self.bind(name, of);
+            }
+        }
+        if value.is_none() {
+            self.bind(name, Type::Other);
+        }
+    }
+
+    fn assign(&mut self, target: &Expr, operator: &str, value: &Expr) {
+        if let (Expr::Path(path), "=") = (target, operator)
+            && let [name] = path.as_slice()
+        {
+            let of = self.type_of(value);
+            self.value(value, &Sink::To(Writer::variable(name)));
+            if self.known(name) != Some(of) {
+                self.bind(name, Type::Other);
+            }
+            return;
+        }
+        let python = self.expr(target);
+        let both_int = self.type_of(target) == Type::Int && self.type_of(value) == Type::Int;
+        let value = self.expr(value);
+        let operator = if operator == "/=" && both_int { "//=" } else { operator };
+        self.line(&format!("{python} {operator} {value}"));
+    }
+
+    /// A value that stands as a statement, is returned or is bound.
+    pub(super) fn value(&mut self, value: &Expr, sink: &Sink) {
+        match value {
+            Expr::If(branches, otherwise) if !self.is_ternary(value) || *sink == Sink::Leave => {
+                self.if_else(branches, otherwise.as_ref(), sink);
+            }
+            Expr::With(context, body) => {
+                let context = self.expr(context);
+                self.line(&format!("with {context}:"));
+                self.inner(body, sink);
+            }
+            Expr::Block(body) => self.block(body, sink),
+            Expr::Loop(body) => {
+                if *sink != Sink::Leave {
+                    self.note("Python's loops have no value");
+                }
+                self.line("while True:");
+                self.inner(body, &Sink::Leave);
+            }
+            Expr::Switch(subject, cases, otherwise) => self.switch(subject, cases, otherwise.as_ref(), sink),
+            Expr::Closure(params, body) if super::tree::only_value(body).is_none() => match sink {
+                Sink::To(name) => self.function(&name.clone(), params, body),
+                _ => self.plain(value, sink),
+            },
+            _ => self.plain(value, sink),
+        }
+    }
+
+    fn plain(&mut self, value: &Expr, sink: &Sink) {
+        if let Some(line) = self.own_statement(value) {
+            return self.line(&line);
+        }
+        if let Sink::To(name) = sink {
+            self.target = Some(name.clone());
+        }
+        let text = self.expr(value);
+        self.target = None;
+        match sink {
+            // The empty value is no statement of its own.
+            Sink::Leave if *value == Expr::Unit => {}
+            Sink::Leave => self.line(&text),
+            Sink::Return => self.line(&format!("return {text}")),
+            // A class may have been made of it already.
+            Sink::To(name) => self.line(&format!("{name} = {text}")),
+        }
+    }
+
+    fn if_else(&mut self, branches: &[(Expr, Block)], otherwise: Option<&Block>, sink: &Sink) {
+        let mut depth = 0;
+        for (i, (condition, body)) in branches.iter().enumerate() {
+            let before = self.lines.len();
+            let text = self.expr(condition);
+            // What a condition needs first goes into an `else` of its own.
+            let (word, hoisted) = (if i == 0 { "if" } else { "elif" }, self.lines.len() > before);
+            if i > 0 && hoisted {
+                let made = self.lines.split_off(before);
+                self.line("else:");
+                self.lines.extend(made.into_iter().map(|line| format!("    {line}")));
+                self.indent += 1;
+                depth += 1;
+                self.line(&format!("if {text}:"));
+            } else {
+                self.line(&format!("{word} {text}:"));
+            }
+            self.inner(body, sink);
+        }
+        match otherwise {
+            Some(body) if !(body.is_empty() && *sink == Sink::Leave) => {
+                self.line("else:");
+                self.inner(body, sink);
+            }
+            None if matches!(sink, Sink::To(_)) => {
+                self.line("else:");
+                self.inner(&[], sink);
+            }
+            _ => {}
+        }
+        self.indent -= depth;
+    }
+
+    fn switch(&mut self, subject: &Expr, cases: &[Case], otherwise: Option<&Block>, sink: &Sink) {
+        let subject = self.expr(subject);
+        self.line(&format!("match {subject}:"));
+        self.indent += 1;
+        for case in cases {
+            let (mut values, mut guards) = (Vec::new(), Vec::new());
+            for value in &case.values {
+                match value {
+                    Expr::Range(from, to, whole) => {
+                        let (from, to) = (self.expr(from), self.expr(to));
+                        guards.push(format!("{from} <= {subject} {} {to}", if *whole { "<=" } else { "<" }));
+                    }
+                    value => values.push(self.expr(value)),
+                }
+            }
+            let pattern = if guards.is_empty() { values.join(" | ") } else { "_".into() };
+            let also: Vec<String> = values.iter().map(|value| format!("{subject} == {value}")).collect();
+            let mut guard =
+                if guards.is_empty() { String::new() } else { [also, guards].concat().join(" or ") };
+            if let Some(condition) = &case.condition {
+                let condition = self.expr(condition);
+                guard = if guard.is_empty() { condition } else { format!("({guard}) and {condition}") };
+            }
+            let guard = if guard.is_empty() { guard } else { format!(" if {guard}") };
+            self.line(&format!("case {pattern}{guard}:"));
+            self.inner(&case.body, sink);
+        }
+        if let Some(body) = otherwise {
+            self.line("case _:");
+            self.inner(body, sink);
+        }
+        self.indent -= 1;
+    }
+
+    pub(super) fn function(&mut self, name: &str, params: &[String], body: &[Stmt]) {
+        let shown: Vec<String> = params.iter().map(|param| Writer::variable(param)).collect();
+        self.line(&format!("def {name}({}):", shown.join(", ")));
+        let outside = self.assigned_outside(params, body);
+        if !outside.is_empty() {
+            let word = if self.scopes.len() > 1 { "nonlocal" } else { "global" };
+            self.indent += 1;
+            self.line(&format!("{word} {}", outside.join(", ")));
+            self.indent -= 1;
+        }
+        self.scopes.push(params.iter().map(|param| (param.clone(), Type::Other)).collect::<HashMap<_, _>>());
+        self.inner(body, &Sink::Return);
+        self.scopes.pop();
+        self.bind(name, Type::Other);
+    }
+
+    /// Names of around that a body assigns to.
+    fn assigned_outside(&self, params: &[String], body: &[Stmt]) -> Vec<String> {
+        let mut own: Vec<String> = params.to_vec();
+        let mut found = Vec::new();
+        gather(body, &mut own, &mut found);
+        found.retain(|name| self.known(name).is_some());
+        found
+    }
+
+    fn for_loop(&mut self, names: &[String], items: &Expr, body: &[Stmt]) {
+        let of = if let Expr::Range(from, ..) = items { self.type_of(from) } else { Type::Other };
+        let items = self.items(items);
+        let shown: Vec<String> = names.iter().map(|name| Writer::variable(name)).collect();
+        match shown.as_slice() {
+            [item, count] => self.line(&format!("for {count}, {item} in enumerate({items}):")),
+            _ => self.line(&format!("for {} in {items}:", shown.join(", "))),
+        }
+        for (i, name) in names.iter().enumerate() {
+            self.bind(name, if i == 1 { Type::Int } else { of });
+        }
+        self.inner(body, &Sink::Leave);
+    }
+
+    fn try_catch(&mut self, body: &[Stmt], name: Option<&str>, handler: &[Stmt], sink: &Sink) {
+        self.line("try:");
+        self.inner(body, sink);
+        match name {
+            Some(name) => self.line(&format!("except Exception as {}:", Writer::variable(name))),
+            None => self.line("except Exception:"),
+        }
+        self.caught.extend(name.map(str::to_owned));
+        self.inner(handler, sink);
+        if name.is_some() {
+            self.caught.pop();
+        }
+    }
+
+    /// True where an `if` is one expression in Python.
+    pub(super) fn is_ternary(&self, value: &Expr) -> bool {
+        let Expr::If(branches, Some(otherwise)) = value else { return false };
+        let simple = |block: &Block| only_value(block).is_some_and(|v| !needs_lines(v) || self.is_ternary(v));
+        branches.len() <= 2 && branches.iter().all(|(_, body)| simple(body)) && simple(otherwise)
+    }
+}
+
+/// A value that is written in lines of its own.
+pub fn needs_lines(value: &Expr) -> bool {
+    matches!(value, Expr::If(..) | Expr::With(..) | Expr::Block(_) | Expr::Loop(_) | Expr::Switch(..))
+}
+
+fn gather(body: &[Stmt], own: &mut Vec<String>, found: &mut Vec<String>) {
+    for statement in body {
+        match statement {
+            Stmt::Let(name, _) => own.push(name.clone()),
+            Stmt::Assign(Expr::Path(path), ..) => {
+                if let [name] = path.as_slice()
+                    && !own.contains(name)
+                    && !found.contains(name)
+                {
+                    found.push(name.clone());
+                }
+            }
+            Stmt::For(names, _, body) => {
+                own.extend(names.iter().cloned());
+                gather(body, own, found);
+            }
+            Stmt::While(_, body) | Stmt::DoWhile(body, _) => gather(body, own, found),
+            Stmt::Try(body, _, handler) => {
+                gather(body, own, found);
+                gather(handler, own, found);
+            }
+            Stmt::Expr(value, _) => gather_value(value, own, found),
+            _ => {}
+        }
+    }
+}
+
+fn gather_value(value: &Expr, own: &mut Vec<String>, found: &mut Vec<String>) {
+    match value {
+        Expr::If(branches, otherwise) => {
+            branches.iter().for_each(|(_, body)| gather(body, own, found));
+            otherwise.iter().for_each(|body| gather(body, own, found));
+        }
+        Expr::With(_, body) | Expr::Block(body) | Expr::Loop(body) => gather(body, own, found),
+        _ => {}
+    }
+}

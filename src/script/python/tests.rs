@@ -1,0 +1,127 @@
+use super::translate;
+
+/// The Python of some code, without its imports.
+fn python(code: &str) -> String {
+    let all = translate(code);
+    match all.split_once("\n\n") {
+        Some((head, rest)) if head.lines().all(|l| l.starts_with("import") || l.starts_with("from")) => {
+            rest.into()
+        }
+        _ => all,
+    }
+}
+
+#[test]
+fn values_and_calls() {
+    for (code, want) in [
+        ("let x = rand([2, 3], #{device: \"cuda\"});", "x = torch.rand([2, 3], device=\"cuda\")"),
+        ("x.sum(0, #{keepdim: true})", "x.sum(0, keepdim=True)"),
+        ("net.forward(x)", "net(x)"),
+        ("F::relu(x) @ w", "F.relu(x) @ w"),
+        ("optim::SGD(net.parameters(), #{lr: 0.1})", "torch.optim.SGD(net.parameters(), lr=0.1)"),
+        ("x[1..3]", "x[1:3]"),
+        ("x[0..=2]", "x[:3]"),
+        ("x.at([0, 1..3, ()])", "x[0, 1:3, :]"),
+        ("a && !b || c", "a and not b or c"),
+        ("(a || b) && c", "(a or b) and c"),
+        ("-(a + b) * 2 ** 3 ** 2", "-(a + b) * 2 ** 3 ** 2"),
+        ("a - (b - c)", "a - (b - c)"),
+        ("(a - b) - c", "a - b - c"),
+        ("(a == b) == c", "(a == b) == c"),
+        ("7 / 2", "7 // 2"),
+        ("7.0 / 2", "7.0 / 2"),
+        ("x == ()", "x is None"),
+        ("x.to(float16)", "x.to(torch.float16)"),
+        ("let f = |x| x * 2;", "f = lambda x: x * 2"),
+        ("`loss ${loss.item()} {}`", "f\"loss {loss.item()} {{}}\""),
+        ("print(\"a\\n\\\"b\\\"\")", "print(\"a\\n\\\"b\\\"\")"),
+        ("if a { 1 } else { 2 } + 1", "if a:\n    1\nelse:\n    2\n+1"),
+        ("let y = if a { 1 } else { 2 };", "y = 1 if a else 2"),
+        ("[1, 2].map(|v| v + 1).len()", "len([v + 1 for v in [1, 2]])"),
+        ("drop(x)", "del x"),
+        ("let m = #{a: 1}; m.a", "m = {\"a\": 1}\nm[\"a\"]"),
+        ("cudnn::benchmark(true)", "torch.backends.cudnn.benchmark = True"),
+        ("nn::Sequential([nn::Linear(1, 2), nn::ReLU()])", "nn.Sequential(nn.Linear(1, 2), nn.ReLU())"),
+        ("!tensor([true])", "~torch.tensor([True])"),
+        ("x is y", "x is y"),
+        ("2.5.sqrt()", "math.sqrt((2.5))"),
+    ] {
+        assert_eq!(python(code), want, "{code}");
+    }
+}
+
+#[test]
+fn statements_and_blocks() {
+    for (code, want) in [
+        ("for i in 0..3 { // rows\n    print(i);\n}", "for i in range(3):  # rows\n    print(i)"),
+        ("for (x, i) in xs { }", "for i, x in enumerate(xs):\n    pass"),
+        ("with no_grad() { y += 1; }", "with torch.no_grad():\n    y += 1"),
+        ("let a = with no_grad() { f(x) };", "with torch.no_grad():\n    a = f(x)"),
+        ("fn f(a) { let b = a; b * 2 }\nf(1)", "def f(a):\n    b = a\n    return b * 2\nf(1)"),
+        ("while x < 3 { x += 1; }", "while x < 3:\n    x += 1"),
+        ("do { x += 1; } while x < 3;", "while True:\n    x += 1\n    if not x < 3:\n        break"),
+        ("loop { break; }", "while True:\n    break"),
+        ("if a { b() } else if c { d() } else { e() }", "if a:\n    b()\nelif c:\n    d()\nelse:\n    e()"),
+        (
+            "try { f() } catch (e) { print(e.message) }",
+            "try:\n    f()\nexcept Exception as e:\n    print(str(e))",
+        ),
+        (
+            "let n = 0; let add = || { n += 1; n };",
+            "n = 0\ndef add():\n    global n\n    n += 1\n    return n",
+        ),
+        (
+            "opt.step(|| { let l = f(); l.backward(); l })",
+            "def function_1():\n    l = f()\n    l.backward()\n    return l\nopt.step(function_1)",
+        ),
+        (
+            "switch x { 1 | 2 => a(), 3..5 => b(), _ => c() }",
+            "match x:\n    case 1 | 2:\n        a()\n    case _ if 3 <= x < 5:\n        b()\n    case _:\n        c()",
+        ),
+        ("// one\n\nlet x = 1; // two", "# one\n\nx = 1  # two"),
+        ("throw \"no\";", "raise RuntimeError(\"no\")"),
+        ("let x = 5; for i in 0..4 { x = i / 2; }", "x = 5\nfor i in range(4):\n    x = i // 2"),
+    ] {
+        assert_eq!(python(code), want, "{code}");
+    }
+}
+
+#[test]
+fn a_module_becomes_a_class() {
+    let code = "let net = nn::module(#{fc: nn::Linear(3, 2)}, |self, x| self.fc.forward(x));\nnet.forward(x)";
+    let want = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        \
+                self.fc = nn.Linear(3, 2)\n\n    def forward(self, x):\n        return self.fc(x)\n\nnet = Net()\nnet(x)";
+    assert_eq!(python(code), want);
+}
+
+#[test]
+fn what_has_no_form_is_said() {
+    assert_eq!(
+        python("let t = telemetry::record(|| 1);"),
+        "# telemetry::record is this lab's own; PyTorch has no such call\nt = telemetry.record(lambda: 1)"
+    );
+    for code in ["let x = ;", "f(1))", "let x = 1\nx", "f(1", "`a ${"] {
+        let text = translate(code);
+        assert!(text.starts_with("# no Python: ") && !text.contains('\n'), "{code}: {text}");
+    }
+    assert!(translate(&"(".repeat(5000)).starts_with("# no Python"));
+    assert!(translate(&"-".repeat(5000)).starts_with("# no Python"));
+    assert_eq!(translate(""), "");
+}
+
+/// Every example of the reference, as the checking script takes them: one JSON object a line.
+#[test]
+fn every_documented_example_is_read() {
+    let mut out = String::new();
+    for def in crate::script::help::rows().filter(|def| !def.example.0.is_empty()) {
+        let text = translate(def.example.0);
+        assert!(!text.contains("# no Python"), "{}: {text}", def.name);
+        let record = serde_json::json!({
+            "name": def.name, "rhai": def.example.0, "python": text, "prints": def.example.1,
+        });
+        out += &format!("{record}\n");
+    }
+    if let Some(file) = std::env::var_os("TENSORLAB_PYTHON_EXAMPLES") {
+        std::fs::write(file, out).unwrap();
+    }
+}
