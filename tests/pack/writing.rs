@@ -44,6 +44,11 @@ fn a_check_runs_on_every_set_of_devices_that_is_named() {
     let sets: Vec<&str> =
         checked["reports"].as_array().unwrap().iter().map(|r| r["devices"].as_str().unwrap()).collect();
     assert_eq!(sets, ["sim:t4", "sim:t4x2"]);
+    let before = folder.json(&["--devices", "sim:tiny", "pack", "check", "p", "--json"]);
+    assert_eq!(before["reports"][0]["devices"], "sim:tiny");
+    let output =
+        folder.program().args(["pack", "check", "p"]).env("TENSORLAB_DEVICES", "sim:tiny").output().unwrap();
+    assert!(out(&output).contains("ok  first on sim:tiny"), "{}", out(&output));
     let text = folder.fails(&["pack", "check", "p", "--devices", "cpu"], 1);
     assert!(text.contains("FAILED  first on cpu") && text.contains("[move] the cell does not run"), "{text}");
 }

@@ -19,11 +19,11 @@ pub enum PackError {
 
 impl PackError {
     pub(super) fn refused(message: impl Into<String>) -> PackError {
-        PackError::Refused { message: message.into(), hint: None }
+        PackError::Refused { message: one_line(message), hint: None }
     }
 
     pub(super) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> PackError {
-        PackError::Refused { message: message.into(), hint: Some(hint.into()) }
+        PackError::Refused { message: one_line(message), hint: Some(hint.into()) }
     }
 
     /// Names what was being done when the file system failed.
@@ -31,6 +31,11 @@ impl PackError {
         let doing = doing.to_string();
         Box::new(move |error| PackError::Io { doing, error })
     }
+}
+
+/// Names out of an archive may hold line breaks.
+fn one_line(text: impl Into<String>) -> String {
+    text.into().replace('\n', " ")
 }
 
 /// Several lines without a trailing break, free of control characters.

@@ -11,6 +11,9 @@ use super::{hash, path};
 /// The format that this program reads and writes.
 const FORMAT: u32 = 1;
 
+/// Most lessons of a pack.
+const MOST_LESSONS: usize = 100;
+
 /// What a pack says of itself.
 #[derive(Clone, Debug)]
 pub struct Manifest {
@@ -106,12 +109,15 @@ fn read(fields: &mut Fields<'_, '_, '_>) -> Result<Manifest, Found<u32>> {
     }
     let id = id(fields);
     let version = version_of(fields, "version", "a version is three numbers, such as version = \"1.0.0\"");
-    let title = fields.text("title").map(|found| found.value).unwrap_or_default();
-    let summary = fields.optional_text("summary").map(|found| found.value).unwrap_or_default();
+    let title = fields.text("title");
+    let title = one_line(fields, title).unwrap_or_default();
+    let summary = fields.optional_text("summary");
+    let summary = one_line(fields, summary).unwrap_or_default();
     let authors = fields.optional_texts("authors");
     let authors = fields.require("authors", authors).unwrap_or_default();
-    let authors = authors.into_iter().map(|found| found.value).collect();
-    let license = fields.text("license").map(|found| found.value).unwrap_or_default();
+    let authors = authors.into_iter().filter_map(|found| one_line(fields, Some(found))).collect();
+    let license = fields.text("license");
+    let license = one_line(fields, license).unwrap_or_default();
     let requires =
         version_of(fields, "requires_tensorlab", "name the oldest version it works with, such as \"0.1.0\"");
     let lessons = lessons(fields);
@@ -131,6 +137,15 @@ fn read(fields: &mut Fields<'_, '_, '_>) -> Result<Manifest, Found<u32>> {
         invalidates,
         source,
     })
+}
+
+/// Text that is shown in one line.
+fn one_line(fields: &mut Fields<'_, '_, '_>, found: Option<Found<String>>) -> Option<String> {
+    let found = found?;
+    if found.value.contains('\n') {
+        fields.fault(found.line, found.column, "this text has a line break".into(), "write it in one line");
+    }
+    Some(found.value)
 }
 
 fn id(fields: &mut Fields<'_, '_, '_>) -> String {
@@ -172,6 +187,15 @@ fn lessons(fields: &mut Fields<'_, '_, '_>) -> Vec<Listed> {
             out.push(Listed { name, line, column });
         }
     }
+    if let Some(first) = out.get(MOST_LESSONS) {
+        let (line, column) = (first.line, first.column);
+        fields.fault(
+            line,
+            column,
+            format!("a pack has at most {MOST_LESSONS} lessons"),
+            "make two packs of it",
+        );
+    }
     out
 }
 
@@ -202,8 +226,10 @@ fn datasets(fields: &mut Fields<'_, '_, '_>) -> Vec<Dataset> {
         let mut one = fields.child(table, "the dataset");
         let file = one.text("file");
         let sha256 = one.text("sha256");
-        let license = one.text("license").map(|found| found.value);
-        let source = one.optional_text("source").map(|found| found.value);
+        let license = one.text("license");
+        let license = one_line(&mut one, license);
+        let source = one.optional_text("source");
+        let source = one_line(&mut one, source);
         if let Some(found) = &file {
             let stray = path::fault(&found.value).or_else(|| {
                 (path::place(&found.value) != Some(path::Place::Asset)).then_some("it is not under assets/")
@@ -278,6 +304,9 @@ mod tests {
         only(&GOOD.replace("a.md", "lessons/a.md"), 8, "without the folder");
         only(&GOOD.replace("\"a.md\"", "\"a.md\", \"A.md\""), 8, "listed twice");
         only(&GOOD.replace("version = 1", "version = 2"), 1, "update tensorlab");
+        only(&GOOD.replace("\"P\"", "\"P\\nok\""), 4, "in one line");
+        let many: Vec<String> = (0..=MOST_LESSONS).map(|n| format!("\"{n}.md\"")).collect();
+        only(&GOOD.replace("\"a.md\"", &many.join(", ")), 8, "at most 100 lessons");
         only(&format!("{GOOD}invalidates = [\"x\"]\n"), 9, "names no step and version");
         let data = format!("{GOOD}[[datasets]]\nfile = \"pack.toml\"\nlicence = \"x\"\nsha256 = \"1\"\n");
         let found = faults(&data);
