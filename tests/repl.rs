@@ -2,7 +2,7 @@
 
 mod pipes;
 #[cfg(target_os = "linux")]
-mod pty;
+pub mod pty;
 #[cfg(target_os = "linux")]
 mod terminal;
 

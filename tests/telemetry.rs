@@ -81,7 +81,8 @@ fn schema() -> HashMap<String, BTreeMap<String, String>> {
 }
 
 fn fits(value: &Value, kind: &str) -> bool {
-    let is_device = |text: &str| text == "cpu" || text.strip_prefix("cuda:").is_some_and(|i| i.parse::<u32>().is_ok());
+    let is_device =
+        |text: &str| text == "cpu" || text.strip_prefix("cuda:").is_some_and(|i| i.parse::<u32>().is_ok());
     match kind {
         "int" => value.is_u64(),
         "bool" => value.is_boolean(),
@@ -124,7 +125,11 @@ fn check_times(events: &[Value]) {
     let mut lanes: HashMap<(String, String, String), u64> = HashMap::new();
     for event in events.iter().filter(|event| event.get("start_ns").is_some()) {
         let text = |name: &str| event[name].as_str().unwrap_or_default().to_string();
-        let device = if text("to").starts_with("cuda") { text("to") } else { format!("{}{}", text("from"), text("device")) };
+        let device = if text("to").starts_with("cuda") {
+            text("to")
+        } else {
+            format!("{}{}", text("from"), text("device"))
+        };
         let device = if event["event"] == "copy" { device.replace("cpu", "") } else { device };
         let lane = if event["event"] == "sync" { "host".into() } else { event["stream"].to_string() };
         let start = event["start_ns"].as_u64().unwrap();
@@ -141,7 +146,8 @@ fn check_balance(events: &[Value]) {
     let mut held: HashMap<(String, u64), u64> = HashMap::new();
     let mut totals: HashMap<String, u64> = HashMap::new();
     let mut segments: HashMap<String, BTreeMap<u64, u64>> = HashMap::new();
-    for event in events.iter().filter(|event| event["device"].as_str().is_some_and(|d| d.starts_with("cuda"))) {
+    for event in events.iter().filter(|event| event["device"].as_str().is_some_and(|d| d.starts_with("cuda")))
+    {
         let number = |name: &str| event[name].as_u64().unwrap();
         let device = event["device"].as_str().unwrap().to_string();
         let total = totals.entry(device.clone()).or_default();
@@ -167,7 +173,10 @@ fn check_balance(events: &[Value]) {
         }
         assert_eq!(event["reserved"], mapped.values().sum::<u64>(), "{event}");
     }
-    assert!(held.is_empty() && totals.len() == 2 && totals.values().all(|&total| total == 0), "{totals:?} {held:?}");
+    assert!(
+        held.is_empty() && totals.len() == 2 && totals.values().all(|&total| total == 0),
+        "{totals:?} {held:?}"
+    );
 }
 
 #[test]
@@ -182,10 +191,14 @@ fn a_run_as_lines_is_as_documented_and_adds_up() {
     check_lines(&lines);
     let events = &lines[1..];
     let kinds: BTreeSet<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["alloc", "copy", "free", "launch", "out_of_memory", "segment", "sync"]);
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<_>>(),
+        ["alloc", "copy", "free", "launch", "out_of_memory", "segment", "sync"]
+    );
     check_times(events);
     check_balance(events);
-    let seen: Value = serde_json::from_str(String::from_utf8_lossy(&o.stdout).lines().last().unwrap()).unwrap();
+    let seen: Value =
+        serde_json::from_str(String::from_utf8_lossy(&o.stdout).lines().last().unwrap()).unwrap();
     same_sums(events, &seen);
 }
 
@@ -209,7 +222,10 @@ fn same_sums(events: &[Value], seen: &Value) {
     assert_eq!(seen["launches"], gpu("launch"));
     assert_eq!(seen["allocations"], gpu("alloc"));
     let implicit = of("sync").into_iter().filter(|event| event["implicit"] == true).count();
-    assert_eq!((&seen["implicit_syncs"], &seen["syncs"]), (&implicit.into(), &(of("sync").len() - implicit).into()));
+    assert_eq!(
+        (&seen["implicit_syncs"], &seen["syncs"]),
+        (&implicit.into(), &(of("sync").len() - implicit).into())
+    );
     assert_eq!(seen["oom"], of("out_of_memory").len());
     for device in ["cuda:0", "cuda:1"] {
         let totals = events.iter().filter(|e| e["device"] == device).filter_map(|e| e["allocated"].as_u64());
@@ -239,7 +255,11 @@ fn the_header_says_where_the_lines_come_from() {
     assert_eq!((&devices[1]["simulated"], &devices[0]["simulated"]), (&true.into(), &false.into()));
     assert!(lines[1..].iter().any(|e| e["event"] == "alloc" && e["op"] == "ones" && e["line"] == 1));
     let o = folder.run("1", &["--telemetry-lines", "/nowhere/at/all.jsonl"]);
-    assert!(o.status.code() == Some(1) && said(&o).contains("cannot write /nowhere/at/all.jsonl"), "{}", said(&o));
+    assert!(
+        o.status.code() == Some(1) && said(&o).contains("cannot write /nowhere/at/all.jsonl"),
+        "{}",
+        said(&o)
+    );
 }
 
 #[test]
@@ -289,7 +309,8 @@ fn a_chrome_trace_has_every_slice_in_a_named_lane_and_none_crosses_another() {
         match event["ph"].as_str().unwrap() {
             "M" => {
                 assert!(["process_name", "thread_name"].contains(&name), "{event}");
-                let old = named.entry(lane).or_default().insert(name, event["args"]["name"].as_str().unwrap());
+                let old =
+                    named.entry(lane).or_default().insert(name, event["args"]["name"].as_str().unwrap());
                 assert_eq!(old, None, "a lane is named once: {event}");
             }
             "X" => {
@@ -313,7 +334,10 @@ fn a_chrome_trace_has_every_slice_in_a_named_lane_and_none_crosses_another() {
         while open.last().is_some_and(|(other, until)| *other != lane || *until <= start + 1e-4) {
             open.pop();
         }
-        assert!(open.last().is_none_or(|(_, until)| end <= until + 1e-4), "{event} crosses what is open: {open:?}");
+        assert!(
+            open.last().is_none_or(|(_, until)| end <= until + 1e-4),
+            "{event} crosses what is open: {open:?}"
+        );
         open.push((lane, end));
     }
 }

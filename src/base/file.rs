@@ -139,7 +139,8 @@ mod tests {
             file
         };
         make(".tensorlab-4000000-0.tmp", 60);
-        let other = [".tensorlab-x-0.tmp", ".tensorlab-1-.tmp", "tensorlab-1-0.tmp", ".tensorlab-1-0.tmp.bak"];
+        let other =
+            [".tensorlab-x-0.tmp", ".tensorlab-1-.tmp", "tensorlab-1-0.tmp", ".tensorlab-1-0.tmp.bak"];
         other.iter().for_each(|name| drop(make(name, 60)));
         make(".tensorlab-4000000-1.tmp", 0);
         let written = make(".tensorlab-4000000-2.tmp", 60);
@@ -152,7 +153,8 @@ mod tests {
         drop(written);
         // While a file is written it is locked.
         replace::<io::Error>(&folder.join("a"), |out| {
-            let part = names(&folder).into_iter().find(|name| name.contains(&format!("-{}-", std::process::id())));
+            let part =
+                names(&folder).into_iter().find(|name| name.contains(&format!("-{}-", std::process::id())));
             assert!(File::open(folder.join(part.unwrap())).unwrap().try_lock().is_err());
             out.write_all(b"x")
         })

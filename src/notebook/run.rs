@@ -72,7 +72,8 @@ pub fn run_all(
     options: &RunOptions,
     tell: &mut dyn FnMut(usize, &Cell),
 ) -> io::Result<Ran> {
-    let mut session = Session { client: Client::spawn(command)?, until: None, stop: Arc::clone(&options.stop) };
+    let mut session =
+        Session { client: Client::spawn(command)?, until: None, stop: Arc::clone(&options.stop) };
     session.greet()?;
     let start = Instant::now();
     session.until = options.limit.and_then(|limit| start.checked_add(limit));

@@ -107,28 +107,28 @@ fn fields(body: &Body) -> (&'static str, Fields) {
         Body::Alloc { device, address, bytes, requested, dtype, shape, op, allocated, reserved } => {
             let (shape, op, dtype) = (shape.as_slice(), op.as_str(), dtype.name());
             let own = fields! { device: name(device), address: address, bytes: bytes, requested: requested,
-                dtype: dtype, shape: shape, op: op, allocated: allocated, reserved: reserved };
+            dtype: dtype, shape: shape, op: op, allocated: allocated, reserved: reserved };
             ("alloc", own)
         }
         Body::Free { device, address, bytes, allocated, reserved } => {
             let own = fields! { device: name(device), address: address, bytes: bytes, allocated: allocated,
-                reserved: reserved };
+            reserved: reserved };
             ("free", own)
         }
         Body::Segment { device, address, bytes, mapped, reserved } => {
             let own = fields! { device: name(device), address: address, bytes: bytes, mapped: mapped,
-                reserved: reserved };
+            reserved: reserved };
             ("segment", own)
         }
         Body::Copy { from, to, bytes, pinned, blocking, stream, span } => {
             let own = fields! { from: name(from), to: name(to), bytes: bytes, pinned: pinned, blocking: blocking,
-                stream: stream };
+            stream: stream };
             ("copy", timed(own, span))
         }
         Body::Launch { device, stream, op, kernel, dtype, bytes, flops, span } => {
             let (op, kernel, dtype) = (op.as_str(), kernel.as_str(), dtype.name());
             let own = fields! { device: name(device), stream: stream, op: op, kernel: kernel, dtype: dtype,
-                bytes: bytes, flops: flops };
+            bytes: bytes, flops: flops };
             ("launch", timed(own, span))
         }
         Body::Sync { device, implicit, cause, span } => {

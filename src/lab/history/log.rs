@@ -48,7 +48,8 @@ mod tests {
     #[test]
     fn the_newest_are_kept_and_the_others_counted() {
         let mut log = Log::default();
-        let event = |seq| Event { seq, source: Source::default(), body: Body::CellStart { cell: 1, at: seq } };
+        let event =
+            |seq| Event { seq, source: Source::default(), body: Body::CellStart { cell: 1, at: seq } };
         for batch in 0..30u64 {
             log.take((batch * 10_000..(batch + 1) * 10_000).map(event).collect(), u64::from(batch == 3));
         }
