@@ -38,5 +38,6 @@ mod session;
 mod simulator;
 mod teaching;
 mod telemetry;
+mod terminal;
 mod training;
 mod training_memory;

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
 /// file or the whole new one, and where `write` fails, or the disk is full, the old one stays.
@@ -27,6 +28,8 @@ pub fn replace<E: From<io::Error>>(
     };
     let part = Part::beside(folder);
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&part.0)?;
+    // Who sweeps the folder sees by the lock that somebody is at it; without locks, nobody sweeps.
+    let _ = file.try_lock();
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.flush()?;
@@ -45,6 +48,37 @@ pub fn replace<E: From<io::Error>>(
     Ok(())
 }
 
+/// A file in the making is left alone for so long, in which it is locked.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// Removes the files that processes left in a folder when they were killed while they wrote. Those that someone still
+/// writes are locked. Nothing comes of what can't be read or removed.
+pub fn sweep(folder: &Path) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let inner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+        let numbers = inner.and_then(|inner| inner.split_once('-'));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if numbers.is_some_and(|(pid, count)| is_number(pid) && is_number(count)) && is_left(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether nobody writes the file any more.
+fn is_left(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return false };
+    let modified = file.metadata().and_then(|found| found.modified()).ok();
+    let age = modified.and_then(|modified| modified.elapsed().ok());
+    age.is_some_and(|age| age > FRESH) && file.try_lock().is_ok()
+}
+
+const PREFIX: &str = ".tensorlab-";
+const SUFFIX: &str = ".tmp";
+
 /// A file in the making, removed when dropped: once it has its final name there is none to remove.
 struct Part(PathBuf);
 
@@ -52,7 +86,7 @@ impl Part {
     fn beside(folder: &Path) -> Part {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Part(folder.join(format!(".tensorlab-{}-{count}.tmp", std::process::id())))
+        Part(folder.join(format!("{PREFIX}{}-{count}{SUFFIX}", std::process::id())))
     }
 }
 
@@ -93,6 +127,39 @@ mod tests {
         replace::<io::Error>(&path, |out| out.write_all(b"new")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(&folder), ["a.bin"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_swept_and_nothing_else() {
+        let folder = folder("sweep");
+        let make = |name: &str, age: u64| {
+            let file = File::create(folder.join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
+        };
+        make(".tensorlab-4000000-0.tmp", 60);
+        let other =
+            [".tensorlab-x-0.tmp", ".tensorlab-1-.tmp", "tensorlab-1-0.tmp", ".tensorlab-1-0.tmp.bak"];
+        other.iter().for_each(|name| drop(make(name, 60)));
+        make(".tensorlab-4000000-1.tmp", 0);
+        let written = make(".tensorlab-4000000-2.tmp", 60);
+        written.lock().unwrap();
+        sweep(&folder);
+        let mut left: Vec<&str> = other.to_vec();
+        left.extend([".tensorlab-4000000-1.tmp", ".tensorlab-4000000-2.tmp"]);
+        left.sort_unstable();
+        assert_eq!(names(&folder), left, "what is fresh, locked or another's stays");
+        drop(written);
+        // While a file is written it is locked.
+        replace::<io::Error>(&folder.join("a"), |out| {
+            let part =
+                names(&folder).into_iter().find(|name| name.contains(&format!("-{}-", std::process::id())));
+            assert!(File::open(folder.join(part.unwrap())).unwrap().try_lock().is_err());
+            out.write_all(b"x")
+        })
+        .unwrap();
+        sweep(&folder.join("no/such"));
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -121,7 +121,18 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    outlive_limits();
     ExitCode::from(dispatch(cli))
+}
+
+/// A limit on the size of files is an error of what is written, and not the end of the program.
+fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        let unread = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        // Without it the signal ends the program, as it does by default.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, unread);
+    }
 }
 
 fn dispatch(cli: Cli) -> u8 {

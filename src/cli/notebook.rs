@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::base::Kind as ErrorKind;
@@ -175,6 +177,19 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
     Ok((command, limit))
 }
 
+/// What the first Ctrl-C sets, so that the outputs so far are kept; the second one ends the program.
+fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGINT;
+        use signal_hook::flag;
+        let again = flag::register_conditional_shutdown(SIGINT, exit::INTERRUPTED.into(), Arc::clone(&stop));
+        again.and_then(|_| flag::register(SIGINT, Arc::clone(&stop))).map_err(failed)?;
+    }
+    Ok(stop)
+}
+
 /// Refuses to run code of another language.
 fn check_language(path: &Path, notebook: &Notebook) -> Result<(), Failure> {
     match notebook.language() {
@@ -191,7 +206,7 @@ fn run_file(
     devices: &str,
 ) -> Result<u8, Failure> {
     let (command, limit) = session(devices, timeout)?;
-    let options = RunOptions { allow_errors, limit };
+    let options = RunOptions { allow_errors, limit, stop: interrupts()? };
     if let Some(output) = output {
         let mut notebook = load(path)?.notebook;
         check_language(path, &notebook)?;
@@ -239,6 +254,9 @@ fn execute(notebook: &mut Notebook, command: Command, options: &RunOptions) -> R
         }
     };
     run_all(notebook, command, options, &mut tell).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::Interrupted {
+            return (exit::INTERRUPTED, "interrupted".into());
+        }
         // The session's own words say which device is missing.
         (exit::NO_DEVICE, format!("the session did not start: {error}"))
     })
@@ -252,6 +270,7 @@ fn report(ran: &Ran, outputs: &str) -> u8 {
     match &ran.end {
         End::Done => exit::FINE,
         End::TimedOut => exit::TIMEOUT,
+        End::Interrupted => exit::INTERRUPTED,
         End::Died(_) => exit::SCRIPT,
         End::Failed => {
             let kind = ran.failed.last().map_or("", |(_, kind)| kind.as_str());
@@ -277,10 +296,12 @@ fn verify(path: &Path, timeout: Option<f64>, devices: &str) -> Result<u8, Failur
     }
     let mut now = stored.clone();
     // A stored error is an output like any other.
-    let ran = run_all(&mut now, command, &RunOptions { allow_errors: true, limit }, &mut |_, _| {})
+    let options = RunOptions { allow_errors: true, limit, ..RunOptions::default() };
+    let ran = run_all(&mut now, command, &options, &mut |_, _| {})
         .map_err(|error| (exit::NO_DEVICE, format!("the session did not start: {error}")))?;
     match &ran.end {
         End::TimedOut => return Err((exit::TIMEOUT, "the notebook ran past --timeout".into())),
+        End::Interrupted => return Err((exit::INTERRUPTED, "interrupted".into())),
         End::Died(reason) => return Err(failed(format!("the session ended: {reason}"))),
         End::Done | End::Failed => {}
     }

@@ -8,6 +8,7 @@ pub mod config;
 pub mod document;
 
 mod aid;
+mod asking;
 mod bindings;
 mod book;
 mod editor;

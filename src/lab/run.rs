@@ -105,7 +105,8 @@ pub fn run(
         // Where nobody listens any more the lab is closing already.
         let _ = teller.send(Input::Signal(signal));
     })?;
-    let reader = Reader::start(inbox.clone())?;
+    let asked = terminal::ask()?;
+    let reader = Reader::start(inbox.clone(), asked)?;
     let mut around = Surroundings::new(connect, inbox);
     (around.book, around.keep, around.remember) = (options.book, options.keep, options.remember);
     around.library = options.library;
@@ -133,6 +134,8 @@ enum Input {
     Woken,
     Signal(i32),
     TerminalLost,
+    /// The terminal has said what it can show.
+    Canvas,
 }
 
 /// Takes inputs and draws until the lab is closed.
@@ -207,6 +210,10 @@ fn take<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             around.woken.store(false, Ordering::Release);
             around.has_more = true;
             None
+        }
+        Input::Canvas => {
+            state.set_canvas(terminal::canvas());
+            act(state, Msg::Resize(state.size.0, state.size.1), around)
         }
         Input::Signal(signal) => Some(End::Signal(signal)),
         Input::TerminalLost => Some(End::TerminalLost),
@@ -496,10 +503,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(inbox: SyncSender<Input>) -> io::Result<Reader> {
+    /// `asked` says that the terminal is about to answer a question of the lab's.
+    fn start(inbox: SyncSender<Input>, asked: bool) -> io::Result<Reader> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let read = move || {
+            let pass = |msg| inbox.send(Input::Msg(msg)).is_ok();
+            // A terminal that can't be heard shows characters.
+            if asked && terminal::answer(pass).unwrap_or(false) && inbox.send(Input::Canvas).is_err() {
+                return;
+            }
             while !stopped.load(Ordering::Relaxed) {
                 let input = match crossterm::event::poll(INPUT_POLL) {
                     Ok(false) => continue,

@@ -20,6 +20,11 @@ use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
+#[cfg(unix)]
+use super::asking::listen;
+use super::msg::Msg;
+#[cfg(unix)]
+use super::picture::graphics::is_unknown;
 use super::picture::{Art, Canvas, Graphics, forget};
 use super::state::State;
 use super::view::view;
@@ -125,9 +130,56 @@ impl Kept {
     }
 }
 
+/// The terminal has said that it draws sixels.
+static SIXEL: AtomicBool = AtomicBool::new(false);
+
+/// Asks a terminal that the environment does not name what it can show; true where it was asked. Only for the thread
+/// that draws.
+pub fn ask() -> io::Result<bool> {
+    if !cfg!(unix) || !knows_key_flags() || !is_unknown(|name| std::env::var(name).ok()) {
+        return Ok(false);
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(b"\x1b[c")?;
+    out.flush()?;
+    Ok(true)
+}
+
+/// Waits for the answer; true where [`canvas`] is another one now. Keys that come meanwhile are passed on. Only for the
+/// thread that reads the terminal.
+#[cfg(unix)]
+pub fn answer(pass: impl FnMut(Msg) -> bool) -> io::Result<bool> {
+    use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+
+    let input = rustix::stdio::stdin();
+    let before = tcgetattr(input)?;
+    let mut timed = before.clone();
+    // A read that finds nothing ends after a tenth of a second.
+    timed.special_codes[SpecialCodeIndex::VMIN] = 0;
+    timed.special_codes[SpecialCodeIndex::VTIME] = 1;
+    tcsetattr(input, OptionalActions::Now, &timed)?;
+    let read = || {
+        let mut byte = [0];
+        matches!(rustix::io::read(input, &mut byte), Ok(1)).then_some(byte[0])
+    };
+    let sixel = listen(read, pass) == Some(true);
+    tcsetattr(input, OptionalActions::Now, &before)?;
+    SIXEL.store(sixel, Ordering::Relaxed);
+    Ok(sixel)
+}
+
+/// Elsewhere, the environment alone tells.
+#[cfg(not(unix))]
+pub fn answer(_: impl FnMut(Msg) -> bool) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// What this process's terminal can show, and the size of its characters.
 pub fn canvas() -> Canvas {
-    let graphics = Graphics::from_env(|name| std::env::var(name).ok());
+    let graphics = match Graphics::from_env(|name| std::env::var(name).ok()) {
+        Graphics::Blocks if SIXEL.load(Ordering::Relaxed) => Graphics::Sixel,
+        named => named,
+    };
     let size = crossterm::terminal::window_size().ok();
     let (chars, pixels) = size.map_or(((0, 0), (0, 0)), |s| ((s.columns, s.rows), (s.width, s.height)));
     Canvas::new(graphics, chars, pixels)

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,8 @@ use super::record::Recorder;
 const START: Duration = Duration::from_secs(60);
 /// An interrupted cell gets so long to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often a run looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// A session gets so long to end after the last cell.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -26,6 +30,8 @@ pub struct RunOptions {
     pub allow_errors: bool,
     /// For all cells together.
     pub limit: Option<Duration>,
+    /// Set from outside, such as by Ctrl-C: the cell that runs is interrupted, and no other one runs.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What came of a run.
@@ -48,6 +54,8 @@ pub enum End {
     Failed,
     /// The limit of time was reached.
     TimedOut,
+    /// It was asked to stop.
+    Interrupted,
     /// The session ended, with its reason.
     Died(String),
 }
@@ -64,7 +72,8 @@ pub fn run_all(
     options: &RunOptions,
     tell: &mut dyn FnMut(usize, &Cell),
 ) -> io::Result<Ran> {
-    let mut session = Session { client: Client::spawn(command)?, until: None };
+    let mut session =
+        Session { client: Client::spawn(command)?, until: None, stop: Arc::clone(&options.stop) };
     session.greet()?;
     let start = Instant::now();
     session.until = options.limit.and_then(|limit| start.checked_add(limit));
@@ -100,11 +109,14 @@ pub fn run_all(
 struct Session {
     client: Client,
     until: Option<Instant>,
+    stop: Arc<AtomicBool>,
 }
 
 /// Why a message did not come.
 enum Missing {
     Late,
+    /// The run is to stop.
+    Stopped,
     Dead(String),
 }
 
@@ -117,17 +129,27 @@ impl Session {
                 Ok(Message::Refused { reason, .. }) => return Err(io::Error::other(reason)),
                 Ok(_) => {}
                 Err(Missing::Late) => return Err(io::Error::other("the session does not answer")),
+                Err(Missing::Stopped) => return Err(io::ErrorKind::Interrupted.into()),
                 Err(Missing::Dead(reason)) => return Err(io::Error::other(reason)),
             }
         }
     }
 
     fn next(&self, until: Option<Instant>) -> Result<Message, Missing> {
-        let received = match until {
-            Some(until) => self.client.events().recv_timeout(until.saturating_duration_since(Instant::now())),
-            None => self.client.events().recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        match received {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Missing::Stopped);
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            match self.receive(left.min(LOOK)) {
+                Err(Missing::Late) if left > LOOK || until.is_none() => {}
+                received => return received,
+            }
+        }
+    }
+
+    fn receive(&self, wait: Duration) -> Result<Message, Missing> {
+        match self.client.events().recv_timeout(wait) {
             Ok(FromSession::Message(message)) => Ok(message),
             Ok(FromSession::Died { reason }) => Err(Missing::Dead(reason.to_string())),
             Err(RecvTimeoutError::Timeout) => Err(Missing::Late),
@@ -146,31 +168,39 @@ impl Session {
         {
             return died(cell, &error.to_string());
         }
-        let (mut late, mut recorder) = (false, Recorder::default());
-        let mut until = self.until;
-        loop {
-            match self.next(until) {
+        let mut recorder = Recorder::default();
+        let end = loop {
+            match self.next(self.until) {
                 Ok(message) => {
                     if let Some(end) = take(cell, message, count, &mut recorder) {
-                        if late {
-                            break;
-                        }
                         return end;
                     }
                 }
-                Err(Missing::Late) if late => break,
-                Err(Missing::Late) => {
-                    late = true;
-                    until = Some(Instant::now() + GRACE);
-                    // What does not hear it is killed with its session.
-                    let _ = self.client.interrupt();
-                }
+                Err(Missing::Late) => break End::TimedOut,
+                Err(Missing::Stopped) => break End::Interrupted,
                 Err(Missing::Dead(reason)) => return died(cell, &reason),
             }
-        }
+        };
+        self.cut(cell, count, &mut recorder);
         cell.outputs.retain(|output| !output.is_error());
-        cell.outputs.push(Output::stopped("TimeoutError", "the notebook ran past its limit of time"));
-        End::TimedOut
+        cell.outputs.push(match end {
+            End::TimedOut => Output::stopped("TimeoutError", "the notebook ran past its limit of time"),
+            _ => Output::stopped("KeyboardInterrupt", "the run was interrupted"),
+        });
+        end
+    }
+
+    /// Interrupts the cell that runs, and takes what it still says. What does not hear it is killed with its session.
+    fn cut(&self, cell: &mut Cell, count: u64, recorder: &mut Recorder) {
+        let until = Instant::now() + GRACE;
+        if self.client.interrupt().is_err() {
+            return;
+        }
+        while let Ok(message) = self.receive(until.saturating_duration_since(Instant::now())) {
+            if take(cell, message, count, recorder).is_some() {
+                return;
+            }
+        }
     }
 }
 

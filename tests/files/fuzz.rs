@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tensorlab::data::files::Format;
+use tensorlab::notebook::store::journal::Journal;
+use tensorlab::notebook::{Cell, Change, Notebook, Output, ipynb, percent, sidecar};
+use tensorlab::session::protocol::{Display, Stream};
 
 use super::targets;
 
@@ -39,6 +42,10 @@ fn targets() -> Vec<Target> {
         },
         Target { name: "csv", seeds: csv.map(<[u8]>::to_vec).to_vec(), run: targets::csv },
         Target { name: "profile", seeds: profiles.collect(), run: targets::profile },
+        Target { name: "percent", seeds: notebooks(Kind::Percent), run: targets::percent },
+        Target { name: "ipynb", seeds: notebooks(Kind::Ipynb), run: targets::ipynb },
+        Target { name: "sidecar", seeds: notebooks(Kind::Sidecar), run: targets::sidecar },
+        Target { name: "journal", seeds: notebooks(Kind::Journal), run: targets::journal },
         Target { name: "lesson", seeds: lessons(), run: targets::lesson },
     ]
 }
@@ -67,6 +74,66 @@ fn files(extension: &str) -> Vec<Vec<u8>> {
         all.push(bytes);
     }
     all
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Percent,
+    Ipynb,
+    Sidecar,
+    Journal,
+}
+
+/// A notebook with outputs of every kind, and old and foreign ones.
+fn notebooks(kind: Kind) -> Vec<Vec<u8>> {
+    let mut notebook = percent::parse(targets::CELLS);
+    let fault = Output::stopped("RuntimeError", "no");
+    let table = Display::Table { header: vec!["a".into()], rows: vec![vec!["1".into()]] };
+    for cell in notebook.cells.iter_mut().skip(1) {
+        (cell.ran, cell.execution_count) = (Some(cell.hash()), Some(1));
+        cell.outputs = vec![
+            Output::stream(Stream::Stdout, "a\n"),
+            Output::stream(Stream::Stderr, "\u{1b}[1mb"),
+            Output::display(&table),
+            Output::result("1", 1),
+            fault.clone(),
+        ];
+    }
+    match kind {
+        Kind::Percent => vec![
+            targets::CELLS.into(),
+            b"#!/usr/bin/env tensorlab\r\n// %%  One\r\nlet x = `a ${1}`;\r\n\r\n// %% [markdown]\r\n// # T\r\n//\r\n// %% [raw]\r\n/* a */".to_vec(),
+            b"print(1)\n// %%\n// %%\n\n// %% [md]\nnot a comment\n".to_vec(),
+        ],
+        Kind::Ipynb => vec![
+            ipynb::write(&notebook),
+            br##"{"nbformat":4,"nbformat_minor":2,"metadata":{"kernelspec":{"name":"python3"},"x":[1]},"cells":[{"cell_type":"markdown","source":"# a","attachments":{"a.png":{"image/png":"aGk="}},"metadata":{}},{"cell_type":"code","execution_count":null,"metadata":{"tags":["t"]},"outputs":[{"output_type":"display_data","data":{"image/png":"aGk=","text/plain":["x"]},"metadata":{}},{"output_type":"error","ename":"E","evalue":"v","traceback":["t"]}],"source":["a\n","b"]}]}"##.to_vec(),
+            br##"{"nbformat":3,"worksheets":[{"cells":[{"cell_type":"code","input":["a"],"language":"python","outputs":[{"output_type":"pyout","text":["x"],"prompt_number":1},{"output_type":"stream","stream":"stderr","text":"e"}]},{"cell_type":"heading","level":2,"source":"h"}]}]}"##.to_vec(),
+        ],
+        Kind::Sidecar => vec![sidecar::write(&notebook).unwrap()],
+        Kind::Journal => vec![journal(&mut notebook)],
+    }
+}
+
+/// The records of a journal, without their checksums.
+fn journal(notebook: &mut Notebook) -> Vec<u8> {
+    let path = std::env::temp_dir().join(format!("tensorlab-fuzz-{}", std::process::id()));
+    let mut journal = Journal::begin(&path, None, notebook).unwrap();
+    let first = notebook.cells[1].clone();
+    let changes = [
+        Change::source(&first, "let x = 12;").unwrap(),
+        Change::Insert { at: 1, cell: Box::new(Cell { id: "new".into(), ..Default::default() }) },
+        Change::Move { id: "new".into(), to: 0 },
+        Change::ClearOutputs { id: first.id.clone() },
+        Change::Remove { id: first.id },
+    ];
+    for change in changes {
+        assert!(notebook.apply(&change));
+        journal.record(&change).unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    journal.remove().unwrap();
+    text.lines().flat_map(|line| format!("{}\n", &line[9..]).into_bytes()).collect()
 }
 
 fn lessons() -> Vec<Vec<u8>> {

@@ -8,6 +8,8 @@ use tensorlab::base::{Error, Kind};
 use tensorlab::data::csv;
 use tensorlab::data::files::{Format, Saving, read, write};
 use tensorlab::device::sim::profile::Profile;
+use tensorlab::notebook::store::journal;
+use tensorlab::notebook::{html, ipynb, names, percent, sidecar};
 use tensorlab::op::Value;
 
 const NAME: &str = "some.file";
@@ -69,6 +71,83 @@ pub fn lesson(bytes: &[u8]) -> bool {
             false
         }
     }
+}
+
+/// Reads bytes as a script of cells. What was read is written byte by byte as it was.
+pub fn percent(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let notebook = percent::parse(&text);
+    assert!(percent::write(&notebook) == text, "it is written otherwise than it was read");
+    let placed = percent::placed(&text).len();
+    assert!(placed <= notebook.cells.len());
+    html::export(&notebook, NAME);
+    notebook.cells.iter().for_each(|cell| drop(names::names(&cell.source)));
+    notebook.cells.len() > 1
+}
+
+/// Reads bytes as Jupyter's format. What is accepted must survive being written and read.
+pub fn ipynb(bytes: &[u8]) -> bool {
+    match ipynb::read(bytes) {
+        Ok((notebook, _)) => {
+            let first = ipynb::write(&notebook);
+            let (again, notes) = ipynb::read(&first).unwrap();
+            assert!(ipynb::write(&again) == first, "it reads otherwise than it was written");
+            assert!(notes.is_empty(), "what is written needs no note: {notes:?}");
+            let script = percent::write(&notebook);
+            assert_eq!(percent::write(&percent::parse(&script)), script);
+            html::export(&notebook, NAME);
+            true
+        }
+        Err(error) => {
+            assert!(!error.0.is_empty());
+            false
+        }
+    }
+}
+
+/// The notebook that outputs are read for.
+pub const CELLS: &str = "// %% T [md] a={\"b\":[1]}\n// # x\n// %%\nlet x = 1;\nx\n// %%\nx + 1\n";
+
+/// Reads bytes as the outputs beside a script.
+pub fn sidecar(bytes: &[u8]) -> bool {
+    let mut notebook = percent::parse(CELLS);
+    let before = notebook.clone();
+    match sidecar::read(&mut notebook, bytes) {
+        Ok(_) => {
+            assert_eq!(percent::write(&notebook), CELLS);
+            if let Some(first) = sidecar::write(&notebook) {
+                let mut again = percent::parse(CELLS);
+                sidecar::read(&mut again, &first).unwrap();
+                assert!(sidecar::write(&again) == Some(first), "it reads otherwise than it was written");
+            }
+            html::export(&notebook, NAME);
+            true
+        }
+        Err(_) => {
+            assert_eq!(notebook, before, "what is refused changes nothing");
+            false
+        }
+    }
+}
+
+/// Reads bytes as a journal whose checksums are right: a record a line.
+pub fn journal(bytes: &[u8]) -> bool {
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    let mut summed = Vec::new();
+    for line in lines {
+        let record = line.strip_suffix(b"\n").unwrap_or(line);
+        summed.extend(format!("{:08x} ", crc32fast::hash(record)).into_bytes());
+        summed.extend(line);
+    }
+    let replayed = journal::replay(&summed);
+    assert!(journal::replay(bytes).is_none(), "a record without a checksum counts");
+    let Some(replayed) = replayed else { return false };
+    assert_eq!(replayed.whole + replayed.torn, summed.len() as u64);
+    let whole = usize::try_from(replayed.whole).unwrap();
+    let again = journal::replay(&summed[..whole]).unwrap();
+    assert_eq!((again.notebook, again.changes, again.torn), (replayed.notebook.clone(), replayed.changes, 0));
+    html::export(&replayed.notebook, NAME);
+    true
 }
 
 fn check(error: &Error, start: &str) {

@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tensorlab::base::text::strip_control;
@@ -18,15 +20,22 @@ pub struct Terminal {
     /// Kept open, so that its modes can be asked for when the program has gone.
     slave: OwnedFd,
     seen: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
     /// How much of it, without control sequences, was waited for.
     mark: usize,
 }
 
 impl Terminal {
     /// Starts a program on a terminal of 24 rows and 80 columns.
-    pub fn start(mut command: Command) -> Terminal {
+    pub fn start(command: Command) -> Terminal {
+        Terminal::start_sized(command, 24, 80)
+    }
+
+    /// Starts a program on a terminal whose characters have 10 x 20 pixels.
+    pub fn start_sized(mut command: Command, rows: u16, columns: u16) -> Terminal {
         let (mut master, mut slave) = (0, 0);
-        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = size_of(rows, columns);
         let none = std::ptr::null_mut();
         // SAFETY: the two numbers are written, the size is read, and no name or modes are asked for.
         let opened = unsafe { libc::openpty(&mut master, &mut slave, none, std::ptr::null_mut(), &size) };
@@ -46,13 +55,28 @@ impl Terminal {
         let child = command.spawn().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (mut from, to) = (master.try_clone().unwrap(), Arc::clone(&seen));
-        std::thread::spawn(move || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = from.read(&mut buffer) {
+            while !stopped.load(Ordering::Relaxed) {
+                let mut ready = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+                // SAFETY: one entry is read and written.
+                if unsafe { libc::poll(&mut ready, 1, 50) } == 0 {
+                    continue;
+                }
+                let Ok(n @ 1..) = from.read(&mut buffer) else { return };
                 to.lock().unwrap().extend_from_slice(&buffer[..n]);
             }
         });
-        Terminal { child, master, slave, seen, mark: 0 }
+        Terminal { child, master, slave, seen, reader: Some(reader), stop, mark: 0 }
+    }
+
+    /// Gives the terminal another size, which the program is told.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let size = size_of(rows, columns);
+        // SAFETY: the call reads the size.
+        assert_eq!(unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
     }
 
     pub fn pid(&self) -> u32 {
@@ -74,7 +98,27 @@ impl Terminal {
     }
 
     pub fn type_(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).unwrap();
+        self.write(keys.as_bytes());
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.master.write_all(bytes).unwrap();
+    }
+
+    /// Closes the terminal, as a window is closed or a connection lost.
+    pub fn vanish(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.reader.take().unwrap().join().unwrap();
+        self.master = File::open("/dev/null").unwrap();
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// What was written from a byte on.
+    pub fn bytes_from(&self, from: usize) -> Vec<u8> {
+        self.seen.lock().unwrap().get(from..).unwrap_or_default().to_vec()
     }
 
     /// All that was written, as it was.
@@ -124,6 +168,10 @@ impl Terminal {
         };
         modes.c_lflag & libc::ECHO != 0
     }
+}
+
+fn size_of(rows: u16, columns: u16) -> libc::winsize {
+    libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 10 * columns, ws_ypixel: 20 * rows }
 }
 
 impl Drop for Terminal {

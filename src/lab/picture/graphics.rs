@@ -70,6 +70,12 @@ impl Graphics {
     }
 }
 
+/// Whether the terminal is to be asked: it has not been named, by itself or by the learner.
+pub fn is_unknown(get: impl Fn(&str) -> Option<String>) -> bool {
+    let is_named = matches!(get(VARIABLE).as_deref(), Some("kitty" | "iterm2" | "sixel" | "blocks"));
+    !is_named && Graphics::from_env(get) == Graphics::Blocks
+}
+
 impl Canvas {
     /// The canvas of a terminal of `(columns, rows)` characters and `(width, height)` pixels, which may be zero.
     pub fn new(graphics: Graphics, (columns, rows): (u16, u16), (width, height): (u16, u16)) -> Canvas {

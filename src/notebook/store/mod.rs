@@ -248,6 +248,9 @@ impl NotebookFile {
             }
             Err(error) => (None, Some(format!("{} cannot be written here: {error}", path.display()))),
         };
+        if lock.is_some() {
+            file::sweep(path.parent().unwrap_or(Path::new(".")));
+        }
         let (notebook, stamp, mut notes) = match load(&path) {
             Ok(loaded) => (loaded.notebook, Some(loaded.stamp), loaded.notes),
             Err(error) if error.is_missing() => (Notebook::default(), None, Vec::new()),

@@ -266,7 +266,12 @@ fn a_process_that_is_killed_while_it_saves_loses_nothing() {
     child.wait().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), TEXT);
     assert!(folder.names().contains(&".n.rhai.lock".to_string()), "a lock is left behind …");
+    let half = |name: &String| name.starts_with(".tensorlab-") && name.ends_with(".tmp");
+    let part = folder.names().into_iter().find(half).expect("what was half written is left behind as well …");
+    let part = fs::OpenOptions::new().write(true).open(folder.0.join(part)).unwrap();
+    part.set_modified(SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
     let opened = NotebookFile::open(&path).unwrap();
+    assert!(!folder.names().iter().any(half), "… and swept away");
     assert!(opened.file.read_only().is_none(), "… and taken over");
     let found = opened.recovered.unwrap();
     assert_eq!((found.notebook.cells[0].source.as_str(), found.file_changed), ("let x = 2;", false));
