@@ -5,6 +5,7 @@ use crate::device::MapOp;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor};
 
+use super::autocast::whole;
 use super::binary::{add, div, eq, gt, logaddexp, mul, ne, pow, sub};
 use super::convert::to_dtype;
 use super::def::Operand;
@@ -150,6 +151,10 @@ pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
 
 /// The slices along `dim` whose `p`-norm is more than `most`, scaled down to it.
 pub fn renorm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    whole("renorm", [x], |[x]| bounded_norm(x, p, dim, most))
+}
+
+fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
     if p <= 0.0 {
         return Err(Error::runtime("renorm: non-positive-norm not supported"));
     }
