@@ -75,7 +75,9 @@ fn gradients_asked_for_pass_through_hooks_as_in_pytorch() {
         assert_eq!(lab.numbers("autograd::grad(y.sum(), [y], #{retain_graph: true})[0]"), [7.0, 7.0]);
         assert_eq!(lab.numbers("y.grad"), [14.0, 14.0]);
         // A hook beside the way to what is asked for does not run.
-        lab.run("let seen = []; let a = leaf([1.0]); let b = leaf([1.0]); b.register_hook(|g| seen.push(1));");
+        lab.run(
+            "let seen = []; let a = leaf([1.0]); let b = leaf([1.0]); b.register_hook(|g| seen.push(1));",
+        );
         lab.run("let c = b * 2; c.register_hook(|g| seen.push(2)); autograd::grad(a * c, [a]);");
         assert_eq!(lab.text("seen"), "[]");
     });
@@ -92,7 +94,9 @@ fn hooks_belong_to_the_value_they_were_registered_for() {
         assert_eq!(lab.text("seen"), "[[1.0, 1.0], [3.0, 3.0]]");
         assert_eq!(lab.numbers("y.grad"), [1.0, 1.0]);
         // Writing to a part renews the whole.
-        lab.run("let x = leaf([1.0, 2.0]); let y = x * 2; y.retain_grad(); y[0] *= 4; (y * y).sum().backward();");
+        lab.run(
+            "let x = leaf([1.0, 2.0]); let y = x * 2; y.retain_grad(); y[0] *= 4; (y * y).sum().backward();",
+        );
         assert_eq!(lab.numbers("y.grad"), [16.0, 8.0]);
         assert_eq!(lab.numbers("x.grad"), [128.0, 16.0]);
     });
@@ -113,7 +117,10 @@ fn what_a_hook_gives_must_fit_and_its_errors_reach_the_script() {
         }
         lab.run("let x = leaf([1.0]); x.register_hook(|g| g.double());");
         let (text, _) = lab.error("(x * 2).backward()");
-        assert!(text.starts_with("RuntimeError: hook '<lambda>' has changed the type of value (was torch."), "{text}");
+        assert!(
+            text.starts_with("RuntimeError: hook '<lambda>' has changed the type of value (was torch."),
+            "{text}"
+        );
     });
 }
 
@@ -122,7 +129,9 @@ fn kept_gradients_add_up_and_can_be_derived_again() {
     everywhere(|lab| {
         lab.run("let x = leaf([1.0]); let y = x * 2; y.retain_grad(); y.backward(#{retain_graph: true}); y.backward();");
         assert_eq!(lab.numbers("y.grad"), [2.0]);
-        lab.run("let x = leaf([3.0]); let y = x * x; y.retain_grad(); (y * y).backward(#{create_graph: true});");
+        lab.run(
+            "let x = leaf([3.0]); let y = x * x; y.retain_grad(); (y * y).backward(#{create_graph: true});",
+        );
         assert_eq!(lab.numbers("y.grad"), [18.0]);
         assert_eq!(lab.numbers("autograd::grad(y.grad, [x])[0]"), [12.0]);
         lab.run("let x = leaf([3.0]); x.register_hook(|g| g * x); (x * x).backward(#{create_graph: true});");

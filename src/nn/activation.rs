@@ -31,7 +31,14 @@ pub struct Simple {
 
 impl Simple {
     pub fn new(name: &'static str, run: impl Fn(&Call) -> Result<Tensor> + Send + Sync + 'static) -> Simple {
-        Simple { name, run: Box::new(run), options: Vec::new(), bare: None, hidden: Vec::new(), parts: Parts::new() }
+        Simple {
+            name,
+            run: Box::new(run),
+            options: Vec::new(),
+            bare: None,
+            hidden: Vec::new(),
+            parts: Parts::new(),
+        }
     }
 
     pub fn option(mut self, name: &'static str, value: &Value) -> Simple {
@@ -72,7 +79,8 @@ impl Layer for Simple {
 
     fn options(&self, _: &Module) -> String {
         let bare = self.bare.iter().map(|(_, value)| python_value(value));
-        let shown: Vec<String> = bare.chain(self.options.iter().map(|(name, value)| option(name, value))).collect();
+        let shown: Vec<String> =
+            bare.chain(self.options.iter().map(|(name, value)| option(name, value))).collect();
         shown.join(", ")
     }
 
@@ -81,7 +89,12 @@ impl Layer for Simple {
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
-        self.options.iter().chain(&self.bare).chain(&self.hidden).find(|(n, _)| *n == name).map(|(_, v)| v.clone())
+        self.options
+            .iter()
+            .chain(&self.bare)
+            .chain(&self.hidden)
+            .find(|(n, _)| *n == name)
+            .map(|(_, v)| v.clone())
     }
 }
 

@@ -14,7 +14,8 @@ use super::linear::{BIAS, DEVICE, DTYPE, constructor, made};
 use super::module::{Call, Layer, Module, Parts, Role, call_row, size};
 use super::normalise::layer_norm_module;
 use super::transformer::{
-    Activation, Sizes, activation, attend, encoder, encoder_layer, feed, given_module, given_norm, stack, through,
+    Activation, Sizes, activation, attend, encoder, encoder_layer, feed, given_module, given_norm, stack,
+    through,
 };
 
 struct DecoderLayer {
@@ -72,7 +73,8 @@ impl Layer for DecoderLayer {
         let masks = Both::of(a, 2, x.dtype())?;
         let norm = |name: &str, x: &Tensor| through(call, name, x);
         let look = |x: &Tensor| attend(call, ["self_attn", "dropout1"], [x, x, x], masks.own());
-        let hear = |x: &Tensor| attend(call, ["multihead_attn", "dropout2"], [x, memory, memory], masks.memory());
+        let hear =
+            |x: &Tensor| attend(call, ["multihead_attn", "dropout2"], [x, memory, memory], masks.memory());
         let think = |x: &Tensor| feed(call, self.activation, "dropout3", x);
         let out = if self.norm_first {
             let x = add(x, &look(&norm("norm1", x)?)?)?;

@@ -96,7 +96,8 @@ pub fn orthogonal_(x: &Tensor, gain: f64) -> Result<()> {
 /// kept, else by rejection from the uniform distribution. The host waits to see whether all are inside.
 pub fn trunc_normal_(x: &Tensor, mean: f64, std: f64, [low, high]: [f64; 2]) -> Result<()> {
     if std == 0.0 || low > high || low.is_nan() || high.is_nan() {
-        let text = format!("trunc_normal_ needs a positive std and a <= b, but got std={std}, a={low} and b={high}");
+        let text =
+            format!("trunc_normal_ needs a positive std and a <= b, but got std={std}, a={low} and b={high}");
         return Err(Error::value(text));
     }
     let _quiet = no_grad();

@@ -32,7 +32,10 @@ impl Border {
     fn check(&self, c: &Call) -> Result<()> {
         let (rank, sample) = (c.only()?.rank(), self.dims + 1);
         if self.mode == "circular" && rank != sample && rank != sample + 1 {
-            return Err(Error::value(format!("expected {sample}D or {}D input (got {rank}D input)", sample + 1)));
+            return Err(Error::value(format!(
+                "expected {sample}D or {}D input (got {rank}D input)",
+                sample + 1
+            )));
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ pub fn bilinear(x1: &Tensor, x2: &Tensor, weight: &Tensor, bias: Option<&Tensor>
     let _paused = crate::tensor::autocast::pause();
     let &[outputs, first, second] = weight.shape() else {
         let text = format!("bilinear(): weight has {} dimensions where 3 are expected", weight.rank());
-        return Err(Error::runtime(text).with_hint("the weight is `[outputs, features of input1, features of input2]`"));
+        return Err(Error::runtime(text)
+            .with_hint("the weight is `[outputs, features of input1, features of input2]`"));
     };
     check(x1, x2, [outputs, first, second], bias)?;
     let mut shape: Vec<usize> = x1.shape().iter().take(x1.rank() - 1).copied().collect();
@@ -42,7 +43,8 @@ fn check(x1: &Tensor, x2: &Tensor, weight: [usize; 3], bias: Option<&Tensor>) ->
     if x1.rank() != x2.rank() {
         return wrong(format!("input dimensions do not match: got {} and {}", x1.rank(), x2.rank()));
     }
-    let (Some((own, first)), Some((other, second))) = (x1.shape().split_last(), x2.shape().split_last()) else {
+    let (Some((own, first)), Some((other, second))) = (x1.shape().split_last(), x2.shape().split_last())
+    else {
         return wrong("the inputs have no dimensions".into());
     };
     let (own, other, [outputs, left, right]) = (*own, *other, weight);
@@ -78,7 +80,9 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     |a| bilinear(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.optional_tensor(3)).map(Value::from),
 )
 .forms(FUNCTIONAL)
-.details("`weight` is `[outputs, features of input1, features of input2]`; the inputs' other sizes are equal.")
+.details(
+    "`weight` is `[outputs, features of input1, features of input2]`; the inputs' other sizes are equal.",
+)
 .example("F::bilinear(tensor([1.0, 2.0]), tensor([3.0]), ones([1, 2, 1]))", "tensor([9.])")
 .samples(&[Sample::of(
     "F::bilinear(a, b, w, c)",

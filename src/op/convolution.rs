@@ -213,7 +213,12 @@ pub(super) fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -
     Ok(())
 }
 
-pub(super) fn check_channels(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, groups: usize) -> Result<()> {
+pub(super) fn check_channels(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    groups: usize,
+) -> Result<()> {
     let size = |t: &Tensor, d: usize| t.shape().get(d).copied().unwrap_or(0);
     let (filters, channels) = (size(weight, 0), size(weight, 1).saturating_mul(groups));
     if !filters.is_multiple_of(groups) {

@@ -156,7 +156,8 @@ pub fn logspace(start: f64, end: f64, steps: i64, base: f64, make: &Make) -> Res
     let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
     let plain = |dtype| Make { dtype: Some(dtype), device: make.device, ..Make::default() };
     // The exponents have the dtype's precision, their powers are taken in double precision.
-    let exponents = linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;
+    let exponents =
+        linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;
     let powers = pow(base, &exponents.copied(DType::Float64, "logspace")?)?;
     make.finish(powers.copied(dtype, "logspace")?)
 }

@@ -46,7 +46,9 @@ pub fn ctc_loss(
     }
     if !matches!(log_probs.dtype(), DType::Float32 | DType::Float64) {
         let text = format!("\"ctc_loss_cpu\" not implemented for '{}'", log_probs.dtype().type_name());
-        return Err(Error::new(Kind::NotImplementedError, text).with_hint("the loss takes float32 or float64"));
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("the loss takes float32 or float64")
+        );
     }
     let _paused = crate::tensor::autocast::pause();
     let single = log_probs.rank() == 2;
@@ -112,7 +114,11 @@ fn states(targets: &Tensor, lengths: &[i64], longest: i64, blank: i64, beside: &
         reshape_to(&index_select(targets, 0, &row(&places, targets)?)?, &[n, longest as usize])?
     };
     let labels = to_dtype(&labels, DType::Int64)?;
-    let labels = if labels.device() == beside.device() { labels } else { labels.moved(&beside.context(), false, "to")? };
+    let labels = if labels.device() == beside.device() {
+        labels
+    } else {
+        labels.moved(&beside.context(), false, "to")?
+    };
     let there: Vec<i64> = lengths.iter().flat_map(|l| (0..longest).map(move |s| i64::from(s < *l))).collect();
     let there = ne(&reshape_to(&row(&there, beside)?, &[n, longest as usize])?, 0i64)?;
     let empty = blanks(longest)?;
@@ -138,7 +144,10 @@ impl Alignments {
         let places = expand_to(&unsqueeze(&self.states, 0)?, &[time as i64, n as i64, states as i64])?;
         let emitted = gather(&self.probabilities, 2, &places).map_err(|e| {
             out_of_range(e, |_, _, classes| {
-                Error::new(Kind::IndexError, format!("ctc_loss: a target is no label from 0 to {}", classes.max(1) - 1))
+                Error::new(
+                    Kind::IndexError,
+                    format!("ctc_loss: a target is no label from 0 to {}", classes.max(1) - 1),
+                )
             })
         })?;
         let skips = self.skips(states)?;
@@ -231,7 +240,8 @@ fn log_sum(all: &[Tensor]) -> Result<Tensor> {
 
 fn check(x: &Tensor, targets: &Tensor, inputs: &[i64], lengths: &[i64], blank: i64) -> Result<()> {
     let &[time, n, classes] = x.shape() else {
-        let text = format!("Expected 2- or 3-dimensional log_probs for ctc_loss, but got shape {:?}", x.shape());
+        let text =
+            format!("Expected 2- or 3-dimensional log_probs for ctc_loss, but got shape {:?}", x.shape());
         return Err(Error::runtime(text).with_hint("log_probs are `[time, batch, classes]`"));
     };
     let checked = |text: String| {

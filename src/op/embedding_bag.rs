@@ -61,7 +61,9 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
     let (ids, slots, kept) = assigned(input, count, bags)?;
     let width = weight.shape().get(1).copied().unwrap_or(0);
     let real = real_rows(&flat, weight, bags.padding)?;
-    let zeros = |shape: &[usize]| Tensor::full(shape, 0i64.into(), weight.dtype(), &weight.context(), "embedding_bag");
+    let zeros = |shape: &[usize]| {
+        Tensor::full(shape, 0i64.into(), weight.dtype(), &weight.context(), "embedding_bag")
+    };
     let share = match (bags.weights, &real) {
         (Some(w), Some(real)) => Some(mul(&reshape_to(w, &[count])?, real)?),
         (Some(w), None) => Some(reshape_to(w, &[count])?),
@@ -75,7 +77,9 @@ pub fn embedding_bag(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<Ten
             };
             let total = index_add_(&zeros(&[slots, width])?, 0, &ids, &rows, 1.0)?;
             match bags.mode {
-                Bag::Mean => div(&total, &clamp_min(&sizes(&zeros(&[slots, 1])?, &ids, real.as_ref())?, 1i64.into())?)?,
+                Bag::Mean => {
+                    div(&total, &clamp_min(&sizes(&zeros(&[slots, 1])?, &ids, real.as_ref())?, 1i64.into())?)?
+                }
                 _ => total,
             }
         }
@@ -200,7 +204,9 @@ fn check(input: &Tensor, weight: &Tensor, bags: &Bags) -> Result<()> {
 fn check_offsets(offsets: &Tensor, count: usize) -> Result<()> {
     if !matches!(offsets.dtype(), DType::Int64 | DType::Int32) {
         let name = offsets.dtype().type_name();
-        return Err(Error::runtime(format!("offsets are whole numbers, and not those of a torch.{name}Tensor")));
+        return Err(Error::runtime(format!(
+            "offsets are whole numbers, and not those of a torch.{name}Tensor"
+        )));
     }
     if offsets.device().is_cuda() || offsets.numel() == 0 {
         return Ok(());

@@ -11,7 +11,7 @@ use super::convert::to_dtype;
 use super::def::Operand;
 use super::elementwise::{Binary, Gives, Keep, map};
 use super::movement::{cloned, reshape_to, unsqueeze};
-use super::promote::to_float;
+use super::promote::{result_type, to_float};
 use super::record::{no_grad, one, recorded, two, wanted};
 use super::reduce::{any, norm};
 use super::select::{clamp, where_};
@@ -104,13 +104,45 @@ pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
     }
 }
 
-/// The greatest common divisor of whole numbers.
-pub static GCD: Binary =
+static GCD: Binary =
     Binary { name: "gcd", op: MapOp::Gcd, gives: Gives::Number, keep: Keep::Nothing, rule: None };
 
-/// The least common multiple of whole numbers.
-pub static LCM: Binary =
+static LCM: Binary =
     Binary { name: "lcm", op: MapOp::Lcm, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+/// The greatest common divisor of whole numbers.
+pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", a, b)?;
+    GCD.apply(a, b, [0.0; 2])
+}
+
+/// The least common multiple of whole numbers.
+pub fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", a, b)?;
+    LCM.apply(a, b, [0.0; 2])
+}
+
+/// [`gcd`] in place.
+pub fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", Operand::Tensor(a), b)?;
+    GCD.apply_in_place(a, b, [0.0; 2])
+}
+
+/// [`lcm`] in place.
+pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", Operand::Tensor(a), b)?;
+    LCM.apply_in_place(a, b, [0.0; 2])
+}
+
+/// Fails for floats, also where there are no elements to find it out.
+fn only_whole(kernel: &str, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if !dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to integers first: `x.long()`"))
+}
 
 static NEXT_AFTER: Binary = Binary {
     name: "nextafter",

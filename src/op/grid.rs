@@ -68,7 +68,9 @@ impl Outside {
 pub fn affine_grid(theta: &Tensor, size: &[i64], align: bool) -> Result<Tensor> {
     let dtype = theta.dtype();
     if !dtype.is_float() {
-        return Err(Error::value(format!("Expected theta to have floating point type, but got torch.{dtype}")));
+        return Err(Error::value(format!(
+            "Expected theta to have floating point type, but got torch.{dtype}"
+        )));
     }
     let dims = match size.len() {
         4 | 5 => size.len() - 2,
@@ -94,7 +96,8 @@ pub fn affine_grid(theta: &Tensor, size: &[i64], align: bool) -> Result<Tensor> 
         return Err(Error::value(format!("Expected non-zero, positive output size. Got {size:?}")));
     }
     if size.first() != theta.shape().first().map(|n| *n as i64).as_ref() {
-        let text = format!("the size {size:?} asks for another number of grids than theta {:?} has", theta.shape());
+        let text =
+            format!("the size {size:?} asks for another number of grids than theta {:?} has", theta.shape());
         return Err(Error::runtime(text).with_hint("the first size is that of the batch"));
     }
     let places = size.get(2..).unwrap_or(&[]);
@@ -134,7 +137,8 @@ pub fn grid_sample(x: &Tensor, grid: &Tensor, mode: Mode, outside: Outside, alig
     let sizes = x.shape().get(2..).unwrap_or(&[]);
     let batch = grid.shape().first().copied().unwrap_or(0);
     let places: usize = grid.shape().get(1..dims + 1).unwrap_or(&[]).iter().product();
-    let image = Image { flat: reshape_to(x, &[batch, channels, sizes.iter().product()])?, sizes, outside, align };
+    let image =
+        Image { flat: reshape_to(x, &[batch, channels, sizes.iter().product()])?, sizes, outside, align };
     let coordinates = (0..dims)
         .map(|d| {
             let along = reshape_to(&select(grid, -1, (dims - 1 - d) as i64)?, &[batch, places])?;
@@ -219,7 +223,9 @@ impl Image<'_> {
                 });
                 let place = to_dtype(&clamp(c, Some(0.0.into()), Some(last.into()))?, DType::Int64)?;
                 index = Some(match index {
-                    Some(before) => add(&mul(&before, self.sizes.get(d).copied().unwrap_or(1) as i64)?, &place)?,
+                    Some(before) => {
+                        add(&mul(&before, self.sizes.get(d).copied().unwrap_or(1) as i64)?, &place)?
+                    }
                     None => place,
                 });
             }
@@ -235,7 +241,11 @@ impl Image<'_> {
             .collect();
         let values = gather(&self.flat, 2, &expand_to(&unsqueeze(&index, 1)?, &shape)?)?;
         let one = Operand::Scalar(Scalar::Float(1.0));
-        let shared = where_(&within, weight.as_ref().map_or(one, Operand::Tensor), Operand::Scalar(Scalar::Float(0.0)))?;
+        let shared = where_(
+            &within,
+            weight.as_ref().map_or(one, Operand::Tensor),
+            Operand::Scalar(Scalar::Float(0.0)),
+        )?;
         mul(&values, &to_dtype(&unsqueeze(&shared, 1)?, self.flat.dtype())?)
     }
 

@@ -37,8 +37,7 @@ impl Window {
             }
         };
         let padding = both(a, first + 2)?;
-        let [Some(top), Some(left)] =
-            padding.map(|v| usize::try_from(v).ok().filter(|v| *v < 1 << 31))
+        let [Some(top), Some(left)] = padding.map(|v| usize::try_from(v).ok().filter(|v| *v < 1 << 31))
         else {
             return Err(Error::runtime(format!(
                 "padding should be non-negative, but got pad_height: {} pad_width: {}",
@@ -158,7 +157,8 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
         )));
     };
     only_floats(x.dtype(), "col2im_out_cpu")?;
-    let [Some(h), Some(w)] = output.map(|v| usize::try_from(v).ok().filter(|v| (1..1 << 31).contains(v))) else {
+    let [Some(h), Some(w)] = output.map(|v| usize::try_from(v).ok().filter(|v| (1..1 << 31).contains(v)))
+    else {
         return Err(Error::runtime(format!(
             "Expected output spatial size to be positive, but got: output_size=({}, {})",
             output[0], output[1]
@@ -186,7 +186,8 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
         )));
     }
     let ([tall, wide], c) = (window.padded([h, w]), rows / area);
-    let image = Tensor::full(&[n, c, tall.saturating_mul(wide)], 0i64.into(), x.dtype(), &x.context(), "fold")?;
+    let image =
+        Tensor::full(&[n, c, tall.saturating_mul(wide)], 0i64.into(), x.dtype(), &x.context(), "fold")?;
     let index = window.places(wide, blocks.map(|b| b as usize), &x.context())?;
     let added = index_add_(&image, 2, &index, &reshape_to(x, &[n, c, area * places])?, 1.0)?;
     let padded = reshape_to(&added, &[n, c, tall, wide])?;

@@ -303,7 +303,8 @@ fn condition(x: &Tensor, order: Order) -> Result<Tensor> {
         let _off = no_grad();
         eq(&abs(&super::linalg::det(x)?)?, 0.0)?
     };
-    let safe = where_(&unsqueeze(&unsqueeze(&flat, -1)?, -1)?, Operand::Tensor(&identity(x)?), Operand::Tensor(x))?;
+    let safe =
+        where_(&unsqueeze(&unsqueeze(&flat, -1)?, -1)?, Operand::Tensor(&identity(x)?), Operand::Tensor(x))?;
     let dims = Some(&[-2i64, -1][..]);
     let product = mul(&norm_of(x, order.clone(), dims, false)?, &norm_of(&inv(&safe)?, order, dims, false)?)?;
     where_(&flat, Operand::from(f64::INFINITY), Operand::Tensor(&product))
@@ -316,7 +317,10 @@ pub fn matrix_exp(x: &Tensor) -> Result<Tensor> {
     const TERMS: i32 = 18;
     square_of(x, NAME)?;
     if !x.dtype().is_float() {
-        let text = format!("{NAME}: Expected a floating point or complex tensor as input. Got {}", x.dtype().type_name());
+        let text = format!(
+            "{NAME}: Expected a floating point or complex tensor as input. Got {}",
+            x.dtype().type_name()
+        );
         return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"));
     }
     let _paused = crate::tensor::autocast::pause();

@@ -39,7 +39,9 @@ pub fn conv3d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Opti
     };
     let _paused = crate::tensor::autocast::pause();
     run().map_err(|e| {
-        e.in_op("conv3d", || [Some(x), Some(weight), bias].into_iter().flatten().map(Tensor::operand).collect())
+        e.in_op("conv3d", || {
+            [Some(x), Some(weight), bias].into_iter().flatten().map(Tensor::operand).collect()
+        })
     })
 }
 
@@ -87,7 +89,12 @@ impl Plan {
     /// How many places the window has along each dimension, or PyTorch's error where it does not fit.
     fn fits(&self, sizes: [usize; 3], kernel: [usize; 3]) -> Result<[usize; 3]> {
         let (mut inner, mut outer, mut places) = ([0i64; 3], [0i64; 3], [0usize; 3]);
-        let all = sizes.iter().zip(kernel).zip(&self.padding).zip(self.stride.iter().zip(&self.dilation)).enumerate();
+        let all = sizes
+            .iter()
+            .zip(kernel)
+            .zip(&self.padding)
+            .zip(self.stride.iter().zip(&self.dilation))
+            .enumerate();
         for (i, (((&size, k), &[before, after]), (&stride, &dilation))) in all {
             let room = (size as i64).saturating_add(before).saturating_add(after);
             let span = dilation.saturating_mul((k as i64 - 1).max(0)).saturating_add(1);
@@ -206,7 +213,12 @@ fn split(name: &str, pool: &Pool) -> Result<Split> {
 }
 
 /// Runs a pool over planes, then over depths, of `[n, c, d, h, w]` or `[c, d, h, w]`.
-fn pooled(name: &str, x: &Tensor, pool: &Pool, run: impl Fn(&Tensor, &Pool) -> Result<Tensor>) -> Result<Tensor> {
+fn pooled(
+    name: &str,
+    x: &Tensor,
+    pool: &Pool,
+    run: impl Fn(&Tensor, &Pool) -> Result<Tensor>,
+) -> Result<Tensor> {
     let both = split(name, pool)?;
     let (n, sizes) = match *x.shape() {
         [c, d, h, w] => (1, [c, d, h, w]),

@@ -30,8 +30,7 @@ pub fn page(name: &str) -> Option<String> {
     }
     let name = bare(name);
     let space = full.strip_suffix(name).and_then(|before| before.strip_suffix("::")).unwrap_or("");
-    let inside =
-        |def: &&OpDef| def.name == name && def.forms.iter().any(|f| stands_in(f, space));
+    let inside = |def: &&OpDef| def.name == name && def.forms.iter().any(|f| stands_in(f, space));
     rows()
         .find(inside)
         .or_else(|| rows().find(|def| def.name == name))

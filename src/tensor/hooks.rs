@@ -79,7 +79,8 @@ impl Hooks {
 
     /// Adds the gradient to that of each tensor that keeps it.
     pub(super) fn retain(&self, grad: &Tensor, create_graph: bool) -> Result<()> {
-        let tensors: Vec<Tensor> = locked(&self.retained).iter().filter_map(Weak::upgrade).map(Tensor).collect();
+        let tensors: Vec<Tensor> =
+            locked(&self.retained).iter().filter_map(Weak::upgrade).map(Tensor).collect();
         for t in tensors {
             let next = match t.grad() {
                 Some(before) => accumulate::add(&before, grad)?,
@@ -117,11 +118,9 @@ fn check(name: &str, before: &Tensor, next: &Tensor) -> Result<()> {
         return Err(Error::runtime(text));
     }
     if next.shape() != before.shape() {
-        return Err(Error::runtime(format!("hook '{name}' has changed the size of value")).with_hint(format!(
-            "the gradient has shape {:?}, and the hook gave {:?}",
-            before.shape(),
-            next.shape()
-        )));
+        return Err(Error::runtime(format!("hook '{name}' has changed the size of value")).with_hint(
+            format!("the gradient has shape {:?}, and the hook gave {:?}", before.shape(), next.shape()),
+        ));
     }
     Ok(())
 }

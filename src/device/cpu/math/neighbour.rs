@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn nan_stays_and_zero_takes_the_sign_of_the_step() {
-        assert!(single(f32::NAN, 1.0).is_nan() && double(1.0, f64::NAN).is_nan() && half(f32::NAN, 0.0).is_nan());
+        assert!(
+            single(f32::NAN, 1.0).is_nan() && double(1.0, f64::NAN).is_nan() && half(f32::NAN, 0.0).is_nan()
+        );
         assert_eq!(single(0.0, -1.0), -f32::from_bits(1));
         assert_eq!(double(1.0, 2.0), 1.0 + f64::EPSILON);
         assert!(single(0.0, -0.0).is_sign_negative());
