@@ -420,8 +420,45 @@ def windows():
     case("ctc_loss-zero", "F::ctc_loss(x, t, [7, 2, 7], [3, 2, 1], #{zero_infinity: true})", x=probs, t=targets)
 
 
+
+def volumes():
+    x, w = real(2, 4, 4, 5, 3), real(6, 2, 2, 3, 1)
+    for options in ["(), #{groups: 2}", "b, #{groups: 2, stride: [2, 1, 2], padding: 1}", "b, #{groups: 2, dilation: [2, 1, 3], padding: [0, 2, 1]}",
+                    'b, #{groups: 2, padding: "same"}']:
+        case(f"conv3d-{options}", f"F::conv3d(x, w, {options})", x=x, w=w, b=real(6))
+    case("conv3d-single", "F::conv3d(x, w)", x=real(2, 3, 3, 3), w=real(1, 2, 2, 2, 2))
+    y = apart(2, 3, 5, 4, 6)
+    for options in ["2", "3, #{stride: [1, 2, 2], padding: 1}", "[2, 1, 3], #{dilation: [2, 1, 1], stride: 1}", "2, #{ceil_mode: true, padding: 1}"]:
+        case(f"max_pool3d-{options}", f"F::max_pool3d(x, {options})", x=y)
+    case("max_pool3d-ties", "F::max_pool3d(x, 3, #{stride: 1})", x=whole(1, 1, 5, 4, 4, high=2).float())
+    for options in ["2", "3, #{stride: [1, 2, 2], padding: 1}", "3, 2, 1, #{count_include_pad: false}", "2, #{ceil_mode: true, padding: 1}"]:
+        case(f"avg_pool3d-{options}", f"F::avg_pool3d(x, {options})", x=y)
+
+
+def triangles():
+    for dtype in (torch.float32, torch.float64):
+        d = str(dtype)[6:]
+        tight = {"rtol": 1e-3, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-10}
+        a = real(2, 5, 5, dtype=dtype) + 4 * torch.eye(5, dtype=dtype)
+        for upper in ["true", "false"]:
+            case(f"solve_triangular-{upper}-{d}", f"linalg::solve_triangular(a, b, #{{upper: {upper}}})", a=a, b=real(2, 5, 3, dtype=dtype), **tight)
+            case(f"solve_triangular-right-{upper}-{d}", f"linalg::solve_triangular(a, b, #{{upper: {upper}, left: false, unitriangular: true}})",
+                 a=a[0], b=real(2, 3, 5, dtype=dtype), **tight)
+        for x, name in [(a[:, [3, 1, 0, 4, 2]].contiguous(), "square"), (real(5, 3, dtype=dtype), "tall"), (real(2, 3, 5, dtype=dtype), "wide")]:
+            for part in ["P", "L", "U"]:
+                case(f"lu-{part}-{name}-{d}", f"linalg::lu(x).{part}", x=x, grad=part != "P", **tight)
+            case(f"lu_factor-{name}-{d}", "linalg::lu_factor(x)", x=x, grad=False, **tight)
+            case(f"cond-{name}-{d}", "linalg::cond(x)", x=x, **tight)
+            case(f"cond--2-{name}-{d}", "linalg::cond(x, -2)", x=x, **tight)
+        for order in ["1", "-1", "INF", "-INF", '"fro"', '"nuc"']:
+            case(f"cond-{order}-{d}", f"linalg::cond(x, {order})", x=a, grad=False, **tight)
+        case(f"cond-singular-{d}", "linalg::cond(x, 1)", x=torch.ones(2, 2, dtype=dtype), grad=False)
+        case(f"matrix_exp-{d}", "x.matrix_exp()", x=real(2, 3, 3, dtype=dtype), **tight)
+        case(f"matrix_exp-large-{d}", "linalg::matrix_exp(x)", x=real(4, 4, dtype=dtype, low=-6, high=6), **tight)
+
+
 def main(path):
-    for group in (elementwise, ordered, counted, moved, systems, decomposed, added, windows):
+    for group in (elementwise, ordered, counted, moved, systems, decomposed, added, windows, volumes, triangles):
         group()
     names = [c["name"] for c in CASES]
     assert len(set(names)) == len(names), sorted(n for n in names if names.count(n) > 1)

@@ -20,6 +20,7 @@ mod examples;
 mod exports;
 mod figures;
 mod files;
+mod hooks;
 mod lab_session;
 mod lesson_format;
 mod loader;

@@ -41,6 +41,9 @@ pub fn ctc_loss(
     lengths: &[i64],
     ctc: &Ctc,
 ) -> Result<Tensor> {
+    if let Some(casts) = super::autocast::enter("ctc_loss", &[log_probs])? {
+        return ctc_loss(&casts.cast(log_probs)?, targets, inputs, lengths, ctc);
+    }
     if !matches!(log_probs.dtype(), DType::Float32 | DType::Float64) {
         let text = format!("\"ctc_loss_cpu\" not implemented for '{}'", log_probs.dtype().type_name());
         return Err(

@@ -5,12 +5,13 @@ use crate::device::MapOp;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor};
 
+use super::autocast::whole;
 use super::binary::{add, div, eq, gt, logaddexp, mul, ne, pow, sub};
 use super::convert::to_dtype;
 use super::def::Operand;
 use super::elementwise::{Binary, Gives, Keep, map};
 use super::movement::{cloned, reshape_to, unsqueeze};
-use super::promote::to_float;
+use super::promote::{result_type, to_float};
 use super::record::{no_grad, one, recorded, two, wanted};
 use super::reduce::{any, norm};
 use super::select::{clamp, where_};
@@ -103,13 +104,45 @@ pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
     }
 }
 
-/// The greatest common divisor of whole numbers.
-pub static GCD: Binary =
+static GCD: Binary =
     Binary { name: "gcd", op: MapOp::Gcd, gives: Gives::Number, keep: Keep::Nothing, rule: None };
 
-/// The least common multiple of whole numbers.
-pub static LCM: Binary =
+static LCM: Binary =
     Binary { name: "lcm", op: MapOp::Lcm, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+/// The greatest common divisor of whole numbers.
+pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", a, b)?;
+    GCD.apply(a, b, [0.0; 2])
+}
+
+/// The least common multiple of whole numbers.
+pub fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", a, b)?;
+    LCM.apply(a, b, [0.0; 2])
+}
+
+/// [`gcd`] in place.
+pub fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", Operand::Tensor(a), b)?;
+    GCD.apply_in_place(a, b, [0.0; 2])
+}
+
+/// [`lcm`] in place.
+pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", Operand::Tensor(a), b)?;
+    LCM.apply_in_place(a, b, [0.0; 2])
+}
+
+/// Fails for floats, also where there are no elements to find it out.
+fn only_whole(kernel: &str, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if !dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to integers first: `x.long()`"))
+}
 
 static NEXT_AFTER: Binary = Binary {
     name: "nextafter",
@@ -150,6 +183,10 @@ pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
 
 /// The slices along `dim` whose `p`-norm is more than `most`, scaled down to it.
 pub fn renorm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    whole("renorm", [x], |[x]| bounded_norm(x, p, dim, most))
+}
+
+fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
     if p <= 0.0 {
         return Err(Error::runtime("renorm: non-positive-norm not supported"));
     }

@@ -267,11 +267,14 @@ pub fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
 
 /// How much a matrix can enlarge errors: the norm of the matrix times that of its inverse, as `torch.linalg.cond`.
 pub fn cond(x: &Tensor, order: Order) -> Result<Tensor> {
+    whole("cond", [x], |[x]| condition(x, order))
+}
+
+fn condition(x: &Tensor, order: Order) -> Result<Tensor> {
     const NAME: &str = "linalg.cond";
     if x.rank() < 2 {
         return Err(Error::runtime(format!("{NAME}: The input tensor must have at least 2 dimensions.")));
     }
-    let _paused = crate::tensor::autocast::pause();
     let (by_values, shown) = match &order {
         Order::Usual => (Some(1.0), "2".to_string()),
         Order::Of(p) if p.abs() == 2.0 => (Some(p.signum()), String::new()),

@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 use super::activation::{BOTH, FUNCTIONAL};
 use super::args::{Args, Value};
-use super::autocast;
+use super::autocast::{self, whole};
 use super::binary::add;
 use super::composed::pool;
 use super::convolution::{CONV, Options, Padding, check_channels, check_places, conv2d, options};
@@ -240,12 +240,12 @@ fn pooled(
 
 /// The largest element of each window of three dimensions.
 pub fn max_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0))
+    whole("max_pool3d", [x], |[x]| pooled("max_pool3d", x, pool, |x, pool| Ok(max_pool2d(x, pool)?.0)))
 }
 
 /// The mean of each window of three dimensions.
 pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    pooled("avg_pool3d", x, pool, avg_pool2d)
+    whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))
 }
 
 const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);

@@ -24,9 +24,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Binary,
         "The greatest common divisor of whole numbers, element by element.",
         PAIR,
-        |a| one(extra::GCD.apply(a.operand(0)?, a.operand(1)?, [0.0; 2])),
+        |a| one(extra::gcd(a.operand(0)?, a.operand(1)?)),
     )
-    .in_place(|a| one(extra::GCD.apply_in_place(a.tensor(0)?, a.operand(1)?, [0.0; 2])))
+    .in_place(|a| one(extra::gcd_(a.tensor(0)?, a.operand(1)?)))
     .details("`gcd(0, n)` is `|n|`, and `gcd(0, 0)` is 0.")
     .example("tensor([12, -18, 0]).gcd(tensor([8, 12, 5]))", "tensor([4, 6, 5])")
     .gradient(NO_SLOPE)
@@ -36,9 +36,9 @@ pub static ROWS: &[OpDef] = &[
         Family::Binary,
         "The least common multiple of whole numbers, element by element.",
         PAIR,
-        |a| one(extra::LCM.apply(a.operand(0)?, a.operand(1)?, [0.0; 2])),
+        |a| one(extra::lcm(a.operand(0)?, a.operand(1)?)),
     )
-    .in_place(|a| one(extra::LCM.apply_in_place(a.tensor(0)?, a.operand(1)?, [0.0; 2])))
+    .in_place(|a| one(extra::lcm_(a.tensor(0)?, a.operand(1)?)))
     .details("It is 0 beside a 0, and wraps where the dtype cannot hold it.")
     .example("tensor([12, -18, 0]).lcm(tensor([8, 12, 5]))", "tensor([24, 36,  0])")
     .gradient(NO_SLOPE)
