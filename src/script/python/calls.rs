@@ -4,6 +4,8 @@ use super::tree::{Expr, Stmt, only_value};
 use super::{Type, Writer};
 
 const ATOM: u8 = 14;
+/// How losses put their elements together.
+const REDUCTIONS: [&str; 4] = ["none", "mean", "sum", "batchmean"];
 
 impl Writer {
     /// A call that is a statement of another kind in Python.
@@ -35,10 +37,24 @@ impl Writer {
         match (names.as_slice(), arguments) {
             _ if own => {}
             (["nn", "module"], _) => return self.module(arguments),
-            (["nn", "Sequential"], [Expr::Array(parts)]) => {
+            (
+                ["nn", "Sequential"] | ["cartesian_prod" | "block_diag" | "chain_matmul"],
+                [Expr::Array(parts)],
+            ) => {
                 let parts: Vec<String> = parts.iter().map(|part| self.expr(part)).collect();
                 let name = self.path(path, true);
                 return format!("{name}({})", parts.join(", "));
+            }
+            (["nn", "ModuleDict" | "ParameterDict"], _) => {
+                let name = self.path(path, true);
+                return format!("{name}({})", self.arguments(arguments, false));
+            }
+            (["F", _], [_, _, .., Expr::Text(word)]) if REDUCTIONS.contains(&word.as_str()) => {
+                // PyTorch has two older parameters before this one.
+                let before = arguments.len() - 1;
+                let name = self.path(path, true);
+                let given = self.arguments(arguments.get(..before).unwrap_or_default(), false);
+                return format!("{name}({given}, reduction={})", super::expr::quoted(word));
             }
             (["print"], []) => return "print()".into(),
             (["type_of"], [value]) => return format!("type({}).__name__", self.expr(value)),

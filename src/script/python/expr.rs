@@ -131,6 +131,9 @@ impl Writer {
             self.note(format!("Python has no operator `{rhai}`"));
             return ("None".into(), ATOM);
         };
+        if let Some(special) = not_finite(rhai, a, b) {
+            return (format!("float(\"{special}\")"), ATOM);
+        }
         let none = *a == Expr::Unit || *b == Expr::Unit;
         let both = |writer: &Writer, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
         let python = match (rhai, none) {
@@ -306,4 +309,29 @@ pub fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// What a division of two numbers by zero gives, which Python refuses.
+fn not_finite(operator: &str, a: &Expr, b: &Expr) -> Option<&'static str> {
+    let number = |e: &Expr| match e {
+        Expr::Number(text) => text.replace('_', "").parse::<f64>().ok(),
+        _ => None,
+    };
+    let (negative, a) = match a {
+        Expr::Unary("-", inner) => (true, number(inner)?),
+        _ => (a_is_negative(a), number(a)?.abs()),
+    };
+    let is_float = |e: &Expr| matches!(e, Expr::Number(text) if text.contains('.'));
+    if operator != "/" || number(b)? != 0.0 || !is_float(b) {
+        return None;
+    }
+    Some(match (a == 0.0, negative) {
+        (true, _) => "nan",
+        (false, false) => "inf",
+        (false, true) => "-inf",
+    })
+}
+
+fn a_is_negative(a: &Expr) -> bool {
+    matches!(a, Expr::Number(text) if text.starts_with('-'))
 }

@@ -44,6 +44,11 @@ fn values_and_calls() {
         ("nn::Sequential([nn::Linear(1, 2), nn::ReLU()])", "nn.Sequential(nn.Linear(1, 2), nn.ReLU())"),
         ("!tensor([true])", "~torch.tensor([True])"),
         ("x is y", "x is y"),
+        ("[0.0 / 0.0, 1.0 / 0.0, -1.0 / 0.0]", "[float(\"nan\"), float(\"inf\"), float(\"-inf\")]"),
+        ("block_diag([a, b])", "torch.block_diag(a, b)"),
+        ("nn::ModuleDict(#{act: nn::ReLU()})", "nn.ModuleDict({\"act\": nn.ReLU()})"),
+        ("F::kl_div(a, b, \"sum\")", "F.kl_div(a, b, reduction=\"sum\")"),
+        ("F::pad(x, [1, 1], \"reflect\")", "F.pad(x, [1, 1], \"reflect\")"),
         ("2.5.sqrt()", "math.sqrt((2.5))"),
     ] {
         assert_eq!(python(code), want, "{code}");
