@@ -37,5 +37,6 @@ mod semantics;
 mod session;
 mod simulator;
 mod teaching;
+mod telemetry;
 mod training;
 mod training_memory;

@@ -1,7 +1,7 @@
 //! `tensorlab run`: a script, headless.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::device::open::Use;
 use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
 use crate::script::parse::Parser;
-use crate::script::{Interpreter, Limits, Origin, json, snapshot, trace};
+use crate::script::{Interpreter, Limits, Origin, json, lines, snapshot, trace};
 
 use super::output::Console;
 use super::output::say;
@@ -31,6 +31,9 @@ pub struct RunOptions {
     /// Write a Chrome trace of everything that happened
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write everything that happened as JSON lines: a header, then one event a line
+    #[arg(long, value_name = "FILE")]
+    telemetry_lines: Option<PathBuf>,
     /// Write what the GPUs' allocators did and hold at the end, for PyTorch's memory viewer
     #[arg(long, value_name = "FILE")]
     memory_snapshot: Option<PathBuf>,
@@ -113,7 +116,8 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
     let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
     interpreter.set("ARGS", arguments.into());
-    let wanted = options.trace.is_some() || options.memory_snapshot.is_some() || options.telemetry;
+    let files = [&options.trace, &options.telemetry_lines, &options.memory_snapshot];
+    let wanted = options.telemetry || files.iter().any(|file| file.is_some());
     let listening = wanted.then(|| telemetry::collect(&machine));
     let origin = Origin { name: &script.name, code: &script.code, first_line: 1 };
     let result = interpreter.evaluate(0, &origin);
@@ -135,13 +139,18 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
 
 /// Writes the files that were asked for; all are tried.
 fn export(options: &RunOptions, machine: &Machine, events: &[Event], script: &str) -> Result<(), String> {
-    let failed = |path: &PathBuf, error| format!("cannot write {}: {error}", path.display());
-    let traced = options.trace.as_ref().map(|path| trace::write(path, events).map_err(|e| failed(path, e)));
-    let held = options
-        .memory_snapshot
-        .as_ref()
-        .map(|path| snapshot::write(path, machine, events, script).map_err(|e| failed(path, e)));
-    traced.unwrap_or(Ok(())).and(held.unwrap_or(Ok(())))
+    let written = |path: &Option<PathBuf>, write: &dyn Fn(&Path) -> std::io::Result<()>| match path {
+        Some(path) => write(path).map_err(|error| format!("cannot write {}: {error}", path.display())),
+        None => Ok(()),
+    };
+    let results = [
+        written(&options.trace, &|path| trace::write(path, events)),
+        written(&options.telemetry_lines, &|path| {
+            lines::write(path, &lines::Header::of(machine, script), events)
+        }),
+        written(&options.memory_snapshot, &|path| snapshot::write(path, machine, events, script)),
+    ];
+    results.into_iter().collect()
 }
 
 /// Prints what there is to print and gives the exit status.

@@ -6,6 +6,7 @@ use super::item::{CellState, ItemState};
 use super::keys::Bar::{Always, By, Never, When};
 use super::keys::{Action as A, Bar, Binding, Choice, Chord, Context as C, Edit, Way, c, ctrl, f, key};
 use super::machine::Section;
+use super::record::What;
 use super::state::{Pane, Popup, SessionStatus, State};
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
@@ -229,6 +230,9 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Machine, &[c('s')], A::Sort, When(on_tensors, "sort"), "sort the tensors by another column"),
     row(C::Machine, &[c('z')], A::Scale, Always("scale"), "bars of the whole memory, or of the part in use"),
     row(C::Machine, &[c('u')], A::Unpick, Never, "pick nothing"),
+    row(C::Machine, &[c('t')], A::Export(What::Trace), Never, "write a Chrome trace (opens in Perfetto)"),
+    row(C::Machine, &[c('e')], A::Export(What::Lines), Never, "write all events as JSON lines"),
+    row(C::Machine, &[c('m')], A::Export(What::Snapshot), Never, "write a snapshot for PyTorch's memory viewer"),
     row(C::Machine, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(C::Machine, &[key(PageDown)], A::PageDown, Never, "a page down"),
     row(C::Machine, &[key(Home), c('g')], A::First, Never, "to the beginning"),

@@ -1,5 +1,6 @@
 //! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
 
+mod log;
 mod order;
 mod segments;
 mod timeline;
@@ -11,6 +12,7 @@ use crate::base::{DType, Device};
 use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
 
 use super::text;
+use log::Log;
 use order::Order;
 
 pub use order::{Sort, TensorKey};
@@ -35,6 +37,8 @@ pub struct History {
     timeline: Timeline,
     transfers: Ring<Transfer>,
     directions: BTreeMap<(Device, Device), Direction>,
+    /// The events themselves.
+    pub log: Log,
     /// Events that the session could not send.
     pub missed: u64,
     /// Live tensors beyond what the table keeps.
@@ -171,6 +175,13 @@ impl DeviceTally {
 }
 
 impl History {
+    /// Takes a batch of events, and how many before them were lost.
+    pub fn take(&mut self, events: Vec<Event>, dropped: u64) {
+        self.missed = self.missed.saturating_add(dropped);
+        events.iter().for_each(|event| self.fold(event.clone()));
+        self.log.take(events, dropped);
+    }
+
     /// Takes one event.
     pub fn fold(&mut self, event: Event) {
         self.events += 1;

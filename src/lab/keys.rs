@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::bindings::BINDINGS;
+use super::record::What;
 use super::state::{Pane, Popup, Screen, State};
 
 use Action as A;
@@ -99,6 +100,8 @@ pub enum Action {
     PanLeft,
     Fit,
     FitAll,
+    /// A file of what happened.
+    Export(What),
     NextCell,
     PreviousCell,
     /// The machine alone, or back.

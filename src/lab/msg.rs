@@ -9,6 +9,7 @@ use super::document::Document;
 use super::home::{Found, Listing, Target};
 use super::item::Key;
 use super::picture::{Drawing, Job};
+use super::record::What;
 use crate::lesson::Entry;
 use crate::session::client::FromSession;
 use crate::session::protocol::Request;
@@ -71,6 +72,8 @@ pub enum Effect {
         step: String,
         entry: Entry,
     },
+    /// Write a file of what the session did, and tell its name.
+    Export(What),
     /// Tell what there is to open, with [`Msg::Listed`].
     List,
     /// Open it, with [`Msg::Opened`] and a session for it.

@@ -14,6 +14,7 @@ use super::home::{Library, Opened, Target};
 use super::link::SessionLink;
 use super::msg::{Effect, Msg};
 use super::picture::Job;
+use super::record::{self, Begun, What};
 use super::state::State;
 use super::terminal::{self, Screen, signals};
 use super::theme::Look;
@@ -268,6 +269,7 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 around.list(state);
                 Ok(())
             }
+            Effect::Export(what) => around.export(state, what),
             Effect::Open(target) => around.open(state, &target),
             Effect::Quit => return Some(End::Quit),
         };
@@ -400,6 +402,22 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             let _ = thread::Builder::new().name("devices".into()).spawn(looking);
         }
         say(state, Msg::Listed(listing), self);
+    }
+
+    /// Has a file of what happened written on a thread of its own, or by the session.
+    fn export(&mut self, state: &mut State, what: What) -> io::Result<()> {
+        match record::begin(state, what) {
+            Begun::Ask(request) => self.send(request),
+            Begun::Nothing(why) => Err(io::Error::other(why)),
+            Begun::Write(job) => {
+                let inbox = self.inbox.clone();
+                let write = move || {
+                    // Where nobody listens any more, nobody needs to know.
+                    let _ = inbox.send(Input::Msg(Msg::Note(job.run())));
+                };
+                thread::Builder::new().name("export".into()).spawn(write).map(drop)
+            }
+        }
     }
 
     /// Opens something in place of what was open, with a session for it.

@@ -219,6 +219,8 @@ pub enum Pending {
     Check(Key),
     Probe(Key),
     Inspect,
+    /// A memory snapshot that the session writes.
+    Snapshot,
 }
 
 /// Shares of the width, in percent.

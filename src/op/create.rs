@@ -9,6 +9,7 @@ use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
 
 use super::args::{Args, Value};
+use super::binary::pow;
 use super::def::{Default as Fallback, Param, ParamKind};
 use super::movement::diagonal;
 use super::promote::DEFAULT_FLOAT;
@@ -148,6 +149,16 @@ pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor>
         launch("linspace", &Kernel::Arange { start: end.into(), step: (-step).into() }, &[], &[&tail])?;
     }
     make.finish(if precise == dtype { out } else { out.copied(dtype, "linspace")? })
+}
+
+/// `base` to the powers of `steps` numbers from `start` to `end`, both included.
+pub fn logspace(start: f64, end: f64, steps: i64, base: f64, make: &Make) -> Result<Tensor> {
+    let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
+    let plain = |dtype| Make { dtype: Some(dtype), device: make.device, ..Make::default() };
+    // The exponents have the dtype's precision, their powers are taken in double precision.
+    let exponents = linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;
+    let powers = pow(base, &exponents.copied(DType::Float64, "logspace")?)?;
+    make.finish(powers.copied(dtype, "logspace")?)
 }
 
 /// Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.

@@ -357,6 +357,7 @@ fn dtypes(gives: Gives, name: &'static str, common: DType) -> Result<(DType, DTy
                 "neg" => "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert \
                           a mask, use the `~` or `logical_not()` operator instead."
                     .to_string(),
+                "gcd" | "lcm" => format!("\"{name}_cpu\" not implemented for 'Bool'"),
                 "relu" => "Boolean inputs not supported for relu".to_string(),
                 _ => format!("\"{name}\" not implemented for 'Bool'"),
             };

@@ -13,6 +13,7 @@ use super::run::{Done, Next, Repl};
 use super::show;
 use crate::base::figures::{count, plural};
 use crate::notebook::{Cell, Notebook, percent};
+use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
 
@@ -28,7 +29,7 @@ impl Repl {
             Command::TimeIt(code) => return self.time_often(code),
             Command::Complete(text) => self.complete(text)?,
             Command::Devices | Command::Vars | Command::Mem => return self.inspect(command),
-            Command::Trace(path) => return self.trace(path),
+            Command::Trace(_) | Command::Lines(_) => return self.export(command),
             Command::MemSnap(path) => return self.snapshot(path),
             Command::Save { path, over } => return self.save(path, over),
             Command::Load(path) => return self.load(path),
@@ -104,11 +105,26 @@ impl Repl {
         }
     }
 
-    fn trace(&mut self, path: &str) -> io::Result<Next> {
+    /// Writes what happened, as a trace or as lines.
+    fn export(&mut self, command: Command) -> io::Result<Next> {
         // Asking makes the session say all that happened before.
-        self.state();
+        let devices = self.state().map_or(Vec::new(), |(_, devices)| devices);
         let (events, lost) = self.link.borrow().events();
-        if let Err(error) = trace::write(Path::new(path), &events) {
+        let (path, written) = match command {
+            Command::Lines(path) => {
+                let known = |info: DeviceInfo| Known {
+                    device: info.device,
+                    name: info.name,
+                    simulated: info.simulated,
+                };
+                let devices = devices.into_iter().map(known).collect();
+                let header = Header { origin: "repl".into(), devices, dropped: lost };
+                (path, lines::write(Path::new(path), &header, &events))
+            }
+            Command::Trace(path) => (path, trace::write(Path::new(path), &events)),
+            _ => return Ok(Next::Go),
+        };
+        if let Err(error) = written {
             return self.not_written(path, &error);
         }
         let mut text = format!("{path}: {}", plural(events.len() as u64, "event", "events"));

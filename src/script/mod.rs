@@ -10,6 +10,7 @@ pub mod help;
 pub mod indexing;
 pub mod json;
 pub mod lexer;
+pub mod lines;
 pub mod modules;
 pub mod operands;
 pub mod parse;

@@ -23,9 +23,10 @@ pub fn write(path: &Path, events: &[Event]) -> std::io::Result<()> {
 pub fn document(events: &[Event]) -> Value {
     let mut lanes = BTreeSet::new();
     let mut out: Vec<Value> = events.iter().filter_map(|e| entry(e, &mut lanes)).collect();
+    let devices: BTreeSet<Device> = lanes.iter().map(|(device, _)| *device).collect();
+    out.extend(devices.into_iter().map(|device| metadata("process_name", device, 0, &device.to_string())));
     for (device, stream) in lanes {
         let lane = if stream == HOST { "host waits".to_string() } else { format!("stream {stream}") };
-        out.push(metadata("process_name", device, 0, &device.to_string()));
         out.push(metadata("thread_name", device, stream, &lane));
     }
     json!({"displayTimeUnit": "ns", "traceEvents": out})

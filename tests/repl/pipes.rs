@@ -140,12 +140,17 @@ fn what_is_saved_can_be_loaded_and_names_its_lines() {
 #[test]
 fn traces_and_snapshots_are_written() {
     let folder = Folder::new("traces");
-    let text = "let x = ones([64, 64]).cuda(); (x @ x).sum().item()\n:trace t.json\n:memsnap m.pickle\n:trace no/such/folder.json\n";
+    let text = "let x = ones([64, 64]).cuda(); (x @ x).sum().item()\n:trace t.json\n:lines t.jsonl\n:memsnap m.pickle\n:trace no/such/folder.json\n";
     let o = pipe(&folder, &["--devices", "sim:t4"], text);
     let trace = std::fs::read(folder.file("t.json")).unwrap();
     let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     assert!(events.iter().any(|e| e["cat"] == "memcpy" && e["args"]["clock"] == "modelled"), "{events:?}");
+    let lines = std::fs::read_to_string(folder.file("t.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    crate::telemetry::check_lines(&lines);
+    assert!(lines.iter().any(|e| e["event"] == "cell_end" && e["cell"] == 1 && e["ok"] == true), "{lines:?}");
     assert!(std::fs::read(folder.file("m.pickle")).unwrap().starts_with(&[0x80]));
     assert!(
         out(&o).contains("t.json: ") && err(&o).contains("cannot write no/such/folder.json"),

@@ -95,6 +95,7 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::PanLeft => machine::pan(state, false),
         Action::Fit => machine::fit(state, false),
         Action::FitAll => machine::fit(state, true),
+        Action::Export(what) => fx.push(Effect::Export(what)),
         Action::NextCell => machine::cell(state, true),
         Action::PreviousCell => machine::cell(state, false),
         Action::MachineScreen => machine::toggle(state),

@@ -54,10 +54,7 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             if events.is_empty() && dropped == 0 {
                 return false;
             }
-            state.history.missed = state.history.missed.saturating_add(dropped);
-            for event in events {
-                state.history.fold(event);
-            }
+            state.history.take(events, dropped);
         }
         Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, usage, fx),
         Message::State { id, variables, devices, held } => {
@@ -165,7 +162,9 @@ fn show_progress(all: &mut Vec<Progress>, progress: Progress) {
 }
 
 fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut Vec<Effect>) {
-    let Some(current) = state.work.current.take_if(|current| current.id == id) else { return };
+    let Some(current) = state.work.current.take_if(|current| current.id == id) else {
+        return exported(state, id, &outcome);
+    };
     if current.setup.is_some() {
         set_up_finished(state, current, outcome, fx);
         return;
@@ -211,6 +210,22 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
     verifying::settle(state);
 }
 
+/// The session has written a snapshot, or has not.
+fn exported(state: &mut State, id: u64, outcome: &Outcome) {
+    if state.work.pending.get(&id) != Some(&Pending::Snapshot) {
+        return;
+    }
+    state.work.pending.remove(&id);
+    match outcome {
+        Outcome::Ok { value } => {
+            let path = text::clean_line(value.as_deref().unwrap_or_default());
+            state.say(format!("{}: opens at pytorch.org/memory_viz", path.trim_matches('"')));
+        }
+        Outcome::Error { fault } => state.say(text::clean_line(&fault.message)),
+        Outcome::Interrupted | Outcome::Timeout { .. } => state.say("no memory snapshot: it was interrupted"),
+    }
+}
+
 /// The report as it stands; the bare message where there is none.
 fn report(fault: &Fault) -> &str {
     if fault.report.trim().is_empty() { &fault.message } else { &fault.report }
@@ -252,7 +267,7 @@ fn cut_pending(state: &mut State) {
         .values()
         .filter_map(|pending| match pending {
             Pending::Check(key) => Some(*key),
-            Pending::Probe(_) | Pending::Inspect => None,
+            Pending::Probe(_) | Pending::Inspect | Pending::Snapshot => None,
         })
         .collect();
     for key in cut {
@@ -261,7 +276,7 @@ fn cut_pending(state: &mut State) {
             cell.laid.clear();
         }
     }
-    state.work.pending.retain(|_, pending| *pending == Pending::Inspect);
+    state.work.pending.retain(|_, pending| matches!(pending, Pending::Inspect | Pending::Snapshot));
 }
 
 fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {

@@ -51,11 +51,13 @@ pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
     plot::PAGES
         .iter()
         .chain(misc::PAGES)
+        .chain(autograd::PAGES)
         .chain(data::PAGES)
         .chain(nn::PAGES)
         .chain(optim::PAGES)
         .chain(scheduler::PAGES)
         .chain(cuda::pages::PAGES)
+        .chain(telemetry::PAGES)
 }
 
 /// Names of functions and modules outside the op table, for "did you mean" and completion.

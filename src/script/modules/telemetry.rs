@@ -10,12 +10,43 @@ use crate::base::Error;
 use crate::base::event::{Event, Page, Reader, Subscription};
 use crate::device::Machine;
 use crate::script::fault::raise;
+use crate::script::help;
 use crate::script::summary::{Copies, Summary};
-use crate::script::{snapshot, trace};
+use crate::script::{lines, snapshot, trace};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["telemetry", "record", "export_chrome_trace", "export_memory_snapshot"];
+pub const NAMES: &[&str] =
+    &["telemetry", "record", "export_chrome_trace", "export_lines", "export_memory_snapshot"];
+
+/// Help on these.
+pub const PAGES: &[help::Page] = &[
+    help::Page {
+        name: "telemetry::record",
+        call: "telemetry::record(|| { … })",
+        text: "What happened on the devices while a function ran, as a map: copies by direction (h2d, d2h, d2d), \
+               launches, syncs, implicit_syncs with their lines, allocations, peak and leaked bytes by GPU, oom, and \
+               launches by_dtype.",
+    },
+    help::Page {
+        name: "export_chrome_trace",
+        call: "telemetry::export_chrome_trace(path, || { … })",
+        text: "Runs a function and writes what happened on the devices as a Chrome trace, which Perfetto opens. Gives \
+               the number of events.",
+    },
+    help::Page {
+        name: "export_lines",
+        call: "telemetry::export_lines(path, || { … })",
+        text: "Runs a function and writes what happened on the devices as JSON lines: a header, then one event a line \
+               with its fields (docs/telemetry.md). Gives the number of events.",
+    },
+    help::Page {
+        name: "export_memory_snapshot",
+        call: "telemetry::export_memory_snapshot(path, || { … } = ())",
+        text: "Writes what the GPUs' allocators hold, for PyTorch's memory viewer; with a function, what they did while \
+               it ran as well, and its number of events is given.",
+    },
+];
 
 /// Events in the order they happened.
 #[derive(Default)]
@@ -65,6 +96,14 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
         Ok(events.len() as INT)
     };
     module.set_native_fn("export_chrome_trace", export);
+    let m = Arc::clone(machine);
+    let export = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
+        let events = during(&m, || body.call_within_context::<Dynamic>(&ctx, ()))?;
+        lines::write(path.as_ref(), &lines::Header::of(&m, "script"), &events)
+            .map_err(|e| raise(Error::value(format!("cannot write {path}: {e}"))))?;
+        Ok(events.len() as INT)
+    };
+    module.set_native_fn("export_lines", export);
     let m = Arc::clone(machine);
     module.set_native_fn("export_memory_snapshot", move |path: &str| -> RhaiResult<()> {
         write_snapshot(&m, path, &[])
