@@ -39,7 +39,7 @@ pub use quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
 
 /// The built-in lessons in their order: file name and text.
 pub const BUILT_IN: &[(&str, &str)] =
-    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/course/lessons/03-moving.md")))];
+    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/lessons/03-moving.md")))];
 
 /// The manifest of the pack that they are.
-const BUILT_IN_MANIFEST: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/course/pack.toml"));
+const BUILT_IN_MANIFEST: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/pack.toml"));
