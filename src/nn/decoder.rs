@@ -358,7 +358,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("decoder_layer", ParamKind::Any),
             Param::required("num_layers", ParamKind::Int),
-            Param::optional("norm", ParamKind::Any, Default::None),
+            Param::optional("norm", ParamKind::Object, Default::None),
         ],
         |a| decoder(&given_module(a, 0)?, size(a, 1)?, given_norm(a, 2)?).map(Module::into_value),
     )
@@ -381,8 +381,8 @@ pub static ROWS: &[OpDef] = &[
             int("dim_feedforward", 2048),
             SHARE,
             ACTIVATION,
-            Param::optional("custom_encoder", ParamKind::Any, Default::None),
-            Param::optional("custom_decoder", ParamKind::Any, Default::None),
+            Param::optional("custom_encoder", ParamKind::Object, Default::None),
+            Param::optional("custom_decoder", ParamKind::Object, Default::None),
             EPS,
             flag("batch_first", false),
             flag("norm_first", false),

@@ -114,9 +114,11 @@ fn borders(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
 fn check_reach(x: &Tensor, mode: &str, dim: usize, size: i64, (before, after): (i64, i64)) -> Result<()> {
     let widest = before.max(after);
     match mode {
+        // PyTorch names the size by its place among the arguments of the kernel.
         "reflect" if widest >= size => Err(Error::runtime(format!(
-            "Padding size should be less than the corresponding input dimension, but got: padding ({before}, \
-             {after}) at dimension {dim} of input {:?}",
+            "Argument #{}: Padding size should be less than the corresponding input dimension, but got: padding \
+             ({before}, {after}) at dimension {dim} of input {:?}",
+            4 + 2 * x.rank().saturating_sub(1 + dim),
             x.shape()
         ))),
         "circular" if widest > size => {

@@ -427,7 +427,7 @@ pub static ROWS: &[OpDef] = &[
         "cond",
         Family::Matmul,
         "How much a matrix can enlarge errors: its norm times that of its inverse.",
-        &[A, Param::optional("p", ParamKind::Any, D::None)],
+        &[A, Param::optional("p", ParamKind::Object, D::None)],
         |a| cond(a.tensor(0)?, condition_order(a)?).map(Value::from),
     )
     .forms(SPACE)

@@ -373,6 +373,10 @@ pub static ROWS: &[OpDef] = &[constructor(
         if optimizer.group_count() != 1 {
             return Err(one_group());
         }
+        if a.is_none(3) {
+            let evaluations = a.int(2)?.saturating_mul(5) / 4;
+            optimizer.note(0, "max_eval", Value::Scalar(evaluations.into()));
+        }
         Ok(optimizer.into_value())
     },
 )

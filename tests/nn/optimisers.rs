@@ -320,3 +320,41 @@ fn a_schedule_that_steps_before_its_optimiser_warns_once() {
     let plateau = "let s = optim::lr_scheduler::ReduceLROnPlateau(opt); s.step(1.0);";
     assert!(count(&format!("{new} {plateau}")).is_empty());
 }
+
+/// Rosenbrock's valley, as PyTorch goes through it: where four steps of twelve iterations lead, and after how many
+/// evaluations.
+#[test]
+fn lbfgs_goes_where_pytorch_goes() {
+    for (options, evaluations, want) in [
+        ("lr: 0.02", 48, [-1.444_537_704_823_113_1, 2.012_073_139_110_517]),
+        ("line_search_fn: \"strong_wolfe\"", 55, [0.999_984_833_521_556_8, 0.999_969_540_862_690_2]),
+    ] {
+        for (devices, device) in [("cpu", "cpu"), ("sim:t4", "cuda")] {
+            let mut lab = Lab::on(devices);
+            lab.run(&format!(
+                "let w = tensor([-1.5, 2.0], #{{dtype: float64, device: \"{device}\", requires_grad: true}});
+                 let calls = []; let first = ();
+                 let opt = optim::LBFGS([w], #{{max_iter: 12, history_size: 5, {options}}});
+                 for i in 0..4 {{
+                     let loss = opt.step(|| {{
+                         opt.zero_grad();
+                         let loss = (w[0] - 1) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2;
+                         loss.backward(); calls.push(1); loss
+                     }});
+                     if first == () {{ first = loss.item(); }}
+                 }}"
+            ));
+            assert_eq!(lab.float("first"), 12.5);
+            assert_eq!(lab.value("calls.len()").as_int().unwrap(), evaluations, "{options} on {device}");
+            for (got, want) in lab.numbers("w.detach()").into_iter().zip(want) {
+                assert!((got - want).abs() < 1e-6, "{options} on {device}: {got}, not {want}");
+            }
+        }
+    }
+    let mut lab = Lab::new();
+    lab.run("let w = ones(1, #{requires_grad: true});");
+    let (text, _) = lab.error("optim::LBFGS([w]).step()");
+    assert!(text.ends_with("missing 1 required positional argument: 'closure'"), "{text}");
+    let (text, _) = lab.error("optim::LBFGS([#{params: [w]}, #{params: [ones(1)]}])");
+    assert!(text.contains("doesn't support per-parameter options"), "{text}");
+}
