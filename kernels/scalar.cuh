@@ -48,6 +48,25 @@ __device__ inline double polygamma_of(double x, double n) {
     return (fmod(n, 2.0) == 0.0 ? -1.0 : 1.0) * tgamma(s) * sum;
 }
 
+// float16 and bfloat16 are computed in float: their grids are even below 2^-14, or float's with fewer bits.
+__device__ inline float neighbour_half(float size, bool grows) {
+    const float tiny = 5.9604644775390625e-08f, normal = 6.103515625e-05f;
+    if (isinf(size)) return 65504.0f;
+    if (grows ? size < normal : size <= normal) return grows ? size + tiny : size - tiny;
+    if (grows && size >= 65504.0f) return INFINITY;
+    return __int_as_float(__float_as_int(size) + (grows ? 0x2000 : -0x2000));
+}
+__device__ inline float neighbour(float a, float b, float p) {
+    if (p == 0.0f || a != a || b != b || a == b) return nextafterf(a, b);
+    if (a == 0.0f) return copysignf(p == 1.0f ? 5.9604644775390625e-08f : __int_as_float(0x10000), b);
+    bool grows = (b > a) == (a > 0.0f);
+    float size = fabsf(a);
+    float next = p == 1.0f ? neighbour_half(size, grows)
+                           : __int_as_float(__float_as_int(size) + (grows ? 0x10000 : -0x10000));
+    return copysignf(next, a);
+}
+__device__ inline double neighbour(double a, double b, double p) { return nextafter(a, b); }
+
 #define REAL(T) \
     __device__ inline T absolute(T a) { return fabs(a); } \
     __device__ inline T sigmoid(T a) { \
@@ -115,6 +134,19 @@ __device__ inline long long trunc_divide(long long a, long long b) {
 }
 __device__ inline long long floor_divide(long long a, long long b) {
     return trunc_divide(a, b) - (long long)(fmod_of(a, b) != 0 && (a < 0) != (b < 0));
+}
+__device__ inline long long common_divisor(long long a, long long b) {
+    a = absolute(a), b = absolute(b);
+    while (a != 0) {
+        long long rest = fmod_of(b, a);
+        b = a;
+        a = rest;
+    }
+    return b;
+}
+__device__ inline long long common_multiple(long long a, long long b) {
+    long long divisor = common_divisor(a, b);
+    return divisor == 0 ? 0 : absolute((long long)((unsigned long long)trunc_divide(a, divisor) * (unsigned long long)b));
 }
 __device__ inline long long shift_left(long long a, long long b) { return b < 0 || b > 63 ? 0 : a << b; }
 __device__ inline long long power(long long a, long long b) {

@@ -44,6 +44,7 @@ tile(2) expand([2,-1]) narrow(0,0,0) narrow(0,5,1) select(0,0) select(0,-1) sele
 gather(0,i) index_select(0,i) index_add(0,i,v) index_fill(0,i,1) take(i) masked_fill(m,1) aminmax() quantile(0.5) unfold(0,1,1) movedim(0,0) flipud() rot90() det() inverse()
 bincount() histc(3) add(1) sub(1) mul(2) div(2) div(0) floor_divide(2) remainder(2) fmod(2) pow(2) pow(-1) pow(0.5) maximum(s) minimum(s) eq(0) lt(0)
 logical_and(s) atan2(s) where(m,0) bernoulli() matmul(s) mm(s) dot(s) outer(s)
+gcd(s) lcm(s) nextafter(s) argwhere() renorm(2,0,1) renorm(2,-1,1) new_zeros(2,0) new_full([2],true)
 """.split()
 
 OTHERS = [
@@ -66,6 +67,9 @@ OTHERS = [
     "zeros([2, 3]).sum([0, 0])", "zeros([2, 3]).permute([0])", "zeros([2, 3]).transpose(0, 2)", "zeros([2, 3]).squeeze(5)", "zeros([2, 3]).chunk(0)",
     "zeros([2, 3]).split(-1)", "zeros([2, 3]).topk(9)", "zeros([2, 3]).narrow(1, 2, 5)", "zeros([2, 3]).select(1, 3)", "zeros([2, 3]).flatten(1, 0)",
     "zeros([2, 3]).repeat(2)", "zeros([2, 3]).diagonal(0, 0, 0)", "zeros([2, 3]).tril(9)", "zeros([2, 3]).roll([1, 2], [0])", "zeros([2, 3]).kthvalue(9)",
+    "logspace(0, 1, -1)", "logspace(0, 1, 0)", "zeros([2, 3]).renorm(-1, 0, 1)", "zeros([2, 3]).renorm(2, 0, -1)", "zeros([2, 3]).renorm(2, 5, 1)",
+    "zeros([2, 0]).matrix_exp()", "tensor(2.5).matrix_exp()", "zeros([0, 0]).matrix_exp()", "tensor([[1, 2], [3, 4]]).matrix_exp()",
+    "tensor([[1.0, NAN], [3, 4]]).matrix_exp()", "zeros([2, 3]).new_zeros(-1)", "cumulative_trapezoid(zeros([0]))", "cumulative_trapezoid(zeros([2, 3]), #{dim: 5})",
     "zeros([2, 3]).quantile(1.5)", "zeros([2, 3]).median(4)", "zeros([2, 3]).unfold(1, 9, 1)", "zeros([2, 3]).as_strided([9, 9], [1, 1])",
 ]
 

@@ -11,11 +11,15 @@ import json
 import math
 import re
 import sys
+import warnings
 
 import torch
+import torch.nn.functional as F
 
 torch.manual_seed(7)
+warnings.simplefilter("ignore")
 CASES = []
+TYPES = {"int32": torch.int32, "int64": torch.int64, "float16": torch.float16, "float64": torch.float64}
 
 
 def python(code):
@@ -24,14 +28,14 @@ def python(code):
     code = re.sub(r"\b(\d+)\.\.(\d+)", r"\1:\2", code)
     code = code.replace("true", "True").replace("false", "False").replace("!m", "~m")
     code = re.sub(r"(?<=[,( ])\(\)", "None", code)
-    code = code.replace("linalg::", "torch.linalg.")
+    code = code.replace("linalg::", "torch.linalg.").replace("F::", "F.")
     return re.sub(r"(?<![\w.])(%s)\(" % "|".join(FUNCTIONS), r"torch.\1(", code)
 
 
 FUNCTIONS = """addbmm addmv addr atleast_1d atleast_2d atleast_3d baddbmm block_diag bucketize cartesian_prod cdist
 column_stack combinations dstack eye isin kron meshgrid polygamma searchsorted std_mean tensordot trapezoid vander var_mean
 where cat stack logaddexp chain_matmul hypot xlogy full zeros ones arange tensor unravel_index clamp maximum minimum dstack
-nan_to_num linspace randperm rand where""".split()
+nan_to_num linspace randperm rand where logspace cumulative_trapezoid""".split()
 
 
 def number(v):
@@ -61,7 +65,7 @@ def case(name, code, grad=True, rtol=1e-4, atol=1e-5, **inputs):
         if grad and v.is_floating_point():
             v.requires_grad_(True)
     try:
-        value = eval(python(code), {"torch": torch, "INF": INF, **own})
+        value = eval(python(code), {"torch": torch, "F": F, "INF": INF, **TYPES, **own})
     except Exception as error:
         raise SystemExit(f"{name}: {python(code)}: {error}")
     results = tensors(value)
@@ -344,8 +348,117 @@ def decomposed():
     case("unique-dim", "x.unique(#{dim: 1})", grad=False, x=whole(2, 9, high=2))
 
 
+def added():
+    wide = whole(6, low=-40, high=40)
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        d = str(dtype)[6:]
+        a, b = (wide.abs() if dtype == torch.uint8 else wide).to(dtype), torch.tensor([[0], [6], [12]]).to(dtype)
+        case(f"gcd-{d}", "a.gcd(b)", a=a, b=b)
+        case(f"lcm-{d}", "a.lcm(b)", a=a, b=b)
+    case("gcd-mixed", "a.gcd(b)", a=wide.to(torch.int16), b=torch.tensor([9, 8, 7, 6, 5, 4], dtype=torch.int32))
+    case("gcd-ends", "a.gcd(b)", a=torch.tensor([-2**63, 2**63 - 1, -2**63]), b=torch.tensor([6, 49, -2**63]))
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        d = str(dtype)[6:]
+        a, b = torch.meshgrid(EDGE.to(dtype), EDGE.to(dtype), indexing="ij")
+        case(f"nextafter-edges-{d}", "a.nextafter(b)", grad=False, a=a.contiguous(), b=b.contiguous(), rtol=0, atol=0)
+    case("nextafter", "a.nextafter(b)", a=real(3, 4), b=real(4))
+    for code in ["logspace(0.1, 1.0, 5)", "logspace(-2, 2, 7, 2)", "logspace(0, 2, 5, #{dtype: int32})", "logspace(0, 3, 1)",
+                 "logspace(0.5, 3, 6, #{dtype: float64})", "logspace(0, 2, 5, #{dtype: float16})", "logspace(0, 1, 3, 0)"]:
+        case(code, code, grad=False)
+    x = real(3, 4, low=-3, high=3)
+    for code in ["renorm(2, 0, 1.5)", "renorm(1, 1, 2)", "renorm(0.5, -1, 4)", "renorm(INF, 0, 1)"]:
+        case(code, f"x.{code}", x=x)
+    case("renorm-3d", "x.renorm(2, 1, 2)", x=real(2, 3, 4))
+    case("cumulative_trapezoid", "cumulative_trapezoid(y, x)", y=real(3, 4), x=torch.tensor([0.0, 1.0, 3.0, 3.5]))
+    case("cumulative_trapezoid-dx", "cumulative_trapezoid(y, #{dx: 0.5, dim: 0})", y=real(3, 4))
+    case("argwhere", "x.argwhere()", x=whole(3, 4, high=2))
+    case("argwhere-scalar", "x.argwhere()", x=torch.tensor(3))
+    for code in ["new_zeros(2, 3)", "new_ones([2])", "new_full([2], 1.5)", "new_tensor([1, 2])", "new_ones([2], #{dtype: int64})"]:
+        case(f"{code}-float", f"x.{code}", grad=False, x=real(2, dtype=torch.float64))
+        case(f"{code}-int", f"x.{code}", x=whole(2, dtype=torch.int32))
+
+
+def windows():
+    x = real(2, 3, 5, 6)
+    for options in ["2", "[2, 3], #{padding: 1}", "3, #{stride: 2, dilation: [1, 2]}", "[1, 2], [2, 1], [0, 2], [3, 1]"]:
+        case(f"unfold-{options}", f"F::unfold(x, {options})", x=x)
+    case("unfold-single", "F::unfold(x, 2)", x=real(3, 4, 4))
+    case("fold", "F::fold(x, [4, 5], 2)", x=real(2, 12, 12))
+    case("fold-all", "F::fold(x, [5, 6], [2, 3], #{padding: [1, 0], stride: [2, 1], dilation: [1, 2]})", x=real(2, 12, 6))
+    case("fold-single", "F::fold(x, 3, 2)", x=real(8, 4))
+    for mode in ["bilinear", "nearest", "bicubic"]:
+        for outside in ["zeros", "border", "reflection"]:
+            for corners in ["false", "true"]:
+                grid = "g.detach()" if mode == "nearest" else "g"
+                case(f"grid_sample-{mode}-{outside}-{corners}",
+                     f'F::grid_sample(x, {grid}, #{{mode: "{mode}", padding_mode: "{outside}", align_corners: {corners}}})',
+                     x=real(2, 3, 4, 5), g=real(2, 3, 4, 2, low=-1.8, high=1.8))
+    for outside in ["zeros", "border", "reflection"]:
+        case(f"grid_sample-volume-{outside}", f'F::grid_sample(x, g, #{{padding_mode: "{outside}"}})', x=real(1, 2, 3, 4, 2), g=real(1, 2, 3, 2, 3))
+    case("grid_sample-one", 'F::grid_sample(x, g, #{padding_mode: "reflection", align_corners: true})', grad=False, x=real(1, 1, 1, 1), g=real(1, 2, 2, 2))
+    for corners in ["false", "true"]:
+        case(f"affine_grid-{corners}", f"F::affine_grid(t, [2, 3, 4, 5], {corners})", t=real(2, 2, 3))
+        case(f"affine_grid-volume-{corners}", f"F::affine_grid(t, [1, 3, 2, 1, 3], {corners})", t=real(1, 3, 4))
+    case("bilinear", "F::bilinear(a, b, w, c)", a=real(2, 3, 4), b=real(2, 3, 2), w=real(5, 4, 2), c=real(5))
+    case("bilinear-vectors", "F::bilinear(a, b, w)", a=real(4), b=real(2), w=real(5, 4, 2))
+    i, w, offsets = whole(9, high=6), apart(6, 3), torch.tensor([0, 2, 2, 5])
+    for mode in ["sum", "mean", "max"]:
+        case(f"embedding_bag-{mode}", f'F::embedding_bag(i, w, #{{mode: "{mode}"}})', i=whole(3, 4, high=6), w=w)
+        case(f"embedding_bag-offsets-{mode}", f'F::embedding_bag(i, w, o, #{{mode: "{mode}"}})', i=i, w=w, o=offsets)
+        case(f"embedding_bag-padding-{mode}", f'F::embedding_bag(i, w, o, #{{mode: "{mode}", padding_idx: 2, include_last_offset: true}})',
+             i=torch.tensor([2, 2, 0, 1, 2, 4]), w=w, o=torch.tensor([0, 2, 2, 6]))
+    case("embedding_bag-weights", 'F::embedding_bag(i, w, o, #{mode: "sum", per_sample_weights: s})', i=i, w=w, o=offsets, s=real(9))
+    probs = real(7, 3, 5).log_softmax(2)
+    targets, flat = torch.tensor([[1, 2, 2], [3, 3, 0], [4, 0, 0]]), torch.tensor([1, 2, 2, 3, 3, 4])
+    for how in ["none", "sum", "mean"]:
+        case(f"ctc_loss-{how}", f'F::ctc_loss(x, t, [7, 6, 5], [3, 2, 1], #{{reduction: "{how}"}})', x=probs, t=targets)
+        case(f"ctc_loss-flat-{how}", f'F::ctc_loss(x, t, [7, 7, 7], [3, 2, 1], #{{reduction: "{how}"}})', x=probs, t=flat)
+    case("ctc_loss-double", "F::ctc_loss(x, t, [7, 6, 5], [3, 2, 0], 4)", x=probs.double(), t=targets, rtol=1e-9, atol=1e-10)
+    case("ctc_loss-single", 'F::ctc_loss(x, t, i, l, #{reduction: "none"})', x=probs[:, 0].contiguous(), t=torch.tensor([1, 2]),
+         i=torch.tensor(7), l=torch.tensor(2))
+    case("ctc_loss-long", 'F::ctc_loss(x, t, [7, 2, 7], [3, 2, 1], #{reduction: "none"})', grad=False, x=probs, t=targets)
+    case("ctc_loss-zero", "F::ctc_loss(x, t, [7, 2, 7], [3, 2, 1], #{zero_infinity: true})", x=probs, t=targets)
+
+
+
+def volumes():
+    x, w = real(2, 4, 4, 5, 3), real(6, 2, 2, 3, 1)
+    for options in ["(), #{groups: 2}", "b, #{groups: 2, stride: [2, 1, 2], padding: 1}", "b, #{groups: 2, dilation: [2, 1, 3], padding: [0, 2, 1]}",
+                    'b, #{groups: 2, padding: "same"}']:
+        case(f"conv3d-{options}", f"F::conv3d(x, w, {options})", x=x, w=w, b=real(6))
+    case("conv3d-single", "F::conv3d(x, w)", x=real(2, 3, 3, 3), w=real(1, 2, 2, 2, 2))
+    y = apart(2, 3, 5, 4, 6)
+    for options in ["2", "3, #{stride: [1, 2, 2], padding: 1}", "[2, 1, 3], #{dilation: [2, 1, 1], stride: 1}", "2, #{ceil_mode: true, padding: 1}"]:
+        case(f"max_pool3d-{options}", f"F::max_pool3d(x, {options})", x=y)
+    case("max_pool3d-ties", "F::max_pool3d(x, 3, #{stride: 1})", x=whole(1, 1, 5, 4, 4, high=2).float())
+    for options in ["2", "3, #{stride: [1, 2, 2], padding: 1}", "3, 2, 1, #{count_include_pad: false}", "2, #{ceil_mode: true, padding: 1}"]:
+        case(f"avg_pool3d-{options}", f"F::avg_pool3d(x, {options})", x=y)
+
+
+def triangles():
+    for dtype in (torch.float32, torch.float64):
+        d = str(dtype)[6:]
+        tight = {"rtol": 1e-3, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-10}
+        a = real(2, 5, 5, dtype=dtype) + 4 * torch.eye(5, dtype=dtype)
+        for upper in ["true", "false"]:
+            case(f"solve_triangular-{upper}-{d}", f"linalg::solve_triangular(a, b, #{{upper: {upper}}})", a=a, b=real(2, 5, 3, dtype=dtype), **tight)
+            case(f"solve_triangular-right-{upper}-{d}", f"linalg::solve_triangular(a, b, #{{upper: {upper}, left: false, unitriangular: true}})",
+                 a=a[0], b=real(2, 3, 5, dtype=dtype), **tight)
+        for x, name in [(a[:, [3, 1, 0, 4, 2]].contiguous(), "square"), (real(5, 3, dtype=dtype), "tall"), (real(2, 3, 5, dtype=dtype), "wide")]:
+            for part in ["P", "L", "U"]:
+                case(f"lu-{part}-{name}-{d}", f"linalg::lu(x).{part}", x=x, grad=part != "P", **tight)
+            case(f"lu_factor-{name}-{d}", "linalg::lu_factor(x)", x=x, grad=False, **tight)
+            case(f"cond-{name}-{d}", "linalg::cond(x)", x=x, **tight)
+            case(f"cond--2-{name}-{d}", "linalg::cond(x, -2)", x=x, **tight)
+        for order in ["1", "-1", "INF", "-INF", '"fro"', '"nuc"']:
+            case(f"cond-{order}-{d}", f"linalg::cond(x, {order})", x=a, grad=False, **tight)
+        case(f"cond-singular-{d}", "linalg::cond(x, 1)", x=torch.ones(2, 2, dtype=dtype), grad=False)
+        case(f"matrix_exp-{d}", "x.matrix_exp()", x=real(2, 3, 3, dtype=dtype), **tight)
+        case(f"matrix_exp-large-{d}", "linalg::matrix_exp(x)", x=real(4, 4, dtype=dtype, low=-6, high=6), **tight)
+
+
 def main(path):
-    for group in (elementwise, ordered, counted, moved, systems, decomposed):
+    for group in (elementwise, ordered, counted, moved, systems, decomposed, added, windows, volumes, triangles):
         group()
     names = [c["name"] for c in CASES]
     assert len(set(names)) == len(names), sorted(n for n in names if names.count(n) > 1)

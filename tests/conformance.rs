@@ -134,7 +134,7 @@ pub fn results(value: &Dynamic) -> Vec<Tensor> {
     if let Some(items) = value.read_lock::<Array>() {
         return items.iter().flat_map(results).collect();
     }
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 19] = [
         "values",
         "indices",
         "min",
@@ -152,6 +152,8 @@ pub fn results(value: &Dynamic) -> Vec<Tensor> {
         "residuals",
         "rank",
         "singular_values",
+        "LU",
+        "pivots",
     ];
     match value.read_lock::<rhai::Map>() {
         Some(map) => NAMES.iter().filter_map(|k| map.get(*k)).flat_map(results).collect(),

@@ -9,6 +9,7 @@ mod graph;
 mod in_place;
 mod indexing;
 mod making;
+mod memory_order;
 mod printing;
 mod second;
 mod semantics;

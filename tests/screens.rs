@@ -6,6 +6,7 @@ mod editing;
 mod fixture;
 mod home;
 mod machine;
+mod notebook;
 mod pictures;
 mod random;
 mod shots;

@@ -1,6 +1,7 @@
 //! Values that every layer shares: dtypes, shapes, layouts, errors, events.
 
 pub mod base64;
+pub mod dense;
 pub mod dtype;
 pub mod error;
 pub mod event;

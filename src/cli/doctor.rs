@@ -11,14 +11,17 @@ pub fn run(as_json: bool) -> u8 {
     let found = Probe::run();
     if as_json {
         let protections = sandbox::protections();
-        let document =
-            serde_json::json!({"cuda": found, "session": {"protections": protections}, "cpu": cpu()});
+        let document = serde_json::json!({"cuda": found, "session": {"protections": protections, "packs_confined": sandbox::unconfined().is_none()}, "cpu": cpu()});
         say!("{document}");
         return exit::FINE;
     }
     say!("processor   {}", cpu().join(" "));
     cuda(&found);
     say!("sessions    {}", sandbox::protections().join("; "));
+    match sandbox::unconfined() {
+        None => say!("packs       code of packs reads its own files alone, and writes none (Landlock)"),
+        Some(reason) => say!("packs       code of packs is not kept from your files: {reason}"),
+    }
     exit::FINE
 }
 

@@ -1,12 +1,14 @@
-//! `tensorlab lesson`: list, verify and open lessons.
+//! `tensorlab lesson`: list, verify, open and reset lessons.
 
-use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::lesson::verify::{Report, verify};
-use crate::lesson::{BUILT_IN, Lesson, LessonError, load, parse};
+use crate::base::text::strip_control;
+use crate::lesson::verify::{Report, verify_in};
+use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
 
 use super::output::say;
-use super::{exit, lab};
+use super::packs::{self, Chosen};
+use super::{exit, lab, library, progress};
 
 #[derive(clap::Args)]
 pub struct LessonOptions {
@@ -16,7 +18,7 @@ pub struct LessonOptions {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// List the built-in lessons
+    /// List the built-in lessons and those of installed packs
     List {
         /// One JSON document
         #[arg(long)]
@@ -24,7 +26,7 @@ enum Action {
     },
     /// Run everything in a lesson: solutions pass, starters and wrong answers fail, cells run
     Verify {
-        /// Lesson files, or ids of built-in lessons; all built-in ones where none is named
+        /// Lesson files, or lessons as `lesson list` names them; all built-in ones where none is named
         lessons: Vec<String>,
         /// One JSON document
         #[arg(long)]
@@ -32,10 +34,23 @@ enum Action {
     },
     /// Open a lesson in the lab
     Start {
-        /// A lesson file, or the id of a built-in lesson
+        /// A lesson as `lesson list` names it, such as moving or PACK/LESSON, or a lesson's file
         lesson: String,
         #[command(flatten)]
         look: lab::LookOptions,
+    },
+    /// Begin a lesson, or one step of it, anew
+    Reset {
+        /// A lesson as `lesson list` names it
+        lesson: String,
+        /// The id of a step; all steps where none is named
+        step: Option<String>,
+    },
+    /// Show what was done in each lesson
+    Progress {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -44,37 +59,13 @@ pub fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         Action::List { json } => list(*json),
         Action::Verify { lessons, json } => verify_all(lessons, devices, *json),
-        Action::Start { lesson, look } => match find(lesson) {
+        Action::Start { lesson, look } => match packs::find(lesson) {
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
+        Action::Reset { lesson, step } => reset(lesson, step.as_deref()),
+        Action::Progress { json } => progress::show(*json),
     }
-}
-
-/// A lesson by its id or its file.
-pub fn find(name: &str) -> Result<Lesson, String> {
-    for (file, text) in BUILT_IN {
-        let lesson = parse(file, text.as_bytes()).map_err(|e| rendered(&e))?;
-        if lesson.front.id == name || *file == name {
-            return Ok(lesson);
-        }
-    }
-    let path = Path::new(name);
-    if !path.exists() {
-        let ids = built_in()?.iter().map(|l| l.front.id.clone()).collect::<Vec<_>>().join(", ");
-        return Err(format!(
-            "error: there is no lesson '{name}', and no such file\nhint: lessons are {ids}\n"
-        ));
-    }
-    load(&PathBuf::from(name)).map_err(|e| rendered(&e))
-}
-
-pub fn built_in() -> Result<Vec<Lesson>, String> {
-    BUILT_IN.iter().map(|(file, text)| parse(file, text.as_bytes()).map_err(|e| rendered(&e))).collect()
-}
-
-fn rendered(errors: &[LessonError]) -> String {
-    errors.iter().map(LessonError::render).collect::<Vec<_>>().join("\n")
 }
 
 fn refuse(text: &str) -> u8 {
@@ -83,48 +74,54 @@ fn refuse(text: &str) -> u8 {
 }
 
 fn list(json: bool) -> u8 {
-    let lessons = match built_in() {
-        Ok(lessons) => lessons,
-        Err(text) => return refuse(&text),
-    };
+    let (packs, notes) = packs::all();
+    for note in &notes {
+        eprintln!("{note}");
+    }
+    let log = lab::progress_file().ok().filter(|file| file.exists());
+    let log = log.and_then(|file| ProgressLog::open(&file).ok());
+    let nothing = Progress::default();
+    let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
+    let mut all = Vec::new();
+    for (pack, lesson) in library::taken(&packs) {
+        let shown = library::shown((pack, lesson), progress);
+        let name = packs::name(pack, &shown.id);
+        if json {
+            all.push(serde_json::json!({"id": shown.id, "name": name, "pack": pack, "title": shown.title,
+                "minutes": shown.minutes, "summary": shown.summary, "points": lesson.points(),
+                "steps": shown.steps, "done": shown.done}));
+            continue;
+        }
+        let how_far = match shown.done {
+            0 => String::new(),
+            done => format!(", {done} of {} done", shown.steps),
+        };
+        say!("{name:<16} {} ({} min{how_far})\n{:<16} {}", shown.title, shown.minutes, "", shown.summary);
+    }
     if json {
-        let all: Vec<_> = lessons
-            .iter()
-            .map(|l| {
-                serde_json::json!({"id": l.front.id, "title": l.front.title, "minutes": l.front.minutes,
-                "summary": l.front.summary, "points": l.points()})
-            })
-            .collect();
         say!("{}", serde_json::json!({ "lessons": all }));
-        return exit::FINE;
     }
-    for l in lessons {
-        say!(
-            "{:<16} {} ({} min)\n{:<16} {}",
-            l.front.id,
-            l.front.title,
-            l.front.minutes,
-            "",
-            l.front.summary
-        );
-    }
-    exit::FINE
+    if notes.is_empty() { exit::FINE } else { exit::SCRIPT }
 }
 
 fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
-    let found = if names.is_empty() { built_in() } else { names.iter().map(|n| find(n)).collect() };
-    let lessons = match found {
-        Ok(lessons) => lessons,
+    let chosen = if names.is_empty() {
+        packs::built_in()
+    } else {
+        names.iter().map(|name| packs::find(name)).collect::<Result<Vec<Chosen>, String>>()
+    };
+    let chosen = match chosen {
+        Ok(chosen) => chosen,
         Err(text) => return refuse(&text),
     };
     let mut reports = Vec::new();
-    for lesson in &lessons {
+    for Chosen { lesson, folder, .. } in &chosen {
         let sets = match devices {
             "auto" if !lesson.front.devices.is_empty() => lesson.front.devices.clone(),
             other => vec![other.to_string()],
         };
         for set in sets {
-            let report = verify(lesson, &set);
+            let report = verify_in(lesson, &set, folder.as_deref());
             if !json {
                 show(lesson, &report);
             }
@@ -137,7 +134,8 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
     if reports.iter().all(Report::is_fine) { exit::FINE } else { exit::SCRIPT }
 }
 
-fn show(lesson: &Lesson, report: &Report) {
+/// Prints what came of verifying a lesson.
+pub fn show(lesson: &Lesson, report: &Report) {
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };
@@ -148,6 +146,49 @@ fn show(lesson: &Lesson, report: &Report) {
         report.steps.len()
     );
     for problem in &report.problems {
-        say!("  {}:{} [{}] {}", lesson.file(), problem.line, problem.step, problem.message);
+        let message = strip_control(&problem.message);
+        say!("  {}:{} [{}] {message}", lesson.file(), problem.line, problem.step);
     }
+}
+
+/// Records that steps are to be done anew; what was recorded before stays in the log.
+fn reset(name: &str, step: Option<&str>) -> u8 {
+    let (pack, lesson, version) = match packs::find(name) {
+        Ok(found) => (found.pack, found.lesson.front.id, found.version),
+        // The pack may have been removed, and what was done in it is still there.
+        Err(text) => match name.split_once('/') {
+            Some((pack, lesson)) => (pack.to_owned(), lesson.to_owned(), String::new()),
+            None => return refuse(&text),
+        },
+    };
+    let reset = || -> std::io::Result<Vec<Key>> {
+        let (mut log, _) = ProgressLog::open(&lab::progress_file()?)?;
+        let wanted =
+            |key: &&Key| key.pack == pack && key.lesson == lesson && step.is_none_or(|step| key.step == step);
+        let keys: Vec<Key> = log.progress().steps().map(|(key, _)| key).filter(wanted).cloned().collect();
+        let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        for key in &keys {
+            log.append(&Record { key: key.clone(), version: version.clone(), at_ms, entry: Entry::Reset })?;
+        }
+        Ok(keys)
+    };
+    match reset() {
+        Ok(keys) if keys.is_empty() => {
+            let of = step.map(|step| format!(", step {step}")).unwrap_or_default();
+            say!("nothing was done yet in {}{}", strip_control(name), strip_control(&of));
+            exit::FINE
+        }
+        Ok(keys) => {
+            say!("{} begins anew: {}", strip_control(name), steps_of(&keys));
+            exit::FINE
+        }
+        Err(error) => {
+            eprintln!("error: progress cannot be kept: {error}");
+            exit::SCRIPT
+        }
+    }
+}
+
+fn steps_of(keys: &[Key]) -> String {
+    keys.iter().map(|key| strip_control(&key.step).into_owned()).collect::<Vec<_>>().join(", ")
 }

@@ -12,20 +12,21 @@ use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
+use crate::lesson::pack::Pack;
 use crate::lesson::{Key, Lesson, Progress, ProgressLog};
 
-use super::lab::{COURSE, data_folder, devices_for, open_notebook, progress};
-use super::lesson;
+use super::lab::{Setup, data_folder, open_notebook, progress, progress_file};
+use super::packs;
 
 /// Notebooks that are remembered.
 const REMEMBERED: usize = 8;
 
-/// The built-in course, the learner's progress, and the notebooks opened before.
+/// The built-in course and the installed packs, the learner's progress, and the notebooks opened before.
 pub struct Shelf {
     /// As `--devices` has it.
     devices: String,
-    /// The devices of the session that is started next.
-    session: Arc<Mutex<String>>,
+    /// What the session has that is started next.
+    session: Arc<Mutex<Setup>>,
 }
 
 /// A line of the list of notebooks.
@@ -37,27 +38,21 @@ struct Remembered {
 }
 
 impl Shelf {
-    pub fn new(devices: &str, session: Arc<Mutex<String>>) -> Shelf {
+    pub fn new(devices: &str, session: Arc<Mutex<Setup>>) -> Shelf {
         Shelf { devices: devices.into(), session }
     }
 
-    fn next_session(&self, devices: String) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = devices;
+    fn next_session(&self, setup: Setup) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = setup;
     }
 }
 
 impl Library for Shelf {
     fn list(&mut self) -> Listing {
-        let mut listing = Listing::default();
-        let lessons = match lesson::built_in() {
-            Ok(lessons) => lessons,
-            Err(text) => {
-                listing.notes.push(text.lines().next().unwrap_or_default().into());
-                Vec::new()
-            }
-        };
-        let log = folder().and_then(|folder| ProgressLog::open(&folder.join("progress.jsonl")));
-        let log = match log {
+        let (packs, faults) = packs::all();
+        let first_line = |text: &String| text.lines().next().unwrap_or_default().to_owned();
+        let mut listing = Listing { notes: faults.iter().map(first_line).collect(), ..Listing::default() };
+        let log = match progress_file().and_then(|file| ProgressLog::open(&file)) {
             Ok((log, _)) => Some(log),
             Err(error) => {
                 listing.notes.push(format!("progress is not kept: {error}"));
@@ -67,9 +62,8 @@ impl Library for Shelf {
         let nothing = Progress::default();
         let progress = log.as_ref().map_or(&nothing, ProgressLog::progress);
         let notebooks = remembered();
-        listing.resume = resume(&lessons, progress, notebooks.first());
-        let lessons = lessons.iter().map(|lesson| shown(lesson, progress)).collect();
-        listing.packs.push(HomePack { id: COURSE.into(), title: "Course".into(), lessons });
+        listing.resume = resume(&taken(&packs), progress, notebooks.first());
+        listing.packs = packs.iter().map(|pack| shown_pack(pack, progress)).collect();
         let now = now_ms();
         let recent =
             |known: Remembered| Recent { when: ago(now.saturating_sub(known.at_ms)), path: known.path };
@@ -79,18 +73,20 @@ impl Library for Shelf {
 
     fn open(&mut self, target: &Target) -> Result<Opened, String> {
         match target {
-            Target::Lesson { id, .. } => {
-                let found = lesson::find(id)?;
+            Target::Lesson { pack, id } => {
+                let found = packs::find_in(pack, id)?;
                 let keep = progress(&found).ok();
-                let log = folder().and_then(|folder| ProgressLog::open(&folder.join("progress.jsonl"))).ok();
-                let at = log.and_then(|(log, _)| left_off(&found, log.progress()));
-                self.next_session(devices_for(&found, &self.devices));
-                Ok(Opened { document: Document::lesson(&found), save: None, keep, at, notes: Vec::new() })
+                let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
+                let at = log.and_then(|(log, _)| left_off((&found.pack, &found.lesson), log.progress()));
+                let setup = Setup::of(&found, &self.devices);
+                let notes = setup.missing_protection().into_iter().collect();
+                self.next_session(setup);
+                Ok(Opened { document: Document::lesson(&found.lesson), book: None, keep, at, notes })
             }
             Target::Notebook(path) => {
-                let (document, save, notes) = open_notebook(path)?;
-                self.next_session(self.devices.clone());
-                Ok(Opened { document, save: Some(save), keep: None, at: None, notes })
+                let (document, book, notes) = open_notebook(path)?;
+                self.next_session(Setup::plain(&self.devices));
+                Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }
         }
     }
@@ -157,8 +153,17 @@ fn ago(ms: u64) -> String {
     format!("{n} {unit}{} ago", if n == 1 { "" } else { "s" })
 }
 
-fn key(lesson: &Lesson, step: &str) -> Key {
-    Key { pack: COURSE.into(), lesson: lesson.front.id.clone(), step: step.into() }
+/// A lesson and the id of its pack.
+pub type Taken<'a> = (&'a str, &'a Lesson);
+
+/// All lessons in the order in which they are taken.
+pub fn taken(packs: &[Pack]) -> Vec<Taken<'_>> {
+    let lessons = packs.iter().flat_map(|pack| pack.lessons.iter().map(move |lesson| (pack, lesson)));
+    lessons.map(|(pack, lesson)| (pack.manifest.id.as_str(), lesson)).collect()
+}
+
+fn key((pack, lesson): Taken<'_>, step: &str) -> Key {
+    Key { pack: pack.into(), lesson: lesson.front.id.clone(), step: step.into() }
 }
 
 /// The ids of the steps that something can be done at.
@@ -166,8 +171,16 @@ fn steps(lesson: &Lesson) -> impl Iterator<Item = &str> {
     lesson.steps.iter().filter(|step| step.element.is_some()).map(|step| step.id.as_str())
 }
 
-fn shown(lesson: &Lesson, progress: &Progress) -> HomeLesson {
-    let done = |step: &&str| progress.step(&key(lesson, step)).is_some_and(|step| step.done);
+fn shown_pack(pack: &Pack, progress: &Progress) -> HomePack {
+    let id = &pack.manifest.id;
+    let lessons = pack.lessons.iter().map(|lesson| shown((id, lesson), progress)).collect();
+    HomePack { id: id.clone(), title: pack.manifest.title.clone(), lessons }
+}
+
+/// A lesson as the home screen has it.
+pub fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
+    let (_, lesson) = taken;
+    let done = |step: &&str| progress.step(&key(taken, step)).is_some_and(|step| step.done);
     HomeLesson {
         id: lesson.front.id.clone(),
         title: lesson.front.title.clone(),
@@ -179,43 +192,44 @@ fn shown(lesson: &Lesson, progress: &Progress) -> HomeLesson {
 }
 
 /// The first step that is neither done nor skipped, if the lesson was begun.
-fn left_off(lesson: &Lesson, progress: &Progress) -> Option<String> {
-    let over = |step: &str| progress.step(&key(lesson, step)).map(|step| step.done || step.skipped);
-    steps(lesson).any(|step| over(step).is_some()).then_some(())?;
-    steps(lesson).find(|step| over(step) != Some(true)).map(str::to_owned)
+fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
+    let over = |step: &str| progress.step(&key(taken, step)).map(|step| step.done || step.skipped);
+    steps(taken.1).any(|step| over(step).is_some()).then_some(())?;
+    steps(taken.1).find(|step| over(step) != Some(true)).map(str::to_owned)
 }
 
 /// Where the learner left off: the notebook or the lesson that was worked on last, the lesson after a finished one, or
 /// the first.
 fn resume(
-    lessons: &[Lesson],
+    lessons: &[Taken<'_>],
     progress: &Progress,
     notebook: Option<&Remembered>,
 ) -> Option<(Target, String)> {
-    let target = |lesson: &Lesson| Target::Lesson { pack: COURSE.into(), id: lesson.front.id.clone() };
-    let at = |lesson: &Lesson| {
-        steps(lesson).filter_map(|step| progress.step(&key(lesson, step))).map(|step| step.at_ms).max()
+    let target =
+        |(pack, lesson): Taken<'_>| Target::Lesson { pack: pack.into(), id: lesson.front.id.clone() };
+    let at = |taken: Taken<'_>| {
+        steps(taken.1).filter_map(|step| progress.step(&key(taken, step))).map(|step| step.at_ms).max()
     };
     let last = lessons
         .iter()
         .enumerate()
-        .filter_map(|(i, lesson)| Some((at(lesson)?, i, lesson)))
+        .filter_map(|(i, lesson)| Some((at(*lesson)?, i, *lesson)))
         .max_by_key(|l| l.0);
     if let Some(known) = notebook.filter(|known| last.is_none_or(|(at, ..)| known.at_ms > at)) {
         let name = known.path.file_name().unwrap_or(known.path.as_os_str()).to_string_lossy();
         return Some((Target::Notebook(known.path.clone()), format!("Continue with the notebook {name}")));
     }
     let Some((_, place, lesson)) = last else {
-        let first = lessons.first()?;
-        return Some((target(first), format!("Begin with lesson 1: {}", first.front.title)));
+        let first = *lessons.first()?;
+        return Some((target(first), format!("Begin with lesson 1: {}", first.1.front.title)));
     };
-    let is_open = |lesson: &&Lesson| !shown(lesson, progress).is_done();
+    let is_open = |lesson: &Taken<'_>| !shown(*lesson, progress).is_done();
     if is_open(&lesson) {
         let HomeLesson { title, done, steps, .. } = shown(lesson, progress);
         return Some((target(lesson), format!("Continue: {title} ({done} of {steps} done)")));
     }
-    let next = lessons.iter().skip(place + 1).chain(lessons).find(is_open)?;
-    Some((target(next), format!("Next lesson: {}", next.front.title)))
+    let next = *lessons.iter().skip(place + 1).chain(lessons).find(|lesson| is_open(lesson))?;
+    Some((target(next), format!("Next lesson: {}", next.1.front.title)))
 }
 
 #[cfg(test)]
@@ -231,32 +245,33 @@ mod tests {
         crate::lesson::parse(&format!("{id}.md"), source.as_bytes()).unwrap()
     }
 
-    fn ran(progress: &mut Progress, lesson: &Lesson, step: &str, at_ms: u64) {
+    fn ran(progress: &mut Progress, lesson: Taken<'_>, step: &str, at_ms: u64) {
         let entry = Entry::Ran { ok: true };
         progress.apply(&Record { key: key(lesson, step), version: "1".into(), at_ms, entry });
     }
 
     #[test]
     fn one_continues_what_was_worked_on_last() {
-        let lessons = [lesson("one"), lesson("two")];
-        let ids: Vec<&str> = steps(&lessons[0]).collect();
+        let (one, two) = (lesson("one"), lesson("two"));
+        let lessons = [("p", &one), ("q", &two)];
+        let ids: Vec<&str> = steps(&one).collect();
         let mut progress = Progress::default();
         let told = |progress: &Progress, notebook: Option<&Remembered>| {
             resume(&lessons, progress, notebook).unwrap().1
         };
         assert_eq!(told(&progress, None), "Begin with lesson 1: one");
-        ran(&mut progress, &lessons[0], ids[0], 10);
+        ran(&mut progress, lessons[0], ids[0], 10);
         assert_eq!(told(&progress, None), "Continue: one (1 of 2 done)");
-        assert_eq!(left_off(&lessons[0], &progress).as_deref(), Some(ids[1]));
-        assert_eq!(left_off(&lessons[1], &progress), None);
-        ran(&mut progress, &lessons[0], ids[1], 20);
+        assert_eq!(left_off(lessons[0], &progress).as_deref(), Some(ids[1]));
+        assert_eq!(left_off(lessons[1], &progress), None);
+        ran(&mut progress, lessons[0], ids[1], 20);
         assert_eq!(told(&progress, None), "Next lesson: two");
         let notebook = Remembered { path: "/x/y.rhai".into(), at_ms: 30 };
         assert_eq!(told(&progress, Some(&notebook)), "Continue with the notebook y.rhai");
         let earlier = Remembered { at_ms: 5, ..notebook };
         assert_eq!(told(&progress, Some(&earlier)), "Next lesson: two");
-        ran(&mut progress, &lessons[1], ids[0], 40);
-        ran(&mut progress, &lessons[1], ids[1], 50);
+        ran(&mut progress, lessons[1], ids[0], 40);
+        ran(&mut progress, lessons[1], ids[1], 50);
         assert_eq!(resume(&lessons, &progress, None), None);
     }
 

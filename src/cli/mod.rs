@@ -10,6 +10,9 @@ mod lesson;
 mod library;
 mod notebook;
 mod output;
+mod pack;
+mod packs;
+mod progress;
 mod repl;
 mod run;
 mod session;
@@ -64,6 +67,10 @@ enum Command {
     Repl(repl::ReplOptions),
     /// List, verify and open lessons
     Lesson(lesson::LessonOptions),
+    /// Make, check, build, install and remove packs of lessons
+    Pack(pack::PackOptions),
+    /// Show and export what was done in lessons
+    Progress(progress::ProgressOptions),
     /// Make, run, verify, convert and export notebooks
     Notebook(notebook::NotebookOptions),
     /// List the devices
@@ -93,6 +100,9 @@ enum Command {
         /// Keep the last value as `_`
         #[arg(long)]
         last_value: bool,
+        /// Work in the folder of a pack, confined to it
+        #[arg(long, value_name = "FOLDER")]
+        pack: Option<std::path::PathBuf>,
     },
     /// Show the settings, where they are kept and where each one comes from
     Config(config::ConfigOptions),
@@ -132,12 +142,14 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Lab(options)) => lab::open(&options, &devices),
         Some(Command::Repl(options)) => repl::run(&options, &devices),
         Some(Command::Lesson(options)) => lesson::run(&options, &devices),
+        Some(Command::Pack(options)) => pack::run(&options, &devices),
+        Some(Command::Progress(options)) => progress::run(&options),
         Some(Command::Notebook(options)) => notebook::run(&options, &devices),
         Some(Command::Devices { json }) => devices::run(&devices, json),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
-        Some(Command::Session { last_value, .. }) => session::run(&devices, last_value),
+        Some(Command::Session { last_value, pack, .. }) => session::run(&devices, last_value, pack),
         Some(Command::Config(options)) => config::run(&options),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());

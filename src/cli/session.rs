@@ -1,28 +1,32 @@
 //! `tensorlab session --stdio`: the session protocol on standard input and output.
 
+use std::path::PathBuf;
+
 use crate::device::Machine;
 use crate::device::open::Use;
-use crate::device::sim::Selection;
+use crate::device::sim::{Selection, SelectionError};
 use crate::script::Limits;
 use crate::session::evaluator::ScriptEvaluator;
 use crate::session::{host, sandbox};
 
 use super::exit;
 
-/// Serves one front end and gives the exit status.
-pub fn run(devices: &str, last_value: bool) -> u8 {
-    let devices = devices.to_string();
+/// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
+pub fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
+    let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
+    // The driver of a real GPU opens files and devices of its own when it is first used.
+    let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
+    let readable = selection.iter().flat_map(|(_, files)| files.clone()).collect();
+    let confined = pack.map(|folder| sandbox::Confined { folder, readable, drives });
     let make = move || {
-        let selection: Selection =
-            devices.parse().map_err(|e: crate::device::sim::SelectionError| e.to_string())?;
-        let opened = Machine::open(&selection, Use::Interactive).map_err(|e| e.message())?;
+        let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
         if last_value {
             evaluator.keep_last();
         }
         Ok(evaluator)
     };
-    match host::serve_stdio(&sandbox::Limits::default(), make) {
+    match host::serve_stdio(&sandbox::Limits { confined, ..sandbox::Limits::default() }, make) {
         // A native loop that ignores an interrupt is left behind by exiting.
         Ok(ending) => std::process::exit(ending.code()),
         Err(error) => {

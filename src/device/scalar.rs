@@ -217,6 +217,12 @@ map_ops! { (a b c p q)
     ShiftRight 2 Same "map_shift_right" {} {shift_right(a, b)} "a >> (b < 0 || b > 63 ? 63 : b)";
     Copysign 2 Same "map_copysign" {a.abs().copysign(b)} {} "copysign(a, b)";
     Hypot 2 Same "map_hypot" {a.hypot(b)} {} "hypot(a, b)";
+    // p tells the type: 1 is float16, 2 bfloat16, 0 the compute type itself.
+    NextAfter 2 Same "map_nextafter" {
+        if p == T::zero() { a.next_after(b) } else if p == T::one() { a.next_half(b) } else { a.next_bfloat16(b) }
+    } {} "neighbour(a, b, p)";
+    Gcd 2 Same "map_gcd" {} {common_divisor(a, b)} "common_divisor(a, b)";
+    Lcm 2 Same "map_lcm" {} {common_multiple(a, b)} "common_multiple(a, b)";
     // b is the value at 0
     Heaviside 2 Same "map_heaviside" {if a == T::zero() { b } else { T::flag(a > T::zero()) }}
         {if a == 0 { b } else { i64::from(a > 0) }} "a == T(0) ? b : T(a > T(0))";
@@ -394,6 +400,25 @@ fn whole_floor_divide(a: i64, b: i64) -> i64 {
     }
     let uneven = a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
     a.wrapping_div(b) - i64::from(uneven)
+}
+
+/// The greatest common divisor by Euclid's algorithm; 0 for two zeros.
+#[inline(always)]
+fn common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
+    while a != 0 {
+        (a, b) = (b.wrapping_rem(a), a);
+    }
+    b
+}
+
+/// The least common multiple, wrapped where it is too large; 0 beside a zero.
+#[inline(always)]
+fn common_multiple(a: i64, b: i64) -> i64 {
+    match common_divisor(a, b) {
+        0 => 0,
+        divisor => a.wrapping_div(divisor).wrapping_mul(b).wrapping_abs(),
+    }
 }
 
 /// A negative exponent gives 0 but for the bases 1 and -1.

@@ -188,6 +188,9 @@ pub const BINDINGS: &[Binding] = &[
     row(C::Cells, &[key(Home), c('g')], A::First, Never, "select the first item"),
     row(C::Cells, &[key(End), c('G')], A::Last, Never, "select the last item"),
     row(C::Cells, &[c('U')], A::RunAbove, Never, "run all cells above"),
+    row(C::Cells, &[c('S')], A::RunStale, When(has_stale, "run stale"), "run what is stale"),
+    row(C::Cells, &[c('A')], A::RunAnew, Never, "restart the session and run all cells"),
+    row(C::Cells, &[c('V')], A::Verify, Never, "restart, run all, and compare the outputs"),
     row(
         C::Cells,
         &[c('o')],
@@ -322,6 +325,10 @@ fn can_continue(state: &State) -> bool {
 
 fn has_document(state: &State) -> bool {
     state.has_document()
+}
+
+fn has_stale(state: &State) -> bool {
+    state.cells().any(|cell| cell.stale.is_some())
 }
 
 fn is_idle(state: &State) -> bool {

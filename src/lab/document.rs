@@ -2,6 +2,9 @@
 
 use crate::lesson::markdown::{Block, Inline};
 use crate::lesson::{self, Code, Element, Exercise, Lesson};
+use crate::notebook::Output;
+use crate::notebook::hash::Hash;
+use crate::session::protocol::Usage;
 
 /// A lesson or a notebook, as the lab takes it and gives it back.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -35,6 +38,19 @@ pub struct Cell {
     pub exercise: Option<Exercise>,
     /// It is text in Markdown, not code.
     pub markdown: bool,
+    /// What an earlier run gave, which a notebook's file has kept.
+    pub stored: Option<Box<Stored>>,
+}
+
+/// What a run of a cell gave, as a notebook keeps it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stored {
+    pub outputs: Vec<Output>,
+    /// The content that ran.
+    pub ran: Option<Hash>,
+    /// The `n` of `In [n]`.
+    pub count: Option<u64>,
+    pub usage: Option<Usage>,
 }
 
 /// A question whose answer is measured when the cell it names has run.
@@ -101,7 +117,7 @@ fn item(id: &str, element: &Element, setup: &mut Vec<Code>) -> Item {
     let mut cell = |code: &Code, exercise| {
         let setup = std::mem::take(setup);
         let code = code.text.trim_end().to_owned();
-        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise, markdown: false }))
+        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise, ..Cell::default() }))
     };
     match element {
         Element::Run(code) => cell(code, None),

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::book::Book;
 use super::document::Document;
-use super::run::{Keep, Save};
+use super::run::Keep;
 
 /// Something that can be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +85,7 @@ pub trait Library {
 /// What was opened. The session that is started next is one for it.
 pub struct Opened {
     pub document: Document,
-    pub save: Option<Save>,
+    pub book: Option<Book>,
     pub keep: Option<Keep>,
     /// The id of the item where one left off.
     pub at: Option<String>,

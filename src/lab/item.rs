@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use super::document::{Cell, Item, Predict, Quiz};
+use super::document::{Cell, Item, Predict, Quiz, Stored};
 use super::editor::Editor;
 use super::laid::{Layout, Memo};
 use super::output::Output;
 use crate::lesson::markdown::Block;
 use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
+use crate::notebook::hash::Hash;
+use crate::notebook::{self, Kind, Recorder};
 use crate::script::lexer::Wholeness;
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
@@ -72,9 +74,30 @@ pub struct CellState {
     pub usage: Option<Usage>,
     pub check: Check,
     pub hints_shown: usize,
+    /// What the run that is shown gave, as a notebook keeps it.
+    pub outputs: Vec<notebook::Output>,
+    pub recorder: Recorder,
+    /// The content that ran.
+    pub ran: Option<Hash>,
+    /// What is shown was read from the notebook's file.
+    pub from_file: bool,
+    /// Why what is shown would not be shown again.
+    pub stale: Option<String>,
+    /// How the outputs held when all was run anew.
+    pub verified: Option<Verified>,
+    /// Counts the changes of the text.
+    pub version: u64,
     pub laid: Memo<Layout>,
     /// Whether the code is whole.
     pub whole: Memo<Wholeness>,
+}
+
+/// How a cell's outputs held against those of a new run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verified {
+    Same,
+    /// The first lines that differ.
+    Differs(Vec<notebook::verify::Line>),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -160,13 +183,7 @@ impl ItemState {
     pub(super) fn to_item(&self) -> Item {
         match self {
             ItemState::Text(blocks) => Item::Text(blocks.clone()),
-            ItemState::Cell(cell) => Item::Cell(Box::new(Cell {
-                id: cell.id.clone(),
-                code: cell.editor.text(),
-                setup: cell.setup.clone(),
-                exercise: cell.exercise.clone(),
-                markdown: cell.markdown,
-            })),
+            ItemState::Cell(cell) => Item::Cell(Box::new(cell.to_cell())),
             ItemState::Predict(predict) => {
                 let (id, question) = (predict.id.clone(), predict.question.clone());
                 Item::Predict(Box::new(Predict { id, question }))
@@ -195,7 +212,7 @@ impl ItemState {
 
 impl CellState {
     pub(super) fn new(key: Key, cell: Cell) -> CellState {
-        CellState {
+        let mut state = CellState {
             key,
             id: cell.id,
             setup: cell.setup,
@@ -216,9 +233,68 @@ impl CellState {
             usage: None,
             check: Check::Open,
             hints_shown: 0,
+            outputs: Vec::new(),
+            recorder: Recorder::default(),
+            ran: None,
+            from_file: false,
+            stale: None,
+            verified: None,
+            version: 0,
             laid: Memo::default(),
             whole: Memo::default(),
+        };
+        if let Some(stored) = cell.stored {
+            state.load(*stored);
         }
+        state
+    }
+
+    /// Shows what an earlier session gave.
+    fn load(&mut self, stored: Stored) {
+        let failed = stored.outputs.iter().any(notebook::Output::is_error);
+        self.status = if failed { Status::Failed } else { Status::Ok };
+        (self.from_file, self.earlier) = (true, true);
+        self.number = stored.count.and_then(|n| u32::try_from(n).ok());
+        self.output = Output::of(&stored.outputs);
+        (self.outputs, self.ran, self.usage) = (stored.outputs, stored.ran, stored.usage);
+        self.edited = self.ran.is_some_and(|ran| ran != self.hash());
+    }
+
+    /// The cell as a document holds it.
+    pub(super) fn to_cell(&self) -> Cell {
+        Cell {
+            id: self.id.clone(),
+            code: self.editor.text(),
+            setup: self.setup.clone(),
+            exercise: self.exercise.clone(),
+            markdown: self.markdown,
+            stored: self.ran.map(|_| Box::new(self.stored())),
+        }
+    }
+
+    /// It becomes a cell that never ran.
+    pub(super) fn forget_run(&mut self) {
+        (self.status, self.number, self.ran, self.usage) = (Status::Idle, None, None, None);
+        (self.earlier, self.from_file, self.edited) = (false, false, false);
+        self.output = Output::default();
+        self.outputs.clear();
+        (self.stale, self.verified, self.fault_line) = (None, None, None);
+    }
+
+    /// What the last run gave, for the notebook's file.
+    pub(super) fn stored(&self) -> Stored {
+        Stored {
+            outputs: self.outputs.clone(),
+            ran: self.ran,
+            count: self.number.map(u64::from),
+            usage: self.usage.clone(),
+        }
+    }
+
+    /// The hash of the cell as it is now.
+    pub(super) fn hash(&self) -> Hash {
+        let kind = if self.markdown { Kind::Markdown } else { Kind::Code };
+        kind.hash(&self.editor.text())
     }
 
     /// Queued or running.
@@ -229,6 +305,7 @@ impl CellState {
     /// The code was changed.
     pub(super) fn changed(&mut self) {
         self.unsaved = true;
+        self.version += 1;
         self.edited = self.status != Status::Idle;
         self.fault_line = None;
         self.laid.clear();
@@ -239,8 +316,11 @@ impl CellState {
     pub(super) fn begin(&mut self, number: u32, now: Duration) {
         self.status = Status::Running { since: now };
         self.number = Some(number);
-        self.earlier = false;
-        self.edited = false;
+        (self.earlier, self.from_file, self.edited) = (false, false, false);
+        self.ran = Some(self.hash());
+        self.outputs.clear();
+        self.recorder = Recorder::default();
+        (self.stale, self.verified) = (None, None);
         self.output = Output::default();
         self.expanded = false;
         self.progress.clear();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
+use super::book::{BookChange, NotSaved};
 use super::document::Document;
 use super::home::{Found, Listing, Target};
 use super::item::Key;
@@ -26,7 +27,7 @@ pub enum Msg {
     /// Time since the lab was opened.
     Tick(Duration),
     /// How saving went, after [`Effect::Save`].
-    Saved(Result<(), String>),
+    Saved(Result<Vec<String>, NotSaved>),
     /// A figure has been drawn, after [`Effect::Draw`].
     Drawn {
         cell: Key,
@@ -54,7 +55,12 @@ pub enum Effect {
     Send(Request),
     /// End the session and start a new one.
     RestartSession,
-    Save,
+    /// Write the notebook to its file, `over` even where another program has changed it.
+    Save {
+        over: bool,
+    },
+    /// Tell the notebook's file of a change.
+    Book(BookChange),
     /// Put text into the terminal's clipboard.
     Copy(String),
     /// Keep code that was run for later sessions.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
+use crate::notebook;
 use crate::session::protocol::{Display, Stream};
 
 use super::picture::{self, Shown};
@@ -58,6 +59,21 @@ pub struct Excerpt<'a> {
 }
 
 impl Output {
+    /// What a notebook has kept.
+    pub fn of(kept: &[notebook::Output]) -> Output {
+        let mut output = Output::default();
+        for one in kept {
+            match one {
+                notebook::Output::Stream { stream, text, .. } => output.print(*stream, text),
+                notebook::Output::Data { is_result: true, .. } => output.block(Ink::Value, &one.text()),
+                notebook::Output::Data { .. } => output.display(&one.to_display(), None),
+                notebook::Output::Error { .. } => output.block(Ink::Report, &one.text()),
+                notebook::Output::Other(_) => {}
+            }
+        }
+        output
+    }
+
     /// Appends printed text, which may end within a line.
     pub fn print(&mut self, stream: Stream, text: &str) {
         let ink = match stream {

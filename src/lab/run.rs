@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::book::{Book, BookChange};
 use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
@@ -36,8 +37,6 @@ const BACKLOG: usize = 256;
 /// How long an ended session is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Writes the document to where it came from.
-pub type Save = Box<dyn FnMut(&Document) -> io::Result<()>>;
 /// Keeps what a learner did at a step of the lesson, by the step's id.
 pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
@@ -46,8 +45,8 @@ pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
 
 pub struct LabOptions {
     pub look: Look,
-    /// Ctrl-S is offered where there is one.
-    pub save: Option<Save>,
+    /// The notebook that the document is of; only with one can be saved.
+    pub book: Option<Book>,
     /// Nothing is kept where there is none.
     pub keep: Option<Keep>,
     /// Where there is one, the home screen is; without a document the lab opens there.
@@ -97,11 +96,10 @@ pub fn run(
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
-    if options.save.is_some() {
+    if options.book.is_some() {
         state.allow_saving();
     }
     state.set_canvas(terminal::canvas());
-    update(&mut state, Msg::Resize(columns, rows));
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
         // Where nobody listens any more the lab is closing already.
@@ -110,13 +108,15 @@ pub fn run(
     let asked = terminal::ask()?;
     let reader = Reader::start(inbox.clone(), asked)?;
     let mut around = Surroundings::new(connect, inbox);
-    (around.save, around.keep, around.remember) = (options.save, options.keep, options.remember);
+    (around.book, around.keep, around.remember) = (options.book, options.keep, options.remember);
     around.library = options.library;
     around.clipboard = options.config.clipboard();
     state.recall(options.past);
     state.configure(&options.config);
     around.list(&mut state);
-    tell(&mut state, &options.notes);
+    // What is asked for, such as the figures of a notebook's file, is done like all else.
+    say(&mut state, Msg::Resize(columns, rows), &mut around);
+    tell(&mut state, &options.notes, &mut around);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| screen.draw(state));
     // Whoever still sends must not wait for a lab that is closed.
     drop(inputs);
@@ -178,6 +178,7 @@ fn drive<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
         };
         let now = start.elapsed();
         update(state, Msg::Tick(now));
+        around.watch(state);
         // A batch ends where the next frame is due, so that a flood of messages does not stop the picture.
         let until = start + next_frame.max(now + FRAME / 2);
         while let Some(input) = next {
@@ -254,11 +255,12 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 around.start(state);
                 Ok(())
             }
-            Effect::Save => {
-                let saved = around.save.as_mut().map_or(Ok(()), |save| save(&state.document()));
-                update(state, Msg::Saved(saved.map_err(|e| e.to_string())));
+            Effect::Save { over } => {
+                let saved = around.book.as_mut().map_or(Ok(Vec::new()), |book| book.save(over));
+                say(state, Msg::Saved(saved), around);
                 Ok(())
             }
+            Effect::Book(change) => around.change(change),
             Effect::Copy(text) if around.clipboard => terminal::copy(&text),
             Effect::Copy(_) => Ok(()),
             Effect::Remember(code) => {
@@ -279,22 +281,39 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             Effect::Quit => return Some(End::Quit),
         };
         if let Err(e) = told {
-            update(state, Msg::Note(e.to_string()));
+            say(state, Msg::Note(e.to_string()), around);
         }
     }
     None
 }
 
-fn tell(state: &mut State, notes: &[String]) {
+/// Tells the state something that closes nothing; what follows from it is carried out.
+fn say<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    msg: Msg,
+    around: &mut Surroundings<C>,
+) {
+    // None of these messages ends the lab.
+    let _ = act(state, msg, around);
+}
+
+fn tell<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
+    state: &mut State,
+    notes: &[String],
+    around: &mut Surroundings<C>,
+) {
     if !notes.is_empty() {
-        update(state, Msg::Note(notes.join("; ")));
+        say(state, Msg::Note(notes.join("; ")), around);
     }
 }
 
 /// What the lab acts upon.
 struct Surroundings<C> {
     connect: C,
-    save: Option<Save>,
+    book: Option<Book>,
+    /// When the notebook's file was last looked at, and whether its journal fails.
+    watched: Instant,
+    journal_fails: bool,
     keep: Option<Keep>,
     remember: Option<Remember>,
     clipboard: bool,
@@ -317,7 +336,9 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn new(connect: C, inbox: SyncSender<Input>) -> Self {
         Surroundings {
             connect,
-            save: None,
+            book: None,
+            watched: Instant::now(),
+            journal_fails: false,
             keep: None,
             remember: None,
             clipboard: false,
@@ -369,7 +390,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             Err(e) => {
                 let reason =
                     Death { how: How::Unknown(format!("it could not be started: {e}")), log: Vec::new() };
-                update(state, Msg::Session(FromSession::Died { reason }));
+                say(state, Msg::Session(FromSession::Died { reason }), self);
             }
         }
     }
@@ -378,7 +399,6 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     fn list(&mut self, state: &mut State) {
         let Some(library) = &mut self.library else { return };
         let listing = Box::new(library.list());
-        update(state, Msg::Listed(listing));
         if !std::mem::replace(&mut self.looked, true) {
             let (look, inbox) = (library.devices(), self.inbox.clone());
             let looking = move || {
@@ -388,6 +408,7 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             // Without the thread the screen goes on saying that it looks.
             let _ = thread::Builder::new().name("devices".into()).spawn(looking);
         }
+        say(state, Msg::Listed(listing), self);
     }
 
     /// Has a file of what happened written on a thread of its own, or by the session.
@@ -409,13 +430,42 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        let Opened { document, save, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
-        let can_save = save.is_some();
-        (self.save, self.keep) = (save, keep);
-        update(state, Msg::Opened { document, at, can_save });
+        // The one that is open lets go of its file before it may be opened again.
+        self.book = None;
+        let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
+        let can_save = book.is_some();
+        (self.book, self.keep) = (book, keep);
+        say(state, Msg::Opened { document, at, can_save }, self);
         self.start(state);
-        tell(state, &notes);
+        tell(state, &notes, self);
         Ok(())
+    }
+
+    /// Tells the notebook's file of a change; that this fails is told once.
+    fn change(&mut self, change: BookChange) -> io::Result<()> {
+        let done = self.book.as_mut().map_or(Ok(()), |book| book.change(change));
+        match done {
+            Ok(()) => {
+                self.journal_fails = false;
+                Ok(())
+            }
+            Err(_) if std::mem::replace(&mut self.journal_fails, true) => Ok(()),
+            Err(e) => Err(io::Error::new(e.kind(), format!("what you type is not kept until you save: {e}"))),
+        }
+    }
+
+    /// Looks now and then what other programs do to the notebook's file, and has the journal written to the disk.
+    fn watch(&mut self, state: &mut State) {
+        if self.watched.elapsed() < HEARTBEAT {
+            return;
+        }
+        self.watched = Instant::now();
+        if let Some(book) = &mut self.book {
+            book.sync();
+            if let Some(told) = book.foreign_change() {
+                say(state, Msg::Note(told.into()), self);
+            }
+        }
     }
 
     fn send(&mut self, request: Request) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::base::event::Source;
+use crate::notebook::{self, stale::Run};
 
 use super::aid::Aid;
 use super::config::Config;
@@ -52,6 +53,14 @@ pub struct State {
     /// A divider that is being dragged.
     pub(super) dragged: Option<Pane>,
     pub(super) clipboard: Option<Box<CellState>>,
+    /// The cells as the notebook's file was told of them.
+    pub(super) noted: Notes,
+    /// The runs of this session, for the marks of stale cells.
+    pub(super) runs: Vec<Run>,
+    /// What cells gave before all was run anew to verify it.
+    pub(super) verifying: Option<Vec<(Key, notebook::Cell)>>,
+    /// A cell was taken away since the last save.
+    pub(super) removed_unsaved: bool,
     pub(super) aid: Aid,
     pub(super) keymap: Keymap,
     pub(super) theme: Theme,
@@ -111,10 +120,47 @@ pub enum Popup {
 pub enum Confirm {
     Quit,
     Restart,
+    /// Restart, and run all cells.
+    RunAnew,
+    /// The same, and compare what they give.
+    Verify,
+    /// Another program has changed the file that is to be saved.
+    Overwrite,
     /// Something else was chosen at home.
     Open,
     /// The interrupt was asked for a second time.
     RestartStuck,
+}
+
+/// A cell as the notebook's file was told of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Noted {
+    pub key: Key,
+    pub id: String,
+    pub version: u64,
+    pub markdown: bool,
+}
+
+impl Noted {
+    pub fn of(cell: &CellState) -> Noted {
+        Noted { key: cell.key, id: cell.id.clone(), version: cell.version, markdown: cell.markdown }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Notes(Vec<Noted>);
+
+impl Notes {
+    /// True where nothing has become of the cells.
+    pub fn is_same<'c>(&self, cells: impl Iterator<Item = &'c CellState>) -> bool {
+        let known = self.0.iter().map(|n| (n.key, n.version, n.markdown));
+        known.eq(cells.map(|cell| (cell.key, cell.version, cell.markdown)))
+    }
+
+    /// Takes the cells as they are; gives those that were.
+    pub fn replace(&mut self, now: Vec<Noted>) -> Vec<Noted> {
+        std::mem::replace(&mut self.0, now)
+    }
 }
 
 /// Something said in the header until its time is over.
@@ -210,6 +256,10 @@ impl State {
             shares: Shares { lesson: 28, machine: 35 },
             dragged: None,
             clipboard: None,
+            noted: Notes::default(),
+            runs: Vec::new(),
+            verifying: None,
+            removed_unsaved: false,
             aid: Aid::default(),
             keymap: Keymap::default(),
             theme: Theme::new(look),
@@ -245,6 +295,9 @@ impl State {
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
         (self.popup, self.note, self.clipboard) = (None, None, None);
         self.aid.forget_document();
+        self.runs.clear();
+        (self.verifying, self.removed_unsaved) = (None, false);
+        self.noted.replace(self.cells().map(Noted::of).collect());
         self.tops = Tops { home: self.tops.home, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
         self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
@@ -351,7 +404,7 @@ impl State {
 
     /// Cells with text that was not saved.
     pub fn unsaved(&self) -> usize {
-        self.cells().filter(|cell| cell.unsaved).count()
+        self.cells().filter(|cell| cell.unsaved).count() + usize::from(self.removed_unsaved)
     }
 
     pub(super) fn panes(&self) -> &'static [Pane] {

@@ -180,8 +180,8 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
 
     /// The tables written as `[[key]]`.
     pub fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Found<DeTable<'t>>>> {
-        let what = "written as [[choice]] for each one";
-        let list = self.typed(key, what, |value| value.as_array().cloned())?;
+        let what = format!("written as [[{key}]] for each one");
+        let list = self.typed(key, &what, |value| value.as_array().cloned())?;
         let mut tables = Vec::new();
         for item in list.value {
             let (line, column) = self.origin.place(item.span().start);

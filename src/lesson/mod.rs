@@ -3,7 +3,8 @@
 //! A lesson is one Markdown file. [`parse`] turns its bytes into steps or into all the faults it has,
 //! [`lint`] names what is wrong with a lesson that parses, [`compare`] holds a prediction against the
 //! answer, [`Verdict`] is what came of an attempt, and [`ProgressLog`] keeps what a learner has done.
-//! [`verify`] runs all of a lesson in a session; nothing else here evaluates code.
+//! [`verify`] runs all of a lesson in a session, [`pack::check::run`] all lessons of a pack; nothing else here evaluates
+//! code. Lessons come in packs ([`pack`]), the built-in ones too.
 
 mod body;
 mod check;
@@ -15,6 +16,7 @@ mod front;
 mod info;
 mod lint;
 pub mod markdown;
+pub mod pack;
 mod parse;
 mod predict;
 mod progress;
@@ -32,9 +34,12 @@ pub use format::{
 pub use lint::lint;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
-pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress};
+pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
 pub use quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
 
 /// The built-in lessons in their order: file name and text.
 pub const BUILT_IN: &[(&str, &str)] =
-    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/03-moving.md")))];
+    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/course/lessons/03-moving.md")))];
+
+/// The manifest of the pack that they are.
+const BUILT_IN_MANIFEST: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/course/pack.toml"));

@@ -58,7 +58,7 @@ pub enum Entry {
 }
 
 /// What the log says of one step.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StepProgress {
     /// Ran without error, answered right or predicted and compared, passed.
     pub done: bool,
@@ -183,6 +183,20 @@ impl ProgressLog {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// All records of a log in their order; lines that can't be read are passed over. There are none where there is no log.
+///
+/// # Errors
+/// Those of the file system.
+pub fn records(path: &Path) -> io::Result<Vec<Record>> {
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            Ok(bytes.split(|&b| b == b'\n').filter_map(|l| serde_json::from_slice(l).ok()).collect())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs a lesson's code in a session.
 
 use std::io;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -30,10 +31,12 @@ pub enum RunnerError {
 }
 
 impl Runner {
-    /// Starts a session of this program on `devices`. `limit` bounds each evaluation.
-    pub fn start(devices: &str, limit: Option<Duration>) -> io::Result<Runner> {
+    /// Starts a session of this program on `devices`, in the folder of a pack and confined to it where one is named.
+    /// `limit` bounds each evaluation.
+    pub fn start(devices: &str, limit: Option<Duration>, pack: Option<&Path>) -> io::Result<Runner> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["session", "--stdio", "--devices", devices]);
+        command.args(pack.iter().flat_map(|folder| ["--pack".as_ref(), folder.as_os_str()]));
         let mut runner =
             Runner { client: Client::spawn(command)?, next: 1, limit: limit.unwrap_or(PATIENCE) };
         runner.wait(|m| matches!(m, Message::Ready { .. }).then_some(())).map_err(other)?;

@@ -1,6 +1,7 @@
 //! Verifies a lesson by running all of it: solutions pass, starters fail, wrong answers fail for their own
 //! reasons, answers are numbers, cells run.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -45,6 +46,11 @@ impl Report {
 
 /// Runs every step of a lesson on a device set.
 pub fn verify(lesson: &Lesson, devices: &str) -> Report {
+    verify_in(lesson, devices, None)
+}
+
+/// The same for a lesson of the pack in a folder: its session is confined to the pack.
+pub fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
     let mut report = Report {
         lesson: lesson.front.id.clone(),
         devices: devices.to_string(),
@@ -59,7 +65,7 @@ pub fn verify(lesson: &Lesson, devices: &str) -> Report {
         });
     }
     let limit = lesson.front.limits.time_ms.map(Duration::from_millis);
-    let mut runner = match Runner::start(devices, limit) {
+    let mut runner = match Runner::start(devices, limit, pack) {
         Ok(runner) => runner,
         Err(error) => {
             let message = format!("no session on {devices}: {error}");

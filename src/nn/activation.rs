@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 
 use super::linear::constructor;
 use super::module::{Call, Layer, Module, Parts};
-use super::show::option;
+use super::show::{option, python_value};
 
 type Run = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
 
@@ -22,6 +22,8 @@ pub struct Simple {
     name: &'static str,
     run: Run,
     options: Vec<(&'static str, Value)>,
+    /// One that is printed without its name.
+    bare: Option<(&'static str, Value)>,
     /// Options that can be read but are not printed.
     hidden: Vec<(&'static str, Value)>,
     parts: Parts,
@@ -29,11 +31,23 @@ pub struct Simple {
 
 impl Simple {
     pub fn new(name: &'static str, run: impl Fn(&Call) -> Result<Tensor> + Send + Sync + 'static) -> Simple {
-        Simple { name, run: Box::new(run), options: Vec::new(), hidden: Vec::new(), parts: Parts::new() }
+        Simple {
+            name,
+            run: Box::new(run),
+            options: Vec::new(),
+            bare: None,
+            hidden: Vec::new(),
+            parts: Parts::new(),
+        }
     }
 
     pub fn option(mut self, name: &'static str, value: &Value) -> Simple {
         self.options.push((name, value.clone()));
+        self
+    }
+
+    pub fn bare(mut self, name: &'static str, value: &Value) -> Simple {
+        self.bare = Some((name, value.clone()));
         self
     }
 
@@ -64,7 +78,9 @@ impl Layer for Simple {
     }
 
     fn options(&self, _: &Module) -> String {
-        let shown: Vec<String> = self.options.iter().map(|(name, value)| option(name, value)).collect();
+        let bare = self.bare.iter().map(|(_, value)| python_value(value));
+        let shown: Vec<String> =
+            bare.chain(self.options.iter().map(|(name, value)| option(name, value))).collect();
         shown.join(", ")
     }
 
@@ -73,7 +89,12 @@ impl Layer for Simple {
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
-        self.options.iter().chain(&self.hidden).find(|(n, _)| *n == name).map(|(_, v)| v.clone())
+        self.options
+            .iter()
+            .chain(&self.bare)
+            .chain(&self.hidden)
+            .find(|(n, _)| *n == name)
+            .map(|(_, v)| v.clone())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::base::{DType, Error, Result, python};
 use crate::op::convolution::{Options, Padding, conv1d, conv2d};
 use crate::op::def::Default;
+use crate::op::volumes::conv3d;
 use crate::op::{Args, OpDef, Param, ParamKind, Value, pad};
 use crate::tensor::Tensor;
 
@@ -37,7 +38,11 @@ impl Convolution {
 
 impl Layer for Convolution {
     fn name(&self) -> &str {
-        if self.dims == 1 { "Conv1d" } else { "Conv2d" }
+        match self.dims {
+            1 => "Conv1d",
+            2 => "Conv2d",
+            _ => "Conv3d",
+        }
     }
 
     fn options(&self, module: &Module) -> String {
@@ -71,7 +76,11 @@ impl Layer for Convolution {
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
-        let run = if self.dims == 1 { conv1d } else { conv2d };
+        let run = match self.dims {
+            1 => conv1d,
+            2 => conv2d,
+            _ => conv3d,
+        };
         let (weight, bias) = (call.module.needed("weight")?, call.module.tensor("bias"));
         if self.padding_mode == "zeros" {
             return run(call.only()?, &weight, bias.as_ref(), &self.options);
@@ -201,4 +210,12 @@ pub static ROWS: &[OpDef] = &[
         "nn::Conv2d(1, 32, 3, #{padding: 1})",
         "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))",
     ),
+    constructor(
+        "Conv3d",
+        "Slides filters over the last three dimensions of `[n, channels, d, h, w]`.",
+        PARAMS,
+        |a| make(a, 3),
+    )
+    .details("Its options are those of `Conv2d`, with a number or one per dimension.")
+    .example("nn::Conv3d(1, 8, 3)", "Conv3d(1, 8, kernel_size=(3, 3, 3), stride=(1, 1, 1))"),
 ];

@@ -3,8 +3,15 @@
 use crate::base::{DType, Error, Result};
 use crate::device::Machine;
 use crate::device::kernel::Distribution;
+use crate::op::binary::{gt, logical_and, logical_or, lt, mul};
+use crate::op::decompose::qr;
 use crate::op::draw::draw_into;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value, def::Default};
+use crate::op::movement::{diagonal, matrix_transpose, reshape_to};
+use crate::op::record::no_grad;
+use crate::op::reduce::any;
+use crate::op::select::where_;
+use crate::op::unary::{erf, log, scale, shift, sign, square};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value, def::Default};
 use crate::tensor::Tensor;
 
 /// An uninitialised tensor on the CPU, where parameters are drawn.
@@ -60,6 +67,100 @@ pub fn kaiming_normal_(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> 
 fn kaiming_deviation(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Result<f64> {
     let (inputs, outputs) = fans(x)?;
     Ok(gain(nonlinearity, a)? / if fan_in { inputs } else { outputs }.sqrt())
+}
+
+/// A matrix with orthogonal rows or columns, whichever are fewer, times `gain` (Saxe et al., 2013). What is behind the
+/// first dimension counts as one.
+pub fn orthogonal_(x: &Tensor, gain: f64) -> Result<()> {
+    let Some((&rows, rest)) = x.shape().split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return Err(Error::value("Only tensors with 2 or more dimensions are supported"));
+    };
+    let columns = rest.iter().product::<usize>();
+    if rows == 0 || columns == 0 {
+        return Ok(());
+    }
+    let _quiet = no_grad();
+    let drawn = Tensor::empty(&[rows, columns], x.dtype(), &x.context(), "orthogonal_")?;
+    draw_into(&drawn, Distribution::Normal { mean: 0.0, std: 1.0 }, "normal_")?;
+    let wide = rows < columns;
+    let (q, r) = qr(&if wide { matrix_transpose(&drawn)? } else { drawn }, "reduced")?;
+    // Signs make the draw uniform over all such matrices.
+    let q = mul(&q, &sign(&diagonal(&r, 0, -2, -1)?)?)?;
+    let q = if wide { matrix_transpose(&q)? } else { q };
+    x.copy_values(&scale(&reshape_to(&q, x.shape())?, gain)?, false)?;
+    x.bump_version();
+    Ok(())
+}
+
+/// Draws from the normal distribution, those outside of `low..=high` drawn again: over the whole tensor where many are
+/// kept, else by rejection from the uniform distribution. The host waits to see whether all are inside.
+pub fn trunc_normal_(x: &Tensor, mean: f64, std: f64, [low, high]: [f64; 2]) -> Result<()> {
+    if std == 0.0 || low > high || low.is_nan() || high.is_nan() {
+        let text =
+            format!("trunc_normal_ needs a positive std and a <= b, but got std={std}, a={low} and b={high}");
+        return Err(Error::value(text));
+    }
+    let _quiet = no_grad();
+    let below = |v: f64| -> Result<f64> {
+        let z = Tensor::full(&[], (v / 2f64.sqrt()).into(), DType::Float64, Machine::current().cpu(), "erf")?;
+        Ok((1.0 + erf(&z)?.item()?.as_f64()) / 2.0)
+    };
+    if below((high - mean) / std)? - below((low - mean) / std)? > 0.3 {
+        redrawn(x, mean, std, [low, high])
+    } else {
+        rejected(x, mean, std, [low, high])
+    }
+}
+
+fn redrawn(x: &Tensor, mean: f64, std: f64, bounds: [f64; 2]) -> Result<()> {
+    // Bounds as the dtype holds them, so that a number on one is inside.
+    let [low, high] = bounds.map(|v| match x.dtype() {
+        DType::Float32 => f64::from(v as f32),
+        DType::Float16 => half::f16::from_f64(v).to_f64(),
+        DType::BFloat16 => half::bf16::from_f64(v).to_f64(),
+        _ => v,
+    });
+    let normal = Distribution::Normal { mean, std };
+    draw_into(x, normal, "normal_")?;
+    let mut kept = x.detach();
+    loop {
+        let outside = logical_or(&lt(&kept, low)?, &gt(&kept, high)?)?;
+        if outside.numel() == 0 || any(&outside, None, false)?.item()?.as_i64() == 0 {
+            break;
+        }
+        let again = Tensor::empty(x.shape(), x.dtype(), &x.context(), "trunc_normal_")?;
+        draw_into(&again, normal, "normal_")?;
+        kept = where_(&outside, Operand::Tensor(&again), Operand::Tensor(&kept))?;
+    }
+    x.copy_values(&kept, false)?;
+    x.bump_version();
+    Ok(())
+}
+
+fn rejected(x: &Tensor, mean: f64, std: f64, [low, high]: [f64; 2]) -> Result<()> {
+    let mode = mean.clamp(low, high);
+    let peak = -0.5 * ((mode - mean) / std).powi(2);
+    let uniform = |low: f64, high: f64| -> Result<Tensor> {
+        let t = Tensor::empty(x.shape(), x.dtype(), &x.context(), "trunc_normal_")?;
+        draw_into(&t, Distribution::Uniform { low, high }, "uniform_")?;
+        Ok(t)
+    };
+    // Where a second draw is above the density at the first, the first is drawn again.
+    let refused = |candidates: &Tensor| -> Result<Tensor> {
+        let away = scale(&shift(candidates, -mean)?, 1.0 / std)?;
+        let density = shift(&scale(&square(&away)?, -0.5)?, -peak)?;
+        gt(&log(&uniform(0.0, 1.0)?)?, &density)
+    };
+    let mut kept = uniform(low, high)?;
+    let mut pending = refused(&kept)?;
+    while pending.numel() > 0 && any(&pending, None, false)?.item()?.as_i64() != 0 {
+        let candidates = uniform(low, high)?;
+        kept = where_(&pending, Operand::Tensor(&candidates), Operand::Tensor(&kept))?;
+        pending = logical_and(&pending, &refused(&candidates)?)?;
+    }
+    x.copy_values(&kept, false)?;
+    x.bump_version();
+    Ok(())
 }
 
 /// The factor that a nonlinearity's spread asks for, as `torch.nn.init.calculate_gain`.
@@ -177,6 +278,34 @@ pub static ROWS: &[OpDef] = &[
         .example("nn::init::zeros_(ones(2))", "tensor([0., 0.])"),
     row("ones_", "Fills with ones.", &[TENSOR], |a| filled(a, 1.0))
         .example("nn::init::ones_(zeros(2))", "tensor([1., 1.])"),
+    row(
+        "orthogonal_",
+        "Fills with a matrix whose rows or columns, whichever are fewer, are orthogonal and of length `gain`.",
+        &[TENSOR, number("gain", 1.0)],
+        |a| {
+            let gain = a.float(1)?;
+            written(a, |x| orthogonal_(x, gain))
+        },
+    )
+    .details("What is behind the first dimension counts as one.")
+    .example(
+        "manual_seed(0); let w = nn::init::orthogonal_(empty([2, 3])); (w @ w.t()).allclose(eye(2), #{atol: 1e-6})",
+        "true",
+    ),
+    row(
+        "trunc_normal_",
+        "Fills with draws from the normal distribution, those outside of `a` to `b` drawn again.",
+        &[TENSOR, number("mean", 0.0), number("std", 1.0), number("a", -2.0), number("b", 2.0)],
+        |a| {
+            let (mean, std, bounds) = (a.float(1)?, a.float(2)?, [a.float(3)?, a.float(4)?]);
+            written(a, |x| trunc_normal_(x, mean, std, bounds))
+        },
+    )
+    .details("The bounds are numbers, not multiples of `std`. The host waits for the device.")
+    .example(
+        "manual_seed(0); nn::init::trunc_normal_(empty([3]), #{std: 2.0, a: -1.0, b: 1.0}).abs().max() <= 1.0",
+        "tensor(True)",
+    ),
     row(
         "kaiming_uniform_",
         "Fills with uniform draws whose spread keeps a signal's size through layers with a rectifier.",

@@ -2,12 +2,14 @@
 
 pub mod activation;
 pub mod attention;
+pub mod bags;
 pub mod cells;
 pub mod clip;
 pub mod composed;
 pub mod containers;
 pub mod conv_transpose;
 pub mod convolution;
+pub mod decoder;
 pub mod edit;
 pub mod embedding;
 pub mod init;
@@ -18,6 +20,7 @@ pub mod margins;
 pub mod module;
 pub mod normalise;
 pub mod packed;
+pub mod padding;
 pub mod pooling;
 pub mod recurrent;
 mod recurrent_packed;
@@ -38,8 +41,11 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         normalise::ROWS,
         instance_norm::ROWS,
         embedding::ROWS,
+        bags::ROWS,
+        padding::ROWS,
         attention::ROWS,
         transformer::ROWS,
+        decoder::ROWS,
         cells::ROWS,
         recurrent::ROWS,
         pooling::ROWS,

@@ -15,7 +15,7 @@ use super::module::{Call, Layer, Module, Parts, size};
 use super::show::option;
 
 struct Batch {
-    /// Spatial dimensions of the class's name: 1 or 2.
+    /// Spatial dimensions of the class's name: 1 to 3.
     dims: usize,
     features: usize,
     eps: f64,
@@ -34,6 +34,8 @@ impl Batch {
             }
             2 if rank != 4 => Err(Error::value(format!("expected 4D input (got {rank}D input)"))
                 .with_hint("images are `[batch, channels, height, width]`")),
+            3 if rank != 5 => Err(Error::value(format!("expected 5D input (got {rank}D input)"))
+                .with_hint("volumes are `[batch, channels, depth, height, width]`")),
             _ => Ok(()),
         }
     }
@@ -53,7 +55,11 @@ impl Batch {
 
 impl Layer for Batch {
     fn name(&self) -> &str {
-        if self.dims == 1 { "BatchNorm1d" } else { "BatchNorm2d" }
+        match self.dims {
+            1 => "BatchNorm1d",
+            2 => "BatchNorm2d",
+            _ => "BatchNorm3d",
+        }
     }
 
     fn options(&self, module: &Module) -> String {
@@ -263,6 +269,14 @@ pub static ROWS: &[OpDef] = &[
     .example(
         "nn::BatchNorm2d(3, #{affine: false})",
         "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=True)",
+    ),
+    constructor("BatchNorm3d", "Normalises each channel over a batch `[n, c, d, h, w]`.", BATCH, |a| {
+        make_batch(a, 3)
+    })
+    .details("As `BatchNorm2d`, of volumes.")
+    .example(
+        "nn::BatchNorm3d(3)",
+        "BatchNorm3d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)",
     ),
     constructor(
         "LayerNorm",

@@ -1,8 +1,10 @@
 //! Pooling layers.
 
 use crate::base::Result;
+use crate::op::composed::pool;
 use crate::op::def::Default;
 use crate::op::pooling::{Pool, adaptive_avg_pool2d, adaptive_size, avg_pool2d, max_pool2d};
+use crate::op::volumes::{avg_pool3d, max_pool3d};
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 
 use super::activation::Simple;
@@ -59,6 +61,47 @@ const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
+    constructor(
+        "MaxPool3d",
+        "The largest element of each window over the last three dimensions.",
+        &[SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, Default::Int(1)), CEIL],
+        |a| {
+            let pool = pool(a, 0, Some(3), 4, None)?;
+            Simple::new("MaxPool3d", move |c| max_pool3d(c.only()?, &pool))
+                .option("kernel_size", a.get(0))
+                .option("stride", stride(a))
+                .option("padding", a.get(2))
+                .option("dilation", a.get(3))
+                .option("ceil_mode", a.get(4))
+                .module()
+        },
+    )
+    .example(
+        "nn::MaxPool3d(2)",
+        "MaxPool3d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
+    ),
+    constructor(
+        "AvgPool3d",
+        "The mean of each window over the last three dimensions.",
+        &[
+            SIZE,
+            STRIDE,
+            PADDING,
+            CEIL,
+            Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true)),
+        ],
+        |a| {
+            let pool = pool(a, 0, None, 3, Some(4))?;
+            Simple::new("AvgPool3d", move |c| avg_pool3d(c.only()?, &pool))
+                .option("kernel_size", a.get(0))
+                .option("stride", stride(a))
+                .option("padding", a.get(2))
+                .hidden("ceil_mode", a.get(3))
+                .hidden("count_include_pad", a.get(4))
+                .module()
+        },
+    )
+    .example("nn::AvgPool3d(2)", "AvgPool3d(kernel_size=2, stride=2, padding=0)"),
     constructor(
         "MaxPool2d",
         "The largest element of each window.",

@@ -21,7 +21,7 @@ use super::module::{Call, Layer, Module, Parts, Role, call_row, size};
 use super::normalise::layer_norm_module;
 
 #[derive(Clone, Copy)]
-enum Activation {
+pub(super) enum Activation {
     Relu,
     Gelu,
     /// The child `activation`.
@@ -33,35 +33,79 @@ struct EncoderLayer {
     norm_first: bool,
 }
 
-impl EncoderLayer {
-    /// One child on one tensor.
-    fn through(call: &Call, name: &str, x: &Tensor) -> Result<Tensor> {
-        match call.module.child(name) {
-            Some(child) => child.forward(&[x], call.caller),
-            None => Err(Error::runtime(format!("{} has no {name}", call.module.name()))),
+/// One child of a layer on one tensor.
+pub(super) fn through(call: &Call, name: &str, x: &Tensor) -> Result<Tensor> {
+    match call.module.child(name) {
+        Some(child) => child.forward(&[x], call.caller),
+        None => Err(Error::runtime(format!("{} has no {name}", call.module.name()))),
+    }
+}
+
+/// The attention and the dropout of these names.
+pub(super) fn attend(
+    call: &Call,
+    [attention, dropout]: [&str; 2],
+    inputs: [&Tensor; 3],
+    masks: Masks,
+) -> Result<Tensor> {
+    let child = call.module.child(attention);
+    let Some((child, layer)) = child.as_ref().and_then(|c| Some((c, MultiheadAttention::of(c)?))) else {
+        let text = format!("{attention} of a {} must be a MultiheadAttention", call.module.name());
+        return Err(Error::type_error(text));
+    };
+    let (out, _) = layer.attend(child, inputs, masks, Weights::None)?;
+    through(call, dropout, &out)
+}
+
+/// The network on each place, with the dropout of this name behind it.
+pub(super) fn feed(call: &Call, activation: Activation, dropout: &str, x: &Tensor) -> Result<Tensor> {
+    let wide = through(call, "linear1", x)?;
+    let wide = match activation {
+        Activation::Relu => relu(&wide)?,
+        Activation::Gelu => gelu(&wide, "none")?,
+        Activation::Own => through(call, "activation", &wide)?,
+    };
+    let narrow = through(call, "linear2", &through(call, "dropout", &wide)?)?;
+    through(call, dropout, &narrow)
+}
+
+/// What a layer is made from.
+pub(super) struct Sizes {
+    pub width: usize,
+    pub heads: usize,
+    pub inner: usize,
+    /// A number, as it prints.
+    pub dropout: Value,
+    pub activation: Value,
+    pub eps: f64,
+    pub batch_first: bool,
+    pub norm_first: bool,
+    pub bias: bool,
+    pub dtype: DType,
+}
+
+impl Sizes {
+    /// From the arguments of a layer's row.
+    pub fn of_layer(a: &Args) -> Result<Sizes> {
+        Ok(Sizes {
+            width: size(a, 0)?,
+            heads: size(a, 1)?,
+            inner: size(a, 2)?,
+            dropout: a.get(3).clone(),
+            activation: a.get(4).clone(),
+            eps: a.float(5)?,
+            batch_first: a.bool(6)?,
+            norm_first: a.bool(7)?,
+            bias: a.bool(8)?,
+            dtype: a.dtype(10).unwrap_or(DType::Float32),
+        })
+    }
+
+    pub fn share(&self) -> Result<f64> {
+        match &self.dropout {
+            Value::Scalar(p) => Ok(p.as_f64()),
+            other => Err(Error::type_error(format!("dropout must be a number, not {}", other.describe()))),
         }
-    }
-
-    fn attend(call: &Call, x: &Tensor, masks: Masks) -> Result<Tensor> {
-        let child = call.module.child("self_attn");
-        let Some((child, layer)) = child.as_ref().and_then(|c| Some((c, MultiheadAttention::of(c)?))) else {
-            return Err(Error::type_error(
-                "self_attn of a TransformerEncoderLayer must be a MultiheadAttention",
-            ));
-        };
-        let (out, _) = layer.attend(child, [x, x, x], masks, Weights::None)?;
-        Self::through(call, "dropout1", &out)
-    }
-
-    fn feed(&self, call: &Call, x: &Tensor) -> Result<Tensor> {
-        let wide = Self::through(call, "linear1", x)?;
-        let wide = match self.activation {
-            Activation::Relu => relu(&wide)?,
-            Activation::Gelu => gelu(&wide, "none")?,
-            Activation::Own => Self::through(call, "activation", &wide)?,
-        };
-        let narrow = Self::through(call, "linear2", &Self::through(call, "dropout", &wide)?)?;
-        Self::through(call, "dropout2", &narrow)
     }
 }
 
@@ -85,13 +129,15 @@ impl Layer for EncoderLayer {
             a.optional_tensor(2).map(|m| additive(m, "src_key_padding_mask", x.dtype())).transpose()?;
         let mask = a.optional_tensor(1).map(|m| additive(m, "src_mask", x.dtype())).transpose()?;
         let masks = Masks { padding: padding.as_ref(), attention: mask.as_ref(), is_causal: a.bool(3)? };
-        let norm = |name: &str, x: &Tensor| Self::through(call, name, x);
+        let norm = |name: &str, x: &Tensor| through(call, name, x);
+        let look = |x: &Tensor| attend(call, ["self_attn", "dropout1"], [x, x, x], masks);
+        let think = |x: &Tensor| feed(call, self.activation, "dropout2", x);
         let out = if self.norm_first {
-            let x = add(x, &Self::attend(call, &norm("norm1", x)?, masks)?)?;
-            add(&x, &self.feed(call, &norm("norm2", &x)?)?)?
+            let x = add(x, &look(&norm("norm1", x)?)?)?;
+            add(&x, &think(&norm("norm2", &x)?)?)?
         } else {
-            let x = norm("norm1", &add(x, &Self::attend(call, x, masks)?)?)?;
-            norm("norm2", &add(&x, &self.feed(call, &x)?)?)?
+            let x = norm("norm1", &add(x, &look(x)?)?)?;
+            norm("norm2", &add(&x, &think(&x)?)?)?
         };
         Ok(out.into())
     }
@@ -101,42 +147,41 @@ impl Layer for EncoderLayer {
     }
 }
 
-fn make_layer(a: &Args) -> Result<Value> {
-    let (width, inner) = (size(a, 0)?, size(a, 2)?);
-    let (eps, bias, dtype) = (a.float(5)?, a.bool(8)?, a.dtype(10).unwrap_or(DType::Float32));
-    let (activation, own) = activation(a.get(4))?;
+/// An encoder layer from its sizes.
+pub(super) fn encoder_layer(sizes: &Sizes) -> Result<Module> {
+    let Sizes { width, inner, dtype, bias, .. } = *sizes;
+    let (activation, own) = activation(&sizes.activation)?;
     let attention = multihead(Multihead {
         width,
-        heads: size(a, 1)?,
-        dropout: a.float(3)?,
+        heads: sizes.heads,
+        dropout: sizes.share()?,
         bias,
         bias_kv: false,
         zero: false,
         from: [width; 2],
-        batch_first: a.bool(6)?,
+        batch_first: sizes.batch_first,
         dtype,
     })?;
-    let norm = || layer_norm_module(&[width as i64], eps, [true, bias], dtype);
+    let norm = || layer_norm_module(&[width as i64], sizes.eps, [true, bias], dtype);
     let linear1 = made("Linear", [width, inner], bias, dtype)?;
     let linear2 = made("Linear", [inner, width], bias, dtype)?;
     let parts = Parts::new()
         .child("self_attn", attention)
         .child("linear1", linear1)
-        .child("dropout", dropout_module(a.get(3))?)
+        .child("dropout", dropout_module(&sizes.dropout)?)
         .child("linear2", linear2)
         .child("norm1", norm()?)
         .child("norm2", norm()?)
-        .child("dropout1", dropout_module(a.get(3))?)
-        .child("dropout2", dropout_module(a.get(3))?);
+        .child("dropout1", dropout_module(&sizes.dropout)?)
+        .child("dropout2", dropout_module(&sizes.dropout)?);
     let parts = match own {
         Some(module) => parts.child("activation", module),
         None => parts,
     };
-    let layer = EncoderLayer { activation, norm_first: a.bool(7)? };
-    Module::new(layer, parts)?.placed(a.device(9)).map(Module::into_value)
+    Module::new(EncoderLayer { activation, norm_first: sizes.norm_first }, parts)
 }
 
-fn activation(value: &Value) -> Result<(Activation, Option<Module>)> {
+pub(super) fn activation(value: &Value) -> Result<(Activation, Option<Module>)> {
     match (value, Module::from_value(value)) {
         (_, Some(module)) => Ok((Activation::Own, Some(module.clone()))),
         (Value::Str(name), _) if name == "relu" => Ok((Activation::Relu, None)),
@@ -167,41 +212,56 @@ impl Layer for Encoder {
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let mut x = a.tensor(0)?.clone();
         let causal = if a.is_none(3) { Value::Scalar(false.into()) } else { a.get(3).clone() };
-        for (_, layer) in call.module.child("layers").map(|m| m.children()).iter().flat_map(|all| all.iter())
-        {
-            let args = vec![x.into(), a.get(1).clone(), a.get(2).clone(), causal.clone()];
-            match layer.respond(args, Vec::new(), call.caller)? {
-                Value::Tensor(t) => x = t,
-                other => {
-                    return Err(Error::type_error(format!("a layer gave {}, no Tensor", other.describe())));
-                }
-            }
-        }
-        match call.module.child("norm") {
-            Some(norm) => norm.forward(&[&x], call.caller).map(Value::Tensor),
-            None => Ok(x.into()),
-        }
+        stack(call, a.tensor(0)?, &[a.get(1).clone(), a.get(2).clone(), causal]).map(Value::Tensor)
     }
 }
 
-fn make_encoder(a: &Args) -> Result<Value> {
-    let module = |i: usize| {
-        Module::from_value(a.get(i)).cloned().ok_or_else(|| {
-            let text = format!("{} is not a Module subclass", a.get(i).describe());
-            Error::type_error(text).with_hint("the layers are made like `nn::TransformerEncoderLayer(64, 4)`")
-        })
-    };
-    let layer = module(0)?;
+/// A tensor through the children of `layers`, each with the same other arguments, and through `norm` where there is
+/// one.
+pub(super) fn stack(call: &Call, x: &Tensor, rest: &[Value]) -> Result<Tensor> {
+    let mut x = x.clone();
+    for (_, layer) in call.module.child("layers").map(|m| m.children()).iter().flat_map(|all| all.iter()) {
+        let args = std::iter::once(x.into()).chain(rest.iter().cloned()).collect();
+        match layer.respond(args, Vec::new(), call.caller)? {
+            Value::Tensor(t) => x = t,
+            other => {
+                return Err(Error::type_error(format!("a layer gave {}, no Tensor", other.describe())));
+            }
+        }
+    }
+    match call.module.child("norm") {
+        Some(norm) => norm.forward(&[&x], call.caller),
+        None => Ok(x),
+    }
+}
+
+/// The module that an argument must be.
+pub(super) fn given_module(a: &Args, i: usize) -> Result<Module> {
+    Module::from_value(a.get(i)).cloned().ok_or_else(|| {
+        let text = format!("{} is not a Module subclass", a.get(i).describe());
+        Error::type_error(text).with_hint("the layers are made like `nn::TransformerEncoderLayer(64, 4)`")
+    })
+}
+
+/// The module that an argument may be.
+pub(super) fn given_norm(a: &Args, i: usize) -> Result<Option<Module>> {
+    if a.is_none(i) { Ok(None) } else { given_module(a, i).map(Some) }
+}
+
+/// Copies of an encoder layer, and a norm for the end.
+pub(super) fn encoder(layer: &Module, count: usize, norm: Option<Module>) -> Result<Module> {
     if layer.layer().call_row().is_none() {
         let text = format!("the layers of a TransformerEncoder cannot be a {}", layer.name());
         return Err(Error::type_error(text).with_hint("give it an nn::TransformerEncoderLayer"));
     }
-    let copies = (0..size(a, 1)?).map(|_| copy(&layer)).collect::<Result<Vec<_>>>()?;
+    let copies = (0..count).map(|_| copy(layer)).collect::<Result<Vec<_>>>()?;
     let parts = Parts::new().child("layers", module_list(&copies)?);
-    let parts = if a.is_none(2) { parts } else { parts.child("norm", module(2)?) };
-    Module::new(Encoder, parts).map(Module::into_value)
+    let parts = match norm {
+        Some(norm) => parts.child("norm", norm),
+        None => parts,
+    };
+    Module::new(Encoder, parts)
 }
 
 /// A network of its own with the same values: what `copy.deepcopy` gives.
@@ -267,7 +327,7 @@ pub static ROWS: &[OpDef] = &[
             DEVICE,
             DTYPE,
         ],
-        make_layer,
+        |a| encoder_layer(&Sizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
     )
     .details(
         "`forward(src, #{src_mask, src_key_padding_mask, is_causal})`; `src` is `[length, batch, d_model]`, with \
@@ -283,7 +343,7 @@ pub static ROWS: &[OpDef] = &[
             Param::required("num_layers", ParamKind::Int),
             Param::optional("norm", ParamKind::Any, Default::None),
         ],
-        make_encoder,
+        |a| encoder(&given_module(a, 0)?, size(a, 1)?, given_norm(a, 2)?).map(Module::into_value),
     )
     .details(
         "The copies begin with the values of `encoder_layer` and are trained apart. `forward(src, #{mask, \

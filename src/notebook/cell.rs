@@ -27,6 +27,11 @@ impl Kind {
             Kind::Raw => "raw",
         }
     }
+
+    /// The hash of a cell of this kind: see [`Cell::hash`].
+    pub fn hash(self, source: &str) -> Hash {
+        Hash::of(self.name().as_bytes()).and(b"\n").and(source.trim().as_bytes())
+    }
 }
 
 /// One cell of a notebook.
@@ -75,7 +80,7 @@ impl Cell {
 
     /// The hash of kind and source. Blank space at the ends, and of which kind line ends are, make no difference.
     pub fn hash(&self) -> Hash {
-        Hash::of(self.kind.name().as_bytes()).and(b"\n").and(self.source.trim().as_bytes())
+        self.kind.hash(&self.source)
     }
 
     /// Whether the outputs come from the source as it is now.

@@ -180,17 +180,22 @@ impl Notebook {
     }
 
     fn free_id(&self) -> String {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
-        let mut hash = Hash::of(&now.to_le_bytes()).and(&std::process::id().to_le_bytes());
         loop {
-            hash = hash.and(&COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-            let id: String = hash.to_string().chars().skip(24).collect();
+            let id = new_id();
             if self.cell(&id).is_none() {
                 return id;
             }
         }
     }
+}
+
+/// An id for a new cell, which no other cell made on this machine has.
+pub fn new_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let hash = Hash::of(&now.to_le_bytes()).and(&std::process::id().to_le_bytes()).and(&count.to_le_bytes());
+    hash.to_string().chars().skip(24).collect()
 }
 
 impl Change {

@@ -13,6 +13,7 @@ pub mod ipynb;
 pub mod names;
 pub mod output;
 pub mod percent;
+pub mod record;
 pub mod run;
 pub mod sidecar;
 pub mod stale;
@@ -20,6 +21,7 @@ pub mod store;
 pub mod verify;
 
 pub use cell::{Cell, Kind};
-pub use document::{Change, Notebook};
+pub use document::{Change, Notebook, new_id};
 pub use output::Output;
+pub use record::Recorder;
 pub use store::{NotebookFile, Opened};

@@ -95,6 +95,17 @@ impl Output {
         Output::Error { name: name.into(), message: message.into(), traceback, extra: Fields::new() }
     }
 
+    /// As it was displayed: a figure or a table of this program's, or else its text.
+    pub fn to_display(&self) -> Display {
+        if let Some(figure) = self.figure() {
+            return Display::Figure { figure: Box::new(figure) };
+        }
+        match self.table() {
+            Some((header, rows)) => Display::Table { header, rows },
+            None => Display::Text { text: self.text() },
+        }
+    }
+
     /// The figure that this output is, where it is one of this program's.
     pub fn figure(&self) -> Option<Figure> {
         let Output::Data { data, .. } = self else { return None };

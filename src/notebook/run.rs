@@ -1,6 +1,5 @@
 //! Runs a notebook from the top in a session of its own.
 
-use std::collections::HashMap;
 use std::io;
 use std::process::Command;
 use std::sync::Arc;
@@ -9,11 +8,12 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use crate::session::client::{Client, FromSession};
-use crate::session::protocol::{Message, Outcome, Request, Usage};
+use crate::session::protocol::{Message, Outcome, Request};
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
-use super::output::{self, Output};
+use super::output::Output;
+use super::record::Recorder;
 
 /// A session that is not there after so long does not come.
 const START: Duration = Duration::from_secs(60);
@@ -168,11 +168,11 @@ impl Session {
         {
             return died(cell, &error.to_string());
         }
-        let mut named = HashMap::new();
+        let mut recorder = Recorder::default();
         let end = loop {
             match self.next(self.until) {
                 Ok(message) => {
-                    if let Some(end) = take(cell, message, count, &mut named) {
+                    if let Some(end) = take(cell, message, count, &mut recorder) {
                         return end;
                     }
                 }
@@ -181,7 +181,7 @@ impl Session {
                 Err(Missing::Dead(reason)) => return died(cell, &reason),
             }
         };
-        self.cut(cell, count, &mut named);
+        self.cut(cell, count, &mut recorder);
         cell.outputs.retain(|output| !output.is_error());
         cell.outputs.push(match end {
             End::TimedOut => Output::stopped("TimeoutError", "the notebook ran past its limit of time"),
@@ -191,13 +191,13 @@ impl Session {
     }
 
     /// Interrupts the cell that runs, and takes what it still says. What does not hear it is killed with its session.
-    fn cut(&self, cell: &mut Cell, count: u64, named: &mut HashMap<String, usize>) {
+    fn cut(&self, cell: &mut Cell, count: u64, recorder: &mut Recorder) {
         let until = Instant::now() + GRACE;
         if self.client.interrupt().is_err() {
             return;
         }
         while let Ok(message) = self.receive(until.saturating_duration_since(Instant::now())) {
-            if take(cell, message, count, named).is_some() {
+            if take(cell, message, count, recorder).is_some() {
                 return;
             }
         }
@@ -210,28 +210,20 @@ fn died(cell: &mut Cell, reason: &str) -> End {
 }
 
 /// Takes what the session says of a cell; its end where this is it.
-///
-/// `named` has the places of the outputs that have a name, which a later one of that name takes.
-fn take(cell: &mut Cell, message: Message, count: u64, named: &mut HashMap<String, usize>) -> Option<End> {
+fn take(cell: &mut Cell, message: Message, count: u64, recorder: &mut Recorder) -> Option<End> {
     match message {
         Message::Output { id, stream, text } if id == count => {
-            output::push(&mut cell.outputs, Output::stream(stream, text));
+            recorder.stream(&mut cell.outputs, stream, &text);
             None
         }
         Message::Display { id, content, display_id } if id == count => {
-            let output = Output::display(&content);
-            let known = display_id.as_ref().and_then(|name| named.get(name)).copied();
-            match known.and_then(|at| cell.outputs.get_mut(at)) {
-                Some(place) => *place = output,
-                None => {
-                    named.extend(display_id.map(|name| (name, cell.outputs.len())));
-                    cell.outputs.push(output);
-                }
-            }
+            recorder.display(&mut cell.outputs, &content, display_id.as_deref());
             None
         }
         Message::Finished { id, outcome, usage, .. } if id == count => {
-            Some(finish(cell, &outcome, usage, count))
+            cell.usage = Some(usage);
+            recorder.end(&mut cell.outputs, &outcome, count);
+            Some(if matches!(outcome, Outcome::Ok { .. }) { End::Done } else { End::Failed })
         }
         Message::Refused { id, reason } if id.is_none_or(|id| id == count) => {
             cell.outputs.push(Output::stopped("SessionError", &reason));
@@ -239,22 +231,4 @@ fn take(cell: &mut Cell, message: Message, count: u64, named: &mut HashMap<Strin
         }
         _ => None,
     }
-}
-
-fn finish(cell: &mut Cell, outcome: &Outcome, usage: Usage, count: u64) -> End {
-    cell.usage = Some(usage);
-    let (output, end) = match outcome {
-        Outcome::Ok { value: None } => return End::Done,
-        Outcome::Ok { value: Some(text) } => (Output::result(text, count), End::Done),
-        Outcome::Error { fault } => (Output::error(fault), End::Failed),
-        Outcome::Interrupted => {
-            (Output::stopped("KeyboardInterrupt", "the cell was interrupted"), End::Failed)
-        }
-        Outcome::Timeout { seconds } => {
-            let text = format!("the cell ran past its limit of {seconds} s");
-            (Output::stopped("TimeoutError", &text), End::Failed)
-        }
-    };
-    cell.outputs.push(output);
-    end
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::cell::{Cell, Kind};
+use super::cell::Cell;
 use super::hash::Hash;
 use super::names::{Name, Names, names};
 
@@ -69,11 +69,12 @@ pub enum How {
     Removed,
 }
 
-/// The freshness of each cell, in the notebook's order. `runs` is the session's history.
-pub fn stale(cells: &[Cell], runs: &[Run]) -> Vec<Freshness> {
+/// The freshness of each code cell, in the notebook's order: `cells` has their ids and what [`Cell::hash`] gives now.
+/// `runs` is the session's history.
+pub fn stale<'a>(cells: &[(&'a str, Hash)], runs: &'a [Run]) -> Vec<Freshness> {
     let history = History::new(cells, runs);
     let mut known = HashMap::new();
-    cells.iter().map(|cell| history.freshness(&cell.id, &mut known, 0)).collect()
+    cells.iter().map(|(id, _)| history.freshness(id, &mut known, 0)).collect()
 }
 
 /// Cells depend on each other no deeper than this, as far as is looked.
@@ -90,8 +91,7 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    fn new(cells: &'a [Cell], runs: &'a [Run]) -> History<'a> {
-        let code = cells.iter().enumerate().filter(|(_, cell)| cell.kind == Kind::Code);
+    fn new(cells: &[(&'a str, Hash)], runs: &'a [Run]) -> History<'a> {
         let mut definitions: HashMap<&Name, Vec<usize>> = HashMap::new();
         for (i, run) in runs.iter().enumerate() {
             for name in &run.names.defines {
@@ -100,7 +100,7 @@ impl<'a> History<'a> {
         }
         History {
             runs,
-            cells: code.map(|(i, cell)| (cell.id.as_str(), (i, cell.hash()))).collect(),
+            cells: cells.iter().enumerate().map(|(i, (id, hash))| (*id, (i, *hash))).collect(),
             last: runs.iter().enumerate().map(|(i, run)| (run.cell.as_str(), i)).collect(),
             definitions,
         }
@@ -222,7 +222,12 @@ mod tests {
             Freshness::Fresh => 'f',
             Freshness::Stale(_) => 's',
         };
-        stale(&cells, &runs).iter().map(letter).collect()
+        all(&cells, &runs).iter().map(letter).collect()
+    }
+
+    fn all(cells: &[Cell], runs: &[Run]) -> Vec<Freshness> {
+        let cells: Vec<(&str, Hash)> = cells.iter().map(|cell| (cell.id.as_str(), cell.hash())).collect();
+        stale(&cells, runs)
     }
 
     fn told(sources: &[&str], story: &str) -> (Vec<Cell>, Vec<Run>) {
@@ -335,7 +340,7 @@ mod tests {
         let sources = ["let x = is_def_var(\"y\");", "let y = x;"];
         assert_eq!(after(&sources, "a b"), "ff");
         let (cells, runs) = told(&sources, "a b a");
-        assert_eq!(stale(&cells, &runs).len(), 2);
+        assert_eq!(all(&cells, &runs).len(), 2);
         assert_eq!(after(&["let x = x;"], "a a a"), "f");
     }
 
@@ -344,12 +349,12 @@ mod tests {
         let (cells, runs) = told(&["let x = 1;", "x", "x"], "a b c a c");
         let x = || Name::Variable("x".into());
         let why = Why::Depends { name: x(), cell: "a".into(), how: How::RanSince };
-        assert_eq!(stale(&cells, &runs), [Freshness::Fresh, Freshness::Stale(why), Freshness::Fresh]);
+        assert_eq!(all(&cells, &runs), [Freshness::Fresh, Freshness::Stale(why), Freshness::Fresh]);
         let (cells, runs) = told(&["let x = 1;", "x"], "a b -a");
         let why = Why::Depends { name: x(), cell: "a".into(), how: How::Removed };
-        assert_eq!(stale(&cells, &runs), [Freshness::Stale(why)]);
+        assert_eq!(all(&cells, &runs), [Freshness::Stale(why)]);
         let (cells, runs) = told(&["let x = 1;", "let y = x;", "y"], "a b c a=let_x=2; c=y+1");
-        assert_eq!(stale(&cells, &runs)[2], Freshness::Stale(Why::Changed));
+        assert_eq!(all(&cells, &runs)[2], Freshness::Stale(Why::Changed));
     }
 
     #[test]
@@ -358,8 +363,8 @@ mod tests {
             .map(|i| Cell { id: format!("c{i}"), ..Cell::code(format!("let x{} = x{i};", i + 1)) })
             .collect();
         let mut runs: Vec<Run> = cells.iter().map(Run::of).collect();
-        assert!(stale(&cells, &runs).iter().all(|f| *f == Freshness::Fresh));
+        assert!(all(&cells, &runs).iter().all(|f| *f == Freshness::Fresh));
         runs.push(Run::of(&cells[0]));
-        assert_eq!(stale(&cells, &runs).iter().filter(|f| f.is_stale()).count(), 299);
+        assert_eq!(all(&cells, &runs).iter().filter(|f| f.is_stale()).count(), 299);
     }
 }

@@ -59,9 +59,9 @@ pub fn to(x: &Tensor, target: Target, non_blocking: bool, copy: bool) -> Result<
     let run = || {
         let context = machine.context(device)?;
         if device == x.device() {
-            return x.copied(dtype, "to");
+            return x.copied_like(dtype, "to");
         }
-        let cast = if dtype == x.dtype() { x.clone() } else { x.copied(dtype, "to")? };
+        let cast = if dtype == x.dtype() { x.clone() } else { x.copied_like(dtype, "to")? };
         cast.moved(context, non_blocking, "to")
     };
     let out = run().map_err(|e| e.in_op("to", || vec![x.operand()]))?;

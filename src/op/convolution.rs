@@ -213,7 +213,12 @@ pub(super) fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -
     Ok(())
 }
 
-fn check_channels(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, groups: usize) -> Result<()> {
+pub(super) fn check_channels(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    groups: usize,
+) -> Result<()> {
     let size = |t: &Tensor, d: usize| t.shape().get(d).copied().unwrap_or(0);
     let (filters, channels) = (size(weight, 0), size(weight, 1).saturating_mul(groups));
     if !filters.is_multiple_of(groups) {
@@ -375,7 +380,8 @@ pub(super) fn fitted(mut out: Tensor, shape: &[usize]) -> Result<Tensor> {
     Ok(out)
 }
 
-const PARAMS: &[Param] = &[
+/// The parameters of every convolution.
+pub const CONV: &[Param] = &[
     Param::required("input", ParamKind::Tensor),
     Param::required("weight", ParamKind::Tensor),
     Param::optional("bias", ParamKind::Tensor, Default::None),
@@ -387,18 +393,22 @@ const PARAMS: &[Param] = &[
 
 type Run = fn(&Tensor, &Tensor, Option<&Tensor>, &Options) -> Result<Tensor>;
 
+/// Stride, padding, dilation and groups from four arguments.
+pub fn options(a: &Args, first: usize) -> Result<Options> {
+    Ok(Options {
+        stride: a.ints(first)?,
+        padding: Padding::from_value(a.get(first + 1))?,
+        dilation: a.ints(first + 2)?,
+        groups: a.int(first + 3)?,
+    })
+}
+
 fn call(a: &Args, run: Run) -> Result<Value> {
-    let options = Options {
-        stride: a.ints(3)?,
-        padding: Padding::from_value(a.get(4))?,
-        dilation: a.ints(5)?,
-        groups: a.int(6)?,
-    };
-    run(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options).map(Value::from)
+    run(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options(a, 3)?).map(Value::from)
 }
 
 const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
-    OpDef::call(name, Family::Convolution, summary, PARAMS, run)
+    OpDef::call(name, Family::Convolution, summary, CONV, run)
         .forms(BOTH)
         .gradient(Gradient::Vjp("ConvolutionBackward0"))
         .details(

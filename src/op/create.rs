@@ -9,6 +9,7 @@ use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
 
 use super::args::{Args, Value};
+use super::binary::pow;
 use super::def::{Default as Fallback, Param, ParamKind};
 use super::movement::diagonal;
 use super::promote::DEFAULT_FLOAT;
@@ -102,14 +103,20 @@ pub fn empty(shape: &[i64], make: &Make) -> Result<Tensor> {
 /// The shape of `x` filled with `value`, in its dtype and on its device unless said otherwise.
 pub fn full_like(x: &Tensor, value: Scalar, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
-    filled("full_like", x.shape(), value, make.dtype.unwrap_or(x.dtype()), &make)
+    let flat = filled("full_like", x.shape(), value, make.dtype.unwrap_or(x.dtype()), &make)?;
+    if x.is_contiguous() {
+        return Ok(flat);
+    }
+    let out = flat.with_layout(x.layout().dense_like()?);
+    make.finish(out)
 }
 
 /// The shape of `x` with whatever the memory holds.
 pub fn empty_like(x: &Tensor, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let context = make.context(&Machine::current())?;
-    make.finish(Tensor::empty(x.shape(), make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?)
+    let layout = x.layout().dense_like()?;
+    make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?)
 }
 
 /// `start, start + step, …` below `end` (above it, for a negative step). Integers give int64, floats float32.
@@ -148,6 +155,17 @@ pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor>
         launch("linspace", &Kernel::Arange { start: end.into(), step: (-step).into() }, &[], &[&tail])?;
     }
     make.finish(if precise == dtype { out } else { out.copied(dtype, "linspace")? })
+}
+
+/// `base` to the powers of `steps` numbers from `start` to `end`, both included.
+pub fn logspace(start: f64, end: f64, steps: i64, base: f64, make: &Make) -> Result<Tensor> {
+    let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
+    let plain = |dtype| Make { dtype: Some(dtype), device: make.device, ..Make::default() };
+    // The exponents have the dtype's precision, their powers are taken in double precision.
+    let exponents =
+        linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;
+    let powers = pow(base, &exponents.copied(DType::Float64, "logspace")?)?;
+    make.finish(powers.copied(dtype, "logspace")?)
 }
 
 /// Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.

@@ -485,6 +485,7 @@ pub fn norm_of(x: &Tensor, order: Order, dims: Option<&[i64]>, keepdim: bool) ->
 }
 
 /// The order of a norm.
+#[derive(Clone, Debug)]
 pub enum Order {
     /// None is given.
     Usual,

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::base::dense;
 use crate::base::dtype::Category;
 use crate::base::shape::{broadcast, same};
 use crate::base::{Cause, DType, Error, Kind, Layout, Result, Scalar};
@@ -281,11 +282,51 @@ pub fn map(
     params: Params,
     model: &Tensor,
 ) -> Result<Tensor> {
+    if !inputs.iter().all(|input| input.tensor().is_none_or(|(t, _)| t.is_contiguous())) {
+        return map_in_order(name, op, inputs, shape, out, compute, params, model);
+    }
     let place = model.storage().place();
     let y = Tensor::empty(shape, out, &place.context, name)?;
     drop(place);
     launch(name, &Kernel::Map { op, params, compute }, inputs, &[&y])?;
     Ok(y)
+}
+
+/// As [`map`], where some input is not row-major: the result lies in memory as the inputs do, and the kernel walks
+/// it in that order.
+#[allow(clippy::too_many_arguments, reason = "the launch's own list, spelled once")]
+#[cold]
+fn map_in_order(
+    name: &'static str,
+    op: MapOp,
+    inputs: &[In],
+    shape: &[usize],
+    out: DType,
+    compute: DType,
+    params: Params,
+    model: &Tensor,
+) -> Result<Tensor> {
+    let layouts: SmallVec<[&Layout; 4]> = inputs.iter().filter_map(|i| i.tensor().map(|(_, l)| l)).collect();
+    let strides: SmallVec<[&[isize]; 4]> = layouts.iter().map(|layout| layout.strides()).collect();
+    let order = dense::order(shape, &strides);
+    let same = strides.windows(2).all(|pair| pair.first() == pair.last());
+    let layout = match layouts.first() {
+        Some(first) if same && first.is_dense() => first.dense_like()?,
+        _ => dense::dense_in(shape, &order)?,
+    };
+    let turned = layouts.iter().map(|layout| layout.permute(&order)).collect::<Result<SmallVec<[_; 4]>>>()?;
+    let mut turned = turned.iter();
+    let mut laid: SmallVec<[In; 4]> = SmallVec::new();
+    for input in inputs {
+        laid.push(match (input, input.tensor().and_then(|(t, _)| Some((t, turned.next()?)))) {
+            (_, Some((t, layout))) => In::Laid(t, layout),
+            (In::Scalar(s), None) => In::Scalar(*s),
+            (_, None) => continue,
+        });
+    }
+    let y = Tensor::empty_in(layout.permute(&order)?, out, &model.context(), name)?;
+    launch(name, &Kernel::Map { op, params, compute }, &laid, &[&y])?;
+    Ok(y.with_layout(layout))
 }
 
 /// A gradient in one launch, or from recorded operations while the backward pass is itself recorded.
@@ -357,6 +398,7 @@ fn dtypes(gives: Gives, name: &'static str, common: DType) -> Result<(DType, DTy
                 "neg" => "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert \
                           a mask, use the `~` or `logical_not()` operator instead."
                     .to_string(),
+                "gcd" | "lcm" => format!("\"{name}_cpu\" not implemented for 'Bool'"),
                 "relu" => "Boolean inputs not supported for relu".to_string(),
                 _ => format!("\"{name}\" not implemented for 'Bool'"),
             };

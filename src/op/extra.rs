@@ -1,20 +1,21 @@
 //! Elementwise functions made of others.
 
-use crate::base::{DType, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor};
 
-use super::binary::{add, div, eq, logaddexp, mul, pow, sub};
+use super::autocast::whole;
+use super::binary::{add, div, eq, gt, logaddexp, mul, ne, pow, sub};
 use super::convert::to_dtype;
 use super::def::Operand;
-use super::elementwise::map;
+use super::elementwise::{Binary, Gives, Keep, map};
 use super::movement::{cloned, reshape_to, unsqueeze};
-use super::promote::to_float;
-use super::record::{no_grad, one, recorded};
-use super::reduce::any;
-use super::select::clamp;
-use super::unary::{isfinite, log, logical_not, neg, scale, shift, trunc};
+use super::promote::{result_type, to_float};
+use super::record::{no_grad, one, recorded, two, wanted};
+use super::reduce::{any, norm};
+use super::select::{clamp, where_};
+use super::unary::{isfinite, log, logical_not, neg, reciprocal, scale, shift, trunc};
 
 /// Numbers for NaN and the infinities; where none are named, the largest of the dtype.
 pub fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> Result<Tensor> {
@@ -101,4 +102,104 @@ pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
         Operand::Scalar(_) => pow(&wide(a)?, b),
         Operand::Tensor(_) => pow(&wide(a)?, &wide(b)?),
     }
+}
+
+static GCD: Binary =
+    Binary { name: "gcd", op: MapOp::Gcd, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+static LCM: Binary =
+    Binary { name: "lcm", op: MapOp::Lcm, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+/// The greatest common divisor of whole numbers.
+pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", a, b)?;
+    GCD.apply(a, b, [0.0; 2])
+}
+
+/// The least common multiple of whole numbers.
+pub fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", a, b)?;
+    LCM.apply(a, b, [0.0; 2])
+}
+
+/// [`gcd`] in place.
+pub fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", Operand::Tensor(a), b)?;
+    GCD.apply_in_place(a, b, [0.0; 2])
+}
+
+/// [`lcm`] in place.
+pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", Operand::Tensor(a), b)?;
+    LCM.apply_in_place(a, b, [0.0; 2])
+}
+
+/// Fails for floats, also where there are no elements to find it out.
+fn only_whole(kernel: &str, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if !dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to integers first: `x.long()`"))
+}
+
+static NEXT_AFTER: Binary = Binary {
+    name: "nextafter",
+    op: MapOp::NextAfter,
+    gives: Gives::Number,
+    keep: Keep::Both,
+    rule: Some(&NEXT_AFTER_RULE),
+};
+
+/// A neighbour moves along with its number; where the two are equal PyTorch gives no gradient.
+static NEXT_AFTER_RULE: Vjp = Vjp {
+    name: "NextafterBackward0",
+    run: |s, g| {
+        let (a, b) = (s.tensor(0)?, s.tensor(1)?);
+        two(
+            wanted(s, 0, || mul(g, &ne(&a, &b)?))?,
+            wanted(s, 1, || Tensor::full(b.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like"))?,
+        )
+    },
+};
+
+/// The number of the dtype next to each of `a` on the way to `b`; `into` `a` itself where that is asked for.
+pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
+    let grid = match a.dtype().promote(b.dtype()) {
+        DType::Float16 => 1.0,
+        DType::BFloat16 => 2.0,
+        dtype if dtype.is_float() => 0.0,
+        dtype => {
+            let text = format!("\"nextafter_cpu\" not implemented for '{}'", dtype.type_name());
+            return Err(Error::new(Kind::NotImplementedError, text));
+        }
+    };
+    match in_place {
+        true => NEXT_AFTER.apply_in_place(a, Operand::Tensor(b), [grid, 0.0]),
+        false => NEXT_AFTER.apply(Operand::Tensor(a), Operand::Tensor(b), [grid, 0.0]),
+    }
+}
+
+/// The slices along `dim` whose `p`-norm is more than `most`, scaled down to it.
+pub fn renorm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    whole("renorm", [x], |[x]| bounded_norm(x, p, dim, most))
+}
+
+fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    if p <= 0.0 {
+        return Err(Error::runtime("renorm: non-positive-norm not supported"));
+    }
+    if most < 0.0 {
+        return Err(Error::runtime(format!("renorm: expected maxnorm to be >= 0 but got {most}")));
+    }
+    if x.rank() < 2 {
+        let text = format!("renorm: input needs at least 2 dimensions, got {} dimensions", x.rank());
+        return Err(Error::runtime(text));
+    }
+    let dim = x.dim(dim)?;
+    let others: Vec<i64> = (0..x.rank()).filter(|&d| d != dim).map(|d| d as i64).collect();
+    let sizes = norm(x, p, Some(&others), true)?;
+    let factor = scale(&reciprocal(&shift(&sizes, 1e-7)?)?, most)?;
+    mul(x, &where_(&gt(&sizes, most)?, Operand::Tensor(&factor), 1.0.into())?)
 }

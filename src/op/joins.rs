@@ -190,7 +190,8 @@ pub fn flip(x: &Tensor, dims: &[i64]) -> Result<Tensor> {
         }
     }
     let turned = x.with_layout(Layout::new(x.shape().into(), strides, offset as usize)?);
-    let out = turned.copied(x.dtype(), "flip")?;
+    let out = Tensor::empty_in(x.layout().dense_like()?, x.dtype(), &x.context(), "flip")?;
+    out.assign(&turned, "flip")?;
     Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(dims.to_vec())))
 }
 

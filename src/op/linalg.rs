@@ -445,7 +445,7 @@ fn cholesky_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(scale(&add(&whole, &matrix_transpose(&whole)?)?, 0.5)?)
 }
 
-fn square(x: &Tensor, name: &str) -> Result<()> {
+pub(super) fn square(x: &Tensor, name: &str) -> Result<()> {
     square_of(x, name)?;
     if matches!(x.dtype(), DType::Float32 | DType::Float64) {
         return Ok(());
@@ -486,7 +486,7 @@ pub(super) fn outer(x: &Tensor) -> &[usize] {
     x.shape().get(..x.rank().saturating_sub(2)).unwrap_or(&[])
 }
 
-fn batched(x: &Tensor, batch: &[usize]) -> Result<Tensor> {
+pub(super) fn batched(x: &Tensor, batch: &[usize]) -> Result<Tensor> {
     let inner = x.shape().iter().skip(x.rank().saturating_sub(2));
     let wide: Vec<i64> = batch.iter().chain(inner).map(|&d| d as i64).collect();
     super::movement::expand_to(x, &wide)

@@ -5,6 +5,7 @@ pub mod args;
 pub mod attention;
 pub mod autocast;
 pub mod batch_norm;
+pub mod bilinear;
 pub mod binary;
 pub mod bounds;
 pub mod compare;
@@ -14,6 +15,7 @@ pub mod convert;
 pub mod convolution;
 pub mod counting;
 pub mod create;
+pub mod ctc;
 pub mod decompose;
 pub mod def;
 pub mod distance;
@@ -21,9 +23,11 @@ pub mod draw;
 pub mod einsum;
 pub mod elementwise;
 pub mod embedding;
+pub mod embedding_bag;
 pub mod extra;
 pub mod extremum;
 pub mod fill;
+pub mod grid;
 pub mod index;
 pub mod instance_norm;
 pub mod joins;
@@ -52,8 +56,11 @@ pub mod scan;
 pub mod scatter;
 pub mod select;
 pub mod shapes;
+pub mod sliding;
 pub mod sort;
+pub mod triangular;
 pub mod unary;
+pub mod volumes;
 
 pub use args::{Args, MapValue, Object, Value, map_value};
 pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
@@ -69,6 +76,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         convolution::ROWS,
         conv_transpose::ROWS,
         pooling::ROWS,
+        volumes::ROWS,
         loss::ROWS,
         distance::ROWS,
         margins::ROWS,
@@ -77,6 +85,11 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         normalise::ROWS,
         instance_norm::ROWS,
         embedding::ROWS,
+        embedding_bag::ROWS,
+        bilinear::ROWS,
+        sliding::ROWS,
+        grid::ROWS,
+        ctc::ROWS,
         pad::ROWS,
         rows::create::ROWS,
         rows::random::ROWS,
@@ -93,6 +106,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         rows::shapes::ROWS,
         rows::linalg::ROWS,
         rows::decompose::ROWS,
+        triangular::ROWS,
         rows::sampling::ROWS,
         rows::convert::ROWS,
         rows::convert::WRITES,
@@ -105,7 +119,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
 
 /// Rows whose names other rows of the table have too; a module tells them apart.
 pub fn homonyms() -> impl Iterator<Item = &'static OpDef> {
-    rows::decompose::HOMONYMS.iter().chain(rows::shapes::HOMONYMS)
+    rows::decompose::HOMONYMS.iter().chain(rows::shapes::HOMONYMS).chain(sliding::HOMONYMS)
 }
 
 /// The row of a name.

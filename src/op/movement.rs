@@ -46,6 +46,12 @@ pub fn cloned(x: &Tensor) -> Result<Tensor> {
     Ok(recorded(x.copied(x.dtype(), "clone")?, &RULE, &[x], |_, _| ()))
 }
 
+/// A copy that lies in memory as `x` does and passes gradients through, as `Tensor.clone`.
+pub fn clone(x: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
+    Ok(recorded(x.copied_like(x.dtype(), "clone")?, &RULE, &[x], |_, _| ()))
+}
+
 /// Swaps two dimensions.
 pub fn transpose(x: &Tensor, a: i64, b: i64) -> Result<Tensor> {
     static RULE: Vjp = Vjp {

@@ -460,12 +460,22 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
 
 /// The area under points, by trapezoids along `dim`; `x` gives their places, or `dx` their distance.
 pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    sum(&trapezoids(y, x, dx, dim)?, Some(&[dim]), false)
+}
+
+/// The area under points up to each of them but the first, as [`trapezoid`].
+pub fn cumulative_trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    super::scan::cumsum(&trapezoids(y, x, dx, dim)?, dim, None)
+}
+
+/// The area of each trapezoid between neighbours along `dim`.
+fn trapezoids(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
     let at = y.dim(dim)?;
     let size = y.size(dim)?;
     let step = size.saturating_sub(1);
     let pairs = add(&slice(y, at, size - step, step, 1)?, &slice(y, at, 0, step, 1)?)?;
-    let area = match x {
-        None => scale(&pairs, 0.5 * dx)?,
+    match x {
+        None => scale(&pairs, 0.5 * dx),
         Some(x) => {
             let along = if x.rank() == 1 { -1 } else { at as i64 - y.rank() as i64 };
             let width = diff(x, 1, along, None, None)?;
@@ -478,10 +488,9 @@ pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Te
             } else {
                 width
             };
-            scale(&mul(&pairs, &wide)?, 0.5)?
+            scale(&mul(&pairs, &wide)?, 0.5)
         }
-    };
-    sum(&area, Some(&[dim]), false)
+    }
 }
 
 /// The larger of two elements; a number wins over NaN.

@@ -3,6 +3,7 @@
 pub mod adam;
 pub mod adaptive;
 pub mod group;
+pub mod lbfgs;
 pub mod lr_scheduler;
 pub mod sgd;
 pub mod state;
@@ -31,6 +32,11 @@ pub trait Rule: Send + Sync {
     /// Changes `parameter` in place by its gradient. Runs outside the graph.
     fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()>;
 
+    /// A step evaluates the loss more than once, and needs a closure.
+    fn searches(&self) -> bool {
+        false
+    }
+
     /// An option whose value follows from the class, as `AdamW` decouples its decay.
     fn fixed(&self) -> Option<(&'static str, bool)> {
         None
@@ -48,6 +54,8 @@ struct Inner {
     watched: AtomicBool,
     /// A step was taken since.
     stepped: AtomicBool,
+    /// Of an optimiser that searches.
+    memory: Mutex<lbfgs::Memory>,
 }
 
 impl Optimizer {
@@ -60,6 +68,7 @@ impl Optimizer {
             groups: Mutex::default(),
             watched: AtomicBool::default(),
             stepped: AtomicBool::default(),
+            memory: Mutex::default(),
         }));
         for (parameters, own) in group::split(a.get(0))? {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
@@ -111,10 +120,11 @@ impl Optimizer {
 
     /// One step of every parameter that has a gradient.
     pub fn step(&self) -> Result<()> {
-        let _quiet = no_grad();
-        if self.0.watched.load(Ordering::Relaxed) {
-            self.0.stepped.store(true, Ordering::Relaxed);
+        if self.searches() {
+            return Err(lbfgs::without_closure());
         }
+        let _quiet = no_grad();
+        self.note_step();
         for group in self.groups().iter_mut() {
             for (parameter, state) in group.parameters.iter().zip(&mut group.states) {
                 if let Some(grad) = parameter.grad() {
@@ -175,6 +185,13 @@ impl Optimizer {
         }
     }
 
+    /// Tells a schedule that looks on.
+    fn note_step(&self) {
+        if self.0.watched.load(Ordering::Relaxed) {
+            self.0.stepped.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Counts steps from now on: what a schedule does where it is made.
     fn watch(&self) {
         self.0.watched.store(true, Ordering::Relaxed);
@@ -208,6 +225,8 @@ impl std::fmt::Display for Optimizer {
 
 fn shown(value: &Value) -> String {
     match value {
+        Value::None => "None".into(),
+        Value::Str(s) => s.clone(),
         Value::Scalar(s) => python::scalar(*s),
         Value::List(items) => python::tuple(&items.iter().map(shown).collect::<Vec<_>>()),
         other => other.describe(),
@@ -238,5 +257,7 @@ pub const fn constructor(
 
 /// Every optimiser.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lr_scheduler::ROWS].into_iter().flatten()
+    [sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lbfgs::ROWS, lr_scheduler::ROWS]
+        .into_iter()
+        .flatten()
 }

@@ -28,6 +28,22 @@ impl Moments {
         Ok(t)
     }
 
+    /// A number of a name, kept as PyTorch does: a float32 tensor without dimensions, on the host.
+    pub fn number(&mut self, name: &'static str, first: f64) -> Result<f64> {
+        let held = self.or_insert(name, || Tensor::from_f32(&[first as f32], &[]))?;
+        Ok(held.item()?.as_f64())
+    }
+
+    /// Changes a number that [`Moments::number`] made.
+    pub fn set_number(&mut self, name: &'static str, value: f64) -> Result<()> {
+        let held = Tensor::from_f32(&[value as f32], &[])?;
+        match self.tensors.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, t)) => *t = held,
+            None => self.tensors.push((name, held)),
+        }
+        Ok(())
+    }
+
     /// Zeros like `parameter`, made on first use.
     pub fn zeros(&mut self, name: &'static str, parameter: &Tensor) -> Result<Tensor> {
         self.or_insert(name, || filled(parameter, 0.0))
@@ -102,7 +118,7 @@ impl Optimizer {
 }
 
 /// Names of running tensors that any optimiser keeps.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 14] = [
     "momentum_buffer",
     "exp_avg",
     "exp_avg_sq",
@@ -114,7 +130,13 @@ const NAMES: [&str; 11] = [
     "exp_inf",
     "prev",
     "step_size",
+    "ax",
+    "eta",
+    "mu",
 ];
+
+/// Those that are one number, whatever the parameter's shape.
+const NUMBERS: [&str; 2] = ["eta", "mu"];
 
 fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Moments> {
     let Some((_, step, tensors)) = state.moments.iter().find(|(n, _, _)| *n == number) else {
@@ -126,6 +148,11 @@ fn remembered(state: &StateDict, number: usize, parameter: &Tensor) -> Result<Mo
             return Err(Error::value(format!("an optimizer's state has no '{name}'"))
                 .with_hint(format!("it holds step, {}", NAMES.join(", "))));
         };
+        if NUMBERS.contains(&known) {
+            let value = tensor.item()?.as_f64();
+            moments.set_number(known, value)?;
+            continue;
+        }
         if tensor.shape() != parameter.shape() {
             return Err(Error::value(format!(
                 "'{name}' of parameter {number} has shape {:?}, the parameter {:?}",

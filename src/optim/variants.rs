@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result, python};
 use crate::device::MapOp;
-use crate::op::binary::{eq, gt, lt, maximum, mul, specs};
+use crate::op::binary::{eq, gt, lt, maximum, mul, specs, sub};
 use crate::op::def::Default;
 use crate::op::select::{clamp_, lerp_, masked_fill, where_};
 use crate::op::unary::{abs, neg, scale, shift, sign, sqrt};
@@ -139,6 +139,39 @@ impl Rule for RAdam {
         let rectified = (above(length) * most / (above(most) * length)).sqrt();
         let divisor = shift(&sqrt(&square)?, options.float("eps"))?;
         update(MapOp::Addcdiv, parameter, [&mean, &divisor], -rate * rectified * second.sqrt())
+    }
+}
+
+struct Asgd;
+
+impl Rule for Asgd {
+    fn name(&self) -> &'static str {
+        "ASGD"
+    }
+
+    fn check(&self, options: &Options) -> Result<()> {
+        options.not_negative("lr", "learning rate")?;
+        options.not_negative("lambd", "lambd value")?;
+        options.not_negative("alpha", "alpha value")?;
+        options.not_negative("weight_decay", "weight_decay value")
+    }
+
+    fn step(&self, options: &Options, parameter: &Tensor, grad: &Tensor, state: &mut Moments) -> Result<()> {
+        let grad = direction(options, parameter, grad)?;
+        let (lr, decay) = (options.float("lr"), options.float("lambd"));
+        let average = state.zeros("ax", parameter)?;
+        let (rate, share) = (state.number("eta", lr)?, state.number("mu", 1.0)?);
+        state.step += 1;
+        times(parameter, 1.0 - decay * rate)?;
+        add_scaled(parameter, &grad, -rate)?;
+        if share == 1.0 {
+            average.copy_values(parameter, false)?;
+        } else {
+            add_scaled(&average, &sub(parameter, &average)?, share)?;
+        }
+        let step = state.step as f64;
+        state.set_number("eta", lr / (1.0 + decay * lr * step).powf(options.float("alpha")))?;
+        state.set_number("mu", 1.0 / (step - options.float("t0")).max(1.0))
     }
 }
 
@@ -284,6 +317,26 @@ pub static ROWS: &[OpDef] = &[
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::RAdam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
+        "tensor([0.5000, 0.5000], requires_grad=True)",
+    ),
+    constructor(
+        "ASGD",
+        "Steps that become smaller, and from step `t0` on the mean of the parameters, `ax` in the state.",
+        &[
+            PARAMS,
+            number("lr", Default::Float(0.01)),
+            number("lambd", Default::Float(1e-4)),
+            number("alpha", Default::Float(0.75)),
+            number("t0", Default::Float(1e6)),
+            DECAY,
+            MAXIMIZE,
+        ],
+        |a| Optimizer::new(&Asgd, a).map(Optimizer::into_value),
+    )
+    .details("`lambd` lets the parameters decay, `alpha` says how fast the steps shrink.")
+    .example(
+        "let w = ones(2).requires_grad_(true); let opt = optim::ASGD([w], #{lr: 0.5, lambd: 0}); w.sum().backward(); \
+         opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",
     ),
     constructor(

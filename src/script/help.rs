@@ -30,13 +30,21 @@ pub fn page(name: &str) -> Option<String> {
     }
     let name = bare(name);
     let space = full.strip_suffix(name).and_then(|before| before.strip_suffix("::")).unwrap_or("");
-    let inside =
-        |def: &&OpDef| def.name == name && def.forms.iter().any(|f| matches!(f, Form::Of(s) if *s == space));
+    let inside = |def: &&OpDef| def.name == name && def.forms.iter().any(|f| stands_in(f, space));
     rows()
         .find(inside)
         .or_else(|| rows().find(|def| def.name == name))
         .map(describe)
         .or_else(|| pages().find(|page| page.name == name).map(|page| page.describe()))
+}
+
+/// Whether a form is a call of a module, such as `linalg` or `F`.
+fn stands_in(form: &Form, space: &str) -> bool {
+    match form {
+        Form::Of(s) => *s == space,
+        Form::Functional => space == "F",
+        _ => false,
+    }
 }
 
 /// Pages of what is no row.

@@ -2,7 +2,7 @@
 //! place in the code stays where it is.
 //!
 //! - `opt.step(|| …)` becomes `step(opt,|| …)`: a method holds its variable while it runs, and the closure could not
-//!   use the optimiser that it captured. So does `net.apply(|m| …)`.
+//!   use the optimiser that it captured. So do `net.apply(|m| …)` and `x.register_hook(|g| …)`.
 //! - `drop(y)` becomes `{y=()} `: a function gets a copy of a variable that a closure captured, and an assignment
 //!   reaches the variable.
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
@@ -14,7 +14,7 @@ use std::ops::Range;
 use rhai::{Engine, Position, Token};
 
 /// Methods that call a closure, which may use what the method was called on.
-const CALLING: [&str; 2] = ["step", "apply"];
+const CALLING: [&str; 3] = ["step", "apply", "register_hook"];
 
 /// What Rhai's parser is told in place of `_`, which it keeps for itself.
 pub const LAST: &str = "$";
@@ -127,6 +127,7 @@ mod tests {
             ("drop(y)", "{y=()} "),
             ("\"ä\"; drop(a);\n drop(b)", "\"ä\"; {a=()} ;\n {b=()} "),
             ("opt.step(|| opt.zero_grad())", "step(opt,|| opt.zero_grad())"),
+            ("x.register_hook(|g| g * x)", "register_hook(x,|g| g * x)"),
             ("net.apply(|m| drop(m))", "apply(net,|m| {m=()} )"),
             ("let s = `a ${ drop(b) } drop(c)`; drop(d)", "let s = `a ${ {b=()}  } drop(c)`; {d=()} "),
             ("`${ #{a: 1}.a } drop(c)`; drop(d)", "`${ #{a: 1}.a } drop(c)`; {d=()} "),

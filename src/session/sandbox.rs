@@ -2,7 +2,11 @@
 //!
 //! The one file of the session that calls the operating system by hand.
 
+#[cfg(target_os = "linux")]
+mod landlock;
+
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 /// Limits on the process, beyond those that always hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -11,6 +15,23 @@ pub struct Limits {
     pub address_space: Option<u64>,
     /// Processes and threads of this user, this session's own among them; the system counts all the user runs.
     pub processes: Option<u64>,
+    /// Files that may be read; none may be written.
+    pub confined: Option<Confined>,
+}
+
+/// A process that works in one folder: it reads what is in there and in `readable`, and what the system says of the
+/// processors; it opens no other file, starts no program and no TCP connection, where the system has the means.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Confined {
+    pub folder: PathBuf,
+    pub readable: Vec<PathBuf>,
+    /// A real GPU may be used: its driver reads the system's libraries and settings, and uses devices.
+    pub drives: bool,
+}
+
+/// Why processes can't be confined to a folder here; none where they can.
+pub fn unconfined() -> Option<String> {
+    system::unconfined()
 }
 
 /// Confines this process, for good. Where a layer does not exist on this system, [`protections`] lacks it.
@@ -40,9 +61,10 @@ mod system {
     use std::fs::File;
     use std::io::{self, Write};
     use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+    use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::Limits;
+    use super::{Confined, Limits};
 
     /// Open files a session may have, at most.
     const OPEN_FILES: u64 = 1024;
@@ -62,7 +84,50 @@ mod system {
         if let Some(count) = limits.processes {
             set_limit(libc::RLIMIT_NPROC, count)?;
         }
-        forbid_new_privileges()
+        forbid_new_privileges()?;
+        match &limits.confined {
+            Some(confined) => confine(confined),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the system has no means to confine a process, it only works in its folder; front ends say so before.
+    fn confine(confined: &Confined) -> io::Result<()> {
+        let folder = std::fs::canonicalize(&confined.folder)?;
+        std::env::set_current_dir(&folder)?;
+        let confined = Confined { folder, ..confined.clone() };
+        if unconfined().is_none() { keep_to(&confined) } else { Ok(()) }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn keep_to(confined: &Confined) -> io::Result<()> {
+        use super::landlock::{self, READ, USE};
+        let system =
+            ["/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/sys/fs/cgroup", "/sys/devices/system"];
+        let driver = ["/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys"];
+        let paths = std::iter::once(&confined.folder).chain(&confined.readable).map(PathBuf::as_path);
+        let mut allowed: Vec<(&Path, u64)> = paths.map(|path| (path, READ)).collect();
+        allowed.extend(system.map(|path| (Path::new(path), READ)));
+        if confined.drives {
+            allowed.extend(driver.map(|path| (Path::new(path), READ)));
+            allowed.push((Path::new("/dev"), USE));
+        }
+        landlock::confine(&allowed)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn keep_to(_: &Confined) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn unconfined() -> Option<String> {
+        super::landlock::version().err().map(|error| format!("this kernel has no Landlock ({error})"))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn unconfined() -> Option<String> {
+        Some("this system has no Landlock".into())
     }
 
     pub fn protections() -> Vec<String> {
@@ -177,10 +242,17 @@ mod system {
     use super::Limits;
 
     pub fn apply(limits: &Limits) -> io::Result<()> {
-        if *limits == Limits::default() {
+        if let Some(confined) = &limits.confined {
+            std::env::set_current_dir(&confined.folder)?;
+        }
+        if limits.address_space.is_none() && limits.processes.is_none() {
             return Ok(());
         }
         Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no limits on a process"))
+    }
+
+    pub fn unconfined() -> Option<String> {
+        Some("this system has no means for it".into())
     }
 
     pub fn protections() -> Vec<String> {

@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use smallvec::SmallVec;
 
 use crate::base::{Cause, DType, Device, Dims, Error, Result};
 
 use super::checkpoint::{Pass, Place, pack};
+use super::hooks::Hooks;
 use super::{TRACKED, Tensor, VIEW, inplace};
 
 /// Gradients of a node's inputs, in order; `None` where there is none.
@@ -73,6 +74,7 @@ pub struct Node {
     /// The script line that made it.
     pub line: u32,
     saved: Mutex<Option<Saved>>,
+    hooks: OnceLock<Arc<Hooks>>,
 }
 
 /// What a rule kept from the forward pass.
@@ -342,8 +344,19 @@ impl Node {
                 inputs: inputs.iter().map(|t| (t.edge(), Meta::of(t))).collect(),
                 line,
                 saved: Mutex::new(Some(saved)),
+                hooks: OnceLock::new(),
             }
         })
+    }
+
+    /// What sees the gradient of the output.
+    pub(super) fn hooks(&self) -> &Arc<Hooks> {
+        self.hooks.get_or_init(Arc::default)
+    }
+
+    /// [`Node::hooks`], where there are any.
+    pub(super) fn given_hooks(&self) -> Option<&Arc<Hooks>> {
+        self.hooks.get()
     }
 
     /// The output was written in place by this very op: its saved copy is current again.
@@ -436,8 +449,9 @@ impl Tensor {
             let base = base.clone();
             let node = inplace::view_node(&base, self.layout());
             auto.base = Some((base, self.version()));
-            auto.node = Some(node);
+            let before = auto.node.replace(Arc::clone(&node));
             self.set_tracked(true);
+            self.retain_in(before.as_ref(), &node);
         }
         auto.node.clone()
     }
@@ -455,8 +469,9 @@ impl Tensor {
 
     /// Makes `node` the one that made this tensor.
     pub fn join(&self, node: Arc<Node>) {
-        self.auto().node = Some(node);
+        let before = self.auto().node.replace(Arc::clone(&node));
         self.set_tracked(true);
+        self.retain_in(before.as_ref(), &node);
     }
 
     /// Records an op: `self` came from `inputs` by `rule`. Call where [`needs_graph`] holds.

@@ -1,12 +1,13 @@
 //! The backward pass: from the newest node to the oldest, each gradient summed once and freed early.
 
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::{Cause, Error, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
 use super::checkpoint::{self, Caller, NoCaller};
+use super::hooks::{self, Plan, Whole};
 use super::{Tensor, accumulate};
 
 /// Options of a backward pass, as `torch.autograd.backward` has them.
@@ -30,7 +31,7 @@ impl Tensor {
     pub fn backward_by(&self, grad: Option<&Tensor>, pass: Pass, caller: &dyn Caller) -> Result<()> {
         let seed = self.seed(grad)?;
         let mut run = Run::new(pass, None, caller);
-        run.start(self, seed)?;
+        run.start(self, seed);
         run.finish().map(|_| ())
     }
 
@@ -56,7 +57,7 @@ impl Tensor {
         let mut run = Run::new(pass, Some(wanted), caller);
         for (i, output) in outputs.iter().enumerate() {
             let seed = output.seed(seeds.get(i).copied().flatten())?;
-            run.start(output, seed)?;
+            run.start(output, seed);
         }
         run.finish()
     }
@@ -129,6 +130,9 @@ struct Run<'a> {
     checkpoints: checkpoint::Pass<'a>,
     wanted: Option<Vec<Target>>,
     results: Vec<Option<Tensor>>,
+    roots: Vec<(Edge, Meta, Tensor)>,
+    /// Set where there may be hooks in the graph.
+    plan: Option<Plan>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
 }
@@ -137,21 +141,34 @@ impl<'a> Run<'a> {
     fn new(pass: Pass, wanted: Option<Vec<Target>>, caller: &'a dyn Caller) -> Run<'a> {
         let results = vec![None; wanted.as_ref().map_or(0, Vec::len)];
         let checkpoints = checkpoint::Pass::new(caller);
-        Run { pass, checkpoints, wanted, results, grads: HashMap::new(), queue: BinaryHeap::new() }
+        Run {
+            pass,
+            checkpoints,
+            wanted,
+            results,
+            roots: Vec::new(),
+            plan: None,
+            grads: HashMap::new(),
+            queue: BinaryHeap::new(),
+        }
     }
 
-    fn start(&mut self, output: &Tensor, seed: Tensor) -> Result<()> {
-        let _mode = self.mode();
-        let edge = output.edge();
-        self.deliver(&edge, &Meta::of(output), seed)
+    fn start(&mut self, output: &Tensor, seed: Tensor) {
+        self.roots.push((output.edge(), Meta::of(output), seed));
     }
 
     fn finish(mut self) -> Result<Vec<Option<Tensor>>> {
         let (_mode, _paused) = (self.mode(), super::autocast::pause());
         let keep = self.pass.retain_graph || self.pass.create_graph;
+        let roots = std::mem::take(&mut self.roots);
+        self.plan = hooks::any().then(|| self.planned(&roots));
+        for (edge, meta, seed) in roots {
+            self.deliver(&edge, &meta, seed)?;
+        }
+        self.settle(|plan| plan.whole(false))?;
         while let Some(Ready(node)) = self.queue.pop() {
             let Some(grad) = self.grads.remove(&Arc::as_ptr(&node)) else { continue };
-            self.note_wanted(&node, &grad)?;
+            let grad = self.passed(&node, grad)?;
             let saved = node.saved(keep).map_err(|e| made_at(e, &node))?.unpacked(self.checkpoints)?;
             let context = grad.context();
             let line = context.shared.source().line;
@@ -170,8 +187,56 @@ impl<'a> Run<'a> {
                     self.deliver(edge, meta, grad)?;
                 }
             }
+            self.settle(|plan| plan.whole_after(&node))?;
         }
+        self.settle(|plan| plan.whole(true))?;
         Ok(self.results)
+    }
+
+    fn planned(&self, roots: &[(Edge, Meta, Tensor)]) -> Plan {
+        let (mut nodes, mut leaves) = (HashSet::new(), HashSet::new());
+        for target in self.wanted.iter().flatten() {
+            match target {
+                Target::Node(node) => nodes.insert(Arc::as_ptr(node)),
+                Target::Leaf(leaf) => leaves.insert(leaf.id()),
+            };
+        }
+        Plan::of(roots.iter().map(|(edge, ..)| edge), &nodes, &leaves)
+    }
+
+    /// The gradient of a node's output on its way into the node: noted where it is asked for, and past the hooks.
+    fn passed(&mut self, node: &Arc<Node>, grad: Tensor) -> Result<Tensor> {
+        let hooks = node.given_hooks().filter(|_| self.plan.is_some());
+        let Some(hooks) = hooks.map(Arc::clone) else {
+            self.note_wanted(node, &grad);
+            return Ok(grad);
+        };
+        // PyTorch notes what is passed on before the hooks, and what ends here behind them.
+        let goes_on = self.wanted.is_none() || self.plan.as_ref().is_some_and(|plan| plan.needs(node));
+        if goes_on {
+            self.note_wanted(node, &grad);
+        } else if !self.is_wanted(node) {
+            return Ok(grad);
+        }
+        let grad = hooks.run(grad, self.checkpoints.caller).map_err(|e| made_at(e, node))?;
+        hooks.retain(&grad, self.pass.create_graph)?;
+        if !goes_on {
+            self.note_wanted(node, &grad);
+        }
+        Ok(grad)
+    }
+
+    /// Hands on the gradients of leaves that waited for the rest.
+    fn settle(&mut self, whole: impl FnOnce(&mut Plan) -> Vec<Whole>) -> Result<()> {
+        let Some(plan) = &mut self.plan else { return Ok(()) };
+        for Whole { leaf, hooks, grad } in whole(plan) {
+            let asked = self.wanted.iter().flatten().any(|t| matches!(t, Target::Leaf(t) if t.is(&leaf)));
+            if self.wanted.is_none() || asked {
+                let grad = hooks.run(grad, self.checkpoints.caller)?;
+                self.add_to_leaf(&leaf, grad)?;
+            }
+        }
+        Ok(())
     }
 
     fn mode(&self) -> super::autograd::GradMode {
@@ -206,6 +271,14 @@ impl<'a> Run<'a> {
     }
 
     fn deliver_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
+        let grad = match &mut self.plan {
+            Some(plan) => plan.hold(leaf, grad)?,
+            None => Some(grad),
+        };
+        grad.map_or(Ok(()), |grad| self.add_to_leaf(leaf, grad))
+    }
+
+    fn add_to_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
         if let Some(wanted) = &self.wanted {
             for (target, slot) in wanted.iter().zip(&mut self.results) {
                 if matches!(target, Target::Leaf(t) if t.is(leaf)) {
@@ -220,13 +293,16 @@ impl<'a> Run<'a> {
         accumulate_grad(leaf, grad, self.pass.create_graph)
     }
 
-    fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) -> Result<()> {
+    fn is_wanted(&self, node: &Arc<Node>) -> bool {
+        self.wanted.iter().flatten().any(|t| matches!(t, Target::Node(n) if Arc::ptr_eq(n, node)))
+    }
+
+    fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) {
         for (target, slot) in self.wanted.iter().flatten().zip(&mut self.results) {
             if matches!(target, Target::Node(n) if Arc::ptr_eq(n, node)) {
                 *slot = Some(grad.clone());
             }
         }
-        Ok(())
     }
 }
 

@@ -20,6 +20,9 @@ pub type Recompute = dyn Fn(&[Tensor], &dyn Caller) -> Result<()> + Send + Sync;
 /// What runs functions of a higher layer, such as closures of a script, while a backward pass goes on.
 pub trait Caller {
     fn call(&self, function: &dyn std::any::Any, inputs: &[Tensor]) -> Result<()>;
+
+    /// Calls a hook with a gradient: its name and the gradient it gave, if it gave one.
+    fn hook(&self, function: &dyn std::any::Any, grad: &Tensor) -> Result<Option<(String, Tensor)>>;
 }
 
 /// A [`Caller`] where no script is running.
@@ -28,6 +31,10 @@ pub struct NoCaller;
 impl Caller for NoCaller {
     fn call(&self, _: &dyn std::any::Any, _: &[Tensor]) -> Result<()> {
         Err(Error::runtime("a checkpointed function of a script cannot run again where no script is running"))
+    }
+
+    fn hook(&self, _: &dyn std::any::Any, _: &Tensor) -> Result<Option<(String, Tensor)>> {
+        Err(Error::runtime("a hook of a script cannot run where no script is running"))
     }
 }
 

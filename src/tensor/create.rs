@@ -131,6 +131,27 @@ impl Tensor {
         self.copied(self.dtype(), "contiguous")
     }
 
+    /// A copy in `dtype` on the same device that lies in memory as this tensor does, outside the graph.
+    pub fn copied_like(&self, dtype: DType, op: &'static str) -> Result<Tensor> {
+        if self.is_contiguous() {
+            return self.copied(dtype, op);
+        }
+        let layout = self.layout().dense_like()?;
+        let out = Tensor::empty_in(layout, dtype, &self.context(), op)?;
+        if self.layout().is_dense() {
+            out.flat()?.assign(&self.flat()?, op)?;
+        } else {
+            out.assign(self, op)?;
+        }
+        Ok(out)
+    }
+
+    /// The elements of a dense tensor in the order of its memory.
+    pub(super) fn flat(&self) -> Result<Tensor> {
+        let layout = Layout::new([self.numel()][..].into(), [1isize][..].into(), self.layout().offset())?;
+        Ok(self.with_layout(layout))
+    }
+
     /// A row-major copy in `dtype` on the same device, outside the graph.
     pub fn copied(&self, dtype: DType, op: &'static str) -> Result<Tensor> {
         let out = Tensor::empty(self.shape(), dtype, &self.context(), op)?;

@@ -61,9 +61,10 @@ impl Tensor {
                 let version = self.version();
                 let mut auto = self.auto();
                 auto.base = Some((base, version));
-                auto.node = Some(view);
+                let before = auto.node.replace(Arc::clone(&view));
                 drop(auto);
                 self.set_tracked(true);
+                self.retain_in(before.as_ref(), &view);
             }
         }
     }

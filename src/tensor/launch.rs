@@ -22,7 +22,8 @@ pub enum In<'a> {
 }
 
 impl<'a> In<'a> {
-    fn tensor(&self) -> Option<(&'a Tensor, &'a Layout)> {
+    /// The tensor and the layout it is read under; none for a number.
+    pub fn tensor(&self) -> Option<(&'a Tensor, &'a Layout)> {
         match *self {
             In::Tensor(t) => Some((t, t.layout())),
             In::Laid(t, layout) => Some((t, layout)),

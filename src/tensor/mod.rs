@@ -7,6 +7,7 @@ pub mod backward;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
+pub mod hooks;
 mod inplace;
 pub mod launch;
 pub mod transfer;
@@ -30,7 +31,7 @@ pub struct Tensor(Arc<Inner>);
 struct Inner {
     storage: Arc<Storage>,
     layout: Layout,
-    /// [`TRACKED`] and [`VIEW`]: kept beside `auto` so that the common case takes no lock.
+    /// [`TRACKED`], [`VIEW`] and [`RETAINS`]: kept beside `auto` so that the common case takes no lock.
     flags: AtomicU8,
     auto: Mutex<Auto>,
 }
@@ -39,6 +40,8 @@ struct Inner {
 const TRACKED: u8 = 1;
 /// Is a differentiable view of another tensor.
 const VIEW: u8 = 2;
+/// Is no leaf, and keeps its gradient all the same.
+const RETAINS: u8 = 4;
 
 /// The autograd state of a tensor.
 #[derive(Default)]
@@ -49,6 +52,8 @@ struct Auto {
     base: Option<(Tensor, u32)>,
     /// The same for a view made under `no_grad`: it is not tracked, and does not keep its base alive.
     untracked: Option<Weak<Inner>>,
+    /// Those of a leaf; a node has its own.
+    hooks: Option<Arc<hooks::Hooks>>,
 }
 
 impl Tensor {
@@ -62,6 +67,18 @@ impl Tensor {
     pub fn empty(shape: &[usize], dtype: DType, context: &Arc<Context>, op: &'static str) -> Result<Tensor> {
         let layout = Layout::contiguous(shape)?;
         let purpose = Purpose { op, dtype, shape };
+        let storage = Storage::allocate(context, layout.numel(), purpose)?;
+        Ok(Tensor::from_storage(Arc::new(storage), layout))
+    }
+
+    /// Uninitialised memory under a dense layout from element 0: see [`Layout::dense_like`].
+    pub fn empty_in(
+        layout: Layout,
+        dtype: DType,
+        context: &Arc<Context>,
+        op: &'static str,
+    ) -> Result<Tensor> {
+        let purpose = Purpose { op, dtype, shape: layout.shape() };
         let storage = Storage::allocate(context, layout.numel(), purpose)?;
         Ok(Tensor::from_storage(Arc::new(storage), layout))
     }

@@ -8,24 +8,27 @@ use crate::device::{Context, Machine, Transfer};
 use super::Tensor;
 
 impl Tensor {
-    /// A copy on another device, outside the graph. A strided source is packed on its own device first.
+    /// A copy on another device, outside the graph, that lies in memory as this tensor does. A source with gaps is
+    /// packed on its own device first.
     ///
     /// Two accelerators talk peer to peer: the copy is enqueued on the source's stream, and the target's waits
     /// for it. As in PyTorch, a `non_blocking` copy to the host goes to pinned memory, for it would hold the
     /// host otherwise.
     pub fn moved(&self, target: &Arc<Context>, non_blocking: bool, op: &'static str) -> Result<Tensor> {
+        if !self.layout().is_dense() {
+            return self.copied_like(self.dtype(), "contiguous")?.moved(target, non_blocking, op);
+        }
+        let layout = self.layout().dense_like()?;
         let out = if non_blocking && target.device == Device::Cpu && self.device().is_cuda() {
-            Tensor::empty_pinned(
-                Layout::contiguous(self.shape())?,
-                self.dtype(),
-                target,
-                &self.context(),
-                op,
-            )?
+            Tensor::empty_pinned(layout, self.dtype(), target, &self.context(), op)?
         } else {
-            Tensor::empty(self.shape(), self.dtype(), target, op)?
+            Tensor::empty_in(layout, self.dtype(), target, op)?
         };
-        out.copy_across(self, non_blocking)?;
+        if self.is_contiguous() {
+            out.copy_across(self, non_blocking)?;
+        } else {
+            out.flat()?.copy_across(&self.flat()?, non_blocking)?;
+        }
         Ok(out)
     }
 

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[test]
 #[ignore = "the child process of the tests of this module"]
 fn child() {
-    let limits = |bytes| Limits { address_space: bytes, processes: None };
+    let limits = |bytes| Limits { address_space: bytes, ..Limits::default() };
     let ending = match std::env::var(ROLE).as_deref() {
         Ok("session") => serve(limits(None)),
         Ok("small session") => serve(limits(Some(2 << 30))),

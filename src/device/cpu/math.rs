@@ -6,6 +6,7 @@
 mod double;
 mod exponential;
 mod gauss;
+mod neighbour;
 pub mod special;
 mod trigonometric;
 
@@ -63,6 +64,12 @@ pub trait Real:
     fn digamma(self) -> Self;
     /// The `order`-th derivative of digamma.
     fn polygamma(self, order: Self) -> Self;
+    /// The next number on the way to another, in float32 or float64.
+    fn next_after(self, to: Self) -> Self;
+    /// The same where both are float16.
+    fn next_half(self, to: Self) -> Self;
+    /// The same where both are bfloat16.
+    fn next_bfloat16(self, to: Self) -> Self;
     /// C's remainder, with the dividend's sign.
     fn fmod(self, divisor: Self) -> Self;
 
@@ -326,7 +333,8 @@ real! { f32;
     erf = gauss::erf::<I>, erfc = single::erfc, erfinv = single::erfinv, lgamma = single::lgamma,
     digamma = single::digamma,;
     pow = exponential::pow::<I>, atan2 = trigonometric::atan2::<I>, fmod = trigonometric::fmod::<I>,
-    polygamma = single::polygamma,
+    polygamma = single::polygamma, next_after = neighbour::single, next_half = neighbour::half,
+    next_bfloat16 = neighbour::bfloat16,
 }
 
 real! { f64;
@@ -337,7 +345,8 @@ real! { f64;
     asin = f64::asin, acos = f64::acos, atan = f64::atan, erf = double::erf,
     erfc = special::erfc, erfinv = special::erfinv, lgamma = special::lgamma, digamma = special::digamma,;
     pow = f64::powf, atan2 = f64::atan2, fmod = double::fmod,
-    polygamma = special::polygamma_at,
+    polygamma = special::polygamma_at, next_after = neighbour::double, next_half = neighbour::double,
+    next_bfloat16 = neighbour::double,
 }
 
 /// Functions that f32 takes from double precision: rare enough to need no vector code.

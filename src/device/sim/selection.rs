@@ -37,6 +37,22 @@ pub enum ProfileName {
     File(PathBuf),
 }
 
+impl Selection {
+    /// The selection with the full paths of its profiles' files, which hold whatever folder becomes the current one,
+    /// and these paths.
+    pub fn anchored(mut self) -> (Selection, Vec<PathBuf>) {
+        let mut files = Vec::new();
+        if let Selection::Sim(devices) = &mut self {
+            for (name, _) in &mut devices.items {
+                let ProfileName::File(path) = name else { continue };
+                *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+                files.push(path.clone());
+            }
+        }
+        (self, files)
+    }
+}
+
 impl SimulatedDevices {
     /// The profiles asked for, each with how many devices are to have it.
     pub fn items(&self) -> impl Iterator<Item = (&ProfileName, usize)> {

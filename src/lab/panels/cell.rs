@@ -9,7 +9,7 @@ use super::{flow, markdown};
 use crate::base::event::Clock;
 use crate::lab::figures;
 use crate::lab::highlight;
-use crate::lab::item::{CellState, Check, Progress, Status};
+use crate::lab::item::{CellState, Check, Progress, Status, Verified};
 use crate::lab::laid::{Layout, Part};
 use crate::lab::output::{Ink, OutLine};
 use crate::lab::picture::Content;
@@ -17,6 +17,7 @@ use crate::lab::places::{self, Place, Places};
 use crate::lab::text::{self, Break};
 use crate::lab::theme::Theme;
 use crate::lesson::markdown::parse;
+use crate::notebook::verify;
 use crate::script::lexer::{self, Wholeness};
 use crate::script::python;
 use crate::session::protocol::{Usage, Verdict};
@@ -58,6 +59,7 @@ pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python:
         let lines = flow(&usage_parts(usage, theme), width.saturating_sub(gutter), theme.dim);
         layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
     }
+    verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
     hints(&mut layout, cell, width, gutter, theme);
     layout.push(Line::default(), Part::Gap);
@@ -151,6 +153,29 @@ pub fn head_line(
     ])
 }
 
+/// How the outputs held when all was run anew.
+fn verified(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let room = width.saturating_sub(gutter);
+    let mut say = |told: &str, style: Style| {
+        let lines = text::wrap(&[Span::styled(told.to_owned(), style)], room, Break::Words);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    };
+    match &cell.verified {
+        None => {}
+        Some(Verified::Same) => say("✓ verified: the same outputs as before", theme.ok),
+        Some(Verified::Differs(lines)) => {
+            say("✗ verify: run anew, it gives something else", theme.warn);
+            for line in lines {
+                match line {
+                    verify::Line::Gone(text) => say(&format!("- {}", text::clean_line(text)), theme.dim),
+                    verify::Line::New(text) => say(&format!("+ {}", text::clean_line(text)), theme.text),
+                    verify::Line::Same(_) => {}
+                }
+            }
+        }
+    }
+}
+
 fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
     let (text, style) = match cell.status {
         Status::Idle => return ("○ not run".into(), theme.dim),
@@ -172,7 +197,13 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         Status::Lost => ("✗ session died".into(), theme.error),
     };
     match (cell.edited, cell.earlier) {
+        (_, true) if cell.from_file => {
+            (format!("{text}, from the file{}", if cell.edited { ", edited since" } else { "" }), theme.dim)
+        }
         (true, _) => (format!("{text}, edited since"), theme.dim),
+        (_, false) if cell.stale.is_some() => {
+            (format!("{text}, ≠ stale: {}", cell.stale.as_deref().unwrap_or_default()), theme.warn)
+        }
         (_, true) => (format!("{text}, before restart"), theme.dim),
         _ => (text, style),
     }

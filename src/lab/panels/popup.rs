@@ -120,11 +120,31 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
             if unsaved > 0 {
                 why.push(format!("{} not saved.", figures::plural(unsaved, "changed cell is", "changed cells are")));
             }
+            if unsaved > 0 && state.can_save {
+                why.push("What is not saved waits beside the file until it is opened again.".to_owned());
+            }
             ("quit", format!("{} Quit all the same?", why.join(" ")))
         }
+        Confirm::Open if state.can_save => (
+            "open another",
+            "What runs is stopped; changes that were not saved wait beside the file. Open it all the same?".into(),
+        ),
         Confirm::Open => (
             "open another",
             "What runs is stopped, and changes that were not saved are lost. Open it all the same?".into(),
+        ),
+        Confirm::RunAnew => {
+            ("run anew", "Restart the session and run all cells? Every variable goes.".into())
+        }
+        Confirm::Verify => (
+            "verify",
+            "Restart the session, run all cells, and compare what they give? Every variable goes.".into(),
+        ),
+        Confirm::Overwrite => (
+            "changed outside",
+            "Another program has changed the file since it was read. Write over it what is here? With no, the file \
+             stays as it is, and what is here waits beside it."
+                .into(),
         ),
         Confirm::Restart => {
             ("restart", "Restart the session? Every variable goes; cells, outputs and text stay.".into())

@@ -4,7 +4,10 @@ use std::sync::Mutex;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
+use crate::lab::document::{Cell, Item, Step, Stored};
+use crate::lab::home::{Found, Listing};
 use crate::lab::theme::Colour;
+use crate::notebook::{self, Kind};
 use crate::plot::Figure;
 use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
 
@@ -102,6 +105,45 @@ fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
 }
 
 #[test]
+fn a_figure_of_the_file_is_drawn_though_nothing_ran() {
+    struct Nothing;
+    impl Library for Nothing {
+        fn list(&mut self) -> Listing {
+            Listing::default()
+        }
+        fn open(&mut self, _: &Target) -> Result<Opened, String> {
+            Err("there is nothing".into())
+        }
+        fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
+            Box::new(Vec::new)
+        }
+    }
+    let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
+    let outputs = vec![notebook::Output::display(&Display::Figure { figure: Box::new(figure) })];
+    let stored =
+        Some(Box::new(Stored { outputs, ran: Some(Kind::Code.hash("f")), count: Some(1), usage: None }));
+    let cell = Cell { id: "a".into(), code: "f".into(), stored, ..Cell::default() };
+    let step = Step { items: vec![Item::Cell(Box::new(cell))], ..Step::default() };
+    let mut state =
+        State::new(Document { title: "n".into(), steps: vec![step] }, Look::from_env(false, false));
+    let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
+    let connect = |_: Wake| Err(io::Error::other("no session"));
+    let mut around = Surroundings::new(connect, inbox.clone());
+    around.library = Some(Box::new(Nothing));
+    around.list(&mut state);
+    say(&mut state, Msg::Resize(80, 24), &mut around);
+    let mut ended = false;
+    let end = drive(&mut state, &inputs, &mut around, &mut |state| {
+        if !ended && crate::lab::render_to_string(state, 80, 24).contains("a drawn title") {
+            ended = true;
+            inbox.send(Input::Signal(15)).unwrap();
+        }
+        Ok(())
+    });
+    assert_eq!(end, End::Signal(15));
+}
+
+#[test]
 fn a_death_keeps_the_text_and_a_restart_brings_a_new_session() {
     let document = Document::notebook("n", ["die".to_owned(), "ok".to_owned()]);
     let script = vec![
@@ -110,9 +152,15 @@ fn a_death_keeps_the_text_and_a_restart_brings_a_new_session() {
         ("session ready", vec![key(KeyCode::Down), key(KeyCode::F(5))]),
         ("= 2", vec![Input::Signal(15)]),
     ];
-    let (state, end, _, _) = play(document.clone(), script);
+    let (state, end, _, _) = play(document, script);
     assert_eq!(end, End::Signal(15));
-    assert_eq!(state.document(), document);
+    let items = state.document().steps.remove(0).items;
+    let code = |item| match item {
+        Item::Cell(cell) => (cell.code, cell.stored.is_some_and(|stored| stored.outputs[0].is_error())),
+        other => panic!("{other:?}"),
+    };
+    let kept: Vec<(String, bool)> = items.into_iter().map(code).collect();
+    assert_eq!(kept, [("die".into(), true), ("ok".into(), false)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use super::{aiding, answering, cells, editing, home, machine, messages, running, scrolling};
+use super::{aiding, answering, cells, editing, home, machine, messages, running, scrolling, verifying};
 use crate::lab::item::ItemState;
 use crate::lab::keys::{Action, Edit};
 use crate::lab::machine::Section;
@@ -39,6 +39,9 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         }
         Action::RunAll => running::run_step(state, fx),
         Action::RunAbove => running::run_above(state, fx),
+        Action::RunStale => running::run_stale(state, fx),
+        Action::RunAnew => ask_or(state, Confirm::RunAnew, fx),
+        Action::Verify => ask_or(state, Confirm::Verify, fx),
         Action::Interrupt => interrupt(state, fx),
         Action::Restart => restart_asked(state, fx),
         Action::Save => save(state, fx),
@@ -200,7 +203,7 @@ fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
 
 fn save(state: &mut State, fx: &mut Vec<Effect>) {
     if state.can_save {
-        fx.push(Effect::Save);
+        fx.push(Effect::Save { over: false });
     } else {
         state.say("this document has no file to save to");
     }
@@ -240,7 +243,18 @@ fn yes(state: &mut State, fx: &mut Vec<Effect>) {
         Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
         Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
         Some(Popup::Confirm(Confirm::Open)) => home::yes(state, fx),
+        Some(Popup::Confirm(Confirm::RunAnew)) => verifying::restart_and_run_all(state, fx),
+        Some(Popup::Confirm(Confirm::Verify)) => verifying::verify(state, fx),
+        Some(Popup::Confirm(Confirm::Overwrite)) => fx.push(Effect::Save { over: true }),
         _ => {}
+    }
+}
+
+/// Asks before variables are lost; where there are none, it is done at once.
+fn ask_or(state: &mut State, question: Confirm, fx: &mut Vec<Effect>) {
+    state.popup = Some(Popup::Confirm(question));
+    if state.work.executions == 0 && !state.is_busy() {
+        yes(state, fx);
     }
 }
 

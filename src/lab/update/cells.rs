@@ -4,6 +4,7 @@ use super::editing::{self, place_cell};
 use crate::lab::document::Cell;
 use crate::lab::item::{CellState, ItemState};
 use crate::lab::state::State;
+use crate::notebook::new_id;
 
 /// Takes away the selected cell into the clipboard, if the learner added it or the document is a notebook.
 pub fn cut(state: &mut State) {
@@ -75,6 +76,9 @@ pub fn set_markdown(state: &mut State, markdown: bool) {
         return;
     }
     cell.markdown = markdown;
+    if markdown {
+        cell.forget_run();
+    }
     cell.rendered = markdown && !editing && !cell.editor.text().trim().is_empty();
     cell.unsaved = true;
     cell.laid.clear();
@@ -82,7 +86,7 @@ pub fn set_markdown(state: &mut State, markdown: bool) {
 
 /// The cell's text as a cell that never ran.
 fn as_new(cell: &CellState) -> Cell {
-    Cell { id: String::new(), code: cell.editor.text(), markdown: cell.markdown, ..Cell::default() }
+    Cell { id: new_id(), code: cell.editor.text(), markdown: cell.markdown, ..Cell::default() }
 }
 
 fn keep_deleted(state: &mut State, cell: &CellState) {
@@ -113,5 +117,6 @@ fn take_away(state: &mut State) -> Option<Box<CellState>> {
     let next = step.items.iter().enumerate().skip(at).find(|(_, item)| item.is_selectable()).map(|(i, _)| i);
     state.selected = next.or(last).unwrap_or(0);
     state.aid.first_place = at;
+    state.removed_unsaved |= notebook;
     Some(cell)
 }

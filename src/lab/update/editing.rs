@@ -7,6 +7,7 @@ use crate::lab::item::{CellState, Guess, ItemState, PredictState};
 use crate::lab::keys::{Edit, Way};
 use crate::lab::msg::Effect;
 use crate::lab::state::{Pane, Screen, State};
+use crate::notebook::new_id;
 
 const PAGE: isize = 10;
 
@@ -199,8 +200,8 @@ pub fn select_next(state: &mut State) -> bool {
 /// Adds an empty cell beside the selected item and selects it.
 pub fn add_cell(state: &mut State, below: bool) {
     let key = state.new_key();
-    let mut cell = CellState::new(key, Cell { id: format!("own-{}", key.0), ..Cell::default() });
-    cell.own = true;
+    let mut cell = CellState::new(key, Cell { id: new_id(), ..Cell::default() });
+    (cell.own, cell.unsaved) = (true, !state.has_text);
     place_cell(state, Box::new(cell), below);
 }
 

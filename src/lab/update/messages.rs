@@ -1,6 +1,6 @@
 //! What the session says, and its end.
 
-use super::running;
+use super::{book, running, verifying};
 use crate::lab::history::History;
 use crate::lab::item::{Answer, CellState, Check, Key, Progress, Status};
 use crate::lab::msg::Effect;
@@ -8,6 +8,7 @@ use crate::lab::output::Ink;
 use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
 use crate::lab::text;
 use crate::lesson::{self, Entry};
+use crate::notebook;
 use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
 
@@ -19,7 +20,8 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
     match message {
         Message::Ready { version, devices, protections, .. } => {
             if version != protocol::VERSION {
-                died(state, &format!("it speaks protocol {version}, the lab speaks {}", protocol::VERSION));
+                let reason = format!("it speaks protocol {version}, the lab speaks {}", protocol::VERSION);
+                died(state, &reason, fx);
                 return true;
             }
             state.session.status = SessionStatus::Ready;
@@ -32,10 +34,16 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             with_current(state, id, |cell| cell.status = Status::Running { since: now });
         }
         Message::Output { id, stream, text } => {
-            with_current(state, id, |cell| cell.output.print(stream, &text))
+            with_current(state, id, |cell| {
+                cell.output.print(stream, &text);
+                cell.recorder.stream(&mut cell.outputs, stream, &text);
+            });
         }
         Message::Display { id, content, display_id } => {
-            with_current(state, id, |cell| cell.output.display(&content, display_id.as_deref()));
+            with_current(state, id, |cell| {
+                cell.output.display(&content, display_id.as_deref());
+                cell.recorder.display(&mut cell.outputs, &content, display_id.as_deref());
+            });
         }
         Message::Progress { id, label, done, total, note } => {
             let progress =
@@ -73,13 +81,18 @@ fn known(variable: protocol::Variable) -> Known {
 }
 
 /// The session has ended by itself: what ran is lost, all else stays.
-pub fn died(state: &mut State, reason: &str) {
+pub fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
     running::clear_queue(state);
     if let Some(current) = state.work.current
         && let Some(cell) = state.cell_mut(current.key)
     {
-        cell.output.block(Ink::Report, &format!("The session ended while this ran: {reason}"));
+        let told = format!("The session ended while this ran: {reason}");
+        cell.output.block(Ink::Report, &told);
+        cell.outputs.push(notebook::Output::stopped("SessionError", &told));
+    }
+    if let Some(current) = state.work.current {
+        book::ran(state, current.key, fx);
     }
     abandon(state, Status::Lost);
     state.session.status = SessionStatus::Dead { reason };
@@ -101,6 +114,7 @@ pub fn forget_session(state: &mut State) {
         cell.laid.clear();
     }
     state.work.executions = 0;
+    state.runs.clear();
     state.work.set_ups = SET_UP;
     state.work.interrupted_at = None;
     let sort = state.history.sorted_by();
@@ -162,6 +176,7 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
         Outcome::Interrupted | Outcome::Timeout { .. } => (true, true),
     };
     if let Some(cell) = state.cell_mut(current.key) {
+        cell.recorder.end(&mut cell.outputs, &outcome, u64::from(current.number));
         match outcome {
             Outcome::Ok { value } => {
                 cell.status = Status::Ok;
@@ -184,6 +199,7 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
         running::clear_queue(state);
     }
     record_run(state, current.key, !stopped, fx);
+    book::ran(state, current.key, fx);
     if cut {
         cut_pending(state);
         running::inspect(state, fx);
@@ -191,6 +207,7 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
         running::follow_up(state, current, fx);
     }
     running::dispatch(state, fx);
+    verifying::settle(state);
 }
 
 /// The session has written a snapshot, or has not.
@@ -329,7 +346,9 @@ fn refused(state: &mut State, id: Option<u64>, reason: &str, fx: &mut Vec<Effect
         state.work.current = None;
         if let Some(cell) = state.cell_mut(current.key) {
             cell.status = Status::Failed;
-            cell.output.block(Ink::Report, &format!("the session refused: {reason}"));
+            let told = format!("the session refused: {reason}");
+            cell.output.block(Ink::Report, &told);
+            cell.outputs.push(notebook::Output::stopped("SessionError", &told));
             cell.laid.clear();
         }
         running::clear_queue(state);

@@ -3,6 +3,7 @@
 mod actions;
 mod aiding;
 mod answering;
+mod book;
 mod cells;
 mod editing;
 mod home;
@@ -13,6 +14,7 @@ mod pictures;
 mod placing;
 mod running;
 mod scrolling;
+mod verifying;
 mod vi;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -37,14 +39,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 return effects;
             }
         }
-        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string()),
-        Msg::Saved(Ok(())) => {
-            for cell in state.cells_mut() {
-                cell.unsaved = false;
-            }
-            state.say("saved");
-        }
-        Msg::Saved(Err(reason)) => state.say(format!("not saved: {reason}")),
+        Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
+        Msg::Saved(saved) => book::saved(state, saved),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(super::text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
@@ -53,6 +49,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
         }
     }
+    book::follow(state, fx);
     pictures::ask(state, fx);
     state.touch();
     effects

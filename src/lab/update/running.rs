@@ -1,8 +1,11 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
-use crate::lab::item::{Check, Guess, ItemState, Key, Status};
+use super::book;
+use crate::lab::item::{CellState, Check, Guess, ItemState, Key, Status};
 use crate::lab::msg::Effect;
 use crate::lab::state::{Current, Pane, Pending, SessionStatus, State};
+use crate::notebook::names::names;
+use crate::notebook::stale::Run;
 use crate::session::protocol::Request;
 
 /// Queues the selected cell; false where there is none or it can't run now.
@@ -14,6 +17,16 @@ pub fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
 /// Queues all cells of the step.
 pub fn run_step(state: &mut State, fx: &mut Vec<Effect>) {
     let keys = cells(state, |step, _| step == state.step);
+    run(state, &keys, fx);
+}
+
+/// Queues the cells of the step that are stale, in their order.
+pub fn run_stale(state: &mut State, fx: &mut Vec<Effect>) {
+    let is_stale = |cell: &CellState| cell.stale.is_some() || (cell.edited && !cell.earlier);
+    let keys: Vec<Key> = state.cells().filter(|cell| is_stale(cell)).map(|cell| cell.key).collect();
+    if keys.is_empty() {
+        return state.say("no cell is stale");
+    }
     run(state, &keys, fx);
 }
 
@@ -55,7 +68,9 @@ pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(cell) = state.cell_mut(key) else { return dispatch(state, fx) };
     cell.begin(number, now);
     let code = cell.editor.text();
+    let run = cell.ran.map(|hash| Run { cell: cell.id.clone(), hash, names: names(&code) });
     state.work.executions = number;
+    book::begun(state, run);
     state.work.interrupted_at = None;
     if state.aid.remember(&code) {
         fx.push(Effect::Remember(code));

@@ -79,6 +79,11 @@ impl Journal {
         self.file.sync_data()
     }
 
+    /// The open file once more.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
     /// Ends the journal: all is saved elsewhere.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)

@@ -309,6 +309,11 @@ impl NotebookFile {
         self.journal.as_ref().map_or(Ok(()), Journal::sync)
     }
 
+    /// The journal, for a thread that waits for the disk in place of this one.
+    pub fn journal(&self) -> Option<io::Result<fs::File>> {
+        self.journal.as_ref().map(Journal::file)
+    }
+
     /// Takes recovered changes over: they are the notebook now, and the journal goes on.
     ///
     /// # Errors

@@ -3,13 +3,14 @@
 use crate::base::Scalar;
 use crate::op::create::{
     DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD, arange, empty, empty_like, eye, from_nested, full, full_like,
-    linspace, ones, zeros,
+    linspace, logspace, ones, zeros,
 };
-use crate::op::def::{DTYPE, Default, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, SELF};
+use crate::op::def::{DTYPE, Default, FUNCTION, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
 
 const SIZE: Param = Param::required("size", ParamKind::Sizes);
 const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
 const FROM_TENSOR: &[Param] = &[SELF, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
+const SIZE_OF: &[Param] = &[SELF, SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
 const NEW: Gradient = Gradient::NoGrad("the result does not depend on values of a tensor");
 
 /// Tensors from numbers, by a rule, or filled with one value.
@@ -142,6 +143,83 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .example("linspace(0, 1, 5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
+    .gradient(NEW),
+    OpDef::call(
+        "logspace",
+        Family::Create,
+        "`base` to the powers of `steps` numbers from `start` to `end`, both included.",
+        &[
+            Param::required("start", ParamKind::Float),
+            Param::required("end", ParamKind::Float),
+            Param::required("steps", ParamKind::Int),
+            Param::optional("base", ParamKind::Float, Default::Float(10.0)),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(logspace(a.float(0)?, a.float(1)?, a.int(2)?, a.float(3)?, &Make::from_args(a, 4)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("logspace(0, 3, 4, 2)", "tensor([1., 2., 4., 8.])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_zeros",
+        Family::Create,
+        "Zeros of a size, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(zeros(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).new_zeros(2, 3)", "tensor([[0, 0, 0],\n        [0, 0, 0]])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_ones",
+        Family::Create,
+        "Ones of a size, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(ones(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.5, 2.5]).new_ones([2], #{dtype: int64})", "tensor([1, 1])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_empty",
+        Family::Create,
+        "Whatever the memory holds, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(empty(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).new_empty([2, 3]).dtype", "torch.int64")
+    .gradient(NEW),
+    OpDef::call(
+        "new_full",
+        Family::Create,
+        "One value in a size, in the dtype and on the device of a tensor unless said otherwise.",
+        &[
+            SELF,
+            Param::required("size", ParamKind::Ints),
+            Param::required("fill_value", ParamKind::Scalar),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(full(&a.ints(1)?, a.scalar(2)?, &Make::from_args(a, 3)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.0, 2.0]).new_full([2], 7)", "tensor([7., 7.])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_tensor",
+        Family::Create,
+        "A tensor of numbers, in the dtype and on the device of another unless said otherwise.",
+        &[SELF, Param::required("data", ParamKind::Any), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
+        |a| Ok(from_nested(a.get(1), &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.0]).new_tensor([1, 2])", "tensor([1., 2.])")
     .gradient(NEW),
     OpDef::call(
         "eye",

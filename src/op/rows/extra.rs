@@ -15,7 +15,66 @@ const TWO: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], 
 const OTHER: Param = Param::required("other", ParamKind::Operand);
 const PAIR: &[Param] = &[SELF, OTHER];
 
+const WHOLE: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Index(30)), Draw::of("b", &[4], Domain::Index(30))];
+const NO_SLOPE: Gradient = Gradient::NoGrad("the result is a whole number");
+
 pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "gcd",
+        Family::Binary,
+        "The greatest common divisor of whole numbers, element by element.",
+        PAIR,
+        |a| one(extra::gcd(a.operand(0)?, a.operand(1)?)),
+    )
+    .in_place(|a| one(extra::gcd_(a.tensor(0)?, a.operand(1)?)))
+    .details("`gcd(0, n)` is `|n|`, and `gcd(0, 0)` is 0.")
+    .example("tensor([12, -18, 0]).gcd(tensor([8, 12, 5]))", "tensor([4, 6, 5])")
+    .gradient(NO_SLOPE)
+    .samples(&[Sample::of("a.gcd(b)", WHOLE)]),
+    OpDef::call(
+        "lcm",
+        Family::Binary,
+        "The least common multiple of whole numbers, element by element.",
+        PAIR,
+        |a| one(extra::lcm(a.operand(0)?, a.operand(1)?)),
+    )
+    .in_place(|a| one(extra::lcm_(a.tensor(0)?, a.operand(1)?)))
+    .details("It is 0 beside a 0, and wraps where the dtype cannot hold it.")
+    .example("tensor([12, -18, 0]).lcm(tensor([8, 12, 5]))", "tensor([24, 36,  0])")
+    .gradient(NO_SLOPE)
+    .samples(&[Sample::of("a.lcm(b)", WHOLE)]),
+    OpDef::call(
+        "nextafter",
+        Family::Binary,
+        "The number of the dtype next to each element on the way to another.",
+        &[SELF, Param::required("other", ParamKind::Tensor)],
+        |a| one(extra::nextafter(a.tensor(0)?, a.tensor(1)?, false)),
+    )
+    .in_place(|a| one(extra::nextafter(a.tensor(0)?, a.tensor(1)?, true)))
+    .example(
+        "tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])",
+        "tensor([1.1921e-07, 1.4013e-45])",
+    )
+    .gradient(Gradient::Vjp("NextafterBackward0"))
+    .samples(&[Sample::of("a.nextafter(b)", TWO)]),
+    OpDef::call(
+        "renorm",
+        Family::Normalise,
+        "The slices along a dimension whose `p`-norm is more than `maxnorm`, scaled down to it.",
+        &[
+            SELF,
+            Param::required("p", ParamKind::Float),
+            Param::required("dim", ParamKind::Int),
+            Param::required("maxnorm", ParamKind::Float),
+        ],
+        |a| one(extra::renorm(a.tensor(0)?, a.float(1)?, a.int(2)?, a.float(3)?)),
+    )
+    .in_place(|a| one(replaced(a.tensor(0)?, |x| extra::renorm(x, a.float(1)?, a.int(2)?, a.float(3)?))))
+    .example(
+        "tensor([[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]]).renorm(2, 0, 4)",
+        "tensor([[1.0000, 2.0000, 2.0000],\n        [2.4000, 3.2000, 0.0000]])",
+    )
+    .samples(&[Sample::of("x.renorm(2, 0, 1.5)", X), Sample::of("x.renorm(1, 1, 2.0)", X)]),
     OpDef::call(
         "nan_to_num",
         Family::Elementwise,

@@ -132,6 +132,23 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .example("zeros([2]).half().element_size()", "2")
     .gradient(ASKS),
+    OpDef::call(
+        "retain_grad",
+        Family::Inspect,
+        "Has the backward pass keep the gradient of a computed tensor in `.grad`, as that of a leaf is.",
+        &[SELF],
+        |a| {
+            a.tensor(0)?.retain_grad()?;
+            Ok(Value::None)
+        },
+    )
+    .forms(METHOD)
+    .details("For a leaf there is nothing to do; an error where the tensor does not require grad.")
+    .example(
+        "let x = tensor([2.0], #{requires_grad: true}); let y = x * 3; y.retain_grad(); (y * y).backward(); y.grad",
+        "tensor([12.])",
+    )
+    .gradient(ASKS),
     OpDef::call("dim", Family::Inspect, "The number of dimensions.", &[SELF], |a| {
         Ok(int(a.tensor(0)?.rank()))
     })
@@ -189,6 +206,10 @@ pub static PROPERTIES: &[OpDef] = &[
         Ok(bool(a.tensor(0)?.is_leaf()))
     })
     .example("zeros([2]).is_leaf", "true"),
+    property("retains_grad", "Whether `retain_grad` was called on the tensor, which is no leaf.", |a| {
+        Ok(bool(a.tensor(0)?.retains_grad()))
+    })
+    .example("zeros([2]).retains_grad", "false"),
     property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
         Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
     })

@@ -35,6 +35,16 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([[0, 1], [2, 0]]).nonzero()", "tensor([[0, 1],\n        [1, 0]])")
     .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
+        "argwhere",
+        Family::Index,
+        "The places of elements that are not zero, one row each.",
+        &[SELF],
+        |a| one(nonzero(a.tensor(0)?)),
+    )
+    .details("Another name of `nonzero` without options. The host waits for the device.")
+    .example("(tensor([3, 5, 4]) > 3).argwhere()", "tensor([[1],\n        [2]])")
+    .gradient(Gradient::NoGrad("the result is an index")),
+    OpDef::call(
         "index_put_",
         Family::Index,
         "Values written where indices say, in place.",

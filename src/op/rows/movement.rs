@@ -219,9 +219,13 @@ pub static ROWS: &[OpDef] = &[
     .forms(&[Form::Method])
     .example("zeros([2, 3]).t().contiguous().stride()", "[2, 1]")
     .samples(&[Sample::of("x.t().contiguous()", M)]),
-    OpDef::call("clone", Family::Movement, "A copy with memory of its own.", &[SELF], |a| {
-        one(movement::cloned(a.tensor(0)?))
-    })
+    OpDef::call(
+        "clone",
+        Family::Movement,
+        "A copy with memory of its own, in the order of the original's.",
+        &[SELF],
+        |a| one(movement::clone(a.tensor(0)?)),
+    )
     .example("tensor([1, 2]).clone()", "tensor([1, 2])")
     .gradient(Gradient::Vjp("CloneBackward0"))
     .samples(&[Sample::of("x.clone()", M)]),

@@ -24,6 +24,13 @@ const QUANTILE: &[Param] = &[
 const SPREAD: &[Param] =
     &[SELF, ANY_DIMS, Param::optional("correction", ParamKind::Scalar, D::Int(1)), KEEPDIM];
 
+const POINTS: &[Param] = &[
+    Param::required("y", ParamKind::Tensor),
+    Param::optional("x", ParamKind::Tensor, D::None),
+    Param::optional("dx", ParamKind::Float, D::Int(1)),
+    LAST_DIM,
+];
+
 pub static ROWS: &[OpDef] = &[
     OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", ALONG, |a| {
         middle(a, false)
@@ -182,15 +189,20 @@ pub static ROWS: &[OpDef] = &[
     )
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).corrcoef()", "tensor([[1., 1.],\n        [1., 1.]])"),
     OpDef::call(
+        "cumulative_trapezoid",
+        Family::Reduce,
+        "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.",
+        POINTS,
+        |a| one(order::cumulative_trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
+    )
+    .forms(FUNCTION)
+    .example("cumulative_trapezoid(tensor([1.0, 2.0, 4.0]))", "tensor([1.5000, 4.5000])")
+    .samples(&[Sample::of("cumulative_trapezoid(x, #{dx: 0.5, dim: 0})", X)]),
+    OpDef::call(
         "trapezoid",
         Family::Reduce,
         "The area under points along a dimension; `x` gives their places, or `dx` their distance.",
-        &[
-            Param::required("y", ParamKind::Tensor),
-            Param::optional("x", ParamKind::Tensor, D::None),
-            Param::optional("dx", ParamKind::Float, D::Int(1)),
-            LAST_DIM,
-        ],
+        POINTS,
         |a| one(order::trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
     )
     .forms(FUNCTION)

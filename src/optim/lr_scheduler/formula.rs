@@ -195,6 +195,28 @@ fn cosine(now: &Now, part: f64) -> Result<f64> {
 
 pub static ONE_CYCLE: Formula = Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None };
 
+pub static CYCLIC: Formula = Formula { name: "CyclicLR", rate: cyclic, closed: None, before: None };
+
+/// Up from the lowest rate to the highest and down again, with the momentum the other way; the height of a cycle may
+/// shrink.
+fn cyclic(now: &Now) -> Result<f64> {
+    let (total, share) = (now.float("total_size"), now.float("step_ratio"));
+    let epoch = now.epoch as f64;
+    let cycle = (1.0 + epoch / total).floor();
+    let part = 1.0 + epoch / total - cycle;
+    let height = if part <= share { part / share } else { (part - 1.0) / (share - 1.0) };
+    let shrunk = match now.options.get("mode") {
+        Some(Value::Str(mode)) if mode == "triangular2" => 1.0 / 2f64.powf(cycle - 1.0),
+        Some(Value::Str(mode)) if mode == "exp_range" => now.float("gamma").powf(epoch),
+        _ => 1.0,
+    };
+    if now.options.bool("cycle_momentum") {
+        let (low, high) = (now.noted("base_momentum"), now.noted("max_momentum"));
+        set_momentum(now.optimizer, now.group, high - (high - low) * height * shrunk);
+    }
+    Ok(now.base + (now.noted("max_lr") - now.base) * height * shrunk)
+}
+
 /// The bounds between which a phase goes: names of what the group keeps for the rate, and for the momentum.
 type Phase = ([&'static str; 2], [&'static str; 2]);
 

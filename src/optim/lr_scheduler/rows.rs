@@ -171,6 +171,46 @@ fn make_one_cycle(a: &Args) -> Result<Value> {
     made(a, &formula::ONE_CYCLE, options)
 }
 
+fn make_cyclic(a: &Args) -> Result<Value> {
+    let opt = optimizer(a)?;
+    let groups = opt.group_count();
+    let (low, high) = (per_group(a, 1, groups)?, per_group(a, 2, groups)?);
+    let up = a.float(3)?;
+    let down = a.optional_float(4).unwrap_or(up);
+    if up <= 0.0 || down <= 0.0 {
+        let text = format!("step_size_up and step_size_down must be positive, but are {up} and {down}");
+        return Err(Error::value(text));
+    }
+    if !matches!(a.str(5)?, "triangular" | "triangular2" | "exp_range") {
+        return Err(Error::value("mode is invalid and scale_fn is None")
+            .with_hint("modes are triangular, triangular2 and exp_range"));
+    }
+    let cycles = a.bool(7)?;
+    let has = |name: &str| opt.option_names().contains(&name);
+    if cycles && !has("momentum") && !has("betas") {
+        let text = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled";
+        return Err(Error::value(text).with_hint("#{cycle_momentum: false} leaves the momentum out"));
+    }
+    let (least, most) = (per_group(a, 8, groups)?, per_group(a, 9, groups)?);
+    for (group, (&bottom, &top)) in low.iter().zip(&high).enumerate() {
+        let note = |name, value: f64| opt.note(group, name, Value::Scalar(value.into()));
+        note("max_lr", top);
+        if last_epoch(a) == -1 {
+            note("lr", bottom);
+            note("initial_lr", bottom);
+            if let (true, Some(&least), Some(&most)) = (cycles, least.get(group), most.get(group)) {
+                set_momentum(&opt, group, most);
+                note("max_momentum", most);
+                note("base_momentum", least);
+            }
+        }
+    }
+    let mut options = Options::of(a);
+    options.note("total_size", Value::Scalar((up + down).into()));
+    options.note("step_ratio", Value::Scalar((up / (up + down)).into()));
+    made(a, &formula::CYCLIC, options)
+}
+
 fn make_plateau(a: &Args) -> Result<Value> {
     let opt = optimizer(a)?;
     let mut options = Options::of(a);
@@ -389,6 +429,33 @@ pub static ROWS: &[OpDef] = &[
         "let opt = optim::SGD([ones(1)], #{lr: 0.1, momentum: 0.9}); optim::lr_scheduler::OneCycleLR(opt, 1.0, \
          100).get_last_lr()",
         "[0.040000000000000036]",
+    ),
+    row(
+        "CyclicLR",
+        "Up from `base_lr` to `max_lr` and down again, over and over, the momentum the other way.",
+        &[
+            OPTIMIZER,
+            Param::required("base_lr", ParamKind::Any),
+            Param::required("max_lr", ParamKind::Any),
+            int("step_size_up", 2000),
+            Param::optional("step_size_down", ParamKind::Int, Default::None),
+            Param::optional("mode", ParamKind::Str, Default::Str("triangular")),
+            number("gamma", Default::Float(1.0)),
+            flag("cycle_momentum", true),
+            Param::optional("base_momentum", ParamKind::Any, Default::Float(0.8)),
+            Param::optional("max_momentum", ParamKind::Any, Default::Float(0.9)),
+            LAST_EPOCH,
+        ],
+        make_cyclic,
+    )
+    .details(
+        "`sched.step()` after each batch. With the mode \"triangular2\" each cycle is half as high as the one before, \
+         with \"exp_range\" the height is multiplied by `gamma` every step.",
+    )
+    .example(
+        "let opt = optim::SGD([ones(1)], #{lr: 1.0, momentum: 0.9}); let s = optim::lr_scheduler::CyclicLR(opt, 0.5, \
+         1.0, 2); s.step(); s.get_last_lr()",
+        "[0.75]",
     ),
     row(
         "ReduceLROnPlateau",

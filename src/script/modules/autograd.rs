@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, FnPtr, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::{Machine, Shared};
 use crate::script::bind::note_line;
 use crate::script::fault::raise;
+use crate::script::help::Page;
 use crate::script::syntax::ContextManager;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};
 use crate::tensor::backward::Pass;
+use crate::tensor::hooks::Handle;
 
 use super::checkpoint::Again;
 use super::{RhaiResult, unknown_option};
@@ -26,7 +28,28 @@ pub const NAMES: &[&str] = &[
     "is_grad_enabled",
     "detect_anomaly",
     "autograd",
+    "register_hook",
+    "remove",
 ];
+
+pub const PAGES: &[Page] = &[
+    Page {
+        name: "register_hook",
+        call: "x.register_hook(|g| g * 2)",
+        text: "Has every backward pass call the closure with the gradient of `x`, once and whole. A tensor that it gives \
+               goes on in the gradient's place, with the same shape and dtype; `()` leaves the gradient as it is. Hooks \
+               run in the order in which they were registered, and before `.grad` is written. Gives a handle: \
+               `handle.remove()` takes the hook away. A closure that captures `x` itself keeps it alive.",
+    },
+    Page {
+        name: "remove",
+        call: "handle.remove()",
+        text: "Takes away the hook that `register_hook` gave the handle for; a second time does nothing.",
+    },
+];
+
+/// A closure that sees gradients.
+pub struct Hook(pub FnPtr);
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("no_grad", || ContextManager::new("no_grad", || Ok(set_grad_mode(false))));
@@ -39,6 +62,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("detect_anomaly", |options: Map| watching(&options));
     grad_property(engine);
     backward(engine, &machine.shared);
+    hooks(engine);
     let mut module = Module::new();
     let shared = Arc::clone(&machine.shared);
     module.set_native_fn("grad", move |ctx: NativeCallContext, y: Dynamic, xs: Dynamic| {
@@ -87,6 +111,14 @@ fn grad_property(engine: &mut Engine) {
         Ok(())
     });
     engine.register_set("requires_grad", |x: &mut Tensor, on: bool| x.set_requires_grad(on).map_err(raise));
+}
+
+fn hooks(engine: &mut Engine) {
+    engine.register_type_with_name::<Handle>("RemovableHandle");
+    engine.register_fn("register_hook", |x: &mut Tensor, function: FnPtr| {
+        x.register_hook(Arc::new(Hook(function))).map_err(raise)
+    });
+    engine.register_fn("remove", |handle: &mut Handle| handle.remove());
 }
 
 fn backward(engine: &mut Engine, shared: &Arc<Shared>) {

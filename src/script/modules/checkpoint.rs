@@ -130,6 +130,28 @@ impl Caller for Again<'_, '_> {
             }
         }
     }
+
+    fn hook(&self, function: &dyn Any, grad: &Tensor) -> Result<Option<(String, Tensor)>> {
+        let Some(super::autograd::Hook(f)) = function.downcast_ref() else {
+            return Err(Error::runtime("a hook was registered by another script"));
+        };
+        let value = f.call_within_context::<Dynamic>(self.context, (grad.clone(),)).map_err(|error| {
+            let text = error.to_string();
+            self.failed.replace(Some(error));
+            Error::runtime(text)
+        })?;
+        let name = if f.is_anonymous() { "<lambda>" } else { f.fn_name() };
+        let next = value.read_lock::<Tensor>().map(|t| t.clone());
+        match next {
+            Some(next) => Ok(Some((name.to_string(), next))),
+            None if value.is_unit() => Ok(None),
+            None => Err(Error::type_error(format!(
+                "expected Variable, but hook returned '{}'",
+                type_name(&value)
+            ))
+            .with_hint("a hook gives the gradient that goes on, or `()` to leave it as it is")),
+        }
+    }
 }
 
 /// `checkpoint(function, input, …)`

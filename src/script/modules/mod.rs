@@ -51,6 +51,7 @@ pub fn pages() -> impl Iterator<Item = &'static super::help::Page> {
     plot::PAGES
         .iter()
         .chain(misc::PAGES)
+        .chain(autograd::PAGES)
         .chain(data::PAGES)
         .chain(nn::PAGES)
         .chain(optim::PAGES)

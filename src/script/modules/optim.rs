@@ -43,6 +43,34 @@ struct ParamGroup {
     index: usize,
 }
 
+/// A step that calls its closure as often as it needs to; gives what the closure gave first.
+fn searched(ctx: &NativeCallContext, o: &Optimizer, closure: &FnPtr) -> RhaiResult<Dynamic> {
+    let (mut first, mut failed) = (None, None);
+    let result = o.minimise(&mut || {
+        let _on = set_grad_mode(true);
+        let value = closure.call_within_context::<Dynamic>(ctx, ()).map_err(|e| {
+            let text = e.to_string();
+            failed = Some(e);
+            Error::runtime(text)
+        })?;
+        let loss = match from_dynamic(&value)? {
+            Value::Tensor(loss) => loss.item()?.as_f64(),
+            Value::Scalar(loss) => loss.as_f64(),
+            other => {
+                let text = format!("the closure of a step must give the loss, and gave {}", other.describe());
+                return Err(Error::type_error(text).with_hint("its last line is `loss`"));
+            }
+        };
+        first.get_or_insert(value);
+        Ok(loss)
+    });
+    match (result, failed) {
+        (_, Some(error)) => Err(error),
+        (Err(error), None) => Err(raise(error)),
+        (Ok(()), None) => Ok(first.unwrap_or(Dynamic::UNIT)),
+    }
+}
+
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     let mut module = rhai::Module::new();
     for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
@@ -61,6 +89,9 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     });
     let shared = Arc::clone(&machine.shared);
     let again = move |ctx: NativeCallContext, o: &mut Optimizer, closure: FnPtr| -> RhaiResult<Dynamic> {
+        if o.searches() {
+            return searched(&ctx, o, &closure);
+        }
         let loss = {
             let _on = set_grad_mode(true);
             closure.call_within_context::<Dynamic>(&ctx, ())?

@@ -1,0 +1,112 @@
+//! `pack check` and `pack preview`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use crate::cli::lab::{LookOptions, look_at};
+use crate::cli::output::say;
+use crate::cli::packs::Chosen;
+use crate::cli::{exit, lesson};
+use crate::lesson::LessonError;
+use crate::lesson::pack::{Pack, PackError, Tree, check};
+use crate::lesson::verify::Report;
+
+use super::{Done, told};
+
+/// Checks a pack's files, and its lessons by running them unless the files have faults.
+pub fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {
+    let pack = match Pack::open(dir) {
+        Ok(pack) => pack,
+        Err(PackError::Faults(faults)) if json => return Ok(finish(None, faults, &[], &[], true)),
+        Err(error) => return Err(told(error)),
+    };
+    let tree = Tree::scan(dir).map_err(told)?;
+    let found = check::inspect(&pack, &tree).map_err(told)?;
+    let mut reports = Vec::new();
+    if !no_run && found.faults.is_empty() {
+        reports = check::run(&pack, sets, |of, report| {
+            if !json {
+                lesson::show(of, report);
+                times(report);
+            }
+        });
+    }
+    Ok(finish(Some(&pack), found.faults, &found.notes, &reports, json))
+}
+
+/// The time of each step.
+fn times(report: &Report) {
+    for step in &report.steps {
+        say!("      {:<28} {:>8.0} ms, {} runs", step.id, step.milliseconds, step.runs);
+    }
+}
+
+fn finish(
+    pack: Option<&Pack>,
+    faults: Vec<LessonError>,
+    notes: &[LessonError],
+    reports: &[Report],
+    json: bool,
+) -> u8 {
+    let fine = faults.is_empty() && reports.iter().all(Report::is_fine);
+    if json {
+        let id = pack.map(|pack| &pack.manifest.id);
+        let version = pack.map(|pack| pack.manifest.version);
+        let faults: Vec<_> = faults.iter().map(placed).collect();
+        let notes: Vec<_> = notes.iter().map(placed).collect();
+        say!(
+            "{}",
+            serde_json::json!({"pack": id, "version": version, "ok": fine, "faults": faults, "notes": notes,
+                "reports": reports})
+        );
+    } else {
+        faults.iter().for_each(|fault| say!("{}", fault.render()));
+        notes.iter().for_each(|note| say!("note: {}", note.render().trim_start_matches("error: ")));
+        let name = pack.map_or(String::new(), |p| format!("{} {}", p.manifest.id, p.manifest.version));
+        let problems = faults.len() + reports.iter().map(|report| report.problems.len()).sum::<usize>();
+        match (fine, reports.len()) {
+            (true, 0) => say!("{name}: the files are fine; nothing was run"),
+            (true, runs) => say!("{name}: fine, {} run through", several(runs, "lesson")),
+            (false, _) => say!("{name}: {}", several(problems, "problem")),
+        }
+    }
+    if fine { exit::FINE } else { exit::SCRIPT }
+}
+
+fn several(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn placed(error: &LessonError) -> serde_json::Value {
+    serde_json::json!({"file": error.file, "line": error.line, "column": error.column, "message": error.message,
+        "hint": error.hint})
+}
+
+/// Opens a lesson of a pack that is not installed, or prints what is in the pack.
+pub fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devices: &str) -> Done {
+    let pack = Pack::open(dir).map_err(told)?;
+    let chosen = match lesson {
+        Some(id) => pack.lesson(id).ok_or_else(|| {
+            let ids: Vec<&str> = pack.lessons.iter().map(|l| l.front.id.as_str()).collect();
+            format!("error: the pack has no lesson `{id}`\nhint: its lessons are {}", ids.join(", "))
+        })?,
+        None => pack.lessons.first().ok_or("error: the pack has no lesson")?,
+    };
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        // A session works in this folder, wherever it is started.
+        let folder = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
+        let chosen = Chosen {
+            lesson: chosen.clone(),
+            pack: pack.manifest.id.clone(),
+            version: pack.manifest.version.to_string(),
+            folder: Some(folder),
+        };
+        return Ok(look_at(&chosen, look, devices, None));
+    }
+    say!("{} {}: {}", pack.manifest.id, pack.manifest.version, pack.manifest.title);
+    for shown in pack.lessons.iter().filter(|l| lesson.is_none_or(|id| l.front.id == id)) {
+        say!("\n{}  {} ({} min)", shown.front.id, shown.front.title, shown.front.minutes);
+        check::outline(shown).iter().for_each(|line| say!("  {line}"));
+    }
+    Ok(exit::FINE)
+}

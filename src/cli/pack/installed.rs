@@ -1,0 +1,215 @@
+//! `pack install`, `update`, `list`, `remove` and `info`.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::cli::output::say;
+use crate::cli::{exit, lab, packs};
+use crate::lesson::pack::store::{Change, Replace, Store};
+use crate::lesson::pack::{Contents, Manifest, Pack, PackError, Tree, open_manifest, verify_archive};
+use crate::lesson::{Entry, Key, ProgressLog, Record};
+
+use super::{Done, size, told};
+
+/// Installs a folder or an archive.
+pub fn install(source: &Path, force: bool) -> Done {
+    let name = source.to_string_lossy();
+    if name.starts_with("https://") || name.starts_with("http://") {
+        return Err(format!(
+            "error: `{name}` is an address, and packs are installed from files and folders\n\
+             hint: download the archive with your browser or `curl -LO {name}`, then `tensorlab pack install FILE`"
+        ));
+    }
+    let store = packs::store()?;
+    let change = store.install(source, if force { Replace::Any } else { Replace::Later }).map_err(told)?;
+    report(&store, &change);
+    Ok(exit::FINE)
+}
+
+/// Says what an installation did, and begins anew the steps that the new version invalidates.
+fn report(store: &Store, change: &Change) {
+    let (id, now) = (&change.now.id, change.now.version);
+    match change.before {
+        _ if change.same => say!("{id} {now} is installed, with these very files"),
+        Some(before) if before == now => say!("installed {id} {now} in place of other files of this version"),
+        Some(before) => say!("updated {id} from {before} to {now}"),
+        None => say!("installed {id} {now}"),
+    }
+    let Ok(manifest) = store.manifest(id) else { return };
+    match invalidate(&manifest) {
+        Ok(steps) if steps.is_empty() => {}
+        Ok(steps) => say!("to be done anew, as they have changed: {}", steps.join(", ")),
+        Err(error) => eprintln!("note: progress is not kept: {error}"),
+    }
+    if change.before.is_none() {
+        say!("`tensorlab lesson list` shows its lessons, `tensorlab lesson start {id}/LESSON` opens one");
+    }
+}
+
+/// Records that steps are to be done anew which were last worked on in a version before they changed.
+fn invalidate(manifest: &Manifest) -> std::io::Result<Vec<String>> {
+    let file = lab::progress_file()?;
+    if manifest.invalidates.is_empty() || !file.exists() {
+        return Ok(Vec::new());
+    }
+    let (mut log, _) = ProgressLog::open(&file)?;
+    let mut steps = Vec::new();
+    for one in &manifest.invalidates {
+        let key = Key { pack: manifest.id.clone(), lesson: one.lesson.clone(), step: one.step.clone() };
+        let earlier = log.progress().step(&key).and_then(|step| step.version.parse().ok());
+        if earlier.is_some_and(|done| one.version > done) {
+            let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+            let version = manifest.version.to_string();
+            log.append(&Record { key, version, at_ms, entry: Entry::Reset })?;
+            steps.push(format!("{}/{}", one.lesson, one.step));
+        }
+    }
+    Ok(steps)
+}
+
+/// Looks again where packs were installed from.
+pub fn update(ids: &[String]) -> Done {
+    let store = packs::store()?;
+    let all = store.ids();
+    if all.is_empty() && ids.is_empty() {
+        say!("no pack is installed");
+    }
+    let mut failed = false;
+    for id in if ids.is_empty() { &all } else { ids } {
+        if let Err(text) = update_one(&store, id) {
+            eprintln!("{text}");
+            failed = true;
+        }
+    }
+    Ok(if failed { exit::SCRIPT } else { exit::FINE })
+}
+
+fn update_one(store: &Store, id: &str) -> Result<(), String> {
+    let installed = store.get(id).map_err(told)?;
+    if !installed.source.exists() {
+        return Err(format!(
+            "error: {id} was installed from {}, which is not there any more\n\
+             hint: `tensorlab pack install FILE` installs another version",
+            installed.source.display()
+        ));
+    }
+    let change = store.update(&installed).map_err(|error| match error {
+        // What is there now is said, not what could be done about it in another command.
+        PackError::Refused { message, .. } => format!("{id} stays at {}: {message}", installed.version),
+        other => told(other),
+    })?;
+    match change.same {
+        true => say!("{id} {} is up to date", installed.version),
+        false => report(store, &change),
+    }
+    Ok(())
+}
+
+/// Prints the installed packs.
+pub fn list(json: bool) -> Done {
+    let store = packs::store()?;
+    let mut all = Vec::new();
+    let mut failed = false;
+    for id in store.ids() {
+        match store.manifest(&id) {
+            Ok(manifest) if json => all.push(said(&manifest)),
+            Ok(m) => say!("{:<16} {:<8} {} ({} lessons)", m.id, m.version, m.title, m.lessons.len()),
+            Err(error) => {
+                eprintln!("{error}");
+                failed = true;
+            }
+        }
+    }
+    if json {
+        say!("{}", serde_json::json!({ "packs": all }));
+    } else if store.ids().is_empty() {
+        say!("no pack is installed; `tensorlab pack install FILE` installs one");
+    }
+    Ok(if failed { exit::SCRIPT } else { exit::FINE })
+}
+
+/// Removes an installed pack.
+pub fn remove(id: &str) -> Done {
+    if id == crate::lesson::pack::COURSE {
+        return Err("error: the built-in pack can't be removed".into());
+    }
+    packs::store()?.remove(id).map_err(told)?;
+    say!("removed {id}; what was done in its lessons stays in the progress log");
+    Ok(exit::FINE)
+}
+
+fn said(m: &Manifest) -> serde_json::Value {
+    let datasets: Vec<_> = m
+        .datasets
+        .iter()
+        .map(|d| serde_json::json!({"file": d.file, "sha256": d.sha256, "license": d.license, "source": d.source}))
+        .collect();
+    let lessons: Vec<_> = m.lessons.iter().map(|listed| &listed.name).collect();
+    serde_json::json!({"id": m.id, "version": m.version, "title": m.title, "summary": m.summary, "authors": m.authors,
+        "license": m.license, "requires_tensorlab": m.requires, "lessons": lessons, "datasets": datasets})
+}
+
+/// Shows an installed pack, a folder or an archive.
+pub fn info(name: &str, json: bool) -> Done {
+    let path = Path::new(name);
+    let store = packs::store()?;
+    if name == crate::lesson::pack::COURSE {
+        let pack = Pack::built_in().map_err(told)?;
+        return Ok(show(&pack.manifest, None, &["it is built in".into()], json));
+    }
+    if let Ok(installed) = store.get(name) {
+        let folder = store.folder(&installed);
+        let manifest = open_manifest(&folder).map_err(told)?;
+        let changed = installed.contents.changed(&folder);
+        let mut notes = vec![
+            format!("installed from {}", installed.source.display()),
+            format!("its files are in {}", folder.display()),
+        ];
+        notes.extend(
+            changed.iter().map(|path| format!("{path} is not what was installed; install the pack again")),
+        );
+        let status = show(&manifest, Some(&installed.contents), &notes, json);
+        return Ok(if changed.is_empty() { status } else { exit::SCRIPT });
+    }
+    if path.is_dir() {
+        let manifest = open_manifest(path).map_err(told)?;
+        let contents = Tree::scan(path).and_then(|tree| tree.contents(path)).map_err(told)?;
+        return Ok(show(&manifest, Some(&contents), &[], json));
+    }
+    if !path.exists() {
+        return store.get(name).map(|_| exit::FINE).map_err(told);
+    }
+    let contents = verify_archive(path).map_err(told)?;
+    let manifest = crate::lesson::pack::manifest_of_archive(path).map_err(told)?;
+    Ok(show(&manifest, Some(&contents), &["the archive is whole, and its sums are right".into()], json))
+}
+
+fn show(m: &Manifest, contents: Option<&Contents>, notes: &[String], json: bool) -> u8 {
+    if json {
+        let mut document = said(m);
+        if let Some(all) = document.as_object_mut() {
+            all.insert("files".into(), serde_json::json!(contents.map(|c| &c.files)));
+            all.insert("notes".into(), serde_json::json!(notes));
+        }
+        say!("{document}");
+        return exit::FINE;
+    }
+    say!("{} {}: {}", m.id, m.version, m.title);
+    if !m.summary.is_empty() {
+        say!("  {}", m.summary);
+    }
+    say!("  by {}", m.authors.join(", "));
+    say!("  license {}, needs tensorlab {}", m.license, m.requires);
+    for listed in &m.lessons {
+        say!("  lesson {}", listed.name);
+    }
+    for data in &m.datasets {
+        let source = data.source.as_ref().map(|s| format!(", from {s}")).unwrap_or_default();
+        say!("  data {} ({}{source})", data.file, data.license);
+    }
+    if let Some(contents) = contents {
+        say!("  {} files, {}", contents.files.len(), size(contents.bytes()));
+    }
+    notes.iter().for_each(|note| say!("  {note}"));
+    exit::FINE
+}

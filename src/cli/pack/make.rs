@@ -1,0 +1,80 @@
+//! `pack new` and `pack build`.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use crate::base::file;
+use crate::cli::exit;
+use crate::cli::output::say;
+use crate::lesson::pack::{self, PackError, hash, open_manifest, template};
+
+use super::{Done, size, told};
+
+/// Makes a pack of the template.
+pub fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {
+    let id = template::write(dir, id, title).map_err(told)?;
+    let shown = dir.display();
+    say!("made the pack `{id}` in {shown}");
+    say!("next: `tensorlab pack check {shown}` runs it, `tensorlab pack preview {shown}` opens it");
+    Ok(exit::FINE)
+}
+
+/// What stops an archive from being written.
+enum Failed {
+    Pack(PackError),
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(error: std::io::Error) -> Failed {
+        Failed::Io(error)
+    }
+}
+
+/// Writes a pack's archive, whole or not at all.
+pub fn build(dir: &Path, output: Option<&Path>) -> Done {
+    let manifest = open_manifest(dir).map_err(told)?;
+    let out = match output {
+        Some(out) => out.to_path_buf(),
+        None => PathBuf::from(format!("{}-{}.tar.gz", manifest.id, manifest.version)),
+    };
+    if inside(&out, dir) {
+        return Err(format!(
+            "error: {} would be part of the pack\nhint: name a file outside of {}: -o FILE",
+            out.display(),
+            dir.display()
+        ));
+    }
+    let mut built = None;
+    let write = |to: &mut BufWriter<File>| {
+        built = Some(pack::build(dir, to).map_err(Failed::Pack)?);
+        Ok(())
+    };
+    file::replace(&out, write).map_err(|failed| match failed {
+        Failed::Pack(error) => told(error),
+        Failed::Io(error) => format!("error: cannot write {}: {error}", out.display()),
+    })?;
+    let (manifest, contents) = built.ok_or("error: nothing was built")?;
+    let read = || -> std::io::Result<(String, u64)> { hash::of_reader(File::open(&out)?) };
+    let (sum, bytes) = read().map_err(|error| format!("error: cannot read {}: {error}", out.display()))?;
+    say!(
+        "{}: {} {}, {} files, {}",
+        out.display(),
+        manifest.id,
+        manifest.version,
+        contents.files.len(),
+        size(bytes)
+    );
+    say!("sha256 {sum}");
+    Ok(exit::FINE)
+}
+
+/// Whether a file to be made would lie in a pack's folder.
+fn inside(out: &Path, dir: &Path) -> bool {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), dir.canonicalize()) {
+        (Ok(folder), Ok(dir)) => folder.starts_with(dir),
+        _ => false,
+    }
+}

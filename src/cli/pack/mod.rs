@@ -1,0 +1,145 @@
+//! `tensorlab pack`: make, check, build, install and remove packs of lessons.
+
+mod check;
+mod installed;
+mod make;
+
+use std::path::PathBuf;
+
+use crate::lesson::pack::PackError;
+
+use super::{exit, lab};
+
+#[derive(clap::Args)]
+pub struct PackOptions {
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Make a pack to begin with, with one lesson
+    New {
+        /// A folder that is not there yet
+        dir: PathBuf,
+        /// The pack's id, lower-case words joined by hyphens; made of the folder's name where none is given
+        #[arg(long)]
+        id: Option<String>,
+        /// The pack's title
+        #[arg(long)]
+        title: Option<String>,
+    },
+    /// Check a pack: its files, and everything in its lessons by running it
+    ///
+    /// On each set of devices, every solution passes, every starter fails, every wrong answer fails for its own reason,
+    /// every cell runs, and every prediction has an answer. Ids are unique, links and assets are there, datasets are
+    /// what their sums say, and no file belongs to nothing.
+    Check {
+        dir: PathBuf,
+        /// A set of devices to run on, several times for several; those that a lesson names where none is given
+        #[arg(long, value_name = "DEVICES")]
+        devices: Vec<String>,
+        /// Look at the files alone, and run nothing
+        #[arg(long)]
+        no_run: bool,
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open a pack in the lab without installing it; where there is no terminal, print what is in it
+    ///
+    /// Nothing runs until you run it, and no progress is kept.
+    Preview {
+        dir: PathBuf,
+        /// The id of the lesson to open; the first one where none is named
+        #[arg(long)]
+        lesson: Option<String>,
+        #[command(flatten)]
+        look: lab::LookOptions,
+    },
+    /// Make one file of a pack, to give to others
+    ///
+    /// The archive (.tar.gz) begins with a list of its files and their SHA-256 sums. The same files make the same bytes.
+    /// Nothing is run; `pack check` does that.
+    Build {
+        dir: PathBuf,
+        /// The archive; ID-VERSION.tar.gz where none is named
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Install a pack from its folder or its archive
+    ///
+    /// All of it is looked through before anything is unpacked, and nothing in it is run. Addresses are not taken:
+    /// download the archive first.
+    Install {
+        /// A folder with a pack.toml, or an archive of `pack build`
+        source: PathBuf,
+        /// Install it in place of a later version, or of the same version with other files
+        #[arg(long)]
+        force: bool,
+    },
+    /// Install later versions from where packs were installed from
+    Update {
+        /// Ids of packs; all installed ones where none is named
+        ids: Vec<String>,
+    },
+    /// List the installed packs
+    List {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an installed pack; what was done in its lessons stays recorded
+    Remove { id: String },
+    /// Show what a pack says of itself: an installed one, a folder, or an archive
+    Info {
+        /// The id of an installed pack, a folder, or an archive
+        pack: String,
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs a subcommand and gives the exit status.
+pub fn run(options: &PackOptions, devices: &str) -> u8 {
+    let done = match &options.command {
+        Action::New { dir, id, title } => make::new(dir, id.as_deref(), title.as_deref()),
+        Action::Check { dir, devices: sets, no_run, json } => {
+            // One that the environment names is the whole command's.
+            let sets = match sets.as_slice() {
+                [] if devices != "auto" => vec![devices.to_owned()],
+                [only] if only == "auto" => Vec::new(),
+                sets => sets.to_vec(),
+            };
+            check::check(dir, &sets, *no_run, *json)
+        }
+        Action::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
+        Action::Build { dir, output } => make::build(dir, output.as_deref()),
+        Action::Install { source, force } => installed::install(source, *force),
+        Action::Update { ids } => installed::update(ids),
+        Action::List { json } => installed::list(*json),
+        Action::Remove { id } => installed::remove(id),
+        Action::Info { pack, json } => installed::info(pack, *json),
+    };
+    done.unwrap_or_else(|text| {
+        eprintln!("{}", text.trim_end());
+        exit::USAGE
+    })
+}
+
+/// What a subcommand comes to: an exit status, or an error in whole lines.
+type Done = Result<u8, String>;
+
+fn told(error: PackError) -> String {
+    error.to_string()
+}
+
+/// `1.5 MiB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,216 @@
+//! `tensorlab progress`: what was done in lessons, to look at and to hand in.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::base::text::strip_control;
+use crate::lesson::{Key, Progress, Record, StepProgress, records};
+
+use super::output::{put, say};
+use super::{exit, lab, packs};
+
+/// Said wherever results leave this machine.
+const NOTE: &str = "These records were made on the learner's own machine, and can be changed there: they are no proof \
+                    against cheating.";
+
+/// Columns of a table of records. The first ones every record has.
+const COLUMNS: [&str; 21] = [
+    "at_ms", "pack", "version", "lesson", "step", "what", "ok", "typed", "value", "answer", "hit", "taken",
+    "right", "verdict", "reason", "message", "line", "limit_ms", "device", "trace", "number",
+];
+
+#[derive(clap::Args)]
+pub struct ProgressOptions {
+    #[command(subcommand)]
+    command: Option<Action>,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Print every record: attempts, hints, predictions, verdicts and the hashes of their events
+    ///
+    /// The records were made on this machine and can be changed on it: they are no proof against cheating.
+    #[command(group(clap::ArgGroup::new("form").required(true)))]
+    Export {
+        /// One JSON document
+        #[arg(long, group = "form")]
+        json: bool,
+        /// A table with a line for each record
+        #[arg(long, group = "form")]
+        csv: bool,
+    },
+}
+
+/// Runs a subcommand and gives the exit status.
+pub fn run(options: &ProgressOptions) -> u8 {
+    match &options.command {
+        None => show(false),
+        Some(Action::Export { json, .. }) => export(*json),
+    }
+}
+
+fn read() -> io::Result<(Vec<Record>, Progress)> {
+    let records = records(&lab::progress_file()?)?;
+    let mut progress = Progress::default();
+    records.iter().for_each(|record| progress.apply(record));
+    Ok((records, progress))
+}
+
+fn refuse(error: &io::Error) -> u8 {
+    eprintln!("error: progress cannot be read: {error}");
+    exit::SCRIPT
+}
+
+/// Prints what was done in each lesson.
+pub fn show(json: bool) -> u8 {
+    let progress = match read() {
+        Ok((_, progress)) => progress,
+        Err(error) => return refuse(&error),
+    };
+    if json {
+        say!("{}", serde_json::json!({ "steps": steps(&progress) }));
+        return exit::FINE;
+    }
+    let mut lessons: BTreeMap<(&str, &str), Vec<(&Key, &StepProgress)>> = BTreeMap::new();
+    for (key, step) in progress.steps() {
+        lessons.entry((&key.pack, &key.lesson)).or_default().push((key, step));
+    }
+    if lessons.is_empty() {
+        say!("nothing was done yet; `tensorlab lesson list` lists the lessons");
+    }
+    for ((pack, lesson), steps) in lessons {
+        let done = steps.iter().filter(|(_, step)| step.done).count();
+        say!("{}: {done} steps done", strip_control(&packs::name(pack, lesson)));
+        for (key, step) in steps {
+            say!("  {:<24} {}", strip_control(&key.step), told(step));
+        }
+    }
+    exit::FINE
+}
+
+fn told(step: &StepProgress) -> String {
+    let state = match (step.done, step.skipped) {
+        (true, _) => "done",
+        (false, true) => "skipped",
+        (false, false) => "open",
+    };
+    let mut parts = vec![state.to_owned()];
+    let several = |n: u32| if n == 1 { "" } else { "s" };
+    if step.attempts > 0 {
+        parts.push(format!("{} attempt{}", step.attempts, several(step.attempts)));
+    }
+    if step.hints > 0 {
+        parts.push(format!("{} hint{}", step.hints, if step.hints == 1 { "" } else { "s" }));
+    }
+    match (step.prediction, step.hit) {
+        (Some(said), Some(true)) => parts.push(format!("predicted {said}, rightly")),
+        (Some(said), Some(false)) => parts.push(format!("predicted {said}, wrongly")),
+        (Some(said), None) => parts.push(format!("predicted {said}")),
+        (None, _) => {}
+    }
+    parts.join(", ")
+}
+
+/// Every step with what adds up for it.
+fn steps(progress: &Progress) -> Vec<serde_json::Value> {
+    let one = |(key, step): (&Key, &StepProgress)| {
+        let mut value = serde_json::json!(step);
+        if let (Some(all), serde_json::Value::Object(key)) = (value.as_object_mut(), serde_json::json!(key)) {
+            all.extend(key);
+        }
+        value
+    };
+    progress.steps().map(one).collect()
+}
+
+fn export(json: bool) -> u8 {
+    let (records, progress) = match read() {
+        Ok(read) => read,
+        Err(error) => return refuse(&error),
+    };
+    if json {
+        say!(
+            "{}",
+            serde_json::json!({"program": "tensorlab", "version": env!("CARGO_PKG_VERSION"), "note": NOTE,
+                "steps": steps(&progress), "records": records})
+        );
+        return exit::FINE;
+    }
+    eprintln!("note: {NOTE}");
+    put(format_args!("{}\r\n", COLUMNS.join(",")));
+    for record in &records {
+        put(format_args!("{}\r\n", line(record)));
+    }
+    exit::FINE
+}
+
+/// A record as a line of a table.
+fn line(record: &Record) -> String {
+    let value = serde_json::json!(record);
+    let cell = |column: &&str| match value.get(column) {
+        None | Some(serde_json::Value::Null) => String::new(),
+        Some(serde_json::Value::String(text)) => quoted(text),
+        Some(other) => quoted(&other.to_string()),
+    };
+    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+/// A cell as RFC 4180 has it. What a spreadsheet would take for a formula is marked as text.
+fn quoted(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '@', '\t', '\r'])
+        || text.starts_with('-') && text.parse::<f64>().is_err();
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::{Entry, Verdict};
+
+    #[test]
+    fn cells_are_quoted_and_no_formulas() {
+        for (text, cell) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"\nthen", "\"say \"\"x\"\"\nthen\""),
+            ("=1+1", "'=1+1"),
+            ("-3.5", "-3.5"),
+            ("-cmd|x", "'-cmd|x"),
+        ] {
+            assert_eq!(quoted(text), cell);
+        }
+    }
+
+    #[test]
+    fn every_field_of_every_record_has_a_column() {
+        let verdicts = [
+            Verdict::Pass,
+            Verdict::Fail { reason: "r".into(), line: Some(1) },
+            Verdict::LearnerError { message: "m".into(), line: Some(1) },
+            Verdict::CheckerFault { message: "m".into(), line: Some(1) },
+            Verdict::Timeout { limit_ms: 1 },
+            Verdict::OutOfMemory { device: "cuda".into(), message: "m".into() },
+            Verdict::DeviceUnavailable { message: "m".into() },
+        ];
+        let attempts = verdicts.map(|verdict| Entry::Attempt { verdict, trace: Some("t".into()) });
+        let others = [
+            Entry::Ran { ok: true },
+            Entry::Prediction { typed: "1".into(), value: 1.0 },
+            Entry::Answer { answer: 1.0, hit: true },
+            Entry::Quiz { taken: vec![0], right: true },
+            Entry::Hint { number: 1 },
+            Entry::Skipped,
+            Entry::Reset,
+        ];
+        for entry in attempts.into_iter().chain(others) {
+            let key = Key { pack: "p".into(), lesson: "l".into(), step: "s".into() };
+            let record = Record { key, version: "1.0.0".into(), at_ms: 1, entry };
+            let value = serde_json::json!(record);
+            let fields = value.as_object().unwrap();
+            assert!(fields.keys().all(|field| COLUMNS.contains(&field.as_str())), "{value}");
+            let filled = line(&record).split(',').filter(|cell| !cell.is_empty()).count();
+            assert_eq!(filled, fields.len(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What the notebook's file has to know of the cells, and which of them are stale.
+
+use crate::lab::book::{BookChange, NotSaved};
+use crate::lab::item::{CellState, ItemState, Key, Status};
+use crate::lab::msg::Effect;
+use crate::lab::state::{Confirm, Noted, Popup, State};
+use crate::notebook::stale::{Freshness, How, Run, Why, stale};
+
+/// Runs of a session that stale marks are made from; of more, the first are forgotten.
+const MOST_RUNS: usize = 2000;
+
+/// Tells the notebook's file what has become of the cells since it was told last.
+pub fn follow(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.has_text || state.noted.is_same(state.cells()) {
+        return;
+    }
+    let now: Vec<Noted> = state.cells().map(Noted::of).collect();
+    let before = state.noted.replace(now.clone());
+    let same_cells = before.len() == now.len() && before.iter().zip(&now).all(|(a, b)| a.key == b.key);
+    if state.can_save {
+        if !same_cells {
+            moved(state, &before, &now, fx);
+        }
+        for new in &now {
+            let Some(old) = before.iter().find(|old| old.key == new.key) else { continue };
+            let Some(cell) = state.cells().find(|cell| cell.key == new.key) else { continue };
+            let id = cell.id.clone();
+            if old.markdown != new.markdown {
+                fx.push(Effect::Book(BookChange::Markdown { id: id.clone(), markdown: new.markdown }));
+            }
+            if old.version != new.version {
+                fx.push(Effect::Book(BookChange::Text { id, text: cell.editor.text() }));
+            }
+        }
+    }
+    mark_edited(state, &before);
+    refresh(state);
+}
+
+/// Cells that are new, gone, or elsewhere.
+fn moved(state: &State, before: &[Noted], now: &[Noted], fx: &mut Vec<Effect>) {
+    let cell = |key: Key| state.cells().find(|cell| cell.key == key);
+    let mut list: Vec<&Noted> = Vec::new();
+    for old in before {
+        if now.iter().any(|new| new.key == old.key) {
+            list.push(old);
+        } else {
+            fx.push(Effect::Book(BookChange::Remove { id: old.id.clone() }));
+        }
+    }
+    for (at, new) in now.iter().enumerate() {
+        if list.get(at).is_some_and(|there| there.key == new.key) {
+            continue;
+        }
+        if let Some(from) = list.iter().position(|there| there.key == new.key) {
+            list.remove(from);
+            fx.push(Effect::Book(BookChange::Remove { id: new.id.clone() }));
+        }
+        list.insert(at.min(list.len()), new);
+        let after = at.checked_sub(1).and_then(|above| now.get(above)).map(|above| above.id.clone());
+        let item = state.steps.iter().flat_map(|step| &step.items).find(|item| item.key() == Some(new.key));
+        if let (Some(ItemState::Cell(_)), Some(cell)) = (item, cell(new.key)) {
+            fx.push(Effect::Book(BookChange::Insert { after, cell: Box::new(cell.to_cell()) }));
+        }
+    }
+}
+
+/// Code that is again what ran is no longer edited.
+fn mark_edited(state: &mut State, before: &[Noted]) {
+    for cell in state.cells_mut().filter(|cell| cell.ran.is_some()) {
+        if before.iter().any(|old| old.key == cell.key && old.version == cell.version) {
+            continue;
+        }
+        let edited = cell.ran != Some(cell.hash());
+        if cell.edited != edited {
+            cell.edited = edited;
+            cell.laid.clear();
+        }
+    }
+}
+
+/// A cell begins to run.
+pub fn begun(state: &mut State, run: Option<Run>) {
+    if state.has_text {
+        return;
+    }
+    state.runs.extend(run);
+    let over = state.runs.len().saturating_sub(MOST_RUNS);
+    state.runs.drain(..over);
+    refresh(state);
+}
+
+/// A cell has run: the file is told what it gave.
+pub fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
+    if state.has_text || !state.can_save {
+        return;
+    }
+    let Some(cell) = state.cell_mut(key) else { return };
+    cell.unsaved = true;
+    let (id, stored) = (cell.id.clone(), Box::new(cell.stored()));
+    fx.push(Effect::Book(BookChange::Ran { id, stored }));
+}
+
+/// How saving went.
+pub fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
+    match saved {
+        Ok(notes) => {
+            state.cells_mut().for_each(|cell| cell.unsaved = false);
+            state.removed_unsaved = false;
+            let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
+            state.say(crate::lab::text::clean_line(&format!("saved{notes}")));
+        }
+        Err(NotSaved::Conflict(_)) => state.popup = Some(Popup::Confirm(Confirm::Overwrite)),
+        Err(NotSaved::Failed(reason)) => {
+            state.say(crate::lab::text::clean_line(&format!("not saved: {reason}")));
+        }
+    }
+}
+
+/// Finds anew which cells are stale.
+pub fn refresh(state: &mut State) {
+    let code: Vec<&CellState> = state.cells().filter(|cell| !cell.markdown).collect();
+    let hash = |cell: &CellState| match cell.ran {
+        Some(ran) if !cell.edited => ran,
+        _ => cell.hash(),
+    };
+    let hashes: Vec<_> = code.iter().map(|cell| (cell.id.as_str(), hash(cell))).collect();
+    let found = stale(&hashes, &state.runs);
+    let label = |id: &str| {
+        let number = code.iter().find(|cell| cell.id == id).and_then(|cell| cell.number);
+        number.map_or_else(|| "a cell".to_owned(), |n| format!("In [{n}]"))
+    };
+    let marks: Vec<(Key, Option<String>)> =
+        code.iter().zip(&found).map(|(cell, freshness)| (cell.key, reason(freshness, &label))).collect();
+    for (key, stale) in marks {
+        if let Some(cell) = state.cell_mut(key)
+            && cell.stale != stale
+        {
+            cell.stale = stale.filter(|_| !matches!(cell.status, Status::Idle | Status::Queued));
+            cell.laid.clear();
+        }
+    }
+}
+
+/// Why a cell is stale by another one; that its own text changed is told elsewhere.
+fn reason(freshness: &Freshness, label: &dyn Fn(&str) -> String) -> Option<String> {
+    let Freshness::Stale(Why::Depends { name, cell, how }) = freshness else { return None };
+    let cell = label(cell);
+    Some(match how {
+        How::Changed => format!("{name} is of {cell}, edited since"),
+        How::RanSince => format!("{cell} has given {name} anew"),
+        How::IsStale => format!("{name} is of {cell}, which is stale"),
+        How::Removed => format!("the cell of {name} is gone"),
+    })
+}

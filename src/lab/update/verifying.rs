@@ -1,0 +1,70 @@
+//! Running all cells anew, and holding what they give against what they gave.
+
+use super::{messages, running};
+use crate::lab::item::{CellState, Key, Verified};
+use crate::lab::msg::Effect;
+use crate::lab::state::State;
+use crate::notebook::verify::{Line, compare};
+use crate::notebook::{Cell, Notebook};
+
+/// Lines that differ, as far as they are shown.
+const SHOWN: usize = 6;
+
+/// Starts a new session and runs all cells in it.
+pub fn restart_and_run_all(state: &mut State, fx: &mut Vec<Effect>) {
+    messages::restart(state, fx);
+    running::run_step(state, fx);
+}
+
+/// As [`restart_and_run_all`], and then tells whether the outputs are the same.
+pub fn verify(state: &mut State, fx: &mut Vec<Effect>) {
+    let before: Vec<(Key, Cell)> = state.cells().filter(|cell| cell.ran.is_some()).map(kept).collect();
+    if before.is_empty() {
+        return state.say("no cell has outputs that could be verified");
+    }
+    for cell in state.cells_mut() {
+        cell.verified = None;
+    }
+    restart_and_run_all(state, fx);
+    state.verifying = Some(before);
+}
+
+/// Compares once all has run.
+pub fn settle(state: &mut State) {
+    if state.work.current.is_some() || !state.work.queue.is_empty() {
+        return;
+    }
+    let Some(before) = state.verifying.take() else { return };
+    let ran = |key: Key| state.cells().find(|cell| cell.key == key && !cell.earlier).map(kept);
+    let (mut old, mut new, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, cell) in before {
+        if let Some((_, now)) = ran(key) {
+            keys.push(key);
+            old.push(cell);
+            new.push(now);
+        }
+    }
+    let differences = compare(&Notebook::new(old), &Notebook::new(new));
+    let (all, wrong) = (keys.len(), differences.len());
+    for (place, key) in keys.into_iter().enumerate() {
+        let differs = differences.iter().find(|difference| difference.place == place);
+        let lines = |lines: &[Line]| {
+            let differ = lines.iter().filter(|line| !matches!(line, Line::Same(_)));
+            differ.take(SHOWN).cloned().collect()
+        };
+        if let Some(cell) = state.cell_mut(key) {
+            cell.verified = Some(differs.map_or(Verified::Same, |d| Verified::Differs(lines(&d.lines))));
+            cell.laid.clear();
+        }
+    }
+    state.say(match wrong {
+        0 => format!("verified: {all} of {all} cells give the same outputs"),
+        wrong => format!("not verified: {wrong} of {all} cells give other outputs"),
+    });
+}
+
+fn kept(cell: &CellState) -> (Key, Cell) {
+    let mut kept = Cell::code(cell.editor.text());
+    (kept.id, kept.outputs) = (cell.id.clone(), cell.outputs.clone());
+    (cell.key, kept)
+}

@@ -1,0 +1,213 @@
+//! Checks a pack: what shows from its files, and what shows when its lessons run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::lesson::error::LessonError;
+use crate::lesson::format::{Element, Lesson};
+use crate::lesson::lint::lint;
+use crate::lesson::text;
+use crate::lesson::verify::{Report, verify_in};
+
+use super::error::PackError;
+use super::path::{self, Place};
+use super::{COURSE, Pack, Tree, fault_of, hash, tree};
+
+/// What looking at a pack's files gave.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub faults: Vec<LessonError>,
+    /// What is odd and no fault.
+    pub notes: Vec<LessonError>,
+}
+
+/// Checks all that shows without running anything: rules of lessons, unique ids, links and assets, datasets and their
+/// sums, files that belong to nothing.
+///
+/// # Errors
+/// A file that can't be read.
+pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
+    let mut found = Found::default();
+    let Some(folder) = &pack.folder else {
+        found.faults.extend(pack.lessons.iter().flat_map(lint));
+        return Ok(found);
+    };
+    for (name, why) in &tree.refused {
+        let message = format!("this can't be part of a pack: {why}");
+        found.faults.push(fault_of(&folder.join(name), &message, "rename it, or remove it"));
+    }
+    ids(pack, &mut found);
+    for lesson in &pack.lessons {
+        found.faults.extend(lint(lesson));
+        links(lesson, tree, &mut found);
+    }
+    prerequisites(pack, &mut found);
+    invalidates(pack, &mut found);
+    datasets(pack, folder, tree, &mut found)?;
+    strays(pack, folder, tree, &mut found);
+    if pack.lessons.is_empty() {
+        let hint = "write one, and name it in lessons = […]";
+        found.faults.push(pack.manifest.error((1, 1), "the pack has no lesson", hint));
+    }
+    Ok(found)
+}
+
+fn ids(pack: &Pack, found: &mut Found) {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for lesson in &pack.lessons {
+        if let Some(other) = seen.insert(&lesson.front.id, lesson.file()) {
+            let (line, column) = lesson.front.place("id");
+            let message = format!("the id `{}` is that of {other}, too", lesson.front.id);
+            let hint = "learners' progress is kept by it; give each lesson its own";
+            found.faults.push(lesson.error(line, column, message, hint));
+        }
+    }
+}
+
+/// Targets inside the pack that are not there.
+fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
+    for link in &lesson.links {
+        let path = link.target.split('#').next().unwrap_or_default();
+        let at = match path {
+            // What leads elsewhere, or nowhere, is known from the lesson alone.
+            _ if path.is_empty() || path.contains(':') => continue,
+            asset if asset.starts_with("assets/") => asset.to_owned(),
+            name if name.ends_with(".md") && !name.contains('/') => format!("lessons/{name}"),
+            _ => continue,
+        };
+        if !tree.has(&at) {
+            let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
+            let hint = match text::nearest(&at, &known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "put the file there, or mend the link".to_owned(),
+            };
+            let message = format!("there is no file {at} in the pack");
+            found.faults.push(lesson.error(link.line, link.column, message, hint));
+        }
+    }
+}
+
+/// Lessons that are to come before others and are not there: they may be planned.
+fn prerequisites(pack: &Pack, found: &mut Found) {
+    let ids: Vec<&str> = pack.lessons.iter().map(|lesson| lesson.front.id.as_str()).collect();
+    for lesson in &pack.lessons {
+        let (line, column) = lesson.front.place("prerequisites");
+        for name in lesson.front.prerequisites.iter().filter(|name| !name.contains('/')) {
+            if !ids.contains(&name.as_str()) {
+                let message = format!("no lesson of the pack has the id `{name}`");
+                let hint = text::suggestion(name, &ids, "the lessons are");
+                found.notes.push(lesson.error(line, column, message, hint));
+            }
+        }
+    }
+}
+
+fn invalidates(pack: &Pack, found: &mut Found) {
+    let manifest = &pack.manifest;
+    for one in &manifest.invalidates {
+        let at = (one.line, one.column);
+        let step = pack.lesson(&one.lesson).map(|lesson| lesson.step(&one.step).is_some());
+        if step != Some(true) {
+            let message = format!("there is no step `{}/{}`", one.lesson, one.step);
+            found.faults.push(manifest.error(at, message, "name a lesson's id and the id of a step in it"));
+        }
+        if one.version > manifest.version {
+            let message = format!("{} is later than the pack's own version", one.version);
+            found.faults.push(manifest.error(at, message, "name the version that changed the step"));
+        }
+    }
+}
+
+fn datasets(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) -> Result<(), PackError> {
+    for data in &pack.manifest.datasets {
+        let at = (data.line, data.column);
+        if !tree.has(&data.file) {
+            let message = format!("there is no file {}", data.file);
+            found.faults.push(pack.manifest.error(at, message, "put it there, or take the dataset off"));
+            continue;
+        }
+        let reading = || PackError::io(format_args!("read {}", data.file));
+        let file = tree::open(folder, &data.file).map_err(reading())?;
+        let (sum, _) = hash::of_reader(file).map_err(reading())?;
+        if sum != data.sha256 {
+            let message = format!("{} is another file: its SHA-256 is not the one named", data.file);
+            let hint = format!("where the file is right, write sha256 = \"{sum}\"");
+            found.faults.push(pack.manifest.error(at, message, &hint));
+        }
+    }
+    Ok(())
+}
+
+/// Files that nothing in the pack speaks of.
+fn strays(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) {
+    let listed = |name: &str| pack.manifest.lessons.iter().any(|listed| listed.name == name);
+    for file in &tree.files {
+        let (message, hint) = match path::place(file) {
+            Some(Place::Manifest | Place::Text) => continue,
+            Some(Place::Lesson) if listed(file.trim_start_matches("lessons/")) => continue,
+            Some(Place::Lesson) => {
+                ("the manifest does not list this lesson", "name it in lessons = […], or remove the file")
+            }
+            Some(Place::Asset) if is_used(pack, file) => continue,
+            Some(Place::Asset) => ("nothing in the pack names this file", "use it in a lesson, or remove it"),
+            None => (
+                "a pack has no place for this file",
+                "it has pack.toml, README, LICENSE, lessons/NAME.md and assets/; names that begin with a dot are left out",
+            ),
+        };
+        found.faults.push(fault_of(&folder.join(file), message, hint));
+    }
+}
+
+/// Whether a lesson's text or code, or a dataset, names the file.
+fn is_used(pack: &Pack, file: &str) -> bool {
+    let in_lesson = |lesson: &Lesson| lesson.source.lines_from(1).any(|(_, line)| line.contains(file));
+    pack.manifest.datasets.iter().any(|data| data.file == file) || pack.lessons.iter().any(in_lesson)
+}
+
+/// Runs all lessons on each set of devices; on those they are made for where none is named. Each report is handed over
+/// as it comes.
+pub fn run(pack: &Pack, sets: &[String], mut each: impl FnMut(&Lesson, &Report)) -> Vec<Report> {
+    let mut reports = Vec::new();
+    for lesson in &pack.lessons {
+        let sets = if sets.is_empty() { &lesson.front.devices } else { sets };
+        for set in sets {
+            let report = verify_in(lesson, set, pack.folder.as_deref());
+            each(lesson, &report);
+            reports.push(report);
+        }
+    }
+    reports
+}
+
+/// One line for each thing to do in a lesson.
+pub fn outline(lesson: &Lesson) -> Vec<String> {
+    let told = |step: &crate::lesson::format::Step| {
+        let what = match step.element.as_ref()? {
+            Element::Run(code) => format!("run       {}", first_line(&code.text)),
+            Element::Predict(predict) => {
+                format!("predict   {}", crate::lesson::markdown::plain(&predict.ask))
+            }
+            Element::Quiz(quiz) => format!("quiz      {}", crate::lesson::markdown::plain(&quiz.ask)),
+            Element::Exercise(e) => {
+                format!(
+                    "exercise  {} ({} points, {} hints)",
+                    first_line(&e.starter.text),
+                    e.points,
+                    e.hints.len()
+                )
+            }
+        };
+        Some(format!("{:<28} {what}", step.id))
+    };
+    lesson.steps.iter().filter_map(told).collect()
+}
+
+fn first_line(code: &str) -> &str {
+    code.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// Whether a pack may have this id: that of the built-in one is taken.
+pub fn is_free(id: &str) -> bool {
+    id != COURSE
+}

@@ -1,0 +1,160 @@
+//! What learners do: install, see, update, remove; and what they have done stays.
+
+use tensorlab::lesson::{Entry, Key, ProgressLog, Record};
+
+use super::*;
+
+#[test]
+fn a_pack_is_installed_listed_updated_and_removed() {
+    let folder = Folder::new("life");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "build", "p"]);
+    let said = folder.says(&["pack", "install", "p-0.1.0.tar.gz"]);
+    assert!(said.starts_with("installed p 0.1.0\n"), "{said}");
+    assert!(folder.says(&["pack", "install", "p-0.1.0.tar.gz"]).contains("with these very files"));
+    assert!(folder.says(&["pack", "list"]).contains("p                0.1.0    p (1 lessons)"));
+    let lessons = folder.json(&["lesson", "list", "--json"]);
+    let names: Vec<&str> =
+        lessons["lessons"].as_array().unwrap().iter().map(|l| l["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"moving") && names.last() == Some(&"p/first"), "{names:?}");
+    assert!(folder.says(&["lesson", "list"]).contains("p/first          A first lesson (5 min)"));
+    assert!(folder.says(&["lesson", "verify", "p/first"]).starts_with("ok  first on sim:t4"));
+    assert!(folder.fails(&["lesson", "start", "p/second"], 2).contains("lessons are p/first"));
+
+    // The archive is as it was; then there is a later one.
+    assert_eq!(folder.says(&["pack", "update"]), "p 0.1.0 is up to date\n");
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    edit(&pack.join("lessons/01-first.md"), "title = \"A first lesson\"", "title = \"A better lesson\"");
+    folder.says(&["pack", "build", "p", "-o", "p-0.1.0.tar.gz"]);
+    assert_eq!(folder.says(&["pack", "update", "p"]), "updated p from 0.1.0 to 0.2.0\n");
+    assert!(folder.says(&["lesson", "list"]).contains("A better lesson"));
+    let versions: Vec<String> =
+        folder.installed().iter().filter(|f| f.ends_with("pack.toml")).cloned().collect();
+    assert_eq!(versions.len(), 1, "{versions:?}");
+
+    folder.says(&["pack", "remove", "p"]);
+    assert!(folder.installed().is_empty(), "{:?}", folder.installed());
+    assert!(folder.says(&["pack", "list"]).contains("no pack is installed"));
+    assert!(!folder.says(&["lesson", "list"]).contains("p/first"));
+    assert!(folder.fails(&["pack", "remove", "p"], 2).contains("no installed pack `p`"));
+}
+
+#[test]
+fn an_earlier_version_or_other_files_of_the_same_need_force() {
+    let folder = Folder::new("force");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    edit(&pack.join("README.md"), "A pack", "The pack");
+    assert!(folder.fails(&["pack", "install", "p"], 2).contains("`p` 0.1.0 is installed, with other files"));
+    assert!(folder.fails(&["pack", "update"], 1).contains("p stays at 0.1.0"));
+    assert!(folder.says(&["pack", "install", "p", "--force"]).contains("in place of other files"));
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.0.9\"\ntitle");
+    assert!(folder.fails(&["pack", "install", "p"], 2).contains("which is later than 0.0.9"));
+    assert!(folder.says(&["pack", "info", "p"]).starts_with("p 0.1.0"));
+    assert!(folder.says(&["pack", "install", "p", "--force"]).contains("updated p from 0.1.0 to 0.0.9"));
+    std::fs::remove_dir_all(&pack).unwrap();
+    assert!(folder.fails(&["pack", "update"], 1).contains("is not there any more"));
+    folder.says(&["pack", "list"]);
+}
+
+#[test]
+fn another_pack_in_the_same_place_is_no_update() {
+    let folder = Folder::new("changed-id");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    edit(&pack.join("pack.toml"), "id = \"p\"", "id = \"q\"");
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    assert!(folder.fails(&["pack", "update"], 1).contains("now holds the pack `q`"));
+    assert!(folder.says(&["pack", "list"]).starts_with("p "));
+}
+
+#[test]
+fn an_address_is_refused_with_what_to_do() {
+    let folder = Folder::new("address");
+    let text = folder.fails(&["pack", "install", "https://example.org/p.tar.gz"], 2);
+    assert!(text.contains("download the archive"), "{text}");
+}
+
+#[test]
+fn installed_files_are_read_only_and_a_change_is_seen() {
+    let folder = Folder::new("changed");
+    folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    let lesson = folder.installed().into_iter().find(|f| f.ends_with("01-first.md")).unwrap();
+    let lesson = folder.at("data/tensorlab/packs").join(lesson);
+    assert!(std::fs::metadata(&lesson).unwrap().permissions().readonly());
+    let text = std::fs::read(&lesson).unwrap();
+    std::fs::remove_file(&lesson).unwrap();
+    std::fs::write(&lesson, [text.as_slice(), b"\nMore.\n"].concat()).unwrap();
+    let said = folder.fails(&["pack", "info", "p"], 1);
+    assert!(said.contains("lessons/01-first.md is not what was installed"), "{said}");
+    assert!(folder.says(&["pack", "install", "p"]).contains("these very files"));
+    folder.says(&["pack", "info", "p"]);
+    std::fs::write(folder.at("data/tensorlab/packs/p/current"), "{").unwrap();
+    assert!(folder.fails(&["pack", "list"], 1).contains("the record of the pack `p` is damaged"));
+    assert!(folder.fails(&["lesson", "list"], 1).contains("damaged"));
+    folder.says(&["pack", "install", "p"]);
+    folder.says(&["pack", "info", "p"]);
+}
+
+/// Writes a log in which steps of the lesson `p/first` were done with version 0.1.0.
+fn done(folder: &Folder, steps: &[&str]) {
+    let (mut log, _) = ProgressLog::open(&folder.at("data/tensorlab/progress.jsonl")).unwrap();
+    for (at, step) in steps.iter().enumerate() {
+        let key = Key { pack: "p".into(), lesson: "first".into(), step: (*step).into() };
+        let version = "0.1.0".into();
+        log.append(&Record { key, version, at_ms: at as u64, entry: Entry::Ran { ok: true } }).unwrap();
+    }
+}
+
+#[test]
+fn an_update_keeps_what_was_done_but_for_what_it_invalidates() {
+    let folder = Folder::new("invalidates");
+    let pack = folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    done(&folder, &["read", "move"]);
+    edit(&pack.join("pack.toml"), "version = \"0.1.0\"\ntitle", "version = \"0.2.0\"\ntitle");
+    edit(&pack.join("pack.toml"), "invalidates = []", "invalidates = [\"first/move@0.2.0\"]");
+    let said = folder.says(&["pack", "update"]);
+    assert!(said.contains("to be done anew, as they have changed: first/move"), "{said}");
+    let steps = folder.json(&["lesson", "progress", "--json"]);
+    let names: Vec<&str> =
+        steps["steps"].as_array().unwrap().iter().map(|s| s["step"].as_str().unwrap()).collect();
+    assert_eq!(names, ["read"]);
+    // What is done with the new version stays.
+    let (mut log, _) = ProgressLog::open(&folder.at("data/tensorlab/progress.jsonl")).unwrap();
+    let key = Key { pack: "p".into(), lesson: "first".into(), step: "move".into() };
+    log.append(&Record { key, version: "0.2.0".into(), at_ms: 9, entry: Entry::Ran { ok: true } }).unwrap();
+    drop(log);
+    folder.says(&["pack", "install", "p"]);
+    assert_eq!(folder.json(&["lesson", "progress", "--json"])["steps"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn progress_is_shown_exported_and_reset() {
+    let folder = Folder::new("progress");
+    folder.pack("p");
+    assert!(folder.says(&["progress"]).contains("nothing was done yet"));
+    assert_eq!(folder.says(&["progress", "export", "--csv"]).lines().count(), 1);
+    folder.says(&["pack", "install", "p"]);
+    done(&folder, &["read", "move"]);
+    assert!(folder.says(&["lesson", "progress"]).starts_with("p/first: 2 steps done\n  move"));
+    assert!(folder.says(&["lesson", "list"]).contains("(5 min, 2 of 5 done)"));
+    let exported = folder.json(&["progress", "export", "--json"]);
+    assert_eq!(exported["records"].as_array().unwrap().len(), 2);
+    assert_eq!(exported["steps"][0]["done"], true);
+    assert!(exported["note"].as_str().unwrap().contains("no proof"));
+    let table = folder.says(&["progress", "export", "--csv"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("at_ms,pack,version,lesson,step,what,ok,") && lines.len() == 3, "{table}");
+    assert!(lines[1].starts_with("0,p,0.1.0,first,read,ran,true,"), "{table}");
+    folder.fails(&["progress", "export"], 2);
+    folder.fails(&["progress", "export", "--json", "--csv"], 2);
+    assert_eq!(folder.says(&["lesson", "reset", "p/first", "move"]), "p/first begins anew: move\n");
+    folder.says(&["pack", "remove", "p"]);
+    assert_eq!(folder.says(&["lesson", "reset", "p/first"]), "p/first begins anew: read\n");
+    assert!(folder.says(&["lesson", "reset", "p/first"]).contains("nothing was done yet"));
+    // Nothing is taken from the log.
+    assert_eq!(folder.json(&["progress", "export", "--json"])["records"].as_array().unwrap().len(), 4);
+    assert!(folder.fails(&["lesson", "reset", "nothing"], 2).contains("no lesson 'nothing'"));
+}
