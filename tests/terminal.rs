@@ -105,6 +105,12 @@ impl Lab {
         self.terminal.type_(keys);
     }
 
+    /// Escape, and a while in which nothing is taken for the rest of a sequence.
+    fn esc(&mut self) {
+        self.keys(ESC);
+        std::thread::sleep(Duration::from_millis(60));
+    }
+
     fn look(&mut self) -> String {
         let new = self.terminal.bytes_from(self.taken);
         self.taken += new.len();

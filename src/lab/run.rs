@@ -514,7 +514,14 @@ impl Reader {
                 return;
             }
             while !stopped.load(Ordering::Relaxed) {
-                let input = match crossterm::event::poll(INPUT_POLL) {
+                let ready = crossterm::event::poll(Duration::ZERO).and_then(|ready| {
+                    if ready {
+                        return Ok(true);
+                    }
+                    terminal::wake_reader();
+                    crossterm::event::poll(INPUT_POLL)
+                });
+                let input = match ready {
                     Ok(false) => continue,
                     Ok(true) => match crossterm::event::read() {
                         Ok(event) => Msg::from_terminal(event).map(Input::Msg),

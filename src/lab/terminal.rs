@@ -168,6 +168,23 @@ pub fn answer(pass: impl FnMut(Msg) -> bool) -> io::Result<bool> {
     Ok(sixel)
 }
 
+/// Has crossterm look again at input that waits: it hears of new input alone, and stops reading at an event, so that
+/// what stands behind a long paste would wait for the next key. Setting the modes as they are wakes it. For Linux;
+/// elsewhere it does nothing.
+pub fn wake_reader() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+        let input = rustix::stdio::stdin();
+        if rustix::io::ioctl_fionread(input).is_ok_and(|bytes| bytes > 0)
+            && let Ok(modes) = tcgetattr(input)
+        {
+            // A terminal that is gone has nothing that waits.
+            let _ = tcsetattr(input, OptionalActions::Now, &modes);
+        }
+    }
+}
+
 /// Elsewhere, the environment alone tells.
 #[cfg(not(unix))]
 pub fn answer(_: impl FnMut(Msg) -> bool) -> io::Result<bool> {

@@ -38,8 +38,11 @@ pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProg
 pub use quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
 
 /// The built-in lessons in their order: file name and text.
-pub const BUILT_IN: &[(&str, &str)] =
-    &[("03-moving.md", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/lessons/03-moving.md")))];
+pub const BUILT_IN: &[(&str, &str)] = &[(
+    "03-moving.md",
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/lessons/03-moving.md")),
+)];
 
 /// The manifest of the pack that they are.
-const BUILT_IN_MANIFEST: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/pack.toml"));
+const BUILT_IN_MANIFEST: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/course/pack.toml"));

@@ -120,11 +120,11 @@ fn journal(notebook: &mut Notebook) -> Vec<u8> {
     let path = std::env::temp_dir().join(format!("tensorlab-fuzz-{}", std::process::id()));
     let mut journal = Journal::begin(&path, None, notebook).unwrap();
     let first = notebook.cells[1].clone();
-    let mut with_id = Cell::default();
-    with_id.id = "new".into();
+    let mut cell = Cell::code("");
+    cell.id = "new".into();
     let changes = [
         Change::source(&first, "let x = 12;").unwrap(),
-        Change::Insert { at: 1, cell: Box::new(with_id) },
+        Change::Insert { at: 1, cell: Box::new(cell) },
         Change::Move { id: "new".into(), to: 0 },
         Change::ClearOutputs { id: first.id.clone() },
         Change::Remove { id: first.id },

@@ -16,7 +16,7 @@ fn edit(lab: &mut Lab, text: &str) {
     lab.until("leave");
     lab.keys(text);
     lab.until(text.trim());
-    lab.keys(ESC);
+    lab.esc();
     lab.until_not("leave");
 }
 
@@ -215,10 +215,8 @@ fn bytes_that_are_no_keys_do_no_harm() {
         // An end for a paste that may have begun, and a way out of wherever this has led.
         lab.keys("\x1b[201~");
         std::thread::sleep(Duration::from_millis(100));
-        lab.keys(ESC);
-        std::thread::sleep(Duration::from_millis(100));
-        lab.keys(ESC);
-        std::thread::sleep(Duration::from_millis(100));
+        lab.esc();
+        lab.esc();
         lab.quits();
     }
 }
@@ -244,7 +242,7 @@ fn output_reaches_the_terminal_as_text_alone_and_of_any_length() {
     lab.keys(CTRL_P);
     lab.until("▸");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-    lab.keys(ESC);
+    lab.esc();
     lab.quits();
 }
 
