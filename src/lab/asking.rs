@@ -17,6 +17,7 @@ const LONGEST: usize = 1 << 20;
 
 /// Something that the terminal sent.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is held at a time, and taken apart where it arrives")]
 pub enum Sent {
     /// The answer: whether it draws sixels.
     Answer(bool),
