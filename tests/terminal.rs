@@ -80,7 +80,7 @@ fn cleared(command: &mut Command, folder: &Folder) {
     command.env("TERM", "xterm-256color").current_dir(&folder.0);
 }
 
-/// The lab on a terminal of 30 rows and 100 columns.
+/// The lab on a terminal of 30 rows and 140 columns: notes with paths fit.
 struct Lab {
     terminal: Terminal,
     screen: Screen,
@@ -89,7 +89,7 @@ struct Lab {
 
 impl Lab {
     fn start(command: Command) -> Lab {
-        Lab { terminal: Terminal::start_sized(command, 30, 100), screen: Screen::new(30, 100), taken: 0 }
+        Lab { terminal: Terminal::start_sized(command, 30, 140), screen: Screen::new(30, 140), taken: 0 }
     }
 
     /// On a notebook, with its session ready.
@@ -148,16 +148,25 @@ impl Lab {
     /// Leaves, and holds the terminal against what it was.
     fn quits(mut self) {
         self.keys(CTRL_Q);
-        let start = Instant::now();
+        let (start, mut asked) = (Instant::now(), false);
         while self.terminal.is_running() {
-            if self.look().contains("yes") {
+            // Once: what comes after the end would be echoed.
+            if !asked && self.look().contains("yes") {
                 self.keys("y");
+                asked = true;
             }
             assert!(start.elapsed() < PATIENCE, "it does not quit:\n{}", self.look());
             std::thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(self.terminal.end().code(), Some(0));
         assert!(self.terminal.echoes(), "the terminal is as it was");
-        assert!(self.terminal.raw().trim_end().ends_with("\x1b[?25h"), "the cursor is back");
+        // What was written last may not have been read yet.
+        let start = Instant::now();
+        while !self.terminal.raw().trim_end().ends_with("\x1b[?25h") {
+            let raw = self.terminal.raw();
+            let tail: String = raw.chars().skip(raw.chars().count().saturating_sub(200)).collect();
+            assert!(start.elapsed() < Duration::from_secs(2), "the cursor is not back: {tail:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }

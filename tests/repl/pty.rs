@@ -42,6 +42,8 @@ impl Terminal {
         assert_eq!(opened, 0);
         // SAFETY: both were just opened, and nothing else owns them.
         let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        // Copies are closed in children: a terminal that a child holds open could not vanish.
+        let (master, slave) = (master.try_clone().unwrap(), slave.try_clone().unwrap());
         let end = || slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
         // SAFETY: both calls may be made between fork and exec.
