@@ -27,12 +27,17 @@ pub enum Sent {
 }
 
 /// Waits for the answer, byte by byte, so that nothing behind it is taken from who reads next. `read` gives a byte,
-/// or none after a moment; `pass` takes what is no answer and says whether to go on.
-pub fn listen(mut read: impl FnMut() -> Option<u8>, mut pass: impl FnMut(Msg) -> bool) -> Option<bool> {
+/// or none after a moment, a short one where it is told so: an Escape alone is a key. `pass` takes what is no answer
+/// and says whether to go on, as does `wanted`, which is asked all the time.
+pub fn listen(
+    mut read: impl FnMut(bool) -> Option<u8>,
+    mut pass: impl FnMut(Msg) -> bool,
+    wanted: impl Fn() -> bool,
+) -> Option<bool> {
     let start = Instant::now();
     let mut held = Vec::new();
-    while start.elapsed() < PATIENCE || !held.is_empty() {
-        let byte = read();
+    while wanted() && (start.elapsed() < PATIENCE || !held.is_empty()) {
+        let byte = read(held == [0x1b]);
         held.extend(byte);
         while let Some((sent, length)) = first(&held, byte.is_none() || held.len() > LONGEST) {
             held.drain(..length);
@@ -55,6 +60,7 @@ fn first(bytes: &[u8], end: bool) -> Option<(Sent, usize)> {
     let whole = match bytes {
         [] => return None,
         [0x1b, b'[', rest @ ..] => csi(rest).map(|(sent, length)| (sent, length + 2)),
+        [0x1b, b'O'] if !end => None,
         [0x1b, b'O', letter, ..] => Some((key(ss3(*letter), KeyModifiers::NONE), 3)),
         [0x1b, rest @ ..] => character(rest)
             .map(|(code, modifiers, length)| (key(Some(code), modifiers | KeyModifiers::ALT), length + 1)),
@@ -174,11 +180,12 @@ mod tests {
         let mut left = bytes.iter().copied();
         let mut passed = Vec::new();
         let answer = listen(
-            || left.next(),
+            |_| left.next(),
             |msg| {
                 passed.push(msg);
                 true
             },
+            || true,
         );
         (answer, passed, left.count())
     }

@@ -510,7 +510,9 @@ impl Reader {
         let read = move || {
             let pass = |msg| inbox.send(Input::Msg(msg)).is_ok();
             // A terminal that can't be heard shows characters.
-            if asked && terminal::answer(pass).unwrap_or(false) && inbox.send(Input::Canvas).is_err() {
+            let wanted = || !stopped.load(Ordering::Relaxed);
+            if asked && terminal::answer(pass, wanted).unwrap_or(false) && inbox.send(Input::Canvas).is_err()
+            {
                 return;
             }
             while !stopped.load(Ordering::Relaxed) {

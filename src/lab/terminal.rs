@@ -7,6 +7,8 @@ use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
+#[cfg(unix)]
+use std::time::Duration;
 
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -130,6 +132,9 @@ impl Kept {
     }
 }
 
+/// Milliseconds in which an Escape may go on to a sequence.
+const BRIEF: u32 = 25;
+
 /// The terminal has said that it draws sixels.
 static SIXEL: AtomicBool = AtomicBool::new(false);
 
@@ -145,10 +150,10 @@ pub fn ask() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Waits for the answer; true where [`canvas`] is another one now. Keys that come meanwhile are passed on. Only for the
-/// thread that reads the terminal.
+/// Waits for the answer while it is wanted; true where [`canvas`] is another one now. Keys that come meanwhile are
+/// passed on. Only for the thread that reads the terminal.
 #[cfg(unix)]
-pub fn answer(pass: impl FnMut(Msg) -> bool) -> io::Result<bool> {
+pub fn answer(pass: impl FnMut(Msg) -> bool, wanted: impl Fn() -> bool) -> io::Result<bool> {
     use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 
     let input = rustix::stdio::stdin();
@@ -158,11 +163,23 @@ pub fn answer(pass: impl FnMut(Msg) -> bool) -> io::Result<bool> {
     timed.special_codes[SpecialCodeIndex::VMIN] = 0;
     timed.special_codes[SpecialCodeIndex::VTIME] = 1;
     tcsetattr(input, OptionalActions::Now, &timed)?;
-    let read = || {
+    let read = |briefly: bool| {
+        let waits = || rustix::io::ioctl_fionread(input).unwrap_or(1) > 0;
+        // The rest of a sequence comes with its beginning, or nearly so.
+        if briefly
+            && !(0..BRIEF).any(|_| {
+                waits() || {
+                    thread::sleep(Duration::from_millis(1));
+                    false
+                }
+            })
+        {
+            return None;
+        }
         let mut byte = [0];
         matches!(rustix::io::read(input, &mut byte), Ok(1)).then_some(byte[0])
     };
-    let sixel = listen(read, pass) == Some(true);
+    let sixel = listen(read, pass, wanted) == Some(true);
     tcsetattr(input, OptionalActions::Now, &before)?;
     SIXEL.store(sixel, Ordering::Relaxed);
     Ok(sixel)
@@ -187,7 +204,7 @@ pub fn wake_reader() {
 
 /// Elsewhere, the environment alone tells.
 #[cfg(not(unix))]
-pub fn answer(_: impl FnMut(Msg) -> bool) -> io::Result<bool> {
+pub fn answer(_: impl FnMut(Msg) -> bool, _: impl Fn() -> bool) -> io::Result<bool> {
     Ok(false)
 }
 

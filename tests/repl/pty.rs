@@ -41,9 +41,10 @@ impl Terminal {
         let opened = unsafe { libc::openpty(&mut master, &mut slave, none, std::ptr::null_mut(), &size) };
         assert_eq!(opened, 0);
         // SAFETY: both were just opened, and nothing else owns them.
-        let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        let opened = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         // Copies are closed in children: a terminal that a child holds open could not vanish.
-        let (master, slave) = (master.try_clone().unwrap(), slave.try_clone().unwrap());
+        let (master, slave) = (opened.0.try_clone().unwrap(), opened.1.try_clone().unwrap());
+        drop(opened);
         let end = || slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
         // SAFETY: both calls may be made between fork and exec.

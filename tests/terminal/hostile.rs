@@ -161,7 +161,6 @@ fn a_run_that_is_interrupted_keeps_its_outputs_so_far() {
 }
 
 #[test]
-#[ignore = "the lab goes on here: not yet known whether another process holds the terminal open"]
 fn a_terminal_that_vanishes_ends_the_lab_and_its_session() {
     let folder = Folder::with("vanish", TEXT);
     let mut lab = Lab::open(&folder);
