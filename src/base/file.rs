@@ -1,5 +1,6 @@
 //! Files that are written whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -57,14 +58,17 @@ pub fn sweep(folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let inner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
-        let numbers = inner.and_then(|inner| inner.split_once('-'));
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if numbers.is_some_and(|(pid, count)| is_number(pid) && is_number(count)) && is_left(&entry.path()) {
+        if is_part(&entry.file_name()) && is_left(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether a file has the name of one in the making.
+pub fn is_part(name: &OsStr) -> bool {
+    let inner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    inner.and_then(|inner| inner.split_once('-')).is_some_and(|(pid, n)| is_number(pid) && is_number(n))
 }
 
 /// Whether nobody writes the file any more.

@@ -140,7 +140,7 @@ fn journal(notebook: &mut Notebook) -> Vec<u8> {
 
 fn lessons() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
-    let mut folders = vec![root().join("course")];
+    let mut folders = vec![root().join("lessons/course")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

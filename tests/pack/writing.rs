@@ -166,7 +166,7 @@ fn a_preview_without_a_terminal_prints_the_steps_and_installs_nothing() {
 #[test]
 fn the_built_in_course_is_a_pack_without_faults() {
     let folder = Folder::new("course");
-    let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("course");
+    let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons/course");
     let course = course.to_str().unwrap();
     let checked = folder.json(&["pack", "check", course, "--no-run", "--json"]);
     assert_eq!((&checked["ok"], &checked["version"]), (&true.into(), &env!("CARGO_PKG_VERSION").into()));

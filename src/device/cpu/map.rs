@@ -326,8 +326,8 @@ mod tests {
             layout in layouts(true), o in 0..MapOp::ALL.len(), d in 0usize..10, number in any::<bool>(),
         ) {
             let (op, dtype) = (MapOp::ALL[o], DType::ALL[d]);
-            // What is next to a number is another one in each type: `math::neighbour` holds it against each grid.
-            prop_assume!(!(op == MapOp::NextAfter && matches!(dtype, DType::Float16 | DType::BFloat16)));
+            // Its parameter names a type, whose numbers `math::neighbour` goes through one by one.
+            prop_assume!(op != MapOp::NextAfter);
             let integers = !dtype.is_float();
             let params = if integers { [2.0, 9.0] } else { [0.5, 1.5] };
             let inputs: Vec<Sample> = (0..op.arity())

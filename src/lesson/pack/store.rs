@@ -306,6 +306,9 @@ impl Store {
             let name = entry.file_name();
             if entry.path().is_dir() && current.as_deref().is_none_or(|current| name != *current) {
                 let _ = remove_all(&entry.path());
+            } else if file::is_part(&name) {
+                // Nobody writes here without the lock.
+                let _ = fs::remove_file(entry.path());
             }
         }
         if current.is_none() {
