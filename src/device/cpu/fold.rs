@@ -2,7 +2,7 @@
 //! tree, so that sums stay accurate.
 
 use super::convert::Compute;
-use super::isa::{Baseline, Isa, prefetch};
+use super::isa::{Baseline, Isa};
 use super::math::{Lane, Real};
 
 /// A number that folds work with.
@@ -198,11 +198,6 @@ const LANES: usize = 16;
 /// Values that a lane takes before it is widened: few, so that sums lose next to nothing.
 const NARROW: usize = 8;
 
-/// From this many bytes on a run comes from memory, and is fetched ahead by so many: the processor's own fetching
-/// stops at the end of a page.
-const LONG: usize = 512 << 10;
-const AHEAD: usize = 4096;
-
 /// Folds neighbours.
 #[inline(always)]
 pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
@@ -211,12 +206,7 @@ pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
     if !chunks.is_empty() {
         let mut wide = [C::wide_start::<F>(); LANES];
         let (blocks, chunks) = chunks.as_chunks::<NARROW>();
-        let long = size_of_val(blocks) >= LONG;
         for block in blocks {
-            if long {
-                let ahead = std::ptr::from_ref(block).cast::<u8>().wrapping_add(AHEAD);
-                (0..size_of_val(block)).step_by(64).for_each(|line| prefetch(ahead.wrapping_add(line)));
-            }
             fold_chunks::<F, C, I, LANES, NARROW>(&mut wide, block, centre);
         }
         for chunk in chunks {

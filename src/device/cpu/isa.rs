@@ -140,19 +140,6 @@ fn avx2<W: Work>(work: W) -> W::Output {
     work.run::<Avx2>()
 }
 
-/// Brings the cache line at an address to the first cache.
-#[inline(always)]
-pub fn prefetch(at: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address has no effect but on caches.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
-}
-
 #[cfg(test)]
 thread_local! {
     /// What [`on_each`] has this thread use.

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::device::cpu::access::Strided;
 use crate::device::cpu::convert::{Loader, loader};
-use crate::device::cpu::isa::prefetch;
 
 use super::kernel::{Real, Tiles};
 
@@ -149,9 +148,7 @@ impl<E: Real> Operand<E> for Matrix<E> {
                 return (self.load)(self.at(outer.start, k.start), self.strides[1], to, k.len());
             } else if self.same && self.strides[0] == 1 {
                 for p in 0..k.len() {
-                    let ahead = self.at(outer.start, k.start + p + AHEAD);
-                    prefetch(ahead);
-                    prefetch(ahead.wrapping_add(64));
+                    prefetch(self.at(outer.start, k.start + p + AHEAD));
                     let from = self.at(outer.start, k.start + p).cast();
                     copy_row(from, to.add(p * width), w);
                 }
@@ -186,6 +183,20 @@ pub unsafe fn pad<E: Real>(k: usize, to: *mut E, w: usize, width: usize) {
 
 /// Rows that are fetched ahead: the processor does not see a pattern across pages.
 const AHEAD: usize = 16;
+
+/// Brings two lines to the first cache.
+#[inline(always)]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address has no effect but on caches.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(64).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
 
 /// A copy whose length is known to the compiler for the widths of full tiles.
 #[inline(always)]
