@@ -119,6 +119,14 @@ fn a_program_that_is_no_session_is_told_apart() {
     let (_, death) = died(&client);
     assert!(matches!(&death.how, How::Garbled(what) if what.contains("limit")), "{death:?}");
     assert_eq!(death.log, ["warning"], "without its escape sequence");
+    let mut torn = Command::new("sh");
+    torn.args(["-c", "printf 'a\\377\\376 \\303b\\n' >&2; exit 3"]);
+    let (_, death) = died(&Client::spawn(torn).unwrap());
+    assert_eq!(
+        death.log,
+        ["a\u{fffd}\u{fffd} \u{fffd}b"],
+        "what is no UTF-8 is marked, and the rest is kept"
+    );
     let mut silent = Command::new("sh");
     silent.args(["-c", "exec >&-; sleep 20"]);
     let client = Client::spawn(silent).unwrap();
