@@ -40,16 +40,16 @@ pub fn contiguous(x: &Tensor) -> Result<Tensor> {
     if x.is_contiguous() { Ok(x.clone()) } else { cloned(x) }
 }
 
+static CLONE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
+
 /// A row-major copy that passes gradients through.
 pub fn cloned(x: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
-    Ok(recorded(x.copied(x.dtype(), "clone")?, &RULE, &[x], |_, _| ()))
+    Ok(recorded(x.copied(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
 }
 
 /// A copy that lies in memory as `x` does and passes gradients through, as `Tensor.clone`.
 pub fn clone(x: &Tensor) -> Result<Tensor> {
-    static RULE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
-    Ok(recorded(x.copied_like(x.dtype(), "clone")?, &RULE, &[x], |_, _| ()))
+    Ok(recorded(x.copied_like(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
 }
 
 /// Swaps two dimensions.

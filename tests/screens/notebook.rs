@@ -193,6 +193,30 @@ fn verifying_runs_all_anew_and_says_which_outputs_are_not_the_same() {
 }
 
 #[test]
+fn a_verification_that_is_cut_off_says_nothing_of_later_runs() {
+    for dies in [true, false] {
+        let mut lab = with_file(&["1", "2"]);
+        lab.types("R");
+        lab.succeeds(Some("1"));
+        lab.succeeds(Some("2"));
+        lab.types("Vy");
+        lab.says(ready());
+        lab.succeeds(Some("1"));
+        if dies {
+            lab.dies("killed");
+            lab.types("r");
+        } else {
+            lab.types("ry");
+        }
+        lab.says(ready());
+        lab.key(KeyCode::Home);
+        lab.key(KeyCode::F(5));
+        lab.succeeds(Some("other"));
+        assert!(!lab.shows().contains("verif"), "{}", lab.shows());
+    }
+}
+
+#[test]
 fn running_anew_begins_a_session_and_runs_every_cell() {
     let mut lab = with_file(&["1", "2"]);
     lab.types("A");

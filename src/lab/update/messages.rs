@@ -95,6 +95,7 @@ pub fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
         book::ran(state, current.key, fx);
     }
     abandon(state, Status::Lost);
+    state.verifying = None;
     state.session.status = SessionStatus::Dead { reason };
     state.note = None;
 }
@@ -115,6 +116,7 @@ pub fn forget_session(state: &mut State) {
     }
     state.work.executions = 0;
     state.runs.clear();
+    state.verifying = None;
     state.work.set_ups = SET_UP;
     state.work.interrupted_at = None;
     let sort = state.history.sorted_by();
