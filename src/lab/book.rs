@@ -91,6 +91,12 @@ impl Book {
         Document { title, steps: vec![Step { items, ..Step::default() }] }
     }
 
+    /// Whether this is the file's notebook, however its path is written.
+    pub fn is_of(&self, path: &Path) -> bool {
+        let own = self.file.path();
+        own == path || own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|other| own == other))
+    }
+
     /// Makes a change, and writes it to the journal at once.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::book::{Book, BookChange};
+use super::book::{Book, BookChange, NotSaved};
 use super::config::Config;
 use super::document::Document;
 use super::home::{Library, Opened, Target};
@@ -256,7 +256,8 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
                 Ok(())
             }
             Effect::Save { over } => {
-                let saved = around.book.as_mut().map_or(Ok(Vec::new()), |book| book.save(over));
+                let none = || Err(NotSaved::Failed("the notebook is not open any more".into()));
+                let saved = around.book.as_mut().map_or_else(none, |book| book.save(over));
                 say(state, Msg::Saved(saved), around);
                 Ok(())
             }
@@ -430,8 +431,11 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
     /// Opens something in place of what was open, with a session for it.
     fn open(&mut self, state: &mut State, target: &Target) -> io::Result<()> {
         let Some(library) = &mut self.library else { return Ok(()) };
-        // The one that is open lets go of its file before it may be opened again.
-        self.book = None;
+        if let Target::Notebook(path) = target {
+            // The one that is open lets go of its file before it is opened again; another one stays open until the
+            // new one is.
+            self.book.take_if(|book| book.is_of(path));
+        }
         let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
         let can_save = book.is_some();
         (self.book, self.keep) = (book, keep);

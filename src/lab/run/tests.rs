@@ -104,20 +104,53 @@ fn a_figure_is_drawn_on_a_thread_of_its_own_and_comes_back() {
     assert_eq!(play(document, script).1, End::Quit);
 }
 
+/// A library from which nothing can be opened.
+struct Nothing;
+impl Library for Nothing {
+    fn list(&mut self) -> Listing {
+        Listing::default()
+    }
+    fn open(&mut self, _: &Target) -> Result<Opened, String> {
+        Err("there is nothing".into())
+    }
+    fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
+        Box::new(Vec::new)
+    }
+}
+
+#[test]
+fn a_notebook_that_cannot_be_opened_leaves_the_open_one_as_it_is() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-run-open-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("n.rhai");
+    std::fs::write(&path, "// %%\nlet x = 1;\n").unwrap();
+    let (book, _) = Book::open(&path).unwrap();
+    let mut state = State::new(book.document(), Look::from_env(false, false));
+    state.allow_saving();
+    let (inbox, _inputs) = mpsc::sync_channel(BACKLOG);
+    let connect = |_: Wake| Err(io::Error::other("no session"));
+    let mut around = Surroundings::new(connect, inbox);
+    around.library = Some(Box::new(Nothing));
+    around.book = Some(book);
+    let other = Target::Notebook(folder.join("damaged.rhai"));
+    assert!(around.open(&mut state, &other).is_err());
+    for code in [KeyCode::Enter, KeyCode::Char('a')] {
+        take(&mut state, key(code), &mut around);
+    }
+    let save = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL);
+    take(&mut state, Input::Msg(Msg::Key(save)), &mut around);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "// %%\nalet x = 1;\n");
+    // Nobody claims to have saved what has no file any more.
+    around.book = None;
+    take(&mut state, key(KeyCode::Char('b')), &mut around);
+    take(&mut state, Input::Msg(Msg::Key(save)), &mut around);
+    assert_eq!(state.unsaved(), 1);
+    assert!(crate::lab::render_to_string(&state, 120, 30).contains("not saved"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_figure_of_the_file_is_drawn_though_nothing_ran() {
-    struct Nothing;
-    impl Library for Nothing {
-        fn list(&mut self) -> Listing {
-            Listing::default()
-        }
-        fn open(&mut self, _: &Target) -> Result<Opened, String> {
-            Err("there is nothing".into())
-        }
-        fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send> {
-            Box::new(Vec::new)
-        }
-    }
     let figure = Figure { title: "a drawn title".into(), ..Figure::default() };
     let outputs = vec![notebook::Output::display(&Display::Figure { figure: Box::new(figure) })];
     let stored =
