@@ -1,10 +1,10 @@
-//! Layers of composed operations: gates, channel dropout, pools of signals, RMS norm, and maps of modules.
+//! Layers of composed operations: gates, channel dropout, RMS norm, and maps of modules.
 
 use crate::base::{DType, Error, Result, python, shape};
 use crate::op::activation::check_probability;
 use crate::op::composed::{
-    adaptive_avg_pool1d, avg_pool1d, celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish,
-    logsigmoid, max_pool1d, pool, prelu, rms_norm, selu, softsign, usual_dim,
+    celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish, logsigmoid, prelu, rms_norm, selu,
+    softsign, usual_dim,
 };
 use crate::op::def::Default;
 use crate::op::scan::softmax;
@@ -17,7 +17,6 @@ use super::activation::Simple;
 use super::init;
 use super::linear::{DEVICE, DTYPE, constructor};
 use super::module::{Call, Layer, Module, Parts, size};
-use super::pooling::stride;
 
 struct RmsNorm {
     shape: Vec<i64>,
@@ -141,20 +140,8 @@ fn channel_dropout(
         .module()
 }
 
-/// A number as an array of one, as PyTorch's pools of signals keep theirs.
-fn single(value: &Value) -> Value {
-    match value {
-        Value::List(_) => value.clone(),
-        other => Value::List(vec![other.clone()]),
-    }
-}
-
 const DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
 const SHARE: Param = Param::optional("p", ParamKind::Float, Default::Float(0.5));
-const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(false));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -245,59 +232,6 @@ pub static ROWS: &[OpDef] = &[
         |a| channel_dropout("Dropout2d", a, feature_dropout),
     )
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
-    constructor(
-        "MaxPool1d",
-        "The largest element of each window along the last dimension.",
-        &[SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, Default::Int(1)), CEIL],
-        |a| {
-            let pool = pool(a, 0, Some(3), 4, None)?;
-            Simple::new("MaxPool1d", move |c| max_pool1d(c.only()?, &pool))
-                .option("kernel_size", a.get(0))
-                .option("stride", stride(a))
-                .option("padding", a.get(2))
-                .option("dilation", a.get(3))
-                .option("ceil_mode", a.get(4))
-                .module()
-        },
-    )
-    .example(
-        "nn::MaxPool1d(2)",
-        "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
-    ),
-    constructor(
-        "AvgPool1d",
-        "The mean of each window along the last dimension.",
-        &[
-            SIZE,
-            STRIDE,
-            PADDING,
-            CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true)),
-        ],
-        |a| {
-            let pool = pool(a, 0, None, 3, Some(4))?;
-            Simple::new("AvgPool1d", move |c| avg_pool1d(c.only()?, &pool))
-                .option("kernel_size", &single(a.get(0)))
-                .option("stride", &single(stride(a)))
-                .option("padding", &single(a.get(2)))
-                .hidden("ceil_mode", a.get(3))
-                .hidden("count_include_pad", a.get(4))
-                .module()
-        },
-    )
-    .example("nn::AvgPool1d(2)", "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
-    constructor(
-        "AdaptiveAvgPool1d",
-        "The means of nearly equal parts of the last dimension, as many as asked for.",
-        &[Param::required("output_size", ParamKind::Int)],
-        |a| {
-            let size = size(a, 0)?;
-            Simple::new("AdaptiveAvgPool1d", move |c| adaptive_avg_pool1d(c.only()?, size))
-                .option("output_size", a.get(0))
-                .module()
-        },
-    )
-    .example("nn::AdaptiveAvgPool1d(3)", "AdaptiveAvgPool1d(output_size=3)"),
     constructor(
         "Unflatten",
         "Splits one dimension into several.",
