@@ -366,3 +366,15 @@ fn events_without_a_cell_can_be_picked_as_well() {
     lab.key(KeyCode::Down);
     assert!(lab.shows().contains("its line is not known"), "{}", lab.shows());
 }
+
+#[test]
+fn a_note_stands_apart_from_a_title_that_it_cuts_off() {
+    let mut lab = busy(PLAIN);
+    lab.key(KeyCode::F(6));
+    lab.tell(Msg::Resize(80, 24));
+    lab.tell(Msg::Note("notebook.telemetry.jsonl: 21 events were written".into()));
+    let shown = render_to_string(&lab.state, 80, 24);
+    let head = shown.lines().next().unwrap();
+    assert!(head.contains(" notebook.telemetry.jsonl"), "{head}");
+    assert!(head.starts_with(" tensorlab ") && head.contains("machine"), "{head}");
+}

@@ -29,6 +29,8 @@ pub fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
     put(buffer, areas.header, 0, &Line::from(left));
     let column = width.saturating_sub(text::width(&status) + 1);
+    // What stands at the left may reach below it: a space tells them apart.
+    put_at(buffer, areas.header, column.saturating_sub(1), 0, &Line::raw(" "));
     put_at(buffer, areas.header, column, 0, &Line::styled(status, style));
     if let Some(area) = areas.tabs {
         tabs(state, buffer, area, areas);
