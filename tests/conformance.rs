@@ -14,7 +14,7 @@ use tensorlab::tensor::Tensor;
 
 /// How an input lies in memory; the values are the same.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Laid {
+pub enum Laid {
     Contiguous,
     Transposed,
     Sliced,
@@ -221,7 +221,7 @@ fn check(
 }
 
 /// Runs every case; fails on anything that is wrong or not there.
-fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
+pub fn all_on(devices: &str, device: DeviceSpec, laid: Laid) {
     let recorded = cases();
     assert_eq!(recorded.len(), 559);
     run_all(&recorded, devices, device, laid);
@@ -310,7 +310,7 @@ fn outcome(
 }
 
 /// Every recorded call on inputs with a stride of 0, against the same values in memory of their own.
-fn stretched_on(devices: &str, device: DeviceSpec) {
+pub fn stretched_on(devices: &str, device: DeviceSpec) {
     let mut interpreter = Interpreter::new(machine(devices), Arc::new(Silent), &Limits::default());
     let (mut same, mut wrong) = (0, Vec::new());
     for case in cases().iter().chain(&more_cases()) {

@@ -20,6 +20,7 @@ mod examples;
 mod exports;
 mod figures;
 mod files;
+mod gpu;
 mod hooks;
 mod lab_session;
 mod lesson_format;

@@ -10,7 +10,7 @@ use rhai::{Array, Dynamic};
 use serde_json::Value;
 use tensorlab::base::event::{Clock, Span};
 use tensorlab::base::{Device, Result};
-use tensorlab::device::backend::{Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer};
+use tensorlab::device::backend::{Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use tensorlab::device::cpu::memory::HostBlock;
 use tensorlab::device::sim::{Profile, devices};
 use tensorlab::device::{Backend, Launch, Machine};
@@ -38,8 +38,8 @@ impl Backend for Idle {
     fn pool(&self) -> Option<&Mutex<DevicePool>> {
         self.0.pool()
     }
-    fn launch(&self, _: &Launch) -> Result<Option<Span>> {
-        Ok(Some(Span { start: 0, nanos: 0, clock: Clock::Modelled }))
+    fn launch(&self, _: &Launch) -> Result<When> {
+        Ok(When::Ran(Span { start: 0, nanos: 0, clock: Clock::Modelled }))
     }
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         self.0.transfer(transfer)

@@ -44,10 +44,20 @@ pub enum Work<'a> {
     Copy(Transfer<'a>),
 }
 
+/// When work ran.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// Nobody asked.
+    Unknown,
+    Ran(Span),
+    /// It may run still: [`Backend::timings`] gives the span under this ticket.
+    Later(u64),
+}
+
 /// How a transfer went.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
-    pub span: Span,
+    pub when: When,
     /// The host's side was page-locked.
     pub pinned: bool,
     /// The host's waiting, where it was held until the end.
@@ -118,15 +128,20 @@ pub trait Backend: Send + Sync {
     /// The caching allocator, where memory comes from one.
     fn pool(&self) -> Option<&Mutex<DevicePool>>;
 
-    /// Runs or enqueues a kernel; the span is given when `timed` asks for it.
-    fn launch(&self, launch: &Launch) -> Result<Option<Span>>;
+    /// Runs or enqueues a kernel; says when it ran if `timed` asks for it.
+    fn launch(&self, launch: &Launch) -> Result<When>;
 
-    /// Launches captured work on `stream`, in order, as one; gives the span of each part that is timed.
-    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<Option<Span>>> {
+    /// The spans of timed work that is done by now, by ticket, each given once.
+    fn timings(&self) -> Vec<(u64, Span)> {
+        Vec::new()
+    }
+
+    /// Launches captured work on `stream`, in order, as one; says of each part when it ran.
+    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<When>> {
         let _ = stream;
         let each = |part: &Work| match part {
             Work::Launch(launch) => self.launch(launch),
-            Work::Copy(transfer) => self.transfer(transfer).map(|moved| Some(moved.span)),
+            Work::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),
         };
         work.iter().map(each).collect()
     }

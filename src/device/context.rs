@@ -1,5 +1,7 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
+mod notes;
+
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -161,6 +163,7 @@ pub struct Context {
     pub shared: Arc<Shared>,
     stream: AtomicU32,
     live: Mutex<HashMap<u64, Live>>,
+    late: Mutex<Vec<notes::Late>>,
     capturing: AtomicBool,
     recorder: Mutex<Option<Recorder>>,
     graphs: AtomicU32,
@@ -174,6 +177,7 @@ impl Context {
             shared,
             stream: AtomicU32::new(0),
             live: Mutex::default(),
+            late: Mutex::default(),
             capturing: AtomicBool::new(false),
             recorder: Mutex::default(),
             graphs: AtomicU32::new(0),
@@ -277,9 +281,9 @@ impl Context {
         let timed = self.shared.bus.listening();
         let launch =
             Launch { op, kernel, inputs, outputs, stream: self.stream(), cancel: &self.shared.cancel, timed };
-        let span = self.backend.launch(&launch)?;
-        if timed && let Some(span) = span {
-            self.note_launch(&launch, span);
+        let when = self.backend.launch(&launch)?;
+        if timed {
+            self.note_launch(&launch, when);
         }
         Ok(())
     }
@@ -289,7 +293,10 @@ impl Context {
     pub fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         self.check_not_capturing("a copy that the host waits for")?;
         let moved = self.backend.transfer(transfer)?;
-        self.note_copy(transfer, moved.pinned, moved.waited.is_some(), moved.span);
+        self.note_copy(transfer, moved.pinned, moved.waited.is_some(), moved.when);
+        if moved.waited.is_some() {
+            self.note_late();
+        }
         Ok(moved)
     }
 
@@ -300,7 +307,17 @@ impl Context {
         }
         self.check_not_capturing("waiting for the device")?;
         let span = self.backend.synchronize(stream)?;
+        self.note_late();
         self.note_sync(cause, implicit, span);
+        Ok(())
+    }
+
+    /// Tells of all work so far, waiting for it where that is not known yet.
+    pub fn settle(&self) -> Result<()> {
+        if self.has_late() && !self.is_capturing() {
+            self.backend.synchronize(None)?;
+            self.note_late();
+        }
         Ok(())
     }
 
@@ -308,6 +325,7 @@ impl Context {
     pub fn synchronize_mark(&self, mark: Mark, cause: &'static str) -> Result<()> {
         self.check_not_capturing("waiting for an event")?;
         let span = self.backend.synchronize_mark(mark)?;
+        self.note_late();
         self.note_sync(cause, false, span);
         Ok(())
     }
@@ -332,32 +350,6 @@ impl Context {
         self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
     }
 
-    fn note_launch(&self, launch: &Launch, span: Span) {
-        self.shared.bus.emit(self.shared.source(), || Body::Launch {
-            device: self.device,
-            // The CPU has no streams: there it is the host's thread that computes.
-            stream: if self.device.is_cuda() { launch.stream } else { ASIDE.get() },
-            op: launch.op.into(),
-            kernel: launch.kernel.name().into(),
-            dtype: launch.dtype(),
-            bytes: launch.bytes(),
-            flops: launch.flops(),
-            span,
-        });
-    }
-
-    fn note_copy(&self, transfer: &Transfer, pinned: bool, blocking: bool, span: Span) {
-        self.shared.bus.emit(self.shared.source(), || Body::Copy {
-            from: transfer.from.0,
-            to: transfer.to.0,
-            bytes: transfer.bytes as u64,
-            pinned,
-            blocking,
-            stream: transfer.stream,
-            span,
-        });
-    }
-
     fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -380,58 +372,6 @@ impl Context {
         error
     }
 
-    fn note_alloc(&self, buffer: &Buffer, requested: u64, purpose: Purpose) {
-        self.note_segments();
-        if buffer.address == 0 {
-            return;
-        }
-        let source = self.shared.source();
-        let bytes = buffer.bytes as u64;
-        let Purpose { op, dtype, shape } = purpose;
-        self.shared.bus.emit(source, || {
-            let (allocated, reserved) = self.memory();
-            Body::Alloc {
-                device: self.device,
-                address: buffer.address,
-                bytes,
-                requested,
-                dtype,
-                shape: Sizes::from_slice(shape),
-                op: op.into(),
-                allocated,
-                reserved,
-            }
-        });
-        if self.device.is_cuda() {
-            let shape = Sizes::from_slice(shape);
-            let live = Live { bytes, requested, dtype, shape, op, source };
-            self.live_table().insert(buffer.address, live);
-        }
-    }
-
-    fn note_segments(&self) {
-        let Some((changes, reserved)) = self.pool().map(|mut p| (p.take_changes(), p.reserved())) else {
-            return;
-        };
-        for change in changes {
-            self.shared.bus.emit(self.shared.source(), || Body::Segment {
-                device: self.device,
-                address: change.address,
-                bytes: change.bytes,
-                mapped: change.mapped,
-                reserved,
-            });
-        }
-    }
-
-    fn note_sync(&self, cause: &'static str, implicit: bool, span: Span) {
-        self.shared.bus.emit(self.shared.source(), || Body::Sync {
-            device: self.device,
-            implicit,
-            cause: cause.into(),
-            span,
-        });
-    }
 }
 
 /// Capturing work instead of running it; see [`Graph`].
@@ -515,16 +455,15 @@ impl Context {
 
     /// Launches captured work as one.
     pub fn replay(&self, stream: u32, work: &[Work]) -> Result<()> {
-        let spans = self.backend.replay(stream, work)?;
+        let ran = self.backend.replay(stream, work)?;
         if self.shared.bus.listening() {
-            for (part, span) in work.iter().zip(spans) {
-                match (part, span) {
-                    (Work::Launch(launch), Some(span)) => self.note_launch(launch, span),
-                    (Work::Copy(transfer), Some(span)) => {
+            for (part, when) in work.iter().zip(ran) {
+                match part {
+                    Work::Launch(launch) => self.note_launch(launch, when),
+                    Work::Copy(transfer) => {
                         let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
-                        self.note_copy(transfer, pinned, false, span);
+                        self.note_copy(transfer, pinned, false, when);
                     }
-                    _ => {}
                 }
             }
         }

@@ -33,8 +33,22 @@ impl Machine {
     /// A machine with the CPU and the accelerators that `gpus` makes.
     pub fn new(gpus: impl FnOnce(&Arc<Shared>) -> Vec<Box<dyn Backend>>) -> Arc<Machine> {
         let shared = Arc::new(Shared::new());
+        let gpus = gpus(&shared);
+        Machine::with(gpus, shared)
+    }
+
+    /// As [`new`](Machine::new), where making the accelerators may fail.
+    pub fn try_new(
+        gpus: impl FnOnce(&Arc<Shared>) -> Result<Vec<Box<dyn Backend>>>,
+    ) -> Result<Arc<Machine>> {
+        let shared = Arc::new(Shared::new());
+        let gpus = gpus(&shared)?;
+        Ok(Machine::with(gpus, shared))
+    }
+
+    fn with(gpus: Vec<Box<dyn Backend>>, shared: Arc<Shared>) -> Arc<Machine> {
         let context = |backend| Context::new(backend, Arc::clone(&shared));
-        let gpus: Vec<_> = gpus(&shared).into_iter().map(context).collect();
+        let gpus: Vec<_> = gpus.into_iter().map(context).collect();
         Arc::new(Machine {
             philox: gpus.iter().map(|gpu| generator(gpu, random::DEFAULT_SEED)).collect(),
             cpu: context(Box::new(CpuBackend::new(Arc::clone(&shared)))),
@@ -116,6 +130,14 @@ impl Machine {
     /// The device a learner's words mean now.
     pub fn resolve(&self, spec: DeviceSpec) -> Device {
         spec.on(self.current_gpu())
+    }
+
+    /// Tells of everything that was enqueued, waiting for it where its times are not known yet.
+    ///
+    /// # Errors
+    /// What went wrong on a device meanwhile.
+    pub fn settle(&self) -> Result<()> {
+        self.gpus.iter().try_for_each(|gpu| gpu.settle())
     }
 
     /// The ordinal that `cuda` means.

@@ -17,7 +17,7 @@ pub mod settings;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, Buffer, Cancel, Mark, Moved, Properties, Refusal, Transfer, Work};
+pub use backend::{Backend, Buffer, Cancel, Mark, Moved, Properties, Refusal, Transfer, When, Work};
 pub use context::{Context, Purpose, Shared};
 pub use graph::Graph;
 pub use kernel::{Arg, Kernel, Launch, View};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::{Error, Kind, Result};
 
+use super::cuda;
 use super::cuda::probe::{Driver, Found, Missing, Probe, why_no_device};
 use super::machine::Machine;
 use super::sim::{self, Profile, ProfileError, Selection};
@@ -37,9 +38,20 @@ impl Machine {
         match selection {
             Selection::Cpu => plain(Machine::cpu_only()),
             Selection::Sim(devices) => plain(Machine::simulated(devices.profiles().map_err(unreadable)?)),
-            Selection::Cuda => Err(no_gpu(&Probe::devices())),
+            Selection::Cuda => match Probe::devices() {
+                (Ok(_), devices) if !devices.is_empty() => plain(Machine::of_gpus(&devices)?),
+                probed => Err(no_gpu(&probed)),
+            },
             Selection::Auto => automatic(&Probe::devices(), purpose),
         }
+    }
+
+    /// A machine with the GPUs that a probe found.
+    ///
+    /// # Errors
+    /// `DeviceError` where one does not start, or the compiler of its kernels is missing.
+    pub fn of_gpus(devices: &[Found]) -> Result<Arc<Machine>> {
+        Machine::try_new(|shared| cuda::backend::devices(devices, shared))
     }
 
     /// A machine with one simulated GPU per profile.
@@ -53,7 +65,10 @@ type Probed = (std::result::Result<Driver, Missing>, Vec<Found>);
 fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
     let mut notes = Vec::new();
     if !probed.1.is_empty() {
-        notes.push(without_backend(&probed.1));
+        match Machine::of_gpus(&probed.1) {
+            Ok(machine) => return Ok(Opened { machine, notes }),
+            Err(error) => notes.push(unusable(&probed.1, &error)),
+        }
     }
     if purpose == Use::Headless {
         return Ok(Opened { machine: Machine::cpu_only(), notes });
@@ -68,20 +83,18 @@ fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
     Ok(Opened { machine, notes })
 }
 
-fn no_gpu((driver, devices): &Probed) -> Error {
+fn no_gpu((driver, _): &Probed) -> Error {
     let simulated = format!("`--devices {SIMULATED}` gives two simulated ones");
-    if !devices.is_empty() {
-        return Error::new(Kind::DeviceError, without_backend(devices)).with_hint(simulated);
-    }
     let Missing { reason, remedy } = why_no_device(driver);
     Error::new(Kind::DeviceError, format!("there is no CUDA device to use: {reason}"))
         .with_hint(format!("{remedy}; `tensorlab doctor` lists all that is missing; {simulated}"))
 }
 
-/// What to say of GPUs that are there.
-fn without_backend(devices: &[Found]) -> String {
+/// What to say of GPUs that are there and can't be used.
+fn unusable(devices: &[Found], error: &Error) -> String {
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    format!("found {}, but this version computes on the CPU and on simulated GPUs only", names.join(", "))
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("found {}, which can't be used: {}{hint}", names.join(", "), error.message())
 }
 
 fn unreadable(error: ProfileError) -> Error {

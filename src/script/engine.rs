@@ -143,6 +143,8 @@ impl Interpreter {
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &program);
         self.drop_shadowed();
         self.note_names();
+        let settled = self.machine.settle();
+        let result = result.and_then(|value| settled.map_err(raise).map(|()| value));
         result.map_err(|error| self.stopped(&error, origin, &ast, &self.scope))
     }
 

@@ -3,7 +3,7 @@
 use std::alloc::{Layout as Block, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use crate::base::{Cause, Result};
 
@@ -18,6 +18,9 @@ const POOLED: usize = 32 << 10;
 const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
+/// What is page-locked covers whole pages: two blocks on one page can't both be.
+const PAGE: usize = 4096;
+
 /// At most this many bytes are kept.
 const KEPT: usize = 1 << 30;
 
@@ -26,6 +29,7 @@ const KEPT: usize = 1 << 30;
 pub struct HostBlock {
     pointer: NonNull<u8>,
     capacity: usize,
+    alignment: usize,
 }
 
 // SAFETY: a block is plain memory owned by one buffer; kernels that write it hold its view exclusively,
@@ -80,31 +84,47 @@ impl HostBlock {
     }
 }
 
+/// Knows what else uses prepared memory.
+pub trait Keeper: Send + Sync {
+    /// Something is under way with the block: it must not serve others yet.
+    fn is_busy(&self, block: &HostBlock) -> bool;
+
+    /// Undoes what was prepared, once nothing is under way: the block goes back to the system.
+    fn release(&self, block: &HostBlock);
+}
+
 /// Keeps freed blocks by size.
-#[derive(Debug)]
 pub struct HostPool {
     state: Mutex<State>,
     /// Blocks from this capacity on are kept.
     kept_from: usize,
+    keeper: OnceLock<Box<dyn Keeper>>,
 }
 
 #[derive(Default, Debug)]
 struct State {
     free: BTreeMap<usize, Vec<HostBlock>>,
     kept: usize,
+    /// Freed while something was under way with them.
+    busy: Vec<HostBlock>,
 }
 
 impl Default for HostPool {
     /// A pool of ordinary memory: small blocks are the system's business.
     fn default() -> HostPool {
-        HostPool { state: Mutex::default(), kept_from: POOLED }
+        HostPool { state: Mutex::default(), kept_from: POOLED, keeper: OnceLock::new() }
     }
 }
 
 impl HostPool {
-    /// A pool of memory that costs something to prepare, and so keeps small blocks as well.
+    /// A pool of memory that costs something to prepare, and so keeps small blocks as well. Blocks are whole pages.
     pub fn of_prepared() -> HostPool {
-        HostPool { state: Mutex::default(), kept_from: 0 }
+        HostPool { state: Mutex::default(), kept_from: 0, keeper: OnceLock::new() }
+    }
+
+    /// Asks `keeper` from now on before a block serves again or goes back to the system. The first one stays.
+    pub fn keep_with(&self, keeper: Box<dyn Keeper>) {
+        let _ = self.keeper.set(keeper);
     }
 
     /// An uninitialised block of at least `bytes`.
@@ -118,7 +138,9 @@ impl HostPool {
         bytes: usize,
         prepare: impl FnOnce(&HostBlock) -> Result<()>,
     ) -> Result<HostBlock> {
-        let capacity = size_class(bytes).ok_or(Cause::HostMemory { bytes })?;
+        let prepared = self.kept_from == 0;
+        let size = size_class(bytes).and_then(|n| if prepared { n.checked_next_multiple_of(PAGE) } else { Some(n) });
+        let capacity = size.ok_or(Cause::HostMemory { bytes })?;
         if capacity >= self.kept_from
             && let Some(block) = self.reuse(capacity)
         {
@@ -129,9 +151,10 @@ impl HostPool {
         {
             return Ok(block);
         }
-        let fresh = system_block(capacity).or_else(|| {
+        let alignment = if prepared { PAGE } else { ALIGNMENT };
+        let fresh = system_block(capacity, alignment).or_else(|| {
             self.clear();
-            system_block(capacity)
+            system_block(capacity, alignment)
         });
         let block = fresh.ok_or(Cause::HostMemory { bytes })?;
         match prepare(&block) {
@@ -148,13 +171,12 @@ impl HostPool {
         if block.capacity < self.kept_from {
             return small::give(block);
         }
-        let mut state = self.lock();
-        if state.kept.saturating_add(block.capacity) > KEPT {
-            drop(state);
-            return release(block);
+        if self.keeper.get().is_some_and(|keeper| keeper.is_busy(&block)) {
+            return self.lock().busy.push(block);
         }
-        state.kept += block.capacity;
-        state.free.entry(block.capacity).or_default().push(block);
+        if let Some(block) = self.lock().keep(block) {
+            self.release(block);
+        }
     }
 
     /// Bytes kept for reuse.
@@ -164,22 +186,50 @@ impl HostPool {
 
     /// Gives every kept block back to the system.
     pub fn clear(&self) {
-        let mut state = self.lock();
-        state.kept = 0;
-        let free = std::mem::take(&mut state.free);
-        drop(state);
-        free.into_values().flatten().for_each(release);
+        let State { free, busy, .. } = std::mem::take(&mut *self.lock());
+        free.into_values().flatten().chain(busy).for_each(|block| self.release(block));
     }
 
     fn reuse(&self, capacity: usize) -> Option<HostBlock> {
         let mut state = self.lock();
+        if let Some(keeper) = self.keeper.get().filter(|_| !state.busy.is_empty()) {
+            let (busy, free) = std::mem::take(&mut state.busy).into_iter().partition(|b| keeper.is_busy(b));
+            state.busy = busy;
+            let full: Vec<HostBlock> = Vec::into_iter(free).filter_map(|block| state.keep(block)).collect();
+            full.into_iter().for_each(|block| self.release(block));
+        }
         let block = state.free.get_mut(&capacity)?.pop()?;
         state.kept -= block.capacity;
         Some(block)
     }
 
+    fn release(&self, block: HostBlock) {
+        if let Some(keeper) = self.keeper.get() {
+            keeper.release(&block);
+        }
+        release(block);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl State {
+    /// Keeps a block; gives it back where there is no room for it.
+    fn keep(&mut self, block: HostBlock) -> Option<HostBlock> {
+        if self.kept.saturating_add(block.capacity) > KEPT {
+            return Some(block);
+        }
+        self.kept += block.capacity;
+        self.free.entry(block.capacity).or_default().push(block);
+        None
+    }
+}
+
+impl std::fmt::Debug for HostPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostPool").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
@@ -196,17 +246,15 @@ fn size_class(bytes: usize) -> Option<usize> {
     bytes.checked_next_multiple_of(step).filter(|&n| n <= isize::MAX as usize - ALIGNMENT)
 }
 
-fn block_layout(capacity: usize) -> Option<Block> {
-    Block::from_size_align(capacity, if capacity < HUGE { ALIGNMENT } else { HUGE_PAGE }).ok()
-}
-
-fn system_block(capacity: usize) -> Option<HostBlock> {
+fn system_block(capacity: usize, alignment: usize) -> Option<HostBlock> {
+    let alignment = if capacity < HUGE { alignment } else { HUGE_PAGE };
+    let layout = Block::from_size_align(capacity, alignment).ok()?;
     // SAFETY: the layout has a size above zero.
-    let pointer = NonNull::new(unsafe { alloc(block_layout(capacity)?) })?;
+    let pointer = NonNull::new(unsafe { alloc(layout) })?;
     if capacity >= HUGE {
         advise_huge_pages(pointer, capacity);
     }
-    Some(HostBlock { pointer, capacity })
+    Some(HostBlock { pointer, capacity, alignment })
 }
 
 /// Asks for large pages; where the system has none, nothing changes.
@@ -221,7 +269,7 @@ fn advise_huge_pages(pointer: NonNull<u8>, capacity: usize) {
 fn advise_huge_pages(_pointer: NonNull<u8>, _capacity: usize) {}
 
 fn release(block: HostBlock) {
-    if let Some(layout) = block_layout(block.capacity) {
+    if let Ok(layout) = Block::from_size_align(block.capacity, block.alignment) {
         // SAFETY: the block came from `system_block` with this very layout.
         unsafe { dealloc(block.pointer.as_ptr(), layout) };
     }

@@ -46,7 +46,7 @@ use std::sync::Mutex;
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Result};
 
-use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer};
+use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use super::context::Shared;
 use super::kernel::Launch;
 use memory::{HostBlock, HostPool};
@@ -109,20 +109,20 @@ impl Backend for CpuBackend {
         None
     }
 
-    fn launch(&self, launch: &Launch) -> Result<Option<Span>> {
+    fn launch(&self, launch: &Launch) -> Result<When> {
         if !launch.timed {
-            return run(launch).map(|()| None);
+            return run(launch).map(|()| When::Unknown);
         }
         let start = self.shared.nanos();
         run(launch)?;
-        Ok(Some(self.shared.span_since(start)))
+        Ok(When::Ran(self.shared.span_since(start)))
     }
 
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
         let start = self.shared.nanos();
         copy_bytes(transfer);
         let span = self.shared.span_since(start);
-        Ok(Moved { span, pinned: false, waited: Some(span) })
+        Ok(Moved { when: When::Ran(span), pinned: false, waited: Some(span) })
     }
 
     fn create_stream(&self) -> Result<u32> {

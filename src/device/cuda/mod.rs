@@ -1,10 +1,21 @@
-//! The real GPU: what of it is there. Its backend will stand here, and its kernels' templates in `kernels/`.
+//! The real GPU: what of it is there, and its backend. The kernels' templates stand in `kernels/`.
 
+pub mod backend;
+pub mod kernels;
 pub mod probe;
 
+mod blas;
+mod call;
+mod compile;
+mod dnn;
 mod driver;
 mod folders;
+mod host;
 mod library;
+mod memory;
+mod pinned;
+mod queues;
+mod table;
 
 #[cfg(test)]
 mod testing;

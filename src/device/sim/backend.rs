@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event;
 use crate::base::{Cause, Device, Error, Kind, Result};
-use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, Work};
+use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Work};
 use crate::device::context::Shared;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_bytes, run};
@@ -188,17 +188,17 @@ impl Backend for SimBackend {
     }
 
     /// Computes at once, and always gives the modelled span: time passes whether or not anyone looks.
-    fn launch(&self, launch: &Launch) -> Result<Option<event::Span>> {
+    fn launch(&self, launch: &Launch) -> Result<When> {
         let work = work::work(launch, self.shared.settings.tf32());
         let when = self.working_clock()?.launch(self.at(launch.stream), &work).map_err(refused)?;
         if self.fault.launched(when.end) {
             run(launch)?;
         }
-        Ok(Some(span(when.start, when.end)))
+        Ok(When::Ran(span(when.start, when.end)))
     }
 
     /// All parts are timed first, as one launch of the host, and then computed in their order.
-    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<Option<event::Span>>> {
+    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<When>> {
         let tf32 = self.shared.settings.tf32();
         let mut clock = self.working_clock()?;
         let mut timed = Vec::with_capacity(work.len());
@@ -226,7 +226,7 @@ impl Backend for SimBackend {
                 _ => {}
             }
         }
-        Ok(timed.into_iter().map(Some).collect())
+        Ok(timed.into_iter().map(When::Ran).collect())
     }
 
     fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
@@ -241,7 +241,7 @@ impl Backend for SimBackend {
             copy_bytes(transfer);
         }
         let waited = when.blocking.then(|| span(now.saturating_sub(when.host_waited), now));
-        Ok(Moved { span: span(when.start, when.end), pinned, waited })
+        Ok(Moved { when: When::Ran(span(when.start, when.end)), pinned, waited })
     }
 
     fn create_stream(&self) -> Result<u32> {

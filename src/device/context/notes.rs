@@ -1,0 +1,152 @@
+//! What a device did, as events.
+
+use std::collections::HashMap;
+use std::sync::MutexGuard;
+
+use crate::base::event::{Body, Clock, Sizes, Source, Span};
+
+use super::{ASIDE, Context, Live, Purpose};
+use crate::device::backend::{Buffer, Transfer, When};
+use crate::device::kernel::Launch;
+
+/// Work that is not known to be done.
+pub(super) struct Late {
+    ticket: u64,
+    source: Source,
+    body: Body,
+}
+
+/// After so many launches it is asked which are done.
+const LATE_AT_A_TIME: usize = 64;
+const UNKNOWN_SPAN: Span = Span { start: 0, nanos: 0, clock: Clock::Measured };
+
+impl Context {
+    pub(super) fn note_launch(&self, launch: &Launch, when: When) {
+        self.note_when(when, |span| Body::Launch {
+            device: self.device,
+            // The CPU has no streams: there it is the host's thread that computes.
+            stream: if self.device.is_cuda() { launch.stream } else { ASIDE.get() },
+            op: launch.op.into(),
+            kernel: launch.kernel.name().into(),
+            dtype: launch.dtype(),
+            bytes: launch.bytes(),
+            flops: launch.flops(),
+            span,
+        });
+    }
+
+    pub(super) fn note_copy(&self, transfer: &Transfer, pinned: bool, blocking: bool, when: When) {
+        self.note_when(when, |span| Body::Copy {
+            from: transfer.from.0,
+            to: transfer.to.0,
+            bytes: transfer.bytes as u64,
+            pinned,
+            blocking,
+            stream: transfer.stream,
+            span,
+        });
+    }
+
+    /// Tells of work now, or once it is known when it ran.
+    fn note_when(&self, when: When, body: impl FnOnce(Span) -> Body) {
+        match when {
+            When::Unknown => {}
+            When::Ran(span) => self.shared.bus.emit(self.shared.source(), || body(span)),
+            When::Later(ticket) => {
+                let late = Late { ticket, source: self.shared.source(), body: body(UNKNOWN_SPAN) };
+                let waiting = {
+                    let mut all = self.late();
+                    all.push(late);
+                    all.len()
+                };
+                if waiting % LATE_AT_A_TIME == 0 {
+                    self.note_late();
+                }
+            }
+        }
+    }
+
+    /// Tells of the work that is done by now and was not told of yet.
+    pub fn note_late(&self) {
+        if self.late().is_empty() {
+            return;
+        }
+        let spans: HashMap<u64, Span> = self.backend.timings().into_iter().collect();
+        let waiting = std::mem::take(&mut *self.late());
+        let mut left = Vec::new();
+        for mut late in waiting {
+            match (spans.get(&late.ticket), &mut late.body) {
+                (Some(ran), Body::Launch { span, .. } | Body::Copy { span, .. }) => {
+                    *span = *ran;
+                    self.shared.bus.emit(late.source, || late.body);
+                }
+                _ => left.push(late),
+            }
+        }
+        let mut all = self.late();
+        left.append(&mut all);
+        *all = left;
+    }
+
+    /// Whether something was not told of yet.
+    pub(super) fn has_late(&self) -> bool {
+        !self.late().is_empty()
+    }
+
+    fn late(&self) -> MutexGuard<'_, Vec<Late>> {
+        self.late.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub(super) fn note_alloc(&self, buffer: &Buffer, requested: u64, purpose: Purpose) {
+        self.note_segments();
+        if buffer.address == 0 {
+            return;
+        }
+        let source = self.shared.source();
+        let bytes = buffer.bytes as u64;
+        let Purpose { op, dtype, shape } = purpose;
+        self.shared.bus.emit(source, || {
+            let (allocated, reserved) = self.memory();
+            Body::Alloc {
+                device: self.device,
+                address: buffer.address,
+                bytes,
+                requested,
+                dtype,
+                shape: Sizes::from_slice(shape),
+                op: op.into(),
+                allocated,
+                reserved,
+            }
+        });
+        if self.device.is_cuda() {
+            let shape = Sizes::from_slice(shape);
+            let live = Live { bytes, requested, dtype, shape, op, source };
+            self.live_table().insert(buffer.address, live);
+        }
+    }
+
+    pub(super) fn note_segments(&self) {
+        let Some((changes, reserved)) = self.pool().map(|mut p| (p.take_changes(), p.reserved())) else {
+            return;
+        };
+        for change in changes {
+            self.shared.bus.emit(self.shared.source(), || Body::Segment {
+                device: self.device,
+                address: change.address,
+                bytes: change.bytes,
+                mapped: change.mapped,
+                reserved,
+            });
+        }
+    }
+
+    pub(super) fn note_sync(&self, cause: &'static str, implicit: bool, span: Span) {
+        self.shared.bus.emit(self.shared.source(), || Body::Sync {
+            device: self.device,
+            implicit,
+            cause: cause.into(),
+            span,
+        });
+    }
+}

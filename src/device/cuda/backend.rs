@@ -1,0 +1,484 @@
+//! A real GPU as a backend: memory from the caching allocator over `cuMemAlloc`, kernels by NVRTC and cuBLAS, times by
+//! events that are read once they are reached.
+
+use std::collections::HashMap;
+use std::ffi::c_uint;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+
+use crate::base::event::{Clock, Span};
+use crate::base::{Device, Error, Result};
+use crate::device::backend::{
+    Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When,
+};
+use crate::device::context::Shared;
+use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
+use crate::device::kernel::{Arg, Kernel, Launch, View};
+use crate::device::pool::Pool;
+use crate::device::scalar::MapOp;
+
+use super::blas::{Blas, Product};
+use super::call::Gpu;
+use super::compile::Compiler;
+use super::dnn::{Dnn, Switches};
+use super::host;
+use super::kernels::{self, Key, Step};
+use super::memory::DeviceMemory;
+use super::pinned::Pinned;
+use super::probe::Found;
+use super::queues::Queues;
+use super::table::Handle;
+
+/// Numbers of `CUdevice_attribute`.
+const MULTIPROCESSORS: i32 = 16;
+const L2_CACHE: i32 = 38;
+const THREADS_PER_MULTIPROCESSOR: i32 = 39;
+const SHARED_PER_BLOCK: i32 = 8;
+
+/// Scratch memory up to here stays with its stream; more comes from the allocator.
+const OWN_SCRATCH: usize = 4 << 20;
+
+/// What the devices of one machine share.
+struct Peers {
+    gpus: Vec<Gpu>,
+    queues: Vec<Arc<Queues>>,
+    pinned: Pinned,
+}
+
+/// The devices that a probe found, in the order of their ordinals.
+///
+/// # Errors
+/// `DeviceError` where one does not start, or something that all need is missing.
+pub fn devices(found: &[Found], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Backend>>> {
+    let gpus = found.iter().map(|device| Gpu::open(device.ordinal as u16)).collect::<Result<Vec<Gpu>>>()?;
+    let queues = gpus
+        .iter()
+        .map(|gpu| Queues::new(*gpu, Arc::clone(shared)).map(Arc::new))
+        .collect::<Result<Vec<_>>>()?;
+    super::table::nvrtc()?;
+    let peers = Arc::new(Peers {
+        pinned: Pinned::new(gpus.clone(), queues.clone()),
+        gpus,
+        queues,
+    });
+    let keeper = Arc::clone(&peers);
+    shared.pinned.keep_with(Box::new(Keeping(keeper)));
+    let device = |found: &Found| -> Result<Box<dyn Backend>> {
+        Ok(Box::new(CudaBackend::new(found, &peers, shared)?))
+    };
+    found.iter().map(device).collect()
+}
+
+/// A GPU.
+pub struct CudaBackend {
+    gpu: Gpu,
+    limits: kernels::Gpu,
+    properties: Properties,
+    // Dropped before the streams: what is under way ends, then memory goes back.
+    pool: Mutex<DevicePool>,
+    blas: Option<Blas>,
+    dnn: Option<Dnn>,
+    queues: Arc<Queues>,
+    peers: Arc<Peers>,
+    shared: Arc<Shared>,
+    compiler: Compiler,
+    functions: RwLock<HashMap<Key, usize>>,
+    scratch: Mutex<HashMap<u32, u64>>,
+    /// For kernels that the host computes.
+    values: HostPool,
+}
+
+impl CudaBackend {
+    fn new(found: &Found, peers: &Arc<Peers>, shared: &Arc<Shared>) -> Result<CudaBackend> {
+        let ordinal = found.ordinal as usize;
+        let (Some(gpu), Some(queues)) = (peers.gpus.get(ordinal), peers.queues.get(ordinal)) else {
+            return Err(Error::runtime(format!("there is no GPU {ordinal}")));
+        };
+        let properties = properties(gpu, found, &peers.gpus)?;
+        let limits = kernels::Gpu {
+            multiprocessors: properties.multiprocessors,
+            threads_per_multiprocessor: properties.threads_per_multiprocessor,
+            shared_per_block: gpu.attribute(SHARED_PER_BLOCK)?,
+        };
+        let memory = DeviceMemory::new(*gpu, Arc::clone(queues));
+        Ok(CudaBackend {
+            gpu: *gpu,
+            limits,
+            properties,
+            pool: Mutex::new(Pool::new(Box::new(memory), ordinal as u32)),
+            blas: Blas::new(),
+            dnn: Dnn::new(),
+            queues: Arc::clone(queues),
+            peers: Arc::clone(peers),
+            shared: Arc::clone(shared),
+            compiler: Compiler::new(found.capability),
+            functions: RwLock::default(),
+            scratch: Mutex::default(),
+            values: HostPool::default(),
+        })
+    }
+
+    fn lock_pool(&self) -> MutexGuard<'_, DevicePool> {
+        self.pool.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn queues_of(&self, device: Device) -> Result<&Queues> {
+        let found = self.peers.queues.get(device.index()).filter(|_| device.is_cuda());
+        found.map(Arc::as_ref).ok_or_else(|| Error::runtime(format!("{device} has no streams")))
+    }
+
+    /// Enqueues a launch.
+    fn enqueue(&self, launch: &Launch, stream: Handle) -> Result<()> {
+        if let Kernel::Matmul { alpha, beta } = launch.kernel
+            && let Some(blas) = &self.blas
+            && self.product(blas, launch, stream, *alpha, *beta)?
+        {
+            return Ok(());
+        }
+        let settings = &self.shared.settings;
+        if let Some(dnn) = self.dnn.as_ref().filter(|_| settings.cudnn_enabled.load(Ordering::Relaxed)) {
+            let switches = Switches {
+                tf32: settings.tf32().convolution,
+                benchmark: settings.cudnn_benchmark.load(Ordering::Relaxed),
+                deterministic: settings.cudnn_deterministic.load(Ordering::Relaxed),
+            };
+            let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| self.with_scratch(bytes, launch.stream, run);
+            if dnn.convolve(launch, stream, switches, memory)? {
+                return Ok(());
+            }
+        }
+        self.kernel(launch, stream)
+    }
+
+    /// Enqueues the kernels of a launch, or has the host compute it.
+    fn kernel(&self, launch: &Launch, stream: Handle) -> Result<()> {
+        let bytes = kernels::scratch_bytes(launch, &self.limits);
+        self.with_scratch(bytes, launch.stream, &mut |scratch| {
+            match kernels::plan(launch, &self.limits, scratch) {
+                Some(mut plan) => plan.steps.iter_mut().try_for_each(|step| self.step(step, stream)),
+                None => self.on_host(launch, stream),
+            }
+        })
+    }
+
+    fn step(&self, step: &mut Step, stream: Handle) -> Result<()> {
+        let known = self.functions.read().unwrap_or_else(|e| e.into_inner()).get(&step.key).copied();
+        let function = match known {
+            Some(function) => function as Handle,
+            None => self.compile(&step.key)?,
+        };
+        let ([x, y, z], [i, j, k]) = (step.grid, step.block);
+        let mut arguments = step.args.pointers();
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the arguments are what the kernel's source declares, and point to memory of the launch's views.
+        let code = unsafe {
+            (self.gpu.driver.cuLaunchKernel)(
+                function,
+                x,
+                y,
+                z,
+                i,
+                j,
+                k,
+                step.shared as c_uint,
+                stream,
+                arguments.as_mut_ptr(),
+                nothing,
+            )
+        };
+        self.gpu.check(code)
+    }
+
+    #[cold]
+    fn compile(&self, key: &Key) -> Result<Handle> {
+        let function = self.compiler.load(&self.gpu, &key.entry(), &key.source())?;
+        let mut functions = self.functions.write().unwrap_or_else(|e| e.into_inner());
+        functions.insert(*key, function as usize);
+        Ok(function)
+    }
+
+    #[cold]
+    fn on_host(&self, launch: &Launch, stream: Handle) -> Result<()> {
+        self.shared.warn(&format!(
+            "{} has no kernel for {} here: the host computes it, and both wait for the copies",
+            self.gpu.device,
+            launch.kernel.name()
+        ));
+        host::compute(launch, &self.gpu, stream, &self.values)
+    }
+
+    /// A product by cuBLAS; `false` where it takes no such matrices.
+    fn product(&self, blas: &Blas, launch: &Launch, stream: Handle, alpha: f64, beta: f64) -> Result<bool> {
+        let (Some(Arg::View(a)), Some(Arg::View(b)), Some(y)) =
+            (launch.inputs.first(), launch.inputs.get(1), launch.outputs.first())
+        else {
+            return Ok(false);
+        };
+        let added = launch.inputs.get(2).filter(|_| beta != 0.0);
+        let place = || added.map_or(Ok(()), |c| self.copy(launch, *c, *y, stream));
+        let product = Product {
+            a: *a,
+            b: *b,
+            y: *y,
+            alpha,
+            beta: if added.is_some() { beta } else { 0.0 },
+            tf32: self.shared.settings.tf32().matmul,
+            before: Some(&place),
+        };
+        blas.product(&self.gpu, (launch.stream, stream), &product)
+    }
+
+    fn copy(&self, launch: &Launch, from: Arg, to: View, stream: Handle) -> Result<()> {
+        let kernel = Kernel::Map { op: MapOp::Identity, params: [0.0; 2], compute: to.dtype };
+        self.kernel(&Launch { kernel: &kernel, inputs: &[from], outputs: &[to], ..*launch }, stream)
+    }
+
+    /// Enqueues with memory that the work needs beside its tensors: a stream's own, or for much of it a block.
+    fn with_scratch(&self, bytes: usize, stream: u32, enqueue: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        if bytes == 0 {
+            return enqueue(0);
+        }
+        if bytes <= OWN_SCRATCH {
+            return enqueue(self.own_scratch(stream)?);
+        }
+        let address = self.lock_pool().allocate(bytes as u64, stream).map_err(|_| full(bytes))?.address;
+        let done = enqueue(address);
+        // Only later work of this stream can be given the block.
+        self.lock_pool().free(address);
+        done
+    }
+
+    fn own_scratch(&self, stream: u32) -> Result<u64> {
+        let mut all = self.scratch.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(address) = all.get(&stream) {
+            return Ok(*address);
+        }
+        let mut address = 0;
+        // SAFETY: the place lives through the call.
+        self.gpu.check(unsafe { (self.gpu.driver.cuMemAlloc_v2)(&mut address, OWN_SCRATCH) })?;
+        all.insert(stream, address);
+        Ok(address)
+    }
+}
+
+/// Copies.
+impl CudaBackend {
+    /// Enqueues a copy on `stream`.
+    fn enqueue_copy(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
+        let ((from, source, start), (to, target, end)) = (transfer.from, transfer.to);
+        let (bytes, driver) = (transfer.bytes, self.gpu.driver);
+        let host = |buffer: &Buffer, offset: usize| {
+            buffer.host.as_ref().map_or(std::ptr::null_mut(), |block| block.as_ptr().wrapping_add(offset))
+        };
+        let on_device = |buffer: &Buffer, offset: usize| buffer.address + offset as u64;
+        // SAFETY: the caller's ranges lie inside their buffers.
+        let code = unsafe {
+            match (from, to) {
+                (Device::Cpu, _) => (driver.cuMemcpyHtoDAsync_v2)(
+                    on_device(target, end), host(source, start).cast(), bytes, stream,
+                ),
+                (_, Device::Cpu) => (driver.cuMemcpyDtoHAsync_v2)(
+                    host(target, end).cast(), on_device(source, start), bytes, stream,
+                ),
+                _ if from == to => (driver.cuMemcpyDtoDAsync_v2)(
+                    on_device(target, end), on_device(source, start), bytes, stream,
+                ),
+                _ => {
+                    let context = |device: Device| {
+                        self.peers.gpus.get(device.index()).map_or(std::ptr::null_mut(), |gpu| gpu.context)
+                    };
+                    (driver.cuMemcpyPeerAsync)(
+                        on_device(target, end), context(to), on_device(source, start), context(from), bytes, stream,
+                    )
+                }
+            }
+        };
+        self.gpu.check(code)
+    }
+
+    /// A copy between accelerators: it waits for the target's stream, and that for it.
+    fn to_peer(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
+        let target = self.queues_of(transfer.to.0)?;
+        let ready = target.record(transfer.target_stream, false)?;
+        self.gpu.enter()?;
+        target.wait(stream, ready)?;
+        self.enqueue_copy(transfer, stream)?;
+        let done = self.queues.record(transfer.stream, false)?;
+        self.queues.wait(target.stream(transfer.target_stream)?, done)
+    }
+
+    /// The copy, and the host's waiting where it was held.
+    fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<Option<Span>> {
+        let ends = (transfer.from, transfer.to);
+        let host = match ends {
+            ((Device::Cpu, buffer, _), _) | (_, (Device::Cpu, buffer, _)) => buffer,
+            _ => {
+                self.to_peer(transfer, stream)?;
+                return Ok(None);
+            }
+        };
+        let start = self.queues.now();
+        let interrupt = || self.shared.cancel.check();
+        if transfer.non_blocking && host.pinned {
+            self.enqueue_copy(transfer, stream)?;
+            let done = self.queues.record(transfer.stream, false)?;
+            if let Some(block) = &host.host {
+                self.peers.pinned.copied(block, done);
+            }
+            return Ok(None);
+        }
+        if !transfer.non_blocking || ends.1.0 == Device::Cpu {
+            // The wait before the copy can be interrupted; the copy can't, for its memory is in use.
+            self.queues.synchronize(Some(transfer.stream), &interrupt)?;
+        }
+        self.enqueue_copy(transfer, stream)?;
+        if !transfer.non_blocking || host.pinned {
+            self.queues.synchronize(Some(transfer.stream), &|| Ok(()))?;
+        }
+        Ok(Some(self.queues.since(start)))
+    }
+}
+
+impl Backend for CudaBackend {
+    fn device(&self) -> Device {
+        self.gpu.device
+    }
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn allocate(&self, bytes: usize, stream: u32) -> std::result::Result<Buffer, Refusal> {
+        if bytes == 0 {
+            return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
+        }
+        let block = self.lock_pool().allocate(bytes as u64, stream)?;
+        Ok(Buffer { address: block.address, bytes: block.bytes as usize, host: None, pinned: false })
+    }
+
+    fn free(&self, buffer: Buffer) {
+        if buffer.address != 0 {
+            let known = self.lock_pool().free(buffer.address);
+            debug_assert!(known, "a buffer is freed once");
+        }
+    }
+
+    fn page_lock(&self, block: &HostBlock) -> Result<()> {
+        Pinned::lock(&self.gpu, block)
+    }
+
+    fn pool(&self) -> Option<&Mutex<DevicePool>> {
+        Some(&self.pool)
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<When> {
+        self.gpu.enter()?;
+        let stream = self.queues.stream(launch.stream)?;
+        if !launch.timed {
+            return self.enqueue(launch, stream).map(|()| When::Unknown);
+        }
+        let ((), ticket) = self.queues.timed(stream, || self.enqueue(launch, stream))?;
+        Ok(When::Later(ticket))
+    }
+
+    fn timings(&self) -> Vec<(u64, Span)> {
+        self.queues.timings()
+    }
+
+    fn transfer(&self, transfer: &Transfer) -> Result<Moved> {
+        self.gpu.enter()?;
+        let stream = self.queues.stream(transfer.stream)?;
+        let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
+        if !self.shared.bus.listening() {
+            let waited = self.carry_out(transfer, stream)?;
+            return Ok(Moved { when: When::Unknown, pinned, waited });
+        }
+        let (waited, ticket) = self.queues.timed(stream, || self.carry_out(transfer, stream))?;
+        Ok(Moved { when: When::Later(ticket), pinned, waited })
+    }
+
+    fn create_stream(&self) -> Result<u32> {
+        Ok(self.queues.next_stream())
+    }
+
+    fn record(&self, stream: u32) -> Result<Mark> {
+        self.queues.record(stream, true)
+    }
+
+    fn wait(&self, stream: u32, mark: Mark) -> Result<()> {
+        self.gpu.enter()?;
+        self.queues_of(mark.device)?.wait(self.queues.stream(stream)?, mark)
+    }
+
+    fn query(&self, mark: Mark) -> Result<bool> {
+        self.gpu.enter()?;
+        self.queues.query(mark)
+    }
+
+    fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
+        self.queues.elapsed(from, to)
+    }
+
+    fn synchronize(&self, stream: Option<u32>) -> Result<Span> {
+        self.gpu.enter()?;
+        self.queues.synchronize(stream, &|| self.shared.cancel.check())
+    }
+
+    fn synchronize_mark(&self, mark: Mark) -> Result<Span> {
+        self.gpu.enter()?;
+        self.queues.synchronize_mark(mark, &|| self.shared.cancel.check())
+    }
+
+    fn now(&self) -> u64 {
+        self.queues.now()
+    }
+}
+
+impl Drop for CudaBackend {
+    fn drop(&mut self) {
+        if self.gpu.enter().is_err() {
+            return;
+        }
+        // A device that failed has nothing to wait for.
+        let _ = self.queues.synchronize(None, &|| Ok(()));
+        for (_, address) in self.scratch.lock().unwrap_or_else(|e| e.into_inner()).drain() {
+            // SAFETY: the device has no work that uses it.
+            unsafe { (self.gpu.driver.cuMemFree_v2)(address) };
+        }
+    }
+}
+
+fn properties(gpu: &Gpu, found: &Found, all: &[Gpu]) -> Result<Properties> {
+    let others = all.iter().filter(|other| other.device != gpu.device);
+    let reached = others.map(|other| gpu.reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));
+    Ok(Properties {
+        name: found.name.clone(),
+        simulated: false,
+        total_memory: gpu.memory()?.1,
+        capability: found.capability,
+        multiprocessors: gpu.attribute(MULTIPROCESSORS)?,
+        threads_per_multiprocessor: gpu.attribute(THREADS_PER_MULTIPROCESSOR)?,
+        l2_cache: u64::from(gpu.attribute(L2_CACHE)?),
+        peer_access: reached.unwrap_or(false),
+        clock: Clock::Measured,
+    })
+}
+
+/// The keeper of the machine's page-locked memory.
+struct Keeping(Arc<Peers>);
+
+impl Keeper for Keeping {
+    fn is_busy(&self, block: &HostBlock) -> bool {
+        self.0.pinned.is_busy(block)
+    }
+
+    fn release(&self, block: &HostBlock) {
+        self.0.pinned.release(block);
+    }
+}
+
+#[cold]
+fn full(bytes: usize) -> Error {
+    Error::new(crate::base::Kind::OutOfMemoryError, format!("no {bytes} bytes are left for a kernel's work"))
+        .with_hint("free tensors that are needed no more, or call cuda::empty_cache()")
+}

@@ -1,0 +1,131 @@
+//! Results of the driver as errors, and the one context that each device has.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int};
+
+use crate::base::{Cause, Device, Error, Kind, Result};
+
+use super::table::{Driver, Handle, driver};
+
+/// `CUDA_SUCCESS`, and results that are answers.
+pub const SUCCESS: c_int = 0;
+pub const NOT_READY: c_int = 600;
+const PEER_ACCESS_ALREADY_ENABLED: c_int = 704;
+
+/// Errors after which the context is lost: the device answers with the same until the process ends.
+const STICKY: [c_int; 8] = [700, 702, 710, 714, 715, 716, 717, 719];
+
+/// A device of the driver with its primary context, which lives as long as the process.
+#[derive(Clone, Copy)]
+pub struct Gpu {
+    pub device: Device,
+    pub handle: c_int,
+    pub context: Handle,
+    pub driver: &'static Driver,
+}
+
+// SAFETY: handles of the driver may be used from any thread.
+unsafe impl Send for Gpu {}
+// SAFETY: as above; the driver locks what it must.
+unsafe impl Sync for Gpu {}
+
+thread_local! {
+    /// The context that this thread made current last.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Gpu {
+    /// Starts a device.
+    pub fn open(ordinal: u16) -> Result<Gpu> {
+        let driver = driver()?;
+        let device = Device::Cuda(ordinal);
+        let check = |code| check(driver, device, code);
+        let (mut handle, mut context) = (0, std::ptr::null_mut());
+        // SAFETY: the places live through the calls.
+        unsafe {
+            check((driver.cuInit)(0))?;
+            check((driver.cuDeviceGet)(&mut handle, c_int::from(ordinal)))?;
+            check((driver.cuDevicePrimaryCtxRetain)(&mut context, handle))?;
+        }
+        Ok(Gpu { device, handle, context, driver })
+    }
+
+    /// Makes the device's context current on this thread: calls that follow mean it.
+    #[inline]
+    pub fn enter(&self) -> Result<()> {
+        if CURRENT.get() == self.context as usize {
+            return Ok(());
+        }
+        // SAFETY: the context lives as long as the process.
+        self.check(unsafe { (self.driver.cuCtxSetCurrent)(self.context) })?;
+        CURRENT.set(self.context as usize);
+        Ok(())
+    }
+
+    #[inline]
+    pub fn check(&self, code: c_int) -> Result<()> {
+        check(self.driver, self.device, code)
+    }
+
+    /// A number that the device says of itself; numbers of attributes are `CUdevice_attribute`'s.
+    pub fn attribute(&self, which: c_int) -> Result<u32> {
+        let mut value = 0;
+        // SAFETY: the place lives through the call.
+        self.check(unsafe { (self.driver.cuDeviceGetAttribute)(&mut value, which, self.handle) })?;
+        Ok(value.unsigned_abs())
+    }
+
+    /// Bytes that nobody holds, and all of them.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the places live through the call.
+        self.check(unsafe { (self.driver.cuMemGetInfo_v2)(&mut free, &mut total) })?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Lets this device reach the memory of `other`; says whether it does.
+    pub fn reach(&self, other: &Gpu) -> bool {
+        let mut can = 0;
+        // SAFETY: the place lives through the call.
+        let asked = unsafe { (self.driver.cuDeviceCanAccessPeer)(&mut can, self.handle, other.handle) };
+        if asked != SUCCESS || can == 0 || self.enter().is_err() {
+            return false;
+        }
+        // SAFETY: the context lives as long as the process; flags must be 0.
+        let code = unsafe { (self.driver.cuCtxEnablePeerAccess)(other.context, 0) };
+        code == SUCCESS || code == PEER_ACCESS_ALREADY_ENABLED
+    }
+}
+
+#[inline]
+fn check(driver: &Driver, device: Device, code: c_int) -> Result<()> {
+    if code == SUCCESS { Ok(()) } else { Err(failure(driver, device, code)) }
+}
+
+/// A result as PyTorch puts it.
+#[cold]
+fn failure(driver: &Driver, device: Device, code: c_int) -> Error {
+    let name = text(driver.cuGetErrorName, code).unwrap_or_else(|| format!("result {code}"));
+    let meaning = text(driver.cuGetErrorString, code).unwrap_or_else(|| name.clone());
+    let message = format!(
+        "CUDA error: {meaning} ({name})\n\
+         CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might \
+         be incorrect.\n"
+    );
+    if STICKY.contains(&code) {
+        return Cause::DeviceFault { device, message }.into();
+    }
+    Error::new(Kind::DeviceError, message)
+}
+
+fn text(ask: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int, code: c_int) -> Option<String> {
+    let mut text = std::ptr::null();
+    // SAFETY: the place lives through the call.
+    let result = unsafe { ask(code, &mut text) };
+    if result != SUCCESS || text.is_null() {
+        return None;
+    }
+    // SAFETY: the driver gave a text that lives as long as it does.
+    Some(super::library::printable(&unsafe { CStr::from_ptr(text) }.to_string_lossy()))
+}

@@ -1,0 +1,219 @@
+//! From a kernel's source to machine code for the device that is there: NVRTC, and what it made before.
+//!
+//! PTX that is newer than a driver is refused, so sources are compiled to machine code. That is kept on disk under
+//! the hash of source, architecture and compiler, and loaded again by the next process.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::base::{Error, Kind, Result};
+
+use super::call::Gpu;
+use super::table::{Handle, Nvrtc, nvrtc};
+
+const COMPILED: c_int = 0;
+
+/// Compiles for one architecture.
+pub struct Compiler {
+    /// Such as `sm_90`.
+    architecture: String,
+    /// Where machine code is kept; none where there is no such folder.
+    folder: Option<PathBuf>,
+}
+
+impl Compiler {
+    /// A compiler for devices of a capability.
+    pub fn new(capability: (u32, u32)) -> Compiler {
+        let architecture = format!("sm_{}{}", capability.0, capability.1);
+        Compiler { architecture, folder: folder() }
+    }
+
+    /// The function `entry` of a source, loaded into a device.
+    pub fn load(&self, gpu: &Gpu, entry: &str, source: &str) -> Result<Handle> {
+        let kept = self.folder.as_ref().map(|folder| folder.join(self.file(entry, source)));
+        if let Some(code) = kept.as_deref().and_then(read)
+            && let Ok(function) = function(gpu, entry, &code)
+        {
+            return Ok(function);
+        }
+        let code = self.compile(entry, source)?;
+        if let Some(path) = kept {
+            // Without it the next process compiles again, no more.
+            let _ = write(&path, &code);
+        }
+        function(gpu, entry, &code)
+    }
+
+    /// Machine code of a source.
+    ///
+    /// # Errors
+    /// `DeviceError` where there is no compiler, or with what it says of the source.
+    pub fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
+        let nvrtc = nvrtc()?;
+        let program = Program::new(nvrtc, name, source)?;
+        let option = text(&format!("--gpu-architecture={}", self.architecture))?;
+        let options = [option.as_ptr(), c"--std=c++17".as_ptr(), c"--restrict".as_ptr()];
+        // SAFETY: the options live through the call.
+        let result =
+            unsafe { (nvrtc.nvrtcCompileProgram)(program.handle, options.len() as c_int, options.as_ptr()) };
+        if result != COMPILED {
+            let log = program.log();
+            return Err(refused(&format!("NVRTC refuses the kernel {name} for {}: {log}", self.architecture)));
+        }
+        program.code()
+    }
+
+    fn file(&self, entry: &str, source: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.architecture, source, &version()] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        let hash = hash.finalize();
+        let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        format!("{entry}-{}-{digits}.cubin", self.architecture)
+    }
+}
+
+struct Program {
+    nvrtc: &'static Nvrtc,
+    handle: Handle,
+}
+
+impl Program {
+    fn new(nvrtc: &'static Nvrtc, name: &str, source: &str) -> Result<Program> {
+        let (name, source) = (text(&format!("{name}.cu"))?, text(source)?);
+        let mut handle = std::ptr::null_mut();
+        let none = std::ptr::null();
+        // SAFETY: texts and place live through the call; there are no headers.
+        let result = unsafe {
+            (nvrtc.nvrtcCreateProgram)(&mut handle, source.as_ptr(), name.as_ptr(), 0, none, none)
+        };
+        if result != COMPILED {
+            return Err(refused(&format!("NVRTC takes no source: result {result}")));
+        }
+        Ok(Program { nvrtc, handle })
+    }
+
+    fn log(&self) -> String {
+        let bytes = self.bytes(self.nvrtc.nvrtcGetProgramLogSize, self.nvrtc.nvrtcGetProgramLog);
+        let bytes = bytes.unwrap_or_default();
+        let text = CStr::from_bytes_until_nul(&bytes).map(|text| text.to_string_lossy().into_owned());
+        text.unwrap_or_default()
+    }
+
+    fn code(&self) -> Result<Vec<u8>> {
+        let bytes = self.bytes(self.nvrtc.nvrtcGetCUBINSize, self.nvrtc.nvrtcGetCUBIN);
+        bytes.filter(|code| !code.is_empty()).ok_or_else(|| refused("NVRTC gives no machine code"))
+    }
+
+    fn bytes(
+        &self,
+        size: unsafe extern "C" fn(Handle, *mut usize) -> c_int,
+        get: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
+    ) -> Option<Vec<u8>> {
+        let mut length = 0;
+        // SAFETY: the place lives through the call.
+        if unsafe { size(self.handle, &mut length) } != COMPILED {
+            return None;
+        }
+        let mut bytes = vec![0u8; length];
+        // SAFETY: there is room for as many bytes as were announced.
+        let result = unsafe { get(self.handle, bytes.as_mut_ptr().cast()) };
+        (result == COMPILED).then_some(bytes)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: the handle is the program's, and is not used again.
+        unsafe { (self.nvrtc.nvrtcDestroyProgram)(&mut self.handle) };
+    }
+}
+
+fn function(gpu: &Gpu, entry: &str, code: &[u8]) -> Result<Handle> {
+    gpu.enter()?;
+    let entry = text(entry)?;
+    let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the code is a whole image, and the places live through the calls. Modules stay for the process's life.
+    unsafe {
+        gpu.check((gpu.driver.cuModuleLoadData)(&mut module, code.as_ptr().cast::<c_void>()))?;
+        gpu.check((gpu.driver.cuModuleGetFunction)(&mut function, module, entry.as_ptr()))?;
+    }
+    Ok(function)
+}
+
+fn version() -> String {
+    let (mut major, mut minor) = (0, 0);
+    if let Ok(nvrtc) = nvrtc() {
+        // SAFETY: the places live through the call.
+        unsafe { (nvrtc.nvrtcVersion)(&mut major, &mut minor) };
+    }
+    format!("{major}.{minor}")
+}
+
+/// `$XDG_CACHE_HOME/tensorlab/kernels`, or the one in the home folder.
+fn folder() -> Option<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("tensorlab").join("kernels"))
+}
+
+/// What was kept: the code behind its own hash, so that a torn file is none.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let bytes = fs::read(path).ok()?;
+    let (hash, code) = bytes.split_at_checked(32)?;
+    (Sha256::digest(code).as_slice() == hash).then(|| code.to_vec())
+}
+
+fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut bytes = Sha256::digest(code).to_vec();
+    bytes.extend_from_slice(code);
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&part, bytes)?;
+    fs::rename(&part, path).inspect_err(|_| _ = fs::remove_file(&part))
+}
+
+fn text(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| refused("a kernel's text has a zero in it"))
+}
+
+#[cold]
+fn refused(message: &str) -> Error {
+    Error::new(Kind::DeviceError, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::cuda::testing::Scratch;
+
+    #[test]
+    fn machine_code_is_kept_whole_or_not_at_all() {
+        let scratch = Scratch::new("kernels");
+        let path = scratch.path().join("inner").join("add-sm_90-00.cubin");
+        assert_eq!(read(&path), None);
+        write(&path, b"machine code").unwrap();
+        assert_eq!(read(&path).as_deref(), Some(&b"machine code"[..]));
+        let mut torn = fs::read(&path).unwrap();
+        torn.pop();
+        fs::write(&path, &torn).unwrap();
+        assert_eq!(read(&path), None);
+        fs::write(&path, b"short").unwrap();
+        assert_eq!(read(&path), None);
+    }
+
+    #[test]
+    fn another_source_or_architecture_is_another_file() {
+        let of = |capability, source| Compiler::new(capability).file("add", source);
+        assert_eq!(of((9, 0), "a"), of((9, 0), "a"));
+        assert_ne!(of((9, 0), "a"), of((9, 0), "b"));
+        assert_ne!(of((9, 0), "a"), of((8, 0), "a"));
+    }
+}

@@ -1,0 +1,390 @@
+//! Convolutions and their gradients by cuDNN.
+//!
+//! Which of its algorithms serves a shape is asked once and remembered: by its heuristic, or where
+//! `cudnn.benchmark` is on by trying them.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::Mutex;
+
+use smallvec::SmallVec;
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::device::kernel::{Arg, Conv, Kernel, Launch, View};
+
+use super::table::{Cudnn, Handle, cudnn};
+
+const CROSS_CORRELATION: c_int = 1;
+const ROW_MAJOR: c_int = 0;
+/// `cudnnMathType_t`: what the library likes (TF32 for float32), and full float32.
+const DEFAULT_MATH: c_int = 0;
+const FMA_MATH: c_int = 3;
+const DETERMINISTIC: c_int = 1;
+const ALGORITHMS: usize = 10;
+
+/// What the session allows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Switches {
+    pub tf32: bool,
+    pub benchmark: bool,
+    pub deterministic: bool,
+}
+
+/// cuDNN on a device: a handle per stream.
+pub struct Dnn {
+    table: &'static Cudnn,
+    handles: Mutex<HashMap<u32, usize>>,
+    chosen: Mutex<HashMap<Question, Choice>>,
+}
+
+/// What an algorithm is chosen for.
+#[derive(PartialEq, Eq, Hash)]
+struct Question {
+    way: Way,
+    dtype: u8,
+    numbers: SmallVec<[i64; 24]>,
+    switches: Switches,
+}
+
+#[derive(Clone, Copy)]
+struct Choice {
+    algorithm: c_int,
+    math: c_int,
+    workspace: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Way {
+    Forward,
+    ByInput,
+    ByWeight,
+}
+
+/// A convolution's three tensors, whichever of them is written.
+struct Convolution<'a> {
+    way: Way,
+    conv: &'a Conv,
+    x: View<'a>,
+    weight: View<'a>,
+    y: View<'a>,
+    bias: Option<View<'a>>,
+}
+
+/// As `cudnnConvolutionFwdAlgoPerf_t`; those of the gradients look the same.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Performance {
+    algorithm: c_int,
+    status: c_int,
+    time: f32,
+    memory: usize,
+    determinism: c_int,
+    math: c_int,
+    reserved: [c_int; 3],
+}
+
+impl Dnn {
+    /// None where cuDNN is not there.
+    pub fn new() -> Option<Dnn> {
+        cudnn().map(|table| Dnn { table, handles: Mutex::default(), chosen: Mutex::default() })
+    }
+
+    /// Enqueues a convolution or one of its gradients; `false` where cuDNN has none for it. `workspace` gives memory
+    /// that lasts until the stream's later work.
+    pub fn convolve(
+        &self,
+        launch: &Launch,
+        queue: Handle,
+        switches: Switches,
+        workspace: impl FnOnce(usize, &mut dyn FnMut(u64) -> Result<()>) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(what) = Convolution::of(launch) else { return Ok(false) };
+        let handle = self.handle(launch.stream, queue)?;
+        let Some(described) = Described::of(self.table, &what, switches)? else { return Ok(false) };
+        let Some(choice) = self.choice(handle, &what, &described, switches)? else { return Ok(false) };
+        described.set_math(choice.math)?;
+        workspace(choice.workspace, &mut |memory| self.run(handle, &what, &described, choice, memory))?;
+        Ok(true)
+    }
+
+    fn run(&self, handle: Handle, what: &Convolution, d: &Described, choice: Choice, memory: u64) -> Result<()> {
+        let Numbers { one, zero, .. } = Numbers::of(what.y.dtype);
+        let (x, weight, y) = (address(&what.x), address(&what.weight), address(&what.y));
+        let (algorithm, room) = (choice.algorithm, choice.workspace);
+        // SAFETY: the descriptors are those of the views, whose memory the addresses are; the workspace has the size
+        // that was asked for.
+        unsafe {
+            match what.way {
+                Way::Forward => check((self.table.cudnnConvolutionForward)(
+                    handle, one, d.x.handle, x, d.weight, weight, d.conv, algorithm, memory, room, zero, d.y.handle, y,
+                ))?,
+                Way::ByInput => check((self.table.cudnnConvolutionBackwardData)(
+                    handle, one, d.weight, weight, d.y.handle, y, d.conv, algorithm, memory, room, zero, d.x.handle, x,
+                ))?,
+                Way::ByWeight => check((self.table.cudnnConvolutionBackwardFilter)(
+                    handle, one, d.x.handle, x, d.y.handle, y, d.conv, algorithm, memory, room, zero, d.weight, weight,
+                ))?,
+            }
+            if let (Some(bias), Some(described)) = (&what.bias, &d.bias) {
+                let at = address(bias);
+                check((self.table.cudnnAddTensor)(handle, one, described.handle, at, one, d.y.handle, y))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn choice(&self, handle: Handle, what: &Convolution, d: &Described, switches: Switches) -> Result<Option<Choice>> {
+        let question = what.question(switches);
+        let mut chosen = self.chosen.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(choice) = chosen.get(&question) {
+            return Ok(Some(*choice));
+        }
+        let table = self.table;
+        let (ask, from, by, to) = match (what.way, switches.benchmark) {
+            (Way::Forward, false) => {
+                (table.cudnnGetConvolutionForwardAlgorithm_v7, d.x.handle, d.weight, d.y.handle)
+            }
+            (Way::Forward, true) => (table.cudnnFindConvolutionForwardAlgorithm, d.x.handle, d.weight, d.y.handle),
+            (Way::ByInput, false) => {
+                (table.cudnnGetConvolutionBackwardDataAlgorithm_v7, d.weight, d.y.handle, d.x.handle)
+            }
+            (Way::ByInput, true) => {
+                (table.cudnnFindConvolutionBackwardDataAlgorithm, d.weight, d.y.handle, d.x.handle)
+            }
+            (Way::ByWeight, false) => {
+                (table.cudnnGetConvolutionBackwardFilterAlgorithm_v7, d.x.handle, d.y.handle, d.weight)
+            }
+            (Way::ByWeight, true) => {
+                (table.cudnnFindConvolutionBackwardFilterAlgorithm, d.x.handle, d.y.handle, d.weight)
+            }
+        };
+        let mut found = [Performance::default(); ALGORITHMS];
+        let mut count = 0;
+        // SAFETY: there is room for as many answers as are asked for.
+        let status = unsafe {
+            ask(handle, from, by, d.conv, to, ALGORITHMS as c_int, &mut count, found.as_mut_ptr().cast::<c_void>())
+        };
+        if status != 0 {
+            return Ok(None);
+        }
+        let usable = |p: &&Performance| {
+            p.status == 0
+                && (!switches.deterministic || p.determinism == DETERMINISTIC)
+                && (switches.tf32 || what.y.dtype != DType::Float32 || p.math == FMA_MATH || p.math == DEFAULT_MATH)
+        };
+        let best = found.iter().take(count.unsigned_abs() as usize).find(usable);
+        let choice = best.map(|p| Choice { algorithm: p.algorithm, math: p.math, workspace: p.memory });
+        if let Some(choice) = choice {
+            chosen.insert(question, choice);
+        }
+        Ok(choice)
+    }
+
+    fn handle(&self, stream: u32, queue: Handle) -> Result<Handle> {
+        let mut handles = self.handles.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(handle) = handles.get(&stream) {
+            return Ok(*handle as Handle);
+        }
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the place lives through the call, and the stream as long as the handle.
+        unsafe {
+            check((self.table.cudnnCreate)(&mut handle))?;
+            check((self.table.cudnnSetStream)(handle, queue))?;
+        }
+        handles.insert(stream, handle as usize);
+        Ok(handle)
+    }
+}
+
+impl Drop for Dnn {
+    fn drop(&mut self) {
+        for (_, handle) in self.handles.lock().unwrap_or_else(|e| e.into_inner()).drain() {
+            // SAFETY: nobody else has the handle.
+            unsafe { (self.table.cudnnDestroy)(handle as Handle) };
+        }
+    }
+}
+
+impl<'a> Convolution<'a> {
+    /// What a launch convolves, where cuDNN can.
+    fn of(launch: &'a Launch) -> Option<Convolution<'a>> {
+        let view = |i: usize| match launch.inputs.get(i) {
+            Some(Arg::View(view)) => Some(*view),
+            _ => None,
+        };
+        let out = *launch.outputs.first()?;
+        let what = match launch.kernel {
+            Kernel::Conv2d(conv) => {
+                Convolution { way: Way::Forward, conv, x: view(0)?, weight: view(1)?, y: out, bias: view(2) }
+            }
+            Kernel::Conv2dGradInput(conv) => {
+                Convolution { way: Way::ByInput, conv, x: out, weight: view(1)?, y: view(0)?, bias: None }
+            }
+            Kernel::Conv2dGradWeight(conv) => {
+                Convolution { way: Way::ByWeight, conv, x: view(1)?, weight: out, y: view(0)?, bias: None }
+            }
+            _ => return None,
+        };
+        let all = [what.x, what.weight, what.y];
+        let dense = all.iter().all(|view| view.layout.numel() > 0 && view.layout.rank() == 4);
+        let same = all.iter().chain(&what.bias).all(|view| view.dtype == what.y.dtype);
+        let laid = what.weight.layout.is_contiguous() && what.bias.is_none_or(|b| b.layout.is_contiguous());
+        // Overlapping inputs, of stride 0, are not cuDNN's.
+        let spread = [what.x, what.y].iter().all(|view| view.layout.strides().iter().all(|&s| s > 0));
+        (dense && same && laid && spread && kind(what.y.dtype).is_some()).then_some(what)
+    }
+
+    fn question(&self, switches: Switches) -> Question {
+        let mut numbers: SmallVec<[i64; 24]> = SmallVec::new();
+        for view in [&self.x, &self.weight, &self.y] {
+            numbers.extend(view.layout.shape().iter().map(|&n| n as i64));
+        }
+        for view in [&self.x, &self.y] {
+            numbers.extend(view.layout.strides().iter().map(|&n| n as i64));
+        }
+        let conv = self.conv;
+        let more = conv.stride.iter().chain(&conv.padding).chain(&conv.dilation).chain([&conv.groups]);
+        numbers.extend(more.map(|&n| n as i64));
+        Question { way: self.way, dtype: self.y.dtype as u8, numbers, switches }
+    }
+}
+
+/// A convolution in cuDNN's words.
+struct Described {
+    table: &'static Cudnn,
+    x: Tensor4d,
+    y: Tensor4d,
+    bias: Option<Tensor4d>,
+    weight: Handle,
+    conv: Handle,
+}
+
+impl Described {
+    fn of(table: &'static Cudnn, what: &Convolution, switches: Switches) -> Result<Option<Described>> {
+        let (Some(kind), [outputs, inputs, height, width]) = (kind(what.y.dtype), what.weight.layout.shape()) else {
+            return Ok(None);
+        };
+        let int = |n: usize| c_int::try_from(n).map_err(|_| Error::runtime("a convolution too large for cuDNN"));
+        let x = Tensor4d::of_view(table, kind, &what.x)?;
+        let y = Tensor4d::of_view(table, kind, &what.y)?;
+        let bias = match what.bias {
+            Some(_) => Some(Tensor4d::new(table, kind, [1, int(*outputs)?, 1, 1], [int(*outputs)?, 1, 1, 1])?),
+            None => None,
+        };
+        let (mut weight, mut conv) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the places live through the calls.
+        unsafe {
+            check((table.cudnnCreateFilterDescriptor)(&mut weight))?;
+            check((table.cudnnCreateConvolutionDescriptor)(&mut conv))?;
+        }
+        let described = Described { table, x, y, bias, weight, conv };
+        let [o, i, h, w] = [int(*outputs)?, int(*inputs)?, int(*height)?, int(*width)?];
+        let [[sh, sw], [ph, pw], [dh, dw]] =
+            [what.conv.stride, what.conv.padding, what.conv.dilation].map(|pair| pair.map(|n| n as c_int));
+        let compute = if what.y.dtype == DType::Float64 { kind } else { 0 };
+        // SAFETY: both descriptors are new.
+        unsafe {
+            check((table.cudnnSetFilter4dDescriptor)(weight, kind, ROW_MAJOR, o, i, h, w))?;
+            check((table.cudnnSetConvolution2dDescriptor)(
+                conv, ph, pw, sh, sw, dh, dw, CROSS_CORRELATION, compute,
+            ))?;
+            check((table.cudnnSetConvolutionGroupCount)(conv, int(what.conv.groups)?))?;
+        }
+        let full = what.y.dtype == DType::Float32 && !switches.tf32;
+        described.set_math(if full { FMA_MATH } else { DEFAULT_MATH })?;
+        Ok(Some(described))
+    }
+
+    fn set_math(&self, math: c_int) -> Result<()> {
+        // SAFETY: the descriptor is this one's own.
+        check(unsafe { (self.table.cudnnSetConvolutionMathType)(self.conv, math) })
+    }
+}
+
+impl Drop for Described {
+    fn drop(&mut self) {
+        // SAFETY: the descriptors are this one's own.
+        unsafe {
+            (self.table.cudnnDestroyFilterDescriptor)(self.weight);
+            (self.table.cudnnDestroyConvolutionDescriptor)(self.conv);
+        }
+    }
+}
+
+struct Tensor4d {
+    table: &'static Cudnn,
+    handle: Handle,
+}
+
+impl Tensor4d {
+    fn of_view(table: &'static Cudnn, kind: c_int, view: &View) -> Result<Tensor4d> {
+        let (mut shape, mut strides) = ([1; 4], [1; 4]);
+        let too_large = |_| Error::runtime("a tensor too large for cuDNN");
+        for (to, &n) in shape.iter_mut().zip(view.layout.shape()) {
+            *to = c_int::try_from(n).map_err(too_large)?;
+        }
+        for (to, &n) in strides.iter_mut().zip(view.layout.strides()) {
+            *to = c_int::try_from(n).map_err(too_large)?;
+        }
+        Tensor4d::new(table, kind, shape, strides)
+    }
+
+    fn new(table: &'static Cudnn, kind: c_int, [n, c, h, w]: [c_int; 4], [sn, sc, sh, sw]: [c_int; 4]) -> Result<Tensor4d> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the place lives through the call.
+        check(unsafe { (table.cudnnCreateTensorDescriptor)(&mut handle) })?;
+        let tensor = Tensor4d { table, handle };
+        // SAFETY: the descriptor is new.
+        check(unsafe { (table.cudnnSetTensor4dDescriptorEx)(handle, kind, n, c, h, w, sn, sc, sh, sw) })?;
+        Ok(tensor)
+    }
+}
+
+impl Drop for Tensor4d {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is this one's own.
+        unsafe { (self.table.cudnnDestroyTensorDescriptor)(self.handle) };
+    }
+}
+
+/// 1 and 0 as cuDNN reads them: double for float64, else float.
+struct Numbers {
+    one: *const c_void,
+    zero: *const c_void,
+}
+
+impl Numbers {
+    fn of(dtype: DType) -> Numbers {
+        static WIDE: [f64; 2] = [1.0, 0.0];
+        static NARROW: [f32; 2] = [1.0, 0.0];
+        let pair = |one: *const c_void, zero| Numbers { one, zero };
+        match dtype {
+            DType::Float64 => pair((&raw const WIDE[0]).cast(), (&raw const WIDE[1]).cast()),
+            _ => pair((&raw const NARROW[0]).cast(), (&raw const NARROW[1]).cast()),
+        }
+    }
+}
+
+/// `cudnnDataType_t`.
+fn kind(dtype: DType) -> Option<c_int> {
+    match dtype {
+        DType::Float32 => Some(0),
+        DType::Float64 => Some(1),
+        DType::Float16 => Some(2),
+        DType::BFloat16 => Some(9),
+        _ => None,
+    }
+}
+
+fn address(view: &View) -> u64 {
+    view.buffer.address + (view.layout.offset() * view.dtype.size()) as u64
+}
+
+fn check(status: c_int) -> Result<()> {
+    if status == 0 { Ok(()) } else { Err(failed(status)) }
+}
+
+#[cold]
+fn failed(status: c_int) -> Error {
+    Error::new(Kind::DeviceError, format!("cuDNN error: status {status}"))
+}
