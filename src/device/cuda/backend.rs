@@ -6,6 +6,8 @@ use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
+use cudarc::driver::sys::CUdevice_attribute as A;
+
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Error, Result};
 use crate::device::backend::{
@@ -28,12 +30,6 @@ use super::pinned::Pinned;
 use super::probe::Found;
 use super::queues::Queues;
 use super::table::Handle;
-
-/// Numbers of `CUdevice_attribute`.
-const MULTIPROCESSORS: i32 = 16;
-const L2_CACHE: i32 = 38;
-const THREADS_PER_MULTIPROCESSOR: i32 = 39;
-const SHARED_PER_BLOCK: i32 = 8;
 
 /// Scratch memory up to here stays with its stream; more comes from the allocator.
 const OWN_SCRATCH: usize = 4 << 20;
@@ -98,7 +94,7 @@ impl CudaBackend {
         let limits = kernels::Gpu {
             multiprocessors: properties.multiprocessors,
             threads_per_multiprocessor: properties.threads_per_multiprocessor,
-            shared_per_block: gpu.attribute(SHARED_PER_BLOCK)?,
+            shared_per_block: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
         };
         let memory = DeviceMemory::new(*gpu, Arc::clone(queues));
         Ok(CudaBackend {
@@ -456,9 +452,9 @@ fn properties(gpu: &Gpu, found: &Found, all: &[Gpu]) -> Result<Properties> {
         simulated: false,
         total_memory: gpu.memory()?.1,
         capability: found.capability,
-        multiprocessors: gpu.attribute(MULTIPROCESSORS)?,
-        threads_per_multiprocessor: gpu.attribute(THREADS_PER_MULTIPROCESSOR)?,
-        l2_cache: u64::from(gpu.attribute(L2_CACHE)?),
+        multiprocessors: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        threads_per_multiprocessor: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+        l2_cache: u64::from(gpu.attribute(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
         peer_access: reached.unwrap_or(false),
         clock: Clock::Measured,
     })

@@ -4,24 +4,19 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
+use cudarc::cublas::sys::{
+    cublasComputeType_t as Compute, cublasGemmAlgo_t, cublasOperation_t as Operation, cudaDataType_t as Data,
+};
+
 use crate::base::{DType, Error, Kind, Result};
 use crate::device::kernel::View;
 
 use super::call::Gpu;
 use super::table::{Cublas, Handle, cublas};
 
-/// `CUBLAS_OP_N` and `CUBLAS_OP_T`.
-const AS_IT_IS: c_int = 0;
-const TRANSPOSED: c_int = 1;
-/// `cudaDataType` and `cublasComputeType_t`.
-const R_32F: c_int = 0;
-const R_64F: c_int = 1;
-const R_16F: c_int = 2;
-const R_16BF: c_int = 14;
-const COMPUTE_32F: c_int = 68;
-const COMPUTE_64F: c_int = 70;
-const COMPUTE_32F_FAST_TF32: c_int = 77;
-const BY_HEURISTIC: c_int = -1;
+const AS_IT_IS: c_int = Operation::CUBLAS_OP_N as c_int;
+const TRANSPOSED: c_int = Operation::CUBLAS_OP_T as c_int;
+const BY_HEURISTIC: c_int = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT as c_int;
 
 /// cuBLAS on a device: a handle per stream, as PyTorch has them.
 pub struct Blas {
@@ -68,7 +63,7 @@ impl Blas {
         let handle = self.handle(gpu, stream)?;
         let (alpha, beta) = (product.alpha, product.beta);
         let (alpha32, beta32) = (alpha as f32, beta as f32);
-        let (alpha, beta): (*const c_void, *const c_void) = if call.kind == R_64F {
+        let (alpha, beta): (*const c_void, *const c_void) = if call.wide {
             ((&raw const alpha).cast(), (&raw const beta).cast())
         } else {
             ((&raw const alpha32).cast(), (&raw const beta32).cast())
@@ -124,6 +119,8 @@ struct Call {
     y: Matrices,
     kind: c_int,
     compute: c_int,
+    /// Factors are read as double.
+    wide: bool,
 }
 
 impl Call {
@@ -133,11 +130,11 @@ impl Call {
             return None;
         }
         let (kind, compute) = match dtype {
-            DType::Float32 if product.tf32 => (R_32F, COMPUTE_32F_FAST_TF32),
-            DType::Float32 => (R_32F, COMPUTE_32F),
-            DType::Float64 => (R_64F, COMPUTE_64F),
-            DType::Float16 => (R_16F, COMPUTE_32F),
-            DType::BFloat16 => (R_16BF, COMPUTE_32F),
+            DType::Float32 if product.tf32 => (Data::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F_FAST_TF32),
+            DType::Float32 => (Data::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F),
+            DType::Float64 => (Data::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
+            DType::Float16 => (Data::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
+            DType::BFloat16 => (Data::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
             _ => return None,
         };
         let [.., m, n] = product.y.layout.shape() else { return None };
@@ -145,7 +142,6 @@ impl Call {
         let y = Matrices::of(&product.y)?;
         let int = |n: usize| c_int::try_from(n).ok();
         let batch: usize = product.y.layout.shape().iter().rev().skip(2).product();
-        // A result that lies column by column is the product of the other two, the other way round.
         let call = Call {
             m: int(*m)?,
             n: int(*n)?,
@@ -154,9 +150,11 @@ impl Call {
             a: Matrices::of(&product.a)?,
             b: Matrices::of(&product.b)?,
             y,
-            kind,
-            compute,
+            kind: kind as c_int,
+            compute: compute as c_int,
+            wide: dtype == DType::Float64,
         };
+        // A result that lies column by column is the product of the other two, the other way round.
         Some(if call.y.transposed { call.turned() } else { call })
     }
 

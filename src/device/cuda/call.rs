@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 
+use cudarc::driver::sys::CUdevice_attribute;
+
 use crate::base::{Cause, Device, Error, Kind, Result};
 
 use super::table::{Driver, Handle, driver};
@@ -67,11 +69,11 @@ impl Gpu {
         check(self.driver, self.device, code)
     }
 
-    /// A number that the device says of itself; numbers of attributes are `CUdevice_attribute`'s.
-    pub fn attribute(&self, which: c_int) -> Result<u32> {
+    /// A number that the device says of itself.
+    pub fn attribute(&self, which: CUdevice_attribute) -> Result<u32> {
         let mut value = 0;
         // SAFETY: the place lives through the call.
-        self.check(unsafe { (self.driver.cuDeviceGetAttribute)(&mut value, which, self.handle) })?;
+        self.check(unsafe { (self.driver.cuDeviceGetAttribute)(&mut value, which as c_int, self.handle) })?;
         Ok(value.unsigned_abs())
     }
 

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
+use cudarc::cudnn::sys::{
+    cudnnConvolutionMode_t, cudnnDataType_t as Data, cudnnDeterminism_t, cudnnMathType_t as Math, cudnnTensorFormat_t,
+};
 use smallvec::SmallVec;
 
 use crate::base::{DType, Error, Kind, Result};
@@ -14,12 +17,13 @@ use crate::device::kernel::{Arg, Conv, Kernel, Launch, View};
 
 use super::table::{Cudnn, Handle, cudnn};
 
-const CROSS_CORRELATION: c_int = 1;
-const ROW_MAJOR: c_int = 0;
-/// `cudnnMathType_t`: what the library likes (TF32 for float32), and full float32.
-const DEFAULT_MATH: c_int = 0;
-const FMA_MATH: c_int = 3;
-const DETERMINISTIC: c_int = 1;
+const CROSS_CORRELATION: c_int = cudnnConvolutionMode_t::CUDNN_CROSS_CORRELATION as c_int;
+const ROW_MAJOR: c_int = cudnnTensorFormat_t::CUDNN_TENSOR_NCHW as c_int;
+/// What the library likes: TF32 for float32.
+const DEFAULT_MATH: c_int = Math::CUDNN_DEFAULT_MATH as c_int;
+/// Full float32.
+const FMA_MATH: c_int = Math::CUDNN_FMA_MATH as c_int;
+const DETERMINISTIC: c_int = cudnnDeterminism_t::CUDNN_DETERMINISTIC as c_int;
 const ALGORITHMS: usize = 10;
 
 /// What the session allows.
@@ -281,7 +285,7 @@ impl Described {
         let [o, i, h, w] = [int(*outputs)?, int(*inputs)?, int(*height)?, int(*width)?];
         let [[sh, sw], [ph, pw], [dh, dw]] =
             [what.conv.stride, what.conv.padding, what.conv.dilation].map(|pair| pair.map(|n| n as c_int));
-        let compute = if what.y.dtype == DType::Float64 { kind } else { 0 };
+        let compute = if what.y.dtype == DType::Float64 { kind } else { Data::CUDNN_DATA_FLOAT as c_int };
         // SAFETY: both descriptors are new.
         unsafe {
             check((table.cudnnSetFilter4dDescriptor)(weight, kind, ROW_MAJOR, o, i, h, w))?;
@@ -367,13 +371,14 @@ impl Numbers {
 
 /// `cudnnDataType_t`.
 fn kind(dtype: DType) -> Option<c_int> {
-    match dtype {
-        DType::Float32 => Some(0),
-        DType::Float64 => Some(1),
-        DType::Float16 => Some(2),
-        DType::BFloat16 => Some(9),
-        _ => None,
-    }
+    let kind = match dtype {
+        DType::Float32 => Data::CUDNN_DATA_FLOAT,
+        DType::Float64 => Data::CUDNN_DATA_DOUBLE,
+        DType::Float16 => Data::CUDNN_DATA_HALF,
+        DType::BFloat16 => Data::CUDNN_DATA_BFLOAT16,
+        _ => return None,
+    };
+    Some(kind as c_int)
 }
 
 fn address(view: &View) -> u64 {

@@ -4,8 +4,6 @@ use std::ffi::c_int;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cudarc::{cublas, cublaslt, cudnn, nccl, nvrtc};
-
 use super::folders::{Folders, VARIABLE};
 use super::probe::{Library, Located, Missing};
 
@@ -18,8 +16,6 @@ pub(super) struct Wanted {
     /// The Python package that brings it.
     package: &'static str,
     version: fn(&libloading::Library) -> Option<String>,
-    /// Says whether `cudarc` would find it now.
-    bound: unsafe fn() -> bool,
 }
 
 /// A library that was loaded.
@@ -37,7 +33,6 @@ impl Wanted {
                 purpose: "compiles kernels",
                 package: "nvidia-cuda-nvrtc-cu12",
                 version: nvrtc_version,
-                bound: nvrtc::sys::is_culib_present,
             },
             Wanted {
                 name: "cuBLAS",
@@ -45,7 +40,6 @@ impl Wanted {
                 purpose: "multiplies matrices",
                 package: "nvidia-cublas-cu12",
                 version: cublas_version,
-                bound: cublas::sys::is_culib_present,
             },
             Wanted {
                 name: "cuBLASLt",
@@ -53,7 +47,6 @@ impl Wanted {
                 purpose: "multiplies matrices with bias and activation in one launch",
                 package: "nvidia-cublas-cu12",
                 version: |library| number(library, "cublasLtGetVersion"),
-                bound: cublaslt::sys::is_culib_present,
             },
             Wanted {
                 name: "cuDNN",
@@ -61,7 +54,6 @@ impl Wanted {
                 purpose: "convolves",
                 package: "nvidia-cudnn-cu12",
                 version: |library| number(library, "cudnnGetVersion"),
-                bound: cudnn::sys::is_culib_present,
             },
             Wanted {
                 name: "NCCL",
@@ -69,7 +61,6 @@ impl Wanted {
                 purpose: "lets several GPUs sum and share",
                 package: "nvidia-nccl-cu12",
                 version: nccl_version,
-                bound: nccl::sys::is_culib_present,
             },
         ]
     }
@@ -86,11 +77,9 @@ pub(super) fn find(wanted: &Wanted, folders: &Folders) -> Library {
     });
     let found = found.map(|loaded| {
         let version = (wanted.version)(&loaded.library);
-        // Kept for the rest of the process: a later load by name then finds this very library.
+        // Kept for the rest of the process: a later load then finds this very library.
         std::mem::forget(loaded.library);
-        // SAFETY: loads the library by name and lets it go again.
-        let bound = unsafe { (wanted.bound)() };
-        Located { path: loaded.path, version, bound }
+        Located { path: loaded.path, version }
     });
     Library { name: wanted.name.into(), purpose: wanted.purpose.into(), found }
 }
@@ -99,7 +88,7 @@ pub(super) fn find(wanted: &Wanted, folders: &Folders) -> Library {
 /// search, from `others`. The error says what was tried.
 pub(super) fn load(names: &[&str], folders: &Folders, others: &[PathBuf]) -> Result<Loaded, String> {
     let mut failures = Vec::new();
-    let by_name = || names.iter().flat_map(|name| cudarc::get_lib_name_candidates(name)).map(PathBuf::from);
+    let by_name = || names.iter().flat_map(|name| in_loaders_folders(name)).map(PathBuf::from);
     let candidates = files(names, &folders.named).into_iter().chain(by_name()).chain(files(names, others));
     for candidate in candidates {
         // SAFETY: loading runs the initialisers of a library of CUDA, which the user installed: by name from
@@ -116,6 +105,13 @@ pub(super) fn load(names: &[&str], folders: &Folders, others: &[PathBuf]) -> Res
         Some(failure) => format!("{file} is there but does not load: {}", printable(failure)),
         None => format!("{file} was not found"),
     })
+}
+
+/// The names under which the loader may know a library: the bindings' own, and those of newer versions.
+fn in_loaders_folders(name: &str) -> Vec<String> {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    let newer = ["13", "2"].map(|version| format!("{DLL_PREFIX}{name}{DLL_SUFFIX}.{version}"));
+    cudarc::get_lib_name_candidates(name).into_iter().chain(newer).collect()
 }
 
 /// A symbol of a library, if it has it.

@@ -1,8 +1,7 @@
 //! What this computer has of CUDA: driver, devices, libraries. Whatever is missing is a value with a reason.
 //!
-//! `cudarc` panics where a library or a function is absent, and even where an error is printed without a driver.
-//! So nothing else may speak to it before a probe has answered, and the probe itself asks it for one thing only:
-//! whether it would find a library. All calls here go through symbols that were looked up first.
+//! `cudarc` panics where a library or a function is absent, and even where an error is printed without a driver. So
+//! its types and numbers are used here and none of its calls: all go through symbols that were looked up first.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +59,6 @@ pub struct Located {
     pub path: String,
     /// As it says itself.
     pub version: Option<String>,
-    /// Whether its name is one that this program's bindings load; another major version's may not be.
-    pub bound: bool,
 }
 
 /// Why something is not there, and what to do about it.
