@@ -1,0 +1,196 @@
+//! Scripts on a driver that computes nothing: what is allocated, copied and launched, and what its errors become.
+//!
+//! Copies are carried out, so values that only move are right; kernels leave their outputs as they were.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The folder of the driver and compiler, built once.
+fn libraries() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
+        std::fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("driver.rs");
+        std::fs::write(&source, include_str!("driver.txt")).unwrap();
+        let built = folder.join(format!("built-{}.so", std::process::id()));
+        let rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+            .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=standin", "-O", "-o"])
+            .args([&built, &source])
+            .output()
+            .unwrap();
+        assert!(rustc.status.success(), "{}", String::from_utf8_lossy(&rustc.stderr));
+        // Both under one roof: two copies, for each is loaded for itself.
+        for name in ["libcuda.so.1", "libnvrtc.so.12"] {
+            let part = folder.join(format!("{name}.{}", std::process::id()));
+            std::fs::copy(&built, &part).unwrap();
+            std::fs::rename(&part, folder.join(name)).unwrap();
+        }
+        std::fs::remove_file(&built).unwrap();
+        folder
+    })
+}
+
+struct Run {
+    command: Command,
+    scratch: PathBuf,
+}
+
+impl Run {
+    fn new(test: &str, script: &str) -> Run {
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&scratch);
+        std::fs::create_dir_all(&scratch).unwrap();
+        std::fs::write(scratch.join("script.rhai"), script).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+        command
+            .current_dir(&scratch)
+            .args(["run", "--devices", "cuda", "script.rhai"])
+            .env("TENSORLAB_CUDA_PATH", libraries())
+            .env("XDG_CACHE_HOME", scratch.join("cache"))
+            .env("STANDIN_LOG", scratch.join("launches"))
+            .env_remove("CUDA_VISIBLE_DEVICES");
+        Run { command, scratch }
+    }
+
+    fn output(&mut self) -> Output {
+        self.command.output().unwrap()
+    }
+
+    fn printed(&mut self) -> String {
+        let output = self.output();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        text
+    }
+
+    /// Lines of name, blocks, threads, and whether the first argument is device memory.
+    fn launches(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.scratch.join("launches")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}
+
+#[test]
+fn values_come_back_as_they_went() {
+    let script = "
+        let x = arange(300_000);
+        let pinned = x.pin_memory();
+        print((x.cuda().cpu() == x).all());
+        print((pinned.to(\"cuda:1\", #{non_blocking: true}).cpu() == x).all());
+        print((x.cuda().to(\"cuda:1\").to(\"cuda:0\").cpu() == x).all());
+        let back = x.cuda().to(\"cpu\", #{non_blocking: true});
+        cuda::synchronize();
+        print([(back == x).all(), back.is_pinned()]);
+        print(x[[7]].cuda().item());
+        print(cuda::get_device_properties(0).simulated);";
+    let printed = Run::new("values", script).printed();
+    let right = "tensor(True)\ntensor(True)\ntensor(True)\n[tensor(True), true]\n7\nfalse\n";
+    assert_eq!(printed, right);
+}
+
+#[test]
+fn memory_is_counted_as_on_a_simulated_device() {
+    let script = "
+        let a = zeros([1000, 1000]).cuda();
+        let b = zeros(100).cuda();
+        print([cuda::memory_allocated(), cuda::memory_reserved()]);
+        a = ();
+        cuda::empty_cache();
+        print([cuda::memory_allocated(), cuda::memory_reserved(), cuda::max_memory_allocated()]);";
+    let printed = Run::new("memory", script).printed();
+    assert_eq!(printed, "[4000256, 23068672]\n[512, 2097152, 4000256]\n");
+}
+
+#[test]
+fn a_full_device_says_so_and_goes_on() {
+    let script = "
+        let keep = zeros([8 << 20]).cuda();
+        try { zeros([9 << 20]).cuda(); } catch (e) { print(e.message); }
+        keep = ();
+        print(zeros([9 << 20]).cuda().shape);";
+    let printed = Run::new("full", script).printed();
+    let mut lines = printed.lines();
+    let message = lines.next().unwrap();
+    assert!(message.starts_with("CUDA out of memory. Tried to allocate 36.00 MiB. GPU 0 has a total capacity of 64.00 MiB"), "{message}");
+    assert_eq!(lines.next(), Some("[9437184]"));
+}
+
+#[test]
+fn each_op_is_one_launch_of_a_kernel_for_its_dtypes() {
+    let script = "
+        let x = zeros([1000]).cuda();
+        let y = zeros([1000], #{dtype: float16}).cuda();
+        let z = x + y;
+        let h = y.exp();
+        h += 1;
+        x.sum();
+        zeros([64, 32]).cuda().softmax(-1);";
+    let mut run = Run::new("launches", script);
+    run.printed();
+    let launches = run.launches();
+    let names: Vec<&str> = launches.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names.len(), 5, "{launches:?}");
+    for (name, part) in names.iter().zip(["add", "exp", "add", "sum", "softmax"]) {
+        assert!(name.contains(part), "{names:?}");
+    }
+}
+
+#[test]
+fn compiled_kernels_are_kept_for_the_next_run() {
+    let script = "zeros([1000]).cuda().exp();";
+    let mut run = Run::new("kept", script);
+    run.printed();
+    let kept = || -> Vec<_> {
+        let folder = run.scratch.join("cache/tensorlab/kernels");
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let first = kept();
+    assert!(!first.is_empty());
+    // Without a compiler the second run would have nothing to launch.
+    run.printed();
+    assert_eq!(run.launches().len(), 2);
+}
+
+#[test]
+fn a_device_that_fails_is_an_error_with_its_line_and_stays_failed() {
+    let script = "let x = zeros([1000]).cuda();
+let y = x.exp();
+cuda::synchronize();
+print(\"never\");";
+    let mut run = Run::new("fails", script);
+    let output = run.command.env("STANDIN_FAIL_AT", "1").output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(out, "");
+    assert!(err.contains("CUDA error: an illegal memory access was encountered"), "{err}");
+    assert!(err.contains("script.rhai:3:"), "{err}");
+}
+
+#[test]
+fn a_lack_of_a_compiler_is_told_with_a_remedy() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-bare-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(libraries().join("libcuda.so.1"), folder.join("libcuda.so.1")).unwrap();
+    let output = Run::new("bare", "print(1);")
+        .command
+        .env("TENSORLAB_CUDA_PATH", &folder)
+        .env_remove("LD_LIBRARY_PATH")
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH")
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    // A computer with a toolkit has a compiler after all.
+    if !output.status.success() {
+        assert!(err.contains("libnvrtc.so") && err.contains("tensorlab doctor"), "{err}");
+    }
+}
