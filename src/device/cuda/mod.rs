@@ -1,5 +1,6 @@
 //! The real GPU: what of it is there. Its backend will stand here, and its kernels' templates in `kernels/`.
 
+pub mod kernels;
 pub mod probe;
 
 mod driver;
