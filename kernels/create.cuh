@@ -1,0 +1,28 @@
+// Tensors made from the numbers of their elements, counted in row-major order.
+
+#if ARANGE
+// Floats are computed in double and rounded once.
+extern "C" __global__ void ENTRY(S0* y, N start, N step, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    store(y + places(walk, i).at[0], plus(start, N(times(step, N(i)))));
+}
+#elif EYE
+extern "C" __global__ void ENTRY(S0* y, long long rows, long long columns, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    Index row = i / Index(columns), column = i - row * Index(columns);
+    store(y + places(walk, i).at[0], T(row % Index(rows) == column));
+}
+#else
+extern "C" __global__ void
+ENTRY(S0* y, const S1* x, long long rows, long long columns, long long diagonal, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    Index row = i / Index(columns), column = i - row * Index(columns);
+    long long off = (long long)column - (long long)(row % Index(rows));
+    bool keep = UPPER ? off >= diagonal : off <= diagonal;
+    Places place = places(walk, i);
+    store(y + place.at[0], keep ? load<T>(x + place.at[1]) : T(0));
+}
+#endif

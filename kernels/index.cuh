@@ -1,0 +1,62 @@
+// Elements at places that another tensor names. An index outside the dimension stops the device.
+
+__device__ inline Step checked(const S2* index, Step at, long long size) {
+    long long i = load<long long>(index + at);
+    if (FROM_END && i < 0) i += size;
+    require(i >= 0 && i < size, "index out of bounds");
+    return Step(i);
+}
+
+#if GATHER
+// y[..i..] = x[..index..]
+extern "C" __global__ void ENTRY(S0* y, const S1* x, const S2* index, long long size, Step x_step, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    Places place = places(walk, i);
+    Step picked = checked(index, place.at[2], size) * x_step;
+    store(y + place.at[0], load<T>(x + place.at[1] + picked));
+}
+#else
+#if ADD
+__device__ inline void put(float* y, T v) { atomicAdd(y, float(v)); }
+__device__ inline void put(double* y, T v) { atomicAdd(y, double(v)); }
+__device__ inline void put(int* y, T v) { atomicAdd(y, int(whole(v))); }
+__device__ inline void put(long long* y, T v) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(y), (unsigned long long)whole(v));
+}
+__device__ inline void put(float16* y, T v) {
+    asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(y), "h"(As<float16>::of(v).bits) : "memory");
+}
+// Elements of two bytes and one, through the word that they lie in.
+template <class S> __device__ inline void put(S* y, T v) {
+    size_t address = reinterpret_cast<size_t>(y);
+    unsigned* word = reinterpret_cast<unsigned*>(address & ~size_t(3));
+    unsigned shift = unsigned(address & 3) * 8, mask = (sizeof(S) == 1 ? 0xffu : 0xffffu) << shift;
+    unsigned seen = *word, expected;
+    do {
+        expected = seen;
+        unsigned bits = (expected & mask) >> shift;
+        S old;
+        memcpy(&old, &bits, sizeof(S));
+        S sum = As<S>::of(plus(As<T>::of(number(old)), v));
+        bits = 0;
+        memcpy(&bits, &sum, sizeof(S));
+        seen = atomicCAS(word, expected, (expected & ~mask) | bits << shift);
+    } while (seen != expected);
+}
+#else
+__device__ inline void put(S0* y, T v) { store(y, v); }
+#endif
+
+__device__ inline T read(const Number& v, Step) { return v.value; }
+template <class S> __device__ inline T read(const S* from, Step at) { return load<T>(from + at); }
+
+// y[..index..] += source[..i..], or =
+extern "C" __global__ void ENTRY(S0* y, In1 source, const S2* index, long long size, Step y_step, Walk walk) {
+    Index i = thread_number();
+    if (i >= walk.count) return;
+    Places place = places(walk, i);
+    Step picked = checked(index, place.at[2], size) * y_step;
+    put(y + place.at[0] + picked, read(source, place.at[1]));
+}
+#endif

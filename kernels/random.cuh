@@ -1,0 +1,106 @@
+// Draws from Philox 4x32-10: the numbers, and which element gets which, are those of src/device/philox.rs.
+// Products and sums are rounded one by one, as they are there.
+
+struct Bits {
+    unsigned at[4];
+};
+
+__device__ inline Bits draw(unsigned long long seed, unsigned long long block, unsigned long long thread) {
+    unsigned c[4] = {(unsigned)block, (unsigned)(block >> 32), (unsigned)thread, (unsigned)(thread >> 32)};
+    unsigned k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
+#pragma unroll
+    for (int round = 0; round < 10; round++) {
+        unsigned x0 = c[0] * 0xd2511f53u, x1 = __umulhi(c[0], 0xd2511f53u);
+        unsigned y0 = c[2] * 0xcd9e8d57u, y1 = __umulhi(c[2], 0xcd9e8d57u);
+        c[0] = y1 ^ c[1] ^ k0;
+        c[1] = y0;
+        c[2] = x1 ^ c[3] ^ k1;
+        c[3] = x0;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    return Bits{{c[0], c[1], c[2], c[3]}};
+}
+
+// In 0 < x <= 1.
+__device__ inline float unit(unsigned bits) {
+    return __fadd_rn(__fmul_rn(__uint2float_rn(bits), 2.3283064365386963e-10f), 1.1641532182693481e-10f);
+}
+__device__ inline double unit(unsigned low, unsigned high) {
+    unsigned long long bits = (unsigned long long)low ^ ((unsigned long long)high << 21);
+    return __dadd_rn(__dmul_rn((double)bits, 1.1102230246251565e-16), 5.551115123125783e-17);
+}
+__device__ inline float line(float x, float slope, float start) { return __fadd_rn(__fmul_rn(x, slope), start); }
+__device__ inline double line(double x, double slope, double start) {
+    return __dadd_rn(__dmul_rn(x, slope), start);
+}
+
+// Standard normal numbers: four single ones, or two double ones.
+__device__ inline float normal(const Bits& bits, int which, float) {
+    unsigned x = bits.at[which & 2], y = bits.at[which & 2 | 1];
+    float radius = sqrtf(__fmul_rn(-2.0f, logf(unit(x)))), s, c;
+    sincosf(line(__uint2float_rn(y), 1.4629180792671596e-09f, 7.314590396335798e-10f), &s, &c);
+    return __fmul_rn(radius, which & 1 ? c : s);
+}
+__device__ inline double normal(const Bits& bits, int which, double) {
+    double radius = sqrt(__dmul_rn(-2.0, log(unit(bits.at[0], bits.at[1])))), s, c;
+    sincos(__dmul_rn(unit(bits.at[2], bits.at[3]), 6.283185307179586), &s, &c);
+    return __dmul_rn(radius, which & 1 ? c : s);
+}
+__device__ inline float uniform(const Bits& bits, int which, float) { return unit(bits.at[which]); }
+__device__ inline double uniform(const Bits& bits, int which, double) {
+    return which == 0 ? unit(bits.at[0], bits.at[1]) : unit(bits.at[2], bits.at[3]);
+}
+// 32 bits, or 64 where a call serves two elements.
+__device__ inline unsigned long long integer(const Bits& bits, int which) {
+    if (PER_CALL == 4) return bits.at[which];
+    return which == 0 ? (unsigned long long)bits.at[0] << 32 | bits.at[1]
+                      : (unsigned long long)bits.at[2] << 32 | bits.at[3];
+}
+
+#if PER_CALL == 4
+typedef float Real;
+#else
+typedef double Real;
+#endif
+
+#if UNIFORM
+// p = low, q = high - low, r = high, which numbers can reach and which becomes the lower bound.
+__device__ inline Real value(const Bits& bits, int which, double p, double q, double r) {
+    Real drawn = As<Real>::of(number(As<STORED>::of(line(uniform(bits, which, Real()), Real(q), Real(p)))));
+    return drawn == Real(r) ? Real(p) : drawn;
+}
+#elif NORMAL
+// p = mean, q = std
+__device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
+    return line(normal(bits, which, Real()), Real(q), Real(p));
+}
+#elif LOG_NORMAL
+__device__ inline double value(const Bits& bits, int which, double p, double q, double) {
+    return exp(line(double(normal(bits, which, Real())), q, p));
+}
+#elif BERNOULLI
+__device__ inline T value(const Bits& bits, int which, double p, double, double) {
+    return T(double(uniform(bits, which, Real())) < p);
+}
+#else
+// low + bits % span
+__device__ inline T value(const Bits& bits, int which, long long low, unsigned long long span, double) {
+    return As<T>::of(plus(low, (long long)(integer(bits, which) % span)));
+}
+#endif
+
+// A thread makes one call of one of the `threads` that PyTorch runs; it serves elements `threads` apart.
+extern "C" __global__ void __launch_bounds__(256)
+    ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
+          unsigned long long threads, unsigned long long work, Walk walk) {
+    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x;
+    if (i >= work) return;
+    unsigned long long call = i / threads, thread = i - call * threads;
+    Bits bits = draw(seed, block + call, thread);
+#pragma unroll
+    for (int which = 0; which < PER_CALL; which++) {
+        unsigned long long element = thread + threads * (call * PER_CALL + which);
+        if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which, p, q, r));
+    }
+}

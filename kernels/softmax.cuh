@@ -1,0 +1,83 @@
+// Softmax, its logarithm, and their gradients, line by line. A short line stays in registers.
+
+#define HELD 8
+
+#if GRADIENT
+// dx = y * (dy - sum(dy * y)), or dy - exp(y) * sum(dy)
+extern "C" __global__ void
+ENTRY(S0* dx, const S1* dy, const S2* y, Index length, Step dx_step, Step dy_step, Step y_step, Walk walk) {
+    Index line = line_number();
+    bool active = line < walk.count;
+    Places place = {};
+    Total<T> total = {T(0)};
+    if (active) {
+        place = places(walk, line);
+        for (Index j = lane(); j < length; j += lanes()) {
+            T slope = load<T>(dy + place.at[1] + Step(j) * dy_step);
+            total.sum += LOGARITHM ? slope : slope * load<T>(y + place.at[2] + Step(j) * y_step);
+        }
+    }
+    T sum = together(total).sum;
+    if (!active) return;
+    for (Index j = lane(); j < length; j += lanes()) {
+        T slope = load<T>(dy + place.at[1] + Step(j) * dy_step);
+        T value = load<T>(y + place.at[2] + Step(j) * y_step);
+        store(dx + place.at[0] + Step(j) * dx_step, LOGARITHM ? slope - exp(value) * sum : value * (slope - sum));
+    }
+}
+#else
+struct Largest {
+    T value;
+    __device__ void add(T x) { value = value != value || value > x ? value : x; }
+    __device__ void join(const Largest& o) { add(o.value); }
+};
+
+__device__ inline T finish(T x, T largest, T scale) {
+    return LOGARITHM ? x - largest - scale : exp(x - largest) * scale;
+}
+
+extern "C" __global__ void
+ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
+    Index line = line_number();
+    bool active = line < walk.count;
+    Places place = {};
+    if (active) place = places(walk, line);
+    const S1* from = x + place.at[1];
+    T held[HELD], largest, scale;
+    bool short_line = length <= HELD * lanes();
+    Total<T> total = {T(0)};
+    if (short_line) {
+        Largest best = {T(-INFINITE)};
+#pragma unroll
+        for (int k = 0; k < HELD; k++) {
+            Index j = lane() + k * lanes();
+            if (active && j < length) best.add(held[k] = load<T>(from + Step(j) * x_step));
+        }
+        largest = together(best).value;
+#pragma unroll
+        for (int k = 0; k < HELD; k++)
+            if (active && lane() + k * lanes() < length) total.sum += exp(held[k] - largest);
+        total = together(total);
+    } else {
+        Exponentials e = Exponentials::none();
+        if (active)
+            for (Index j = lane(); j < length; j += lanes()) e.add(load<T>(from + Step(j) * x_step));
+        e = together(e);
+        largest = e.largest;
+        total.sum = isinf(largest) ? T(NOT_A_NUMBER) : e.sum;
+    }
+    scale = LOGARITHM ? log(total.sum) : T(1) / total.sum;
+    if (!active) return;
+    S0* to = y + place.at[0];
+    if (short_line) {
+#pragma unroll
+        for (int k = 0; k < HELD; k++) {
+            Index j = lane() + k * lanes();
+            if (j < length) store(to + Step(j) * y_step, finish(held[k], largest, scale));
+        }
+    } else {
+        for (Index j = lane(); j < length; j += lanes())
+            store(to + Step(j) * y_step, finish(load<T>(from + Step(j) * x_step), largest, scale));
+    }
+}
+#endif

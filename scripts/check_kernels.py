@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Compile every CUDA kernel with NVRTC, on a machine without a GPU.
+
+    python3 scripts/check_kernels.py [--arch 80] [--only softmax] [--folder DIR]
+
+Needs `pip install nvidia-cuda-nvrtc` (or nvidia-cuda-nvrtc-cu12) in the Python that runs it, and cargo. A test writes
+each kernel's source; all of them are compiled for one architecture, and a sample for each of sm_75, sm_80, sm_90 and
+sm_100. Prints what fails and exits with 1.
+"""
+
+import argparse
+import ctypes
+import glob
+import multiprocessing
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+
+ARCHITECTURES = ("75", "80", "90", "100")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEST = "device::cuda::kernels::tests::every_kernel_is_written"
+
+
+def library():
+    """NVRTC of this Python's packages, or the system's."""
+    site = sysconfig.get_paths()["purelib"]
+    found = glob.glob(os.path.join(site, "nvidia", "*", "lib", "libnvrtc.so*"))
+    nvrtc = ctypes.CDLL(sorted(found)[-1] if found else "libnvrtc.so")
+    nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return nvrtc
+
+
+def supported(nvrtc):
+    count = ctypes.c_int()
+    nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+    values = (ctypes.c_int * count.value)()
+    nvrtc.nvrtcGetSupportedArchs(values)
+    return [str(v) for v in values]
+
+
+def compile_one(nvrtc, path, arch):
+    """None, or what the compiler says."""
+    with open(path, "rb") as file:
+        source = file.read()
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, os.path.basename(path).encode(), 0, None, None)
+    options = [f"--gpu-architecture=sm_{arch}".encode(), b"--std=c++17"]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    cubin = ctypes.c_size_t()
+    if status == 0:
+        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(cubin))
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    if status == 0 and cubin.value > 0:
+        return None
+    return log.value.decode(errors="replace").strip() or nvrtc.nvrtcGetErrorString(status).decode()
+
+
+def work(job):
+    path, arch = job
+    try:
+        return path, arch, compile_one(work.nvrtc, path, arch)
+    except OSError as error:
+        return path, arch, str(error)
+
+
+def start():
+    work.nvrtc = library()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", default="80", help="the architecture that all kernels are compiled for")
+    parser.add_argument("--only", default="", help="kernels whose name contains this")
+    parser.add_argument("--folder", help="sources that are there already")
+    options = parser.parse_args()
+    known = supported(library())
+    folder = options.folder or tempfile.mkdtemp(prefix="kernels-")
+    if not options.folder:
+        command = ["cargo", "test", "--quiet", "--lib", TEST]
+        subprocess.run(command, cwd=ROOT, env={**os.environ, "TENSORLAB_KERNELS": folder}, check=True)
+    paths = sorted(glob.glob(os.path.join(folder, "*.cu")))
+    paths = [path for path in paths if options.only in os.path.basename(path)]
+    if not paths:
+        sys.exit("there is no such kernel")
+    others = [arch for arch in ARCHITECTURES if arch != options.arch]
+    missing = [arch for arch in others if arch not in known]
+    if missing:
+        print(f"this compiler does not know sm_{', sm_'.join(missing)}")
+    jobs = [(path, options.arch) for path in paths]
+    jobs += [(path, arch) for arch in others if arch in known for path in paths[:: max(1, len(paths) // 120)]]
+    began, failures = time.time(), 0
+    with multiprocessing.Pool(initializer=start) as pool:
+        for path, arch, log in pool.imap_unordered(work, jobs, chunksize=4):
+            if log is not None:
+                failures += 1
+                print(f"{os.path.basename(path)} for sm_{arch}:\n{log}\n")
+    print(f"{len(jobs)} compilations of {len(paths)} kernels in {time.time() - began:.0f} s, {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

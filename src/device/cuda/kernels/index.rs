@@ -1,0 +1,180 @@
+//! `IndexSelect`, `IndexAdd`, `Gather` and `Scatter`.
+
+use smallvec::SmallVec;
+
+use crate::base::shape::contiguous_strides;
+use crate::device::kernel::{Arg, Launch, ScatterMode, View};
+
+use super::key::{Compute, Form, Key, Slot};
+use super::operands::{address, input, is_apart, key, output, per_element};
+use super::walk::{Order, Walk};
+use super::{Args, Plan};
+
+type Sizes = SmallVec<[usize; 6]>;
+type Steps = SmallVec<[isize; 6]>;
+
+/// Rows of `x` along `dim`.
+pub fn select(launch: &Launch, dim: usize) -> Option<Plan> {
+    let (x, index, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
+    let (size, step) = dimension(&x, dim)?;
+    let shape = picked_shape(&x, dim, index.layout.numel())?;
+    let index_steps = along(&index, shape.len(), dim)?;
+    let places = [seen_as(&y, &shape)?, without(&x, dim), index_steps];
+    read(launch, [&y, &x, &index], &shape, &places, (size, step), true)
+}
+
+pub fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
+    let (x, index, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
+    let (size, step) = dimension(&x, dim)?;
+    let shape = sizes(&index);
+    if shape.len() != sizes(&x).len() || !reaches(&shape, &sizes(&x), Some(dim)) {
+        return None;
+    }
+    let places = [seen_as(&y, &shape)?, without(&x, dim), steps(&index)];
+    read(launch, [&y, &x, &index], &shape, &places, (size, step), false)
+}
+
+/// `y += source` at rows along `dim`.
+pub fn add(launch: &Launch, dim: usize) -> Option<Plan> {
+    let (index, y) = (input(launch, 0)?, output(launch, 0)?);
+    let shape = picked_shape(&y, dim, index.layout.numel())?;
+    let source = match launch.inputs.get(1)? {
+        Arg::View(view) => seen_as(view, &shape)?,
+        Arg::Scalar(_) => SmallVec::from_elem(0, shape.len()),
+    };
+    let places = [without(&y, dim), source, along(&index, shape.len(), dim)?];
+    write(launch, &shape, &places, dimension(&y, dim)?, true, true)
+}
+
+pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<Plan> {
+    let (index, y) = (input(launch, 0)?, output(launch, 0)?);
+    let shape = sizes(&index);
+    if shape.len() != sizes(&y).len() || !reaches(&shape, &sizes(&y), Some(dim)) {
+        return None;
+    }
+    let source = match launch.inputs.get(1)? {
+        Arg::View(view) if sizes(view).len() == shape.len() && reaches(&shape, &sizes(view), None) => steps(view),
+        Arg::View(_) => return None,
+        Arg::Scalar(_) => SmallVec::from_elem(0, shape.len()),
+    };
+    let places = [without(&y, dim), source, steps(&index)];
+    write(launch, &shape, &places, dimension(&y, dim)?, false, mode == ScatterMode::Add)
+}
+
+fn read(
+    launch: &Launch,
+    [y, x, index]: [&View; 3],
+    shape: &[usize],
+    places: &[Steps; 3],
+    (size, step): (usize, isize),
+    from_end: bool,
+) -> Option<Plan> {
+    if !is_apart(launch, false) {
+        return None;
+    }
+    let walk = walk(shape, places)?;
+    let wide = is_wide(&walk, size, step);
+    let mut args = Args::new(wide);
+    args.word(address(y)).word(address(x)).word(address(index)).index(size).step(step).walk(&walk);
+    let key = key(Form::Gather { from_end }, Compute::of(y.dtype), [y.dtype, x.dtype, index.dtype], wide);
+    per_element(key, walk.count(), args)
+}
+
+fn write(
+    launch: &Launch,
+    shape: &[usize],
+    places: &[Steps; 3],
+    (size, step): (usize, isize),
+    from_end: bool,
+    add: bool,
+) -> Option<Plan> {
+    let (y, index) = (output(launch, 0)?, input(launch, 0)?);
+    if !is_apart(launch, false) {
+        return None;
+    }
+    let walk = walk(shape, places)?;
+    let (wide, compute) = (is_wide(&walk, size, step), Compute::of(y.dtype));
+    let mut args = Args::new(wide);
+    args.word(address(&y));
+    let source = match launch.inputs.get(1)? {
+        Arg::View(view) => {
+            args.word(address(view));
+            Slot::Of(view.dtype)
+        }
+        Arg::Scalar(value) => {
+            args.number(compute, *value);
+            Slot::Number
+        }
+    };
+    args.word(address(&index)).index(size).step(step).walk(&walk);
+    let form = Form::Scatter { from_end, add };
+    let slots = [Slot::Of(y.dtype), source, Slot::Of(index.dtype), Slot::Empty, Slot::Empty, Slot::Empty];
+    per_element(Key { form, compute, slots, wide }, walk.count(), args)
+}
+
+fn walk(shape: &[usize], [a, b, c]: &[Steps; 3]) -> Option<Walk<3>> {
+    let at = |steps: &Steps, d: usize| steps.get(d).copied().unwrap_or(0);
+    Walk::new(shape.iter().enumerate().map(|(d, &n)| (n, [at(a, d), at(b, d), at(c, d)])), Order::Memory)
+}
+
+/// What an index adds counts as well.
+fn is_wide(walk: &Walk<3>, size: usize, step: isize) -> bool {
+    walk.is_wide() || size.saturating_mul(step.unsigned_abs()) > i32::MAX as usize / 2
+}
+
+/// A shape in which a tensor without dimensions has one of size 1.
+fn sizes(view: &View) -> Sizes {
+    if view.layout.rank() == 0 { SmallVec::from_slice(&[1]) } else { view.layout.shape().into() }
+}
+
+fn steps(view: &View) -> Steps {
+    if view.layout.rank() == 0 { SmallVec::from_slice(&[0]) } else { view.layout.strides().into() }
+}
+
+/// The size of a dimension, and the step along it.
+fn dimension(view: &View, dim: usize) -> Option<(usize, isize)> {
+    Some((*sizes(view).get(dim)?, *steps(view).get(dim)?))
+}
+
+/// The steps of a tensor that does not move along `dim`.
+fn without(view: &View, dim: usize) -> Steps {
+    let mut steps = steps(view);
+    if let Some(step) = steps.get_mut(dim) {
+        *step = 0;
+    }
+    steps
+}
+
+/// The steps of a list of indices that lies along `dim`.
+fn along(index: &View, rank: usize, dim: usize) -> Option<Steps> {
+    let step = match index.layout.strides() {
+        [] => 0,
+        [step] => *step,
+        _ if index.layout.is_contiguous() => 1,
+        _ => return None,
+    };
+    let mut steps: Steps = SmallVec::from_elem(0, rank);
+    *steps.get_mut(dim)? = step;
+    Some(steps)
+}
+
+/// A tensor's shape with `count` rows along `dim`.
+fn picked_shape(view: &View, dim: usize, count: usize) -> Option<Sizes> {
+    let mut shape = sizes(view);
+    *shape.get_mut(dim)? = count;
+    Some(shape)
+}
+
+/// The steps of a view in another shape of as many elements.
+fn seen_as(view: &View, shape: &[usize]) -> Option<Steps> {
+    if sizes(view).as_slice() == shape {
+        return Some(steps(view));
+    }
+    let alike = shape.iter().product::<usize>() == view.layout.numel();
+    (alike && view.layout.is_contiguous()).then(|| contiguous_strides(shape).iter().copied().collect())
+}
+
+/// Each size is within the other tensor's, but along `dim`.
+fn reaches(shape: &[usize], other: &[usize], dim: Option<usize>) -> bool {
+    shape.iter().zip(other).enumerate().all(|(d, (a, b))| a <= b || Some(d) == dim)
+}

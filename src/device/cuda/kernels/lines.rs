@@ -1,0 +1,223 @@
+//! What goes line by line: `Softmax`, `Scan`, `LayerNorm` and their gradients.
+
+use crate::base::{DType, Layout};
+use crate::device::kernel::{Launch, ScanOp, View};
+
+use super::args::compute_size;
+use super::key::{Compute, Form};
+use super::operands::{address, blocks, float, input, is_apart, is_far, key, output};
+use super::reduce::{across, along};
+use super::walk::{Order, Walk};
+use super::{Args, Gpu, Plan, Step};
+
+/// The lines of operands of one shape along a dimension.
+struct Lines<const N: usize> {
+    others: Walk<N>,
+    length: usize,
+    steps: [isize; N],
+    /// Neighbouring lines lie closer than neighbours on a line.
+    across: bool,
+    wide: bool,
+}
+
+impl<const N: usize> Lines<N> {
+    fn new(layouts: [&Layout; N], dim: usize) -> Option<Lines<N>> {
+        let shape = layouts.first()?.shape();
+        if layouts.iter().any(|l| l.shape() != shape) {
+            return None;
+        }
+        let steps = |d: usize| layouts.map(|l| l.strides().get(d).copied().unwrap_or(0));
+        let others = shape.iter().enumerate().filter(|&(d, _)| d != dim).map(|(d, &n)| (n, steps(d)));
+        let others = Walk::new(others, Order::Memory)?;
+        let length = shape.get(dim).copied().unwrap_or(1);
+        let steps = steps(dim);
+        let near = others.step(0, 0).unsigned_abs();
+        let across = others.rank() > 0 && length > 1 && near < steps.first()?.unsigned_abs();
+        Some(Lines { others, length, steps, across, wide: is_far(&layouts) })
+    }
+
+    /// Puts the addresses, the length, the steps and the walk.
+    fn args(&self, views: [&View; N]) -> Args {
+        let mut args = Args::new(self.wide);
+        for view in views {
+            args.word(address(view));
+        }
+        args.index(self.length);
+        for step in self.steps {
+            args.step(step);
+        }
+        args.walk(&self.others);
+        args
+    }
+
+    fn step(&self, gpu: &Gpu, form: Form, compute: Compute, views: [&View; N]) -> Option<Plan> {
+        let (block, lines) =
+            if self.across { across(gpu, self.others.count(), self.length) } else { along(self.length, 8) };
+        let key = key(form, compute, views.map(|v| v.dtype), self.wide);
+        let grid = [blocks(self.others.count(), lines)?, 1, 1];
+        Plan::of(Step { key, grid, block, shared: 0, args: self.args(views) })
+    }
+}
+
+pub fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
+    let (y, x) = (output(launch, 0)?, input(launch, 0)?);
+    let compute = float(y.dtype)?;
+    if !is_apart(launch, true) {
+        return None;
+    }
+    let lines = Lines::new([y.layout, x.layout], dim)?;
+    lines.step(gpu, Form::Softmax { log, across: lines.across }, compute, [&y, &x])
+}
+
+pub fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
+    let (dx, dy, y) = (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?);
+    let compute = float(dx.dtype)?;
+    if !is_apart(launch, true) {
+        return None;
+    }
+    let lines = Lines::new([dx.layout, dy.layout, y.layout], dim)?;
+    lines.step(gpu, Form::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
+}
+
+pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
+    let (y, x) = (output(launch, 0)?, input(launch, 0)?);
+    if !is_apart(launch, true) {
+        return None;
+    }
+    let lines = Lines::new([y.layout, x.layout], dim)?;
+    let form = Form::Scan { product: op == ScanOp::Prod, across: lines.across };
+    let key = key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
+    let (threads, each) = if lines.across {
+        (128, 128)
+    } else {
+        (lines.length.next_power_of_two().clamp(32, 1024), 1)
+    };
+    let grid = [blocks(lines.others.count(), each)?, 1, 1];
+    Plan::of(Step { key, grid, block: [threads as u32, 1, 1], shared: 0, args: lines.args([&y, &x]) })
+}
+
+/// The rows and columns of an operand, and its steps from row to row and along one.
+fn matrix(view: &View) -> Option<([usize; 2], [isize; 2])> {
+    match (view.layout.shape(), view.layout.strides()) {
+        (&[rows, n], &[row, step]) => Some(([rows, n], [row, step])),
+        _ => None,
+    }
+}
+
+/// A vector of `n` elements: its address and step; a missing one is at 0.
+fn vector(view: Option<&View>, n: usize) -> Option<(u64, isize)> {
+    let Some(view) = view else { return Some((0, 0)) };
+    match (view.layout.shape(), view.layout.strides()) {
+        (&[size], &[step]) if size == n => Some((address(view), step)),
+        _ => None,
+    }
+}
+
+/// The dtype of a view, or one in the place of none.
+fn dtype_or(view: Option<&View>, other: DType) -> DType {
+    view.map_or(other, |v| v.dtype)
+}
+
+pub fn layer_norm(launch: &Launch, eps: f64) -> Option<Plan> {
+    let (y, mean, rstd, x) = (output(launch, 0)?, output(launch, 1)?, output(launch, 2)?, input(launch, 0)?);
+    let compute = float(y.dtype)?;
+    let ([rows, n], [x_row, x_step]) = matrix(&x)?;
+    let (shape, [y_row, y_step]) = matrix(&y)?;
+    if shape != [rows, n] || !is_apart(launch, true) {
+        return None;
+    }
+    let (weight, bias) = (input(launch, 1), input(launch, 2));
+    let (to_mean, to_rstd) = (vector(Some(&mean), rows)?, vector(Some(&rstd), rows)?);
+    let (by, plus) = (vector(weight.as_ref(), n)?, vector(bias.as_ref(), n)?);
+    let wide = is_far(&[x.layout, y.layout]);
+    let mut args = Args::new(wide);
+    args.word(address(&y)).word(to_mean.0).word(to_rstd.0).word(address(&x)).word(by.0).word(plus.0);
+    args.index(rows).index(n);
+    for step in [y_row, y_step, to_mean.1, to_rstd.1, x_row, x_step, by.1, plus.1] {
+        args.step(step);
+    }
+    args.parameter(compute, eps);
+    let others = [dtype_or(weight.as_ref(), x.dtype), dtype_or(bias.as_ref(), x.dtype)];
+    let [weight, bias] = others;
+    let key = key(Form::LayerNorm, compute, [y.dtype, mean.dtype, rstd.dtype, x.dtype, weight, bias], wide);
+    let (block, lines) = along(n, 8);
+    Plan::of(Step { key, grid: [blocks(rows, lines)?, 1, 1], block, shared: 0, args })
+}
+
+pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
+    let (Some(x), Some(dx)) = (input(launch, 1), output(launch, 0)) else { return 0 };
+    let Some(([rows, n], _)) = matrix(&x) else { return 0 };
+    if launch.outputs.len() < 2 {
+        return 0;
+    }
+    let parts = rows.div_ceil(part_of_rows(gpu, rows, n));
+    2 * parts.max(1) * n * compute_size(Compute::of(dx.dtype))
+}
+
+/// Rows whose gradients by the parameters are summed together.
+fn part_of_rows(gpu: &Gpu, rows: usize, n: usize) -> usize {
+    let wanted = (gpu.multiprocessors as usize * 4 / n.div_ceil(32).max(1)).max(1);
+    let parts = wanted.min(rows / 64).clamp(1, 1024);
+    rows.div_ceil(parts).max(1)
+}
+
+pub fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: bool) -> Option<Plan> {
+    let (dy, x, dx) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
+    let (mean, rstd) = (input(launch, 2)?, input(launch, 3)?);
+    let weight = if affine { input(launch, 4) } else { None };
+    let compute = float(dx.dtype)?;
+    let ([rows, n], [x_row, x_step]) = matrix(&x)?;
+    let (dy_shape, [dy_row, dy_step]) = matrix(&dy)?;
+    let (dx_shape, [dx_row, dx_step]) = matrix(&dx)?;
+    // The parameters' sums come after `dx` is written, which must not lie in the place of what they read.
+    let in_place = launch.outputs.len() < 2;
+    if dy_shape != [rows, n] || dx_shape != [rows, n] || !is_apart(launch, in_place) {
+        return None;
+    }
+    let (m, r) = (vector(Some(&mean), rows)?, vector(Some(&rstd), rows)?);
+    let by = vector(weight.as_ref(), n)?;
+    let wide = is_far(&[x.layout, dy.layout, dx.layout]);
+    let mut args = Args::new(wide);
+    args.word(address(&dx)).word(address(&dy)).word(address(&x)).word(m.0).word(r.0).word(by.0);
+    args.index(rows).index(n);
+    for step in [dx_row, dx_step, dy_row, dy_step, x_row, x_step, m.1, r.1, by.1] {
+        args.step(step);
+    }
+    let dtypes = [dx.dtype, dy.dtype, x.dtype, mean.dtype, rstd.dtype, dtype_or(weight.as_ref(), x.dtype)];
+    let (block, lines) = along(n, 8);
+    let mut plan = Plan::default();
+    if rows > 0 && n > 0 {
+        let key = key(Form::LayerNormByInput, compute, dtypes, wide);
+        plan.steps.push(Step { key, grid: [blocks(rows, lines)?, 1, 1], block, shared: 0, args });
+    }
+    let Some(dweight) = output(launch, 1) else { return Some(plan) };
+    let dbias = output(launch, 2);
+    let (to_weight, to_bias) = (vector(Some(&dweight), n)?, vector(dbias.as_ref(), n)?);
+    let part = part_of_rows(gpu, rows, n);
+    let parts = rows.div_ceil(part).max(1);
+    let mut args = Args::new(wide);
+    args.word(address(&dy)).word(address(&x)).word(m.0).word(r.0).word(scratch).index(rows).index(n).index(part);
+    for step in [dy_row, dy_step, x_row, x_step, m.1, r.1] {
+        args.step(step);
+    }
+    let columns = blocks(n, 32)?;
+    let dtypes = [dy.dtype, x.dtype, mean.dtype, rstd.dtype];
+    plan.steps.push(Step {
+        key: key(Form::LayerNormByParameters, compute, dtypes, wide),
+        grid: [columns, u32::try_from(parts).ok()?, 1],
+        block: [32, 16, 1],
+        shared: 0,
+        args,
+    });
+    let mut args = Args::new(wide);
+    args.word(to_weight.0).word(to_bias.0).word(scratch).index(n).index(parts).step(to_weight.1).step(to_bias.1);
+    let dtypes = [dweight.dtype, dtype_or(dbias.as_ref(), dweight.dtype)];
+    plan.steps.push(Step {
+        key: key(Form::LayerNormJoin, compute, dtypes, wide),
+        grid: [columns, 1, 1],
+        block: [32, 8, 1],
+        shared: 0,
+        args,
+    });
+    Some(plan)
+}

@@ -1,0 +1,84 @@
+//! `NllLoss` and its gradient.
+
+use crate::device::kernel::{Launch, Reduction, View};
+
+use super::key::Form;
+use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::walk::{Order, Walk};
+use super::{Args, Plan, Step};
+
+pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
+    let (loss, total, logp, target) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?, input(launch, 1)?);
+    let weight = input(launch, 2);
+    let compute = float(loss.dtype)?;
+    let (&[n, classes], &[row, class]) = (logp.layout.shape(), logp.layout.strides()) else { return None };
+    let (&[targets], &[target_step]) = (target.layout.shape(), target.layout.strides()) else { return None };
+    let each = reduction == Reduction::None;
+    let loss_step = match (loss.layout.shape(), loss.layout.strides()) {
+        (&[size], &[step]) if each && size == n => step,
+        _ if !each && loss.layout.numel() == 1 => 0,
+        _ => return None,
+    };
+    let (weight_at, weight_step) = vector(weight.as_ref(), classes)?;
+    if targets != n || total.layout.numel() != 1 || !is_apart(launch, false) {
+        return None;
+    }
+    let wide = is_far(&[logp.layout, target.layout, loss.layout]);
+    let mut args = Args::new(wide);
+    args.word(address(&loss)).word(address(&total)).word(address(&logp)).word(address(&target)).word(weight_at);
+    args.index(n).index(classes).long(ignore_index);
+    args.step(loss_step).step(row).step(class).step(target_step).step(weight_step);
+    args.int(i32::from(reduction == Reduction::Mean));
+    let weight = weight.map_or(logp.dtype, |w| w.dtype);
+    let key = key(
+        Form::NllLoss { each },
+        compute,
+        [loss.dtype, total.dtype, logp.dtype, target.dtype, weight],
+        wide,
+    );
+    let (grid, threads) = if each {
+        (blocks(n.max(1), 256)?.min(1 << 16), 256)
+    } else {
+        (1, n.next_power_of_two().clamp(32, 1024) as u32)
+    };
+    Plan::of(Step { key, grid: [grid, 1, 1], block: [threads, 1, 1], shared: 0, args })
+}
+
+pub fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
+    let (dlogp, dloss, logp, target) = (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?, input(launch, 2)?);
+    let weight = if launch.inputs.len() > 4 { Some(input(launch, 3)?) } else { None };
+    let total = input(launch, launch.inputs.len().checked_sub(1)?)?;
+    let compute = float(dlogp.dtype)?;
+    let &[n, classes] = dlogp.layout.shape() else { return None };
+    let (weight_at, weight_step) = vector(weight.as_ref(), classes)?;
+    let each = reduction == Reduction::None;
+    let along_rows = |view: &View| match (view.layout.shape(), view.layout.strides()) {
+        (&[size], &[step]) if size == n => Some(step),
+        _ => None,
+    };
+    let slope = if each { along_rows(&dloss)? } else { 0 };
+    let fits = logp.layout.shape() == [n, classes] && (each || dloss.layout.numel() == 1);
+    if !fits || !is_apart(launch, false) {
+        return None;
+    }
+    let &[row, column] = dlogp.layout.strides() else { return None };
+    let dims = [(n, [row, slope, along_rows(&target)?]), (classes, [column, 0, 0])];
+    let walk = Walk::new(dims, Order::Rows)?;
+    let wide = walk.is_wide();
+    let divisor = if reduction == Reduction::Mean { address(&total) } else { 0 };
+    let mut args = Args::new(wide);
+    args.word(address(&dlogp)).word(address(&dloss)).word(address(&target)).word(weight_at).word(divisor);
+    args.index(classes).long(ignore_index).step(weight_step).walk(&walk);
+    let weight = weight.map_or(dlogp.dtype, |w| w.dtype);
+    let dtypes = [dlogp.dtype, dloss.dtype, target.dtype, weight, total.dtype];
+    per_element(key(Form::NllLossGrad, compute, dtypes, wide), walk.count(), args)
+}
+
+/// A weight for each class: its address and step; a missing one is at 0.
+fn vector(view: Option<&View>, n: usize) -> Option<(u64, isize)> {
+    let Some(view) = view else { return Some((0, 0)) };
+    match (view.layout.shape(), view.layout.strides()) {
+        (&[size], &[step]) if size == n => Some((address(view), step)),
+        _ => None,
+    }
+}

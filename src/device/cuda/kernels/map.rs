@@ -1,0 +1,176 @@
+//! `Map`: a scalar function element by element.
+
+use crate::base::dtype::Category;
+use crate::base::{DType, Layout, Scalar};
+use crate::device::kernel::{Arg, Launch, View};
+use crate::device::scalar::{Function, MapOp, Visitor};
+
+use super::key::{Compute, Form, Key, SLOTS, Slot};
+use super::operands::{Meeting, address, blocks, is_apart, meeting};
+use super::walk::{Order, Walk};
+use super::{Args, Plan, Step};
+
+/// Elements of a block of the strided form: 256 threads, four elements each.
+const BLOCK: usize = 1024;
+
+pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Option<Plan> {
+    let (op, inputs) = simpler_power(op, launch.inputs);
+    let inputs = inputs.get(..op.arity())?;
+    let output = launch.outputs.first()?;
+    if op == MapOp::Identity {
+        return copy(launch, output, inputs.first()?);
+    }
+    let compute = Compute::of(compute);
+    if !is_defined(op, compute) || !is_apart(launch, true) {
+        return None;
+    }
+    Job { op, params, compute, inputs, output: *output }.plan()
+}
+
+/// Powers to these numbers are other functions in PyTorch, with their values at infinities and -0.
+fn simpler_power<'i, 'a>(op: MapOp, inputs: &'i [Arg<'a>]) -> (MapOp, &'i [Arg<'a>]) {
+    let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (op, inputs) else { return (op, inputs) };
+    let op = match (exponent.as_f64(), exponent.category() == Category::Float) {
+        (2.0, _) => MapOp::Square,
+        (0.5, _) => MapOp::Sqrt,
+        (-0.5, _) => MapOp::Rsqrt,
+        (-1.0, true) => MapOp::Reciprocal,
+        _ => op,
+    };
+    (op, inputs)
+}
+
+/// Whether a function has a form for a compute type.
+pub fn is_defined(op: MapOp, compute: Compute) -> bool {
+    struct Defined(Compute);
+    impl Visitor for Defined {
+        type Output = bool;
+        fn visit<F: Function>(self) -> bool {
+            if self.0 == Compute::I64 { F::WHOLE } else { F::FLOAT }
+        }
+    }
+    op.visit(Defined(compute))
+}
+
+/// A copy, a cast or a fill: computed in the input's own type, and elements of one dtype move unchanged.
+fn copy(launch: &Launch, output: &View, input: &Arg) -> Option<Plan> {
+    let (mut input, mut output) = (*input, *output);
+    let compute = match &mut input {
+        Arg::Scalar(value) => {
+            *value = match (*value, output.dtype) {
+                (Scalar::Float(v), DType::Bool) => Scalar::Bool(v != 0.0),
+                (value, _) => value,
+            };
+            Compute::of(output.dtype)
+        }
+        Arg::View(view) => {
+            match meeting(view, &output) {
+                Meeting::Same => return Some(Plan::default()),
+                Meeting::Mixed => return None,
+                Meeting::Apart => {}
+            }
+            if view.dtype == output.dtype && view.dtype.size() == 2 {
+                (view.dtype, output.dtype) = (DType::Int16, DType::Int16);
+            }
+            Compute::of(view.dtype)
+        }
+    };
+    let _ = launch;
+    Job { op: MapOp::Identity, params: [0.0; 2], compute, inputs: &[input], output }.plan()
+}
+
+struct Job<'a> {
+    op: MapOp,
+    params: [f64; 2],
+    compute: Compute,
+    inputs: &'a [Arg<'a>],
+    output: View<'a>,
+}
+
+impl Job<'_> {
+    fn plan(&self) -> Option<Plan> {
+        let shape = self.output.layout.shape();
+        let fits = |arg: &Arg| if let Arg::View(v) = arg { v.layout.shape() == shape } else { true };
+        if !self.inputs.iter().all(fits) {
+            return None;
+        }
+        let dense = |arg: &Arg| if let Arg::View(v) = arg { v.layout.is_contiguous() } else { true };
+        if self.output.layout.is_contiguous() && self.inputs.iter().all(dense) && self.is_aligned() {
+            return self.vector();
+        }
+        match self.inputs.len() {
+            1 => self.strided::<2>(),
+            2 => self.strided::<3>(),
+            _ => self.strided::<4>(),
+        }
+    }
+
+    fn strided<const N: usize>(&self) -> Option<Plan> {
+        let mut layouts: [Option<&Layout>; N] = [None; N];
+        let views = self.inputs.iter().map(|arg| if let Arg::View(v) = arg { Some(v.layout) } else { None });
+        for (slot, layout) in layouts.iter_mut().zip(std::iter::once(Some(self.output.layout)).chain(views)) {
+            *slot = layout;
+        }
+        let walk = Walk::of(layouts, Order::Memory)?;
+        let moves = |k: usize| layouts.get(k).is_some_and(Option::is_some);
+        let run = walk.rank() <= 1 && (0..N).all(|k| !moves(k) || walk.rank() == 0 || walk.step(0, k) == 1);
+        if run && self.is_aligned() {
+            return self.vector();
+        }
+        let wide = walk.is_wide();
+        let mut args = self.args(wide);
+        args.walk(&walk);
+        self.step(Form::Map(self.op), wide, blocks(walk.count(), BLOCK)?, args)
+    }
+
+    fn vector(&self) -> Option<Plan> {
+        let (count, width) = (self.output.layout.numel(), self.width());
+        let mut args = self.args(false);
+        args.index(count);
+        let form = Form::MapVector(self.op, u8::try_from(width).ok()?);
+        self.step(form, false, blocks(count, 256 * width)?, args)
+    }
+
+    fn step(&self, form: Form, wide: bool, blocks: u32, args: Args) -> Option<Plan> {
+        let mut slots = [Slot::Empty; SLOTS];
+        let inputs = self.inputs.iter().map(|arg| match arg {
+            Arg::View(view) => Slot::Of(view.dtype),
+            Arg::Scalar(_) => Slot::Number,
+        });
+        for (slot, what) in slots.iter_mut().zip(std::iter::once(Slot::Of(self.output.dtype)).chain(inputs)) {
+            *slot = what;
+        }
+        let key = Key { form, compute: self.compute, slots, wide };
+        Plan::of(Step { key, grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0, args })
+    }
+
+    fn args(&self, wide: bool) -> Args {
+        let mut args = Args::new(wide);
+        args.word(address(&self.output));
+        for i in 0..3 {
+            match self.inputs.get(i) {
+                Some(Arg::View(view)) => args.word(address(view)),
+                Some(Arg::Scalar(value)) => args.number(self.compute, *value),
+                None => args.word(0),
+            };
+        }
+        let [p, q] = self.params;
+        args.parameter(self.compute, p).parameter(self.compute, q);
+        args
+    }
+
+    /// Elements that a thread of the vector form moves at a time: 16 bytes of the widest.
+    fn width(&self) -> usize {
+        16 / self.views().map(|v| v.dtype.size()).max().unwrap_or(8)
+    }
+
+    fn is_aligned(&self) -> bool {
+        let width = self.width();
+        self.views().all(|v| address(v).is_multiple_of((v.dtype.size() * width) as u64))
+    }
+
+    fn views(&self) -> impl Iterator<Item = &View<'_>> {
+        let inputs = self.inputs.iter().filter_map(|arg| if let Arg::View(v) = arg { Some(v) } else { None });
+        std::iter::once(&self.output).chain(inputs)
+    }
+}

@@ -1,0 +1,115 @@
+//! The kernels of a real GPU: which ones carry a launch out, and with what arguments. Their text is in `kernels/`.
+
+mod args;
+mod catalogue;
+mod convolution;
+mod create;
+mod index;
+mod key;
+mod lines;
+mod loss;
+mod map;
+mod matmul;
+mod operands;
+mod optimise;
+mod pooling;
+mod reduce;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::device::kernel::{Kernel, Launch};
+
+pub use args::Args;
+pub use key::Key;
+
+/// What the planner must know of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Gpu {
+    pub multiprocessors: u32,
+    pub threads_per_multiprocessor: u32,
+    pub shared_per_block: u32,
+}
+
+/// One launch of a compiled kernel.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub key: Key,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of shared memory beside what the kernel declares.
+    pub shared: u32,
+    pub args: Args,
+}
+
+/// Kernels in order.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub steps: SmallVec<[Step; 1]>,
+}
+
+impl Plan {
+    fn of(step: Step) -> Option<Plan> {
+        Some(Plan { steps: smallvec![step] })
+    }
+}
+
+/// Bytes of device memory that a launch needs beside its inputs and outputs.
+pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
+    match launch.kernel {
+        Kernel::Reduce { op, dims } => reduce::scratch_bytes(launch, gpu, reduce::Job::of(*op), *dims),
+        Kernel::ArgReduce { max, dim } => reduce::scratch_bytes(launch, gpu, reduce::Job::place(*max), 1 << dim),
+        Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
+        Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
+        _ => 0,
+    }
+}
+
+/// The kernels that carry a launch out, in order, on one stream; `None` where there is no kernel. `scratch` is the
+/// address of memory of [`scratch_bytes`].
+///
+/// Nothing is checked of what lies in memory: an index outside its dimension stops the device, and an integer
+/// divided by zero gives 0.
+pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
+    if !launch.outputs.is_empty() && launch.outputs.iter().all(|v| v.layout.numel() == 0) {
+        return Some(Plan::default());
+    }
+    match launch.kernel {
+        Kernel::Map { op, params, compute } => map::plan(launch, *op, *params, *compute),
+        Kernel::Arange { start, step } => create::arange(launch, *start, *step),
+        Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
+        Kernel::Random(random) => create::random(launch, random),
+        Kernel::Reduce { op, dims } => reduce::plan(launch, gpu, scratch, reduce::Job::of(*op), *dims),
+        Kernel::ArgReduce { max, dim } => {
+            reduce::plan(launch, gpu, scratch, reduce::Job::place(*max), 1u64.checked_shl(*dim as u32)?)
+        }
+        Kernel::Scan { op, dim } => lines::scan(launch, *op, *dim),
+        Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),
+        Kernel::SoftmaxGrad { log, dim } => lines::softmax_grad(launch, gpu, *log, *dim),
+        Kernel::LayerNorm { eps, .. } => lines::layer_norm(launch, *eps),
+        Kernel::LayerNormGrad { affine } => lines::layer_norm_grad(launch, gpu, scratch, *affine),
+        Kernel::NllLoss { reduction, ignore_index } => loss::nll(launch, *reduction, *ignore_index),
+        Kernel::NllLossGrad { reduction, ignore_index } => loss::nll_grad(launch, *reduction, *ignore_index),
+        Kernel::IndexSelect { dim } => index::select(launch, *dim),
+        Kernel::IndexAdd { dim } => index::add(launch, *dim),
+        Kernel::Gather { dim } => index::gather(launch, *dim),
+        Kernel::Scatter { dim, mode } => index::scatter(launch, *dim, *mode),
+        Kernel::Sgd { .. } => optimise::sgd(launch),
+        Kernel::Adam { .. } => optimise::adam(launch),
+        Kernel::Unscale => optimise::unscale(launch),
+        Kernel::UpdateScale { growth, backoff, interval } => {
+            optimise::update_scale(launch, *growth, *backoff, *interval)
+        }
+        Kernel::MaxPool2d(_) | Kernel::MaxPool2dGrad(_) | Kernel::AvgPool2d(_) | Kernel::AvgPool2dGrad(_) => {
+            pooling::plan(launch)
+        }
+        Kernel::Matmul { alpha, beta } => matmul::plan(launch, *alpha, *beta),
+        Kernel::Conv2d(conv) => convolution::forward(launch, conv),
+        Kernel::Conv2dGradInput(conv) => convolution::by_input(launch, conv),
+        Kernel::Conv2dGradWeight(conv) => convolution::by_weight(launch, gpu, scratch, conv),
+        Kernel::Sort { .. } | Kernel::Factor(_) => None,
+    }
+}

@@ -1,0 +1,22 @@
+//! Tests of all kernels together.
+
+use std::collections::HashMap;
+
+use super::Key;
+
+#[test]
+fn every_kernel_is_written() {
+    let mut seen: HashMap<String, Key> = HashMap::new();
+    let folder = std::env::var_os("TENSORLAB_KERNELS").map(std::path::PathBuf::from);
+    for key in Key::every() {
+        let (entry, source) = (key.entry(), key.source());
+        assert!(source.contains(&format!("#define ENTRY {entry}\n")), "{entry}");
+        if let Some(other) = seen.insert(entry.clone(), key) {
+            assert_eq!(other, key, "{entry} is the name of two kernels");
+        }
+        if let Some(folder) = &folder {
+            std::fs::write(folder.join(format!("{entry}.cu")), source).unwrap();
+        }
+    }
+    assert!(seen.len() > 1000, "{}", seen.len());
+}
