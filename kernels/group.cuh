@@ -59,22 +59,22 @@ template <class N> struct Total {
 };
 
 // The largest value seen, and the sum of exponentials of distances to it.
-struct Exponentials {
-    T largest, sum;
-    __device__ static T centre(T v) { return isinf(v) ? T(0) : v; }
-    __device__ static Exponentials none() { return Exponentials{T(-INFINITE), T(0)}; }
+template <class N> struct Exponentials {
+    N largest, sum;
+    __device__ static N centre(N v) { return isinf(v) ? N(0) : v; }
+    __device__ static Exponentials none() { return Exponentials{N(-INFINITY), N(0)}; }
     __device__ void join(const Exponentials& other) {
-        T next = largest != largest || largest > other.largest ? largest : other.largest;
-        T c = centre(next);
-        T mine = sum == T(0) ? T(0) : sum * exp(centre(largest) - c);
-        T others = other.sum == T(0) ? T(0) : other.sum * exp(centre(other.largest) - c);
+        N next = largest != largest || largest > other.largest ? largest : other.largest;
+        N c = centre(next);
+        N mine = sum == N(0) ? N(0) : sum * exp(centre(largest) - c);
+        N others = other.sum == N(0) ? N(0) : other.sum * exp(centre(other.largest) - c);
         largest = next;
         sum = mine + others;
     }
-    __device__ void add(T x) {
+    __device__ void add(N x) {
         if (!(x <= largest)) {
-            T c = x != x ? x : centre(x);
-            sum = sum == T(0) ? T(0) : sum * exp(centre(largest) - c);
+            N c = x != x ? x : centre(x);
+            sum = sum == N(0) ? N(0) : sum * exp(centre(largest) - c);
             largest = x;
         }
         sum += exp(x - centre(largest));

@@ -20,10 +20,10 @@ struct Fold {
 #elif FOLD_MAX || FOLD_MIN
 #if FOLD_MAX
 #define BEYOND >
-#define FIRST(T) (T(0) == T(0.5) ? T(-0x7fffffffffffffffll - 1) : T(-INFINITE))
+#define FIRST(T) (T(0) == T(0.5) ? T(-0x7fffffffffffffffll - 1) : T(-INFINITY))
 #else
 #define BEYOND <
-#define FIRST(T) (T(0) == T(0.5) ? T(0x7fffffffffffffffll) : T(INFINITE))
+#define FIRST(T) (T(0) == T(0.5) ? T(0x7fffffffffffffffll) : T(INFINITY))
 #endif
 struct Fold {
     T best;
@@ -82,11 +82,11 @@ struct Fold {
 };
 #elif FOLD_LOG_SUM_EXP
 struct Fold {
-    Exponentials e;
-    __device__ static Fold none() { return Fold{Exponentials::none()}; }
+    Exponentials<T> e;
+    __device__ static Fold none() { return Fold{Exponentials<T>::none()}; }
     __device__ void add(T x, Index) { e.add(x); }
     __device__ void join(const Fold& o) { e.join(o.e); }
-    __device__ void put(S1* y, double, double) { store(y, log(e.sum) + Exponentials::centre(e.largest)); }
+    __device__ void put(S1* y, double, double) { store(y, log(e.sum) + Exponentials<T>::centre(e.largest)); }
 };
 #else
 // The place of the largest or smallest, the first of equals; NaN wins over numbers.

@@ -11,7 +11,8 @@
         a = a < low || low != low ? low : a; \
         return a > high || high != high ? high : a; \
     }
-EACH_REAL(ORDER) ORDER(long long)
+typedef long long Whole;
+EACH_REAL(ORDER) ORDER(Whole)
 
 // Asymptotic series from 12 on, reached by recurrence; see src/device/cpu/math/special.rs.
 __device__ const double BERNOULLI[8] = {

@@ -47,7 +47,7 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
     bool short_line = length <= HELD * lanes();
     Total<T> total = {T(0)};
     if (short_line) {
-        Largest best = {T(-INFINITE)};
+        Largest best = {T(-INFINITY)};
 #pragma unroll
         for (int k = 0; k < HELD; k++) {
             Index j = lane() + k * lanes();
@@ -59,12 +59,12 @@ ENTRY(S0* y, const S1* x, Index length, Step y_step, Step x_step, Walk walk) {
             if (active && lane() + k * lanes() < length) total.sum += exp(held[k] - largest);
         total = together(total);
     } else {
-        Exponentials e = Exponentials::none();
+        Exponentials<T> e = Exponentials<T>::none();
         if (active)
             for (Index j = lane(); j < length; j += lanes()) e.add(load<T>(from + Step(j) * x_step));
         e = together(e);
         largest = e.largest;
-        total.sum = isinf(largest) ? T(NOT_A_NUMBER) : e.sum;
+        total.sum = isinf(largest) ? T(NAN) : e.sum;
     }
     scale = LOGARITHM ? log(total.sum) : T(1) / total.sum;
     if (!active) return;

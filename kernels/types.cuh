@@ -70,8 +70,8 @@ __device__ inline long long times(long long a, long long b) {
     return (long long)((unsigned long long)a * (unsigned long long)b);
 }
 
-#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
-#define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000ll)
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
 
 // The device stops with an assertion, as PyTorch's kernels do.
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);

@@ -242,7 +242,7 @@ impl Key {
             Form::Unscale => one("UNSCALE"),
             Form::UpdateScale => vec![],
             Form::MaxPool => {
-                let least = if self.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITE)" };
+                let least = if self.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" };
                 vec![flag("MAX_POOL", true), flag("COUNT_PADDING", false), ("LEAST", least.into())]
             }
             Form::MaxPoolGrad => vec![flag("MAX_POOL_GRAD", true), flag("COUNT_PADDING", false)],
