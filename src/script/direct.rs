@@ -4,6 +4,9 @@
 //! for a small tensor that costs as much as the sum. Where both operands are plain variables or numbers, the call in
 //! the syntax tree is wrapped: the wrapper looks at the variables in the scope, and where one is a tensor runs the
 //! row of the op table on them. Anything else, errors about names included, is left to the call as it was written.
+//!
+//! A call of a module's function (`cuda::synchronize()`) is wrapped as well: Rhai gives errors of such functions no
+//! place, and the wrapper knows it.
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
@@ -28,6 +31,8 @@ type RhaiResult = Result<Dynamic, Box<EvalAltResult>>;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
 const OPERATOR: &str = "\u{1}";
+/// The key of a wrapped call of a module's function.
+const PLACED: &str = "\u{2}";
 /// The key of a function's body whose operators are wrapped.
 const BODY: &str = "__body__";
 
@@ -44,6 +49,15 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         }
     };
     engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
+    engine.register_custom_syntax_with_state_raw(PLACED, |_, _, _| Ok(None), false, |context, inputs, _| {
+        let [call] = inputs else { return Ok(Dynamic::UNIT) };
+        context.eval_expression_tree(call).map_err(|mut error| {
+            if error.position().is_none() {
+                error.set_position(call.position());
+            }
+            error
+        })
+    });
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
             *state = Dynamic::from(body);
@@ -110,24 +124,33 @@ fn with_wrapped_body(engine: &Engine, ast: &AST, function: &ScriptFuncDef) -> Op
     Some(changed)
 }
 
-/// Wraps the operators in some statements; says whether there was one.
+/// Wraps the operators and the calls of modules' functions in some statements; says whether there was one.
 fn wrap(statements: &mut [rhai::Stmt]) -> bool {
     let mut found = false;
     each_expr(statements, &mut |expr| {
         let Expr::FnCall(call, at) = &*expr else { return };
-        let Some(row) = row_of(call) else { return };
-        let (at, inputs) = (*at, call.args.iter().cloned().chain([expr.clone()]).collect());
-        let wrapper = CustomExpr {
-            inputs,
-            tokens: [OPERATOR.into()].into_iter().collect(),
-            state: row.into(),
-            scope_may_be_changed: false,
-            self_terminated: false,
+        let at = *at;
+        let wrapper = if call.is_qualified() {
+            wrapper(PLACED, [expr.clone()], Dynamic::UNIT)
+        } else if let Some(row) = row_of(call) {
+            wrapper(OPERATOR, call.args.iter().cloned().chain([expr.clone()]), row.into())
+        } else {
+            return;
         };
         *expr = Expr::Custom(Box::new(wrapper), at);
         found = true;
     });
     found
+}
+
+fn wrapper(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
+    CustomExpr {
+        inputs: inputs.into_iter().collect(),
+        tokens: [key.into()].into_iter().collect(),
+        state,
+        scope_may_be_changed: false,
+        self_terminated: false,
+    }
 }
 
 /// The place among the rows of an operator between variables and numbers.

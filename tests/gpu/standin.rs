@@ -107,7 +107,7 @@ fn memory_is_counted_as_on_a_simulated_device() {
         cuda::empty_cache();
         print([cuda::memory_allocated(), cuda::memory_reserved(), cuda::max_memory_allocated()]);";
     let printed = Run::new("memory", script).printed();
-    assert_eq!(printed, "[4000256, 23068672]\n[512, 2097152, 4000256]\n");
+    assert_eq!(printed, "[4000768, 23068672]\n[512, 2097152, 4000768]\n");
 }
 
 #[test]
@@ -179,7 +179,8 @@ fn a_lack_of_a_compiler_is_told_with_a_remedy() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-bare-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(libraries().join("libcuda.so.1"), folder.join("libcuda.so.1")).unwrap();
-    let output = Run::new("bare", "print(1);")
+    let mut run = Run::new("bare", "print(1);");
+    let output = run
         .command
         .env("TENSORLAB_CUDA_PATH", &folder)
         .env_remove("LD_LIBRARY_PATH")
