@@ -8,7 +8,7 @@ extern "C" __global__ void ENTRY(S0* y, const S1* x, Index length, Step y_step, 
     Index line = thread_number();
     if (line >= walk.count) return;
     Places place = places(walk, line);
-    A running = A(START);
+    A running = (A)(START);
     for (Index j = 0; j < length; j++) {
         running = next(running, A(load<T>(x + place.at[1] + Step(j) * x_step)));
         store(y + place.at[0] + Step(j) * y_step, running);
@@ -21,10 +21,10 @@ extern "C" __global__ void __launch_bounds__(1024)
     __shared__ A ends[32];
     Places place = places(walk, Index(blockIdx.x));
     unsigned warp = threadIdx.x / 32, within = threadIdx.x % 32, warps = blockDim.x / 32;
-    A carried = A(START);
+    A carried = (A)(START);
     for (Index start = 0; start < length; start += blockDim.x) {
         Index j = start + threadIdx.x;
-        A value = j < length ? A(load<T>(x + place.at[1] + Step(j) * x_step)) : A(START);
+        A value = j < length ? (A)(load<T>(x + place.at[1] + Step(j) * x_step)) : (A)(START);
 #pragma unroll
         for (int off = 1; off < 32; off *= 2) {
             A before = __shfl_up_sync(0xffffffffu, value, off);

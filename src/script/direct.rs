@@ -274,6 +274,7 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
 #[cfg(test)]
 mod tests {
     use crate::device::Machine;
+    use crate::script::engine::Stopped;
     use crate::script::{Interpreter, Limits, Origin, Silent};
     use std::sync::Arc;
 
@@ -337,6 +338,21 @@ mod tests {
             ("switch 2 { 1 => 0, 2 => { let x = tensor(4); x / 2 } }", "tensor(2.)"),
         ] {
             assert_eq!(shown(code), want, "{code}");
+        }
+    }
+
+    #[test]
+    fn errors_of_modules_functions_have_their_place() {
+        for (code, place) in [
+            ("cuda::synchronize();", ":1:7\n"),
+            ("let x = 1;\nlet y = [x, cuda::current_stream(9)];", ":2:19\n"),
+            ("fn f() { cuda::set_device(4) }\nf();", ":1:16\n"),
+            ("let f = || cuda::synchronize(3); f.call()", ":1:18\n"),
+        ] {
+            let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+            let origin = Origin { name: "test", code, first_line: 1 };
+            let Err(Stopped::Fault(fault)) = script.evaluate(0, &origin) else { panic!("{code} is no error") };
+            assert!(fault.report.contains(&format!("--> test{place}")), "{code}: {}", fault.report);
         }
     }
 

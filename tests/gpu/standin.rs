@@ -176,7 +176,7 @@ print(\"never\");";
 
 #[test]
 fn a_lack_of_a_compiler_is_told_with_a_remedy() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-bare-{}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-driver-alone-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(libraries().join("libcuda.so.1"), folder.join("libcuda.so.1")).unwrap();
     let mut run = Run::new("bare", "print(1);");
