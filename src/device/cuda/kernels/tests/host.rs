@@ -13,7 +13,8 @@ use super::super::{Gpu, Key, plan, scratch_bytes};
 
 type Entry = unsafe extern "C" fn(*const u32, *const u32, *mut *mut c_void);
 
-pub const SMALL: Gpu = Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, shared_per_block: 48 << 10 };
+pub const SMALL: Gpu =
+    Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, shared_per_block: 48 << 10 };
 
 static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::default);
 
@@ -27,7 +28,10 @@ fn host_source(key: &Key) -> String {
             r#"asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(y), "h"(As<float16>::of(v).bits) : "memory");"#,
             "y->bits = half_of(of_half(y->bits) + float(v));",
         ),
-        (r#"extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);"#, ""),
+        (
+            r#"extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);"#,
+            "",
+        ),
     ] {
         source = source.replace(asm, plain);
     }

@@ -74,13 +74,20 @@ fn vectors_are_for_memory_that_is_aligned_and_in_order() {
     let (a, c) = (memory(1 << 20), memory(3 << 20));
     let form = |x: &Layout, y: &Layout, at: u64| {
         let odd = memory((2 << 20) + at);
-        let inputs = [Arg::View(View { buffer: &a, dtype: F32, layout: x }), Arg::View(View { buffer: &odd, dtype: F32, layout: x })];
+        let inputs = [
+            Arg::View(View { buffer: &a, dtype: F32, layout: x }),
+            Arg::View(View { buffer: &odd, dtype: F32, layout: x }),
+        ];
         let plan = planned(&ADD, &inputs, &[View { buffer: &c, dtype: F32, layout: y }]).unwrap();
         (plan.steps[0].key.form, plan.steps[0].grid[0])
     };
     let plain = rows(&[64, 33]);
     let turned = rows(&[33, 64]).transpose(0, 1).unwrap();
-    assert_eq!(form(&plain, &plain, 0), (Form::MapVector(MapOp::Add, 4), 3), "2112 elements, 1024 to a block");
+    assert_eq!(
+        form(&plain, &plain, 0),
+        (Form::MapVector(MapOp::Add, 4), 3),
+        "2112 elements, 1024 to a block"
+    );
     assert_eq!(form(&turned, &turned, 0), (Form::MapVector(MapOp::Add, 4), 3), "as dense as the other");
     assert_eq!(form(&plain, &plain, 4), (Form::Map(MapOp::Add), 3), "an input 4 bytes off");
     assert_eq!(form(&turned, &plain, 0).0, Form::Map(MapOp::Add));
@@ -94,7 +101,9 @@ fn vectors_are_for_memory_that_is_aligned_and_in_order() {
 fn widths_follow_the_widest_operand() {
     let (a, b) = (memory(1 << 20), memory(2 << 20));
     let layout = rows(&[1000]);
-    for (from, to, width) in [(DType::UInt8, DType::UInt8, 16), (DType::Float16, F32, 4), (DType::Int8, DType::Float64, 2)] {
+    for (from, to, width) in
+        [(DType::UInt8, DType::UInt8, 16), (DType::Float16, F32, 4), (DType::Int8, DType::Float64, 2)]
+    {
         let x = Arg::View(View { buffer: &a, dtype: from, layout: &layout });
         let plan = planned(&COPY, &[x], &[View { buffer: &b, dtype: to, layout: &layout }]).unwrap();
         assert_eq!(plan.steps[0].key.form, Form::MapVector(MapOp::Identity, width));
@@ -114,7 +123,8 @@ fn arguments_lie_as_the_kernel_declares_them() {
     assert_eq!([step.args.get(0), step.args.get(1)], [2 << 20, 1 << 20]);
     assert_eq!(step.args.get(2), u64::from(3f32.to_bits()));
     assert_eq!(step.args.get(4), u64::from(1f32.to_bits()), "p");
-    let walk: Vec<i32> = step.args.bytes(6).chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect();
+    let walk: Vec<i32> =
+        step.args.bytes(6).chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect();
     assert_eq!(walk.len(), 2 + 8 + 8 * 3);
     assert_eq!((walk[0], walk[1], &walk[2..4]), (35, 2, &[5, 7][..]));
     assert_eq!((&walk[10..12], &walk[18..20], &walk[26..28]), (&[1, 5][..], &[7, 1][..], &[0, 0][..]));
@@ -174,13 +184,21 @@ fn few_outputs_are_cut_into_parts_with_room_for_each() {
         (vec![100], 1, false),
         (vec![3, 1 << 20, 2], 0b010, true),
     ] {
-        let to: Vec<usize> = shape.iter().enumerate().map(|(d, &n)| if dims >> d & 1 == 1 { 1 } else { n }).collect();
+        let to: Vec<usize> =
+            shape.iter().enumerate().map(|(d, &n)| if dims >> d & 1 == 1 { 1 } else { n }).collect();
         let (x, y) = (rows(&shape), rows(&to));
         let inputs = [Arg::View(View { buffer: &a, dtype: F32, layout: &x })];
         let outputs = [View { buffer: &b, dtype: F32, layout: &y }];
         let kernel = Kernel::Reduce { op: ReduceOp::Var { correction: 1.0, root: false }, dims };
-        let launch =
-            Launch { op: "test", kernel: &kernel, inputs: &inputs, outputs: &outputs, stream: 0, cancel: &cancel, timed: false };
+        let launch = Launch {
+            op: "test",
+            kernel: &kernel,
+            inputs: &inputs,
+            outputs: &outputs,
+            stream: 0,
+            cancel: &cancel,
+            timed: false,
+        };
         let (steps, bytes) = (plan(&launch, &GPU, 0).unwrap().steps, scratch_bytes(&launch, &GPU));
         assert_eq!((steps.len() == 2, bytes > 0), (cut, cut), "{shape:?}");
         let parts = steps[0].grid[1] as usize;

@@ -89,7 +89,11 @@ fn casts_and_fills() {
             agree(&copy, &[Arg::Scalar(value)], || vec![turned(to, &[5, 3], 1)], 0.0, 0.0);
         }
     }
-    let rank = Sample::laid_out(F32, Layout::contiguous(&[2, 3, 2, 3]).unwrap().permute(&[3, 1, 0, 2]).unwrap(), noise(1));
+    let rank = Sample::laid_out(
+        F32,
+        Layout::contiguous(&[2, 3, 2, 3]).unwrap().permute(&[3, 1, 0, 2]).unwrap(),
+        noise(1),
+    );
     agree(&copy, &[rank.arg()], || vec![Sample::zeros(F32, &[3, 3, 2, 2])], 0.0, 0.0);
 }
 
@@ -196,7 +200,13 @@ fn infinities_and_nan_in_reductions() {
         }
         for log in [true, false] {
             let x = Sample::new(F32, &[3], values.iter().copied());
-            agree(&Kernel::Softmax { log, dim: 0 }, &[x.arg()], || vec![Sample::zeros(F32, &[3])], 1e-6, 1e-7);
+            agree(
+                &Kernel::Softmax { log, dim: 0 },
+                &[x.arg()],
+                || vec![Sample::zeros(F32, &[3])],
+                1e-6,
+                1e-7,
+            );
         }
     }
     for op in FOLDS.into_iter().filter(|op| !matches!(op, ReduceOp::Max | ReduceOp::Min)) {
@@ -231,7 +241,13 @@ fn softmax_and_scans_along_any_dimension() {
         let out = || vec![Sample::zeros(dtype, &shape)];
         for (dim, log) in [(0, true), (1, true), (1, false), (2, false)] {
             agree(&Kernel::Softmax { log, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-5);
-            agree(&Kernel::SoftmaxGrad { log, dim }, &[dy.arg(), y.arg()], out, tolerance(dtype) * 10.0, 1e-3);
+            agree(
+                &Kernel::SoftmaxGrad { log, dim },
+                &[dy.arg(), y.arg()],
+                out,
+                tolerance(dtype) * 10.0,
+                1e-3,
+            );
         }
         for (dim, op) in [(0, ScanOp::Sum), (1, ScanOp::Prod), (2, ScanOp::Sum)] {
             agree(&Kernel::Scan { op, dim }, &[x.arg()], out, tolerance(dtype) * 4.0, 1e-2);
@@ -251,7 +267,8 @@ fn softmax_and_scans_along_any_dimension() {
 fn layer_norms_and_their_gradients() {
     for (rows, n) in [(200, 40), (3, 9000)] {
         let (x, w, b) = (sample(F32, &[rows, n], 1), sample(F32, &[n], 2), sample(F32, &[n], 3));
-        let out = || vec![Sample::zeros(F32, &[rows, n]), Sample::zeros(F32, &[rows]), Sample::zeros(F32, &[rows])];
+        let out =
+            || vec![Sample::zeros(F32, &[rows, n]), Sample::zeros(F32, &[rows]), Sample::zeros(F32, &[rows])];
         for inputs in [vec![x.arg()], vec![x.arg(), w.arg()], vec![x.arg(), w.arg(), b.arg()]] {
             agree(&Kernel::LayerNorm { eps: 1e-5, affine: inputs.len() > 1 }, &inputs, out, 1e-4, 1e-5);
         }
@@ -273,7 +290,8 @@ fn layer_norms_and_their_gradients() {
 fn losses_of_each_reduction() {
     let (n, classes) = (300, 7);
     let (logp, weight) = (turned(F32, &[n, classes], 1), Sample::new(F32, &[classes], (1..).map(f64::from)));
-    let target = Sample::new(I64, &[n], (0..).map(|i| if i % 11 == 0 { -100.0 } else { f64::from(i * 3 % 7) }));
+    let target =
+        Sample::new(I64, &[n], (0..).map(|i| if i % 11 == 0 { -100.0 } else { f64::from(i * 3 % 7) }));
     let total = Sample::new(F32, &[], [5.0]);
     for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
         let shape: &[usize] = if reduction == Reduction::None { &[n] } else { &[] };
@@ -304,9 +322,21 @@ fn elements_at_named_places() {
         let source = sample(dtype, &[6, 3, 4], 2);
         let out = || vec![turned(dtype, &[6, 5, 4], 3)];
         agree(&Kernel::IndexAdd { dim: 1 }, &[rows.arg(), source.arg()], out, tolerance(dtype), 0.0);
-        agree(&Kernel::IndexAdd { dim: 1 }, &[rows.arg(), Arg::Scalar(Scalar::Int(2))], out, tolerance(dtype), 0.0);
+        agree(
+            &Kernel::IndexAdd { dim: 1 },
+            &[rows.arg(), Arg::Scalar(Scalar::Int(2))],
+            out,
+            tolerance(dtype),
+            0.0,
+        );
         let index = Sample::new(DType::Int32, &[2, 5, 3], (0..).map(|i| f64::from(i * 5 % 6)));
-        agree(&Kernel::Gather { dim: 0 }, &[x.arg(), index.arg()], || vec![Sample::zeros(dtype, &[2, 5, 3])], 0.0, 0.0);
+        agree(
+            &Kernel::Gather { dim: 0 },
+            &[x.arg(), index.arg()],
+            || vec![Sample::zeros(dtype, &[2, 5, 3])],
+            0.0,
+            0.0,
+        );
         let index = Sample::new(I64, &[6, 2, 3], (0..).map(|i| f64::from(i % 5)));
         let source = Sample::new(dtype, &[6, 2, 4], (0..).map(|i| f64::from(i % 3)));
         let sums = Kernel::Scatter { dim: 1, mode: ScatterMode::Add };
@@ -317,7 +347,13 @@ fn elements_at_named_places() {
         agree(&assign, &[apart.arg(), Arg::Scalar(Scalar::Float(1.0))], out, 0.0, 0.0);
     }
     let (table, index) = (sample(F32, &[9, 4], 1), Sample::new(I64, &[6], [8.0, 0.0, 3.0, 3.0, -9.0, 1.0]));
-    agree(&Kernel::IndexSelect { dim: 0 }, &[table.arg(), index.arg()], || vec![Sample::zeros(F32, &[2, 3, 4])], 0.0, 0.0);
+    agree(
+        &Kernel::IndexSelect { dim: 0 },
+        &[table.arg(), index.arg()],
+        || vec![Sample::zeros(F32, &[2, 3, 4])],
+        0.0,
+        0.0,
+    );
 }
 
 #[test]
@@ -370,7 +406,13 @@ fn steps_of_optimisers() {
             let (lr, beta2, eps) = (0.01, 0.99, 1e-8);
             let kernel =
                 Kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize: decoupled, step: 3 };
-            agree(&kernel, &[grad.arg()], || vec![state(2), state(3), state(4)], tolerance(dtype) * 8.0, 1e-5);
+            agree(
+                &kernel,
+                &[grad.arg()],
+                || vec![state(2), state(3), state(4)],
+                tolerance(dtype) * 8.0,
+                1e-5,
+            );
         }
         let factor = Sample::new(F32, &[], [0.25]);
         let odd = || Sample::new(dtype, &[3], [1.0, f64::INFINITY, 2.0]);
@@ -390,13 +432,18 @@ fn steps_of_optimisers() {
 #[test]
 #[ignore = "needs a C++ compiler"]
 fn pools_of_any_window() {
-    let windows = [([2, 2], [2, 2], [0, 0], [1, 1]), ([3, 2], [1, 2], [1, 1], [2, 1]), ([3, 3], [2, 1], [1, 1], [1, 1])];
+    let windows = [
+        ([2, 2], [2, 2], [0, 0], [1, 1]),
+        ([3, 2], [1, 2], [1, 1], [2, 1]),
+        ([3, 3], [2, 1], [1, 1], [1, 1]),
+    ];
     let (h, w) = (9, 8);
     for (i, (size, stride, padding, dilation)) in windows.into_iter().enumerate() {
         for dtype in [F32, I64] {
             let pad = i % 2 == 0;
             let window = Window { size, stride, padding, dilation, count_include_pad: pad };
-            let out = |a: usize, n: usize| (n + 2 * padding[a] - dilation[a] * (size[a] - 1) - 1) / stride[a] + 1;
+            let out =
+                |a: usize, n: usize| (n + 2 * padding[a] - dilation[a] * (size[a] - 1) - 1) / stride[a] + 1;
             let small = [2, 3, out(0, h), out(1, w)];
             let x = turned(dtype, &[2, 3, h, w], 1);
             let outputs = || vec![Sample::zeros(dtype, &small), Sample::zeros(I64, &small)];
@@ -429,7 +476,13 @@ fn products_in_any_strides() {
         let (a, b) = (turned(dtype, &[3, 5, 7], 1), sample(dtype, &[7, 4], 2));
         let spread = b.layout.expand(&[3, 7, 4]).unwrap();
         let batch = || vec![turned(dtype, &[3, 5, 4], 7)];
-        agree(&Kernel::Matmul { alpha: 1.0, beta: 0.0 }, &[a.arg(), b.through(spread).arg()], batch, 4e-3, 1e-2);
+        agree(
+            &Kernel::Matmul { alpha: 1.0, beta: 0.0 },
+            &[a.arg(), b.through(spread).arg()],
+            batch,
+            4e-3,
+            1e-2,
+        );
     }
 }
 
@@ -441,7 +494,8 @@ fn convolutions_and_their_gradients() {
     {
         let conv = Conv { stride, padding, dilation, groups };
         let (h, w, filter) = (11, 10, [3, 2]);
-        let out = |a: usize, n: usize| (n + 2 * padding[a] - dilation[a] * (filter[a] - 1) - 1) / stride[a] + 1;
+        let out =
+            |a: usize, n: usize| (n + 2 * padding[a] - dilation[a] * (filter[a] - 1) - 1) / stride[a] + 1;
         let (xs, ys) = ([3, 4, h, w], [3, 8, out(0, h), out(1, w)]);
         let ws = [8, 4 / groups, 3, 2];
         let (x, weight, bias) = (turned(F32, &xs, 1), sample(F32, &ws, 2), sample(F32, &[8], 3));
