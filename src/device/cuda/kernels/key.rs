@@ -466,9 +466,8 @@ impl Form {
             Form::Gather { .. } | Form::Scatter { .. } => {
                 &[WALK, include_str!("../../../../kernels/index.cuh")]
             }
-            Form::NllLoss { .. } | Form::NllLossGrad => {
-                &[WALK, GROUP, include_str!("../../../../kernels/loss.cuh")]
-            }
+            Form::NllLoss { .. } => &[WALK, GROUP, LOSS],
+            Form::NllLossGrad => &[WALK, LOSS],
             Form::Sgd | Form::Adam | Form::Unscale | Form::UpdateScale => {
                 &[WALK, include_str!("../../../../kernels/optimise.cuh")]
             }
@@ -486,6 +485,7 @@ impl Form {
 const TYPES: &str = include_str!("../../../../kernels/types.cuh");
 const WALK: &str = include_str!("../../../../kernels/walk.cuh");
 const GROUP: &str = include_str!("../../../../kernels/group.cuh");
+const LOSS: &str = include_str!("../../../../kernels/loss.cuh");
 const TILE: &str = include_str!("../../../../kernels/tile.cuh");
 
 fn slot_name(slot: Slot) -> &'static str {

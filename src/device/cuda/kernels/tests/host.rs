@@ -39,7 +39,7 @@ fn host_source(key: &Key) -> String {
     let entry = key.entry();
     format!(
         "{}\n#undef INFINITY\n#undef NAN\n{source}\n\
-         extern \"C\" void run_on_host(const unsigned* grid, const unsigned* block, void** args) {{\n\
+         extern \"C\" __attribute__((visibility(\"default\"))) void run_on_host(const unsigned* grid, const unsigned* block, void** args) {{\n\
              gridDim = Three{{grid[0], grid[1], grid[2]}}, blockDim = Three{{block[0], block[1], block[2]}};\n\
              work = [](void** args) {{ start({entry}, args); }};\n\
              work_args = args;\n\
@@ -62,7 +62,16 @@ fn compiled(key: Key, known: &mut HashMap<Key, Entry>) -> Entry {
         let (text, library) = (folder.join(key.entry() + ".cc"), folder.join(key.entry() + ".so"));
         std::fs::write(&text, host_source(&key)).unwrap();
         let mut command = Command::new("c++");
-        command.args(["-std=c++17", "-O0", "-w", "-ffp-contract=off", "-fPIC", "-shared", "-o"]);
+        command.args([
+            "-std=c++17",
+            "-O0",
+            "-w",
+            "-ffp-contract=off",
+            "-fvisibility=hidden",
+            "-fPIC",
+            "-shared",
+            "-o",
+        ]);
         let output = command.arg(&library).arg(&text).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {errors}", key.entry());

@@ -315,13 +315,15 @@ fn losses_of_each_reduction() {
 #[ignore = "needs a C++ compiler"]
 fn elements_at_named_places() {
     for dtype in [F32, DType::Float16, DType::BFloat16, I64, DType::Int8, DType::Int16, DType::Bool] {
+        // Atomics round each sum that comes by.
+        let sums = if dtype.is_float() { tolerance(dtype) * 16.0 } else { 0.0 };
         let x = turned(dtype, &[6, 5, 4], 1);
         let rows = Sample::new(I64, &[3], [4.0, -1.0, 0.0]);
         let out = || vec![Sample::zeros(dtype, &[6, 3, 4])];
         agree(&Kernel::IndexSelect { dim: 1 }, &[x.arg(), rows.arg()], out, 0.0, 0.0);
         let source = sample(dtype, &[6, 3, 4], 2);
         let out = || vec![turned(dtype, &[6, 5, 4], 3)];
-        agree(&Kernel::IndexAdd { dim: 1 }, &[rows.arg(), source.arg()], out, tolerance(dtype), 0.0);
+        agree(&Kernel::IndexAdd { dim: 1 }, &[rows.arg(), source.arg()], out, tolerance(dtype), sums);
         agree(
             &Kernel::IndexAdd { dim: 1 },
             &[rows.arg(), Arg::Scalar(Scalar::Int(2))],
@@ -339,8 +341,8 @@ fn elements_at_named_places() {
         );
         let index = Sample::new(I64, &[6, 2, 3], (0..).map(|i| f64::from(i % 5)));
         let source = Sample::new(dtype, &[6, 2, 4], (0..).map(|i| f64::from(i % 3)));
-        let sums = Kernel::Scatter { dim: 1, mode: ScatterMode::Add };
-        agree(&sums, &[index.arg(), source.arg()], out, tolerance(dtype), 0.01);
+        let add = Kernel::Scatter { dim: 1, mode: ScatterMode::Add };
+        agree(&add, &[index.arg(), source.arg()], out, tolerance(dtype), sums);
         let apart = Sample::new(I64, &[6, 2, 3], (0..).map(|i| f64::from(i / 3 % 2)));
         let assign = Kernel::Scatter { dim: 1, mode: ScatterMode::Assign };
         agree(&assign, &[apart.arg(), source.arg()], out, 0.0, 0.0);
