@@ -2,17 +2,19 @@
 
 #if ARANGE
 // Floats are computed in double and rounded once.
-extern "C" __global__ void ENTRY(S0* y, N start, N step, Walk walk) {
+typedef EXACT Exact;
+extern "C" __global__ void ENTRY(S0* y, Exact start, Exact step, Walk walk) {
     Index i = thread_number();
     if (i >= walk.count) return;
-    store(y + places(walk, i).at[0], plus(start, N(times(step, N(i)))));
+    store(y + places(walk, i).at[0], plus(start, times(step, Exact(i))));
 }
 #elif EYE
-extern "C" __global__ void ENTRY(S0* y, long long rows, long long columns, Walk walk) {
+extern "C" __global__ void ENTRY(S0* y, long long rows, long long columns, long long diagonal, Walk walk) {
     Index i = thread_number();
     if (i >= walk.count) return;
     Index row = i / Index(columns), column = i - row * Index(columns);
-    store(y + places(walk, i).at[0], T(row % Index(rows) == column));
+    long long off = (long long)column - (long long)(row % Index(rows));
+    store(y + places(walk, i).at[0], T(off == diagonal));
 }
 #else
 extern "C" __global__ void

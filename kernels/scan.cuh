@@ -1,5 +1,6 @@
 // Running sums or products along a line. `A` accumulates: double for floats of 32 bits and more.
 
+typedef ACCUMULATOR A;
 __device__ inline A next(A a, A b) { return RUN(a, b); }
 
 #if ACROSS

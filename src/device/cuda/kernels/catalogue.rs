@@ -54,11 +54,12 @@ fn maps() -> impl Iterator<Item = Key> {
 /// Copies between each two dtypes, and fills.
 fn casts() -> impl Iterator<Item = Key> {
     let pairs = DType::ALL.into_iter().flat_map(|from| DType::ALL.map(|to| (from, to)));
-    let casts = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
-        of(Form::Map(MapOp::Identity), Compute::of(from), &[to, from], false)
-    });
+    let casts = pairs
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| of(Form::Map(MapOp::Identity), Compute::of(from), &[to, from], false));
     let fills = DType::ALL.into_iter().map(|to| {
-        let mut key = of(Form::MapVector(MapOp::Identity, (16 / to.size()) as u8), Compute::of(to), &[to], false);
+        let mut key =
+            of(Form::MapVector(MapOp::Identity, (16 / to.size()) as u8), Compute::of(to), &[to], false);
         if let Some(slot) = key.slots.get_mut(1) {
             *slot = Slot::Number;
         }
@@ -71,7 +72,8 @@ fn casts() -> impl Iterator<Item = Key> {
 fn created() -> impl Iterator<Item = Key> {
     DType::ALL.into_iter().flat_map(|dtype| {
         let compute = Compute::of(dtype);
-        let mut keys: Vec<Key> = [Form::Arange, Form::Eye].map(|form| of(form, compute, &[dtype], false)).into();
+        let mut keys: Vec<Key> =
+            [Form::Arange, Form::Eye].map(|form| of(form, compute, &[dtype], false)).into();
         keys.extend([true, false].map(|upper| of(Form::Triangle { upper }, compute, &[dtype; 2], false)));
         let per_call = if dtype == DType::Float64 { 2 } else { 4 };
         for draw in [Draw::Uniform, Draw::Normal, Draw::LogNormal, Draw::Bernoulli] {
@@ -79,7 +81,11 @@ fn created() -> impl Iterator<Item = Key> {
                 keys.push(of(Form::Random { draw, per_call }, compute, &[dtype], false));
             }
         }
-        keys.extend([2, 4].map(|per_call| of(Form::Random { draw: Draw::Integers, per_call }, compute, &[dtype], false)));
+        keys.extend(
+            [2, 4].map(|per_call| {
+                of(Form::Random { draw: Draw::Integers, per_call }, compute, &[dtype], false)
+            }),
+        );
         keys
     })
 }
@@ -116,7 +122,12 @@ fn for_floats() -> impl Iterator<Item = Key> {
         let mut keys = Vec::new();
         let both = [false, true];
         for (log, across) in both.into_iter().flat_map(|log| both.map(|across| (log, across))) {
-            keys.push(of(Form::Softmax { log, across }, compute, &[one; 2], across && dtype == DType::Float32));
+            keys.push(of(
+                Form::Softmax { log, across },
+                compute,
+                &[one; 2],
+                across && dtype == DType::Float32,
+            ));
             keys.push(of(Form::Softmax { log, across }, compute, &[one; 2], false));
             keys.push(of(Form::SoftmaxGrad { log, across }, compute, &[one; 3], false));
         }

@@ -38,7 +38,12 @@ impl<'a> Job<'a> {
         };
         let small = |reach: usize| reach < i32::MAX as usize / 2;
         let near = small(far(oh, kh, 0)?) && small(far(ow, kw, 1)?) && small(h) && small(wide);
-        if !fits || !near || conv.stride.contains(&0) || conv.dilation.contains(&0) || !is_apart(launch, false) {
+        if !fits
+            || !near
+            || conv.stride.contains(&0)
+            || conv.dilation.contains(&0)
+            || !is_apart(launch, false)
+        {
             return None;
         }
         let wide = is_far(&[x.layout, w.layout, y.layout]);
@@ -56,7 +61,8 @@ impl<'a> Job<'a> {
             [_, _, rows, columns] => Some([rows, columns]),
             _ => None,
         };
-        let pairs = [plane(&self.x)?, plane(&self.y)?, plane(&self.w)?, conv.stride, conv.padding, conv.dilation];
+        let pairs =
+            [plane(&self.x)?, plane(&self.y)?, plane(&self.w)?, conv.stride, conv.padding, conv.dilation];
         for value in pairs.as_flattened() {
             args.member_int(i32::try_from(*value).ok()?);
         }

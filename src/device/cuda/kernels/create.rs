@@ -36,7 +36,7 @@ pub fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
         let walk = Walk::of([Some(y.layout)], Order::Rows)?;
         let wide = walk.is_wide();
         let mut args = Args::new(wide);
-        args.word(address(&y)).index(rows).index(columns).walk(&walk);
+        args.word(address(&y)).index(rows).index(columns).long(diagonal).walk(&walk);
         return per_element(key(Form::Eye, compute, [y.dtype], wide), walk.count(), args);
     }
     let x = input(launch, 0)?;

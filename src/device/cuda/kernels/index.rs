@@ -53,7 +53,9 @@ pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<Plan> {
         return None;
     }
     let source = match launch.inputs.get(1)? {
-        Arg::View(view) if sizes(view).len() == shape.len() && reaches(&shape, &sizes(view), None) => steps(view),
+        Arg::View(view) if sizes(view).len() == shape.len() && reaches(&shape, &sizes(view), None) => {
+            steps(view)
+        }
         Arg::View(_) => return None,
         Arg::Scalar(_) => SmallVec::from_elem(0, shape.len()),
     };

@@ -98,20 +98,46 @@ pub enum Form {
     MapVector(MapOp, u8),
     Arange,
     Eye,
-    Triangle { upper: bool },
-    Random { draw: Draw, per_call: u8 },
-    Reduce { fold: Fold, across: bool },
-    ReduceJoin { fold: Fold },
-    Softmax { log: bool, across: bool },
-    SoftmaxGrad { log: bool, across: bool },
+    Triangle {
+        upper: bool,
+    },
+    Random {
+        draw: Draw,
+        per_call: u8,
+    },
+    Reduce {
+        fold: Fold,
+        across: bool,
+    },
+    ReduceJoin {
+        fold: Fold,
+    },
+    Softmax {
+        log: bool,
+        across: bool,
+    },
+    SoftmaxGrad {
+        log: bool,
+        across: bool,
+    },
     LayerNorm,
     LayerNormByInput,
     LayerNormByParameters,
     LayerNormJoin,
-    Scan { product: bool, across: bool },
-    Gather { from_end: bool },
-    Scatter { from_end: bool, add: bool },
-    NllLoss { each: bool },
+    Scan {
+        product: bool,
+        across: bool,
+    },
+    Gather {
+        from_end: bool,
+    },
+    Scatter {
+        from_end: bool,
+        add: bool,
+    },
+    NllLoss {
+        each: bool,
+    },
     NllLossGrad,
     Sgd,
     Adam,
@@ -119,8 +145,12 @@ pub enum Form {
     UpdateScale,
     MaxPool,
     MaxPoolGrad,
-    AveragePool { padding: bool },
-    AveragePoolGrad { padding: bool },
+    AveragePool {
+        padding: bool,
+    },
+    AveragePoolGrad {
+        padding: bool,
+    },
     Matmul,
     Conv,
     ConvByInput,
@@ -178,7 +208,9 @@ impl Key {
         line(format_args!("typedef {index} Index;\ntypedef {step} Step;"));
         for (i, slot) in self.slots.iter().enumerate() {
             match slot {
-                Slot::Of(dtype) => line(format_args!("typedef {0} S{i};\ntypedef const {0}* In{i};", c_type(*dtype))),
+                Slot::Of(dtype) => {
+                    line(format_args!("typedef {0} S{i};\ntypedef const {0}* In{i};", c_type(*dtype)))
+                }
                 _ => line(format_args!("typedef T S{i};\ntypedef Number In{i};")),
             }
         }
@@ -203,15 +235,19 @@ impl Key {
         };
         match self.form {
             Form::Map(op) => vec![("EXPRESSION", op.cuda().into())],
-            Form::MapVector(op, width) => vec![("EXPRESSION", op.cuda().into()), ("WIDTH", width.to_string())],
+            Form::MapVector(op, width) => {
+                vec![("EXPRESSION", op.cuda().into()), ("WIDTH", width.to_string())]
+            }
             Form::Arange => {
                 let n = if self.compute == Compute::I64 { "long long" } else { "double" };
-                vec![flag("ARANGE", true), ("N", n.into())]
+                vec![flag("ARANGE", true), ("EXACT", n.into())]
             }
             Form::Eye => one("EYE"),
             Form::Triangle { upper } => vec![flag("UPPER", upper)],
             Form::Random { draw, per_call } => self.draw_defines(draw, per_call),
-            Form::Reduce { fold, across } => vec![flag(fold.define(), true), fold.arg(), flag("ACROSS", across)],
+            Form::Reduce { fold, across } => {
+                vec![flag(fold.define(), true), fold.arg(), flag("ACROSS", across)]
+            }
             Form::ReduceJoin { fold } => {
                 vec![flag(fold.define(), true), fold.arg(), flag("ACROSS", false), flag("JOIN", true)]
             }
@@ -231,18 +267,26 @@ impl Key {
                     _ => "double",
                 };
                 let (run, start) = if product { ("times", "1") } else { ("plus", "0") };
-                vec![("A", a.into()), ("RUN", run.into()), ("START", start.into()), flag("ACROSS", across)]
+                vec![
+                    ("ACCUMULATOR", a.into()),
+                    ("RUN", run.into()),
+                    ("START", start.into()),
+                    flag("ACROSS", across),
+                ]
             }
             Form::Gather { from_end } => vec![flag("GATHER", true), flag("FROM_END", from_end)],
             Form::Scatter { from_end, add } => vec![flag("ADD", add), flag("FROM_END", from_end)],
-            Form::NllLoss { each } => vec![flag("EACH_SAMPLE", each), flag("ACROSS", false), ("TARGET", typed(3))],
+            Form::NllLoss { each } => {
+                vec![flag("EACH_SAMPLE", each), flag("ACROSS", false), ("TARGET", typed(3))]
+            }
             Form::NllLossGrad => vec![flag("GRADIENT", true), ("TARGET", typed(2))],
             Form::Sgd => one("SGD"),
             Form::Adam => one("ADAM"),
             Form::Unscale => one("UNSCALE"),
             Form::UpdateScale => vec![],
             Form::MaxPool => {
-                let least = if self.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" };
+                let least =
+                    if self.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" };
                 vec![flag("MAX_POOL", true), flag("COUNT_PADDING", false), ("LEAST", least.into())]
             }
             Form::MaxPoolGrad => vec![flag("MAX_POOL_GRAD", true), flag("COUNT_PADDING", false)],
@@ -264,7 +308,8 @@ impl Key {
             Draw::Bernoulli => "BERNOULLI",
             Draw::Integers => "INTEGERS",
         };
-        let (p, q) = if draw == Draw::Integers { ("long long", "unsigned long long") } else { ("double", "double") };
+        let (p, q) =
+            if draw == Draw::Integers { ("long long", "unsigned long long") } else { ("double", "double") };
         let stored = match self.slots.first() {
             Some(Slot::Of(DType::Float16 | DType::BFloat16)) => "S0",
             _ => "Real",
@@ -357,7 +402,9 @@ impl Form {
             Form::LayerNormByInput => "layer_norm_grad".into(),
             Form::LayerNormByParameters => "layer_norm_grad_parameters".into(),
             Form::LayerNormJoin => "layer_norm_grad_join".into(),
-            Form::Scan { product, across } => with(if product { "cumprod" } else { "cumsum" }, "_across", across),
+            Form::Scan { product, across } => {
+                with(if product { "cumprod" } else { "cumsum" }, "_across", across)
+            }
             Form::Gather { from_end } => with("gather", "_from_end", from_end),
             Form::Scatter { from_end, add } => {
                 with(if add { "scatter_add" } else { "scatter" }, "_from_end", from_end)
@@ -384,7 +431,12 @@ impl Form {
     fn operands(self) -> usize {
         match self {
             Form::Map(op) | Form::MapVector(op, _) => op.arity() + 1,
-            Form::Arange | Form::Eye | Form::Random { .. } | Form::Unscale | Form::UpdateScale | Form::ConvJoin => 1,
+            Form::Arange
+            | Form::Eye
+            | Form::Random { .. }
+            | Form::Unscale
+            | Form::UpdateScale
+            | Form::ConvJoin => 1,
             Form::Triangle { .. } | Form::Softmax { .. } | Form::Scan { .. } => 2,
             Form::AveragePool { .. } | Form::AveragePoolGrad { .. } => 2,
             Form::Adam | Form::Matmul => 4,
@@ -411,8 +463,11 @@ impl Form {
                 &[GROUP, include_str!("../../../../kernels/layer_norm.cuh")]
             }
             Form::Scan { .. } => &[WALK, include_str!("../../../../kernels/scan.cuh")],
-            Form::Gather { .. } | Form::Scatter { .. } => &[WALK, include_str!("../../../../kernels/index.cuh")],
-            Form::NllLoss { .. } | Form::NllLossGrad => &[WALK, GROUP, include_str!("../../../../kernels/loss.cuh")],
+            Form::Gather { .. } | Form::Scatter { .. } => {
+                &[WALK, include_str!("../../../../kernels/index.cuh")]
+            }
+            Form::NllLoss { .. } => &[WALK, GROUP, LOSS],
+            Form::NllLossGrad => &[WALK, LOSS],
             Form::Sgd | Form::Adam | Form::Unscale | Form::UpdateScale => {
                 &[WALK, include_str!("../../../../kernels/optimise.cuh")]
             }
@@ -430,6 +485,7 @@ impl Form {
 const TYPES: &str = include_str!("../../../../kernels/types.cuh");
 const WALK: &str = include_str!("../../../../kernels/walk.cuh");
 const GROUP: &str = include_str!("../../../../kernels/group.cuh");
+const LOSS: &str = include_str!("../../../../kernels/loss.cuh");
 const TILE: &str = include_str!("../../../../kernels/tile.cuh");
 
 fn slot_name(slot: Slot) -> &'static str {

@@ -87,11 +87,8 @@ pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
     let lines = Lines::new([y.layout, x.layout], dim)?;
     let form = Form::Scan { product: op == ScanOp::Prod, across: lines.across };
     let key = key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
-    let (threads, each) = if lines.across {
-        (128, 128)
-    } else {
-        (lines.length.next_power_of_two().clamp(32, 1024), 1)
-    };
+    let (threads, each) =
+        if lines.across { (128, 128) } else { (lines.length.next_power_of_two().clamp(32, 1024), 1) };
     let grid = [blocks(lines.others.count(), each)?, 1, 1];
     Plan::of(Step { key, grid, block: [threads as u32, 1, 1], shared: 0, args: lines.args([&y, &x]) })
 }
@@ -196,7 +193,14 @@ pub fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: bool) -
     let part = part_of_rows(gpu, rows, n);
     let parts = rows.div_ceil(part).max(1);
     let mut args = Args::new(wide);
-    args.word(address(&dy)).word(address(&x)).word(m.0).word(r.0).word(scratch).index(rows).index(n).index(part);
+    args.word(address(&dy))
+        .word(address(&x))
+        .word(m.0)
+        .word(r.0)
+        .word(scratch)
+        .index(rows)
+        .index(n)
+        .index(part);
     for step in [dy_row, dy_step, x_row, x_step, m.1, r.1] {
         args.step(step);
     }
@@ -210,7 +214,13 @@ pub fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: bool) -
         args,
     });
     let mut args = Args::new(wide);
-    args.word(to_weight.0).word(to_bias.0).word(scratch).index(n).index(parts).step(to_weight.1).step(to_bias.1);
+    args.word(to_weight.0)
+        .word(to_bias.0)
+        .word(scratch)
+        .index(n)
+        .index(parts)
+        .step(to_weight.1)
+        .step(to_bias.1);
     let dtypes = [dweight.dtype, dtype_or(dbias.as_ref(), dweight.dtype)];
     plan.steps.push(Step {
         key: key(Form::LayerNormJoin, compute, dtypes, wide),

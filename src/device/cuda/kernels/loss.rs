@@ -8,7 +8,8 @@ use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
 pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
-    let (loss, total, logp, target) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?, input(launch, 1)?);
+    let (loss, total, logp, target) =
+        (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?, input(launch, 1)?);
     let weight = input(launch, 2);
     let compute = float(loss.dtype)?;
     let (&[n, classes], &[row, class]) = (logp.layout.shape(), logp.layout.strides()) else { return None };
@@ -25,7 +26,11 @@ pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<P
     }
     let wide = is_far(&[logp.layout, target.layout, loss.layout]);
     let mut args = Args::new(wide);
-    args.word(address(&loss)).word(address(&total)).word(address(&logp)).word(address(&target)).word(weight_at);
+    args.word(address(&loss))
+        .word(address(&total))
+        .word(address(&logp))
+        .word(address(&target))
+        .word(weight_at);
     args.index(n).index(classes).long(ignore_index);
     args.step(loss_step).step(row).step(class).step(target_step).step(weight_step);
     args.int(i32::from(reduction == Reduction::Mean));
@@ -45,7 +50,8 @@ pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<P
 }
 
 pub fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
-    let (dlogp, dloss, logp, target) = (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?, input(launch, 2)?);
+    let (dlogp, dloss, logp, target) =
+        (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?, input(launch, 2)?);
     let weight = if launch.inputs.len() > 4 { Some(input(launch, 3)?) } else { None };
     let total = input(launch, launch.inputs.len().checked_sub(1)?)?;
     let compute = float(dlogp.dtype)?;

@@ -58,7 +58,8 @@ pub fn plan(launch: &Launch, alpha: f64, beta: f64) -> Option<Plan> {
     args.walk(&batches);
     let mut slots = [Slot::Empty; SLOTS];
     let last = c.map_or(Slot::Number, |c| Slot::Of(c.dtype));
-    for (slot, what) in slots.iter_mut().zip([Slot::Of(y.dtype), Slot::Of(a.dtype), Slot::Of(b.dtype), last]) {
+    for (slot, what) in slots.iter_mut().zip([Slot::Of(y.dtype), Slot::Of(a.dtype), Slot::Of(b.dtype), last])
+    {
         *slot = what;
     }
     let key = Key { form: Form::Matmul, compute, slots, wide };
@@ -80,7 +81,11 @@ fn batches(views: [Option<&View>; 4]) -> Option<Walk<4>> {
     let first = views.iter().flatten().next()?;
     let rank = first.layout.rank().checked_sub(2)?;
     let shape = first.layout.shape().get(..rank)?;
-    if views.iter().flatten().any(|v| v.layout.rank() != rank + 2 || v.layout.shape().get(..rank) != Some(shape)) {
+    if views
+        .iter()
+        .flatten()
+        .any(|v| v.layout.rank() != rank + 2 || v.layout.shape().get(..rank) != Some(shape))
+    {
         return None;
     }
     let steps = |d: usize| views.map(|v| v.and_then(|v| v.layout.strides().get(d)).copied().unwrap_or(0));

@@ -61,7 +61,9 @@ impl Plan {
 pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
     match launch.kernel {
         Kernel::Reduce { op, dims } => reduce::scratch_bytes(launch, gpu, reduce::Job::of(*op), *dims),
-        Kernel::ArgReduce { max, dim } => reduce::scratch_bytes(launch, gpu, reduce::Job::place(*max), 1 << dim),
+        Kernel::ArgReduce { max, dim } => {
+            reduce::scratch_bytes(launch, gpu, reduce::Job::place(*max), 1 << dim)
+        }
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
         _ => 0,

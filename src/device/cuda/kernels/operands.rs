@@ -49,14 +49,21 @@ pub fn per_element(key: Key, count: usize, args: Args) -> Option<Plan> {
     if count == 0 {
         return Some(Plan::default());
     }
-    Plan::of(Step { key, grid: [blocks(count, THREADS)?, 1, 1], block: [THREADS as u32, 1, 1], shared: 0, args })
+    Plan::of(Step {
+        key,
+        grid: [blocks(count, THREADS)?, 1, 1],
+        block: [THREADS as u32, 1, 1],
+        shared: 0,
+        args,
+    })
 }
 
 /// Numbers and distances need more than 32 bits.
 pub fn is_far(layouts: &[&Layout]) -> bool {
     const FAR: usize = i32::MAX as usize - (1 << 16);
     let reach = |layout: &Layout| {
-        let far = |(&size, &stride): (&usize, &isize)| size.saturating_sub(1).saturating_mul(stride.unsigned_abs());
+        let far =
+            |(&size, &stride): (&usize, &isize)| size.saturating_sub(1).saturating_mul(stride.unsigned_abs());
         layout.shape().iter().zip(layout.strides()).fold(0usize, |sum, d| sum.saturating_add(far(d)))
     };
     layouts.iter().any(|layout| layout.numel() > FAR || reach(layout) > FAR)

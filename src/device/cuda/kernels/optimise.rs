@@ -8,7 +8,8 @@ use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
 pub fn sgd(launch: &Launch) -> Option<Plan> {
-    let Kernel::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first } = *launch.kernel else {
+    let Kernel::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first } = *launch.kernel
+    else {
         return None;
     };
     let (parameter, grad) = (output(launch, 0)?, input(launch, 0)?);
@@ -33,7 +34,8 @@ pub fn sgd(launch: &Launch) -> Option<Plan> {
 }
 
 pub fn adam(launch: &Launch) -> Option<Plan> {
-    let Kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step } = *launch.kernel else {
+    let Kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step } = *launch.kernel
+    else {
         return None;
     };
     let (parameter, grad) = (output(launch, 0)?, input(launch, 0)?);

@@ -41,8 +41,10 @@ fn pool(
         return None;
     };
     let empty = [window.size, window.stride, window.dilation].concat().contains(&0);
-    let fits = |v: &&&View| v.layout.shape() == large.layout.shape() || v.layout.shape() == small.layout.shape();
-    if [n, c] != [images, channels] || empty || operands.iter().any(|v| !fits(&v)) || !is_apart(launch, false) {
+    let fits =
+        |v: &&&View| v.layout.shape() == large.layout.shape() || v.layout.shape() == small.layout.shape();
+    if [n, c] != [images, channels] || empty || operands.iter().any(|v| !fits(&v)) || !is_apart(launch, false)
+    {
         return None;
     }
     let first = *operands.first()?;

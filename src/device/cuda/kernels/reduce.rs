@@ -64,7 +64,9 @@ impl Job {
 }
 
 pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: Job, dims: u64) -> usize {
-    let (Some(shape), Some(x), Some(y)) = (Shape::new(launch, gpu, dims), input(launch, 0), output(launch, 0)) else {
+    let (Some(shape), Some(x), Some(y)) =
+        (Shape::new(launch, gpu, dims), input(launch, 0), output(launch, 0))
+    else {
         return 0;
     };
     if shape.parts == 1 { 0 } else { shape.kept.count() * shape.parts * job.fold.size(job.compute(&x, &y)) }
@@ -141,7 +143,8 @@ impl Shape {
             return None;
         }
         let places = output(launch, 1);
-        let step = |v: Option<&View>, d: usize| v.and_then(|v| v.layout.strides().get(d)).copied().unwrap_or(0);
+        let step =
+            |v: Option<&View>, d: usize| v.and_then(|v| v.layout.strides().get(d)).copied().unwrap_or(0);
         let all = || shape.iter().enumerate();
         let kept = all().filter(|&(d, _)| !reduced(d));
         let kept = kept.map(|(d, &n)| (n, [step(Some(&x), d), step(Some(&y), d), step(places.as_ref(), d)]));
@@ -154,7 +157,8 @@ impl Shape {
     fn cut(kept: Walk<3>, reduced: Walk<1>, gpu: &Gpu) -> Shape {
         let (count, n) = (kept.count(), reduced.count());
         let near = kept.step(0, 0).unsigned_abs();
-        let across = kept.rank() > 0 && reduced.rank() > 0 && near != 0 && near < reduced.step(0, 0).unsigned_abs();
+        let across =
+            kept.rank() > 0 && reduced.rank() > 0 && near != 0 && near < reduced.step(0, 0).unsigned_abs();
         let (block, lines) = if across { self::across(gpu, count, n) } else { along(n, 4) };
         let lanes = block.get(usize::from(across)).map_or(1, |&l| l as usize);
         let wanted = gpu.multiprocessors as usize * 4;

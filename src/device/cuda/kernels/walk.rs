@@ -77,14 +77,17 @@ impl<const N: usize> Walk<N> {
 
     /// Every operand lies one element after another, or does not move.
     pub fn is_run(&self) -> bool {
-        self.dims.is_empty() || self.dims.len() == 1 && self.dims.iter().all(|d| d.1.iter().all(|&s| s == 1 || s == 0))
+        self.dims.is_empty()
+            || self.dims.len() == 1 && self.dims.iter().all(|d| d.1.iter().all(|&s| s == 1 || s == 0))
     }
 
     /// Numbers and distances need more than 32 bits.
     pub fn is_wide(&self) -> bool {
         const FAR: usize = i32::MAX as usize - (1 << 16);
         let reach = |k: usize| {
-            let far = |d: &(usize, [isize; N])| (d.0 - 1).saturating_mul(d.1.get(k).map_or(0, |s| s.unsigned_abs()));
+            let far = |d: &(usize, [isize; N])| {
+                (d.0 - 1).saturating_mul(d.1.get(k).map_or(0, |s| s.unsigned_abs()))
+            };
             self.dims.iter().filter(|d| d.0 > 0).fold(0usize, |sum, d| sum.saturating_add(far(d)))
         };
         self.count > FAR || (0..N).any(|k| reach(k) > FAR)

@@ -1,5 +1,9 @@
 //! Tests of all kernels together.
 
+mod host;
+mod plans;
+mod values;
+
 use std::collections::HashMap;
 
 use super::Key;

@@ -1,0 +1,191 @@
+// Enough of CUDA for a C++ compiler to run a kernel on the host: block by block, each thread a fiber, so that
+// barriers and shuffles work.
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ucontext.h>
+#include <utility>
+
+#define __device__
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+using std::copysign;
+using std::exp;
+using std::fabs;
+using std::floor;
+using std::fmod;
+using std::isfinite;
+using std::isinf;
+using std::log;
+using std::log1p;
+using std::max;
+using std::min;
+using std::pow;
+using std::rint;
+using std::signbit;
+using std::sqrt;
+using std::tanh;
+using std::trunc;
+using std::sin;
+using std::cos;
+using std::tan;
+using std::asin;
+using std::acos;
+using std::atan;
+using std::sinh;
+using std::cosh;
+using std::asinh;
+using std::acosh;
+using std::atanh;
+using std::expm1;
+using std::log2;
+using std::log10;
+using std::exp2;
+using std::erf;
+using std::erfc;
+using std::ceil;
+using std::atan2;
+using std::hypot;
+using std::lgamma;
+static double erfinv(double) { return NAN; }
+
+template <class To, class From> static To bits_as(From from) {
+    To to;
+    static_assert(sizeof(To) == sizeof(From));
+    memcpy(&to, &from, sizeof(To));
+    return to;
+}
+static float __uint_as_float(unsigned v) { return bits_as<float>(v); }
+static float __int_as_float(int v) { return bits_as<float>(v); }
+static unsigned __float_as_uint(float v) { return bits_as<unsigned>(v); }
+static int __float_as_int(float v) { return bits_as<int>(v); }
+template <class F> static long long truncated(F v) {
+    return v >= F(9223372036854775808.0) ? 0x7fffffffffffffffll
+           : v < F(-9223372036854775808.0) ? -0x7fffffffffffffffll - 1
+                                           : (long long)v;
+}
+static long long __float2ll_rz(float v) { return truncated(v); }
+static long long __double2ll_rz(double v) { return truncated(v); }
+static float __uint2float_rn(unsigned v) { return (float)v; }
+static float __fadd_rn(float a, float b) { return a + b; }
+static float __fmul_rn(float a, float b) { return a * b; }
+static double __dadd_rn(double a, double b) { return a + b; }
+static double __dmul_rn(double a, double b) { return a * b; }
+static unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+static unsigned short half_of(float v) { return bits_as<unsigned short>((_Float16)v); }
+static float of_half(unsigned short v) { return (float)bits_as<_Float16>(v); }
+
+template <class T> static T atomicAdd(T* at, T v) {
+    T old = *at;
+    *at = old + v;
+    return old;
+}
+static unsigned atomicCAS(unsigned* at, unsigned expected, unsigned v) {
+    unsigned old = *at;
+    if (old == expected) *at = v;
+    return old;
+}
+extern "C" void __assertfail(const char* what, const char*, unsigned, const char*, size_t) {
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+struct Three {
+    unsigned x, y, z;
+};
+static Three threadIdx, blockIdx, blockDim, gridDim;
+
+struct Fiber {
+    ucontext_t context;
+    char* stack;
+    bool done;
+};
+static Fiber fibers[1024];
+static ucontext_t scheduler;
+static unsigned current, alive;
+
+struct Barrier {
+    unsigned arrived, turn;
+};
+static Barrier whole_block, warps[32];
+
+static void give_way() {
+    Three own = threadIdx;
+    unsigned number = current;
+    swapcontext(&fibers[number].context, &scheduler);
+    threadIdx = own;
+    current = number;
+}
+static void wait_at(Barrier& barrier, unsigned all) {
+    unsigned turn = barrier.turn;
+    if (++barrier.arrived == all) {
+        barrier.arrived = 0;
+        barrier.turn++;
+        return;
+    }
+    while (barrier.turn == turn) give_way();
+}
+static void __syncthreads() { wait_at(whole_block, alive); }
+
+static unsigned long long exchanged[32][32];
+template <class V> static V from_lane(V v, unsigned lane) {
+    unsigned warp = current / 32;
+    memcpy(&exchanged[warp][current % 32], &v, sizeof(V));
+    wait_at(warps[warp], 32);
+    V other;
+    memcpy(&other, &exchanged[warp][lane], sizeof(V));
+    wait_at(warps[warp], 32);
+    return other;
+}
+template <class V> static V __shfl_xor_sync(unsigned, V v, int mask) { return from_lane(v, current % 32 ^ mask); }
+template <class V> static V __shfl_up_sync(unsigned, V v, int off) {
+    unsigned lane = current % 32;
+    return from_lane(v, lane >= (unsigned)off ? lane - off : lane);
+}
+
+template <class... A, size_t... I>
+static void call(void (*kernel)(A...), void** args, std::index_sequence<I...>) {
+    kernel(*reinterpret_cast<std::remove_reference_t<A>*>(args[I])...);
+}
+template <class... A> static void start(void (*kernel)(A...), void** args) {
+    call(kernel, args, std::index_sequence_for<A...>());
+}
+static void (*work)(void**);
+static void** work_args;
+static void enter() {
+    work(work_args);
+    fibers[current].done = true;
+    alive--;
+    if (whole_block.arrived > 0 && whole_block.arrived == alive) {
+        whole_block.arrived = 0;
+        whole_block.turn++;
+    }
+    for (;;) swapcontext(&fibers[current].context, &scheduler);
+}
+
+static void run_block() {
+    unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+    alive = threads;
+    for (unsigned i = 0; i < threads; i++) {
+        Fiber& fiber = fibers[i];
+        if (!fiber.stack) fiber.stack = (char*)malloc(1 << 16);
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack;
+        fiber.context.uc_stack.ss_size = 1 << 16;
+        fiber.context.uc_link = &scheduler;
+        fiber.done = false;
+        makecontext(&fiber.context, enter, 0);
+    }
+    while (alive > 0)
+        for (unsigned i = 0; i < threads; i++) {
+            if (fibers[i].done) continue;
+            current = i;
+            threadIdx = Three{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
+            swapcontext(&scheduler, &fibers[i].context);
+        }
+}
