@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rhai::{Array, Dynamic};
 use serde_json::Value;
@@ -46,8 +47,11 @@ pub fn unpacked(packed: &[u8]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// A machine whose convolutions keep to float32, which a real GPU's do not unless asked.
 fn machine(devices: &str) -> Arc<Machine> {
-    Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine
+    let machine = Machine::open(&devices.parse().unwrap(), Use::Headless).unwrap().machine;
+    machine.shared.settings.cudnn_tf32.store(false, Ordering::Relaxed);
+    machine
 }
 
 fn numbers(data: &Value) -> Vec<Scalar> {

@@ -1,10 +1,13 @@
 //! Operations through the Rust API: gradients, error texts, printed forms, writing in place.
 
+use std::cell::Cell;
+
 use tensorlab::base::{DType, Layout, Result, Scalar};
+use tensorlab::device::Machine;
 use tensorlab::tensor::Tensor;
 
 mod draws;
-mod gradients;
+pub mod gradients;
 mod graph;
 mod in_place;
 mod indexing;
@@ -15,10 +18,23 @@ mod second;
 mod semantics;
 mod values;
 
+thread_local! {
+    /// Inputs are made on the machine's first accelerator.
+    pub static ON_GPU: Cell<bool> = const { Cell::new(false) };
+}
+
+fn placed(t: Tensor) -> Tensor {
+    if !ON_GPU.get() {
+        return t;
+    }
+    let machine = Machine::current();
+    t.moved(&machine.gpus()[0], false, "test").unwrap()
+}
+
 /// A float64 tensor.
 fn f64s(values: &[f64], shape: &[usize]) -> Tensor {
     let numbers: Vec<Scalar> = values.iter().map(|&v| Scalar::Float(v)).collect();
-    Tensor::from_numbers(&numbers, shape, DType::Float64).unwrap()
+    placed(Tensor::from_numbers(&numbers, shape, DType::Float64).unwrap())
 }
 
 /// A float32 tensor.
@@ -28,12 +44,12 @@ fn f32s(values: &[f64], shape: &[usize]) -> Tensor {
 }
 
 fn i64s(values: &[i64], shape: &[usize]) -> Tensor {
-    Tensor::from_i64(values, shape).unwrap()
+    placed(Tensor::from_i64(values, shape).unwrap())
 }
 
 fn mask(values: &[i64], shape: &[usize]) -> Tensor {
     let numbers: Vec<Scalar> = values.iter().map(|&v| Scalar::Bool(v != 0)).collect();
-    Tensor::from_numbers(&numbers, shape, DType::Bool).unwrap()
+    placed(Tensor::from_numbers(&numbers, shape, DType::Bool).unwrap())
 }
 
 /// A leaf that asks for a gradient.

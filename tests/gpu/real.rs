@@ -8,6 +8,8 @@ use tensorlab::device::Machine;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
 use crate::conformance::{Laid, all_on, stretched_on};
+use crate::ops::ON_GPU;
+use crate::ops::gradients::check_all;
 use crate::parallel::{fault, machine, on};
 
 const GPU: DeviceSpec = DeviceSpec::Cuda(Some(0));
@@ -34,6 +36,16 @@ fn conformance_sliced() {
 #[ignore = "needs a GPU"]
 fn conformance_stretched() {
     stretched_on("cuda", GPU);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn gradients_are_what_finite_differences_say() {
+    let machine = machine("cuda");
+    let _here = machine.enter();
+    ON_GPU.set(true);
+    check_all();
+    ON_GPU.set(false);
 }
 
 /// What a script's events are, without addresses and times; launches in the order of their streams.
