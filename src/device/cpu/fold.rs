@@ -104,17 +104,20 @@ impl<I: Isa> Value for Lane<i64, I> {
 pub trait Fold: Send + Sync + 'static {
     /// `add` uses its centre.
     const CENTRED: bool = false;
+    /// `add` is more than an instruction or two.
+    const LONG: bool = false;
     fn start<V: Value>() -> V;
     fn add<V: Value>(sum: V, x: V, centre: V) -> V;
     fn join<V: Value>(a: V, b: V) -> V;
 }
 
 macro_rules! folds {
-    ($($(#[$doc:meta])* $name:ident $centred:literal $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
         $(#[$doc])*
         pub struct $name;
         impl Fold for $name {
             const CENTRED: bool = $centred;
+            const LONG: bool = $long;
             #[inline(always)]
             fn start<V: Value>() -> V {
                 V::$start
@@ -133,17 +136,17 @@ macro_rules! folds {
 }
 
 folds! {
-    Sum false ZERO (sum x c) sum.plus(x), plus;
-    Squares false ZERO (sum x c) sum.plus(x.times(x)), plus;
+    Sum false false ZERO (sum x c) sum.plus(x), plus;
+    Squares false false ZERO (sum x c) sum.plus(x.times(x)), plus;
     /// Squares of distances to the centre.
-    Spread true ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
+    Spread true false ZERO (sum x c) sum.plus(x.minus(c).times(x.minus(c))), plus;
     /// Exponentials of distances to the centre.
-    Exponentials true ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
-    Product false ONE (sum x c) sum.times(x), times;
-    Largest false LOWEST (sum x c) sum.larger(x), larger;
-    Smallest false HIGHEST (sum x c) sum.smaller(x), smaller;
-    All false ONE (sum x c) sum.times(x.truth()), times;
-    Any false ZERO (sum x c) sum.larger(x.truth()), larger;
+    Exponentials true true ZERO (sum x c) sum.plus(x.minus(c).exp()), plus;
+    Product false false ONE (sum x c) sum.times(x), times;
+    Largest false false LOWEST (sum x c) sum.larger(x), larger;
+    Smallest false false HIGHEST (sum x c) sum.smaller(x), smaller;
+    All false false ONE (sum x c) sum.times(x.truth()), times;
+    Any false false ZERO (sum x c) sum.larger(x.truth()), larger;
 }
 
 /// A compute type that folds, and the wider type between blocks.
@@ -208,6 +211,10 @@ pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
         let (blocks, chunks) = chunks.as_chunks::<NARROW>();
         for block in blocks {
             fold_chunks::<F, C, I, LANES, NARROW>(&mut wide, block, centre);
+        }
+        let (halves, chunks) = chunks.as_chunks::<{ NARROW / 2 }>();
+        for half in halves {
+            fold_chunks::<F, C, I, LANES, { NARROW / 2 }>(&mut wide, half, centre);
         }
         for chunk in chunks {
             fold_chunks::<F, C, I, LANES, 1>(&mut wide, std::array::from_ref(chunk), centre);

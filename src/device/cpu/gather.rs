@@ -13,6 +13,7 @@ use super::block::{Room, Scratch};
 use super::convert::{Compute, Loader, loader};
 use super::fold::{Fold, Folded, fold_rows, fold_run};
 use super::isa::{self, Isa, Work};
+use super::narrow::{NARROW, Rows, fold_narrow};
 use super::walk::{Dim, DimList, merge, walk};
 
 /// Which dimension lies closest in memory.
@@ -158,6 +159,8 @@ impl<C: Folded, F: Fold> Work for Folding<'_, '_, C, F> {
 
 /// Rows that are folded at once.
 const ROWS: usize = 8;
+/// Narrow rows between two looks at an interrupt.
+const CHECKED: usize = 1 << 14;
 
 impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
     #[inline(always)]
@@ -199,6 +202,10 @@ impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
                 let centres = centres.get(done..done + width).unwrap_or(&[]);
                 done += width;
                 wide.fill(C::wide_start::<F>());
+                if source.plain && step == 1 && width <= NARROW && !F::LONG {
+                    source.narrow_rows::<F, I>(cancel, start, part.clone(), centres, wide);
+                    continue;
+                }
                 let mut offsets = [0isize; ROWS];
                 let mut held = 0;
                 walk(&source.reduced_dims, part.clone(), |offset, stride, n| {
@@ -230,6 +237,29 @@ impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
 }
 
 impl<C: Folded> Source<'_, C> {
+    /// Folds rows that begin at `start` and are as wide as `to`.
+    #[inline(always)]
+    fn narrow_rows<F: Fold, I: Isa>(
+        &self,
+        cancel: &Cancel,
+        start: isize,
+        part: Range<usize>,
+        centres: &[C],
+        to: &mut [C::Wide],
+    ) {
+        walk(&self.reduced_dims, part, |offset, apart, n| {
+            for row in (0..n).step_by(CHECKED).take_while(|_| !cancel.is_set()) {
+                let at = (start + offset + row as isize * apart) * self.size;
+                // SAFETY: the rows lie inside the input, as they are computed.
+                unsafe {
+                    let first = self.origin.offset(at).cast::<C>();
+                    let rows = Rows { first, apart, count: CHECKED.min(n - row) };
+                    fold_narrow::<F, C, I>(to, rows, centres);
+                }
+            }
+        });
+    }
+
     /// # Safety
     /// As [`Source::run`] for each row; `scratch` has room for `N` blocks.
     #[inline(always)]

@@ -52,22 +52,34 @@ fn select<T: Copy + Send + Sync>(
     let Lines { outer, size, inner } = lines;
     let (k, all) = (index.len(), SharedMut::new(y));
     parallel::for_ranges(outer * k, parallel::grain(inner), launch.cancel, |rows| {
-        // SAFETY: pieces are disjoint.
-        let y = unsafe { all.slice(rows.start * inner..rows.end * inner) };
-        let at = |row: usize| row / k * size + index.get(row % k).copied().unwrap_or(0);
-        if inner == 1 {
-            for (to, row) in y.iter_mut().zip(rows) {
-                if let Some(&value) = x.get(at(row)) {
-                    *to = value;
-                }
-            }
-        } else {
-            for (to, row) in y.chunks_exact_mut(inner.max(1)).zip(rows) {
-                let from = at(row) * inner;
-                to.copy_from_slice(x.get(from..from + inner).unwrap_or(&[]));
-            }
+        let mut row = rows.start;
+        while row < rows.end {
+            let (block, first) = (row / k, row % k);
+            let count = (k - first).min(rows.end - row);
+            // SAFETY: pieces are disjoint.
+            let to = unsafe { all.slice(row * inner..(row + count) * inner) };
+            let from = x.get(block * size * inner..(block + 1) * size * inner).unwrap_or(&[]);
+            copy_rows(from, index.get(first..first + count).unwrap_or(&[]), inner, to);
+            row += count;
         }
     })
+}
+
+/// Copies the rows of `inner` elements that the index names.
+fn copy_rows<T: Copy>(x: &[T], index: &[usize], inner: usize, y: &mut [T]) {
+    if inner == 1 {
+        for (to, &row) in y.iter_mut().zip(index) {
+            if let Some(&value) = x.get(row) {
+                *to = value;
+            }
+        }
+        return;
+    }
+    for (to, &row) in y.chunks_exact_mut(inner.max(1)).zip(index) {
+        if let Some(from) = x.get(row * inner..(row + 1) * inner) {
+            to.copy_from_slice(from);
+        }
+    }
 }
 
 /// Adds `source` to `y` at `index` along `dim`, in the order of the index, so that the sums do not depend on

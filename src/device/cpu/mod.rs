@@ -23,6 +23,7 @@ mod map;
 pub mod math;
 mod matmul;
 pub mod memory;
+mod narrow;
 mod normalise;
 mod optimise;
 pub mod parallel;

@@ -207,6 +207,10 @@ impl<C: Folded> Job<'_, C> {
         if total <= GRAIN || kept.div_ceil(size) >= ENOUGH {
             return Split::Outputs(size);
         }
+        // Sums of parts would be more than what they are summed from is worth.
+        if kept / ENOUGH >= least && kept > reduced {
+            return Split::Outputs(kept.div_ceil(ENOUGH));
+        }
         Split::Input((GRAIN / kept.max(1)).max(reduced / 64).max(1))
     }
 

@@ -92,6 +92,9 @@ fn backward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     })
 }
 
+/// What an element costs beside cheap work.
+const COST: usize = 4;
+
 fn over_panels<const N: usize>(
     cancel: &Cancel,
     numel: usize,
@@ -101,7 +104,7 @@ fn over_panels<const N: usize>(
     if numel == 0 {
         return Ok(());
     }
-    parallel::for_ranges(lines.panels(), parallel::grain(lines.volume()), cancel, work)
+    parallel::for_ranges(lines.panels(), parallel::grain(lines.volume().saturating_mul(COST)), cancel, work)
 }
 
 /// A float that softmax computes in.
@@ -236,7 +239,7 @@ impl<C: Soft> Forward<'_, C> {
 /// A line that lies in memory as it is computed, written over three times while it is in the first cache.
 #[inline(always)]
 fn whole_line<C: Soft, I: Isa>(xs: &[C], ys: &mut [C], log: bool) {
-    let largest = C::narrow(fold_run::<Largest, C, I>(xs, C::default()));
+    let largest = largest_number(xs);
     if log {
         let sum = C::logarithm(fold_run::<Exponentials, C, I>(xs, largest));
         return finish::<C, I>(true, xs, ys, |_| (largest, sum));
@@ -248,6 +251,26 @@ fn whole_line<C: Soft, I: Isa>(xs: &[C], ys: &mut [C], log: bool) {
     for y in ys {
         *y = *y * scale;
     }
+}
+
+/// The largest value but NaN, which turns the sum of exponentials into NaN in any case.
+#[inline(always)]
+fn largest_number<C: Soft>(xs: &[C]) -> C {
+    const LANES: usize = 16;
+    let larger = |a: C, b: C| if b > a { b } else { a };
+    let lowest = C::narrow(C::wide_start::<Largest>());
+    let (chunks, rest) = xs.as_chunks::<LANES>();
+    let mut lanes = [lowest; LANES];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, &x)| *lane = larger(*lane, x));
+    }
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        let (low, high) = lanes.split_at_mut(width);
+        low.iter_mut().zip(high.iter()).for_each(|(a, &b)| *a = larger(*a, b));
+    }
+    rest.iter().fold(lanes.first().copied().unwrap_or(lowest), |a, &b| larger(a, b))
 }
 
 /// The values, from each element's largest and the inverse or logarithm of its sum.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::base::dtype::Element;
 use crate::base::{DType, Layout};
 use crate::device::View;
+use crate::device::cpu::isa;
 use crate::device::cpu::testing::{Sample, assert_close, launch, layouts, output};
 use crate::device::kernel::{Kernel, ReduceOp};
 use crate::with_element;
@@ -171,6 +172,33 @@ fn large_reductions_agree_with_one_by_one() {
             }
         }
     }
+}
+
+/// Widths around the vectors that cover a narrow row, and rows with and without a gap between them.
+#[test]
+fn every_column_of_narrow_rows_is_folded_once() {
+    let widths = (1..=20).chain([31, 32, 33, 47, 48, 49, 63, 64, 65, 80, 96, 97, 100, 127, 128, 129, 300]);
+    let shapes: Vec<_> = widths.flat_map(|w| [1, 7, 8, 41, 300].map(|rows| (rows, w))).collect();
+    isa::on_each(|name| {
+        for &(rows, width) in &shapes {
+            for (gap, dtype) in
+                [(0, DType::Float32), (3, DType::Float32), (0, DType::Int64), (0, DType::Float64)]
+            {
+                let whole = Layout::contiguous(&[rows, width + gap]).unwrap();
+                let numbers = (0..).map(|i| f64::from(i * 37 % 1013 - 500));
+                let layout = whole.slice(1, gap, width, 1).unwrap();
+                let x = Sample::laid_out(dtype, whole, numbers).through(layout);
+                let groups = groups(&x.layout, &x.values(), |dim| dim == 0);
+                for op in [OPS[0], ReduceOp::Max, OPS[8]].into_iter().filter(|&op| fits(op, dtype)) {
+                    let got = output(&kernel(op, 1), &[x.arg()], dtype, &[1, width]);
+                    let want: Vec<f64> = groups.iter().map(|g| naive(op, g)).collect();
+                    let close = |a: f64, b: f64| (a - b).abs() <= 1e-5 * b.abs() || a.is_nan() && b.is_nan();
+                    let wrong = got.iter().zip(&want).position(|(&a, &b)| !close(a, b));
+                    assert_eq!(wrong, None, "{op:?} of {rows} x {width}, gap {gap}, {dtype}, {name}");
+                }
+            }
+        }
+    });
 }
 
 #[test]
