@@ -123,6 +123,12 @@ __device__ inline double neighbour(double a, double b, double p) { return nextaf
     __device__ inline T log1p_floor(T a) { T l = log1p(a); return l < T(-100) ? T(-100) : l; }
 EACH_REAL(REAL)
 
+// Integers are whole already.
+__device__ inline long long ceil(long long a) { return a; }
+__device__ inline long long floor(long long a) { return a; }
+__device__ inline long long rint(long long a) { return a; }
+__device__ inline long long trunc(long long a) { return a; }
+
 // Integers wrap; a divisor of zero is found before the launch.
 __device__ inline long long absolute(long long a) { return a < 0 ? (long long)(0ull - a) : a; }
 __device__ inline long long fmod_of(long long a, long long b) { return b == 0 || b == -1 ? 0 : a % b; }

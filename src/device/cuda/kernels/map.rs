@@ -18,7 +18,7 @@ pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Opt
     let inputs = inputs.get(..op.arity())?;
     let output = launch.outputs.first()?;
     if op == MapOp::Identity {
-        return copy(launch, output, inputs.first()?);
+        return copy(output, inputs.first()?);
     }
     let compute = Compute::of(compute);
     if !is_defined(op, compute) || !is_apart(launch, true) {
@@ -53,7 +53,7 @@ pub fn is_defined(op: MapOp, compute: Compute) -> bool {
 }
 
 /// A copy, a cast or a fill: computed in the input's own type, and elements of one dtype move unchanged.
-fn copy(launch: &Launch, output: &View, input: &Arg) -> Option<Plan> {
+fn copy(output: &View, input: &Arg) -> Option<Plan> {
     let (mut input, mut output) = (*input, *output);
     let compute = match &mut input {
         Arg::Scalar(value) => {
@@ -75,7 +75,6 @@ fn copy(launch: &Launch, output: &View, input: &Arg) -> Option<Plan> {
             Compute::of(view.dtype)
         }
     };
-    let _ = launch;
     Job { op: MapOp::Identity, params: [0.0; 2], compute, inputs: &[input], output }.plan()
 }
 

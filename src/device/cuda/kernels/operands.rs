@@ -131,7 +131,7 @@ fn interleaved(a: &View, b: &View) -> bool {
     let size = a.dtype.size() as u64;
     let strides = |v: &View| v.layout.strides().iter().map(|s| s.unsigned_abs()).max().unwrap_or(0);
     let period = strides(a).max(strides(b)) as u64;
-    if period < 2 || address(a) % size != 0 || address(b) % size != 0 {
+    if period < 2 || !address(a).is_multiple_of(size) || !address(b).is_multiple_of(size) {
         return false;
     }
     // Where a view's elements lie in a period: from its first, so many in a row at most.
@@ -141,7 +141,7 @@ fn interleaved(a: &View, b: &View) -> bool {
             if stride < 0 {
                 return None;
             }
-            if n > 1 && stride as u64 % period != 0 {
+            if n > 1 && !(stride as u64).is_multiple_of(period) {
                 width = width.saturating_add((n as u64 - 1).saturating_mul(stride as u64));
             }
         }

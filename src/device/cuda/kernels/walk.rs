@@ -36,7 +36,7 @@ impl<const N: usize> Walk<N> {
         }
         if order == Order::Memory && given.len() > 1 {
             let distance = |steps: &[isize; N]| steps.map(isize::unsigned_abs);
-            given.sort_by(|a, b| distance(&b.1).cmp(&distance(&a.1)));
+            given.sort_by_key(|dim| std::cmp::Reverse(distance(&dim.1)));
         }
         let mut dims: SmallVec<[(usize, [isize; N]); MOST]> = SmallVec::new();
         for (size, steps) in given.into_iter().rev() {
