@@ -90,7 +90,7 @@ impl Numbers {
 
 /// How the input of an op lies in memory. Each makes a view with the wanted elements of a leaf.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Lie {
+pub enum Lie {
     Packed,
     Transposed,
     Sliced,

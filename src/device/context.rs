@@ -371,7 +371,6 @@ impl Context {
         }
         error
     }
-
 }
 
 /// Capturing work instead of running it; see [`Graph`].

@@ -38,9 +38,7 @@ impl Machine {
     }
 
     /// As [`new`](Machine::new), where making the accelerators may fail.
-    pub fn try_new(
-        gpus: impl FnOnce(&Arc<Shared>) -> Result<Vec<Box<dyn Backend>>>,
-    ) -> Result<Arc<Machine>> {
+    pub fn try_new(gpus: impl FnOnce(&Arc<Shared>) -> Result<Vec<Box<dyn Backend>>>) -> Result<Arc<Machine>> {
         let shared = Arc::new(Shared::new());
         let gpus = gpus(&shared)?;
         Ok(Machine::with(gpus, shared))

@@ -49,15 +49,20 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         }
     };
     engine.register_custom_syntax_with_state_raw(OPERATOR, |_, _, _| Ok(None), false, evaluate);
-    engine.register_custom_syntax_with_state_raw(PLACED, |_, _, _| Ok(None), false, |context, inputs, _| {
-        let [call] = inputs else { return Ok(Dynamic::UNIT) };
-        context.eval_expression_tree(call).map_err(|mut error| {
-            if error.position().is_none() {
-                error.set_position(call.position());
-            }
-            error
-        })
-    });
+    engine.register_custom_syntax_with_state_raw(
+        PLACED,
+        |_, _, _| Ok(None),
+        false,
+        |context, inputs, _| {
+            let [call] = inputs else { return Ok(Dynamic::UNIT) };
+            context.eval_expression_tree(call).map_err(|mut error| {
+                if error.position().is_none() {
+                    error.set_position(call.position());
+                }
+                error
+            })
+        },
+    );
     let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
         Some(body) => {
             *state = Dynamic::from(body);
@@ -351,7 +356,9 @@ mod tests {
         ] {
             let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
             let origin = Origin { name: "test", code, first_line: 1 };
-            let Err(Stopped::Fault(fault)) = script.evaluate(0, &origin) else { panic!("{code} is no error") };
+            let Err(Stopped::Fault(fault)) = script.evaluate(0, &origin) else {
+                panic!("{code} is no error")
+            };
             assert!(fault.report.contains(&format!("--> test{place}")), "{code}: {}", fault.report);
         }
     }

@@ -164,7 +164,11 @@ fn events_and_streams_measure_and_order_work() {
 fn out_of_memory_is_an_error_that_leaves_the_device_usable() {
     let fault = fault("cuda", "let x = empty([1 << 45], #{dtype: uint8, device: \"cuda\"});");
     assert_eq!(fault.kind, "OutOfMemoryError");
-    assert!(fault.message.starts_with("CUDA out of memory. Tried to allocate 32768.00 GiB. GPU 0"), "{}", fault.message);
+    assert!(
+        fault.message.starts_with("CUDA out of memory. Tried to allocate 32768.00 GiB. GPU 0"),
+        "{}",
+        fault.message
+    );
     let code = "
         let said = \"\";
         try { empty([1 << 45], #{dtype: uint8, device: \"cuda\"}); } catch (e) { said = e.kind; }

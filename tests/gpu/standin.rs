@@ -40,7 +40,8 @@ struct Run {
 
 impl Run {
     fn new(test: &str, script: &str) -> Run {
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-{test}-{}", std::process::id()));
+        let scratch =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-{test}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&scratch);
         std::fs::create_dir_all(&scratch).unwrap();
         std::fs::write(scratch.join("script.rhai"), script).unwrap();
@@ -120,7 +121,12 @@ fn a_full_device_says_so_and_goes_on() {
     let printed = Run::new("full", script).printed();
     let mut lines = printed.lines();
     let message = lines.next().unwrap();
-    assert!(message.starts_with("CUDA out of memory. Tried to allocate 36.00 MiB. GPU 0 has a total capacity of 64.00 MiB"), "{message}");
+    assert!(
+        message.starts_with(
+            "CUDA out of memory. Tried to allocate 36.00 MiB. GPU 0 has a total capacity of 64.00 MiB"
+        ),
+        "{message}"
+    );
     assert_eq!(lines.next(), Some("[9437184]"));
 }
 
@@ -176,7 +182,8 @@ print(\"never\");";
 
 #[test]
 fn a_lack_of_a_compiler_is_told_with_a_remedy() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-driver-alone-{}", std::process::id()));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-driver-alone-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(libraries().join("libcuda.so.1"), folder.join("libcuda.so.1")).unwrap();
     let mut run = Run::new("bare", "print(1);");

@@ -139,7 +139,8 @@ impl HostPool {
         prepare: impl FnOnce(&HostBlock) -> Result<()>,
     ) -> Result<HostBlock> {
         let prepared = self.kept_from == 0;
-        let size = size_class(bytes).and_then(|n| if prepared { n.checked_next_multiple_of(PAGE) } else { Some(n) });
+        let size =
+            size_class(bytes).and_then(|n| if prepared { n.checked_next_multiple_of(PAGE) } else { Some(n) });
         let capacity = size.ok_or(Cause::HostMemory { bytes })?;
         if capacity >= self.kept_from
             && let Some(block) = self.reuse(capacity)

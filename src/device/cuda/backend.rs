@@ -10,9 +10,7 @@ use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Error, Result};
-use crate::device::backend::{
-    Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When,
-};
+use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use crate::device::context::Shared;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
 use crate::device::kernel::{Arg, Kernel, Launch, View};
@@ -52,11 +50,7 @@ pub fn devices(found: &[Found], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Back
         .map(|gpu| Queues::new(*gpu, Arc::clone(shared)).map(Arc::new))
         .collect::<Result<Vec<_>>>()?;
     super::table::nvrtc()?;
-    let peers = Arc::new(Peers {
-        pinned: Pinned::new(gpus.clone(), queues.clone()),
-        gpus,
-        queues,
-    });
+    let peers = Arc::new(Peers { pinned: Pinned::new(gpus.clone(), queues.clone()), gpus, queues });
     let keeper = Arc::clone(&peers);
     shared.pinned.keep_with(Box::new(Keeping(keeper)));
     let device = |found: &Found| -> Result<Box<dyn Backend>> {
@@ -138,7 +132,9 @@ impl CudaBackend {
                 benchmark: settings.cudnn_benchmark.load(Ordering::Relaxed),
                 deterministic: settings.cudnn_deterministic.load(Ordering::Relaxed),
             };
-            let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| self.with_scratch(bytes, launch.stream, run);
+            let memory = |bytes: usize, run: &mut dyn FnMut(u64) -> Result<()>| {
+                self.with_scratch(bytes, launch.stream, run)
+            };
             if dnn.convolve(launch, stream, switches, memory)? {
                 return Ok(());
             }
@@ -149,11 +145,13 @@ impl CudaBackend {
     /// Enqueues the kernels of a launch, or has the host compute it.
     fn kernel(&self, launch: &Launch, stream: Handle) -> Result<()> {
         let bytes = kernels::scratch_bytes(launch, &self.limits);
-        self.with_scratch(bytes, launch.stream, &mut |scratch| {
-            match kernels::plan(launch, &self.limits, scratch) {
-                Some(mut plan) => plan.steps.iter_mut().try_for_each(|step| self.step(step, stream)),
-                None => self.on_host(launch, stream),
-            }
+        self.with_scratch(bytes, launch.stream, &mut |scratch| match kernels::plan(
+            launch,
+            &self.limits,
+            scratch,
+        ) {
+            Some(mut plan) => plan.steps.iter_mut().try_for_each(|step| self.step(step, stream)),
+            None => self.on_host(launch, stream),
         })
     }
 
@@ -230,7 +228,12 @@ impl CudaBackend {
     }
 
     /// Enqueues with memory that the work needs beside its tensors: a stream's own, or for much of it a block.
-    fn with_scratch(&self, bytes: usize, stream: u32, enqueue: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    fn with_scratch(
+        &self,
+        bytes: usize,
+        stream: u32,
+        enqueue: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
         if bytes == 0 {
             return enqueue(0);
         }
@@ -271,20 +274,34 @@ impl CudaBackend {
         let code = unsafe {
             match (from, to) {
                 (Device::Cpu, _) => (driver.cuMemcpyHtoDAsync_v2)(
-                    on_device(target, end), host(source, start).cast(), bytes, stream,
+                    on_device(target, end),
+                    host(source, start).cast(),
+                    bytes,
+                    stream,
                 ),
                 (_, Device::Cpu) => (driver.cuMemcpyDtoHAsync_v2)(
-                    host(target, end).cast(), on_device(source, start), bytes, stream,
+                    host(target, end).cast(),
+                    on_device(source, start),
+                    bytes,
+                    stream,
                 ),
                 _ if from == to => (driver.cuMemcpyDtoDAsync_v2)(
-                    on_device(target, end), on_device(source, start), bytes, stream,
+                    on_device(target, end),
+                    on_device(source, start),
+                    bytes,
+                    stream,
                 ),
                 _ => {
                     let context = |device: Device| {
                         self.peers.gpus.get(device.index()).map_or(std::ptr::null_mut(), |gpu| gpu.context)
                     };
                     (driver.cuMemcpyPeerAsync)(
-                        on_device(target, end), context(to), on_device(source, start), context(from), bytes, stream,
+                        on_device(target, end),
+                        context(to),
+                        on_device(source, start),
+                        context(from),
+                        bytes,
+                        stream,
                     )
                 }
             }
@@ -446,7 +463,8 @@ impl Drop for CudaBackend {
 
 fn properties(gpu: &Gpu, found: &Found, all: &[Gpu]) -> Result<Properties> {
     let others = all.iter().filter(|other| other.device != gpu.device);
-    let reached = others.map(|other| gpu.reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));
+    let reached =
+        others.map(|other| gpu.reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));
     Ok(Properties {
         name: found.name.clone(),
         simulated: false,

@@ -75,9 +75,29 @@ impl Blas {
         // the call.
         let status = unsafe {
             (self.table.cublasGemmStridedBatchedEx)(
-                handle, flag(a), flag(b), call.n, call.m, call.k, alpha, a.address, call.kind, a.leading as c_int,
-                a.apart, b.address, call.kind, b.leading as c_int, b.apart, beta, y.address, call.kind,
-                y.leading as c_int, y.apart, call.batch, call.compute, BY_HEURISTIC,
+                handle,
+                flag(a),
+                flag(b),
+                call.n,
+                call.m,
+                call.k,
+                alpha,
+                a.address,
+                call.kind,
+                a.leading as c_int,
+                a.apart,
+                b.address,
+                call.kind,
+                b.leading as c_int,
+                b.apart,
+                beta,
+                y.address,
+                call.kind,
+                y.leading as c_int,
+                y.apart,
+                call.batch,
+                call.compute,
+                BY_HEURISTIC,
             )
         };
         check(status).map(|()| true)
@@ -169,7 +189,8 @@ impl Matrices {
     /// Row-major matrices count as lying as they are: their columns are cuBLAS's rows.
     fn of(view: &View) -> Option<Matrices> {
         let layout = view.layout;
-        let ([batch @ .., rows, columns], [steps @ .., down, across]) = (layout.shape(), layout.strides()) else {
+        let ([batch @ .., rows, columns], [steps @ .., down, across]) = (layout.shape(), layout.strides())
+        else {
             return None;
         };
         let (rows, columns) = (*rows as i64, *columns as i64);
@@ -225,5 +246,8 @@ fn failed(status: c_int) -> Error {
         15 => "CUBLAS_STATUS_NOT_SUPPORTED",
         _ => "an unknown status",
     };
-    Error::new(Kind::DeviceError, format!("CUDA error: {name} ({status}) when calling `cublasGemmStridedBatchedEx`"))
+    Error::new(
+        Kind::DeviceError,
+        format!("CUDA error: {name} ({status}) when calling `cublasGemmStridedBatchedEx`"),
+    )
 }

@@ -61,7 +61,10 @@ impl Compiler {
             unsafe { (nvrtc.nvrtcCompileProgram)(program.handle, options.len() as c_int, options.as_ptr()) };
         if result != COMPILED {
             let log = program.log();
-            return Err(refused(&format!("NVRTC refuses the kernel {name} for {}: {log}", self.architecture)));
+            return Err(refused(&format!(
+                "NVRTC refuses the kernel {name} for {}: {log}",
+                self.architecture
+            )));
         }
         program.code()
     }
@@ -89,9 +92,8 @@ impl Program {
         let mut handle = std::ptr::null_mut();
         let none = std::ptr::null();
         // SAFETY: texts and place live through the call; there are no headers.
-        let result = unsafe {
-            (nvrtc.nvrtcCreateProgram)(&mut handle, source.as_ptr(), name.as_ptr(), 0, none, none)
-        };
+        let result =
+            unsafe { (nvrtc.nvrtcCreateProgram)(&mut handle, source.as_ptr(), name.as_ptr(), 0, none, none) };
         if result != COMPILED {
             return Err(refused(&format!("NVRTC takes no source: result {result}")));
         }

@@ -8,7 +8,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
 use cudarc::cudnn::sys::{
-    cudnnConvolutionMode_t, cudnnDataType_t as Data, cudnnDeterminism_t, cudnnMathType_t as Math, cudnnTensorFormat_t,
+    cudnnConvolutionMode_t, cudnnDataType_t as Data, cudnnDeterminism_t, cudnnMathType_t as Math,
+    cudnnTensorFormat_t,
 };
 use smallvec::SmallVec;
 
@@ -111,7 +112,14 @@ impl Dnn {
         Ok(true)
     }
 
-    fn run(&self, handle: Handle, what: &Convolution, d: &Described, choice: Choice, memory: u64) -> Result<()> {
+    fn run(
+        &self,
+        handle: Handle,
+        what: &Convolution,
+        d: &Described,
+        choice: Choice,
+        memory: u64,
+    ) -> Result<()> {
         let Numbers { one, zero, .. } = Numbers::of(what.y.dtype);
         let (x, weight, y) = (address(&what.x), address(&what.weight), address(&what.y));
         let (algorithm, room) = (choice.algorithm, choice.workspace);
@@ -120,13 +128,16 @@ impl Dnn {
         unsafe {
             match what.way {
                 Way::Forward => check((self.table.cudnnConvolutionForward)(
-                    handle, one, d.x.handle, x, d.weight, weight, d.conv, algorithm, memory, room, zero, d.y.handle, y,
+                    handle, one, d.x.handle, x, d.weight, weight, d.conv, algorithm, memory, room, zero,
+                    d.y.handle, y,
                 ))?,
                 Way::ByInput => check((self.table.cudnnConvolutionBackwardData)(
-                    handle, one, d.weight, weight, d.y.handle, y, d.conv, algorithm, memory, room, zero, d.x.handle, x,
+                    handle, one, d.weight, weight, d.y.handle, y, d.conv, algorithm, memory, room, zero,
+                    d.x.handle, x,
                 ))?,
                 Way::ByWeight => check((self.table.cudnnConvolutionBackwardFilter)(
-                    handle, one, d.x.handle, x, d.y.handle, y, d.conv, algorithm, memory, room, zero, d.weight, weight,
+                    handle, one, d.x.handle, x, d.y.handle, y, d.conv, algorithm, memory, room, zero,
+                    d.weight, weight,
                 ))?,
             }
             if let (Some(bias), Some(described)) = (&what.bias, &d.bias) {
@@ -137,7 +148,13 @@ impl Dnn {
         Ok(())
     }
 
-    fn choice(&self, handle: Handle, what: &Convolution, d: &Described, switches: Switches) -> Result<Option<Choice>> {
+    fn choice(
+        &self,
+        handle: Handle,
+        what: &Convolution,
+        d: &Described,
+        switches: Switches,
+    ) -> Result<Option<Choice>> {
         let question = what.question(switches);
         let mut chosen = self.chosen.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(choice) = chosen.get(&question) {
@@ -148,7 +165,9 @@ impl Dnn {
             (Way::Forward, false) => {
                 (table.cudnnGetConvolutionForwardAlgorithm_v7, d.x.handle, d.weight, d.y.handle)
             }
-            (Way::Forward, true) => (table.cudnnFindConvolutionForwardAlgorithm, d.x.handle, d.weight, d.y.handle),
+            (Way::Forward, true) => {
+                (table.cudnnFindConvolutionForwardAlgorithm, d.x.handle, d.weight, d.y.handle)
+            }
             (Way::ByInput, false) => {
                 (table.cudnnGetConvolutionBackwardDataAlgorithm_v7, d.weight, d.y.handle, d.x.handle)
             }
@@ -166,7 +185,16 @@ impl Dnn {
         let mut count = 0;
         // SAFETY: there is room for as many answers as are asked for.
         let status = unsafe {
-            ask(handle, from, by, d.conv, to, ALGORITHMS as c_int, &mut count, found.as_mut_ptr().cast::<c_void>())
+            ask(
+                handle,
+                from,
+                by,
+                d.conv,
+                to,
+                ALGORITHMS as c_int,
+                &mut count,
+                found.as_mut_ptr().cast::<c_void>(),
+            )
         };
         if status != 0 {
             return Ok(None);
@@ -174,7 +202,10 @@ impl Dnn {
         let usable = |p: &&Performance| {
             p.status == 0
                 && (!switches.deterministic || p.determinism == DETERMINISTIC)
-                && (switches.tf32 || what.y.dtype != DType::Float32 || p.math == FMA_MATH || p.math == DEFAULT_MATH)
+                && (switches.tf32
+                    || what.y.dtype != DType::Float32
+                    || p.math == FMA_MATH
+                    || p.math == DEFAULT_MATH)
         };
         let best = found.iter().take(count.unsigned_abs() as usize).find(usable);
         let choice = best.map(|p| Choice { algorithm: p.algorithm, math: p.math, workspace: p.memory });
@@ -265,14 +296,18 @@ struct Described {
 
 impl Described {
     fn of(table: &'static Cudnn, what: &Convolution, switches: Switches) -> Result<Option<Described>> {
-        let (Some(kind), [outputs, inputs, height, width]) = (kind(what.y.dtype), what.weight.layout.shape()) else {
+        let (Some(kind), [outputs, inputs, height, width]) = (kind(what.y.dtype), what.weight.layout.shape())
+        else {
             return Ok(None);
         };
-        let int = |n: usize| c_int::try_from(n).map_err(|_| Error::runtime("a convolution too large for cuDNN"));
+        let int =
+            |n: usize| c_int::try_from(n).map_err(|_| Error::runtime("a convolution too large for cuDNN"));
         let x = Tensor4d::of_view(table, kind, &what.x)?;
         let y = Tensor4d::of_view(table, kind, &what.y)?;
         let bias = match what.bias {
-            Some(_) => Some(Tensor4d::new(table, kind, [1, int(*outputs)?, 1, 1], [int(*outputs)?, 1, 1, 1])?),
+            Some(_) => {
+                Some(Tensor4d::new(table, kind, [1, int(*outputs)?, 1, 1], [int(*outputs)?, 1, 1, 1])?)
+            }
             None => None,
         };
         let (mut weight, mut conv) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -290,7 +325,15 @@ impl Described {
         unsafe {
             check((table.cudnnSetFilter4dDescriptor)(weight, kind, ROW_MAJOR, o, i, h, w))?;
             check((table.cudnnSetConvolution2dDescriptor)(
-                conv, ph, pw, sh, sw, dh, dw, CROSS_CORRELATION, compute,
+                conv,
+                ph,
+                pw,
+                sh,
+                sw,
+                dh,
+                dw,
+                CROSS_CORRELATION,
+                compute,
             ))?;
             check((table.cudnnSetConvolutionGroupCount)(conv, int(what.conv.groups)?))?;
         }
@@ -333,7 +376,12 @@ impl Tensor4d {
         Tensor4d::new(table, kind, shape, strides)
     }
 
-    fn new(table: &'static Cudnn, kind: c_int, [n, c, h, w]: [c_int; 4], [sn, sc, sh, sw]: [c_int; 4]) -> Result<Tensor4d> {
+    fn new(
+        table: &'static Cudnn,
+        kind: c_int,
+        [n, c, h, w]: [c_int; 4],
+        [sn, sc, sh, sw]: [c_int; 4],
+    ) -> Result<Tensor4d> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the place lives through the call.
         check(unsafe { (table.cudnnCreateTensorDescriptor)(&mut handle) })?;

@@ -14,7 +14,8 @@ use super::table::Handle;
 /// Computes a launch with the CPU's kernel. All that was enqueued on `stream` is done when it returns.
 pub fn compute(launch: &Launch, gpu: &Gpu, stream: Handle, memory: &HostPool) -> Result<()> {
     let mut guests = Vec::with_capacity(launch.inputs.len() + launch.outputs.len());
-    let views = launch.inputs.iter().filter_map(|arg| if let Arg::View(view) = arg { Some(view) } else { None });
+    let views =
+        launch.inputs.iter().filter_map(|arg| if let Arg::View(view) = arg { Some(view) } else { None });
     let fetched = views.chain(launch.outputs).try_for_each(|view| {
         guests.push(Guest::fetch(view, gpu, stream, memory)?);
         Ok(())

@@ -31,9 +31,8 @@ impl Pinned {
     pub fn lock(gpu: &Gpu, block: &HostBlock) -> Result<()> {
         gpu.enter()?;
         // SAFETY: the block is memory of this process; it is unlocked before it goes back to the system.
-        let code = unsafe {
-            (gpu.driver.cuMemHostRegister_v2)(block.as_ptr().cast(), block.capacity(), PORTABLE)
-        };
+        let code =
+            unsafe { (gpu.driver.cuMemHostRegister_v2)(block.as_ptr().cast(), block.capacity(), PORTABLE) };
         gpu.check(code)
     }
 

@@ -190,8 +190,9 @@ impl Queues {
             let mut state = self.lock();
             (self.event(&mut state, true)?, self.event(&mut state, true)?)
         };
-        let record =
-            |event: usize| self.gpu.check(unsafe { (self.gpu.driver.cuEventRecord)(event as Handle, stream) });
+        let record = |event: usize| {
+            self.gpu.check(unsafe { (self.gpu.driver.cuEventRecord)(event as Handle, stream) })
+        };
         record(before)?;
         let done = work()?;
         record(after)?;
@@ -298,9 +299,8 @@ impl Queues {
     fn between(&self, from: usize, to: usize) -> Result<Option<f64>> {
         let mut milliseconds = 0.0f32;
         // SAFETY: the place and both events live through the call.
-        let code = unsafe {
-            (self.gpu.driver.cuEventElapsedTime)(&mut milliseconds, from as Handle, to as Handle)
-        };
+        let code =
+            unsafe { (self.gpu.driver.cuEventElapsedTime)(&mut milliseconds, from as Handle, to as Handle) };
         match code {
             SUCCESS => Ok(Some(f64::from(milliseconds))),
             NOT_READY => Ok(None),
@@ -364,7 +364,9 @@ impl Drop for Queues {
         let waiting = state.timed.iter().flat_map(|(_, a, b)| [*a, *b]);
         let marks = state.marks.values().map(|point| point.event);
         let anchor = state.anchor.map(|(event, ..)| event);
-        for event in state.spare.iter().chain(&state.spare_timed).copied().chain(waiting).chain(marks).chain(anchor) {
+        for event in
+            state.spare.iter().chain(&state.spare_timed).copied().chain(waiting).chain(marks).chain(anchor)
+        {
             // SAFETY: nobody else has the event any more.
             unsafe { (driver.cuEventDestroy_v2)(event as Handle) };
         }

@@ -181,7 +181,8 @@ pub fn nvrtc() -> Result<&'static Nvrtc> {
 /// cuBLAS's functions, where it is there.
 pub fn cublas() -> Option<&'static Cublas> {
     static TABLE: OnceLock<Option<Cublas>> = OnceLock::new();
-    let find = || found(&["cublas"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cublas::of).ok();
+    let find =
+        || found(&["cublas"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cublas::of).ok();
     TABLE.get_or_init(find).as_ref()
 }
 
@@ -207,5 +208,6 @@ fn found<T>(
 
 #[cold]
 fn absent(reason: &str) -> Error {
-    Error::new(Kind::DeviceError, reason).with_hint("`tensorlab doctor` lists what is missing, and how to get it")
+    Error::new(Kind::DeviceError, reason)
+        .with_hint("`tensorlab doctor` lists what is missing, and how to get it")
 }

@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event;
 use crate::base::{Cause, Device, Error, Kind, Result};
-use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Work};
+use crate::device::backend::{
+    Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Work,
+};
 use crate::device::context::Shared;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_bytes, run};
