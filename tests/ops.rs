@@ -3,6 +3,7 @@
 use tensorlab::base::{DType, Layout, Result, Scalar};
 use tensorlab::tensor::Tensor;
 
+mod device_draws;
 mod draws;
 mod gradients;
 mod graph;
