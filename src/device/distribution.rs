@@ -114,3 +114,22 @@ pub fn naturals(dtype: DType) -> u64 {
 pub fn is_wide(low: i64, high: i64) -> bool {
     high.wrapping_sub(low) as u64 >= 1 << 28
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_takes_what_its_kernels_take() {
+        let h100 = philox::resident(132, 2048);
+        let taken = |what: Distribution, n| what.taken(n, DType::Float32, h100);
+        assert_eq!(taken(Distribution::Exponential { rate: 1.5 }, 3_000_000), 12);
+        assert_eq!(taken(Distribution::BernoulliEach, 3_000_000), 12);
+        assert_eq!(taken(Distribution::Poisson, 9), 20);
+        // Keys, and a number for each place.
+        assert_eq!(taken(Distribution::Permutation, 5), 4 + 8);
+        assert_eq!(taken(Distribution::Permutation, 1000), 4 + 1000);
+        let rows = Distribution::Rows { width: 9, dtype: DType::Float32 };
+        assert_eq!((taken(rows, 27), taken(rows, 9 * 65_536)), (4, 8));
+    }
+}

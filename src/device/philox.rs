@@ -181,6 +181,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_one_at_a_time_are_those_of_the_blocks() {
+        let g = Philox::new(5, 8);
+        let mut next = g.each(77);
+        let drawn: Vec<u32> = (0..9).map(|_| next()).collect();
+        assert_eq!(drawn[..4], g.draw(77, 0));
+        assert_eq!(drawn[4..8], g.draw(77, 1));
+        assert_eq!(drawn[8], g.draw(77, 2)[0]);
+    }
+
+    #[test]
     fn numbers_lie_where_curand_has_them() {
         assert_eq!(uniform_f32(u32::MAX), 1.0);
         assert!(uniform_f32(0) > 0.0 && uniform_f64(0, 0) > 0.0);
