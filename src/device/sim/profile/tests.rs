@@ -143,7 +143,7 @@ fn keys_are_checked_with_their_line() {
     assert_eq!(
         fault("sm_count", "sm_cout"),
         "my.toml:10: unknown key `device.sm_cout`; did you mean `sm_count`? known here: compute_capability, \
-             memory, memory_bandwidth, sm_count, threads_per_sm, l2_cache, copy_engines"
+             memory, context, memory_bandwidth, sm_count, threads_per_sm, l2_cache, l2_bandwidth, copy_engines"
     );
     assert_eq!(
         fault("sm_count = { value = 5, source = \"assumed: an eighth of a T4\" }\n", ""),
