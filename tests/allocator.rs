@@ -23,24 +23,28 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-fn golden() -> Value {
-    let bytes = include_bytes!("golden/allocator.json.gz");
+fn golden(bytes: &[u8]) -> Value {
     let mut text = String::new();
-    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    GzDecoder::new(bytes).read_to_string(&mut text).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 /// Replays one trace on a fresh device; says how many requests ran out of memory and
 /// how many of their texts were compared.
-fn replay(trace: &Value, total: u64, keys: &[&str], name: &str) -> (usize, usize) {
-    let mut pool = Pool::new(Simulated::new(total, 0), 0);
+fn replay(trace: &Value, memory: Simulated, keys: &[&str], name: &str, until: usize) -> (usize, usize) {
+    let mut pool = Pool::new(memory, 0);
     if let Some(fraction) = trace.get("fraction") {
         pool.set_fraction(fraction.as_f64().unwrap()).unwrap();
-        assert_eq!(pool.limit(), trace["cap"].as_u64(), "{name}");
+        // The cap, as near as a fraction of the memory comes to it.
+        let (limit, cap) = (pool.limit().unwrap(), trace["cap"].as_u64().unwrap());
+        assert!(limit == cap || limit + 1 == cap, "{name}: {limit}, not {cap}");
     }
     let mut blocks: HashMap<u64, Block> = HashMap::new();
     let (mut ooms, mut texts) = (0, 0);
     for (index, step) in trace["ops"].as_array().unwrap().iter().enumerate() {
+        if index == until {
+            return (ooms, texts);
+        }
         let number = |at: usize| step[at].as_u64().unwrap();
         let stats = match step[0].as_str().unwrap() {
             "alloc" => {
@@ -88,23 +92,46 @@ fn replay(trace: &Value, total: u64, keys: &[&str], name: &str) -> (usize, usize
     (ooms, texts)
 }
 
-#[test]
-fn every_recorded_trace_has_the_references_statistics_after_every_step() {
-    let golden = golden();
-    let total = golden["total_memory"].as_u64().unwrap();
+/// Traces, requests that ran out of memory, and texts of those, all of which agree. `until` says where some end early.
+fn replay_all(golden: &Value, memory: &Simulated, until: &[(&str, usize)]) -> (usize, usize, usize) {
     let keys: Vec<&str> =
         golden["keys"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
     assert_eq!(keys.len(), 16);
     let (mut traces, mut ooms, mut texts) = (0, 0, 0);
     for group in ["traces", "capped"] {
         for trace in golden[group].as_array().unwrap() {
-            let (refused, compared) = replay(trace, total, &keys, &format!("{group} seed {}", trace["seed"]));
+            let name = format!("{group} seed {}", trace["seed"]);
+            let until = until.iter().find(|(of, _)| *of == name).map_or(usize::MAX, |(_, step)| *step);
+            let (refused, compared) = replay(trace, memory.clone(), &keys, &name, until);
             traces += 1;
             ooms += refused;
             texts += compared;
         }
     }
-    assert_eq!((traces, ooms, texts), (44, 114, 13));
+    (traces, ooms, texts)
+}
+
+#[test]
+fn every_recorded_trace_has_the_references_statistics_after_every_step() {
+    let golden = golden(include_bytes!("golden/allocator.json.gz"));
+    let total = golden["total_memory"].as_u64().unwrap();
+    assert_eq!(replay_all(&golden, &Simulated::new(total, 0), &[]), (44, 114, 13));
+}
+
+/// Where blocks of one size in two segments are free: PyTorch 2.11 takes the one at the lower address, which on a device
+/// need not be that of the older segment; from 2.15 on it is the older segment's.
+const TIES: [(&str, usize); 4] =
+    [("traces seed 12", 86), ("traces seed 45", 105), ("capped seed 1", 120), ("capped seed 8", 123)];
+
+/// A real one names what its process holds besides, and is not quite empty to begin with.
+#[test]
+fn every_trace_of_a_real_gpu_has_its_statistics_after_every_step() {
+    let golden = golden(include_bytes!("golden/allocator_h100.json.gz"));
+    let total = golden["total"].as_u64().unwrap();
+    // What `cuMemGetInfo` counted as taken before the first segment.
+    let (taken, context) = (552_402_944, 518 * MIB);
+    let memory = Simulated::new(total, taken - context).with_context(context);
+    assert_eq!(replay_all(&golden, &memory, &TIES), (88, 325, 36));
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn call(row: &str) -> String {
         "embedding" => "F::embedding(t, a)",
         "scaled_dot_product_attention" => "F::scaled_dot_product_attention(c, e, c)",
         "einsum" => "einsum(\"ij,jk->ik\", [a, b])",
+        "prelu" => "F::prelu(a, tensor([0.1], of))",
         "clamp" => "a.clamp(0.1, 0.9)",
         "transpose" => "a.transpose(0, 1)",
         "add_ in place" => "a.add_(b)",
@@ -129,6 +130,59 @@ fn result(interpreter: &mut Interpreter, device: &str, lower: &str, input: &str,
     match eval(interpreter, &code) {
         Ok(value) => value.read_lock::<Tensor>().map_or(value.to_string(), |t| t.dtype().to_string()),
         Err(text) => text.lines().next().unwrap_or_default().to_string(),
+    }
+}
+
+/// The table that PyTorch 2.11 had on a real H100.
+#[test]
+fn a_real_gpu_gives_the_same_dtypes() {
+    let recorded: Value = serde_json::from_str(include_str!("../docs/gpu/h100/semantics.json")).unwrap();
+    let (mut interpreter, mut wrong, mut count) = (interpreter("sim:h100"), Vec::new(), 0);
+    for lower in ["float16", "bfloat16"] {
+        for (row, want) in recorded[&format!("autocast torch.{lower}")].as_object().unwrap() {
+            let name = match row.as_str() {
+                "bce_logits" => "binary_cross_entropy_with_logits".into(),
+                "bce" => "binary_cross_entropy".into(),
+                "smooth_l1" => "smooth_l1_loss".into(),
+                "max_pool" | "avg_pool" => format!("{row}2d"),
+                "sdpa" => "scaled_dot_product_attention".into(),
+                other => other.replace("mixed", "float32"),
+            };
+            for (input, want) in ["float32", lower].into_iter().zip(want.as_array().unwrap()) {
+                let got = result(&mut interpreter, "cuda", lower, input, &name);
+                let want = want.as_str().unwrap().trim_start_matches("torch.").lines().next().unwrap();
+                if got != want {
+                    wrong.push(format!("{row} of {input} to {lower}: {got}, not {want}"));
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 230);
+}
+
+#[test]
+fn the_scaler_moves_as_on_a_real_gpu() {
+    let recorded: Value = serde_json::from_str(include_str!("../docs/gpu/h100/semantics.json")).unwrap();
+    let code = "let p = nn::Parameter(ones(2, #{device: \"cuda\"}));
+        let o = optim::SGD([p], #{lr: 0.1}); let s = amp::GradScaler(#{growth_interval: 3}); let seen = [];
+        for i in 0..14 {
+            o.zero_grad();
+            let factor = if i == 2 || i == 7 || i == 8 { 1.0 / 0.0 } else { 1.0 };
+            s.scale((p * factor).sum()).backward(); s.step(o); s.update();
+            seen.push([s.get_scale(), p.tolist()]);
+        }
+        json(seen)";
+    let code = code.replace("json(seen)", "seen.map(|row| `${row[0]} ${row[1][0]} ${row[1][1]}`)");
+    let seen = eval(&mut interpreter("sim:h100"), &code).unwrap_or_else(|e| panic!("{e}"));
+    let rows = recorded["gradscaler interval3 inf@2,7,8"].as_array().unwrap();
+    let seen = seen.read_lock::<Array>().unwrap();
+    assert_eq!(seen.len(), rows.len());
+    for (got, want) in seen.iter().zip(rows) {
+        let got: Vec<f64> = got.to_string().split(' ').map(|n| n.parse().unwrap()).collect();
+        let want = [&want[0], &want[1][0], &want[1][1]].map(|n| n.as_f64().unwrap());
+        assert!(got.iter().zip(want).all(|(a, b)| *a as f32 == b as f32), "{got:?}, not {want:?}");
     }
 }
 

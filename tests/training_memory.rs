@@ -213,3 +213,47 @@ fn training_takes_the_bytes_it_takes_in_pytorch() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+const MIB: i64 = 1 << 20;
+
+/// What a real H100 holds besides, by run and by the phase in which it comes; it stays, and later runs find it there. It
+/// fits workspaces of cuBLASLt (1 MiB) and cuBLAS (32 MiB), one for each thread that makes products.
+const WORKSPACES: [(&str, &str, i64); 3] =
+    [("plain", "fwd0", MIB), ("plain", "bwd0", 32 * MIB), ("ckpt", "bwd0", MIB)];
+
+#[test]
+fn a_real_gpu_holds_the_same_bytes_and_its_workspaces() {
+    let recorded: Value = serde_json::from_str(include_str!("../docs/gpu/h100/semantics.json")).unwrap();
+    let rows = recorded["trainmem"].as_array().unwrap();
+    let runs = [
+        ("plain", "mlp sgd"),
+        ("adam", "mlp adam"),
+        ("ckpt", "mlp checkpoint_sequential 4"),
+        ("nograd", "mlp no_grad"),
+        ("amp", "mlp autocast float16"),
+    ];
+    let (mut wrong, mut compared) = (String::new(), 0);
+    for (kind, name) in runs {
+        let of_kind = |row: &&Value| row[0].as_str().unwrap().split(' ').next() == Some(kind);
+        let number = |row: &Value, at: usize| row[at].as_i64().unwrap();
+        let mut rows = rows.iter().filter(of_kind);
+        let start = number(rows.next().unwrap(), 1);
+        let run = RUNS.iter().find(|run| run.name == name).unwrap();
+        let phases = run.phases();
+        let mut workspaces = 0;
+        for row in rows {
+            let theirs = row[0].as_str().unwrap().split_once(' ').unwrap().1;
+            let came = WORKSPACES.iter().filter(|(of, at, _)| (*of, *at) == (kind, theirs));
+            workspaces += came.map(|(.., bytes)| bytes).sum::<i64>();
+            let ours = theirs.replace("fwd", "forward").replace("bwd", "backward").replace("del y", "del");
+            let (_, bytes, peak) = phases.iter().find(|(tag, ..)| *tag == ours).unwrap();
+            let (want, most) = (number(row, 1) - start - workspaces, number(row, 3) - start);
+            if *bytes != want || *peak > most {
+                let _ = writeln!(wrong, "{kind} {theirs}: {bytes} (peak {peak}), not {want} (peak {most})");
+            }
+            compared += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert_eq!(compared, 54);
+}

@@ -6,6 +6,8 @@ use crate::base::{DType, Layout, Scalar};
 use super::backend::{Buffer, Cancel};
 use super::scalar::MapOp;
 
+pub use super::distribution::{Distribution, naturals};
+
 /// Typed, strided memory that a kernel reads or writes.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
@@ -201,37 +203,6 @@ pub struct Random {
     pub source: RandomSource,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Distribution {
-    Uniform {
-        low: f64,
-        high: f64,
-    },
-    Normal {
-        mean: f64,
-        std: f64,
-    },
-    /// Integers in `low..high`.
-    Integers {
-        low: i64,
-        high: i64,
-    },
-    Bernoulli {
-        p: f64,
-    },
-    /// A permutation of `0..n`.
-    Permutation,
-    /// `exp` of normal numbers, each drawn in double precision.
-    LogNormal {
-        mean: f64,
-        std: f64,
-    },
-    /// Integers from 0 to the largest that the dtype holds, for floats to the last before gaps begin.
-    Natural,
-    /// Poisson numbers with the means in the input.
-    Poisson,
-}
-
 /// The state a draw starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RandomSource {
@@ -240,42 +211,6 @@ pub enum RandomSource {
     /// Philox 4x32-10 as CUDA devices use it; `most` is the number of threads that PyTorch's kernels run there at a
     /// time.
     Philox { seed: u64, offset: u64, most: u64 },
-}
-
-impl Distribution {
-    /// How many elements one call of curand serves in PyTorch's kernels, which take four numbers at a time.
-    pub fn per_call(&self, dtype: DType) -> u64 {
-        match self {
-            Distribution::Permutation => 2,
-            Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
-            Distribution::Integers { .. } => 4,
-            Distribution::Natural if matches!(dtype, DType::Int64 | DType::Float64) => 2,
-            Distribution::Natural => 4,
-            _ if dtype == DType::Float64 => 2,
-            _ => 4,
-        }
-    }
-}
-
-/// How many integers [`Distribution::Natural`] draws from.
-pub fn naturals(dtype: DType) -> u64 {
-    match dtype {
-        DType::Bool => 2,
-        DType::UInt8 => 1 << 8,
-        DType::Int8 => 1 << 7,
-        DType::Int16 => 1 << 15,
-        DType::Int32 => 1 << 31,
-        DType::Int64 => 1 << 63,
-        DType::Float64 => (1 << 53) + 1,
-        DType::Float32 => (1 << 24) + 1,
-        DType::Float16 => (1 << 11) + 1,
-        DType::BFloat16 => (1 << 8) + 1,
-    }
-}
-
-/// Spans from 2^28 on take 64 random bits an element, so that the remainder is nearly even.
-pub fn is_wide(low: i64, high: i64) -> bool {
-    high.wrapping_sub(low) as u64 >= 1 << 28
 }
 
 /// Parameters of a 2-d convolution, height first.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
-use crate::base::{Cause, Device, DeviceSpec, Result};
+use crate::base::{Cause, DType, Device, DeviceSpec, Result};
 
 use super::backend::Backend;
 use super::context::{Context, Shared};
 use super::cpu::CpuBackend;
+use super::distribution::Distribution;
 use super::kernel::RandomSource;
 use super::random;
 
@@ -187,12 +188,16 @@ impl Machine {
         }
     }
 
-    /// Where a draw on `device` takes its numbers from. The next draw takes others.
-    ///
-    /// `n` elements are drawn, of which one call of curand serves `per_call`.
-    pub fn random_source(&self, device: Device, n: usize, per_call: u64) -> RandomSource {
+    /// Where a draw of `n` elements of `dtype` on `device` takes its numbers from. The next draw takes others.
+    pub fn random_source(
+        &self,
+        device: Device,
+        n: usize,
+        distribution: &Distribution,
+        dtype: DType,
+    ) -> RandomSource {
         match self.philox.get(device.index()).filter(|_| device.is_cuda()) {
-            Some(generator) => generator.draw(n as u64, per_call),
+            Some(generator) => generator.draw(n as u64, distribution, dtype),
             None => RandomSource::Host(self.generator.clone()),
         }
     }

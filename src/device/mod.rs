@@ -4,6 +4,7 @@ pub mod backend;
 pub mod context;
 pub mod cpu;
 pub mod cuda;
+pub mod distribution;
 pub mod graph;
 pub mod kernel;
 pub mod machine;

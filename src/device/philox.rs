@@ -44,6 +44,19 @@ impl Philox {
             if used % 2 == 1 { uniform_f64(a, b) } else { uniform_f64(c, d) }
         }
     }
+
+    /// What thread `thread` gets one number at a time, as from `curand`.
+    pub fn each(&self, thread: u64) -> impl FnMut() -> u32 {
+        let own = *self;
+        let (mut bits, mut used) = ([0; 4], 0u64);
+        move || {
+            if used.is_multiple_of(4) {
+                bits = own.draw(thread, used / 4);
+            }
+            used += 1;
+            bits.get((used - 1) as usize % 4).copied().unwrap_or(0)
+        }
+    }
 }
 
 /// Threads that PyTorch starts for `n` elements: blocks of 256, one thread to an element. On a device the
@@ -65,6 +78,9 @@ pub fn used(n: u64, most: u64, per_call: u64) -> u64 {
 }
 
 const THREADS_PER_BLOCK: u64 = 256;
+
+/// Rows that draws by row serve at a time: the most blocks that a grid has along its second dimension.
+pub const MOST_ROWS: u64 = 65_535;
 
 /// A float32 in `0 < x <= 1`, as `curand_uniform`.
 #[inline]
@@ -162,6 +178,16 @@ mod tests {
         assert_eq!(used(4 * t4 + 1, t4, 4), 8);
         assert_eq!(used(4 * t4 + 1, resident(132, 2048), 4), 4, "more threads, fewer calls");
         assert_eq!(used(4 * t4, t4, 2), 8, "float64 takes twice as many");
+    }
+
+    #[test]
+    fn numbers_one_at_a_time_are_those_of_the_blocks() {
+        let g = Philox::new(5, 8);
+        let mut next = g.each(77);
+        let drawn: Vec<u32> = (0..9).map(|_| next()).collect();
+        assert_eq!(drawn[..4], g.draw(77, 0));
+        assert_eq!(drawn[4..8], g.draw(77, 1));
+        assert_eq!(drawn[8], g.draw(77, 2)[0]);
     }
 
     #[test]

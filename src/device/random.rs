@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::base::DType;
+
+use super::distribution::Distribution;
 use super::kernel::RandomSource;
 use super::philox;
 
@@ -51,12 +54,12 @@ impl PhiloxState {
         *self.state() = (seed, 0);
     }
 
-    /// The start of a draw of `n` elements, of which one call serves `per_call`. The next draw starts behind the
-    /// numbers that each thread of PyTorch's kernel would take.
-    pub fn draw(&self, n: u64, per_call: u64) -> RandomSource {
+    /// The start of a draw of `n` elements of `dtype`. The next draw starts behind the numbers that each thread of
+    /// PyTorch's kernel would take.
+    pub fn draw(&self, n: u64, distribution: &Distribution, dtype: DType) -> RandomSource {
         let mut state = self.state();
         let (seed, offset) = *state;
-        state.1 = offset.wrapping_add(philox::used(n, self.most, per_call));
+        state.1 = offset.wrapping_add(distribution.taken(n, dtype, self.most));
         RandomSource::Philox { seed, offset, most: self.most }
     }
 

@@ -87,7 +87,7 @@ pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
 
 /// A mask of bools for `x`, true with probability `1 - p`, drawn in the order in which `x` lies in memory.
 fn mask_like(x: &Tensor, p: f64) -> Result<Tensor> {
-    let keep = Distribution::Bernoulli { p: 1.0 - p };
+    let keep = Distribution::Keep { p: 1.0 - p, wide: x.dtype() == DType::Float64, vector: vector(x) };
     let draw = |shape: &[usize]| super::draw::drawn(shape, DType::Bool, &x.context(), keep, "dropout");
     if x.is_contiguous() {
         return draw(x.shape());
@@ -97,6 +97,20 @@ fn mask_like(x: &Tensor, p: f64) -> Result<Tensor> {
     let mask = draw(&shape)?;
     let back: Vec<usize> = (0..order.len()).filter_map(|d| order.iter().position(|&o| o == d)).collect();
     Ok(mask.with_layout(mask.layout().permute(&back)?))
+}
+
+/// How many neighbours a thread of PyTorch's kernel keeps or drops at a time: as many as 16 bytes hold, fewer where
+/// the number of elements or the place of the first is no multiple of that, one where there are gaps.
+fn vector(x: &Tensor) -> u64 {
+    let layout = x.layout();
+    if !layout.is_dense() {
+        return 1;
+    }
+    let mut vector = (16 / x.dtype().size()).clamp(1, 8);
+    while vector > 1 && !(x.numel().is_multiple_of(vector) && layout.offset().is_multiple_of(vector)) {
+        vector /= 2;
+    }
+    vector as u64
 }
 
 /// The dimensions from the one with the widest strides to the narrowest, as PyTorch's `empty_like` lays them out.

@@ -1,7 +1,7 @@
 //! Convolutions over one and two dimensions. Both run on the two-dimensional kernel; a gradient is again a
 //! convolution, so derivatives of any order are recorded.
 
-use crate::base::{Dims, Error, Layout, Result, Scalar};
+use crate::base::{DType, Dims, Error, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -202,10 +202,17 @@ pub(super) fn check_places(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -
         let Some(t) = t else { continue };
         same_place(x, argument, t, "wrapper_CUDA___slow_conv2d_forward")?;
         if t.dtype() != x.dtype() {
-            let (x, t) = (x.dtype().c_name(), t.dtype().c_name());
-            let hint = format!("make both {t}, or both {x}: `.to(…)`");
+            let hint = format!("make both {}, or both {}: `.to(…)`", t.dtype(), x.dtype());
+            // A device looks at the weight's type of tensor before it looks at dtypes.
+            let shown = |of: &Tensor| match (of.device().is_cuda() && argument == "weight", of.dtype()) {
+                (false, dtype) => dtype.c_name().to_owned(),
+                (true, DType::BFloat16) => "CUDABFloat16Type".to_owned(),
+                (true, dtype) => format!("torch.cuda.{}Tensor", dtype.type_name()),
+            };
             return Err(Error::runtime(format!(
-                "Input type ({x}) and {argument} type ({t}) should be the same"
+                "Input type ({}) and {argument} type ({}) should be the same",
+                shown(x),
+                shown(t)
             ))
             .with_hint(hint));
         }

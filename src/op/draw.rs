@@ -71,7 +71,7 @@ pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Re
 
 /// [`draw_into`] where the distribution takes an input.
 pub fn draw_from(x: &Tensor, distribution: Distribution, inputs: &[&Tensor], op: &'static str) -> Result<()> {
-    let source = Machine::current().random_source(x.device(), x.numel(), distribution.per_call(x.dtype()));
+    let source = Machine::current().random_source(x.device(), x.numel(), &distribution, x.dtype());
     let inputs: Vec<_> = inputs.iter().map(|&t| t.into()).collect();
     launch(op, &Kernel::Random(Random { distribution, source }), &inputs, &[x])
 }

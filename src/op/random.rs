@@ -8,9 +8,8 @@ use crate::device::kernel::Distribution;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::binary::lt;
 use super::create::Make;
-use super::draw::{draw_into, drawn};
+use super::draw::{draw_from, draw_into, drawn};
 use super::promote::DEFAULT_FLOAT;
 use super::record::{in_place, no_grad, one, recorded};
 use super::reduce::{max_all, min_all};
@@ -79,9 +78,9 @@ pub fn bernoulli(x: &Tensor) -> Result<Tensor> {
                     )));
             }
         }
-        let precise = if x.dtype() == DType::Float64 { DType::Float64 } else { DType::Float32 };
-        let draw = rand_like(x, &Make::dtype(precise))?;
-        lt(&draw, x)?.copied(x.dtype(), "bernoulli")?
+        let out = Tensor::empty(x.shape(), x.dtype(), &x.context(), "bernoulli")?;
+        draw_from(&out, Distribution::BernoulliEach, &[&x.detach()], "bernoulli")?;
+        out
     };
     Ok(recorded(out, &RULE, &[x], |_, _| ()))
 }

@@ -16,14 +16,14 @@ use super::reduce::{max_all, min_all, sum};
 use super::scan::cumsum;
 use super::select::{clamp, only_floats};
 use super::sort::topk;
-use super::unary::{ceil, log, log1p, neg, scale, shift, tan};
 
 /// Overwrites `x` with waiting times of rate `rate`.
 pub fn exponential_(x: &Tensor, rate: f64) -> Result<Tensor> {
     if rate.is_nan() || rate <= 0.0 {
         return Err(Error::runtime(format!("exponential_ expects lambda > 0.0, but found lambda={rate}")));
     }
-    overwrite(x, "exponential_", |u| scale(&log1p(&neg(u)?)?, -1.0 / rate))
+    only_floats(x.dtype(), "exponential_kernel_cpu")?;
+    overwritten(x, Distribution::Exponential { rate }, "exponential_")
 }
 
 /// Overwrites `x` with `exp` of normal numbers.
@@ -40,9 +40,8 @@ pub fn cauchy_(x: &Tensor, median: f64, sigma: f64) -> Result<Tensor> {
     if sigma.is_nan() || sigma <= 0.0 {
         return Err(Error::runtime(format!("cauchy_ expects sigma > 0.0, but found sigma={sigma}")));
     }
-    overwrite(x, "cauchy_", |u| {
-        shift(&scale(&tan(&scale(&shift(u, -0.5)?, std::f64::consts::PI)?)?, sigma)?, median)
-    })
+    only_floats(x.dtype(), "cauchy_kernel_cpu")?;
+    overwritten(x, Distribution::Cauchy { median, sigma }, "cauchy_")
 }
 
 /// Overwrites `x` with the number of trials up to the first success.
@@ -50,11 +49,7 @@ pub fn geometric_(x: &Tensor, p: f64) -> Result<Tensor> {
     if !(p > 0.0 && p < 1.0) {
         return Err(Error::runtime(format!("geometric_ expects p to be in (0, 1), but got p={p}")));
     }
-    let made = || {
-        let u = uniform(x)?;
-        ceil(&scale(&log(&u)?, 1.0 / (-p).ln_1p())?)
-    };
-    written(x, made)
+    overwritten(x, Distribution::Geometric { p }, "geometric_")
 }
 
 /// Overwrites `x` with whole numbers from `from` up to, but not including, `to`.
@@ -125,8 +120,8 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
     if let Some(last) = shape.last_mut() {
         *last = count as usize;
     }
-    let unit = Distribution::Uniform { low: 0.0, high: 1.0 };
-    let u = drawn(&shape, DType::Float64, &x.context(), unit, "multinomial")?;
+    let rows = Distribution::Rows { width: count as u64, dtype: x.dtype() };
+    let u = drawn(&shape, DType::Float64, &x.context(), rows, "multinomial")?;
     let below = lt(&unsqueeze(&sums, -2)?, &unsqueeze(&u, -1)?)?;
     clamp(&sum(&below, Some(&[-1]), false)?, None, Some((classes - 1).into()))
 }
@@ -135,9 +130,9 @@ pub fn multinomial(x: &Tensor, count: i64, replacement: bool) -> Result<Tensor> 
 pub fn poisson(x: &Tensor) -> Result<Tensor> {
     only_floats(x.dtype(), "poisson_cpu")?;
     let _off = no_grad();
-    let rate = to_dtype(&x.detach(), DType::Float64)?;
+    let rate = x.detach();
     if x.numel() == 0 {
-        return x.detach().copied(x.dtype(), "poisson");
+        return rate.copied(x.dtype(), "poisson");
     }
     if min_all(&rate)?.item()?.as_f64() < 0.0 {
         return Err(Error::runtime("invalid Poisson rate, expected rate to be non-negative"));
@@ -174,27 +169,3 @@ static OVERWRITTEN: Vjp = Vjp {
     name: "RandomBackward0",
     run: |_, g| one(Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like")?),
 };
-
-/// Uniform numbers in double precision, in the shape of `x`.
-fn uniform(x: &Tensor) -> Result<Tensor> {
-    let unit = Distribution::Uniform { low: 0.0, high: 1.0 };
-    drawn(x.shape(), DType::Float64, &x.context(), unit, "uniform_")
-}
-
-fn overwrite(x: &Tensor, name: &'static str, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    only_floats(x.dtype(), &format!("{}_kernel_cpu", name.trim_end_matches('_')))?;
-    written(x, || f(&uniform(x)?))
-}
-
-fn written(x: &Tensor, made: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
-    in_place(
-        x,
-        &[],
-        &OVERWRITTEN,
-        |_| (),
-        || {
-            let _off = no_grad();
-            x.assign(&made()?, "copy_")
-        },
-    )
-}

@@ -272,6 +272,7 @@ impl<M: Memory> Pool<M> {
             segment: segment_size(bytes),
             total: self.memory.total(),
             free: self.memory.available(),
+            context: self.memory.context(),
             limit: self.limit,
             allocated: self.allocated(),
             reserved: self.reserved(),

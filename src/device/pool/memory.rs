@@ -20,6 +20,11 @@ pub trait Memory: Send {
     /// The bytes of the device that no one holds.
     fn available(&self) -> u64;
 
+    /// The bytes that the pool's process holds besides segments, as a context of CUDA does.
+    fn context(&self) -> u64 {
+        0
+    }
+
     /// A mark behind all the work `stream` has been given so far. Asked for when a
     /// block is freed that the stream has recorded; the marks of one stream are
     /// reached in the order in which they were made.
@@ -55,6 +60,10 @@ impl<M: Memory + ?Sized> Memory for Box<M> {
         (**self).available()
     }
 
+    fn context(&self) -> u64 {
+        (**self).context()
+    }
+
     fn mark(&mut self, stream: u32) -> u64 {
         (**self).mark(stream)
     }
@@ -77,6 +86,7 @@ impl<M: Memory + ?Sized> Memory for Box<M> {
 pub struct Simulated {
     total: u64,
     others: u64,
+    context: u64,
     used: u64,
     end: u64,
     gaps: BTreeMap<u64, u64>,
@@ -89,7 +99,7 @@ impl Simulated {
 
     /// A device of `total` bytes, `others` of which other processes hold.
     pub fn new(total: u64, others: u64) -> Self {
-        Self { total, others, used: 0, end: Self::BASE, gaps: BTreeMap::new() }
+        Self { total, others, context: 0, used: 0, end: Self::BASE, gaps: BTreeMap::new() }
     }
 
     /// The same memory with addresses from `base` on (rounded up to 2 MiB, not 0), so
@@ -97,6 +107,13 @@ impl Simulated {
     #[must_use]
     pub fn with_base(mut self, base: u64) -> Self {
         self.end = base.max(1).checked_next_multiple_of(Self::ALIGNMENT).unwrap_or(Self::BASE);
+        self
+    }
+
+    /// The same memory, of which the process holds `bytes` besides segments.
+    #[must_use]
+    pub fn with_context(mut self, bytes: u64) -> Self {
+        self.context = bytes;
         self
     }
 
@@ -163,7 +180,11 @@ impl Memory for Simulated {
     }
 
     fn available(&self) -> u64 {
-        self.total.saturating_sub(self.others).saturating_sub(self.used)
+        self.total.saturating_sub(self.others).saturating_sub(self.context).saturating_sub(self.used)
+    }
+
+    fn context(&self) -> u64 {
+        self.context
     }
 }
 
@@ -198,6 +219,13 @@ mod tests {
         assert_eq!(memory.available(), 6 * MIB);
         memory.set_others(u64::MAX);
         assert_eq!(memory.available(), 0);
+    }
+
+    #[test]
+    fn a_context_takes_its_part() {
+        let mut memory = Simulated::new(10 * MIB, 2 * MIB).with_context(5 * MIB);
+        assert_eq!((memory.available(), memory.context()), (3 * MIB, 5 * MIB));
+        assert!(memory.allocate(4 * MIB).is_none() && memory.allocate(2 * MIB).is_some());
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct OutOfMemory {
     pub total: u64,
     /// What no one holds of it.
     pub free: u64,
+    /// What the process holds besides segments; 0 where it is not known.
+    pub context: u64,
     /// What this pool may reserve, where a memory fraction is set.
     pub limit: Option<u64>,
     /// What tensors hold (rounded).
@@ -43,13 +45,20 @@ pub struct OutOfMemory {
 impl OutOfMemory {
     /// PyTorch's sentence with these numbers.
     pub fn message(&self) -> String {
+        let process = match self.context {
+            0 => String::new(),
+            context => format!(
+                "Including non-PyTorch memory, this process has {} memory in use. ",
+                format_size(context.saturating_add(self.reserved))
+            ),
+        };
         let allowed = match self.limit {
             Some(limit) => format!("{} allowed; ", format_size(limit)),
             None => String::new(),
         };
         format!(
             "CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of {} of which {} is free. \
-             {allowed}Of the allocated memory {} is allocated by PyTorch, and {} is reserved by PyTorch but \
+             {process}{allowed}Of the allocated memory {} is allocated by PyTorch, and {} is reserved by PyTorch but \
              unallocated. If reserved but unallocated memory is large try setting \
              PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for \
              Memory Management  (https://docs.pytorch.org/docs/stable/notes/cuda.html\

@@ -64,7 +64,7 @@ impl SimBackend {
         shared: &Arc<Shared>,
     ) -> SimBackend {
         let device = Device::Cuda(ordinal as u16);
-        let memory = DeviceMemory::new(profile.device.memory, ordinal, clock.clone());
+        let memory = DeviceMemory::new(profile.device.memory, profile.device.context, ordinal, clock.clone());
         let mut pool: DevicePool = Pool::new(Box::new(memory), ordinal as u32);
         if let Some(fraction) = profile.faults.memory_fraction {
             let set = pool.set_fraction(fraction);

@@ -17,6 +17,8 @@
 //! - From pinned memory and with `non_blocking`, the host goes on at once. From pageable memory the driver
 //!   waits for the stream and copies through its own buffers while the host waits, `non_blocking` or not. A
 //!   pinned copy without `non_blocking` makes the host wait because PyTorch then synchronises the stream.
+//! - Where a profile says what the driver's buffers take (`link.staged`), a pageable `non_blocking` copy to the device
+//!   up to that size holds the host only until it is in them.
 //! - A copy within a device is a kernel, and does not hold the host.
 //! - A copy to another device runs on the source's current stream; that waits for the destination's before,
 //!   and the destination's waits for it after. Without peer access it passes through the host and takes an
@@ -215,11 +217,18 @@ impl Clock {
         let enqueued = self.enqueue(at)?;
         let device = self.device_mut(at.device)?;
         let length = cost::transfer(&device.profile, transfer);
+        let staged = device.profile.link.staged;
         let earliest = enqueued.max(device.free(at.stream));
         let (start, end) = device.engines.lane(lane).take(earliest, length);
         self.queue(at, end)?;
-        let blocking = !(transfer.pinned && non_blocking);
-        let host_waited = if blocking { self.wait_until(end) } else { 0 };
+        let staged = transfer.direction == Direction::H2D && transfer.bytes <= staged;
+        let blocking = !(non_blocking && (transfer.pinned || staged));
+        let host_waited = match blocking {
+            true => self.wait_until(end),
+            // Into the driver's buffers.
+            false if !transfer.pinned => self.wait_until(enqueued.saturating_add(length)),
+            false => 0,
+        };
         Ok(CopySpan { start, end, host_waited, blocking })
     }
 

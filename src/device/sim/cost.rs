@@ -131,12 +131,19 @@ pub struct Transfer {
 }
 
 /// The time of `work` on `profile`: latency + max(flops / (rate × efficiency), bytes / (bandwidth ×
-/// efficiency)).
+/// efficiency)). The bandwidth is that of the L2 cache where all bytes fit into it, if that is known.
 pub fn kernel(profile: &Profile, work: &Work) -> KernelCost {
     let efficiency = profile.efficiency.of(work.class, work.rate);
     let compute = nanos(work.flops as f64, profile.peak.of(work.rate) * efficiency);
-    let memory = nanos(work.bytes as f64, profile.device.memory_bandwidth * efficiency);
-    let latency = profile.launch.latency;
+    let device = &profile.device;
+    let memory = nanos(work.bytes as f64, device.memory_bandwidth * efficiency);
+    let memory = match device.l2_bandwidth {
+        Some(bandwidth) if work.bytes <= device.l2_cache => {
+            memory.min(nanos(work.bytes as f64, bandwidth * efficiency))
+        }
+        _ => memory,
+    };
+    let latency = profile.launch.latency_of(work.class);
     let body = compute.max(memory);
     let bound = match () {
         _ if body <= latency => Bound::Latency,
@@ -157,8 +164,17 @@ pub fn transfer(profile: &Profile, transfer: &Transfer) -> u64 {
         (Direction::D2H, false) => link.pageable_d2h,
         (Direction::D2D, _) => return kernel(profile, &copy_within(transfer.bytes)).total(),
     };
+    let bandwidth = match link.cached_h2d {
+        Some((most, cached))
+            if transfer.bytes <= most && !transfer.pinned && transfer.direction == Direction::H2D =>
+        {
+            if cached > bandwidth { cached } else { bandwidth }
+        }
+        _ => bandwidth,
+    };
     let slow = profile.faults.slow_link.unwrap_or(1.0);
-    link.latency.saturating_add(nanos(transfer.bytes as f64 * slow, bandwidth))
+    let latency = if transfer.pinned { None } else { link.pageable_latency };
+    latency.unwrap_or(link.latency).saturating_add(nanos(transfer.bytes as f64 * slow, bandwidth))
 }
 
 /// The nanoseconds of a copy from one device's memory to another's; the slower end of the link decides.
@@ -191,6 +207,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
 
     fn t4() -> Profile {
@@ -254,6 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn a_class_may_have_a_latency_and_the_cache_a_bandwidth_of_its_own() {
+        let mut own = t4();
+        own.launch.latency_by_class = vec![(KernelClass::Reduction, 9_000)];
+        own.device.l2_bandwidth = Some(2.0 * own.device.memory_bandwidth);
+        let of = |class, bytes| Work { class, rate: Rate::Fp32, flops: 0, bytes };
+        let both = |work: Work| (kernel(&own, &work), kernel(&t4(), &work));
+        let (fits, plain) = both(of(KernelClass::Copy, own.device.l2_cache));
+        assert_eq!((fits.latency, fits.body), (plain.latency, plain.body.div_ceil(2)));
+        let (beyond, plain) = both(of(KernelClass::Copy, own.device.l2_cache + 1));
+        assert_eq!(beyond, plain);
+        let (reduction, plain) = both(of(KernelClass::Reduction, GIB));
+        assert_eq!((reduction.latency, reduction.body), (9_000, plain.body));
+    }
+
+    #[test]
+    fn pageable_memory_in_the_hosts_cache_goes_faster_to_the_device_alone() {
+        let mut own = t4();
+        own.link.cached_h2d = Some((MIB, 4.0 * own.link.pageable_h2d));
+        own.link.pageable_latency = Some(20_000);
+        let time = |profile: &Profile, direction, bytes, pinned| {
+            transfer(profile, &Transfer { direction, bytes, pinned })
+        };
+        let body = |direction, bytes| {
+            let plain = time(&t4(), direction, bytes, false) - t4().link.latency;
+            (time(&own, direction, bytes, false) - 20_000, plain)
+        };
+        let (cached, plain) = body(Direction::H2D, MIB);
+        assert_eq!(cached, plain.div_ceil(4));
+        for (direction, bytes) in [(Direction::H2D, MIB + 1), (Direction::D2H, MIB)] {
+            let (own, plain) = body(direction, bytes);
+            assert_eq!(own, plain, "{direction:?}");
+        }
+        assert_eq!(time(&own, Direction::H2D, MIB, true), time(&t4(), Direction::H2D, MIB, true));
+    }
+
+    #[test]
     fn a_slow_link_slows_links_alone() {
         let mut slow = t4();
         slow.faults.slow_link = Some(4.0);
@@ -285,12 +338,14 @@ mod tests {
     proptest! {
         #[test]
         fn more_work_never_takes_less_time(work in any_work(), flops: u64, bytes: u64) {
-            let t4 = t4();
+            let profiles = [t4(), Profile::builtin("h100").unwrap()];
             let more = Work { flops: work.flops.max(flops), bytes: work.bytes.max(bytes), ..work };
-            prop_assert!(kernel(&t4, &work).total() <= kernel(&t4, &more).total());
-            for direction in [Direction::H2D, Direction::D2H, Direction::D2D] {
-                let time = |bytes| transfer(&t4, &Transfer { direction, bytes, pinned: false });
-                prop_assert!(time(work.bytes) <= time(more.bytes));
+            for profile in &profiles {
+                prop_assert!(kernel(profile, &work).total() <= kernel(profile, &more).total());
+                for direction in [Direction::H2D, Direction::D2H, Direction::D2D] {
+                    let time = |bytes| transfer(profile, &Transfer { direction, bytes, pinned: false });
+                    prop_assert!(time(work.bytes) <= time(more.bytes));
+                }
             }
         }
     }

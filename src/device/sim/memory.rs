@@ -36,9 +36,10 @@ impl DeviceMemory {
     const BASE: u64 = 0x7f00_0000_0000;
     const APART: u64 = 1 << 40;
 
-    pub fn new(capacity: u64, device: usize, clock: SharedClock) -> DeviceMemory {
+    pub fn new(capacity: u64, context: u64, device: usize, clock: SharedClock) -> DeviceMemory {
         let below = (device as u64).saturating_mul(Self::APART);
-        let space = Simulated::new(capacity, 0).with_base(Self::BASE.saturating_sub(below));
+        let space =
+            Simulated::new(capacity, 0).with_context(context).with_base(Self::BASE.saturating_sub(below));
         DeviceMemory { space, clock, device }
     }
 
@@ -67,6 +68,10 @@ impl Memory for DeviceMemory {
         self.space.available()
     }
 
+    fn context(&self) -> u64 {
+        self.space.context()
+    }
+
     fn mark(&mut self, stream: u32) -> u64 {
         self.clock.lock().record(self.at(stream)).map_or(0, |mark| mark.time)
     }
@@ -92,7 +97,7 @@ mod tests {
     fn memory() -> (DeviceMemory, SharedClock) {
         let profile = Profile::builtin("t4").unwrap();
         let clock = SharedClock::new(Clock::new(vec![profile.clone(), profile]));
-        (DeviceMemory::new(64 * MIB, 1, clock.clone()), clock)
+        (DeviceMemory::new(64 * MIB, 0, 1, clock.clone()), clock)
     }
 
     #[test]

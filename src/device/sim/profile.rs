@@ -59,11 +59,15 @@ pub struct DeviceFigures {
     pub compute_capability: (u32, u32),
     /// Bytes, as the driver reports them (`total_memory`).
     pub memory: u64,
+    /// Bytes that a process holds besides its segments (its context); 0 where nobody has looked.
+    pub context: u64,
     pub memory_bandwidth: f64,
     pub sm_count: u32,
     /// Resident threads per SM; with the SM count it sets the grid of PyTorch's random kernels.
     pub threads_per_sm: u32,
     pub l2_cache: u64,
+    /// Bytes per second of what fits into the cache, where it is known.
+    pub l2_bandwidth: Option<f64>,
     /// One: both directions share it. Two: one per direction. Three or more: copies to peers have one too.
     pub copy_engines: u32,
 }
@@ -105,16 +109,16 @@ pub struct Efficiency {
     pub copy: f64,
     /// Where a matmul of one dtype class differs from `matmul`.
     pub matmul_by_rate: Vec<(Rate, f64)>,
+    /// Where a convolution of one dtype class differs from `convolution`.
+    pub convolution_by_rate: Vec<(Rate, f64)>,
 }
 
 impl Efficiency {
     pub fn of(&self, class: KernelClass, rate: Rate) -> f64 {
+        let own = |by_rate: &[(Rate, f64)]| by_rate.iter().find(|(of, _)| *of == rate).map(|(_, part)| *part);
         match class {
-            KernelClass::Matmul => {
-                let own = self.matmul_by_rate.iter().find(|(of, _)| *of == rate);
-                own.map_or(self.matmul, |(_, efficiency)| *efficiency)
-            }
-            KernelClass::Convolution => self.convolution,
+            KernelClass::Matmul => own(&self.matmul_by_rate).unwrap_or(self.matmul),
+            KernelClass::Convolution => own(&self.convolution_by_rate).unwrap_or(self.convolution),
             KernelClass::Elementwise => self.elementwise,
             KernelClass::Reduction => self.reduction,
             KernelClass::Normalise => self.normalise,
@@ -132,8 +136,18 @@ pub struct Launch {
     pub host: u64,
     /// Nanoseconds from a kernel's start until it works.
     pub latency: u64,
+    /// Where kernels of a class take longer to get going than `latency`, as those in several steps do.
+    pub latency_by_class: Vec<(KernelClass, u64)>,
     /// Operations a stream holds before the host must wait for the oldest.
     pub queue_depth: u32,
+}
+
+impl Launch {
+    /// Nanoseconds from the start of a kernel of this class until it works.
+    pub fn latency_of(&self, class: KernelClass) -> u64 {
+        let own = self.latency_by_class.iter().find(|(of, _)| *of == class);
+        own.map_or(self.latency, |(_, nanos)| *nanos)
+    }
 }
 
 /// What the host spends on other calls.
@@ -156,8 +170,16 @@ pub struct Link {
     pub pinned_d2h: f64,
     pub pageable_h2d: f64,
     pub pageable_d2h: f64,
+    /// What pageable memory of at most so many bytes goes to the device at, where that is faster: it lies in the host's
+    /// cache.
+    pub cached_h2d: Option<(u64, f64)>,
+    /// The longest pageable `non_blocking` copy to the device that the driver takes into buffers of its own without
+    /// waiting for the stream; 0 where every copy waits.
+    pub staged: u64,
     /// Nanoseconds that any copy takes besides its bytes.
     pub latency: u64,
+    /// Nanoseconds that a pageable copy takes besides its bytes, where they differ.
+    pub pageable_latency: Option<u64>,
 }
 
 /// The link to another device of the machine.
@@ -255,7 +277,9 @@ fn read(document: &Document<'_>) -> Result<Profile, ProfileError> {
         "peak",
         "efficiency",
         "matmul_efficiency",
+        "convolution_efficiency",
         "launch",
+        "latency",
         "host",
         "link",
         "peer",
@@ -290,22 +314,35 @@ fn read_device(root: &Section<'_, '_>) -> Result<DeviceFigures, ProfileError> {
     let keys = [
         "compute_capability",
         "memory",
+        "context",
         "memory_bandwidth",
         "sm_count",
         "threads_per_sm",
         "l2_cache",
+        "l2_bandwidth",
         "copy_engines",
     ];
     let device = root.section("device", &keys)?;
     Ok(DeviceFigures {
         compute_capability: device.version("compute_capability")?,
         memory: device.number("memory", &MEMORY)? as u64,
+        context: optional(&device, "context", &CACHE)?.unwrap_or(0.0) as u64,
         memory_bandwidth: device.number("memory_bandwidth", &BANDWIDTH)?,
         sm_count: device.number("sm_count", &SMS)? as u32,
         threads_per_sm: device.number("threads_per_sm", &THREADS)? as u32,
         l2_cache: device.number("l2_cache", &CACHE)? as u64,
+        l2_bandwidth: optional(&device, "l2_bandwidth", &BANDWIDTH)?,
         copy_engines: device.number("copy_engines", &ENGINES)? as u32,
     })
+}
+
+/// A figure that a profile may leave out.
+fn optional(
+    section: &Section<'_, '_>,
+    key: &'static str,
+    quantity: &figures::Quantity,
+) -> Result<Option<f64>, ProfileError> {
+    section.has(key).then(|| section.number(key, quantity)).transpose()
 }
 
 fn read_peak(root: &Section<'_, '_>) -> Result<Peak, ProfileError> {
@@ -322,7 +359,7 @@ fn read_peak(root: &Section<'_, '_>) -> Result<Peak, ProfileError> {
 
 fn read_efficiency(root: &Section<'_, '_>) -> Result<Efficiency, ProfileError> {
     let part = root.section("efficiency", &KernelClass::ALL.map(KernelClass::key))?;
-    let mut efficiency = Efficiency {
+    Ok(Efficiency {
         matmul: part.number("matmul", &FRACTION)?,
         convolution: part.number("convolution", &FRACTION)?,
         elementwise: part.number("elementwise", &FRACTION)?,
@@ -331,14 +368,22 @@ fn read_efficiency(root: &Section<'_, '_>) -> Result<Efficiency, ProfileError> {
         gather_scatter: part.number("gather_scatter", &FRACTION)?,
         random: part.number("random", &FRACTION)?,
         copy: part.number("copy", &FRACTION)?,
-        matmul_by_rate: Vec::new(),
-    };
-    if let Some(matmul) = root.optional_section("matmul_efficiency", &Rate::ALL.map(Rate::key))? {
-        for rate in Rate::ALL.into_iter().filter(|rate| matmul.has(rate.key())) {
-            efficiency.matmul_by_rate.push((rate, matmul.number(rate.key(), &FRACTION)?));
-        }
-    }
-    Ok(efficiency)
+        matmul_by_rate: read_by_rate(root, "matmul_efficiency")?,
+        convolution_by_rate: read_by_rate(root, "convolution_efficiency")?,
+    })
+}
+
+fn read_by_rate(root: &Section<'_, '_>, key: &'static str) -> Result<Vec<(Rate, f64)>, ProfileError> {
+    let Some(part) = root.optional_section(key, &Rate::ALL.map(Rate::key))? else { return Ok(Vec::new()) };
+    let named = Rate::ALL.into_iter().filter(|rate| part.has(rate.key()));
+    named.map(|rate| Ok((rate, part.number(rate.key(), &FRACTION)?))).collect()
+}
+
+fn read_latencies(root: &Section<'_, '_>) -> Result<Vec<(KernelClass, u64)>, ProfileError> {
+    let keys = KernelClass::ALL.map(KernelClass::key);
+    let Some(part) = root.optional_section("latency", &keys)? else { return Ok(Vec::new()) };
+    let named = KernelClass::ALL.into_iter().filter(|class| part.has(class.key()));
+    named.map(|class| Ok((class, part.nanos(class.key())?))).collect()
 }
 
 fn read_launch(root: &Section<'_, '_>) -> Result<Launch, ProfileError> {
@@ -347,6 +392,7 @@ fn read_launch(root: &Section<'_, '_>) -> Result<Launch, ProfileError> {
     Ok(Launch {
         host: launch.nanos("host")?,
         latency: launch.nanos("latency")?,
+        latency_by_class: read_latencies(root)?,
         queue_depth: launch.number("queue_depth", &DEPTH)? as u32,
     })
 }
@@ -362,14 +408,30 @@ fn read_host(root: &Section<'_, '_>) -> Result<Host, ProfileError> {
 }
 
 fn read_link(root: &Section<'_, '_>) -> Result<Link, ProfileError> {
-    let keys = ["pinned_h2d", "pinned_d2h", "pageable_h2d", "pageable_d2h", "latency"];
+    let keys = [
+        "pinned_h2d",
+        "pinned_d2h",
+        "pageable_h2d",
+        "pageable_d2h",
+        "cached",
+        "cached_h2d",
+        "staged",
+        "latency",
+        "pageable_latency",
+    ];
     let link = root.section("link", &keys)?;
     Ok(Link {
         pinned_h2d: link.number("pinned_h2d", &BANDWIDTH)?,
         pinned_d2h: link.number("pinned_d2h", &BANDWIDTH)?,
         pageable_h2d: link.number("pageable_h2d", &BANDWIDTH)?,
         pageable_d2h: link.number("pageable_d2h", &BANDWIDTH)?,
+        cached_h2d: match link.has("cached") || link.has("cached_h2d") {
+            true => Some((link.number("cached", &CACHE)? as u64, link.number("cached_h2d", &BANDWIDTH)?)),
+            false => None,
+        },
+        staged: optional(&link, "staged", &CACHE)?.unwrap_or(0.0) as u64,
         latency: link.nanos("latency")?,
+        pageable_latency: link.has("pageable_latency").then(|| link.nanos("pageable_latency")).transpose()?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Draws from MT19937, in PyTorch's order: `at::native::templates::cpu` and `at::*_distribution`.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Result};
@@ -9,7 +9,7 @@ use crate::device::cpu::convert::{Compute, with_compute};
 use crate::device::cpu::isa::{self, Isa, Work};
 use crate::device::cpu::math::{Lane, Real};
 use crate::device::cpu::scratch::filled;
-use crate::device::kernel::{Distribution, Launch, View, naturals};
+use crate::device::kernel::{Arg, Distribution, Launch, View, naturals};
 use crate::device::random::Mt19937;
 
 use super::{BLOCK, arrivals, in_order, is_double, put};
@@ -19,11 +19,23 @@ pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut 
         Distribution::Uniform { low, high } => uniform(launch, output, low, high, g),
         Distribution::Normal { mean, std } => normal(launch, output, mean, std, g),
         Distribution::Integers { low, high } => integers(launch, output, low, high, g),
-        Distribution::Bernoulli { p } => with_compute!(output.dtype, C => {
+        Distribution::Bernoulli { p } | Distribution::Keep { p, .. } => with_compute!(output.dtype, C => {
             in_order(launch, output, |to: &mut [C]| {
                 to.iter_mut().for_each(|to| *to = C::from_i64(i64::from(g.uniform_f64() < p)));
             })
         }),
+        Distribution::BernoulliEach => each(launch, output, g),
+        Distribution::Exponential { rate } => {
+            transformed(launch, output, g, |u| (-u).ln_1p() * (-1.0 / rate))
+        }
+        Distribution::Cauchy { median, sigma } => {
+            transformed(launch, output, g, |u| ((u - 0.5) * PI).tan() * sigma + median)
+        }
+        Distribution::Geometric { p } => {
+            let factor = 1.0 / (-p).ln_1p();
+            transformed(launch, output, g, |u| (u.ln() * factor).ceil())
+        }
+        Distribution::Rows { .. } => transformed(launch, output, g, |u| u),
         Distribution::Permutation => permutation(launch, output, g),
         Distribution::LogNormal { mean, std } => with_compute!(output.dtype, C => {
             in_order(launch, output, |to: &mut [C]| {
@@ -53,6 +65,30 @@ pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut 
             })
         }
     }
+}
+
+/// A function of uniform numbers in double precision.
+fn transformed(launch: &Launch, output: &View, g: &mut Mt19937, value: impl Fn(f64) -> f64) -> Result<()> {
+    with_compute!(output.dtype, C => {
+        in_order(launch, output, |to: &mut [C]| {
+            to.iter_mut().for_each(|to| *to = C::from_f64(value(g.uniform_f64())));
+        })
+    })
+}
+
+/// A float64 probability is held against 53 bits, any other against 24.
+fn each(launch: &Launch, output: &View, g: &mut Mt19937) -> Result<()> {
+    let wide = matches!(launch.inputs.first(), Some(Arg::View(p)) if p.dtype == DType::Float64);
+    let chances = dense::<f64>(launch, 0)?;
+    let mut chances = chances.iter();
+    with_compute!(output.dtype, C => {
+        in_order(launch, output, |to: &mut [C]| {
+            for (to, &p) in to.iter_mut().zip(chances.by_ref()) {
+                let u = if wide { g.uniform_f64() } else { f64::from(g.uniform_f32()) };
+                *to = C::from_i64(i64::from(u < p));
+            }
+        })
+    })
 }
 
 /// 24 bits of one number, or 53 of two for float64, scaled and moved in one rounding. What would round up to

@@ -140,7 +140,7 @@ impl Args {
         self.words[usize::from(self.starts[i])]
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.starts.len()
     }
 }

@@ -97,6 +97,25 @@ fn a_pageable_copy_holds_the_host_so_that_nothing_overlaps_it() {
 }
 
 #[test]
+fn a_short_pageable_copy_holds_the_host_until_it_is_in_the_drivers_buffers() {
+    let mut profile = Profile::builtin("t4").unwrap();
+    profile.link.staged = MIB;
+    for (transfer, non_blocking, staged) in [
+        (h2d(MIB, false), true, true),
+        (h2d(MIB, false), false, false),
+        (h2d(MIB + 1, false), true, false),
+        (d2h(MIB, false), true, false),
+    ] {
+        let mut clock = Clock::new(vec![profile.clone()]);
+        let kernel = clock.launch(on(0), &busy(50_000_000)).unwrap();
+        let copy = clock.copy(on(0), &transfer, non_blocking).unwrap();
+        assert_eq!((copy.start, copy.blocking), (kernel.end, !staged), "{transfer:?}");
+        let length = copy.end - copy.start;
+        assert_eq!(clock.now(), if staged { 2 * HOST + length } else { copy.end }, "{transfer:?}");
+    }
+}
+
+#[test]
 fn copies_wait_for_their_own_stream() {
     for (transfer, non_blocking) in
         [(h2d(MIB, false), false), (d2h(MIB, false), true), (d2h(MIB, true), false), (d2h(MIB, true), true)]

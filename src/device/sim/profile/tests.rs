@@ -15,12 +15,45 @@ fn fault(from: &str, to: &str) -> String {
     Profile::parse(&tiny_text().replace(from, to), "my.toml").unwrap_err().to_string()
 }
 
+/// How many of the figures that need not be there are.
+fn left_out_elsewhere(profile: &Profile) -> usize {
+    let Profile { device, efficiency, launch, link, .. } = profile;
+    let alone = [
+        device.context > 0,
+        device.l2_bandwidth.is_some(),
+        link.staged > 0,
+        link.pageable_latency.is_some(),
+        link.cached_h2d.is_some(),
+        link.cached_h2d.is_some(),
+    ];
+    alone.iter().filter(|&&there| there).count()
+        + efficiency.matmul_by_rate.len()
+        + efficiency.convolution_by_rate.len()
+        + launch.latency_by_class.len()
+}
+
+#[test]
+fn a_measured_profile_has_what_others_leave_out() {
+    let h100 = Profile::builtin("h100").unwrap();
+    assert_eq!(h100.device.context, 518 << 20);
+    assert_eq!(h100.efficiency.of(KernelClass::Convolution, Rate::Fp32), 0.793);
+    assert_eq!(h100.launch.latency_of(KernelClass::Reduction), 6_020);
+    assert_eq!(h100.link.cached_h2d, Some((32 << 20, 9.62e9)));
+    let t4 = Profile::builtin("t4").unwrap();
+    assert_eq!((t4.device.context, t4.device.l2_bandwidth, t4.link.cached_h2d), (0, None, None));
+    assert_eq!(t4.launch.latency_of(KernelClass::Reduction), t4.launch.latency);
+    let half =
+        tiny_text().replace("[link]", "[link]\ncached = { value = 1, unit = \"MiB\", source = \"assumed\" }");
+    let error = Profile::parse(&half, "my.toml").unwrap_err().to_string();
+    assert!(error.contains("`link.cached_h2d` is missing"), "{error}");
+}
+
 #[test]
 fn every_builtin_profile_is_whole_and_every_figure_has_a_source() {
     for (profile, id) in all().iter().zip(builtin_ids()) {
         assert_eq!(profile.id, id);
         assert!(profile.name.ends_with(" (simulated)") && profile.name.len() > 14, "{}", profile.name);
-        assert_eq!(profile.figures.len(), 36 + profile.efficiency.matmul_by_rate.len(), "{id}");
+        assert_eq!(profile.figures.len(), 36 + left_out_elsewhere(&profile), "{id}");
         for figure in &profile.figures {
             assert!(!figure.source.trim().is_empty() && !figure.value.is_empty(), "{id}: {figure:?}");
         }
@@ -110,7 +143,7 @@ fn keys_are_checked_with_their_line() {
     assert_eq!(
         fault("sm_count", "sm_cout"),
         "my.toml:10: unknown key `device.sm_cout`; did you mean `sm_count`? known here: compute_capability, \
-             memory, memory_bandwidth, sm_count, threads_per_sm, l2_cache, copy_engines"
+             memory, context, memory_bandwidth, sm_count, threads_per_sm, l2_cache, l2_bandwidth, copy_engines"
     );
     assert_eq!(
         fault("sm_count = { value = 5, source = \"assumed: an eighth of a T4\" }\n", ""),

@@ -1,0 +1,220 @@
+"""Makes a device profile of what `calibrate.py` measured, and tables of how near the profile comes to it.
+
+Usage: profile_from.py CALIBRATION.json BASE.toml PROFILE.toml [TABLES.md]
+
+What nobody can measure from a program (names, peak rates, the link to other devices) is kept from BASE.toml with its
+source. The prediction is the formula of `src/device/sim/cost.rs`; a test holds the same measurements against the
+program itself.
+"""
+
+import json
+import math
+import statistics
+import sys
+import tomllib
+
+KINDS = ("matmul", "convolution", "elementwise", "reduction", "normalise", "gather_scatter", "random", "copy")
+MIB = 1 << 20
+# Up to here a copy's time is what it costs to start, and from here on it is what its bytes cost.
+SMALL, LARGE = 1 << 14, 1 << 26
+# Kernels over so few elements are all latency; over so many they are bound by memory.
+FEW, MANY = 1 << 16, 1 << 28
+CACHED = 32 * MIB
+
+
+def median(values):
+    return statistics.median(list(values))
+
+
+def rounded(value, digits=3):
+    value = float(f"{value:.{digits}g}")
+    return int(value) if value == int(value) else value
+
+
+def measured(data, base):
+    """Each figure that the measurements give: (section, key) to value, unit and what it was taken from."""
+    out = {}
+
+    def put(section, key, value, unit, note):
+        out[section, key] = (rounded(value), unit, note)
+
+    launching, kernels = data["launching"], data["kernels"]
+    put("launch", "host", launching["torch_host_fill"] / 1e3, "us", "an operation of PyTorch from Python")
+    put("launch", "latency", launching["alone_tiny_kernel"] / 1e3, "us", "a kernel of four elements")
+    out["launch", "queue_depth"] = (launching["queue_depth"], None, "the launch that had to wait")
+    calls = [launching[k] for k in ("event_record", "event_query", "stream_wait", "synchronize_idle")]
+    put("host", "call", median(calls) / 1e3, "us", "the driver's calls for events and waits")
+    put("host", "allocate", median(m["allocate"] for m in data["memory"]) / 1e3, "us", "cuMemAlloc of 2 MiB to 1 GiB")
+    put("host", "free", median(m["free"] for m in data["memory"]) / 1e3, "us", "cuMemFree of 2 MiB to 1 GiB")
+    pin = median(m["bytes"] / m["pin_and_fill"] for m in data["memory"])
+    put("host", "pin", pin, "GB/s", "cuMemHostAlloc and a memset")
+
+    latency = {kind: [] for kind in KINDS}
+    for k in kernels:
+        if k.get("n", FEW + 1) <= FEW or k["name"] == "matmul 128":
+            latency[k["class"]].append(k["nanos"])
+    # The smallest convolution measured is too large to tell.
+    latency["convolution"] = latency["matmul"]
+    for kind in KINDS:
+        put("latency", kind, median(latency[kind]) / 1e3, "us", "the smallest kernels of the class")
+    nanos = {kind: out["latency", kind][0] * 1e3 for kind in KINDS}
+
+    bandwidth = base["device"]["memory_bandwidth"]["value"]
+    for kind in KINDS[2:]:
+        rates = [k["bytes"] / (k["nanos"] - nanos[kind]) for k in kernels if k["class"] == kind and k["n"] == MANY]
+        put("efficiency", kind, median(rates) / bandwidth, None, "2^28 elements, the median of its kernels")
+    for kind in KINDS[:2]:
+        by_rate = {}
+        for k in kernels:
+            if k["class"] == kind and k["flops"] >= (10**10 if kind == "convolution" else 2 * 4096**3):
+                peak = base["peak"][k["rate"]]["value"] * 1e3
+                by_rate.setdefault(k["rate"], []).append(k["flops"] / (k["nanos"] - nanos[kind]) / peak)
+        what = "two shapes, their geometric mean" if kind == "convolution" else "sizes from 4096 on"
+        parts = {rate: min(statistics.geometric_mean(found), 1.0) for rate, found in by_rate.items()}
+        put("efficiency", kind, median(parts.values()), None, f"the median of its rates, {what}")
+        for rate, part in parts.items():
+            put(f"{kind}_efficiency", rate, part, None, what)
+    cached = [
+        k["bytes"] / (k["nanos"] - nanos["elementwise"]) / out["efficiency", "elementwise"][0]
+        for k in kernels
+        if k["class"] == "elementwise" and k["n"] == 1 << 20
+    ]
+    put("device", "l2_bandwidth", median(cached), "GB/s", "kernels over 2^20 elements, which the cache holds")
+    out["device", "memory"] = (data["total_memory"] / MIB, "MiB", "cuMemGetInfo")
+    out["device", "copy_engines"] = (data["attributes"]["async_engines"], None, "the driver's attribute")
+    out["device", "sm_count"] = (data["attributes"]["sm_count"], None, "the driver's attribute")
+    out["device", "threads_per_sm"] = (data["attributes"]["threads_per_sm"], None, "the driver's attribute")
+    out["device", "l2_cache"] = (data["attributes"]["l2"] // MIB, "MiB", "the driver's attribute")
+
+    copies = data["transfers"]
+    for way in ("h2d", "d2h"):
+        pinned = [c["bytes"] / c["device"] for c in copies if c["way"] == way and c["pinned"] and c["bytes"] >= LARGE]
+        put("link", f"pinned_{way}", median(pinned), "GB/s", "copies of 64 MiB to 1 GiB")
+        plain = [c["bytes"] / c["host"] for c in copies if c["way"] == way and not c["pinned"] and c["bytes"] >= LARGE]
+        put("link", f"pageable_{way}", median(plain), "GB/s", "copies of 64 MiB to 1 GiB")
+    start = median(c["host"] for c in copies if not c["pinned"] and c["bytes"] <= SMALL)
+    some = [c for c in copies if c["way"] == "h2d" and not c["pinned"] and MIB <= c["bytes"] <= CACHED]
+    out["link", "cached"] = (CACHED // MIB, "MiB", "pageable copies above slow down")
+    put("link", "cached_h2d", median(c["bytes"] / (c["host"] - start) for c in some), "GB/s", "pageable, 1 to 16 MiB")
+    early = [h["bytes"] for h in data["held"] if h["way"] == "h2d" and not h["pinned"] and h["host"] * 4 < h["device_too"]]
+    out["link", "staged"] = (max(early) // MIB, "MiB", "the longest copy that did not wait for queued work")
+    put("link", "latency", median(c["device"] for c in copies if c["pinned"] and c["bytes"] <= SMALL) / 1e3, "us", "pinned, up to 16 KiB")
+    called = (out["launch", "host"][0] + out["host", "call"][0]) * 1e3
+    put("link", "pageable_latency", (start - called) / 1e3, "us", "pageable, up to 16 KiB, less the host's calls")
+    return out
+
+
+ORDER = (
+    ("device", ("compute_capability", "memory", "context", "memory_bandwidth", "sm_count", "threads_per_sm", "l2_cache", "l2_bandwidth", "copy_engines")),
+    ("peak", ("fp64", "fp32", "tf32", "fp16", "bf16", "int")),
+    ("efficiency", KINDS),
+    ("matmul_efficiency", ("fp64", "fp32", "tf32", "fp16", "bf16")),
+    ("convolution_efficiency", ("fp64", "fp32", "tf32", "fp16", "bf16")),
+    ("launch", ("host", "latency", "queue_depth")),
+    ("latency", KINDS),
+    ("host", ("call", "allocate", "free", "pin")),
+    ("link", ("pinned_h2d", "pinned_d2h", "pageable_h2d", "pageable_d2h", "cached", "cached_h2d", "staged", "latency", "pageable_latency")),
+    ("peer", ("access", "bandwidth", "latency")),
+)
+
+
+def text(value):
+    return json.dumps(value) if isinstance(value, (str, bool)) else f"{rounded(value, 12)}"
+
+
+def profile(data, base, source, comments):
+    found = measured(data, base)
+    lines = comments + [f"{key} = {json.dumps(base[key])}" for key in ("id", "name", "summary")]
+    read = {key: base[key] for key in ("id", "name", "summary")}
+    for section, keys in ORDER:
+        lines += ["", f"[{section}]"]
+        read[section] = {}
+        for key in keys:
+            if (section, key) in found:
+                value, unit, note = found[section, key]
+                figure = {"value": value} | ({"unit": unit} if unit else {}) | {"source": f"{source}: {note}"}
+            elif key in base.get(section, {}):
+                figure = base[section][key]
+            else:
+                continue
+            read[section][key] = figure
+            inner = ", ".join(f"{name} = {text(value)}" for name, value in figure.items())
+            lines.append(f"{key} = {{ {inner} }}")
+    return "\n".join(lines) + "\n", read
+
+
+UNITS = {"GB/s": 1.0, "TB/s": 1e3, "TFLOP/s": 1e3, "TOP/s": 1e3, "us": 1e3, "ms": 1e6, "MiB": MIB, "GiB": 1 << 30}
+
+
+def base_unit(figure):
+    return figure["value"] * UNITS.get(figure.get("unit"), 1)
+
+
+def predicted(profile, kernel):
+    """Nanoseconds; bandwidths are bytes and rates operations per nanosecond."""
+    kind, rate, device = kernel["class"], kernel["rate"], profile["device"]
+    own = profile.get(f"{kind}_efficiency", {}).get(rate)
+    part = (own or profile["efficiency"][kind])["value"]
+    moved = kernel["bytes"] / (base_unit(device["memory_bandwidth"]) * part)
+    if kernel["bytes"] <= base_unit(device["l2_cache"]):
+        moved = min(moved, kernel["bytes"] / (base_unit(device["l2_bandwidth"]) * part))
+    done = kernel["flops"] / (base_unit(profile["peak"][rate]) * part)
+    return base_unit(profile["latency"][kind]) + math.ceil(max(moved, done))
+
+
+def copied(profile, copy):
+    """What is compared with a copy: its time on the device where it is pinned, else the host's."""
+    link = profile["link"]
+    way, size = copy["way"], copy["bytes"]
+    if copy["pinned"]:
+        return base_unit(link["latency"]) + math.ceil(size / base_unit(link[f"pinned_{way}"])), copy["device"]
+    rate = base_unit(link[f"pageable_{way}"])
+    if way == "h2d" and size <= base_unit(link["cached"]):
+        rate = max(rate, base_unit(link["cached_h2d"]))
+    host = base_unit(profile["launch"]["host"]) + base_unit(profile["host"]["call"])
+    return host + base_unit(link["pageable_latency"]) + math.ceil(size / rate), copy["host"]
+
+
+def errors(profile, data):
+    """Class to the relative errors with what was measured."""
+    out = {kind: [] for kind in KINDS}
+    for k in data["kernels"]:
+        size = f" of 2^{round(math.log2(k['n']))}" if "n" in k else f" {k['rate']}"
+        out[k["class"]].append((abs(predicted(profile, k) / k["nanos"] - 1), k["name"] + size))
+    for c in data["transfers"]:
+        memory = "pinned" if c["pinned"] else "pageable"
+        found, want = copied(profile, c)
+        out.setdefault(f"{memory} {c['way']}", []).append((abs(found / want - 1), f"{c['bytes']} bytes"))
+    return out
+
+
+def table(profile, data):
+    lines = ["| class | measured | median error | worst error | worst at |", "|---|---:|---:|---:|---|"]
+    for kind, found in errors(profile, data).items():
+        worst, where = max(found)
+        lines.append(f"| {kind} | {len(found)} | {median(e for e, _ in found):.1%} | {worst:.0%} | {where} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        data = json.load(file)
+    with open(sys.argv[2]) as file:
+        lines = file.read().splitlines()
+    base = tomllib.loads("\n".join(lines))
+    comments = [line for line in lines[: lines.index(next(line for line in lines if line.startswith("id")))]]
+    device = data["device"].removeprefix("NVIDIA ")
+    version = data["torch"].split("+")[0].rsplit(".", 1)[0]
+    driver = data.get("driver", "580.159")
+    source = f"measured on an {device} by scripts/calibrate.py, PyTorch {version}, driver {driver}"
+    written, read = profile(data, base, source, comments)
+    with open(sys.argv[3], "w") as file:
+        file.write(written)
+    print(table(read, data), end="")
+    if len(sys.argv) > 4:
+        with open(sys.argv[4], "w") as file:
+            file.write(table(read, data))
+
+
+if __name__ == "__main__":
+    main()
