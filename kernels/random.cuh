@@ -1,5 +1,5 @@
 // Draws from Philox 4x32-10: the numbers, and which element gets which, are those of src/device/philox.rs.
-// Products and sums are rounded one by one, as they are there.
+// Products and sums are rounded one by one, or together, as they are there.
 
 struct Bits {
     unsigned at[4];
@@ -35,6 +35,9 @@ __device__ inline double line(double x, double slope, double start) {
     return __dadd_rn(__dmul_rn(x, slope), start);
 }
 
+__device__ inline float along(float x, float slope, float start) { return fmaf(x, slope, start); }
+__device__ inline double along(double x, double slope, double start) { return fma(x, slope, start); }
+
 // Standard normal numbers: four single ones, or two double ones.
 __device__ inline float normal(const Bits& bits, int which, float) {
     unsigned x = bits.at[which & 2], y = bits.at[which & 2 | 1];
@@ -67,21 +70,43 @@ typedef double Real;
 #if UNIFORM
 // p = low, q = high - low, r = high, which numbers can reach and which becomes the lower bound.
 __device__ inline Real value(const Bits& bits, int which, double p, double q, double r) {
-    Real drawn = As<Real>::of(number(As<STORED>::of(line(uniform(bits, which, Real()), Real(q), Real(p)))));
+    Real drawn = As<Real>::of(number(As<STORED>::of(along(uniform(bits, which, Real()), Real(q), Real(p)))));
     return drawn == Real(r) ? Real(p) : drawn;
 }
 #elif NORMAL
 // p = mean, q = std
 __device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
-    return line(normal(bits, which, Real()), Real(q), Real(p));
+    return along(normal(bits, which, Real()), Real(q), Real(p));
 }
 #elif LOG_NORMAL
-__device__ inline double value(const Bits& bits, int which, double p, double q, double) {
-    return exp(line(double(normal(bits, which, Real())), q, p));
+__device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
+    return exp(along(normal(bits, which, Real()), Real(q), Real(p)));
+}
+#elif EXPONENTIAL
+// p = -1 / rate, q = half of the distance from 1 to the next number: no waiting time is zero.
+__device__ inline Real value(const Bits& bits, int which, double p, double q, double) {
+    Real u = uniform(bits, which, Real());
+    return Real(p) * (u >= Real(1) - Real(q) ? -Real(q) : log(u));
+}
+#elif CAUCHY
+// p = median, q = sigma, r = what single numbers keep off 0 and 1.
+__device__ inline Real value(const Bits& bits, int which, double p, double q, double r) {
+    Real u = uniform(bits, which, Real());
+    if (PER_CALL == 4) u = fmin(fmax(u, Real(r)), Real(1) - Real(r));
+    return along(tan(Real(3.14159265358979323846) * (u - Real(0.5))), Real(q), Real(p));
+}
+#elif GEOMETRIC
+// p = log(1 - p)
+__device__ inline Real value(const Bits& bits, int which, double p, double, double) {
+    return ceil(log(uniform(bits, which, Real())) / Real(p));
 }
 #elif BERNOULLI
 __device__ inline T value(const Bits& bits, int which, double p, double, double) {
-    return T(double(uniform(bits, which, Real())) < p);
+    return (T)(double(uniform(bits, which, Real())) < p);
+}
+#elif KEEP
+__device__ inline T value(const Bits& bits, int which, double p, double, double) {
+    return (T)(double(unit(bits.at[which])) < p);
 }
 #else
 // low + bits % span
@@ -90,6 +115,22 @@ __device__ inline T value(const Bits& bits, int which, long long low, unsigned l
 }
 #endif
 
+#if KEEP
+// A thread keeps or drops q neighbours, four by one call.
+extern "C" __global__ void __launch_bounds__(256)
+    ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
+          unsigned long long threads, unsigned long long work, Walk walk) {
+    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x, vector = q;
+    if (i >= work) return;
+    unsigned long long call = i / threads * ((vector + 3) / 4), thread = i % threads;
+    Bits bits;
+    for (int which = 0; which < int(vector); which++) {
+        if (which % 4 == 0) bits = draw(seed, block + call + which / 4, thread);
+        unsigned long long element = i * vector + which;
+        if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which % 4, p, q, r));
+    }
+}
+#else
 // A thread makes one call of one of the `threads` that PyTorch runs; it serves elements `threads` apart.
 extern "C" __global__ void __launch_bounds__(256)
     ENTRY(S0* y, P p, Q q, double r, unsigned long long seed, unsigned long long block,
@@ -104,3 +145,4 @@ extern "C" __global__ void __launch_bounds__(256)
         if (element < walk.count) store(y + places(walk, Index(element)).at[0], value(bits, which, p, q, r));
     }
 }
+#endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compile every CUDA kernel with NVRTC, on a machine without a GPU.
 
-    python3 scripts/check_kernels.py [--arch 80] [--only softmax] [--folder DIR]
+    python3 scripts/check_kernels.py [--arch 80] [--only softmax] [--folder DIR | --release]
 
 Needs `pip install nvidia-cuda-nvrtc` (or nvidia-cuda-nvrtc-cu12) in the Python that runs it, and cargo. A test writes
 each kernel's source; all of them are compiled for one architecture, and a sample for each of sm_75, sm_80, sm_90 and
@@ -79,11 +79,12 @@ def main():
     parser.add_argument("--arch", default="80", help="the architecture that all kernels are compiled for")
     parser.add_argument("--only", default="", help="kernels whose name contains this")
     parser.add_argument("--folder", help="sources that are there already")
+    parser.add_argument("--release", action="store_true", help="write the sources with the release build")
     options = parser.parse_args()
     known = supported(library())
     folder = options.folder or tempfile.mkdtemp(prefix="kernels-")
     if not options.folder:
-        command = ["cargo", "test", "--quiet", "--lib", TEST]
+        command = ["cargo", "test", "--quiet", *(["--release", "--locked"] if options.release else []), "--lib", TEST]
         subprocess.run(command, cwd=ROOT, env={**os.environ, "TENSORLAB_KERNELS": folder}, check=True)
     paths = sorted(glob.glob(os.path.join(folder, "*.cu")))
     paths = [path for path in paths if options.only in os.path.basename(path)]

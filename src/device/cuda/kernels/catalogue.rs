@@ -76,10 +76,14 @@ fn created() -> impl Iterator<Item = Key> {
             [Form::Arange, Form::Eye].map(|form| of(form, compute, &[dtype], false)).into();
         keys.extend([true, false].map(|upper| of(Form::Triangle { upper }, compute, &[dtype; 2], false)));
         let per_call = if dtype == DType::Float64 { 2 } else { 4 };
-        for draw in [Draw::Uniform, Draw::Normal, Draw::LogNormal, Draw::Bernoulli] {
-            if dtype.is_float() || draw == Draw::Bernoulli {
+        let of_floats = [Draw::Uniform, Draw::Normal, Draw::LogNormal, Draw::Exponential, Draw::Cauchy];
+        for draw in of_floats.into_iter().chain([Draw::Geometric, Draw::Bernoulli]) {
+            if dtype.is_float() || matches!(draw, Draw::Geometric | Draw::Bernoulli) {
                 keys.push(of(Form::Random { draw, per_call }, compute, &[dtype], false));
             }
+        }
+        if dtype == DType::Bool {
+            keys.push(of(Form::Random { draw: Draw::Keep, per_call: 4 }, compute, &[dtype], false));
         }
         keys.extend(
             [2, 4].map(|per_call| {

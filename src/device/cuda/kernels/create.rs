@@ -47,7 +47,7 @@ pub fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
     per_element(key(Form::Triangle { upper }, compute, [y.dtype, x.dtype], wide), walk.count(), args)
 }
 
-/// Draws from Philox; permutations and Poisson numbers have no kernel.
+/// Draws from Philox. What needs an input, a sort, or numbers by row has no kernel.
 pub fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     let y = output(launch, 0)?;
     let RandomSource::Philox { seed, offset, most } = random.source else { return None };
@@ -55,7 +55,10 @@ pub fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     let wide = walk.is_wide();
     let (n, per_call) = (walk.count() as u64, random.distribution.per_call(y.dtype));
     let threads = philox::threads(n, most);
-    let work = threads.checked_mul(n.div_ceil(threads.checked_mul(per_call)?))?;
+    let work = match random.distribution {
+        Distribution::Keep { vector, .. } if vector > 1 => n.div_ceil(vector),
+        _ => threads.checked_mul(n.div_ceil(threads.checked_mul(per_call)?))?,
+    };
     let mut args = Args::new(wide);
     args.word(address(&y));
     let (draw, r) = parameters(random.distribution, y.dtype, &mut args)?;
@@ -68,8 +71,9 @@ pub fn random(launch: &Launch, random: &Random) -> Option<Plan> {
 
 /// The kind of number, and its parameters: two arguments, and the one that comes behind them.
 fn parameters(distribution: Distribution, dtype: DType, args: &mut Args) -> Option<(Draw, f64)> {
+    let double = dtype == DType::Float64;
     Some(match distribution {
-        Distribution::Uniform { low, high } if dtype == DType::Float64 => {
+        Distribution::Uniform { low, high } if double => {
             args.double(low).double(high - low);
             (Draw::Uniform, high)
         }
@@ -88,8 +92,26 @@ fn parameters(distribution: Distribution, dtype: DType, args: &mut Args) -> Opti
             (Draw::LogNormal, 0.0)
         }
         Distribution::Bernoulli { p } => {
-            args.double(p).double(0.0);
+            args.double(if double { p } else { f64::from(p as f32) }).double(0.0);
             (Draw::Bernoulli, 0.0)
+        }
+        Distribution::Keep { p, wide, vector } => {
+            args.double(if wide { p } else { f64::from(p as f32) }).double(vector as f64);
+            (if vector > 1 { Draw::Keep } else { Draw::Bernoulli }, 0.0)
+        }
+        Distribution::Exponential { rate } => {
+            let half = if double { f64::EPSILON / 2.0 } else { f64::from(f32::EPSILON / 2.0) };
+            args.double(if double { -1.0 / rate } else { f64::from(-1.0 / rate as f32) }).double(half);
+            (Draw::Exponential, 0.0)
+        }
+        Distribution::Cauchy { median, sigma } => {
+            args.double(median).double(sigma);
+            (Draw::Cauchy, f64::from(f32::EPSILON))
+        }
+        Distribution::Geometric { p } => {
+            let below = if double { (-p).ln_1p() } else { f64::from((1.0 - p as f32).ln()) };
+            args.double(below).double(0.0);
+            (Draw::Geometric, 0.0)
         }
         Distribution::Integers { low, high } if low < high => {
             args.long(low).word(high.wrapping_sub(low) as u64);
@@ -99,7 +121,11 @@ fn parameters(distribution: Distribution, dtype: DType, args: &mut Args) -> Opti
             args.long(0).word(naturals(dtype));
             (Draw::Integers, 0.0)
         }
-        Distribution::Integers { .. } | Distribution::Permutation | Distribution::Poisson => return None,
+        Distribution::Integers { .. }
+        | Distribution::BernoulliEach
+        | Distribution::Rows { .. }
+        | Distribution::Permutation
+        | Distribution::Poisson => return None,
     })
 }
 

@@ -85,7 +85,12 @@ pub enum Draw {
     Uniform,
     Normal,
     LogNormal,
+    Exponential,
+    Cauchy,
+    Geometric,
     Bernoulli,
+    /// Bernoulli numbers, several neighbours to a thread.
+    Keep,
     Integers,
 }
 
@@ -306,6 +311,10 @@ impl Key {
             Draw::Normal => "NORMAL",
             Draw::LogNormal => "LOG_NORMAL",
             Draw::Bernoulli => "BERNOULLI",
+            Draw::Keep => "KEEP",
+            Draw::Exponential => "EXPONENTIAL",
+            Draw::Cauchy => "CAUCHY",
+            Draw::Geometric => "GEOMETRIC",
             Draw::Integers => "INTEGERS",
         };
         let (p, q) =
@@ -390,6 +399,10 @@ impl Form {
                     Draw::Normal => "random_normal",
                     Draw::LogNormal => "random_log_normal",
                     Draw::Bernoulli => "random_bernoulli",
+                    Draw::Keep => "random_keep",
+                    Draw::Exponential => "random_exponential",
+                    Draw::Cauchy => "random_cauchy",
+                    Draw::Geometric => "random_geometric",
                     Draw::Integers => "random_integers",
                 };
                 format!("{name}_by_{per_call}")
