@@ -314,11 +314,16 @@ impl Context {
 
     /// Tells of all work so far, waiting for it where that is not known yet.
     pub fn settle(&self) -> Result<()> {
-        if self.has_late() && !self.is_capturing() {
-            self.backend.synchronize(None)?;
-            self.note_late();
+        if !self.has_late() || self.is_capturing() {
+            return Ok(());
         }
-        Ok(())
+        let waited = self.backend.synchronize(None);
+        self.note_late();
+        if waited.as_ref().is_err_and(|error| error.kind() == Kind::DeviceError) {
+            // A device that failed gives no times any more; the next cell need not hear of it again.
+            self.forget_late();
+        }
+        waited.map(|_| ())
     }
 
     /// Waits for a recorded mark.

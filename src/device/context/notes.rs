@@ -93,6 +93,11 @@ impl Context {
         !self.late().is_empty()
     }
 
+    /// Gives up on what was not told of yet.
+    pub(super) fn forget_late(&self) {
+        self.late().clear();
+    }
+
     fn late(&self) -> MutexGuard<'_, Vec<Late>> {
         self.late.lock().unwrap_or_else(|e| e.into_inner())
     }

@@ -251,3 +251,63 @@ fn failed(status: c_int) -> Error {
         format!("CUDA error: {name} ({status}) when calling `cublasGemmStridedBatchedEx`"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Layout;
+    use crate::device::backend::Buffer;
+
+    const BASE: u64 = 1 << 20;
+
+    /// Where matrices of a shape and strides lie, as cuBLAS is told.
+    fn seen(shape: &[usize], strides: &[isize], offset: usize) -> Option<Matrices> {
+        let layout = Layout::new(shape.into(), strides.into(), offset).unwrap();
+        let buffer = Buffer { address: BASE, bytes: 1 << 20, host: None, pinned: false };
+        Matrices::of(&View { buffer: &buffer, dtype: DType::Float32, layout: &layout })
+    }
+
+    fn lies(transposed: bool, leading: i64, apart: i64) -> Option<Matrices> {
+        Some(Matrices { address: BASE, transposed, leading, apart })
+    }
+
+    #[test]
+    fn rows_columns_and_batches_are_taken_where_they_lie() {
+        assert_eq!(seen(&[3, 5], &[5, 1], 0), lies(false, 5, 0));
+        assert_eq!(seen(&[3, 5], &[1, 3], 0), lies(true, 3, 0));
+        assert_eq!(seen(&[3, 5], &[9, 1], 0), lies(false, 9, 0));
+        assert_eq!(seen(&[2, 3, 5], &[15, 5, 1], 0), lies(false, 5, 15));
+        assert_eq!(seen(&[4, 2, 3, 5], &[30, 15, 5, 1], 0), lies(false, 5, 15));
+        // One matrix for all of a batch, and dimensions of one element.
+        assert_eq!(seen(&[2, 3, 5], &[0, 5, 1], 0), lies(false, 5, 0));
+        assert_eq!(seen(&[1, 5], &[7, 1], 0), lies(false, 5, 0));
+        assert_eq!(seen(&[1, 5], &[1, 7], 0), lies(true, 7, 0));
+        assert_eq!(seen(&[3, 1], &[2, 1], 0), lies(false, 2, 0));
+        let shifted = seen(&[3, 5], &[5, 1], 10).map(|m| m.address);
+        assert_eq!(shifted, Some(BASE + 40));
+    }
+
+    #[test]
+    fn what_repeats_or_leaves_gaps_both_ways_is_left_to_others() {
+        assert_eq!(seen(&[3, 5], &[0, 1], 0), None);
+        assert_eq!(seen(&[3, 5], &[1, 0], 0), None);
+        assert_eq!(seen(&[3, 5], &[20, 2], 0), None);
+        assert_eq!(seen(&[4, 2, 3, 5], &[15, 60, 5, 1], 0), None);
+    }
+
+    /// By the columns that cuBLAS goes by, element (i, j) of a matrix lies at i + leading j, or the other way round.
+    #[test]
+    fn a_result_in_columns_is_the_product_turned_round() {
+        let of = |shape: &[usize], strides: &[isize]| Layout::new(shape.into(), strides.into(), 0).unwrap();
+        let (a, b, y) = (of(&[3, 4], &[4, 1]), of(&[4, 5], &[1, 4]), of(&[3, 5], &[1, 3]));
+        let buffer = Buffer { address: BASE, bytes: 1 << 20, host: None, pinned: false };
+        let view = |layout| View { buffer: &buffer, dtype: DType::Float32, layout };
+        let product =
+            Product { a: view(&a), b: view(&b), y: view(&y), alpha: 1.0, beta: 0.0, tf32: false, before: None };
+        let call = Call::of(&product).unwrap();
+        assert_eq!((call.m, call.n, call.k, call.batch), (5, 3, 4, 1));
+        // yᵀ = bᵀ aᵀ in rows: bᵀ lies in rows, aᵀ in columns.
+        assert_eq!((call.a, call.b), (lies(false, 4, 0).unwrap(), lies(true, 4, 0).unwrap()));
+        assert!(!call.y.transposed);
+    }
+}

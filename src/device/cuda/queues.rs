@@ -191,12 +191,15 @@ impl Queues {
             (self.event(&mut state, true)?, self.event(&mut state, true)?)
         };
         let record = |event: usize| {
+            // SAFETY: both are handles of this device.
             self.gpu.check(unsafe { (self.gpu.driver.cuEventRecord)(event as Handle, stream) })
         };
-        record(before)?;
-        let done = work()?;
-        record(after)?;
+        let done = record(before).and_then(|()| work()).and_then(|done| record(after).map(|()| done));
         let mut state = self.lock();
+        if done.is_err() {
+            state.spare_timed.extend([before, after]);
+        }
+        let done = done?;
         state.next += 1;
         let ticket = state.next;
         state.timed.push((ticket, before, after));

@@ -375,10 +375,22 @@ fn the_same_random_numbers_at_the_same_places() {
             agree(&draw(distribution), &[], || vec![turned(dtype, &[61, 53], 1)], 0.0, 0.0);
         }
         let tolerance = if dtype == DType::Float64 { 1e-12 } else { 1e-5 + 2.0 * tolerance(dtype) };
-        for distribution in
-            [Distribution::Normal { mean: 1.0, std: 2.0 }, Distribution::LogNormal { mean: 0.5, std: 0.25 }]
-        {
+        for distribution in [
+            Distribution::Normal { mean: 1.0, std: 2.0 },
+            Distribution::LogNormal { mean: 0.5, std: 0.25 },
+            Distribution::Exponential { rate: 1.5 },
+            Distribution::Geometric { p: 0.3 },
+        ] {
             agree(&draw(distribution), &[], || vec![Sample::zeros(dtype, &[3001])], tolerance, 2e-6);
+        }
+    }
+    // Near its poles a tangent magnifies the last digit of what it is of.
+    let cauchy = draw(Distribution::Cauchy { median: 0.5, sigma: 2.0 });
+    agree(&cauchy, &[], || vec![Sample::zeros(DType::Float64, &[301])], 1e-9, 1e-9);
+    for (vector, n) in [(1, 3001), (2, 3002), (4, 3004), (8, 3008)] {
+        for wide in [false, true] {
+            let keep = draw(Distribution::Keep { p: 0.7, wide, vector });
+            agree(&keep, &[], || vec![Sample::zeros(DType::Bool, &[n])], 0.0, 0.0);
         }
     }
     for dtype in [I64, DType::Int32, DType::UInt8, DType::Bool] {
