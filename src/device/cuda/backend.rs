@@ -1,10 +1,12 @@
 //! A real GPU as a backend: memory from the caching allocator over `cuMemAlloc`, kernels by NVRTC and cuBLAS, times by
 //! events that are read once they are reached.
 
-use std::collections::HashMap;
+mod copies;
+
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use cudarc::driver::sys::CUdevice_attribute as A;
 
@@ -45,10 +47,8 @@ struct Peers {
 /// `DeviceError` where one does not start, or something that all need is missing.
 pub fn devices(found: &[Found], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Backend>>> {
     let gpus = found.iter().map(|device| Gpu::open(device.ordinal as u16)).collect::<Result<Vec<Gpu>>>()?;
-    let queues = gpus
-        .iter()
-        .map(|gpu| Queues::new(*gpu, Arc::clone(shared)).map(Arc::new))
-        .collect::<Result<Vec<_>>>()?;
+    let queues: Vec<Arc<Queues>> =
+        gpus.iter().map(|gpu| Arc::new(Queues::new(*gpu, Arc::clone(shared)))).collect();
     super::table::nvrtc()?;
     let peers = Arc::new(Peers { pinned: Pinned::new(gpus.clone(), queues.clone()), gpus, queues });
     let keeper = Arc::clone(&peers);
@@ -66,10 +66,13 @@ pub struct CudaBackend {
     properties: Properties,
     // Dropped before the streams: what is under way ends, then memory goes back.
     pool: Mutex<DevicePool>,
-    blas: Option<Blas>,
-    dnn: Option<Dnn>,
+    // Large libraries, loaded when they are first needed.
+    blas: OnceLock<Option<Blas>>,
+    dnn: OnceLock<Option<Dnn>>,
     queues: Arc<Queues>,
     peers: Arc<Peers>,
+    /// Devices that copies went to.
+    reached: Mutex<BTreeSet<usize>>,
     shared: Arc<Shared>,
     compiler: Compiler,
     functions: RwLock<HashMap<Key, usize>>,
@@ -96,10 +99,11 @@ impl CudaBackend {
             limits,
             properties,
             pool: Mutex::new(Pool::new(Box::new(memory), ordinal as u32)),
-            blas: Blas::new(),
-            dnn: Dnn::new(),
+            blas: OnceLock::new(),
+            dnn: OnceLock::new(),
             queues: Arc::clone(queues),
             peers: Arc::clone(peers),
+            reached: Mutex::default(),
             shared: Arc::clone(shared),
             compiler: Compiler::new(found.capability),
             functions: RwLock::default(),
@@ -120,13 +124,20 @@ impl CudaBackend {
     /// Enqueues a launch.
     fn enqueue(&self, launch: &Launch, stream: Handle) -> Result<()> {
         if let Kernel::Matmul { alpha, beta } = launch.kernel
-            && let Some(blas) = &self.blas
+            && let Some(blas) = self.blas.get_or_init(Blas::new)
             && self.product(blas, launch, stream, *alpha, *beta)?
         {
             return Ok(());
         }
         let settings = &self.shared.settings;
-        if let Some(dnn) = self.dnn.as_ref().filter(|_| settings.cudnn_enabled.load(Ordering::Relaxed)) {
+        let convolves = matches!(
+            launch.kernel,
+            Kernel::Conv2d(_) | Kernel::Conv2dGradInput(_) | Kernel::Conv2dGradWeight(_)
+        );
+        if convolves
+            && settings.cudnn_enabled.load(Ordering::Relaxed)
+            && let Some(dnn) = self.dnn.get_or_init(Dnn::new)
+        {
             let switches = Switches {
                 tf32: settings.tf32().convolution,
                 benchmark: settings.cudnn_benchmark.load(Ordering::Relaxed),
@@ -260,98 +271,6 @@ impl CudaBackend {
     }
 }
 
-/// Copies.
-impl CudaBackend {
-    /// Enqueues a copy on `stream`.
-    fn enqueue_copy(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
-        let ((from, source, start), (to, target, end)) = (transfer.from, transfer.to);
-        let (bytes, driver) = (transfer.bytes, self.gpu.driver);
-        let host = |buffer: &Buffer, offset: usize| {
-            buffer.host.as_ref().map_or(std::ptr::null_mut(), |block| block.as_ptr().wrapping_add(offset))
-        };
-        let on_device = |buffer: &Buffer, offset: usize| buffer.address + offset as u64;
-        // SAFETY: the caller's ranges lie inside their buffers.
-        let code = unsafe {
-            match (from, to) {
-                (Device::Cpu, _) => (driver.cuMemcpyHtoDAsync_v2)(
-                    on_device(target, end),
-                    host(source, start).cast(),
-                    bytes,
-                    stream,
-                ),
-                (_, Device::Cpu) => (driver.cuMemcpyDtoHAsync_v2)(
-                    host(target, end).cast(),
-                    on_device(source, start),
-                    bytes,
-                    stream,
-                ),
-                _ if from == to => (driver.cuMemcpyDtoDAsync_v2)(
-                    on_device(target, end),
-                    on_device(source, start),
-                    bytes,
-                    stream,
-                ),
-                _ => {
-                    let context = |device: Device| {
-                        self.peers.gpus.get(device.index()).map_or(std::ptr::null_mut(), |gpu| gpu.context)
-                    };
-                    (driver.cuMemcpyPeerAsync)(
-                        on_device(target, end),
-                        context(to),
-                        on_device(source, start),
-                        context(from),
-                        bytes,
-                        stream,
-                    )
-                }
-            }
-        };
-        self.gpu.check(code)
-    }
-
-    /// A copy between accelerators: it waits for the target's stream, and that for it.
-    fn to_peer(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
-        let target = self.queues_of(transfer.to.0)?;
-        let ready = target.record(transfer.target_stream, false)?;
-        self.gpu.enter()?;
-        target.wait(stream, ready)?;
-        self.enqueue_copy(transfer, stream)?;
-        let done = self.queues.record(transfer.stream, false)?;
-        self.queues.wait(target.stream(transfer.target_stream)?, done)
-    }
-
-    /// The copy, and the host's waiting where it was held.
-    fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<Option<Span>> {
-        let ends = (transfer.from, transfer.to);
-        let host = match ends {
-            ((Device::Cpu, buffer, _), _) | (_, (Device::Cpu, buffer, _)) => buffer,
-            _ => {
-                self.to_peer(transfer, stream)?;
-                return Ok(None);
-            }
-        };
-        let start = self.queues.now();
-        let interrupt = || self.shared.cancel.check();
-        if transfer.non_blocking && host.pinned {
-            self.enqueue_copy(transfer, stream)?;
-            let done = self.queues.record(transfer.stream, false)?;
-            if let Some(block) = &host.host {
-                self.peers.pinned.copied(block, done);
-            }
-            return Ok(None);
-        }
-        if !transfer.non_blocking || ends.1.0 == Device::Cpu {
-            // The wait before the copy can be interrupted; the copy can't, for its memory is in use.
-            self.queues.synchronize(Some(transfer.stream), &interrupt)?;
-        }
-        self.enqueue_copy(transfer, stream)?;
-        if !transfer.non_blocking || host.pinned {
-            self.queues.synchronize(Some(transfer.stream), &|| Ok(()))?;
-        }
-        Ok(Some(self.queues.since(start)))
-    }
-}
-
 impl Backend for CudaBackend {
     fn device(&self) -> Device {
         self.gpu.device
@@ -449,7 +368,7 @@ impl Backend for CudaBackend {
 
 impl Drop for CudaBackend {
     fn drop(&mut self) {
-        if self.gpu.enter().is_err() {
+        if !self.gpu.is_started() || self.gpu.enter().is_err() {
             return;
         }
         // A device that failed has nothing to wait for.
@@ -464,11 +383,11 @@ impl Drop for CudaBackend {
 fn properties(gpu: &Gpu, found: &Found, all: &[Gpu]) -> Result<Properties> {
     let others = all.iter().filter(|other| other.device != gpu.device);
     let reached =
-        others.map(|other| gpu.reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));
+        others.map(|other| gpu.can_reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));
     Ok(Properties {
         name: found.name.clone(),
         simulated: false,
-        total_memory: gpu.memory()?.1,
+        total_memory: found.memory,
         capability: found.capability,
         multiprocessors: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         threads_per_multiprocessor: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,

@@ -302,8 +302,15 @@ mod tests {
         let (a, b, y) = (of(&[3, 4], &[4, 1]), of(&[4, 5], &[1, 4]), of(&[3, 5], &[1, 3]));
         let buffer = Buffer { address: BASE, bytes: 1 << 20, host: None, pinned: false };
         let view = |layout| View { buffer: &buffer, dtype: DType::Float32, layout };
-        let product =
-            Product { a: view(&a), b: view(&b), y: view(&y), alpha: 1.0, beta: 0.0, tf32: false, before: None };
+        let product = Product {
+            a: view(&a),
+            b: view(&b),
+            y: view(&y),
+            alpha: 1.0,
+            beta: 0.0,
+            tf32: false,
+            before: None,
+        };
         let call = Call::of(&product).unwrap();
         assert_eq!((call.m, call.n, call.k, call.batch), (5, 3, 4, 1));
         // yᵀ = bᵀ aᵀ in rows: bᵀ lies in rows, aᵀ in columns.

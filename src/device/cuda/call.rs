@@ -1,7 +1,9 @@
 //! Results of the driver as errors, and the one context that each device has.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
+use std::sync::{Mutex, OnceLock};
 
 use cudarc::driver::sys::CUdevice_attribute;
 
@@ -17,19 +19,14 @@ const PEER_ACCESS_ALREADY_ENABLED: c_int = 704;
 /// Errors after which the context is lost: the device answers with the same until the process ends.
 const STICKY: [c_int; 8] = [700, 702, 710, 714, 715, 716, 717, 719];
 
-/// A device of the driver with its primary context, which lives as long as the process.
+/// A device of the driver. Its primary context is made when it is first needed, and lives as long as the process.
 #[derive(Clone, Copy)]
 pub struct Gpu {
     pub device: Device,
-    pub handle: c_int,
-    pub context: Handle,
     pub driver: &'static Driver,
+    handle: c_int,
+    context: &'static OnceLock<usize>,
 }
-
-// SAFETY: handles of the driver may be used from any thread.
-unsafe impl Send for Gpu {}
-// SAFETY: as above; the driver locks what it must.
-unsafe impl Sync for Gpu {}
 
 thread_local! {
     /// The context that this thread made current last.
@@ -37,31 +34,52 @@ thread_local! {
 }
 
 impl Gpu {
-    /// Starts a device.
+    /// A device by its ordinal; nothing of it is started.
     pub fn open(ordinal: u16) -> Result<Gpu> {
         let driver = driver()?;
         let device = Device::Cuda(ordinal);
-        let check = |code| check(driver, device, code);
-        let (mut handle, mut context) = (0, std::ptr::null_mut());
-        // SAFETY: the places live through the calls.
+        let mut handle = 0;
+        // SAFETY: the place lives through the calls.
         unsafe {
-            check((driver.cuInit)(0))?;
-            check((driver.cuDeviceGet)(&mut handle, c_int::from(ordinal)))?;
-            check((driver.cuDevicePrimaryCtxRetain)(&mut context, handle))?;
+            check(driver, device, (driver.cuInit)(0))?;
+            check(driver, device, (driver.cuDeviceGet)(&mut handle, c_int::from(ordinal)))?;
         }
-        Ok(Gpu { device, handle, context, driver })
+        Ok(Gpu { device, driver, handle, context: context_of(ordinal) })
     }
 
     /// Makes the device's context current on this thread: calls that follow mean it.
     #[inline]
     pub fn enter(&self) -> Result<()> {
-        if CURRENT.get() == self.context as usize {
+        let context = self.context()?;
+        if CURRENT.get() == context as usize {
             return Ok(());
         }
         // SAFETY: the context lives as long as the process.
-        self.check(unsafe { (self.driver.cuCtxSetCurrent)(self.context) })?;
-        CURRENT.set(self.context as usize);
+        self.check(unsafe { (self.driver.cuCtxSetCurrent)(context) })?;
+        CURRENT.set(context as usize);
         Ok(())
+    }
+
+    /// The device's context, made at the first call.
+    #[inline]
+    pub fn context(&self) -> Result<Handle> {
+        match self.context.get() {
+            Some(context) => Ok(*context as Handle),
+            None => self.start(),
+        }
+    }
+
+    /// Whether anything was asked of the device yet.
+    pub fn is_started(&self) -> bool {
+        self.context.get().is_some()
+    }
+
+    #[cold]
+    fn start(&self) -> Result<Handle> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the place lives through the call. Several threads get the same context.
+        self.check(unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.handle) })?;
+        Ok(*self.context.get_or_init(|| context as usize) as Handle)
     }
 
     #[inline]
@@ -86,18 +104,30 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
-    /// Lets this device reach the memory of `other`; says whether it does.
-    pub fn reach(&self, other: &Gpu) -> bool {
+    /// Whether this device can reach the memory of `other`.
+    pub fn can_reach(&self, other: &Gpu) -> bool {
         let mut can = 0;
         // SAFETY: the place lives through the call.
         let asked = unsafe { (self.driver.cuDeviceCanAccessPeer)(&mut can, self.handle, other.handle) };
-        if asked != SUCCESS || can == 0 || self.enter().is_err() {
-            return false;
-        }
-        // SAFETY: the context lives as long as the process; flags must be 0.
-        let code = unsafe { (self.driver.cuCtxEnablePeerAccess)(other.context, 0) };
-        code == SUCCESS || code == PEER_ACCESS_ALREADY_ENABLED
+        asked == SUCCESS && can != 0
     }
+
+    /// Lets this device reach the memory of `other`; copies between them go another way where it can't.
+    pub fn reach(&self, other: &Gpu) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the context lives as long as the process; flags must be 0.
+        match unsafe { (self.driver.cuCtxEnablePeerAccess)(other.context()?, 0) } {
+            PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            code => self.check(code),
+        }
+    }
+}
+
+/// Where the context of an ordinal is kept: there is one of each for the whole process.
+fn context_of(ordinal: u16) -> &'static OnceLock<usize> {
+    static ALL: Mutex<BTreeMap<u16, &'static OnceLock<usize>>> = Mutex::new(BTreeMap::new());
+    let mut all = ALL.lock().unwrap_or_else(|e| e.into_inner());
+    all.entry(ordinal).or_insert_with(|| Box::leak(Box::default()))
 }
 
 #[inline]

@@ -73,14 +73,9 @@ struct Point {
 }
 
 impl Queues {
-    /// The default stream of a device; spans are on the clock of `shared`.
-    pub fn new(gpu: Gpu, shared: Arc<Shared>) -> Result<Queues> {
-        gpu.enter()?;
-        let queues =
-            Queues { gpu, shared, streams: RwLock::new(Vec::new()), state: Mutex::new(State::default()) };
-        queues.stream(0)?;
-        queues.anchor()?;
-        Ok(queues)
+    /// The streams of a device, each made when it is first used; spans are on the clock of `shared`.
+    pub fn new(gpu: Gpu, shared: Arc<Shared>) -> Queues {
+        Queues { gpu, shared, streams: RwLock::default(), state: Mutex::default() }
     }
 
     /// The driver's handle of a stream; it is made when it is first used.
@@ -238,6 +233,14 @@ impl Queues {
     #[cold]
     fn make(&self, stream: u32) -> Result<Handle> {
         self.gpu.enter()?;
+        let handle = self.made(stream)?;
+        if self.lock().anchor.is_none() {
+            self.anchor()?;
+        }
+        Ok(handle)
+    }
+
+    fn made(&self, stream: u32) -> Result<Handle> {
         let mut streams = self.streams.write().unwrap_or_else(|e| e.into_inner());
         while streams.len() <= stream as usize && streams.len() <= STREAMS as usize {
             let mut handle = std::ptr::null_mut();
@@ -359,7 +362,7 @@ impl Queues {
 
 impl Drop for Queues {
     fn drop(&mut self) {
-        if self.gpu.enter().is_err() {
+        if !self.gpu.is_started() || self.gpu.enter().is_err() {
             return;
         }
         let driver = self.gpu.driver;

@@ -1,0 +1,116 @@
+//! Copies between memories, and when they hold the host.
+
+use crate::base::event::Span;
+use crate::base::{Device, Error, Result};
+use crate::device::backend::{Buffer, Transfer};
+use crate::device::cuda::table::Handle;
+
+use super::CudaBackend;
+
+impl CudaBackend {
+    /// Enqueues a copy on `stream`.
+    fn enqueue_copy(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
+        let ((from, source, start), (to, target, end)) = (transfer.from, transfer.to);
+        let (bytes, driver) = (transfer.bytes, self.gpu.driver);
+        let host = |buffer: &Buffer, offset: usize| {
+            buffer.host.as_ref().map_or(std::ptr::null_mut(), |block| block.as_ptr().wrapping_add(offset))
+        };
+        let on_device = |buffer: &Buffer, offset: usize| buffer.address + offset as u64;
+        // SAFETY: the caller's ranges lie inside their buffers.
+        let code = unsafe {
+            match (from, to) {
+                (Device::Cpu, _) => (driver.cuMemcpyHtoDAsync_v2)(
+                    on_device(target, end),
+                    host(source, start).cast(),
+                    bytes,
+                    stream,
+                ),
+                (_, Device::Cpu) => (driver.cuMemcpyDtoHAsync_v2)(
+                    host(target, end).cast(),
+                    on_device(source, start),
+                    bytes,
+                    stream,
+                ),
+                _ if from == to => (driver.cuMemcpyDtoDAsync_v2)(
+                    on_device(target, end),
+                    on_device(source, start),
+                    bytes,
+                    stream,
+                ),
+                _ => {
+                    let context = |device: Device| match self.peers.gpus.get(device.index()) {
+                        Some(gpu) => gpu.context(),
+                        None => Err(Error::runtime(format!("there is no {device}"))),
+                    };
+                    let (there, here) = (context(to)?, context(from)?);
+                    (driver.cuMemcpyPeerAsync)(
+                        on_device(target, end),
+                        there,
+                        on_device(source, start),
+                        here,
+                        bytes,
+                        stream,
+                    )
+                }
+            }
+        };
+        self.gpu.check(code)
+    }
+
+    /// A copy between accelerators: it waits for the target's stream, and that for it.
+    fn to_peer(&self, transfer: &Transfer, stream: Handle) -> Result<()> {
+        self.reach(transfer.to.0)?;
+        let target = self.queues_of(transfer.to.0)?;
+        let ready = target.record(transfer.target_stream, false)?;
+        self.gpu.enter()?;
+        target.wait(stream, ready)?;
+        self.enqueue_copy(transfer, stream)?;
+        let done = self.queues.record(transfer.stream, false)?;
+        self.queues.wait(target.stream(transfer.target_stream)?, done)
+    }
+
+    /// Lets this device and another reach each other's memory, where they can.
+    fn reach(&self, other: Device) -> Result<()> {
+        let mut reached = self.reached.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(gpu) = self.peers.gpus.get(other.index()).filter(|_| reached.insert(other.index())) {
+            if self.gpu.can_reach(gpu) {
+                self.gpu.reach(gpu)?;
+            }
+            if gpu.can_reach(&self.gpu) {
+                gpu.reach(&self.gpu)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The copy, and the host's waiting where it was held.
+    pub(super) fn carry_out(&self, transfer: &Transfer, stream: Handle) -> Result<Option<Span>> {
+        let ends = (transfer.from, transfer.to);
+        let host = match ends {
+            ((Device::Cpu, buffer, _), _) | (_, (Device::Cpu, buffer, _)) => buffer,
+            _ => {
+                self.to_peer(transfer, stream)?;
+                return Ok(None);
+            }
+        };
+        let start = self.queues.now();
+        let interrupt = || self.shared.cancel.check();
+        if transfer.non_blocking && host.pinned {
+            self.enqueue_copy(transfer, stream)?;
+            let done = self.queues.record(transfer.stream, false)?;
+            if let Some(block) = &host.host {
+                self.peers.pinned.copied(block, done);
+            }
+            return Ok(None);
+        }
+        if !transfer.non_blocking || ends.1.0 == Device::Cpu {
+            // The wait before the copy can be interrupted; the copy can't, for its memory is in use.
+            self.queues.synchronize(Some(transfer.stream), &interrupt)?;
+        }
+        self.enqueue_copy(transfer, stream)?;
+        if !transfer.non_blocking || host.pinned {
+            self.queues.synchronize(Some(transfer.stream), &|| Ok(()))?;
+        }
+        Ok(Some(self.queues.since(start)))
+    }
+}
