@@ -114,17 +114,15 @@ mod tests {
         (Err(Missing { reason: "libcuda.so was not found".into(), remedy: "install it".into() }), Vec::new())
     }
 
-    fn present() -> Probed {
-        let driver = Driver { library: "libcuda.so.1".into(), cuda: (12, 8), module: None };
-        let device = Found {
+    fn present() -> Found {
+        Found {
             ordinal: 0,
             name: "NVIDIA T4".into(),
             memory: 16 << 30,
             capability: (7, 5),
             multiprocessors: 40,
             pci: "0000:00:1e.0".into(),
-        };
-        (Ok(driver), vec![device])
+        }
     }
 
     #[test]
@@ -153,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_are_there_are_named() {
-        assert!(no_gpu(&present()).message().starts_with("found NVIDIA T4, but"));
-        let opened = automatic(&present(), Use::Headless).unwrap();
-        assert!(opened.machine.gpus().is_empty() && opened.notes[0].starts_with("found NVIDIA T4"));
+    fn gpus_that_cannot_be_used_are_named_with_the_reason() {
+        let error = Error::new(Kind::DeviceError, "libnvrtc.so was not found").with_hint("install it");
+        let said = unusable(&[present()], &error);
+        assert_eq!(said, "found NVIDIA T4, which can't be used: libnvrtc.so was not found; install it");
     }
 
     #[test]

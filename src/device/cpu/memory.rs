@@ -324,6 +324,9 @@ mod small {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -349,12 +352,47 @@ mod tests {
         };
         let block = pool.take_prepared(100, note).unwrap();
         pool.give(block);
-        assert_eq!((prepared, pool.kept()), (vec![128], 128));
+        assert_eq!((prepared, pool.kept()), (vec![PAGE], PAGE));
         let refuse = |_: &HostBlock| Err(Cause::Interrupted.into());
         let again = pool.take_prepared(100, refuse).unwrap();
         assert!(pool.take_prepared(100, refuse).is_err(), "a second block is fresh");
         assert_eq!(pool.kept(), 0, "what could not be prepared is not kept");
         pool.give(again);
+    }
+
+    /// Says that blocks are busy until it is told otherwise, and notes what it releases.
+    #[derive(Clone, Default)]
+    struct Copies(Arc<(AtomicBool, AtomicUsize)>);
+
+    impl Keeper for Copies {
+        fn is_busy(&self, _: &HostBlock) -> bool {
+            self.0.0.load(Ordering::Relaxed)
+        }
+
+        fn release(&self, _: &HostBlock) {
+            self.0.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_block_that_a_copy_uses_serves_nobody_else_until_the_copy_ends() {
+        let (pool, copies) = (HostPool::of_prepared(), Copies::default());
+        pool.keep_with(Box::new(copies.clone()));
+        let block = pool.take(5000).unwrap();
+        let at = block.as_ptr();
+        assert_eq!((at as usize % PAGE, block.capacity() % PAGE), (0, 0), "whole pages are locked");
+        copies.0.0.store(true, Ordering::Relaxed);
+        pool.give(block);
+        let other = pool.take(5000).unwrap();
+        assert_ne!(other.as_ptr(), at);
+        copies.0.0.store(false, Ordering::Relaxed);
+        let again = pool.take(5000).unwrap();
+        assert_eq!(again.as_ptr(), at);
+        pool.give(again);
+        pool.give(other);
+        assert_eq!(copies.0.1.load(Ordering::Relaxed), 0);
+        pool.clear();
+        assert_eq!(copies.0.1.load(Ordering::Relaxed), 2, "both are unlocked before they go");
     }
 
     #[test]
