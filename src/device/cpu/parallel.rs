@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use smallvec::SmallVec;
+
 use crate::base::Result;
 
 use super::super::backend::Cancel;
@@ -33,23 +35,20 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
         return Ok(());
     }
     let pieces = n.div_ceil(grain);
-    let next = AtomicUsize::new(0);
+    let stretches = Stretches::new(pieces, rayon::current_num_threads());
     let stopped = AtomicBool::new(false);
     let take_pieces = || {
-        loop {
-            let piece = next.fetch_add(1, Ordering::Relaxed);
-            if piece >= pieces {
-                return;
-            }
+        stretches.take(|piece| {
             if cancel.is_set() {
                 stopped.store(true, Ordering::Relaxed);
-                return;
+                return false;
             }
             let start = piece * grain;
             work(start..n.min(start.saturating_add(grain)));
-        }
+            true
+        });
     };
-    let helpers = rayon::current_num_threads().min(pieces) - 1;
+    let helpers = stretches.next.len() - 1;
     if helpers == 0 {
         take_pieces();
     } else if !help_from_team(&take_pieces) {
@@ -61,6 +60,54 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
         });
     }
     if stopped.into_inner() { Err(cancel.error()) } else { Ok(()) }
+}
+
+/// Pieces in a stretch for each thread, which goes through its own in order and then helps with the others: memory is
+/// read in order, and work that follows on the same memory finds it in the same core's cache.
+struct Stretches {
+    pieces: usize,
+    next: SmallVec<[Next; 4]>,
+    leader: usize,
+    helpers: AtomicUsize,
+}
+
+/// The next piece of a stretch, counted from its start, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Next(AtomicUsize);
+
+impl Stretches {
+    /// `pieces` must not be 0. The calling thread has the first stretch.
+    fn new(pieces: usize, threads: usize) -> Stretches {
+        let next = (0..threads.clamp(1, pieces)).map(|_| Next::default()).collect();
+        Stretches { pieces, next, leader: this_thread(), helpers: AtomicUsize::new(0) }
+    }
+
+    /// Calls `work` with pieces that nobody has taken, until there are none or it says no.
+    fn take(&self, mut work: impl FnMut(usize) -> bool) {
+        let count = self.next.len();
+        let helper = || 1 + self.helpers.fetch_add(1, Ordering::Relaxed);
+        let own = if this_thread() == self.leader { 0 } else { helper() };
+        for stretch in (0..count).map(|i| (own + i) % count) {
+            let (start, end) = (stretch * self.pieces / count, (stretch + 1) * self.pieces / count);
+            let Some(Next(next)) = self.next.get(stretch) else { return };
+            loop {
+                let piece = start + next.fetch_add(1, Ordering::Relaxed);
+                if piece >= end {
+                    break;
+                }
+                if !work(piece) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A number that no other thread has at the same time.
+fn this_thread() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
 /// Runs `work` with the team's help; false where it has none to give, or this is a pool's thread: that pool bounds how
