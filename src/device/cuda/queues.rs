@@ -121,6 +121,7 @@ impl Queues {
 
     /// Whether a mark is reached.
     pub fn query(&self, mark: Mark) -> Result<bool> {
+        self.gpu.enter()?;
         let Some(point) = self.lock().marks.get(&mark.value).copied() else { return Ok(true) };
         self.reached(point.event)
     }
@@ -161,6 +162,7 @@ impl Queues {
     /// Waits for a mark.
     pub fn synchronize_mark(&self, mark: Mark, interrupt: Interrupt) -> Result<Span> {
         let start = self.shared.nanos();
+        self.gpu.enter()?;
         if let Some(point) = self.lock().marks.get(&mark.value).copied() {
             self.poll(point.event, interrupt)?;
         }
