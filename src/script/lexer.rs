@@ -107,6 +107,52 @@ pub fn open(code: &str) -> Open {
     read(code).1
 }
 
+/// The tokens of some code with their places, as an engine reads it; code inside of texts among them.
+pub fn tokens(engine: &Engine, code: &str) -> Vec<(Token, Position)> {
+    let inputs = [code];
+    let (stream, control) = engine.lex(&inputs);
+    let (mut texts, mut all) = (Texts::default(), Vec::new());
+    for (token, position) in stream {
+        if token == Token::EOF {
+            break;
+        }
+        if texts.go_on(&token) {
+            control.borrow_mut().is_within_text = true;
+        }
+        all.push((token, position));
+    }
+    all
+}
+
+/// Texts that stopped for code in `${…}`: where its brace closes, Rhai's lexer must be told that the text goes on.
+#[derive(Default)]
+struct Texts {
+    /// Braces that are open.
+    braces: usize,
+    /// How many were where each text stopped.
+    stopped: Vec<usize>,
+}
+
+impl Texts {
+    /// Takes the next token: whether a text goes on behind it.
+    fn go_on(&mut self, token: &Token) -> bool {
+        match token {
+            Token::InterpolatedString(_) => self.stopped.push(self.braces),
+            Token::LeftBrace | Token::MapStart => self.braces += 1,
+            Token::RightBrace => {
+                self.braces = self.braces.saturating_sub(1);
+                return self.stopped.pop_if(|braces| *braces == self.braces).is_some();
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+}
+
 /// Opening brackets without their closing ones, by their bytes, the outermost first.
 fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
     let mut open = Vec::new();
@@ -128,8 +174,7 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
     let mut state = state();
     let mut position = Position::new(1, 0);
     let mut pieces: Vec<Piece> = Vec::new();
-    // Braces that are open, and how many were where each string stopped for code.
-    let (mut depth, mut strings, mut in_text) = (0usize, Vec::new(), false);
+    let (mut texts, mut in_text) = (Texts::default(), false);
     let mut open = Open::default();
     let mut idle = 0;
     loop {
@@ -137,22 +182,15 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
         let (token, _) = get_next_token(&mut stream, &mut state, &mut position);
         let rest = code.get(from..stream.taken).unwrap_or_default();
         let skipped = if in_text { 0 } else { rest.len() - rest.trim_start().len() };
-        in_text = false;
+        in_text = texts.go_on(&token);
+        if in_text {
+            state.is_within_text_terminated_by = Some("`".into());
+        }
         match &token {
             Token::EOF => break,
             // An open comment or string goes on at the end for ever.
             Token::Comment(_) if stream.taken == from => break,
             _ if idle > IDLE => break,
-            Token::InterpolatedString(_) => strings.push(depth),
-            Token::LeftBrace | Token::MapStart => depth += 1,
-            Token::RightBrace => {
-                depth = depth.saturating_sub(1);
-                if strings.last() == Some(&depth) {
-                    strings.pop();
-                    state.is_within_text_terminated_by = Some("`".into());
-                    in_text = true;
-                }
-            }
             Token::LexError(error) => open.string = **error == LexError::UnterminatedString,
             _ => {}
         }
@@ -163,7 +201,7 @@ fn read(code: &str) -> (Vec<Piece>, Open) {
             pieces.push(Piece { kind: kind(&token), range: from + skipped..stream.taken - behind, token });
         }
     }
-    open.string |= state.is_within_text_terminated_by.is_some() || !strings.is_empty();
+    open.string |= state.is_within_text_terminated_by.is_some() || texts.is_open();
     open.comment = state.comment_level > 0;
     open.line_comment = pieces.last().is_some_and(|last| {
         let text = code.get(last.range.clone()).unwrap_or_default();

@@ -5,11 +5,12 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{Error, Kind, Result, file};
 
 use super::call::Gpu;
 use super::table::{Handle, Nvrtc, nvrtc};
@@ -177,9 +178,7 @@ fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
     }
     let mut bytes = Sha256::digest(code).to_vec();
     bytes.extend_from_slice(code);
-    let part = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&part, bytes)?;
-    fs::rename(&part, path).inspect_err(|_| _ = fs::remove_file(&part))
+    file::replace(path, |out| out.write_all(&bytes))
 }
 
 fn text(text: &str) -> Result<CString> {

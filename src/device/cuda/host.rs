@@ -2,7 +2,7 @@
 //!
 //! Slow and honest: the values are right, the device's other work is waited for, and the script is told.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Buffer;
 use crate::device::cpu;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -13,7 +13,7 @@ use super::table::Handle;
 
 /// Computes a launch with the CPU's kernel. All that was enqueued on `stream` is done when it returns.
 pub fn compute(launch: &Launch, gpu: &Gpu, stream: Handle, memory: &HostPool) -> Result<()> {
-    let mut guests = Vec::with_capacity(launch.inputs.len() + launch.outputs.len());
+    let mut guests = memory::with_capacity(launch.inputs.len() + launch.outputs.len())?;
     let views =
         launch.inputs.iter().filter_map(|arg| if let Arg::View(view) = arg { Some(view) } else { None });
     let fetched = views.chain(launch.outputs).try_for_each(|view| {
@@ -88,7 +88,7 @@ fn on_host(launch: &Launch, guests: &[Guest]) -> Result<()> {
         Some(buffer) => View { buffer, ..view },
         None => view,
     };
-    let mut inputs = Vec::with_capacity(launch.inputs.len());
+    let mut inputs = memory::with_capacity(launch.inputs.len())?;
     for arg in launch.inputs {
         inputs.push(match arg {
             Arg::Scalar(scalar) => Arg::Scalar(*scalar),

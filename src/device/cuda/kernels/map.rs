@@ -1,6 +1,5 @@
 //! `Map`: a scalar function element by element.
 
-use crate::base::dtype::Category;
 use crate::base::{DType, Layout, Scalar};
 use crate::device::kernel::{Arg, Launch, View};
 use crate::device::scalar::{Function, MapOp, Visitor};
@@ -14,8 +13,8 @@ use super::{Args, Plan, Step};
 const BLOCK: usize = 1024;
 
 pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Option<Plan> {
-    let (op, inputs) = simpler_power(op, launch.inputs);
-    let inputs = inputs.get(..op.arity())?;
+    let op = op.simplest(launch.inputs);
+    let inputs = launch.inputs.get(..op.arity())?;
     let output = launch.outputs.first()?;
     if op == MapOp::Identity {
         return copy(output, inputs.first()?);
@@ -25,19 +24,6 @@ pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Opt
         return None;
     }
     Job { op, params, compute, inputs, output: *output }.plan()
-}
-
-/// Powers to these numbers are other functions in PyTorch, with their values at infinities and -0.
-fn simpler_power<'i, 'a>(op: MapOp, inputs: &'i [Arg<'a>]) -> (MapOp, &'i [Arg<'a>]) {
-    let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (op, inputs) else { return (op, inputs) };
-    let op = match (exponent.as_f64(), exponent.category() == Category::Float) {
-        (2.0, _) => MapOp::Square,
-        (0.5, _) => MapOp::Sqrt,
-        (-0.5, _) => MapOp::Rsqrt,
-        (-1.0, true) => MapOp::Reciprocal,
-        _ => op,
-    };
-    (op, inputs)
 }
 
 /// Whether a function has a form for a compute type.

@@ -13,6 +13,7 @@ mod matmul;
 mod operands;
 mod optimise;
 mod pooling;
+mod recipe;
 mod reduce;
 mod walk;
 

@@ -75,12 +75,6 @@ impl<const N: usize> Walk<N> {
         self.dims.get(dim).and_then(|d| d.1.get(operand)).copied().unwrap_or(0)
     }
 
-    /// Every operand lies one element after another, or does not move.
-    pub fn is_run(&self) -> bool {
-        self.dims.is_empty()
-            || self.dims.len() == 1 && self.dims.iter().all(|d| d.1.iter().all(|&s| s == 1 || s == 0))
-    }
-
     /// Numbers and distances need more than 32 bits.
     pub fn is_wide(&self) -> bool {
         const FAR: usize = i32::MAX as usize - (1 << 16);
