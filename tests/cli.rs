@@ -1,8 +1,15 @@
 //! The program as a user meets it: arguments, exit codes, and what it says of bad input.
 
-use std::io::Write;
+mod leftovers;
+mod streams;
+
+use std::io::Read;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use tensorlab::cli::exit;
+
+use crate::feed;
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
@@ -12,17 +19,7 @@ fn program() -> Command {
 
 /// Runs a script from standard input.
 fn script(arguments: &[&str], code: &str) -> Output {
-    let mut child = program()
-        .arg("run")
-        .args(arguments)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(code.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    feed::run(program().arg("run").args(arguments).arg("-"), code)
 }
 
 fn out(o: &Output) -> String {
@@ -214,25 +211,60 @@ fn seeds_repeat_and_arguments_arrive() {
     let o = |seed: &str| out(&script(&["--seed", seed], "print(rand([3]));"));
     assert_eq!(o("7"), o("7"));
     assert_ne!(o("7"), o("8"));
-    let o =
-        program().args(["run", "-", "--", "a", "b c"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut child = o.unwrap();
-    child.stdin.take().unwrap().write_all(b"print(ARGS[1]);").unwrap();
-    assert_eq!(out(&child.wait_with_output().unwrap()), "b c\n");
+    let o = feed::run(program().args(["run", "-", "--", "a", "b c"]), "print(ARGS[1]);");
+    assert_eq!(out(&o), "b c\n");
 }
 
 #[cfg(unix)]
 #[test]
 fn nobody_reading_is_no_error() {
-    let mut child = program()
-        .args(["run", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = feed::start(program().args(["run", "-"]), "for i in 0..100000 { print(i); }");
     drop(child.stdout.take());
-    child.stdin.take().unwrap().write_all(b"for i in 0..100000 { print(i); }").unwrap();
     let o = child.wait_with_output().unwrap();
     assert!(!err(&o).contains("panicked"), "{}", err(&o));
+}
+
+/// Statuses are one table, in the help and in the README, and each is what a process ends with.
+#[test]
+fn every_exit_status_is_told_and_given() {
+    let readme = include_str!("../README.md");
+    let rows: Vec<(u8, &str)> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+        .filter_map(|(status, meaning)| Some((status.parse().ok()?, meaning)))
+        .collect();
+    assert_eq!(rows, exit::ALL);
+    for arguments in [&["--help"][..], &["run", "--help"]] {
+        let o = program().args(arguments).output().unwrap();
+        assert!(out(&o).trim_end().ends_with(&exit::help()), "{}", out(&o));
+    }
+    let given = [
+        (exit::FINE, script(&[], "1 + 1")),
+        (exit::SCRIPT, script(&[], "1 + ones(")),
+        (exit::USAGE, script(&["--devices", "none"], "1")),
+        (
+            exit::OUT_OF_MEMORY,
+            script(&["--devices", "sim:tiny"], "ones([1024, 1024, 128], #{device: \"cuda\"})"),
+        ),
+        (exit::NO_DEVICE, script(&["--devices", "cpu"], "ones([2], #{device: \"cuda\"})")),
+        (exit::TIMEOUT, script(&["--timeout", "0.2"], "loop { }")),
+        (exit::INTERRUPTED, interrupted("loop { }")),
+    ];
+    for (status, o) in &given {
+        assert_eq!(o.status.code(), Some(i32::from(*status)), "{}", err(o));
+    }
+    // A defect is what no test has.
+    assert_eq!(given.len() + 1, exit::ALL.len());
+    assert_eq!(tensorlab::session::host::Ending::Panicked.code(), i32::from(exit::DEFECT));
+}
+
+/// A script that runs until a Ctrl-C.
+fn interrupted(code: &str) -> Output {
+    let code = format!("print(\"begun\"); {code}");
+    let mut child = feed::start(program().args(["run", "-"]), code);
+    let mut begun = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    child.wait_with_output().unwrap()
 }

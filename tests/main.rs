@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     reason = "a failing test may panic; clippy's own exemption covers only test functions, not their helpers"
 )]
 
@@ -18,13 +19,18 @@ mod cuda;
 mod edges;
 mod examples;
 mod exports;
+mod feed;
 mod figures;
 mod files;
 mod gpu;
 mod hooks;
+mod hostile;
+mod interrupts;
 mod lab_session;
 mod lesson_format;
+mod lifetimes;
 mod loader;
+mod nesting;
 mod nn;
 mod notebook;
 mod numerics;

@@ -3,6 +3,7 @@
 mod archive;
 mod damage;
 mod hostile;
+mod large;
 mod running;
 mod shelf;
 mod writing;

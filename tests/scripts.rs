@@ -1,11 +1,12 @@
 //! The scripts that are shipped, and those in the README: each runs headless, on the CPU and on simulated GPUs.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::feed;
 
 const DEVICES: [&str; 2] = ["cpu", "sim:t4x2"];
 
@@ -22,18 +23,8 @@ impl Folder {
 
     /// Runs the program here, with `input` as its standard input and no terminal.
     fn run(&self, args: &[&str], input: &str) -> Output {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tensorlab"))
-            .args(args)
-            .current_dir(&self.0)
-            .env_remove("TENSORLAB_DEVICES")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // A program that reads nothing may have ended already.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        child.wait_with_output().unwrap()
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+        feed::run(command.args(args).current_dir(&self.0).env_remove("TENSORLAB_DEVICES"), input)
     }
 }
 

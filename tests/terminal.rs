@@ -148,8 +148,13 @@ impl Lab {
     /// Leaves, and holds the terminal against what it was.
     fn quits(mut self) {
         self.keys(CTRL_Q);
-        let (start, mut asked) = (Instant::now(), false);
+        let (start, mut asked, mut again) = (Instant::now(), false, Duration::from_secs(10));
         while self.terminal.is_running() {
+            // Read together with an escape before it, it was another key.
+            if !asked && start.elapsed() > again {
+                self.keys(CTRL_Q);
+                again *= 2;
+            }
             // Once: what comes after the end would be echoed.
             if !asked && self.look().contains("yes") {
                 self.keys("y");

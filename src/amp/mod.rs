@@ -6,7 +6,7 @@ pub mod scaler;
 pub use autocast::Autocast;
 pub use scaler::{GradScaler, Options, Steps};
 
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, Value};
 
 /// What a script calls. A script's binding also shows the warnings that the constructors give.

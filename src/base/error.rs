@@ -49,6 +49,8 @@ struct Parts {
     cause: Cause,
     op: Option<&'static str>,
     operands: Vec<Operand>,
+    /// What to do about it, beside what the cause says of itself.
+    hint: Option<String>,
     /// What else is worth knowing, said after the hint.
     note: Option<String>,
 }
@@ -220,14 +222,13 @@ pub enum Cause {
     Other {
         kind: Kind,
         message: String,
-        hint: Option<String>,
     },
 }
 
 impl Error {
     /// An error with a text of its own.
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
-        Cause::Other { kind, message: message.into(), hint: None }.into()
+        Cause::Other { kind, message: message.into() }.into()
     }
 
     pub fn runtime(message: impl Into<String>) -> Error {
@@ -242,11 +243,9 @@ impl Error {
         Error::new(Kind::TypeError, message)
     }
 
-    /// Adds a hint to an error that has none of its own.
+    /// Adds a hint, said behind the cause's own; the first one given stays.
     pub fn with_hint(mut self, text: impl Into<String>) -> Error {
-        if let Cause::Other { hint, .. } = &mut self.0.cause {
-            hint.get_or_insert_with(|| text.into());
-        }
+        self.0.hint.get_or_insert_with(|| text.into());
         self
     }
 
@@ -293,10 +292,8 @@ impl Error {
 
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<String> {
-        match (self.0.cause.hint(), &self.0.note) {
-            (Some(hint), Some(note)) => Some(format!("{hint}; {note}")),
-            (hint, note) => hint.or_else(|| note.clone()),
-        }
+        let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone()).chain(self.0.note.clone());
+        said.reduce(|all, next| format!("{all}; {next}"))
     }
 
     /// Adds to the hint, whatever the cause is; the first note stays.
@@ -312,7 +309,7 @@ impl Error {
 
 impl From<Cause> for Error {
     fn from(cause: Cause) -> Error {
-        Error(Box::new(Parts { cause, op: None, operands: Vec::new(), note: None }))
+        Error(Box::new(Parts { cause, op: None, operands: Vec::new(), hint: None, note: None }))
     }
 }
 
@@ -335,7 +332,33 @@ impl Cause {
             Cause::Interrupted => Kind::Interrupted,
             Cause::Timeout { .. } => Kind::Timeout,
             Cause::Other { kind, .. } => *kind,
-            _ => Kind::RuntimeError,
+            Cause::TwoDevices { .. }
+            | Cause::ArgumentDevice { .. }
+            | Cause::IndexDevice { .. }
+            | Cause::Broadcast { .. }
+            | Cause::MatmulShapes { .. }
+            | Cause::VectorSizes { .. }
+            | Cause::BatchMatmul { .. }
+            | Cause::DtypeMismatch { .. }
+            | Cause::StorageOverflow(_)
+            | Cause::NegativeSize { .. }
+            | Cause::Reshape { .. }
+            | Cause::ViewNotContiguous
+            | Cause::Expand { .. }
+            | Cause::ExpandRank { .. }
+            | Cause::CatSizes { .. }
+            | Cause::NotScalar { .. }
+            | Cause::AmbiguousBool { .. }
+            | Cause::RequiresGradDtype
+            | Cause::InplaceLeaf
+            | Cause::InplaceExpanded
+            | Cause::ResultCast { .. }
+            | Cause::NoGradFn
+            | Cause::NonScalarBackward
+            | Cause::BackwardTwice
+            | Cause::ModifiedInPlace { .. }
+            | Cause::InvalidDeviceString(_)
+            | Cause::UnknownDevice(_) => Kind::RuntimeError,
         }
     }
 
@@ -571,7 +594,6 @@ impl Cause {
                 "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
                     .into()
             }
-            Cause::Other { hint, .. } => return hint.clone(),
             _ => return None,
         })
     }

@@ -248,6 +248,7 @@ impl Bus {
 
 impl Tape {
     fn begin(&mut self) {
+        #[expect(clippy::disallowed_methods, reason = "a page is small, and a constant")]
         self.page.reserve_exact(PAGE);
         self.readers.iter().for_each(|(_, reader)| reader.on_begin());
     }

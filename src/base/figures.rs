@@ -74,7 +74,7 @@ pub fn rate(bytes: u64, span: Span) -> String {
 /// A whole number with thousands apart.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');

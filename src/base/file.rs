@@ -1,10 +1,13 @@
 //! Files that are written whole or not at all.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Writes `path` through a file beside it that takes its place once everything is on the disk: readers see the old
@@ -27,10 +30,8 @@ pub fn replace<E: From<io::Error>>(
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let part = Part::beside(folder);
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&part.0)?;
-    // Who sweeps the folder sees by the lock that somebody is at it; without locks, nobody sweeps.
-    let _ = file.try_lock();
+    sweep_once(folder);
+    let (part, file) = Part::beside(folder)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.flush()?;
@@ -41,12 +42,55 @@ pub fn replace<E: From<io::Error>>(
     }
     file.sync_all()?;
     fs::rename(&part.0, &target)?;
-    #[cfg(unix)]
-    if let Ok(folder) = File::open(folder) {
-        // The file is whole in either case; this makes its name last, where folders can be synced.
-        let _ = folder.sync_all();
-    }
+    // The file is whole in either case; this makes its name last, where folders can be synced.
+    let _ = sync(folder);
     Ok(())
+}
+
+/// Waits until the names in a folder are on the disk: a new file lasts once its folder does.
+///
+/// # Errors
+/// Those of the file system.
+pub fn sync(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Makes a folder and those above it that are not there, so that they last.
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    let above = folder.parent().unwrap_or(Path::new(""));
+    make_folder(above)?;
+    match fs::create_dir(folder) {
+        // Somebody else was faster.
+        Err(_) if folder.is_dir() => return Ok(()),
+        made => made?,
+    }
+    // Some file systems sync no folders; what is written there is told when it fails itself.
+    let _ = sync(above);
+    Ok(())
+}
+
+/// Opens a file to append to, making it where it is not there: then it lasts, empty as it is. `more` sets what else
+/// it is opened with.
+///
+/// # Errors
+/// Those of the file system.
+pub fn append(path: &Path, more: impl FnOnce(&mut OpenOptions)) -> io::Result<File> {
+    let is_new = !path.exists();
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    more(&mut options);
+    let file = options.open(path)?;
+    if is_new {
+        let _ = sync(path.parent().unwrap_or(Path::new("")));
+    }
+    Ok(file)
 }
 
 /// A file in the making is left alone for so long, in which it is locked.
@@ -64,11 +108,34 @@ pub fn sweep(folder: &Path) {
     }
 }
 
-/// Whether a file has the name of one in the making.
+/// Sweeps a folder before this process writes to it for the first time.
+fn sweep_once(folder: &Path) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    // Who writes to more folders than that, has seen enough of them.
+    if swept.len() < MOST_SWEPT && swept.insert(folder.to_path_buf()) {
+        drop(swept);
+        sweep(folder);
+    }
+}
+
+/// Whether a file has the name of one in the making: `.tensorlab-PID-COUNT-RANDOM.tmp`, or without the random part, as
+/// earlier versions had it.
 pub fn is_part(name: &OsStr) -> bool {
     let inner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    inner.and_then(|inner| inner.split_once('-')).is_some_and(|(pid, n)| is_number(pid) && is_number(n))
+    let is_random = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    inner.is_some_and(|inner| match inner.split('-').collect::<Vec<_>>().as_slice() {
+        [pid, count] => is_number(pid) && is_number(count),
+        [pid, count, random] => is_number(pid) && is_number(count) && is_random(random),
+        _ => false,
+    })
+}
+
+/// Sixteen hexadecimal digits that no other process comes to: numbers of processes are the same in two containers
+/// that share a folder.
+pub fn random_name() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
 /// Whether nobody writes the file any more.
@@ -80,6 +147,9 @@ fn is_left(path: &Path) -> bool {
     age.is_some_and(|age| age > FRESH) && file.try_lock().is_ok()
 }
 
+/// Folders that one process sweeps.
+const MOST_SWEPT: usize = 1000;
+
 const PREFIX: &str = ".tensorlab-";
 const SUFFIX: &str = ".tmp";
 
@@ -87,10 +157,16 @@ const SUFFIX: &str = ".tmp";
 struct Part(PathBuf);
 
 impl Part {
-    fn beside(folder: &Path) -> Part {
+    /// A new file of its own, locked: who sweeps the folder sees by the lock that somebody is at it. Where there are no
+    /// locks, nobody sweeps.
+    fn beside(folder: &Path) -> io::Result<(Part, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Part(folder.join(format!("{PREFIX}{}-{count}{SUFFIX}", std::process::id())))
+        let name = format!("{PREFIX}{}-{count}-{}{SUFFIX}", std::process::id(), random_name());
+        let path = folder.join(name);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        let _ = file.try_lock();
+        Ok((Part(path), file))
     }
 }
 
@@ -143,8 +219,15 @@ mod tests {
             file
         };
         make(".tensorlab-4000000-0.tmp", 60);
-        let other =
-            [".tensorlab-x-0.tmp", ".tensorlab-1-.tmp", "tensorlab-1-0.tmp", ".tensorlab-1-0.tmp.bak"];
+        make(".tensorlab-4000000-7-0123456789abcdef.tmp", 60);
+        let other = [
+            ".tensorlab-1-0-0123456789abcde.tmp",
+            ".tensorlab-1-0-0-0123456789abcdef.tmp",
+            ".tensorlab-x-0.tmp",
+            ".tensorlab-1-.tmp",
+            "tensorlab-1-0.tmp",
+            ".tensorlab-1-0.tmp.bak",
+        ];
         other.iter().for_each(|name| drop(make(name, 60)));
         make(".tensorlab-4000000-1.tmp", 0);
         let written = make(".tensorlab-4000000-2.tmp", 60);
@@ -164,6 +247,37 @@ mod tests {
         })
         .unwrap();
         sweep(&folder.join("no/such"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_first_file_that_a_process_writes_sweeps_its_folder() {
+        let folder = folder("first");
+        let old = std::time::SystemTime::now() - Duration::from_secs(60);
+        let left = folder.join(".tensorlab-4000000-0-0123456789abcdef.tmp");
+        File::create(&left).unwrap().set_modified(old).unwrap();
+        // A living process of the same number, in another container.
+        let lives = folder.join(format!(".tensorlab-{}-0.tmp", std::process::id()));
+        let held = File::create(&lives).unwrap();
+        held.lock().unwrap();
+        held.set_modified(old).unwrap();
+        replace::<io::Error>(&folder.join("a"), |out| out.write_all(b"x")).unwrap();
+        assert!(!left.exists() && lives.exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn folders_are_made_and_files_appended_to() {
+        let folder = folder("made");
+        let deep = folder.join("a/b/c");
+        make_folder(&deep).unwrap();
+        make_folder(&deep).unwrap();
+        for _ in 0..2 {
+            append(&deep.join("x"), |_| {}).unwrap().write_all(b"1").unwrap();
+        }
+        assert_eq!(fs::read(deep.join("x")).unwrap(), b"11");
+        assert!(make_folder(&deep.join("x/y")).is_err());
+        assert_ne!(random_name(), random_name());
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -1,6 +1,7 @@
 //! Values that every layer shares: dtypes, shapes, layouts, errors, events.
 
 pub mod base64;
+pub mod chain;
 pub mod dense;
 pub mod dtype;
 pub mod error;
@@ -9,10 +10,15 @@ mod event_row;
 pub mod figures;
 pub mod file;
 pub mod layout;
+pub mod memory;
 mod name;
+pub mod near;
 pub mod python;
 pub mod shape;
+pub mod stderr;
+pub mod table;
 pub mod text;
+pub mod threads;
 
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, Error, Kind, Result};

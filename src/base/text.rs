@@ -11,6 +11,7 @@ use std::borrow::Cow;
 pub fn strip_control(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_unsafe) else { return Cow::Borrowed(text) };
     let (clean, mut rest) = text.split_at(first);
+    #[expect(clippy::disallowed_methods, reason = "no longer than a text that is there")]
     let mut kept = String::with_capacity(text.len());
     kept.push_str(clean);
     while let Some(c) = rest.chars().next() {

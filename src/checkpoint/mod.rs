@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::{Family, Form, Gradient, OpDef, Param, ParamKind};
 use crate::tensor::Tensor;
 use crate::tensor::autocast;

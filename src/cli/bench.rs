@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rhai::{Dynamic, Map};
 use serde_json::{Value, json};
 
+use crate::base::stderr;
 use crate::device::open::Use;
 use crate::device::{Context, Machine};
 use crate::script::engine::Stopped;
@@ -119,7 +120,7 @@ pub fn run(options: &BenchOptions, devices: &str) -> u8 {
             match figure(&machine, context, case, options.repeat) {
                 Ok(figure) => figures.push(figure),
                 Err(report) => {
-                    eprint!("{report}");
+                    stderr::put(format_args!("{report}"));
                     return exit::SCRIPT;
                 }
             }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::base::file;
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::lab::Config;
 use crate::lab::config::{SETTINGS, keys, template};
@@ -39,13 +40,13 @@ pub fn load() -> Config {
         Ok(text) => {
             let config = Config::parse(&text);
             for problem in &config.problems {
-                eprintln!("note: {}: {}", path.display(), strip_control(&problem.to_string()));
+                tell!("note: {}: {}", path.display(), strip_control(&problem.to_string()));
             }
             config
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Config::default(),
         Err(error) => {
-            eprintln!("note: the settings are at their defaults: {}: {error}", path.display());
+            tell!("note: the settings are at their defaults: {}: {error}", path.display());
             Config::default()
         }
     }
@@ -54,7 +55,7 @@ pub fn load() -> Config {
 /// Shows or writes the settings and gives the exit status.
 pub fn run(options: &ConfigOptions) -> u8 {
     let Some(path) = path() else {
-        eprintln!("error: there is no home folder to keep settings in; {VARIABLE} can name a file");
+        tell!("error: there is no home folder to keep settings in; {VARIABLE} can name a file");
         return exit::SCRIPT;
     };
     if options.init {
@@ -64,24 +65,24 @@ pub fn run(options: &ConfigOptions) -> u8 {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            eprintln!("error: cannot read {}: {error}", path.display());
+            tell!("error: cannot read {}: {error}", path.display());
             return exit::SCRIPT;
         }
     };
     let config = Config::parse(text.as_deref().unwrap_or_default());
     show(&path, text.is_some(), &config, options.keys);
     for problem in &config.problems {
-        eprintln!("error: {}: {}", path.display(), strip_control(&problem.to_string()));
+        tell!("error: {}: {}", path.display(), strip_control(&problem.to_string()));
     }
     if config.problems.is_empty() { exit::FINE } else { exit::USAGE }
 }
 
 fn init(path: &Path) -> u8 {
     if path.exists() {
-        eprintln!("error: {} is there already; it stays as it is", path.display());
+        tell!("error: {} is there already; it stays as it is", path.display());
         return exit::USAGE;
     }
-    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let folder = path.parent().map_or(Ok(()), file::make_folder);
     let written = folder
         .and_then(|()| file::replace(path, |out| -> io::Result<()> { out.write_all(template().as_bytes()) }));
     match written {
@@ -90,7 +91,7 @@ fn init(path: &Path) -> u8 {
             exit::FINE
         }
         Err(error) => {
-            eprintln!("error: cannot write {}: {error}", path.display());
+            tell!("error: cannot write {}: {error}", path.display());
             exit::SCRIPT
         }
     }

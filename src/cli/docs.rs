@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::base::stderr::tell;
 use crate::op::{Family, OpDef};
 use crate::script::help::{Page, describe, page, pages, rows, suggestions};
 
@@ -18,9 +19,9 @@ pub fn run(name: Option<&str>) -> u8 {
         say!("{text}");
         return exit::FINE;
     }
-    eprintln!("error: there is no operation '{name}'");
+    tell!("error: there is no operation '{name}'");
     if let Some(near) = suggestions(name).first() {
-        eprintln!("hint: did you mean `{near}`?");
+        tell!("hint: did you mean `{near}`?");
     }
     exit::USAGE
 }

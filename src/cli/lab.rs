@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::lesson::{Lesson, ProgressLog, Record};
@@ -43,7 +44,7 @@ pub fn open(options: &LabOptions, devices: &str) -> u8 {
     match packs::find(&named.to_string_lossy()) {
         Ok(found) => open_lesson(&found, &options.look, devices),
         Err(text) => {
-            eprintln!("{}", text.trim_end());
+            tell!("{}", text.trim_end());
             exit::USAGE
         }
     }
@@ -54,7 +55,7 @@ pub fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
     let keep = match progress(chosen) {
         Ok(keep) => Some(keep),
         Err(error) => {
-            eprintln!("note: progress is not kept: {error}");
+            tell!("note: progress is not kept: {error}");
             None
         }
     };
@@ -74,17 +75,23 @@ pub struct Setup {
     pub devices: String,
     /// The folder of the pack that the session is confined to.
     pub pack: Option<PathBuf>,
+    /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
+    pub last_value: bool,
 }
 
 impl Setup {
     /// The session of a lesson.
     pub fn of(chosen: &Chosen, devices: &str) -> Setup {
-        Setup { devices: devices_for(&chosen.lesson, devices), pack: chosen.folder.clone() }
+        Setup {
+            devices: devices_for(&chosen.lesson, devices),
+            pack: chosen.folder.clone(),
+            last_value: false,
+        }
     }
 
     /// The session of a notebook.
     pub fn plain(devices: &str) -> Setup {
-        Setup { devices: devices.into(), pack: None }
+        Setup { devices: devices.into(), pack: None, last_value: true }
     }
 
     /// What there is to say before the code of a pack runs on a system that cannot confine it.
@@ -95,6 +102,9 @@ impl Setup {
 
     fn arguments(&self, command: &mut Command) {
         command.args(["session", "--stdio", "--devices", &self.devices]);
+        if self.last_value {
+            command.arg("--last-value");
+        }
         if let Some(folder) = &self.pack {
             command.arg("--pack").arg(folder);
         }
@@ -116,7 +126,7 @@ pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 
             finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(book), None))
         }
         Err(text) => {
-            eprintln!("error: {}", strip_control(&text));
+            tell!("error: {}", strip_control(&text));
             exit::USAGE
         }
     }
@@ -163,7 +173,7 @@ fn finish(result: io::Result<LabExit>) -> u8 {
             lab::End::TerminalLost => exit::SCRIPT,
         },
         Err(error) => {
-            eprintln!("error: the lab cannot open: {}", strip_control(&error.to_string()));
+            tell!("error: the lab cannot open: {}", strip_control(&error.to_string()));
             exit::SCRIPT
         }
     }
@@ -177,7 +187,7 @@ fn history(most: usize) -> (Vec<String>, Option<Remember>) {
     match Past::open(&path, most) {
         Ok((mut past, cells)) => (cells, Some(Box::new(move |code: &str| past.push(code)))),
         Err(error) => {
-            eprintln!("note: cells run before are not kept: {}: {error}", path.display());
+            tell!("note: cells run before are not kept: {}: {error}", path.display());
             (Vec::new(), None)
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::lesson::verify::{Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
@@ -69,14 +70,14 @@ pub fn run(options: &LessonOptions, devices: &str) -> u8 {
 }
 
 fn refuse(text: &str) -> u8 {
-    eprintln!("{}", text.trim_end());
+    tell!("{}", text.trim_end());
     exit::USAGE
 }
 
 fn list(json: bool) -> u8 {
     let (packs, notes) = packs::all();
     for note in &notes {
-        eprintln!("{note}");
+        tell!("{note}");
     }
     let log = lab::progress_file().ok().filter(|file| file.exists());
     let log = log.and_then(|file| ProgressLog::open(&file).ok());
@@ -183,7 +184,7 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
             exit::FINE
         }
         Err(error) => {
-            eprintln!("error: progress cannot be kept: {error}");
+            tell!("error: progress cannot be kept: {error}");
             exit::SCRIPT
         }
     }

@@ -117,7 +117,7 @@ pub fn remember(path: &Path) {
     all.insert(0, Remembered { path, at_ms: now_ms() });
     all.truncate(REMEMBERED);
     let written = folder().and_then(|folder| {
-        std::fs::create_dir_all(&folder)?;
+        file::make_folder(&folder)?;
         file::replace(&folder.join("notebooks.json"), |out| {
             serde_json::to_writer(out, &all).map_err(io::Error::from)
         })
@@ -174,7 +174,7 @@ fn steps(lesson: &Lesson) -> impl Iterator<Item = &str> {
 fn shown_pack(pack: &Pack, progress: &Progress) -> HomePack {
     let id = &pack.manifest.id;
     let lessons = pack.lessons.iter().map(|lesson| shown((id, lesson), progress)).collect();
-    HomePack { id: id.clone(), title: pack.manifest.title.clone(), lessons }
+    HomePack { id: id.to_string(), title: pack.manifest.title.clone(), lessons }
 }
 
 /// A lesson as the home screen has it.

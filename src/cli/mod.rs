@@ -5,6 +5,7 @@ mod config;
 mod devices;
 mod docs;
 mod doctor;
+pub mod exit;
 mod lab;
 mod lesson;
 mod library;
@@ -17,32 +18,22 @@ mod repl;
 mod run;
 mod session;
 
-use std::io::{IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::base::Kind;
+use crate::base::stderr::{self, tell};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
 
-/// What a process ends with.
-pub mod exit {
-    pub const FINE: u8 = 0;
-    pub const SCRIPT: u8 = 1;
-    pub const USAGE: u8 = 2;
-    pub const OUT_OF_MEMORY: u8 = 3;
-    pub const NO_DEVICE: u8 = 4;
-    /// As `timeout(1)` has it.
-    pub const TIMEOUT: u8 = 124;
-    pub const INTERRUPTED: u8 = 130;
-}
-
 /// Learn what a GPU does to your tensors.
 #[derive(Parser)]
 #[command(name = "tensorlab", version, about, long_about = None, disable_help_subcommand = true)]
+#[command(after_help = exit::help())]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -60,6 +51,7 @@ struct DeviceOptions {
 #[derive(Subcommand)]
 enum Command {
     /// Run a script; `-` reads it from standard input
+    #[command(after_help = exit::help())]
     Run(run::RunOptions),
     /// Open the lab on a lesson or a notebook
     Lab(lab::LabOptions),
@@ -112,16 +104,18 @@ enum Command {
 
 /// Parses the command line and runs its mode.
 pub fn main() -> ExitCode {
+    outlive_limits();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let code = if error.use_stderr() { exit::USAGE } else { exit::FINE };
-            // A closed pipe leaves nobody to tell.
-            let _ = error.print();
-            return ExitCode::from(code);
+            let told = error.print().and_then(|()| io::stdout().flush());
+            match told {
+                _ if error.use_stderr() => return ExitCode::from(exit::USAGE),
+                Ok(()) => return ExitCode::from(exit::FINE),
+                Err(error) => output::end(&error),
+            }
         }
     };
-    outlive_limits();
     ExitCode::from(dispatch(cli))
 }
 
@@ -152,7 +146,10 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Session { last_value, pack, .. }) => session::run(&devices, last_value, pack),
         Some(Command::Config(options)) => config::run(&options),
         Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut std::io::stdout());
+            // It panics where it can't write; memory takes all of it.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tensorlab", &mut script);
+            output::put(format_args!("{}", String::from_utf8_lossy(&script)));
             exit::FINE
         }
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => {
@@ -165,18 +162,18 @@ fn dispatch(cli: Cli) -> u8 {
 /// Opens the machine that `--devices` names and says on standard error what there is to know of it.
 fn machine(devices: &str, purpose: Use) -> Result<Arc<Machine>, u8> {
     let selection: Selection = devices.parse().map_err(|error| {
-        eprintln!("error: {error}");
+        tell!("error: {error}");
         exit::USAGE
     })?;
     match Machine::open(&selection, purpose) {
         Ok(opened) => {
             for note in &opened.notes {
-                eprintln!("note: {note}");
+                tell!("note: {note}");
             }
             Ok(opened.machine)
         }
         Err(error) => {
-            eprint!("{}", crate::script::Fault::from_error(&error).report);
+            stderr::put(format_args!("{}", crate::script::Fault::from_error(&error).report));
             // A profile that can't be read is no missing device.
             Err(if error.kind() == Kind::ValueError { exit::USAGE } else { exit::NO_DEVICE })
         }

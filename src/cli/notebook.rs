@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::base::Kind as ErrorKind;
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::notebook::run::{End, Ran, RunOptions, run_all};
 use crate::notebook::store::{self, Format, Loaded, SaveError};
@@ -101,7 +102,7 @@ pub fn run(options: &NotebookOptions, devices: &str) -> u8 {
         Action::Export { file, html } => export(file, html.clone().flatten()),
     };
     result.unwrap_or_else(|(code, text)| {
-        eprintln!("error: {}", strip_control(&text));
+        tell!("error: {}", strip_control(&text));
         code
     })
 }
@@ -118,7 +119,7 @@ fn failed(text: impl ToString) -> Failure {
 }
 
 fn note(text: &str) {
-    eprintln!("note: {}", strip_control(text));
+    tell!("note: {}", strip_control(text));
 }
 
 fn load(path: &Path) -> Result<Loaded, Failure> {
@@ -173,7 +174,7 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
         return Err(usage(error));
     }
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(["session", "--stdio", "--devices", devices]);
+    command.args(["session", "--stdio", "--last-value", "--devices", devices]);
     Ok((command, limit))
 }
 
@@ -250,7 +251,7 @@ fn kept(path: &Path) -> String {
 fn execute(notebook: &mut Notebook, command: Command, options: &RunOptions) -> Result<Ran, Failure> {
     let mut tell = |_: usize, cell: &Cell| {
         for error in cell.outputs.iter().filter(|output| output.is_error()) {
-            eprintln!("{}", strip_control(error.text().trim_end()));
+            tell!("{}", strip_control(error.text().trim_end()));
         }
     };
     run_all(notebook, command, options, &mut tell).map_err(|error| {

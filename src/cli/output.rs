@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard};
 
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::plot::Figure;
 use crate::repl::bar::Bar;
@@ -29,11 +30,11 @@ pub(super) use say;
 
 /// Ends the program that can't write: quietly where nobody reads any more, as with `| head`, with the reason where it
 /// is another, such as a full disk.
-fn end(error: &io::Error) -> ! {
+pub(super) fn end(error: &io::Error) -> ! {
     if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(i32::from(exit::FINE));
     }
-    eprintln!("error: cannot write to standard output: {error}");
+    tell!("error: cannot write to standard output: {error}");
     std::process::exit(i32::from(exit::SCRIPT))
 }
 
@@ -102,7 +103,7 @@ impl Host for Console {
     fn warn(&self, text: &str) {
         self.bar().clear();
         self.live().other();
-        eprintln!("warning: {}", strip_control(text));
+        tell!("warning: {}", strip_control(text));
     }
 
     fn figure(&self, figure: &Figure, id: Option<&str>) {

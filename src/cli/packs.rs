@@ -26,7 +26,7 @@ impl Chosen {
     fn of(pack: &Pack, lesson: &Lesson) -> Chosen {
         Chosen {
             lesson: lesson.clone(),
-            pack: pack.manifest.id.clone(),
+            pack: pack.manifest.id.to_string(),
             version: pack.manifest.version.to_string(),
             folder: pack.folder.clone(),
         }
@@ -54,6 +54,7 @@ pub fn all() -> (Vec<Pack>, Vec<String>) {
     };
     take(Pack::built_in());
     if let Ok(store) = store() {
+        store.tidy();
         store.ids().iter().for_each(|id| take(store.open(id)));
     }
     (packs, notes)
@@ -97,9 +98,12 @@ pub fn find(name: &str) -> Result<Chosen, String> {
     }
 }
 
-/// The lesson of a pack that a screen has listed.
+/// The lesson of a pack that a screen has listed. A file of that name is not meant.
 pub fn find_in(pack: &str, id: &str) -> Result<Chosen, String> {
-    find(&format!("{pack}/{id}"))
+    let (packs, notes) = all();
+    let found = packs.iter().find(|known| known.manifest.id == pack);
+    let lesson = found.and_then(|pack| Some(Chosen::of(pack, pack.lesson(id)?)));
+    lesson.ok_or_else(|| unknown(&format!("{pack}/{id}"), &packs, &notes))
 }
 
 /// A lesson's file; the pack is that whose folder it is in.
@@ -111,7 +115,7 @@ fn from_file(path: &Path) -> Result<Chosen, String> {
     Ok(match (manifest, folder) {
         (Some(manifest), Some(folder)) => Chosen {
             lesson,
-            pack: manifest.id,
+            pack: manifest.id.into(),
             version: manifest.version.to_string(),
             folder: Some(folder.to_path_buf()),
         },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::lesson::{Key, Progress, Record, StepProgress, records};
 
@@ -57,7 +58,7 @@ fn read() -> io::Result<(Vec<Record>, Progress)> {
 }
 
 fn refuse(error: &io::Error) -> u8 {
-    eprintln!("error: progress cannot be read: {error}");
+    tell!("error: progress cannot be read: {error}");
     exit::SCRIPT
 }
 
@@ -136,7 +137,7 @@ fn export(json: bool) -> u8 {
         );
         return exit::FINE;
     }
-    eprintln!("note: {NOTE}");
+    tell!("note: {NOTE}");
     put(format_args!("{}\r\n", COLUMNS.join(",")));
     for record in &records {
         put(format_args!("{}\r\n", line(record)));

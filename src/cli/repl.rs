@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::device::sim::Selection;
 use crate::repl::{self, End, Options, Paint};
@@ -23,18 +24,19 @@ pub struct ReplOptions {
 /// Serves the terminal or the pipe and gives the exit status.
 pub fn run(options: &ReplOptions, devices: &str) -> u8 {
     if let Err(error) = devices.parse::<Selection>() {
-        eprintln!("error: {error}");
+        tell!("error: {error}");
         return exit::USAGE;
     }
     match serve(options, devices) {
         Ok(End::Fine) => exit::FINE,
         Ok(End::Failed) => exit::SCRIPT,
         Ok(End::Interrupted) => exit::INTERRUPTED,
-        Ok(End::NoSession) => exit::NO_DEVICE,
+        Ok(End::NoMemory) => exit::OUT_OF_MEMORY,
+        Ok(End::NoDevice | End::NoSession) => exit::NO_DEVICE,
         // Nobody reads any more, as with `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::FINE,
         Err(error) => {
-            eprintln!("error: {}", strip_control(&error.to_string()));
+            tell!("error: {}", strip_control(&error.to_string()));
             exit::SCRIPT
         }
     }

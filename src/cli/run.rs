@@ -4,11 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 use rhai::{Array, Dynamic};
 
 use crate::base::event::Event;
+use crate::base::stderr::{self, tell};
 use crate::base::{Cause, Kind};
 use crate::device::Machine;
 use crate::device::open::Use;
@@ -16,6 +18,7 @@ use crate::script::engine::Stopped;
 use crate::script::modules::telemetry;
 use crate::script::parse::Parser;
 use crate::script::{Interpreter, Limits, Origin, json, lines, snapshot, trace};
+use crate::session::host::STACK;
 
 use super::output::Console;
 use super::output::say;
@@ -57,9 +60,9 @@ static DIGITS: &str = include_str!("../../scripts/digits.rhai");
 /// Runs a script and gives the exit status.
 pub fn run(options: &RunOptions, devices: &str) -> u8 {
     match load(options) {
-        Ok(script) => execute(&script, options, devices),
+        Ok(script) => on_large_stack(|| execute(&script, options, devices)),
         Err(text) => {
-            eprintln!("error: {text}");
+            tell!("error: {text}");
             exit::USAGE
         }
     }
@@ -68,7 +71,19 @@ pub fn run(options: &RunOptions, devices: &str) -> u8 {
 /// Trains on the shipped digits.
 pub fn digits(devices: &str) -> u8 {
     let script = Script { name: "digits.rhai".into(), code: DIGITS.into() };
-    execute(&script, &RunOptions::default(), devices)
+    on_large_stack(|| execute(&script, &RunOptions::default(), devices))
+}
+
+/// Runs with the stack that a session's evaluator has; only what is used takes memory. Where there is none to be had,
+/// the usual one does.
+fn on_large_stack(run: impl Fn() -> u8 + Sync) -> u8 {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("script".into()).stack_size(STACK);
+        match builder.spawn_scoped(scope, &run) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => run(),
+        }
+    })
 }
 
 fn load(options: &RunOptions) -> Result<Script, String> {
@@ -115,7 +130,7 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
     let mut interpreter =
         Interpreter::new(Arc::clone(&machine), Arc::new(Console::new()), &Limits::default());
     let arguments: Array = options.args.iter().map(|a| Dynamic::from(a.clone())).collect();
-    interpreter.set("ARGS", arguments.into());
+    interpreter.set_constant("ARGS", arguments.into());
     let files = [&options.trace, &options.telemetry_lines, &options.memory_snapshot];
     let wanted = options.telemetry || files.iter().any(|file| file.is_some());
     let listening = wanted.then(|| telemetry::collect(&machine));
@@ -127,10 +142,10 @@ fn execute(script: &Script, options: &RunOptions, devices: &str) -> u8 {
         drop(subscription);
         let events = events.events();
         if options.telemetry {
-            eprint!("{}", telemetry::report(&events));
+            stderr::put(format_args!("{}", telemetry::report(&events)));
         }
         if let Err(text) = export(options, &machine, &events, &script.name) {
-            eprintln!("error: {text}");
+            tell!("error: {text}");
             code = code.max(exit::SCRIPT);
         }
     }
@@ -172,14 +187,14 @@ fn report(interpreter: &Interpreter, result: Result<Dynamic, Stopped>, as_json: 
         }
         Err(Stopped::Fault(fault)) => *fault,
         Err(Stopped::Cancelled(error)) => {
-            eprintln!("{}", error.message());
+            tell!("{}", error.message());
             return match error.cause() {
                 Cause::Timeout { .. } => exit::TIMEOUT,
                 _ => exit::INTERRUPTED,
             };
         }
     };
-    eprint!("{}", crate::base::text::strip_control(&fault.report));
+    stderr::put(format_args!("{}", crate::base::text::strip_control(&fault.report)));
     if fault.kind == Kind::OutOfMemoryError.to_string() {
         return exit::OUT_OF_MEMORY;
     }
@@ -195,22 +210,25 @@ impl Watch {
     fn start(machine: &Arc<Machine>, timeout: Option<f64>) -> Watch {
         let done = Arc::new(AtomicBool::new(false));
         if let Err(error) = interrupts(machine) {
-            eprintln!("note: Ctrl-C ends the program at once, without a report: {error}");
+            tell!("note: Ctrl-C ends the program at once, without a report: {error}");
         }
         if let Some(seconds) = timeout {
             let (machine, done) = (Arc::clone(machine), Arc::clone(&done));
-            std::thread::spawn(move || {
+            let ends = Builder::new().name("timeout".into()).spawn(move || {
                 std::thread::park_timeout(Duration::from_secs_f64(seconds));
                 if !done.load(Ordering::Relaxed) {
                     machine.shared.cancel.time_out(seconds);
                     // A native loop that does not poll is left behind by ending the process.
                     std::thread::sleep(Duration::from_secs(2));
                     if !done.load(Ordering::Relaxed) {
-                        eprintln!("timed out after {seconds} s");
+                        tell!("timed out after {seconds} s");
                         std::process::exit(i32::from(exit::TIMEOUT));
                     }
                 }
             });
+            if let Err(error) = ends {
+                tell!("note: nothing ends the script on time: {error}");
+            }
         }
         Watch { done }
     }
@@ -225,7 +243,7 @@ impl Drop for Watch {
 fn interrupts(machine: &Arc<Machine>) -> std::io::Result<()> {
     let machine = Arc::clone(machine);
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
-    std::thread::spawn(move || {
+    let answering = Builder::new().name("interrupts".into()).spawn(move || {
         for (count, _) in signals.forever().enumerate() {
             if count > 0 {
                 std::process::exit(i32::from(exit::INTERRUPTED));
@@ -233,5 +251,5 @@ fn interrupts(machine: &Arc<Machine>) -> std::io::Result<()> {
             machine.shared.cancel.interrupt();
         }
     });
-    Ok(())
+    answering.map(drop)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::base::stderr::tell;
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::{Selection, SelectionError};
@@ -30,7 +31,7 @@ pub fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
         // A native loop that ignores an interrupt is left behind by exiting.
         Ok(ending) => std::process::exit(ending.code()),
         Err(error) => {
-            eprintln!("error: {error}");
+            tell!("error: {error}");
             exit::SCRIPT
         }
     }

@@ -1,6 +1,6 @@
 //! Samples put together to a batch, as `torch.utils.data.default_collate` does it.
 
-use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::base::{DType, Error, Kind, Result, Scalar, memory};
 use crate::op::joins::stack;
 use crate::op::{Value, map_value};
 use crate::tensor::Tensor;
@@ -18,22 +18,22 @@ pub fn collate(samples: &[Value]) -> Result<Value> {
     };
     if let Some(keys) = entries(first) {
         let entry = |(key, _): (&str, &Value)| {
-            let column = samples.iter().map(|s| field(s, key)).collect::<Result<Vec<_>>>()?;
+            let column = memory::try_collected(samples.iter().map(|s| field(s, key)))?;
             Ok((key.to_string(), collate(&column)?))
         };
         return Ok(map_value(keys.into_iter().map(entry).collect::<Result<_>>()?));
     }
     match first {
         Value::Tensor(_) => {
-            let tensors = samples.iter().map(tensor).collect::<Result<Vec<_>>>()?;
+            let tensors = memory::try_collected(samples.iter().map(tensor))?;
             stack(&tensors, 0).map(Value::Tensor)
         }
         Value::Scalar(kind) => numbers(*kind, samples),
-        Value::Str(_) => Ok(Value::List(samples.to_vec())),
+        Value::Str(_) => memory::copied(samples).map(Value::List),
         Value::List(items) => {
-            let lists = samples.iter().map(|s| list(s, items.len())).collect::<Result<Vec<_>>>()?;
+            let lists = memory::try_collected(samples.iter().map(|s| list(s, items.len())))?;
             let column = |i: usize| -> Result<Value> {
-                let values: Vec<Value> = lists.iter().filter_map(|l| l.get(i).cloned()).collect();
+                let values = memory::collected(lists.iter().filter_map(|l| l.get(i).cloned()))?;
                 collate(&values)
             };
             (0..items.len()).map(column).collect::<Result<_>>().map(Value::List)
@@ -44,13 +44,10 @@ pub fn collate(samples: &[Value]) -> Result<Value> {
 
 /// Floats make float64, as a batch of Python's floats does; integers int64, and bools bool.
 fn numbers(first: Scalar, samples: &[Value]) -> Result<Value> {
-    let numbers = samples
-        .iter()
-        .map(|s| match s {
-            Value::Scalar(s) => Ok(*s),
-            other => Err(mixed("a number", other)),
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let numbers = memory::try_collected(samples.iter().map(|s| match s {
+        Value::Scalar(s) => Ok(*s),
+        other => Err(mixed("a number", other)),
+    }))?;
     let float = |s: &Scalar| matches!(s, Scalar::Float(_));
     let dtype = if float(&first) {
         DType::Float64

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::base::{Cause, DType, Error, Result};
+use crate::base::{DType, Error, Result, memory};
 use crate::device::Machine;
 use crate::tensor::Tensor;
 
@@ -104,8 +104,7 @@ impl Table {
     /// Makes room for the numbers of a line, of which each takes at least a character and one that parts it.
     fn reserve(&mut self, characters: usize) -> Result<()> {
         let bytes = characters.div_ceil(2).saturating_mul(self.how.dtype.size());
-        let all = self.bytes.len().saturating_add(bytes);
-        Ok(self.bytes.try_reserve(bytes).map_err(|_| Cause::HostMemory { bytes: all })?)
+        memory::reserve(&mut self.bytes, bytes)
     }
 
     fn add(&mut self, line: &str) -> std::result::Result<(), String> {

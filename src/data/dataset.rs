@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::base::{Cause, Error, Kind, Result};
+use crate::base::chain::Link;
+use crate::base::{Cause, Error, Kind, Result, memory};
 use crate::device::Machine;
 use crate::device::random::Shared;
 use crate::op::scatter::index_select;
@@ -57,7 +58,7 @@ pub fn samples(
         }
         dataset.get(index).map_err(|e| noted(e, &format!("while loading sample {index}")))
     };
-    indices.iter().map(one).collect()
+    memory::try_collected(indices.iter().map(one))
 }
 
 /// Errors of more bytes get no more lines.
@@ -82,17 +83,17 @@ pub fn noted(error: Error, line: &str) -> Error {
 
 /// A dataset that a script holds. Cloning gives the same one.
 #[derive(Clone)]
-pub struct Data(pub Arc<dyn Dataset>);
+pub struct Data(pub Link<Arc<dyn Dataset>>);
 
 impl Data {
     pub fn new(dataset: impl Dataset + 'static) -> Data {
-        Data(Arc::new(dataset))
+        Data(Link::new(Arc::new(dataset)))
     }
 
     /// The sample at an index, which counts from the end where it is negative.
     pub fn get(&self, index: i64) -> Result<Value> {
         let size = self.0.len();
-        let at = if index < 0 { index + size as i64 } else { index };
+        let at = if index < 0 { index.saturating_add(size as i64) } else { index };
         match usize::try_from(at).ok().filter(|&at| at < size) {
             Some(at) => self.0.get(at),
             None => Err(Cause::IndexOutOfBounds { index, dim: 0, size }.into()),
@@ -122,7 +123,7 @@ impl Data {
 
 /// A function of a higher layer. Called from worker threads.
 #[derive(Clone)]
-pub struct Function(pub Arc<dyn Fn(Vec<Value>) -> Result<Value> + Send + Sync>);
+pub struct Function(pub Link<Arc<dyn Fn(Vec<Value>) -> Result<Value> + Send + Sync>>);
 
 /// Tensors of one first size; sample `i` is row `i` of each.
 pub struct TensorDataset {
@@ -241,11 +242,11 @@ impl Subset {
     pub fn new(of: Data, indices: &[i64]) -> Result<Subset> {
         let size = of.0.len();
         let at = |&index: &i64| {
-            let at = if index < 0 { index + size as i64 } else { index };
+            let at = if index < 0 { index.saturating_add(size as i64) } else { index };
             let inside = usize::try_from(at).ok().filter(|&at| at < size);
             inside.ok_or_else(|| Cause::IndexOutOfBounds { index, dim: 0, size }.into())
         };
-        let indices = indices.iter().map(at).collect::<Result<_>>()?;
+        let indices = memory::try_collected(indices.iter().map(at))?;
         Ok(Subset { of, indices })
     }
 
@@ -268,7 +269,7 @@ impl Dataset for Subset {
     }
 
     fn fetch(&self, indices: &[usize], stop: &AtomicBool) -> Result<Value> {
-        let inner = indices.iter().map(|&i| self.inner(i)).collect::<Result<Vec<_>>>()?;
+        let inner = memory::try_collected(indices.iter().map(|&i| self.inner(i)))?;
         self.of.0.fetch(&inner, stop)
     }
 }
@@ -353,9 +354,10 @@ fn shares(fractions: &[f64], total: usize) -> Result<Vec<usize>> {
         return Err(Error::value(format!("Fraction at index {at} is not between 0 and 1")));
     }
     let mut counts: Vec<usize> = fractions.iter().map(|f| (total as f64 * f).floor() as usize).collect();
-    let left = total.saturating_sub(counts.iter().sum());
+    let left = total.saturating_sub(counts.iter().fold(0, |all: usize, &n| all.saturating_add(n)));
     let parts = counts.len().max(1);
-    for i in 0..left {
+    // Rounding leaves fewer than there are parts, but for totals that a float does not hold.
+    for i in 0..left.min(parts) {
         if let Some(count) = counts.get_mut(i % parts) {
             *count += 1;
         }
@@ -368,7 +370,7 @@ fn row(t: &Tensor, index: usize) -> Result<Value> {
 }
 
 fn rows(t: &Tensor, indices: &[usize]) -> Result<Value> {
-    let indices: Vec<i64> = indices.iter().map(|&i| i as i64).collect();
+    let indices = memory::collected(indices.iter().map(|&i| i as i64))?;
     let at = Tensor::from_i64(&indices, &[indices.len()])?;
     let at = if t.device() == at.device() { at } else { at.moved(&t.context(), false, "to")? };
     index_select(t, 0, &at).map(Value::Tensor)

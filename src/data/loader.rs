@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{Error, Kind, Result, memory};
 use crate::device::kernel::{Distribution, Random, RandomSource};
 use crate::device::random::Shared;
-use crate::device::{Kernel, Machine};
+use crate::device::{Kernel, Machine, poll};
 use crate::op::Value;
 use crate::tensor::{Tensor, launch};
 
@@ -178,7 +178,7 @@ impl DataLoader {
         let batches = Arc::new(Batches { order, size, count: self.len() });
         if let Some(team) = kept {
             let mut workers = lock(&team);
-            workers.again(&batches);
+            workers.again(&batches)?;
             let (run, source) = (workers.run(), workers.source());
             drop(workers);
             return Ok(Epoch { machine, batches, next: 0, run, source, workers: Some(team) });
@@ -226,17 +226,20 @@ impl Batches {
     }
 
     /// The indices of batch `number`; none behind the last.
-    pub fn get(&self, number: usize) -> Option<Vec<usize>> {
-        let whole = |all: &[i64]| all.iter().filter_map(|&i| usize::try_from(i).ok()).collect();
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn get(&self, number: usize) -> Option<Result<Vec<usize>>> {
+        let whole = |all: &[i64]| memory::collected(all.iter().filter_map(|&i| usize::try_from(i).ok()));
         if let Order::Batched(all) = &self.order {
             return all.get(number).map(|batch| whole(batch));
         }
         let start = number.checked_mul(self.size).filter(|_| number < self.count)?;
         let end = start.saturating_add(self.size);
         Some(match &self.order {
-            Order::InTurn(n) => (start..end.min(*n)).collect(),
+            Order::InTurn(n) => poll::listed(start..end.min(*n)),
             Order::Listed(all) => whole(all.get(start..end.min(all.len())).unwrap_or(&[])),
-            Order::Batched(_) => Vec::new(),
+            Order::Batched(_) => Ok(Vec::new()),
         })
     }
 }
@@ -254,11 +257,11 @@ impl Fetcher {
     pub fn fetch(&self, indices: &[usize]) -> Result<Value> {
         let batch = match (&self.options.collate_fn, self.options.batched(), indices) {
             (Some(make), true, _) => {
-                let all = samples(&*self.dataset.0, indices, &self.stop)?;
+                let all = samples(&**self.dataset.0, indices, &self.stop)?;
                 (make.0)(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
             }
             (_, false, [index]) => {
-                let sample = samples(&*self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
+                let sample = samples(&**self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
                 match &self.options.collate_fn {
                     Some(make) => {
                         (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
@@ -310,7 +313,10 @@ impl Iterator for Epoch {
 
 impl Epoch {
     fn batch(&mut self) -> Option<Result<Value>> {
-        let indices = self.batches.get(self.next)?;
+        let indices = match self.batches.get(self.next)? {
+            Ok(indices) => indices,
+            Err(error) => return Some(Err(error)),
+        };
         if let Err(error) = self.machine.shared.cancel.check() {
             return Some(Err(error));
         }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::base::near::nearest;
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::Machine;
 use crate::device::random::{DEFAULT_SEED, Shared};
-use crate::op::args::nearest;
-use crate::op::def::{Default, FUNCTION};
+use crate::op::def::{DefaultValue, FUNCTION};
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, Value, map_value};
 use crate::tensor::Tensor;
 
@@ -19,7 +19,7 @@ use super::{DataLoader, Options, csv, digits};
 
 const OF: &[Form] = &[Form::Of("data")];
 const PATH: Param = Param::required("path", ParamKind::Str);
-const GENERATOR: Param = Param::optional("generator", ParamKind::Object, Default::None);
+const GENERATOR: Param = Param::optional("generator", ParamKind::Object, DefaultValue::None);
 const DATASET: Param = Param::required("dataset", ParamKind::Any);
 
 /// The most indices that a range stands for.
@@ -47,9 +47,9 @@ static ROWS: &[OpDef] = &[
         "Reads tensors from a `.safetensors`, `.npy` or `.npz` file.",
         &[
             PATH,
-            Param::optional("map_location", ParamKind::Device, Default::None),
-            Param::optional("device", ParamKind::Device, Default::None),
-            Param::optional("dtype", ParamKind::DType, Default::None),
+            Param::optional("map_location", ParamKind::Device, DefaultValue::None),
+            Param::optional("device", ParamKind::Device, DefaultValue::None),
+            Param::optional("dtype", ParamKind::DType, DefaultValue::None),
         ],
         load,
     )
@@ -70,8 +70,8 @@ static ROWS: &[OpDef] = &[
         &[
             Param::required("value", ParamKind::Any),
             PATH,
-            Param::optional("compress", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("metadata", ParamKind::Any, Default::None),
+            Param::optional("compress", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("metadata", ParamKind::Any, DefaultValue::None),
         ],
         save,
     )
@@ -109,9 +109,9 @@ static ROWS: &[OpDef] = &[
         "Reads numbers from comma-separated text as a tensor of rows and columns.",
         &[
             PATH,
-            Param::optional("delimiter", ParamKind::Str, Default::Str(",")),
-            Param::optional("skiprows", ParamKind::Int, Default::Int(0)),
-            Param::optional("dtype", ParamKind::DType, Default::None),
+            Param::optional("delimiter", ParamKind::Str, DefaultValue::Str(",")),
+            Param::optional("skiprows", ParamKind::Int, DefaultValue::Int(0)),
+            Param::optional("dtype", ParamKind::DType, DefaultValue::None),
         ],
         read_csv,
     )
@@ -195,8 +195,8 @@ static ROWS: &[OpDef] = &[
         "The indices of a dataset in a random order.",
         &[
             DATASET,
-            Param::optional("replacement", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("num_samples", ParamKind::Int, Default::None),
+            Param::optional("replacement", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("num_samples", ParamKind::Int, DefaultValue::None),
             GENERATOR,
         ],
         |a| {
@@ -222,7 +222,7 @@ static ROWS: &[OpDef] = &[
         &[
             Param::required("weights", ParamKind::Any),
             Param::required("num_samples", ParamKind::Int),
-            Param::optional("replacement", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("replacement", ParamKind::Bool, DefaultValue::Bool(true)),
             GENERATOR,
         ],
         weighted,
@@ -254,19 +254,19 @@ static ROWS: &[OpDef] = &[
         "Goes through a dataset in batches: `for batch in loader { … }` is one epoch.",
         &[
             DATASET,
-            Param::optional("batch_size", ParamKind::Any, Default::Int(1)),
-            Param::optional("shuffle", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("sampler", ParamKind::Any, Default::None),
-            Param::optional("num_workers", ParamKind::Int, Default::Int(0)),
-            Param::optional("collate_fn", ParamKind::Any, Default::None),
-            Param::optional("pin_memory", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("drop_last", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("prefetch_factor", ParamKind::Any, Default::None),
-            Param::optional("batch_sampler", ParamKind::Any, Default::None),
-            Param::optional("timeout", ParamKind::Float, Default::Float(0.0)),
-            Param::optional("worker_init_fn", ParamKind::Any, Default::None),
+            Param::optional("batch_size", ParamKind::Any, DefaultValue::Int(1)),
+            Param::optional("shuffle", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("sampler", ParamKind::Any, DefaultValue::None),
+            Param::optional("num_workers", ParamKind::Int, DefaultValue::Int(0)),
+            Param::optional("collate_fn", ParamKind::Any, DefaultValue::None),
+            Param::optional("pin_memory", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("drop_last", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("prefetch_factor", ParamKind::Any, DefaultValue::None),
+            Param::optional("batch_sampler", ParamKind::Any, DefaultValue::None),
+            Param::optional("timeout", ParamKind::Float, DefaultValue::Float(0.0)),
+            Param::optional("worker_init_fn", ParamKind::Any, DefaultValue::None),
             GENERATOR,
-            Param::optional("persistent_workers", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("persistent_workers", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         loader,
     )

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::base::{DType, Error, Kind, Result};
-use crate::device::Machine;
+use crate::base::{DType, Error, Kind, Result, memory};
 pub use crate::device::random::Generator;
 use crate::device::random::Shared;
+use crate::device::{Machine, poll};
 use crate::op::convert::to_dtype;
 use crate::op::sampling::multinomial;
 use crate::op::{Object, Value};
@@ -174,8 +174,8 @@ impl Sampler {
     /// The order of one epoch.
     pub fn draw(&self) -> Result<Drawn> {
         Ok(Drawn::Samples(match &*self.0 {
-            Order::Sequential(n) => (0..*n as i64).collect(),
-            Order::Listed(all) => all.clone(),
+            Order::Sequential(n) => poll::listed(0..*n as i64)?,
+            Order::Listed(all) => memory::copied(all)?,
             Order::Random { of, replacement, count, generator } => {
                 random(*of, *replacement, *count, generator.as_ref())?
             }
@@ -183,7 +183,7 @@ impl Sampler {
                 let generator = generator.clone().unwrap_or_else(|| Machine::current().generator.clone());
                 let order = permutation(indices.len(), generator)?;
                 let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| indices.get(i)).copied();
-                order.iter().filter_map(at).collect()
+                memory::collected(order.iter().filter_map(at))?
             }
             Order::Weighted { weights, replacement, count, generator } => {
                 let machine = Machine::current();
@@ -194,10 +194,13 @@ impl Sampler {
             Order::Batches { of, size, drop_last } => {
                 let Drawn::Samples(all) = of.draw()? else { return of.draw() };
                 let full = |batch: &&[i64]| !drop_last || batch.len() == *size;
-                let batches = all.chunks(*size).filter(full).map(<[i64]>::to_vec);
-                return Ok(Drawn::Batches(batches.collect()));
+                let batches = all.chunks(*size).filter(full).map(memory::copied);
+                return Ok(Drawn::Batches(poll::collected(batches)?));
             }
-            Order::ListedBatches(all) => return Ok(Drawn::Batches(all.clone())),
+            Order::ListedBatches(all) => {
+                let batches = all.iter().map(|batch| memory::copied(batch));
+                return Ok(Drawn::Batches(poll::collected(batches)?));
+            }
         }))
     }
 
@@ -215,10 +218,11 @@ fn random(of: usize, replacement: bool, count: usize, generator: Option<&Shared>
         let mut draws = generator.lock();
         let wide = of as u64 > u64::from(u32::MAX);
         let mut one = || if wide { draws.next_u64() } else { u64::from(draws.next_u32()) };
-        return Ok((0..count).map(|_| (one() % of as u64) as i64).collect());
+        return poll::listed((0..count).map(|_| (one() % of as u64) as i64));
     }
-    let mut all = Vec::with_capacity(count);
+    let mut all = memory::with_capacity(count)?;
     while all.len() < count {
+        poll::check()?;
         let mut order = permutation(of, generator.clone())?;
         order.truncate(count - all.len());
         all.extend(order);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Kind, Result};
+use crate::base::{Error, Kind, Result, threads};
 use crate::device::Machine;
 use crate::device::context::work_aside;
 use crate::op::Value;
@@ -22,6 +22,9 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Bytes of a worker's stack: a script's functions may call each other as deeply there as on the session's thread.
 /// Only what is used takes memory.
 const STACK: usize = 64 << 20;
+
+/// The most batches that are ahead, whatever is asked for: each has its indices in a queue.
+const FAR: usize = 1 << 16;
 
 /// The workers of an epoch, or of one after another. Batches go to them in turn, so that what a worker draws does not
 /// depend on how fast the others are. Dropping this stops and joins them.
@@ -68,7 +71,7 @@ impl Workers {
         options: &Options,
     ) -> Result<Workers> {
         let (results, done) = channel();
-        let ahead = options.num_workers.saturating_mul(options.prefetch_factor.unwrap_or(2));
+        let ahead = options.num_workers.saturating_mul(options.prefetch_factor.unwrap_or(2)).min(FAR);
         let mut workers = Workers {
             threads: Vec::new(),
             source: Arc::clone(source),
@@ -81,6 +84,7 @@ impl Workers {
             timeout: options.timeout,
         };
         for number in 0..options.num_workers {
+            machine.shared.cancel.check()?;
             let machine = machine.seeded(seed.wrapping_add(number as u64));
             let (source, results) = (Arc::clone(source), results.clone());
             let (jobs, queue) = channel::<Job>();
@@ -105,23 +109,22 @@ impl Workers {
                     }
                 }
             };
-            let builder = std::thread::Builder::new().name(format!("loader-{number}")).stack_size(STACK);
-            let thread = builder.spawn(run);
+            let thread = threads::start(format!("loader-{number}"), STACK, run);
             let thread = thread.map_err(|e| Error::runtime(format!("a loader worker cannot start: {e}")))?;
             workers.threads.push(Worker { jobs: Some(jobs), thread: Some(thread) });
         }
-        workers.send_until(ahead);
+        workers.send_until(ahead)?;
         Ok(workers)
     }
 
     /// Begins another epoch with the same threads, whose generators go on from where they are. What was under way for
     /// the one before is fetched and dropped, as PyTorch does with `persistent_workers`.
-    pub fn again(&mut self, batches: &Arc<Batches>) {
+    pub fn again(&mut self, batches: &Arc<Batches>) -> Result<()> {
         self.run += 1;
         self.batches = Arc::clone(batches);
         self.ready.clear();
         self.sent = 0;
-        self.send_until(self.ahead);
+        self.send_until(self.ahead)
     }
 
     /// What they fetch with.
@@ -145,7 +148,7 @@ impl Workers {
         let began = Instant::now();
         loop {
             if let Some(batch) = self.ready.remove(&number) {
-                self.send_until(number.saturating_add(1).saturating_add(self.ahead));
+                self.send_until(number.saturating_add(1).saturating_add(self.ahead))?;
                 return batch;
             }
             match self.done.recv_timeout(GLANCE) {
@@ -164,16 +167,17 @@ impl Workers {
     }
 
     /// Hands out batches up to `end`.
-    fn send_until(&mut self, end: usize) {
+    fn send_until(&mut self, end: usize) -> Result<()> {
         while self.sent < end.min(self.batches.len()) {
             let turn = self.sent % self.threads.len().max(1);
             if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
                 // A worker that is gone is noticed when its batch does not come.
-                let indices = self.batches.get(self.sent).unwrap_or_default();
+                let indices = self.batches.get(self.sent).unwrap_or_else(|| Ok(Vec::new()))?;
                 let _ = jobs.send(Job { run: self.run, number: self.sent, indices });
             }
             self.sent += 1;
         }
+        Ok(())
     }
 
     /// Fails where the worker that owes batch `number` has ended without it.

@@ -184,6 +184,9 @@ const INTERRUPTED: u8 = 1;
 const TIMED_OUT: u8 = 2;
 
 impl Cancel {
+    /// Steps of a loop between two looks.
+    pub const OFTEN: usize = 1024;
+
     pub fn interrupt(&self) {
         self.state.store(INTERRUPTED, Ordering::Relaxed);
     }
@@ -207,6 +210,12 @@ impl Cancel {
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.is_set() { Err(self.error()) } else { Ok(()) }
+    }
+
+    /// [`check`](Cancel::check) now and then: for a loop that calls it with the number of each step.
+    #[inline]
+    pub fn check_at(&self, step: usize) -> Result<()> {
+        if step % Cancel::OFTEN == Cancel::OFTEN - 1 { self.check() } else { Ok(()) }
     }
 
     #[cold]

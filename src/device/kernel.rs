@@ -1,6 +1,7 @@
 //! The closed set of primitives that every backend implements: the one place where backends and
 //! operations meet. A kernel sees shapes, strides and dtypes already settled by the op that launches it.
 
+use crate::base::dtype::Category;
 use crate::base::{DType, Layout, Scalar};
 
 use super::backend::{Buffer, Cancel};
@@ -34,6 +35,21 @@ impl View<'_> {
 pub enum Arg<'a> {
     View(View<'a>),
     Scalar(Scalar),
+}
+
+impl MapOp {
+    /// The function that PyTorch computes for these inputs: powers to some numbers are others, with their values at
+    /// infinities and -0.
+    pub fn simplest(self, inputs: &[Arg]) -> MapOp {
+        let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (self, inputs) else { return self };
+        match (exponent.as_f64(), exponent.category() == Category::Float) {
+            (2.0, _) => MapOp::Square,
+            (0.5, _) => MapOp::Sqrt,
+            (-0.5, _) => MapOp::Rsqrt,
+            (-1.0, true) => MapOp::Reciprocal,
+            _ => self,
+        }
+    }
 }
 
 /// One launch of a kernel.

@@ -11,6 +11,7 @@ pub mod machine;
 mod oom;
 pub mod open;
 pub mod philox;
+pub mod poll;
 pub mod pool;
 pub mod random;
 pub mod scalar;
@@ -20,6 +21,7 @@ pub mod storage;
 
 pub use backend::{Backend, Buffer, Cancel, Mark, Moved, Properties, Refusal, Transfer, When, Work};
 pub use context::{Context, Purpose, Shared};
+pub use cpu::hold_reserve;
 pub use graph::Graph;
 pub use kernel::{Arg, Kernel, Launch, View};
 pub use machine::Machine;

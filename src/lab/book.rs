@@ -144,7 +144,7 @@ impl Book {
             && let Some(Ok(journal)) = self.file.journal()
         {
             // Where no thread can be had, the journal outlasts this process all the same.
-            let _ = std::thread::Builder::new().name("journal".into()).spawn(move || journal.sync_data());
+            let _ = std::thread::Builder::new().name("journal".into()).spawn(move || journal.sync());
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::base::table::{self, Table};
 use crate::base::text::strip_control;
 use crate::notebook;
 use crate::session::protocol::{Display, Stream};
@@ -194,25 +195,9 @@ impl Output {
 }
 
 fn table(header: &[String], rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).chain([header.len()]).max().unwrap_or(0);
-    let cell = |row: &[String], i: usize| row.get(i).map_or_else(String::new, |t| text::clean_line(t));
-    let widths: Vec<usize> = (0..columns)
-        .map(|i| {
-            let all = rows.iter().map(|row| text::width(&cell(row, i)));
-            all.chain([text::width(&cell(header, i))]).max().unwrap_or(0).min(MAX_COLUMN)
-        })
-        .collect();
-    let numeric: Vec<bool> = (0..columns)
-        .map(|i| !rows.is_empty() && rows.iter().all(|row| cell(row, i).trim().parse::<f64>().is_ok()))
-        .collect();
-    let join = |row: &[String]| {
-        let cells = widths.iter().zip(&numeric).enumerate().map(|(i, (width, numeric))| {
-            if *numeric { text::right(&cell(row, i), *width) } else { text::left(&cell(row, i), *width) }
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let rule = widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("  ");
-    [join(header), rule].into_iter().chain(rows.iter().map(|row| join(row))).collect()
+    let Table { mut lines, widths } = table::aligned(header, rows, MAX_COLUMN);
+    lines.insert(1, widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("  "));
+    lines
 }
 
 #[cfg(test)]

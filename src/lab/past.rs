@@ -1,6 +1,6 @@
 //! Cells run before, in a file that grows: a line of JSON for each, so that what a crash leaves torn is passed over.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Past {
     /// string, such as a torn one at the end, are passed over.
     pub fn open(path: &Path, most: usize) -> io::Result<(Past, Vec<String>)> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            file::make_folder(folder)?;
         }
         let (mut cells, mut lines) = (Vec::new(), 0);
         let mut torn = false;
@@ -63,11 +63,8 @@ impl Past {
         }
         let mut line = serde_json::to_string(code)?;
         line.push('\n');
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        private(&mut options);
         // One write, so that the lines of two labs do not mix.
-        options.open(&self.path)?.write_all(line.as_bytes())?;
+        file::append(&self.path, private)?.write_all(line.as_bytes())?;
         self.lines += 1;
         Ok(())
     }
@@ -94,6 +91,8 @@ fn private(_: &mut OpenOptions) {}
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

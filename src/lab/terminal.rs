@@ -31,6 +31,7 @@ use super::picture::{Art, Canvas, Graphics, forget};
 use super::state::State;
 use super::view::view;
 use crate::base::base64;
+use crate::base::stderr::tell;
 
 /// The terminal is ours: it has to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -90,8 +91,7 @@ impl Drop for Screen {
         give_back();
         let mut untold = UNTOLD.lock().unwrap_or_else(PoisonError::into_inner);
         for text in untold.drain(..) {
-            // Nothing can be done about a lost standard error.
-            let _ = writeln!(io::stderr(), "{text}");
+            tell!("{text}");
         }
     }
 }

@@ -23,6 +23,16 @@ pub(super) enum Piece {
     Fence(Fence),
 }
 
+impl Piece {
+    /// The line of a block with a role.
+    pub fn role_line(&self) -> Option<usize> {
+        match self {
+            Piece::Fence(fence) => Some(fence.line),
+            Piece::Text { .. } => None,
+        }
+    }
+}
+
 /// A code block with a role.
 pub(super) struct Fence {
     pub info: Info,

@@ -9,6 +9,7 @@ use super::markdown;
 use super::predict::Tolerance;
 use super::quantity::Unit;
 use super::text;
+use crate::base::near;
 
 const MAX_POINTS: u32 = 100;
 
@@ -57,7 +58,7 @@ pub(super) fn predict(fence: &Fence, errors: &mut Errors<'_>) -> Option<Predict>
     let unit = unit.map_or(Some(Unit::Count), |found| {
         let unit = Unit::named(&found.value);
         if unit.is_none() {
-            let hint = text::suggestion(&found.value, &Unit::names(), "the units");
+            let hint = near::suggestion(&found.value, &Unit::names(), "the units");
             let message = format!("`{}` is not a unit", found.value);
             fields.fault(found.line, found.column, message, &hint);
         }
@@ -128,7 +129,7 @@ fn fields<'r, 't, 's>(
     what: &'static str,
     errors: &'r mut Errors<'s>,
 ) -> Fields<'r, 't, 's> {
-    let origin = Origin { text: &fence.code.text, line: fence.code.line };
+    let origin = Origin::new(&fence.code.text, fence.code.line);
     Fields::parse(origin, what, (fence.line, 1), errors)
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with a lesson file, and where.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -11,10 +12,10 @@ use super::text;
 const WINDOW: usize = 96;
 
 /// At most this many errors of one file are listed; a last one counts the rest.
-const MAX_ERRORS: usize = 100;
+pub(super) const MAX_ERRORS: usize = 100;
 
 /// One fault of a lesson file with its place. `line` and `column` count from 1, columns in characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LessonError {
     /// The file as it was named to the parser.
     pub file: String,
@@ -97,40 +98,58 @@ fn window(line: &str, column: usize) -> (String, usize) {
     (shown, left)
 }
 
-/// Collects the errors of one file; every reader of a lesson reports here and goes on.
+/// Collects the errors of one file; every reader of a lesson reports here and goes on. Those that come first in the
+/// file are kept and the others counted, so that a file of errors takes no memory and no time of its own.
 pub(super) struct Errors<'s> {
     pub source: &'s Source,
-    list: Vec<LessonError>,
+    first: BTreeSet<LessonError>,
+    hidden: usize,
 }
 
 impl<'s> Errors<'s> {
     pub fn new(source: &'s Source) -> Self {
-        Errors { source, list: Vec::new() }
+        Errors { source, first: BTreeSet::new(), hidden: 0 }
     }
 
     /// Reports a fault at a line and column of the file, both from 1.
     pub fn at(&mut self, line: usize, column: usize, message: impl Into<String>, hint: impl Into<String>) {
-        let error = self.source.error(line, column, message, hint);
-        self.list.push(error);
+        self.at_with(line, column, || (message.into(), hint.into()));
+    }
+
+    /// As [`Errors::at`]; message and hint are made only where they will be listed.
+    pub fn at_with(&mut self, line: usize, column: usize, say: impl FnOnce() -> (String, String)) {
+        let place = (line.max(1), column.max(1));
+        let full = self.first.len() >= MAX_ERRORS;
+        if full && self.first.last().is_some_and(|last| place > (last.line, last.column)) {
+            self.hidden += 1;
+            return;
+        }
+        let (message, hint) = say();
+        self.insert(self.source.error(line, column, message, hint));
     }
 
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.first.is_empty()
     }
 
-    pub fn extend(&mut self, more: Vec<LessonError>) {
-        self.list.extend(more);
+    /// Takes over errors of the same file, and how many more there were.
+    pub fn extend(&mut self, more: Vec<LessonError>, hidden: usize) {
+        self.hidden += hidden;
+        more.into_iter().for_each(|error| self.insert(error));
+    }
+
+    fn insert(&mut self, error: LessonError) {
+        self.first.insert(error);
+        if self.first.len() > MAX_ERRORS {
+            self.first.pop_last();
+            self.hidden += 1;
+        }
     }
 
     /// All errors in the order of the file, the list cut at a length that a person reads.
     pub fn into_sorted(self) -> Vec<LessonError> {
-        let mut list = self.list;
-        list.sort_by(|a, b| {
-            (a.line, a.column, &a.message, &a.hint).cmp(&(b.line, b.column, &b.message, &b.hint))
-        });
-        list.dedup();
-        let hidden = list.len().saturating_sub(MAX_ERRORS);
-        list.truncate(MAX_ERRORS);
+        let hidden = self.hidden;
+        let mut list: Vec<LessonError> = self.first.into_iter().collect();
         if let Some(last) = list.last().filter(|_| hidden > 0) {
             let rest = LessonError {
                 message: format!("{hidden} further errors are not listed"),

@@ -1,20 +1,29 @@
 //! A strict reader of TOML tables: every fault is reported at its place, and reading goes on.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::Errors;
 use super::text;
+use crate::base::near;
 
 /// Where a TOML text stands in the lesson file.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Origin<'t> {
-    pub text: &'t str,
+    text: &'t str,
     /// The line in the file of the text's first line.
-    pub line: usize,
+    line: usize,
+    /// Where each line begins.
+    starts: Rc<[usize]>,
+    /// Where the text ends, but for empty lines.
+    end: usize,
 }
+
+/// Most keys of one table, and most entries of one list.
+const MOST: usize = 1000;
 
 /// A value and its place in the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,14 +47,20 @@ pub(super) struct Fields<'r, 't, 's> {
     whole: bool,
 }
 
-impl Origin<'_> {
+impl<'t> Origin<'t> {
+    pub fn new(text: &'t str, line: usize) -> Origin<'t> {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        let starts = std::iter::once(0).chain(breaks).collect();
+        Origin { text, line, starts, end: text.trim_end_matches('\n').len() }
+    }
+
     /// Line and column in the file of a byte of the text; what is missing at its end is missed there.
     pub fn place(&self, offset: usize) -> (usize, usize) {
-        let end = self.text.trim_end_matches('\n').len();
-        let before = self.text.get(..offset.min(end)).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before.get(line_start..).map_or(0, |part| part.chars().count());
-        (self.line + before.matches('\n').count(), column + 1)
+        let at = offset.min(self.end);
+        let index = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
+        let start = self.starts.get(index).copied().unwrap_or(0);
+        let column = self.text.get(start..at).map_or(0, |part| part.chars().count());
+        (self.line + index, column + 1)
     }
 }
 
@@ -72,7 +87,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     pub fn child(&mut self, table: Found<DeTable<'t>>, what: &'static str) -> Fields<'_, 't, 's> {
         Fields {
             table: table.value,
-            origin: self.origin,
+            origin: self.origin.clone(),
             errors: self.errors,
             what,
             place: (table.line, table.column),
@@ -159,6 +174,9 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     pub fn optional_texts(&mut self, key: &'static str) -> Option<Vec<Found<String>>> {
         let what = "a list of texts, [\"a\", \"b\"]";
         let list = self.typed(key, what, |value| value.as_array().cloned())?;
+        if self.has_too_many(key, &list) {
+            return None;
+        }
         let mut texts = Vec::new();
         for item in list.value {
             let (line, column) = self.origin.place(item.span().start);
@@ -182,6 +200,9 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     pub fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Found<DeTable<'t>>>> {
         let what = format!("written as [[{key}]] for each one");
         let list = self.typed(key, &what, |value| value.as_array().cloned())?;
+        if self.has_too_many(key, &list) {
+            return None;
+        }
         let mut tables = Vec::new();
         for item in list.value {
             let (line, column) = self.origin.place(item.span().start);
@@ -208,19 +229,33 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
 
     /// Reports the keys that nobody asked for.
     pub fn finish(self) {
+        if self.table.len() > MOST {
+            let (line, column) = self.place;
+            let message = format!("{} has {} keys, and may have {MOST}", self.what, self.table.len());
+            self.errors.at(line, column, message, format!("the keys are: {}", self.known.join(", ")));
+            return;
+        }
         for key in self.table.keys() {
             let name = text::strip(key.get_ref());
             if self.known.contains(&name.as_str()) {
                 continue;
             }
             let (line, column) = self.origin.place(key.span().start);
-            self.errors.at(
-                line,
-                column,
-                format!("unknown key `{name}` in {}", self.what),
-                text::suggestion(&name, &self.known, "the keys are"),
-            );
+            self.errors.at_with(line, column, || {
+                let hint = near::suggestion(&name, &self.known, "the keys are");
+                (format!("unknown key `{name}` in {}", self.what), hint)
+            });
         }
+    }
+
+    /// Whether a list is longer than any may be, which is reported.
+    fn has_too_many(&mut self, key: &str, list: &Found<DeArray<'_>>) -> bool {
+        let count = list.value.len();
+        if count > MOST {
+            let message = format!("`{key}` has {count} entries, and may have {MOST}");
+            self.errors.at(list.line, list.column, message, "keep the ones that matter");
+        }
+        count > MOST
     }
 
     fn had(&self, key: &str) -> bool {
@@ -268,7 +303,7 @@ mod tests {
         let padded = format!("\n\n{text}");
         let source = Source::decode("a.md", padded.as_bytes()).source;
         let mut errors = Errors::new(&source);
-        let origin = Origin { text, line: 3 };
+        let origin = Origin::new(text, 3);
         let mut fields = Fields::parse(origin, "a test", (2, 1), &mut errors);
         act(&mut fields);
         fields.finish();

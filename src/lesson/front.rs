@@ -42,7 +42,7 @@ pub(super) fn read(source: &Source, errors: &mut Errors<'_>) -> (Front, usize) {
         .take_while(|(number, _)| *number < end)
         .flat_map(|(_, line)| [line, "\n"])
         .collect();
-    let origin = Origin { text: &text, line: opened + 1 };
+    let origin = Origin::new(&text, opened + 1);
     let mut fields = Fields::parse(origin, "the front matter", (opened, 1), errors);
     if closed.is_none() {
         fields.forgive_missing();

@@ -1,6 +1,6 @@
 //! The line after a code fence: a language, a role, and the role's attributes.
 
-use super::text;
+use crate::base::near;
 
 /// What a code block is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn stray(language: &str, indent: usize, word: &str, column: usize) -> Option<Inf
     fault(
         column,
         format!("`{word}` is not a role of {language} blocks"),
-        text::suggestion(word, &roles, "the roles"),
+        near::suggestion(word, &roles, "the roles"),
     )
 }
 
@@ -223,7 +223,7 @@ fn check_attributes(row: &Row, attributes: &[Attribute]) -> Result<(), InfoFault
         if !row.attributes.contains(&name) {
             let hint = match row.attributes {
                 [] => format!("a `{role}` block has no attributes"),
-                known => text::suggestion(name, known, "the attributes here"),
+                known => near::suggestion(name, known, "the attributes here"),
             };
             return Err(fault(format!("unknown attribute `{name}` of `{role}`"), hint));
         }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rhai::{Engine, Position, Token};
+use rhai::{Engine, Token};
+
+use crate::base::near;
+use crate::script::lexer::tokens;
 
 use super::check::{COPIES, EVENTS, EXPECTATIONS};
 use super::error::{Errors, LessonError};
@@ -190,7 +193,7 @@ fn bare(code: &Code) -> Vec<&str> {
 /// Whether the code calls an expectation.
 fn expects_something(check: &Code, lexer: &Engine) -> bool {
     let mut name_before = false;
-    for (token, _) in tokens(check, lexer) {
+    for (token, _) in tokens(lexer, &check.text) {
         if name_before && token == Token::LeftParen {
             return true;
         }
@@ -205,7 +208,7 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
     // What may follow the point that comes next, if that is known.
     let mut fields: Option<&[&str]> = None;
     let mut after_point = false;
-    for (token, position) in tokens(code, lexer) {
+    for (token, position) in tokens(lexer, &code.text) {
         match token {
             Token::Period if fields.is_some() => {
                 after_point = true;
@@ -221,7 +224,7 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
                         code.file_line(line),
                         column + before,
                         format!("`events` has no `{name}` here"),
-                        text::suggestion(&name, known, "it has"),
+                        near::suggestion(&name, known, "it has"),
                     );
                 }
                 let is_copies = matches!(name.as_str(), "h2d" | "d2h" | "d2d");
@@ -232,26 +235,4 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
         }
         after_point = false;
     }
-}
-
-/// The tokens of the code, those inside `${…}` of texts among them.
-fn tokens(code: &Code, lexer: &Engine) -> Vec<(Token, Position)> {
-    let (stream, control) = lexer.lex([&code.text]);
-    let mut found = Vec::new();
-    // For each open brace whether it is that of an interpolation: where it ends, the text goes on.
-    let mut braces = Vec::new();
-    let mut in_text = false;
-    for (token, position) in stream {
-        match &token {
-            Token::EOF => break,
-            Token::LeftBrace | Token::MapStart => braces.push(in_text),
-            Token::RightBrace if braces.pop() == Some(true) => {
-                control.borrow_mut().is_within_text = true;
-            }
-            _ => {}
-        }
-        in_text = matches!(token, Token::InterpolatedString(_));
-        found.push((token, position));
-    }
-    found
 }

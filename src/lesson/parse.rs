@@ -14,6 +14,9 @@ use super::markdown::{self, Block};
 use super::source::{MAX_FILE_BYTES, Source};
 use super::text;
 
+/// Most cells, questions, exercises and parts of these in a lesson.
+const MAX_BLOCKS: usize = 1000;
+
 /// Reads and parses the lesson file at `path`.
 ///
 /// Errors: the file can't be read, or what [`parse`] finds.
@@ -41,12 +44,17 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Lesson, Vec<LessonError>> {
     let decoded = Source::decode(file, bytes);
     let source = decoded.source;
     let mut errors = Errors::new(&source);
-    errors.extend(decoded.errors);
+    errors.extend(decoded.errors, decoded.hidden);
     if decoded.fatal {
         return Err(errors.into_sorted());
     }
     let (front, first) = front::read(&source, &mut errors);
     let body = body::read(&source, first, &mut errors);
+    let beyond = body.pieces.iter().filter_map(Piece::role_line).nth(MAX_BLOCKS);
+    if let Some(line) = beyond {
+        let message = format!("a lesson has at most {MAX_BLOCKS} blocks with a role");
+        errors.at(line, 1, message, "split it into lessons");
+    }
     let mut builder = Builder::new(&mut errors);
     for piece in body.pieces {
         builder.piece(piece);
@@ -68,6 +76,8 @@ struct Builder<'e, 's> {
     steps: Vec<Step>,
     /// Ids in use and their lines.
     ids: BTreeMap<String, usize>,
+    /// The last number that a derived id was given.
+    numbers: BTreeMap<String, usize>,
     text: Vec<Block>,
     /// The line of the first piece of text.
     text_line: Option<usize>,
@@ -99,6 +109,7 @@ impl<'e, 's> Builder<'e, 's> {
             errors,
             steps: Vec::new(),
             ids: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             text: Vec::new(),
             text_line: None,
             setup: Vec::new(),
@@ -287,9 +298,9 @@ impl<'e, 's> Builder<'e, 's> {
     fn derive(&mut self, prefix: &str, content: &str, line: usize) -> String {
         let base = text::content_id(prefix, content);
         let mut id = base.clone();
-        let mut number = 1;
+        let number = self.numbers.entry(base.clone()).or_insert(1);
         while self.ids.contains_key(&id) {
-            number += 1;
+            *number += 1;
             id = format!("{base}-{number}");
         }
         self.ids.insert(id.clone(), line);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::file;
+
 use super::check::Verdict;
 
 /// The step that a record speaks of.
@@ -155,13 +157,13 @@ impl ProgressLog {
     pub fn open(path: &Path) -> io::Result<(ProgressLog, Recovery)> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)?;
+            file::make_folder(folder)?;
         }
         let is_new = !path.exists();
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
         let (progress, recovery) = locked(&mut file, recover)?;
         if let Some(folder) = folder.filter(|_| is_new) {
-            sync_folder(folder)?;
+            file::sync(folder)?;
         }
         let log = ProgressLog { file, path: path.to_owned(), progress };
         Ok((log, recovery))
@@ -267,14 +269,6 @@ fn ends_with_break(file: &mut File, end: u64) -> io::Result<bool> {
     file.seek(SeekFrom::Start(end.saturating_sub(1)))?;
     file.read_exact(&mut last)?;
     Ok(last == *b"\n")
-}
-
-/// A new file is safe only once its folder's entry is.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

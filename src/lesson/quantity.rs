@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::text;
+use crate::base::near;
 
 /// What a number counts or measures. Sizes, times and rates convert among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,7 +218,7 @@ fn unit_of(word: &str, asked: Unit) -> Result<Unit, QuantityError> {
             UNITS.iter().filter(|row| row.dimension == asked.dimension()).map(|row| row.name).collect();
         return Err(error(
             format!("`{word}` is not a unit"),
-            text::suggestion(word, &names, "the units here"),
+            near::suggestion(word, &names, "the units here"),
         ));
     };
     if unit.dimension() == asked.dimension() {

@@ -1,6 +1,6 @@
 //! A lesson file as lines of clean text.
 
-use super::error::LessonError;
+use super::error::{LessonError, MAX_ERRORS};
 use super::text;
 
 /// Longest line of a lesson file, in bytes.
@@ -19,7 +19,10 @@ pub struct Source {
 /// What reading the bytes gave. Where `fatal`, the lines are not worth parsing.
 pub(super) struct Decoded {
     pub source: Source,
+    /// The first ones.
     pub errors: Vec<LessonError>,
+    /// How many more there are.
+    pub hidden: usize,
     pub fatal: bool,
 }
 
@@ -72,14 +75,14 @@ impl Source {
         let mut decoded = Decoded {
             source: Source { file: text::strip(file).replace('\n', " "), lines: Vec::new() },
             errors: Vec::new(),
+            hidden: 0,
             fatal: true,
         };
         if let Some(error) = decoded.source.refuse(bytes) {
             decoded.errors.push(error);
             return decoded;
         }
-        decoded.read_lines(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-        let size: usize = decoded.source.lines.iter().map(|line| line.len() + 1).sum();
+        let size = decoded.read_lines(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
         if size > MAX_FILE_BYTES {
             let error = decoded.source.error(
                 1,
@@ -122,16 +125,27 @@ impl Source {
 }
 
 impl Decoded {
-    fn read_lines(&mut self, bytes: &[u8]) {
-        let mut lines: Vec<&[u8]> = split_lines(bytes).collect();
-        if lines.last().is_some_and(|line| line.is_empty()) {
-            lines.pop();
-        }
-        for line in lines {
+    /// Keeps the lines of a file, and gives its size; of one that is too large, all lines are counted and not kept.
+    fn read_lines(&mut self, bytes: &[u8]) -> usize {
+        let mut size = 0;
+        let mut lines = split_lines(bytes).peekable();
+        while let Some(line) = lines.next() {
+            if line.is_empty() && lines.peek().is_none() {
+                break;
+            }
+            if size > MAX_FILE_BYTES {
+                size += line.len() + 1;
+                continue;
+            }
             let number = self.source.lines.len() + 1;
             let (kept, fault) = read_line(line);
+            size += kept.len() + 1;
             self.source.lines.push(kept);
             if let Some((column, message, hint)) = fault {
+                if self.errors.len() >= MAX_ERRORS {
+                    self.hidden += 1;
+                    continue;
+                }
                 let mut error = self.source.error(number, column, message, hint);
                 if line.len() > MAX_LINE_BYTES {
                     let head = line.get(..256).unwrap_or_default();
@@ -140,6 +154,7 @@ impl Decoded {
                 self.errors.push(error);
             }
         }
+        size
     }
 }
 

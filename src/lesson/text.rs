@@ -1,35 +1,9 @@
-//! Small helpers on text: control characters, near misses, list phrases, content ids.
+//! Small helpers on text: control characters, list phrases, content ids.
 
 /// `text` without the characters that steer a terminal or disguise source: C0 and C1 controls (line
 /// breaks and tabs stay), DEL, directional overrides and byte-order marks.
 pub fn strip(text: &str) -> String {
     text.chars().filter(|&c| !is_stripped(c)).collect()
-}
-
-/// The name in `known` nearest to `word`, if it is near enough to be a slip of the hand.
-pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
-    let allowed = match word.chars().count() {
-        0 | 1 => return None,
-        2..=4 => 1,
-        _ => 2,
-    };
-    known
-        .iter()
-        .map(|&name| {
-            let distance = edit_distance(&word.to_lowercase(), &name.to_lowercase());
-            (distance, name)
-        })
-        .filter(|&(distance, _)| distance <= allowed)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
-}
-
-/// "did you mean `x`?", or the list of what is known.
-pub fn suggestion(word: &str, known: &[&str], what: &str) -> String {
-    match nearest(word, known) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("{what}: {}", known.join(", ")),
-    }
 }
 
 /// A short id made of the content: the same text gives the same id wherever it stands.
@@ -94,34 +68,6 @@ fn is_stripped(c: char) -> bool {
             | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) between two short words.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(40).collect();
-    let b: Vec<char> = b.chars().take(40).collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    let mut previous_a = None;
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        let mut left = i + 1;
-        let mut previous_b = None;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = above.get(j).map_or(usize::MAX, |d| d + usize::from(x != y));
-            let removed = above.get(j + 1).map_or(usize::MAX, |d| d + 1);
-            let mut best = replaced.min(removed).min(left + 1);
-            if previous_a == Some(y) && previous_b == Some(x) && j > 0 {
-                best = best.min(before.get(j - 1).map_or(usize::MAX, |d| d + 1));
-            }
-            row.push(best);
-            left = best;
-            previous_b = Some(y);
-        }
-        before = std::mem::replace(&mut above, row);
-        previous_a = Some(x);
-    }
-    above.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,17 +76,6 @@ mod tests {
     fn terminal_controls_are_stripped_and_text_is_kept() {
         assert_eq!(strip("a\u{1b}[2Jb\u{9b}c\u{7}\t\n日\u{202e}x\u{7f}"), "a[2Jbc\t\n日x");
         assert_eq!(strip("👩\u{200d}🔬"), "👩\u{200d}🔬");
-    }
-
-    #[test]
-    fn slips_are_recognised_and_other_words_are_not() {
-        let known = ["answer", "unit", "explain", "ask"];
-        assert_eq!(nearest("anwser", &known), Some("answer"));
-        assert_eq!(nearest("Unti", &known), Some("unit"));
-        assert_eq!(nearest("colour", &known), None);
-        assert_eq!(edit_distance("ca", "abc"), 3);
-        assert_eq!(edit_distance("abcd", "acbd"), 1);
-        assert_eq!(edit_distance("", "abc"), 3);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::op::activation::{
     check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
 };
 use crate::op::composed::usual_dim;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::scan::{log_softmax, softmax};
 use crate::op::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
@@ -98,11 +98,11 @@ impl Layer for Simple {
     }
 }
 
-const DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
-const INPLACE: Param = Param::optional("inplace", ParamKind::Bool, Default::Bool(false));
+const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
+const INPLACE: Param = Param::optional("inplace", ParamKind::Bool, DefaultValue::Bool(false));
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 fn make_relu(a: &Args) -> Result<Value> {
@@ -135,7 +135,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "GELU",
         "The Gaussian error linear unit.",
-        &[Param::optional("approximate", ParamKind::Str, Default::Str("none"))],
+        &[Param::optional("approximate", ParamKind::Str, DefaultValue::Str("none"))],
         |a| {
             let approximate = a.str(0)?.to_string();
             Simple::new("GELU", move |c| gelu(c.only()?, &approximate))

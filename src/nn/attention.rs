@@ -4,7 +4,7 @@ use crate::base::{DType, Error, Kind, Result, python};
 use crate::op::activation::{check_probability, dropout};
 use crate::op::attention::{Attention, scaled_dot_product_attention};
 use crate::op::binary::add;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, chunk, repeat};
 use crate::op::linear::linear;
 use crate::op::matmul::bmm;
@@ -381,11 +381,11 @@ const fn tensor(name: &'static str) -> Param {
 }
 
 pub(super) const fn mask(name: &'static str) -> Param {
-    Param::optional(name, ParamKind::Tensor, Default::None)
+    Param::optional(name, ParamKind::Tensor, DefaultValue::None)
 }
 
 pub(super) const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, Default::Bool(default))
+    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
 }
 
 const CALL: &[Param] = &[
@@ -488,12 +488,12 @@ pub static ROWS: &[OpDef] = &[constructor(
     &[
         Param::required("embed_dim", ParamKind::Int),
         Param::required("num_heads", ParamKind::Int),
-        Param::optional("dropout", ParamKind::Float, Default::Float(0.0)),
+        Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.0)),
         BIAS,
         flag("add_bias_kv", false),
         flag("add_zero_attn", false),
-        Param::optional("kdim", ParamKind::Int, Default::None),
-        Param::optional("vdim", ParamKind::Int, Default::None),
+        Param::optional("kdim", ParamKind::Int, DefaultValue::None),
+        Param::optional("vdim", ParamKind::Int, DefaultValue::None),
         flag("batch_first", false),
         DEVICE,
         DTYPE,

@@ -5,7 +5,7 @@ use crate::op::bilinear::bilinear;
 use crate::op::ctc::{
     self, BLANK, Ctc, INPUT_LENGTHS, LOG_PROBS, REDUCTION, TARGET_LENGTHS, TARGETS, ZERO, ctc_loss, lengths,
 };
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::embedding::padding_row;
 use crate::op::embedding_bag::{Bag, Bags, embedding_bag};
 use crate::op::sliding::{self, DILATION, KERNEL, OUTPUT, PADDING, STRIDE, Window, fold, unfold};
@@ -167,8 +167,8 @@ fn make_ctc(a: &Args) -> Result<Value> {
 
 const BAG_CALL: &[Param] = &[
     Param::required("input", ParamKind::Tensor),
-    Param::optional("offsets", ParamKind::Tensor, Default::None),
-    Param::optional("per_sample_weights", ParamKind::Tensor, Default::None),
+    Param::optional("offsets", ParamKind::Tensor, DefaultValue::None),
+    Param::optional("per_sample_weights", ParamKind::Tensor, DefaultValue::None),
 ];
 const CTC_CALL: &[Param] = &[LOG_PROBS, TARGETS, INPUT_LENGTHS, TARGET_LENGTHS];
 
@@ -195,9 +195,9 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("num_embeddings", ParamKind::Int),
             Param::required("embedding_dim", ParamKind::Int),
-            Param::optional("mode", ParamKind::Str, Default::Str("mean")),
-            Param::optional("include_last_offset", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("padding_idx", ParamKind::Int, Default::None),
+            Param::optional("mode", ParamKind::Str, DefaultValue::Str("mean")),
+            Param::optional("include_last_offset", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
             DEVICE,
             DTYPE,
         ],

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result};
 use crate::op::binary::{add, mul, sub};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::joins::chunk;
 use crate::op::linear::linear;
 use crate::op::movement::{squeeze, unsqueeze};
@@ -265,11 +265,11 @@ fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
 }
 
 const CALL: &[Param] =
-    &[Param::required("input", ParamKind::Tensor), Param::optional("hx", ParamKind::Any, Default::None)];
+    &[Param::required("input", ParamKind::Tensor), Param::optional("hx", ParamKind::Any, DefaultValue::None)];
 const INPUTS: Param = Param::required("input_size", ParamKind::Int);
 const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
 /// The nonlinearity of a plain recurrent layer.
-pub const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, Default::Str("tanh"));
+pub const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, DefaultValue::Str("tanh"));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[

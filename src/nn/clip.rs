@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::op::binary::{add, div, specs};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::joins::stack;
 use crate::op::record::no_grad;
 use crate::op::reduce::norm;
@@ -76,7 +76,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             PARAMETERS,
             Param::required("max_norm", ParamKind::Float),
-            Param::optional("norm_type", ParamKind::Float, Default::Float(2.0)),
+            Param::optional("norm_type", ParamKind::Float, DefaultValue::Float(2.0)),
         ],
         |a| clip_grad_norm_(&tensors(a, 0)?, a.float(1)?, a.float(2)?).map(Value::from),
     )

@@ -6,7 +6,7 @@ use crate::op::composed::{
     celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish, logsigmoid, prelu, rms_norm, selu,
     softsign, usual_dim,
 };
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::scan::softmax;
 use crate::op::shapes::unflatten;
 use crate::op::unary::neg;
@@ -140,8 +140,8 @@ fn channel_dropout(
         .module()
 }
 
-const DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
-const SHARE: Param = Param::optional("p", ParamKind::Float, Default::Float(0.5));
+const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
+const SHARE: Param = Param::optional("p", ParamKind::Float, DefaultValue::Float(0.5));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -168,7 +168,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "CELU",
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
-        &[Param::optional("alpha", ParamKind::Float, Default::Float(1.0))],
+        &[Param::optional("alpha", ParamKind::Float, DefaultValue::Float(1.0))],
         |a| {
             let alpha = a.float(0)?;
             Simple::new("CELU", move |c| celu(c.only()?, alpha)).option("alpha", a.get(0)).module()
@@ -178,7 +178,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "GLU",
         "The first half along a dimension times the sigmoid of the second.",
-        &[Param::optional("dim", ParamKind::Int, Default::Int(-1))],
+        &[Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1))],
         |a| {
             let dim = a.int(0)?;
             Simple::new("GLU", move |c| glu(c.only()?, dim)).option("dim", a.get(0)).module()
@@ -196,8 +196,8 @@ pub static ROWS: &[OpDef] = &[
         "PReLU",
         "`x` where positive, a trained `weight * x` elsewhere.",
         &[
-            Param::optional("num_parameters", ParamKind::Int, Default::Int(1)),
-            Param::optional("init", ParamKind::Float, Default::Float(0.25)),
+            Param::optional("num_parameters", ParamKind::Int, DefaultValue::Int(1)),
+            Param::optional("init", ParamKind::Float, DefaultValue::Float(0.25)),
             DEVICE,
             DTYPE,
         ],
@@ -210,8 +210,8 @@ pub static ROWS: &[OpDef] = &[
         "Divides by the root of the mean square over the trailing dimensions.",
         &[
             Param::required("normalized_shape", ParamKind::Ints),
-            Param::optional("eps", ParamKind::Float, Default::None),
-            Param::optional("elementwise_affine", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("eps", ParamKind::Float, DefaultValue::None),
+            Param::optional("elementwise_affine", ParamKind::Bool, DefaultValue::Bool(true)),
             DEVICE,
             DTYPE,
         ],
@@ -248,7 +248,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "ModuleDict",
         "Modules by name, which one calls oneself.",
-        &[Param::optional("modules", ParamKind::Any, Default::None)],
+        &[Param::optional("modules", ParamKind::Any, DefaultValue::None)],
         make_dict,
     )
     .details(

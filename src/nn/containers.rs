@@ -1,7 +1,7 @@
 //! Modules of modules.
 
 use crate::base::{Error, Kind, Result};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -94,7 +94,7 @@ fn modules(a: &Args) -> Result<Vec<Module>> {
     items.iter().map(one).collect()
 }
 
-const MODULES: &[Param] = &[Param::optional("modules", ParamKind::Any, Default::None)];
+const MODULES: &[Param] = &[Param::optional("modules", ParamKind::Any, DefaultValue::None)];
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[

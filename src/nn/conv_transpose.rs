@@ -3,7 +3,7 @@
 use crate::base::{DType, Error, Result, python};
 use crate::op::conv_transpose::conv_transpose;
 use crate::op::convolution::{Options, Padding};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -174,20 +174,20 @@ fn make(a: &Args, dims: usize) -> Result<Value> {
 
 const CALL: &[Param] = &[
     Param::required("input", ParamKind::Tensor),
-    Param::optional("output_size", ParamKind::Ints, Default::None),
+    Param::optional("output_size", ParamKind::Ints, DefaultValue::None),
 ];
 
 const PARAMS: &[Param] = &[
     Param::required("in_channels", ParamKind::Int),
     Param::required("out_channels", ParamKind::Int),
     Param::required("kernel_size", ParamKind::Ints),
-    Param::optional("stride", ParamKind::Ints, Default::Int(1)),
-    Param::optional("padding", ParamKind::Ints, Default::Int(0)),
-    Param::optional("output_padding", ParamKind::Ints, Default::Int(0)),
-    Param::optional("groups", ParamKind::Int, Default::Int(1)),
+    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0)),
+    Param::optional("output_padding", ParamKind::Ints, DefaultValue::Int(0)),
+    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
     BIAS,
-    Param::optional("dilation", ParamKind::Ints, Default::Int(1)),
-    Param::optional("padding_mode", ParamKind::Str, Default::Str("zeros")),
+    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("padding_mode", ParamKind::Str, DefaultValue::Str("zeros")),
     DEVICE,
     DTYPE,
 ];

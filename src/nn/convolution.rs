@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result, python};
 use crate::op::convolution::{Options, Padding, conv1d, conv2d};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::volumes::conv3d;
 use crate::op::{Args, OpDef, Param, ParamKind, Value, pad};
 use crate::tensor::Tensor;
@@ -183,12 +183,12 @@ const PARAMS: &[Param] = &[
     Param::required("in_channels", ParamKind::Int),
     Param::required("out_channels", ParamKind::Int),
     Param::required("kernel_size", ParamKind::Ints),
-    Param::optional("stride", ParamKind::Ints, Default::Int(1)),
-    Param::optional("padding", ParamKind::Any, Default::Int(0)),
-    Param::optional("dilation", ParamKind::Ints, Default::Int(1)),
-    Param::optional("groups", ParamKind::Int, Default::Int(1)),
+    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("padding", ParamKind::Any, DefaultValue::Int(0)),
+    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
     BIAS,
-    Param::optional("padding_mode", ParamKind::Str, Default::Str("zeros")),
+    Param::optional("padding_mode", ParamKind::Str, DefaultValue::Str("zeros")),
     DEVICE,
     DTYPE,
 ];

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result};
 use crate::op::binary::add;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{Args, OpDef, Param, ParamKind, Value, record};
 use crate::tensor::Tensor;
 
@@ -280,7 +280,7 @@ fn make_transformer(a: &Args) -> Result<Value> {
 
 const TGT: Param = Param::required("tgt", ParamKind::Tensor);
 const MEMORY: Param = Param::required("memory", ParamKind::Tensor);
-const GUESS: Param = Param::optional("tgt_is_causal", ParamKind::Bool, Default::None);
+const GUESS: Param = Param::optional("tgt_is_causal", ParamKind::Bool, DefaultValue::None);
 
 const LAYER_CALL: &[Param] = &[
     TGT,
@@ -313,18 +313,18 @@ const TRANSFORMER_CALL: &[Param] = &[
     mask("src_key_padding_mask"),
     mask("tgt_key_padding_mask"),
     mask("memory_key_padding_mask"),
-    Param::optional("src_is_causal", ParamKind::Bool, Default::None),
+    Param::optional("src_is_causal", ParamKind::Bool, DefaultValue::None),
     GUESS,
     flag("memory_is_causal", false),
 ];
 
 const fn int(name: &'static str, default: i64) -> Param {
-    Param::optional(name, ParamKind::Int, Default::Int(default))
+    Param::optional(name, ParamKind::Int, DefaultValue::Int(default))
 }
 
-const SHARE: Param = Param::optional("dropout", ParamKind::Float, Default::Float(0.1));
-const ACTIVATION: Param = Param::optional("activation", ParamKind::Any, Default::Str("relu"));
-const EPS: Param = Param::optional("layer_norm_eps", ParamKind::Float, Default::Float(1e-5));
+const SHARE: Param = Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.1));
+const ACTIVATION: Param = Param::optional("activation", ParamKind::Any, DefaultValue::Str("relu"));
+const EPS: Param = Param::optional("layer_norm_eps", ParamKind::Float, DefaultValue::Float(1e-5));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -358,7 +358,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("decoder_layer", ParamKind::Any),
             Param::required("num_layers", ParamKind::Int),
-            Param::optional("norm", ParamKind::Object, Default::None),
+            Param::optional("norm", ParamKind::Object, DefaultValue::None),
         ],
         |a| decoder(&given_module(a, 0)?, size(a, 1)?, given_norm(a, 2)?).map(Module::into_value),
     )
@@ -381,8 +381,8 @@ pub static ROWS: &[OpDef] = &[
             int("dim_feedforward", 2048),
             SHARE,
             ACTIVATION,
-            Param::optional("custom_encoder", ParamKind::Object, Default::None),
-            Param::optional("custom_decoder", ParamKind::Object, Default::None),
+            Param::optional("custom_encoder", ParamKind::Object, DefaultValue::None),
+            Param::optional("custom_decoder", ParamKind::Object, DefaultValue::None),
             EPS,
             flag("batch_first", false),
             flag("norm_first", false),

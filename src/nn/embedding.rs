@@ -1,7 +1,7 @@
 //! Tables of vectors.
 
 use crate::base::{DType, Result};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::embedding::{embedding, padding_row};
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
@@ -59,7 +59,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     &[
         Param::required("num_embeddings", ParamKind::Int),
         Param::required("embedding_dim", ParamKind::Int),
-        Param::optional("padding_idx", ParamKind::Int, Default::None),
+        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
         DEVICE,
         DTYPE,
     ],

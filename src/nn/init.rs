@@ -11,7 +11,7 @@ use crate::op::record::no_grad;
 use crate::op::reduce::any;
 use crate::op::select::where_;
 use crate::op::unary::{erf, log, scale, shift, sign, square};
-use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value, def::Default};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value, def::DefaultValue};
 use crate::tensor::Tensor;
 
 /// An uninitialised tensor on the CPU, where parameters are drawn.
@@ -187,11 +187,11 @@ fn fans(x: &Tensor) -> Result<(f64, f64)> {
 }
 
 const TENSOR: Param = Param::required("tensor", ParamKind::Tensor);
-const MODE: Param = Param::optional("mode", ParamKind::Str, Default::Str("fan_in"));
-const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, Default::Str("leaky_relu"));
+const MODE: Param = Param::optional("mode", ParamKind::Str, DefaultValue::Str("fan_in"));
+const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, DefaultValue::Str("leaky_relu"));
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 const fn row(

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result, Scalar, python};
 use crate::op::batch_norm::BatchNorm;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::instance_norm::instance_norm;
 use crate::op::movement::{squeeze, unsqueeze};
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
@@ -113,10 +113,10 @@ fn make(a: &Args, dims: usize) -> Result<Value> {
 
 const PARAMS: &[Param] = &[
     Param::required("num_features", ParamKind::Int),
-    Param::optional("eps", ParamKind::Float, Default::Float(1e-5)),
-    Param::optional("momentum", ParamKind::Any, Default::Float(0.1)),
-    Param::optional("affine", ParamKind::Bool, Default::Bool(false)),
-    Param::optional("track_running_stats", ParamKind::Bool, Default::Bool(false)),
+    Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5)),
+    Param::optional("momentum", ParamKind::Any, DefaultValue::Float(0.1)),
+    Param::optional("affine", ParamKind::Bool, DefaultValue::Bool(false)),
+    Param::optional("track_running_stats", ParamKind::Bool, DefaultValue::Bool(false)),
     DEVICE,
     DTYPE,
     BIAS,

@@ -1,7 +1,7 @@
 //! Linear layers, and the layers that only reshape.
 
 use crate::base::{DType, Result};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::linear::linear;
 use crate::op::movement::flatten;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
@@ -14,9 +14,9 @@ use super::show::option;
 
 /// `nn::name(…)`
 pub const NN: &[Form] = &[Form::Of("nn")];
-pub const DEVICE: Param = Param::optional("device", ParamKind::Device, Default::None);
-pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
-pub const BIAS: Param = Param::optional("bias", ParamKind::Bool, Default::Bool(true));
+pub const DEVICE: Param = Param::optional("device", ParamKind::Device, DefaultValue::None);
+pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
+pub const BIAS: Param = Param::optional("bias", ParamKind::Bool, DefaultValue::Bool(true));
 
 /// A constructor's row.
 pub const fn constructor(
@@ -102,8 +102,8 @@ pub static ROWS: &[OpDef] = &[
         "Flatten",
         "Merges the dimensions after the batch into one.",
         &[
-            Param::optional("start_dim", ParamKind::Int, Default::Int(1)),
-            Param::optional("end_dim", ParamKind::Int, Default::Int(-1)),
+            Param::optional("start_dim", ParamKind::Int, DefaultValue::Int(1)),
+            Param::optional("end_dim", ParamKind::Int, DefaultValue::Int(-1)),
         ],
         make_flatten,
     )

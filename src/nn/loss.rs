@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::device::kernel::Reduction;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::distance::pairwise_distance;
 use crate::op::loss::{
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div, l1_loss,
@@ -96,12 +96,12 @@ fn make_kl(a: &Args) -> Result<Value> {
     Simple::new("KLDivLoss", call).hidden("reduction", a.get(0)).hidden("log_target", a.get(1)).module()
 }
 
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, Default::Str("mean"));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, Default::None);
-const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, Default::Int(-100));
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
+const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, DefaultValue::Int(-100));
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 /// The rows of this file.
@@ -158,21 +158,21 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "BCEWithLogitsLoss",
         "How far the sigmoid of scores is from targets between 0 and 1.",
-        &[WEIGHT, REDUCTION, Param::optional("pos_weight", ParamKind::Tensor, Default::None)],
+        &[WEIGHT, REDUCTION, Param::optional("pos_weight", ParamKind::Tensor, DefaultValue::None)],
         make_bce_logits,
     )
     .example("nn::BCEWithLogitsLoss()", "BCEWithLogitsLoss()"),
     constructor(
         "KLDivLoss",
         "The Kullback-Leibler divergence of log-probabilities from probabilities.",
-        &[REDUCTION, Param::optional("log_target", ParamKind::Bool, Default::Bool(false))],
+        &[REDUCTION, Param::optional("log_target", ParamKind::Bool, DefaultValue::Bool(false))],
         make_kl,
     )
     .example("nn::KLDivLoss()", "KLDivLoss()"),
     constructor(
         "CosineSimilarity",
         "The cosine of the angle between two tensors along a dimension.",
-        &[Param::optional("dim", ParamKind::Int, Default::Int(1)), number("eps", 1e-8)],
+        &[Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)), number("eps", 1e-8)],
         |a| {
             let (dim, eps) = (a.int(0)?, a.float(1)?);
             let call = move |c: &Call| {
@@ -189,7 +189,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             number("p", 2.0),
             number("eps", 1e-6),
-            Param::optional("keepdim", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         |a| {
             let (p, eps, keepdim) = (a.float(0)?, a.float(1)?, a.bool(2)?);

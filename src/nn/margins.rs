@@ -1,7 +1,7 @@
 //! Losses of margins, and layers that resize images, as modules.
 
 use crate::base::{Error, Result};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::loss::reduction;
 use crate::op::margins::{
     Triplet, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
@@ -45,10 +45,10 @@ fn make_upsample(a: &Args) -> Result<Value> {
         .module()
 }
 
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, Default::Str("mean"));
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 /// The rows of this file.
@@ -111,7 +111,7 @@ pub static ROWS: &[OpDef] = &[
             number("margin", 1.0),
             number("p", 2.0),
             number("eps", 1e-6),
-            Param::optional("swap", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("swap", ParamKind::Bool, DefaultValue::Bool(false)),
             REDUCTION,
         ],
         |a| {

@@ -488,7 +488,7 @@ impl Module {
     fn missing(&self, name: &str) -> Error {
         let names: Vec<String> = self.slots().iter().map(|s| s.name.clone()).collect();
         let error = Error::new(Kind::TypeError, format!("'{}' object has no tensor '{name}'", self.name()));
-        match crate::op::args::nearest(name, names.iter().map(String::as_str)) {
+        match crate::base::near::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
         }

@@ -3,7 +3,7 @@
 use crate::base::{DType, Error, Result, Scalar, python};
 use crate::op::batch_norm::{BatchNorm, batch_norm};
 use crate::op::binary::specs;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::layer_norm::layer_norm;
 use crate::op::normalise::group_norm;
 use crate::op::{Args, OpDef, Operand, Param, ParamKind, Value};
@@ -233,14 +233,14 @@ fn make_group_norm(a: &Args) -> Result<Value> {
     Module::new(layer, parts)?.placed(a.device(4)).map(Module::into_value)
 }
 
-const EPS: Param = Param::optional("eps", ParamKind::Float, Default::Float(1e-5));
-const AFFINE: Param = Param::optional("affine", ParamKind::Bool, Default::Bool(true));
+const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
+const AFFINE: Param = Param::optional("affine", ParamKind::Bool, DefaultValue::Bool(true));
 const BATCH: &[Param] = &[
     Param::required("num_features", ParamKind::Int),
     EPS,
-    Param::optional("momentum", ParamKind::Any, Default::Float(0.1)),
+    Param::optional("momentum", ParamKind::Any, DefaultValue::Float(0.1)),
     AFFINE,
-    Param::optional("track_running_stats", ParamKind::Bool, Default::Bool(true)),
+    Param::optional("track_running_stats", ParamKind::Bool, DefaultValue::Bool(true)),
     BIAS,
     DEVICE,
     DTYPE,
@@ -284,7 +284,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("normalized_shape", ParamKind::Ints),
             EPS,
-            Param::optional("elementwise_affine", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("elementwise_affine", ParamKind::Bool, DefaultValue::Bool(true)),
             BIAS,
             DEVICE,
             DTYPE,

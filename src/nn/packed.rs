@@ -1,8 +1,9 @@
 //! Sequences of different lengths: padded to one size, or packed so that a recurrent layer takes each step for as many
 //! of them as are left.
 
-use crate::base::{Error, Result, Scalar};
-use crate::op::def::Default;
+use crate::base::{Error, Result, Scalar, memory};
+use crate::device::poll;
+use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, split_sizes};
 use crate::op::movement::{narrow, reshape_to, transpose};
 use crate::op::pad::constant;
@@ -88,7 +89,7 @@ pub fn pad_sequence(all: &[&Tensor], batch_first: bool, value: f64, left: bool) 
     let Some(first) = all.first() else { return Err(Error::runtime("received an empty list of sequences")) };
     let longest = all.iter().map(|t| t.shape().first().copied().unwrap_or(1)).max().unwrap_or(0);
     let rest = first.shape().get(1..).unwrap_or(&[]);
-    let mut padded = Vec::with_capacity(all.len());
+    let mut padded = memory::with_capacity(all.len())?;
     for t in all {
         if t.rank() == 0 || t.shape().get(1..) != Some(rest) {
             let text = "pad_sequence(): all sequences must have the same sizes behind the first";
@@ -120,7 +121,7 @@ pub fn pack_padded(x: &Tensor, lengths: &[i64], batch_first: bool, enforce_sorte
             lengths.len()
         )));
     }
-    let mut order: Vec<i64> = (0..n as i64).collect();
+    let mut order = poll::listed(0..n as i64)?;
     let length = |i: i64| usize::try_from(i).ok().and_then(|i| lengths.get(i)).copied().unwrap_or(0);
     if enforce_sorted {
         if !lengths.is_sorted_by(|a, b| a >= b) {
@@ -145,7 +146,11 @@ pub fn pack_padded(x: &Tensor, lengths: &[i64], batch_first: bool, enforce_sorte
         )));
     }
     let x = if enforce_sorted { x } else { reordered(&x, 1, Some(&order))? };
-    let sizes: Vec<usize> = (0..most).map(|step| lengths.iter().filter(|&&l| l > step).count()).collect();
+    let reaching = |step: i64| {
+        poll::check()?;
+        Ok(lengths.iter().filter(|&&l| l > step).count())
+    };
+    let sizes: Vec<usize> = memory::try_collected((0..most).map(reaching))?;
     let mut parts = Vec::new();
     let mut step = 0;
     // Steps of as many sequences are one block.
@@ -326,9 +331,9 @@ const fn row(
 
 const SEQUENCES: Param = Param::required("sequences", ParamKind::Tensors);
 const LENGTHS: Param = Param::required("lengths", ParamKind::Any);
-const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, Default::Bool(false));
-const VALUE: Param = Param::optional("padding_value", ParamKind::Float, Default::Float(0.0));
-const SORTED: Param = Param::optional("enforce_sorted", ParamKind::Bool, Default::Bool(true));
+const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, DefaultValue::Bool(false));
+const VALUE: Param = Param::optional("padding_value", ParamKind::Float, DefaultValue::Float(0.0));
+const SORTED: Param = Param::optional("enforce_sorted", ParamKind::Bool, DefaultValue::Bool(true));
 const PACKED: Param = Param::required("sequence", ParamKind::Any);
 
 /// The rows of this file.
@@ -336,7 +341,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "pad_sequence",
         "Sequences of different lengths in one tensor, filled up with a value.",
-        &[SEQUENCES, FIRST, VALUE, Param::optional("padding_side", ParamKind::Str, Default::Str("right"))],
+        &[SEQUENCES, FIRST, VALUE, Param::optional("padding_side", ParamKind::Str, DefaultValue::Str("right"))],
         pad_row,
     )
     .details("`[longest, n, …]`, or `[n, longest, …]` with `batch_first`; `padding_side` is \"right\" or \"left\".")
@@ -362,7 +367,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "pad_packed_sequence",
         "The padded sequences of packed ones, and their lengths.",
-        &[PACKED, FIRST, VALUE, Param::optional("total_length", ParamKind::Int, Default::None)],
+        &[PACKED, FIRST, VALUE, Param::optional("total_length", ParamKind::Int, DefaultValue::None)],
         |a| {
             let (padded, lengths) = pad_packed(needed(a)?, a.bool(1)?, a.float(2)?, a.optional_int(3))?;
             Ok(Value::List(vec![padded.into(), tensors(lengths)?]))
@@ -379,8 +384,8 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("data", ParamKind::Tensor),
             Param::required("batch_sizes", ParamKind::Any),
-            Param::optional("sorted_indices", ParamKind::Object, Default::None),
-            Param::optional("unsorted_indices", ParamKind::Object, Default::None),
+            Param::optional("sorted_indices", ParamKind::Object, DefaultValue::None),
+            Param::optional("unsorted_indices", ParamKind::Object, DefaultValue::None),
         ],
         of_parts,
     )

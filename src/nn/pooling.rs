@@ -2,7 +2,7 @@
 
 use crate::base::Result;
 use crate::op::composed::{adaptive_avg_pool1d, avg_pool1d, max_pool1d, pool};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::pooling::{Pool, adaptive_avg_pool2d, adaptive_size, avg_pool2d, max_pool2d};
 use crate::op::volumes::{avg_pool3d, max_pool3d};
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
@@ -58,12 +58,12 @@ fn single(value: &Value) -> Value {
 }
 
 const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(false));
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
 
-const DILATION: Param = Param::optional("dilation", ParamKind::Ints, Default::Int(1));
-const COUNTED: Param = Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true));
+const DILATION: Param = Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1));
+const COUNTED: Param = Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true));
 const LARGEST: &[Param] = &[SIZE, STRIDE, PADDING, DILATION, CEIL];
 const MEAN: &[Param] = &[SIZE, STRIDE, PADDING, CEIL, COUNTED];
 

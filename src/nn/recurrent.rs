@@ -1,10 +1,10 @@
 //! Recurrent layers over sequences: plain, LSTM and GRU.
 
-use crate::base::{DType, Error, Result, python};
+use crate::base::{DType, Error, Result, memory, python};
 use crate::device::Machine;
 use crate::op::activation::dropout;
 use crate::op::autocast::{self, Casts};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, stack};
 use crate::op::linear::linear;
 use crate::op::movement::{narrow, select, squeeze, transpose, unsqueeze};
@@ -186,7 +186,7 @@ impl Recurrent {
         if reverse {
             inputs.reverse();
         }
-        let (mut now, mut outputs) = (start, Vec::with_capacity(inputs.len()));
+        let (mut now, mut outputs) = (start, memory::with_capacity(inputs.len())?);
         for input in &inputs {
             now = self.mode.step(input, &now, weights)?;
             outputs.push(now.h.clone());
@@ -379,13 +379,13 @@ fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
 }
 
 const CALL: &[Param] =
-    &[Param::required("input", ParamKind::Any), Param::optional("hx", ParamKind::Any, Default::None)];
+    &[Param::required("input", ParamKind::Any), Param::optional("hx", ParamKind::Any, DefaultValue::None)];
 const INPUTS: Param = Param::required("input_size", ParamKind::Int);
 const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
-const LAYERS: Param = Param::optional("num_layers", ParamKind::Int, Default::Int(1));
-const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, Default::Bool(false));
-const DROPOUT: Param = Param::optional("dropout", ParamKind::Float, Default::Float(0.0));
-const BOTH_WAYS: Param = Param::optional("bidirectional", ParamKind::Bool, Default::Bool(false));
+const LAYERS: Param = Param::optional("num_layers", ParamKind::Int, DefaultValue::Int(1));
+const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, DefaultValue::Bool(false));
+const DROPOUT: Param = Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.0));
+const BOTH_WAYS: Param = Param::optional("bidirectional", ParamKind::Bool, DefaultValue::Bool(false));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -412,7 +412,7 @@ pub static ROWS: &[OpDef] = &[
             FIRST,
             DROPOUT,
             BOTH_WAYS,
-            Param::optional("proj_size", ParamKind::Int, Default::Int(0)),
+            Param::optional("proj_size", ParamKind::Int, DefaultValue::Int(0)),
             DEVICE,
             DTYPE,
         ],

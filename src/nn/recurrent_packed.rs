@@ -1,6 +1,6 @@
 //! Recurrent layers over packed sequences: each step for the sequences that reach it.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::op::Value;
 use crate::op::autocast;
 use crate::op::joins::cat;
@@ -45,7 +45,7 @@ fn start(layer: &Recurrent, input: &Packed, given: &Value) -> Result<Hidden> {
 
 /// From the first step on: sequences that end leave their state behind.
 fn forwards(mode: Mode, inputs: &[Tensor], first: Hidden, weights: &Weights) -> Result<(Tensor, Hidden)> {
-    let (mut now, mut outputs, mut ended) = (first, Vec::with_capacity(inputs.len()), Vec::new());
+    let (mut now, mut outputs, mut ended) = (first, memory::with_capacity(inputs.len())?, Vec::new());
     for input in inputs {
         let (left, before) = (input.size(0)? as i64, now.h.size(0)? as i64);
         if left < before {
@@ -63,7 +63,7 @@ fn forwards(mode: Mode, inputs: &[Tensor], first: Hidden, weights: &Weights) -> 
 /// From the last step on: sequences join with their first state where they end.
 fn backwards(mode: Mode, inputs: &[Tensor], first: Hidden, weights: &Weights) -> Result<(Tensor, Hidden)> {
     let mut now = rows(&first, 0, 0)?;
-    let mut outputs = Vec::with_capacity(inputs.len());
+    let mut outputs = memory::with_capacity(inputs.len())?;
     for input in inputs.iter().rev() {
         let (count, before) = (input.size(0)? as i64, now.h.size(0)? as i64);
         if count > before {

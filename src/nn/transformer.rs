@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::base::{DType, Error, Result};
 use crate::op::activation::gelu;
 use crate::op::binary::add;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::joins::triu;
 use crate::op::movement::cloned;
 use crate::op::unary::relu;
@@ -306,7 +306,7 @@ const ENCODER_CALL: &[Param] = &[
     Param::required("src", ParamKind::Tensor),
     mask("mask"),
     mask("src_key_padding_mask"),
-    Param::optional("is_causal", ParamKind::Bool, Default::None),
+    Param::optional("is_causal", ParamKind::Bool, DefaultValue::None),
 ];
 
 /// The rows of this file.
@@ -317,10 +317,10 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("d_model", ParamKind::Int),
             Param::required("nhead", ParamKind::Int),
-            Param::optional("dim_feedforward", ParamKind::Int, Default::Int(2048)),
-            Param::optional("dropout", ParamKind::Float, Default::Float(0.1)),
-            Param::optional("activation", ParamKind::Any, Default::Str("relu")),
-            Param::optional("layer_norm_eps", ParamKind::Float, Default::Float(1e-5)),
+            Param::optional("dim_feedforward", ParamKind::Int, DefaultValue::Int(2048)),
+            Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.1)),
+            Param::optional("activation", ParamKind::Any, DefaultValue::Str("relu")),
+            Param::optional("layer_norm_eps", ParamKind::Float, DefaultValue::Float(1e-5)),
             flag("batch_first", false),
             flag("norm_first", false),
             BIAS,
@@ -341,7 +341,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("encoder_layer", ParamKind::Any),
             Param::required("num_layers", ParamKind::Int),
-            Param::optional("norm", ParamKind::Any, Default::None),
+            Param::optional("norm", ParamKind::Any, DefaultValue::None),
         ],
         |a| encoder(&given_module(a, 0)?, size(a, 1)?, given_norm(a, 2)?).map(Module::into_value),
     )

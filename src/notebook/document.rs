@@ -1,6 +1,6 @@
 //! A notebook: cells in order, and the changes that can be made to it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -97,11 +97,6 @@ impl Notebook {
         self.cells.iter_mut().find(|cell| cell.id == id)
     }
 
-    /// The code cells in order.
-    pub fn code_cells(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(|cell| cell.kind == Kind::Code)
-    }
-
     /// Puts a cell at a place, at the end where the place is beyond it. Gives the cell's id: its own where that is
     /// free, else a new one.
     pub fn insert(&mut self, at: usize, mut cell: Cell) -> String {
@@ -165,14 +160,16 @@ impl Notebook {
             replaced += usize::from(!cell.id.is_empty());
             cell.id.clear();
         }
+        // Where the search for the next cell of the same content goes on, so that many equal ones take no longer.
+        let mut next: HashMap<Hash, Hash> = HashMap::new();
         for cell in self.cells.iter_mut().filter(|cell| cell.id.is_empty()) {
-            let mut hash = cell.hash();
+            let hash = next.entry(cell.hash()).or_insert_with_key(|content| *content);
             let free = loop {
                 let id: String = hash.to_string().chars().skip(24).collect();
+                *hash = hash.and(b"+");
                 if taken.insert(id.clone()) {
                     break id;
                 }
-                hash = hash.and(b"+");
             };
             cell.id = free;
         }

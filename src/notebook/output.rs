@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, json};
 
+use crate::base::table;
 use crate::plot::Figure;
 use crate::script::Fault;
 use crate::session::protocol::{Display, Stream};
@@ -65,7 +66,10 @@ impl Output {
                 data.insert("text/plain".into(), text.as_str().into());
             }
             Display::Table { header, rows } => {
-                data.insert("text/plain".into(), plain_table(header, rows).into());
+                data.insert(
+                    "text/plain".into(),
+                    table::aligned(header, rows, usize::MAX).lines.join("\n").into(),
+                );
                 data.insert(TABLE.into(), json!({"header": header, "rows": rows}));
             }
             Display::Figure { figure } => {
@@ -293,22 +297,6 @@ fn traceback(value: Option<Value>) -> Result<Vec<String>, String> {
 fn rest(fields: &mut Fields) -> Fields {
     fields.remove("output_type");
     std::mem::take(fields)
-}
-
-/// A table in columns.
-fn plain_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let lines = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
-    let columns = lines().map(<[String]>::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        lines().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |cells: &[String]| {
-        let padded: Vec<String> =
-            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        padded.join("  ").trim_end().to_string()
-    };
-    lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::tensor::{In, Tensor};
 use super::args::{Args, Value};
 use super::binary::{add, ge, gt, le, logical_or, mul, sub};
 use super::def::{
-    Default, Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
+    DefaultValue, Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
 };
 use super::elementwise::{Gives, Keep, MapAttribute, Params, Unary, fused, map};
 use super::record::{one, recorded};
@@ -273,7 +273,7 @@ const fn row(
 }
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 /// The rows of this family.
@@ -281,7 +281,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "gelu",
         "The Gaussian error linear unit: `x` times the normal distribution's share below it.",
-        &[SELF, Param::optional("approximate", ParamKind::Str, Default::Str("none"))],
+        &[SELF, Param::optional("approximate", ParamKind::Str, DefaultValue::Str("none"))],
         |a| gelu(a.tensor(0)?, a.str(1)?).map(Value::from),
         "GeluBackward0",
     )
@@ -355,7 +355,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "dropout",
         "Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
-        &[SELF, number("p", 0.5), Param::optional("training", ParamKind::Bool, Default::Bool(true))],
+        &[SELF, number("p", 0.5), Param::optional("training", ParamKind::Bool, DefaultValue::Bool(true))],
         |a| dropout(a.tensor(0)?, a.float(1)?, a.bool(2)?).map(Value::from),
         "NativeDropoutBackward0",
     )

@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::error::Kind;
-use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::base::near::nearest;
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
 use crate::tensor::Tensor;
 
-use super::def::{Default, OpDef, Operand, Param, ParamKind};
+use super::def::{DefaultValue, OpDef, Operand, Param, ParamKind};
 
 /// A value that crosses between a script and an op.
 #[derive(Clone, Debug)]
@@ -160,13 +161,10 @@ impl<'a> Args<'a> {
 
     pub fn tensors(&self, i: usize) -> Result<Vec<&Tensor>> {
         match self.get(i) {
-            Value::List(items) => items
-                .iter()
-                .map(|v| match v {
-                    Value::Tensor(t) => Ok(t),
-                    other => Err(self.wrong(i, other)),
-                })
-                .collect(),
+            Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
+                Value::Tensor(t) => Ok(t),
+                other => Err(self.wrong(i, other)),
+            })),
             other => Err(self.wrong(i, other)),
         }
     }
@@ -215,13 +213,10 @@ impl<'a> Args<'a> {
     pub fn ints(&self, i: usize) -> Result<Vec<i64>> {
         match self.get(i) {
             Value::Scalar(Scalar::Int(n)) => Ok(vec![*n]),
-            Value::List(items) => items
-                .iter()
-                .map(|v| match v {
-                    Value::Scalar(Scalar::Int(n)) => Ok(*n),
-                    other => Err(self.wrong(i, other)),
-                })
-                .collect(),
+            Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
+                Value::Scalar(Scalar::Int(n)) => Ok(*n),
+                other => Err(self.wrong(i, other)),
+            })),
             other => Err(self.wrong(i, other)),
         }
     }
@@ -291,38 +286,27 @@ pub fn signature(def: &OpDef) -> String {
     format!("{}({})", def.name, params.join(", "))
 }
 
-/// The nearest of `names` to a misspelt one, if any is near.
-pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (wrong.chars().count() / 3).max(1);
-    names
-        .into_iter()
-        .map(|name| (edit_distance(wrong, name), name))
-        .filter(|(d, _)| *d <= limit)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, name)| name)
-}
-
-fn show_default(d: &Default) -> String {
+fn show_default(d: &DefaultValue) -> String {
     match d {
-        Default::None => "()".into(),
-        Default::Bool(b) => b.to_string(),
-        Default::Int(i) => i.to_string(),
-        Default::Float(f) => format!("{f:?}"),
-        Default::Str(s) => format!("\"{s}\""),
-        Default::Ints(v) => format!("{v:?}"),
-        Default::Floats(v) => format!("{v:?}"),
+        DefaultValue::None => "()".into(),
+        DefaultValue::Bool(b) => b.to_string(),
+        DefaultValue::Int(i) => i.to_string(),
+        DefaultValue::Float(f) => format!("{f:?}"),
+        DefaultValue::Str(s) => format!("\"{s}\""),
+        DefaultValue::Ints(v) => format!("{v:?}"),
+        DefaultValue::Floats(v) => format!("{v:?}"),
     }
 }
 
-fn from_default(d: &Default) -> Value {
+fn from_default(d: &DefaultValue) -> Value {
     match *d {
-        Default::None => Value::None,
-        Default::Bool(b) => Value::Scalar(b.into()),
-        Default::Int(i) => Value::Scalar(i.into()),
-        Default::Float(f) => Value::Scalar(f.into()),
-        Default::Str(s) => Value::Str(s.into()),
-        Default::Ints(v) => Value::List(v.iter().map(|&i| Value::Scalar(i.into())).collect()),
-        Default::Floats(v) => Value::List(v.iter().map(|&f| Value::Scalar(f.into())).collect()),
+        DefaultValue::None => Value::None,
+        DefaultValue::Bool(b) => Value::Scalar(b.into()),
+        DefaultValue::Int(i) => Value::Scalar(i.into()),
+        DefaultValue::Float(f) => Value::Scalar(f.into()),
+        DefaultValue::Str(s) => Value::Str(s.into()),
+        DefaultValue::Ints(v) => Value::List(v.iter().map(|&i| Value::Scalar(i.into())).collect()),
+        DefaultValue::Floats(v) => Value::List(v.iter().map(|&f| Value::Scalar(f.into())).collect()),
     }
 }
 
@@ -401,39 +385,4 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
     };
     let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
     Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))
-}
-
-/// Optimal string alignment distance: a swap of neighbours counts once.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, &x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, &y) in b.iter().enumerate() {
-            let at = |r: &[usize], k: usize| r.get(k).copied().unwrap_or(usize::MAX - 1);
-            let change = at(&row, j) + usize::from(x != y);
-            let mut best = change.min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(&y) && b.get(j - 1) == Some(&x);
-            if swapped {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_found_and_far_ones_are_not() {
-        let names = ["keepdim", "dim", "dtype"];
-        assert_eq!(nearest("keepdmi", names), Some("keepdim"));
-        assert_eq!(nearest("dtyp", names), Some("dtype"));
-        assert_eq!(nearest("banana", names), None);
-    }
 }

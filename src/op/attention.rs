@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use super::activation::{FUNCTIONAL, dropout};
 use super::autocast;
 use super::binary::add;
-use super::def::{Default, Domain, Draw, Family, OpDef, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, Sample};
 use super::joins::tril;
 use super::matmul::matmul;
 use super::movement::transpose;
@@ -93,10 +93,10 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
         Param::required("query", ParamKind::Tensor),
         Param::required("key", ParamKind::Tensor),
         Param::required("value", ParamKind::Tensor),
-        Param::optional("attn_mask", ParamKind::Tensor, Default::None),
-        Param::optional("dropout_p", ParamKind::Float, Default::Float(0.0)),
-        Param::optional("is_causal", ParamKind::Bool, Default::Bool(false)),
-        Param::optional("scale", ParamKind::Float, Default::None),
+        Param::optional("attn_mask", ParamKind::Tensor, DefaultValue::None),
+        Param::optional("dropout_p", ParamKind::Float, DefaultValue::Float(0.0)),
+        Param::optional("is_causal", ParamKind::Bool, DefaultValue::Bool(false)),
+        Param::optional("scale", ParamKind::Float, DefaultValue::None),
     ],
     |a| {
         let options = Attention {

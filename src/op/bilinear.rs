@@ -7,7 +7,7 @@ use super::activation::FUNCTIONAL;
 use super::args::Value;
 use super::autocast;
 use super::binary::add;
-use super::def::{Default, Domain, Draw, Family, OpDef, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, Sample};
 use super::matmul::{bmm, matmul};
 use super::movement::{permute, reshape_to, unsqueeze};
 
@@ -75,7 +75,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
         Param::required("input1", ParamKind::Tensor),
         Param::required("input2", ParamKind::Tensor),
         Param::required("weight", ParamKind::Tensor),
-        Param::optional("bias", ParamKind::Tensor, Default::None),
+        Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
     ],
     |a| bilinear(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.optional_tensor(3)).map(Value::from),
 )

@@ -7,8 +7,8 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::args::{Args, Value};
 use super::def::{
-    Default, Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind, SELF,
-    Sample,
+    DefaultValue, Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind,
+    SELF, Sample,
 };
 use super::elementwise::{Binary, Gives, Keep, MapAttribute, Side};
 use super::unary::{log, neg, reciprocal, scale, sign};
@@ -84,9 +84,10 @@ macro_rules! binary {
 }
 
 const OTHER: Param = Param::required("other", ParamKind::Operand);
-const WITH_ALPHA: &[Param] = &[SELF, OTHER, Param::optional("alpha", ParamKind::Scalar, Default::Int(1))];
+const WITH_ALPHA: &[Param] =
+    &[SELF, OTHER, Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1))];
 const WITH_ROUNDING: &[Param] =
-    &[SELF, OTHER, Param::optional("rounding_mode", ParamKind::Str, Default::None)];
+    &[SELF, OTHER, Param::optional("rounding_mode", ParamKind::Str, DefaultValue::None)];
 
 binary! {
     add Add Binary Same, (Nothing add_grad), ["+"], (Any, Any),
@@ -423,7 +424,7 @@ pub static ALPHA_ROWS: &[OpDef] = &[OpDef {
     params: &[
         SELF,
         Param::required("other", ParamKind::Operand),
-        Param::optional("alpha", ParamKind::Scalar, Default::Int(1)),
+        Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1)),
     ],
     summary: "`other - alpha * input`.",
     details: "",

@@ -7,7 +7,7 @@ use super::activation::{FUNCTIONAL, check_probability, dropout, elu, softplus};
 use super::args::{Args, Value};
 use super::binary::{div, gt, mul};
 use super::convert::to_dtype;
-use super::def::{Default, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use super::joins::chunk;
 use super::movement::{reshape, squeeze, unsqueeze};
 use super::pooling::{Pool, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
@@ -235,11 +235,11 @@ pub fn pool(a: &Args, at: usize, dilation: Option<usize>, ceil: usize, count: Op
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
 const SIGNAL: Draw = Draw::of("x", &[2, 3, 6], Domain::Distinct);
 const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(false));
-const SHARE: Param = Param::optional("p", ParamKind::Float, Default::Float(0.5));
-const TRAINING: Param = Param::optional("training", ParamKind::Bool, Default::Bool(true));
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
+const SHARE: Param = Param::optional("p", ParamKind::Float, DefaultValue::Float(0.5));
+const TRAINING: Param = Param::optional("training", ParamKind::Bool, DefaultValue::Bool(true));
 
 const fn row(
     name: &'static str,
@@ -286,7 +286,7 @@ pub static ROWS: &[OpDef] = &[
         "celu",
         Family::Activation,
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
-        &[SELF, Param::optional("alpha", ParamKind::Float, Default::Float(1.0))],
+        &[SELF, Param::optional("alpha", ParamKind::Float, DefaultValue::Float(1.0))],
         |a| celu(a.tensor(0)?, a.float(1)?).map(Value::from),
     )
     .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
@@ -295,7 +295,7 @@ pub static ROWS: &[OpDef] = &[
         "glu",
         Family::Activation,
         "The first half along a dimension times the sigmoid of the second.",
-        &[SELF, Param::optional("dim", ParamKind::Int, Default::Int(-1))],
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1))],
         |a| glu(a.tensor(0)?, a.int(1)?).map(Value::from),
     )
     .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
@@ -304,7 +304,7 @@ pub static ROWS: &[OpDef] = &[
         "softmin",
         Family::Activation,
         "Softmax of `-x`.",
-        &[SELF, Param::optional("dim", ParamKind::Int, Default::None)],
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
         |a| {
             let x = a.tensor(0)?;
             softmax(&neg(x)?, usual_dim(x, a.optional_int(1)), None).map(Value::from)
@@ -344,9 +344,9 @@ pub static ROWS: &[OpDef] = &[
         "Divides by the norm along a dimension.",
         &[
             SELF,
-            Param::optional("p", ParamKind::Float, Default::Float(2.0)),
-            Param::optional("dim", ParamKind::Int, Default::Int(1)),
-            Param::optional("eps", ParamKind::Float, Default::Float(1e-12)),
+            Param::optional("p", ParamKind::Float, DefaultValue::Float(2.0)),
+            Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)),
+            Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-12)),
         ],
         |a| normalize(a.tensor(0)?, a.float(1)?, a.int(2)?, a.float(3)?).map(Value::from),
     )
@@ -360,8 +360,8 @@ pub static ROWS: &[OpDef] = &[
         &[
             SELF,
             Param::required("normalized_shape", ParamKind::Ints),
-            Param::optional("weight", ParamKind::Tensor, Default::None),
-            Param::optional("eps", ParamKind::Float, Default::None),
+            Param::optional("weight", ParamKind::Tensor, DefaultValue::None),
+            Param::optional("eps", ParamKind::Float, DefaultValue::None),
         ],
         |a| rms_norm(a.tensor(0)?, &a.ints(1)?, a.optional_tensor(2), a.optional_float(3)).map(Value::from),
     )
@@ -371,7 +371,14 @@ pub static ROWS: &[OpDef] = &[
         "max_pool1d",
         Family::Convolution,
         "The largest element of each window along the last dimension.",
-        &[SELF, SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, Default::Int(1)), CEIL],
+        &[
+            SELF,
+            SIZE,
+            STRIDE,
+            PADDING,
+            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+            CEIL,
+        ],
         |a| max_pool1d(a.tensor(0)?, &pool(a, 1, Some(4), 5, None)?).map(Value::from),
     )
     .example("F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[3., 2.]])")
@@ -386,7 +393,7 @@ pub static ROWS: &[OpDef] = &[
             STRIDE,
             PADDING,
             CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
         ],
         |a| avg_pool1d(a.tensor(0)?, &pool(a, 1, None, 4, Some(5))?).map(Value::from),
     )

@@ -14,7 +14,7 @@ use super::binary::specs;
 use super::convolution::{
     Options, Padding, check_places, check_ranks, convolve, fitted, grad_weight, pair, plan, run, window,
 };
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, Sample};
 use super::movement::{reshape_to, select, unsqueeze};
 use super::normalise::kept_channels;
 use super::record::{no_grad, recorded, wanted};
@@ -109,6 +109,12 @@ fn check_channels(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, groups: us
 /// Height and width of the output.
 fn output_size(x: &Tensor, weight: &Tensor, conv: Conv, extra: [usize; 2]) -> Result<[usize; 2]> {
     let (size, kernel) = (window(x.shape()), window(weight.shape()));
+    if kernel.contains(&0) {
+        return Err(Error::runtime(format!(
+            "kernel size should be greater than zero, but got kernel_height: {} kernel_width: {}",
+            kernel[0], kernel[1]
+        )));
+    }
     let fits = |e: usize, s: usize, d: usize| e < s || e < d;
     let small = |i: usize| match i {
         0 => fits(extra[0], conv.stride[0], conv.dilation[0]),
@@ -177,12 +183,12 @@ fn transposed_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 const PARAMS: &[Param] = &[
     Param::required("input", ParamKind::Tensor),
     Param::required("weight", ParamKind::Tensor),
-    Param::optional("bias", ParamKind::Tensor, Default::None),
-    Param::optional("stride", ParamKind::Ints, Default::Int(1)),
-    Param::optional("padding", ParamKind::Ints, Default::Int(0)),
-    Param::optional("output_padding", ParamKind::Ints, Default::Int(0)),
-    Param::optional("groups", ParamKind::Int, Default::Int(1)),
-    Param::optional("dilation", ParamKind::Ints, Default::Int(1)),
+    Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
+    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0)),
+    Param::optional("output_padding", ParamKind::Ints, DefaultValue::Int(0)),
+    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
+    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
 ];
 
 fn call(a: &Args, dims: usize) -> Result<Value> {

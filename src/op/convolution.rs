@@ -11,7 +11,7 @@ use super::activation::BOTH;
 use super::args::{Args, Value};
 use super::autocast;
 use super::batch_norm::channel_sum;
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
 use super::movement::unsqueeze;
 use super::record::{recorded, wanted};
 use super::scatter::same_place;
@@ -391,11 +391,11 @@ pub(super) fn fitted(mut out: Tensor, shape: &[usize]) -> Result<Tensor> {
 pub const CONV: &[Param] = &[
     Param::required("input", ParamKind::Tensor),
     Param::required("weight", ParamKind::Tensor),
-    Param::optional("bias", ParamKind::Tensor, Default::None),
-    Param::optional("stride", ParamKind::Ints, Default::Int(1)),
-    Param::optional("padding", ParamKind::Any, Default::Int(0)),
-    Param::optional("dilation", ParamKind::Ints, Default::Int(1)),
-    Param::optional("groups", ParamKind::Int, Default::Int(1)),
+    Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
+    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("padding", ParamKind::Any, DefaultValue::Int(0)),
+    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
 ];
 
 type Run = fn(&Tensor, &Tensor, Option<&Tensor>, &Options) -> Result<Tensor>;

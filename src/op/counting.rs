@@ -1,6 +1,7 @@
 //! Counting and looking up: distinct values, histograms, and places in a sorted row.
 
-use crate::base::{DType, Dims, Error, Kind, Result};
+use crate::base::{DType, Dims, Error, Kind, Result, memory};
+use crate::device::poll;
 use crate::tensor::Tensor;
 
 use super::binary::{add, div, floor_divide, ge, gt, le, logical_and, lt, minimum, mul, sub};
@@ -260,13 +261,20 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
         return Tensor::empty(&[0], x.dtype(), &x.context(), "combinations");
     }
     let (n, r) = (x.numel(), r as usize);
+    // Without so many elements there is no choice.
+    if r > n && !(with_replacement && n > 0) {
+        return Tensor::empty(&[0, r], x.dtype(), &x.context(), "combinations");
+    }
     let mut rows: Vec<i64> = Vec::new();
     let mut count = 0usize;
-    let mut at: Vec<usize> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
+    let mut at = poll::listed((0..r).map(|i| if with_replacement { 0 } else { i }))?;
     let most = |i: usize| if with_replacement { n.checked_sub(1) } else { (n + i).checked_sub(r) };
     let mut open = (0..r).all(|i| most(i).is_some());
     while open {
-        rows.extend(at.iter().map(|&i| i as i64));
+        poll::at(count)?;
+        for &i in &at {
+            memory::push(&mut rows, i as i64)?;
+        }
         count += 1;
         if count > 1 << 24 {
             return Err(Error::runtime("combinations: there are more than 16777216 of them"));

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
-use crate::base::{Cause, DType, DeviceSpec, Dims, Error, Kind, Layout, Result, Scalar};
+use crate::base::{Cause, DType, DeviceSpec, Dims, Error, Kind, Layout, Result, Scalar, memory};
 use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
 
 use super::args::{Args, Value};
 use super::binary::pow;
-use super::def::{Default as Fallback, Param, ParamKind};
+use super::def::{DefaultValue as Fallback, Param, ParamKind};
 use super::movement::diagonal;
 use super::promote::DEFAULT_FLOAT;
 use super::select::cast;
@@ -294,14 +294,8 @@ impl Nested {
                 Err(Error::value("only one element tensors can be converted to Python scalars")
                     .with_hint("`stack([a, b])` joins tensors"))
             }
-            (Value::Scalar(n), None) => {
-                self.push(*n, n.default_dtype());
-                Ok(())
-            }
-            (Value::Tensor(t), None) => {
-                self.push(t.item()?, t.dtype());
-                Ok(())
-            }
+            (Value::Scalar(n), None) => self.push(*n, n.default_dtype()),
+            (Value::Tensor(t), None) => self.push(t.item()?, t.dtype()),
             (Value::Scalar(_) | Value::Tensor(_), Some(want)) => {
                 let text = format!("expected sequence of length {want} at dim {depth} (got a number)");
                 Err(Error::value(text).with_hint("all rows of a tensor have one length and one depth"))
@@ -310,9 +304,9 @@ impl Nested {
         }
     }
 
-    fn push(&mut self, n: Scalar, dtype: DType) {
+    fn push(&mut self, n: Scalar, dtype: DType) -> Result<()> {
         self.dtype = Some(self.dtype.map_or(dtype, |d| d.promote(dtype)));
-        self.numbers.push(n);
+        memory::push(&mut self.numbers, n)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The loss of connectionist temporal classification (Graves et al., 2006): sequences of labels without places.
 
-use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::base::{DType, Error, Kind, Result, Scalar, memory};
 use crate::device::kernel::Reduction;
+use crate::device::poll;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
@@ -9,7 +10,7 @@ use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::binary::{add, div, eq, logical_and, maximum, mul, ne, sub};
 use super::convert::to_dtype;
-use super::def::{Default, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
 use super::joins::{cat, stack};
 use super::loss::{reduced, reduction};
 use super::movement::{expand_to, narrow, reshape_to, select, unsqueeze};
@@ -106,8 +107,10 @@ fn states(targets: &Tensor, lengths: &[i64], longest: i64, blank: i64, beside: &
     let labels = if targets.rank() == 2 {
         narrow(targets, 1, 0, longest)?
     } else {
-        let (mut places, mut start) = (Vec::new(), 0);
-        for &length in lengths {
+        let mut places = memory::with_capacity(memory::count::<i64>(&[n, longest as usize])?)?;
+        let mut start = 0;
+        for (step, &length) in lengths.iter().enumerate() {
+            poll::at(step)?;
             places.extend((0..longest).map(|s| if s < length { start + s } else { 0 }));
             start += length;
         }
@@ -119,7 +122,7 @@ fn states(targets: &Tensor, lengths: &[i64], longest: i64, blank: i64, beside: &
     } else {
         labels.moved(&beside.context(), false, "to")?
     };
-    let there: Vec<i64> = lengths.iter().flat_map(|l| (0..longest).map(move |s| i64::from(s < *l))).collect();
+    let there = poll::listed(lengths.iter().flat_map(|l| (0..longest).map(move |s| i64::from(s < *l))))?;
     let there = ne(&reshape_to(&row(&there, beside)?, &[n, longest as usize])?, 0i64)?;
     let empty = blanks(longest)?;
     let labels = where_(&there, Operand::Tensor(&labels), Operand::Tensor(&empty))?;
@@ -304,9 +307,9 @@ pub fn options(a: &Args, first: usize) -> Result<Ctc> {
     })
 }
 
-pub const BLANK: Param = Param::optional("blank", ParamKind::Int, Default::Int(0));
-pub const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, Default::Str("mean"));
-pub const ZERO: Param = Param::optional("zero_infinity", ParamKind::Bool, Default::Bool(false));
+pub const BLANK: Param = Param::optional("blank", ParamKind::Int, DefaultValue::Int(0));
+pub const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+pub const ZERO: Param = Param::optional("zero_infinity", ParamKind::Bool, DefaultValue::Bool(false));
 /// The inputs of a call.
 pub const LOG_PROBS: Param = Param::required("log_probs", ParamKind::Tensor);
 pub const TARGETS: Param = Param::required("targets", ParamKind::Tensor);

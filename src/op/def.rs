@@ -77,7 +77,7 @@ pub struct Param {
     pub name: &'static str,
     pub kind: ParamKind,
     /// Absent for a parameter that must be given.
-    pub default: Option<Default>,
+    pub default: Option<DefaultValue>,
 }
 
 /// What a parameter accepts.
@@ -108,7 +108,7 @@ pub enum ParamKind {
 
 /// A default value, as the reference prints it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Default {
+pub enum DefaultValue {
     None,
     Bool(bool),
     Int(i64),
@@ -287,7 +287,7 @@ impl Param {
         Param { name, kind, default: None }
     }
 
-    pub const fn optional(name: &'static str, kind: ParamKind, default: Default) -> Param {
+    pub const fn optional(name: &'static str, kind: ParamKind, default: DefaultValue) -> Param {
         Param { name, kind, default: Some(default) }
     }
 }
@@ -308,9 +308,9 @@ impl Draw {
 pub const SELF: Param = Param::required("input", ParamKind::Tensor);
 
 /// `keepdim = false`
-pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
+pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false));
 /// `dtype = ()`
-pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
 /// A dimension that must be given.
 pub const DIM: Param = Param::required("dim", ParamKind::Int);
 /// `x.name(…)` alone

@@ -1,7 +1,7 @@
 //! Distances between tensors.
 
 use crate::base::{Error, Result};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample};
 use crate::tensor::Tensor;
 

@@ -10,7 +10,7 @@ use crate::tensor::{Tensor, launch};
 
 use super::args::{Args, Value};
 use super::create::Make;
-use super::def::{Default as Fallback, Param, ParamKind};
+use super::def::{DefaultValue as Fallback, Param, ParamKind};
 
 /// Draws from a generator of the script's own instead of the session's.
 pub const GENERATOR: Param = Param::optional("generator", ParamKind::Object, Fallback::None);

@@ -1,6 +1,6 @@
 //! Einstein summation: pairs of operands contracted from left to right as batched matrix products.
 
-use crate::base::{Dims, Error, Result};
+use crate::base::{Dims, Error, Result, memory};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 
@@ -30,7 +30,7 @@ pub fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
         return einsum(equation, &cast.iter().collect::<Vec<_>>());
     }
     let (inputs, output) = parse(equation, operands)?;
-    let mut terms: Vec<Term> = Vec::with_capacity(operands.len());
+    let mut terms: Vec<Term> = memory::with_capacity(operands.len())?;
     for (i, (&tensor, labels)) in operands.iter().zip(inputs).enumerate() {
         terms.push(distinct(tensor, labels, i)?);
     }

@@ -1,12 +1,13 @@
 //! Rows of a table by index.
 
 use crate::base::{DType, Dims, Error, Kind, Result};
+use crate::device::poll;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::activation::FUNCTIONAL;
 use super::binary::mul;
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample};
 use super::movement::reshape_to;
 use super::record::{one, recorded};
 use super::reduce::min_all;
@@ -47,8 +48,8 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         grad.with_layout(grad.layout().select(0, row)?).fill(0i64.into(), "embedding_backward")?;
         return one(grad);
     }
-    let kept: Vec<f32> =
-        (0..s.shape(0).first().copied().unwrap_or(0)).map(|i| f32::from(u8::from(i != row))).collect();
+    let rows = s.shape(0).first().copied().unwrap_or(0);
+    let kept = poll::listed((0..rows).map(|i| f32::from(u8::from(i != row))))?;
     let mask =
         Tensor::from_f32(&kept, &[kept.len(), 1])?.moved(&grad.context(), true, "embedding_backward")?;
     one(mul(&grad, &mask.copied(grad.dtype(), "to")?)?)
@@ -102,7 +103,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     &[
         Param::required("input", ParamKind::Tensor),
         Param::required("weight", ParamKind::Tensor),
-        Param::optional("padding_idx", ParamKind::Int, Default::None),
+        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
     ],
     |a| embedding(a.tensor(0)?, a.tensor(1)?, a.optional_int(2)).map(super::Value::from),
 )

@@ -9,7 +9,7 @@ use super::binary::{div, eq, mul, ne, sub};
 use super::convert::to_dtype;
 use super::counting::searchsorted;
 use super::create::{Make, arange};
-use super::def::{Default, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
 use super::embedding::embedding;
 use super::movement::{expand_to, narrow, reshape_to, unsqueeze};
 use super::placing::{Combine, scatter_reduce};
@@ -265,11 +265,11 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     &[
         Param::required("input", ParamKind::Tensor),
         Param::required("weight", ParamKind::Tensor),
-        Param::optional("offsets", ParamKind::Tensor, Default::None),
-        Param::optional("mode", ParamKind::Str, Default::Str("mean")),
-        Param::optional("per_sample_weights", ParamKind::Tensor, Default::None),
-        Param::optional("include_last_offset", ParamKind::Bool, Default::Bool(false)),
-        Param::optional("padding_idx", ParamKind::Int, Default::None),
+        Param::optional("offsets", ParamKind::Tensor, DefaultValue::None),
+        Param::optional("mode", ParamKind::Str, DefaultValue::Str("mean")),
+        Param::optional("per_sample_weights", ParamKind::Tensor, DefaultValue::None),
+        Param::optional("include_last_offset", ParamKind::Bool, DefaultValue::Bool(false)),
+        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
     ],
     |a| embedding_bag(a.tensor(0)?, a.tensor(1)?, &options(a, 2)?).map(Value::from),
 )

@@ -9,7 +9,7 @@ use super::autocast;
 use super::binary::{add, eq, fmod, ge, le, logical_and, mul, remainder, sub};
 use super::convert::to_dtype;
 use super::create::{Make, linspace};
-use super::def::{Default, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use super::joins::stack;
 use super::matmul::matmul;
 use super::movement::{expand_to, reshape_to, select, transpose, unsqueeze};
@@ -350,7 +350,7 @@ fn check(x: &Tensor, grid: &Tensor, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-const ALIGN: Param = Param::optional("align_corners", ParamKind::Bool, Default::Bool(false));
+const ALIGN: Param = Param::optional("align_corners", ParamKind::Bool, DefaultValue::Bool(false));
 const IMAGE: Draw = Draw::of("x", &[2, 2, 3, 4], Domain::Any);
 const GRID: Draw = Draw::of("g", &[2, 3, 2, 2], Domain::Inside);
 
@@ -383,8 +383,8 @@ pub static ROWS: &[OpDef] = &[
         &[
             SELF,
             Param::required("grid", ParamKind::Tensor),
-            Param::optional("mode", ParamKind::Str, Default::Str("bilinear")),
-            Param::optional("padding_mode", ParamKind::Str, Default::Str("zeros")),
+            Param::optional("mode", ParamKind::Str, DefaultValue::Str("bilinear")),
+            Param::optional("padding_mode", ParamKind::Str, DefaultValue::Str("zeros")),
             ALIGN,
         ],
         |a| {

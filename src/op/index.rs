@@ -1,7 +1,7 @@
 //! Indexing as `x[…]` has it: numbers, ranges, masks and index tensors, read and written.
 
 use crate::base::shape::broadcast;
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar};
+use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar, memory};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::{expand, sum_to};
@@ -47,14 +47,10 @@ impl Index {
             Value::Str(s) if s == ":" => Index::All,
             Value::Str(s) if s == "new" => Index::New,
             Value::List(items) => {
-                let numbers: Option<Vec<Scalar>> = items
-                    .iter()
-                    .map(|v| match v {
-                        Value::Scalar(s @ (Scalar::Int(_) | Scalar::Bool(_))) => Some(*s),
-                        _ => None,
-                    })
-                    .collect();
-                let numbers = numbers.ok_or_else(|| unusable(value))?;
+                let numbers = memory::try_collected(items.iter().map(|v| match v {
+                    Value::Scalar(s @ (Scalar::Int(_) | Scalar::Bool(_))) => Ok(*s),
+                    _ => Err(unusable(value)),
+                }))?;
                 let mask = !numbers.is_empty() && numbers.iter().all(|n| matches!(n, Scalar::Bool(_)));
                 let dtype = if mask { DType::Bool } else { DType::Int64 };
                 Index::Tensor(Tensor::from_numbers(&numbers, &[numbers.len()], dtype)?)

@@ -5,7 +5,7 @@ use crate::tensor::Tensor;
 
 use super::args::{Args, Value};
 use super::batch_norm::{BatchNorm, batch_norm};
-use super::def::{Default, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample};
 use super::joins::repeat;
 use super::movement::{reshape, reshape_to};
 use super::normalise::operands;
@@ -80,7 +80,7 @@ fn follow(kept: Option<&Tensor>, each: Option<&Tensor>, batch: usize) -> Result<
 }
 
 const fn optional(name: &'static str) -> Param {
-    Param::optional(name, ParamKind::Tensor, Default::None)
+    Param::optional(name, ParamKind::Tensor, DefaultValue::None)
 }
 
 fn call(a: &Args) -> Result<Value> {
@@ -107,9 +107,9 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
         optional("running_var"),
         optional("weight"),
         optional("bias"),
-        Param::optional("use_input_stats", ParamKind::Bool, Default::Bool(true)),
-        Param::optional("momentum", ParamKind::Float, Default::Float(0.1)),
-        Param::optional("eps", ParamKind::Float, Default::Float(1e-5)),
+        Param::optional("use_input_stats", ParamKind::Bool, DefaultValue::Bool(true)),
+        Param::optional("momentum", ParamKind::Float, DefaultValue::Float(0.1)),
+        Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5)),
     ],
     call,
 )

@@ -3,13 +3,14 @@
 use smallvec::SmallVec;
 
 use crate::base::shape::{checked_sizes, show, wrap_dim};
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result};
+use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, memory};
 use crate::device::Kernel;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 use crate::tensor::{In, Tensor, launch};
 
 use super::autocast;
+use super::many;
 use super::movement::{narrow, reshape_to, select, slice, unique_dims};
 use super::record::{no_grad, one, recorded, wanted};
 
@@ -28,8 +29,8 @@ pub fn split(x: &Tensor, size: i64, dim: i64) -> Result<Vec<Tensor>> {
             format!("split_size can only be 0 if dimension size is 0, but got dimension size of {total}");
         return Err(Error::runtime(text));
     }
-    let starts: Vec<usize> = if total == 0 { vec![0] } else { (0..total).step_by(size).collect() };
-    starts.into_iter().map(|s| slice(x, dim, s, size.min(total - s), 1)).collect()
+    let count = if total == 0 { 1 } else { total.div_ceil(size) };
+    many::tensors(count, |i| slice(x, dim, i * size, size.min(total - i * size), 1))
 }
 
 /// Pieces of the given sizes along `dim`, which they must fill.
@@ -44,15 +45,12 @@ pub fn split_sizes(x: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
             show(sizes)
         )));
     }
-    let mut at = 0;
-    sizes
-        .iter()
-        .map(|&size| {
-            let piece = slice(x, dim, at, size as usize, 1);
-            at += size as usize;
-            piece
-        })
-        .collect()
+    let (mut at, mut rest) = (0, sizes.iter());
+    many::tensors(sizes.len(), |_| {
+        let size = rest.next().map_or(0, |&size| size as usize);
+        at += size;
+        slice(x, dim, at - size, size, 1)
+    })
 }
 
 /// `chunks` pieces of nearly equal size along `dim`.
@@ -66,7 +64,7 @@ pub fn chunk(x: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
     }
     let total = x.size(dim)? as i64;
     if total == 0 && chunks <= 1 << 20 {
-        return (0..chunks).map(|_| Ok(x.clone())).collect();
+        return many::tensors(chunks as usize, |_| Ok(x.clone()));
     }
     split(x, ((total - 1).max(0) / chunks + 1).max(1), dim)
 }
@@ -78,7 +76,7 @@ pub fn unbind(x: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
         return Err(Error::new(Kind::IndexError, text));
     }
     let dim = x.dim(dim)? as i64;
-    (0..x.size(dim)? as i64).map(|i| select(x, dim, i)).collect()
+    many::tensors(x.size(dim)?, |i| select(x, dim, i as i64))
 }
 
 /// Joins tensors along an existing dimension.
@@ -97,8 +95,8 @@ pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
     let counts = |t: &&Tensor| t.shape() != [0];
     let first = tensors.iter().copied().find(counts).unwrap_or(head);
     let dim = first.dim(dim)?;
-    let mut total = 0;
-    let mut sizes = Vec::with_capacity(tensors.len());
+    let mut total = 0usize;
+    let mut sizes = memory::with_capacity(tensors.len())?;
     for (number, t) in tensors.iter().enumerate() {
         let size = if counts(t) {
             check_cat(first, t, dim, number)?;
@@ -106,7 +104,7 @@ pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
         } else {
             0
         };
-        total += size;
+        total = total.saturating_add(size);
         sizes.push(size);
     }
     let out = joined(tensors, &sizes, first, dim, total, dtype)?;

@@ -3,7 +3,8 @@
 //! Elimination runs column by column over whole batches, so that the host waits for nothing but the check for a
 //! singular matrix.
 
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result, memory};
+use crate::device::poll;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -137,7 +138,7 @@ fn factored(x: &Tensor) -> Result<Tensor> {
         let _off = no_grad();
         let n = x.size(-1)?;
         let mut rest = x.detach();
-        let mut columns: Vec<Tensor> = Vec::with_capacity(n);
+        let mut columns: Vec<Tensor> = memory::with_capacity(n)?;
         let places = super::order::places_along(&slice_of(x, 1)?, -2)?;
         for k in 0..n {
             let pivot = sqrt(&part(&rest, (k, 1), (k, 1))?)?;
@@ -224,29 +225,24 @@ fn chain(matrices: &[Tensor]) -> Result<Tensor> {
         }
     };
     let n = matrices.len();
-    let mut best: std::collections::HashMap<(usize, usize), (f64, usize)> = Default::default();
-    for i in 0..n {
-        best.insert((i, i), (0.0, i));
-    }
+    // The cheapest way of `from..=to`, and where it is cut, at `from * n + to`.
+    let mut best: Vec<(f64, usize)> = memory::filled(memory::count::<(f64, usize)>(&[n, n])?, (0.0, 0))?;
     for width in 1..n {
         for from in 0..n - width {
+            poll::check()?;
             let to = from + width;
             let cost = |cut: usize| {
-                let of = |a, b| best.get(&(a, b)).map_or(0.0, |c| c.0);
+                let of = |a: usize, b: usize| best.get(a * n + b).map_or(0.0, |c| c.0);
                 (of(from, cut) + of(cut + 1, to) + size(from) * size(cut + 1) * size(to + 1), cut)
             };
-            if let Some(found) = (from..to).map(cost).min_by(|a, b| a.0.total_cmp(&b.0)) {
-                best.insert((from, to), found);
+            let found = (from..to).map(cost).min_by(|a, b| a.0.total_cmp(&b.0));
+            if let (Some(found), Some(place)) = (found, best.get_mut(from * n + to)) {
+                *place = found;
             }
         }
     }
-    fn product(
-        m: &[Tensor],
-        best: &std::collections::HashMap<(usize, usize), (f64, usize)>,
-        from: usize,
-        to: usize,
-    ) -> Result<Tensor> {
-        match (from == to, m.get(from), best.get(&(from, to))) {
+    fn product(m: &[Tensor], best: &[(f64, usize)], from: usize, to: usize) -> Result<Tensor> {
+        match (from == to, m.get(from), best.get(from * m.len() + to)) {
             (true, Some(one), _) => Ok(one.clone()),
             (false, _, Some(&(_, cut))) => mm(&product(m, best, from, cut)?, &product(m, best, cut + 1, to)?),
             _ => Err(Error::runtime("multi_dot(): an empty chain")),
@@ -377,7 +373,7 @@ fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
     let mut both = cat(&[&a, &b], -1)?;
     let width = both.size(-1)?;
     let mut sign = Tensor::full(outer(&a), 1i64.into(), a.dtype(), &a.context(), "ones")?;
-    let mut pivots = Vec::with_capacity(n);
+    let mut pivots = memory::with_capacity(n)?;
     let rows = super::order::places_along(&slice_of(&a, 1)?, -2)?;
     for k in 0..n {
         let column = part(&both, (k, n - k), (k, 1))?;

@@ -12,7 +12,9 @@ use super::activation::{BOTH, FUNCTIONAL};
 use super::args::{Args, Value};
 use super::autocast;
 use super::binary::{add, div, gt, le, lt, mul, sub};
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
+use super::def::{
+    DefaultValue, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
+};
 use super::elementwise::{Laid, fused, map};
 use super::nll::{Classes, cross_entropy, nll_loss};
 use super::promote::{common_device, result_type};
@@ -368,9 +370,9 @@ fn logit_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 const TARGET: Param = Param::required("target", ParamKind::Tensor);
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, Default::None);
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, Default::Str("mean"));
-const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, Default::Int(-100));
+const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, DefaultValue::Int(-100));
 const PAIR: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[3, 4], Domain::Inside)];
 const CLASSES: &[Draw] = &[Draw::of("x", &[6, 5], Domain::Any), Draw::of("y", &[6], Domain::Index(5))];
 
@@ -398,7 +400,7 @@ pub static ROWS: &[OpDef] = &[
             WEIGHT,
             IGNORE,
             REDUCTION,
-            Param::optional("label_smoothing", ParamKind::Float, Default::Float(0.0)),
+            Param::optional("label_smoothing", ParamKind::Float, DefaultValue::Float(0.0)),
         ],
         |a| {
             let classes = Classes {
@@ -466,7 +468,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "smooth_l1_loss",
         "Squared where the difference is below `beta`, absolute above.",
-        &[SELF, TARGET, REDUCTION, Param::optional("beta", ParamKind::Float, Default::Float(1.0))],
+        &[SELF, TARGET, REDUCTION, Param::optional("beta", ParamKind::Float, DefaultValue::Float(1.0))],
         |a| {
             smooth_l1_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from)
         },
@@ -477,7 +479,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "huber_loss",
         "Squared where the difference is below `delta`, linear above.",
-        &[SELF, TARGET, REDUCTION, Param::optional("delta", ParamKind::Float, Default::Float(1.0))],
+        &[SELF, TARGET, REDUCTION, Param::optional("delta", ParamKind::Float, DefaultValue::Float(1.0))],
         |a| huber_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from),
         "HuberLossBackward0",
     )
@@ -503,7 +505,7 @@ pub static ROWS: &[OpDef] = &[
             TARGET,
             WEIGHT,
             REDUCTION,
-            Param::optional("pos_weight", ParamKind::Tensor, Default::None),
+            Param::optional("pos_weight", ParamKind::Tensor, DefaultValue::None),
         ],
         |a| {
             binary_cross_entropy_with_logits(
@@ -529,7 +531,7 @@ pub static ROWS: &[OpDef] = &[
             SELF,
             TARGET,
             REDUCTION,
-            Param::optional("log_target", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("log_target", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         |a| kl_div(a.tensor(0)?, a.tensor(1)?, a.str(2)?, a.bool(3)?).map(Value::from),
         "KlDivBackward0",
@@ -547,8 +549,8 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("x1", ParamKind::Tensor),
             Param::required("x2", ParamKind::Tensor),
-            Param::optional("dim", ParamKind::Int, Default::Int(1)),
-            Param::optional("eps", ParamKind::Float, Default::Float(1e-8)),
+            Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)),
+            Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-8)),
         ],
         |a| cosine_similarity(a.tensor(0)?, a.tensor(1)?, a.int(2)?, a.float(3)?).map(Value::from),
         "",

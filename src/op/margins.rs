@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::binary::{add, div, eq, minimum, mul, sub, xlogy};
-use super::def::{Default, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Operand, Param, ParamKind, Sample};
 use super::distance::pairwise_distance;
 use super::loss::{reduced, reduction};
 use super::reduce::{mean, sum};
@@ -191,16 +191,16 @@ pub fn gaussian_nll_loss(
     reduced(&each, how)
 }
 
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, Default::Str("mean"));
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
 const TARGET: Param = Param::required("target", ParamKind::Tensor);
 const INPUT: Param = Param::required("input", ParamKind::Tensor);
 
 const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, Default::Float(default))
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
 }
 
 const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, Default::Bool(default))
+    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
 }
 
 const fn row(
@@ -294,7 +294,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "multilabel_soft_margin_loss",
         "Scores of several classes that may all be true, against 0 and 1 for each.",
-        &[INPUT, TARGET, Param::optional("weight", ParamKind::Tensor, Default::None), REDUCTION],
+        &[INPUT, TARGET, Param::optional("weight", ParamKind::Tensor, DefaultValue::None), REDUCTION],
         |a| {
             let how = reduction(a.str(3)?)?;
             multilabel_soft_margin_loss(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), how).map(Value::from)

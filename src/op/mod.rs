@@ -35,6 +35,7 @@ pub mod layer_norm;
 pub mod linalg;
 pub mod linear;
 pub mod loss;
+pub mod many;
 pub mod margins;
 pub mod masks;
 pub mod matmul;

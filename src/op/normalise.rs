@@ -9,7 +9,7 @@ use super::args::{Args, Value};
 use super::autocast;
 use super::batch_norm::{BatchNorm, batch_norm};
 use super::binary::{add, mul, sub};
-use super::def::{Default, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::layer_norm::{layer_norm, rows_norm};
 use super::movement::reshape_to;
 use super::scatter::same_place;
@@ -118,11 +118,11 @@ fn run_group_norm(
     Ok(out)
 }
 
-const EPS: Param = Param::optional("eps", ParamKind::Float, Default::Float(1e-5));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, Default::None);
-const BIAS: Param = Param::optional("bias", ParamKind::Tensor, Default::None);
-const RUNNING_MEAN: Param = Param::optional("running_mean", ParamKind::Tensor, Default::None);
-const RUNNING_VAR: Param = Param::optional("running_var", ParamKind::Tensor, Default::None);
+const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
+const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
+const BIAS: Param = Param::optional("bias", ParamKind::Tensor, DefaultValue::None);
+const RUNNING_MEAN: Param = Param::optional("running_mean", ParamKind::Tensor, DefaultValue::None);
+const RUNNING_VAR: Param = Param::optional("running_var", ParamKind::Tensor, DefaultValue::None);
 
 fn call_batch_norm(a: &Args) -> Result<Value> {
     let norm = BatchNorm {
@@ -171,8 +171,8 @@ pub static ROWS: &[OpDef] = &[
             RUNNING_VAR,
             WEIGHT,
             BIAS,
-            Param::optional("training", ParamKind::Bool, Default::Bool(false)),
-            Param::optional("momentum", ParamKind::Float, Default::Float(0.1)),
+            Param::optional("training", ParamKind::Bool, DefaultValue::Bool(false)),
+            Param::optional("momentum", ParamKind::Float, DefaultValue::Float(0.1)),
             EPS,
         ],
         call_batch_norm,

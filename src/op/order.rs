@@ -1,7 +1,7 @@
 //! Order statistics: medians, quantiles, modes, and running extremes.
 
 use crate::base::dtype::Category;
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result, memory};
 use crate::tensor::Tensor;
 
 use super::binary::{
@@ -138,7 +138,7 @@ pub fn quantile(
         // A line with NaN is NaN: its last place is.
         (to_dtype(&last, x.dtype())?, all, (size - 1) as f64)
     };
-    let mut parts = Vec::with_capacity(fractions.len());
+    let mut parts = memory::with_capacity(fractions.len())?;
     for &fraction in &fractions {
         let rank = where_(&last.1, last.2.into(), (&scale(&last.0, fraction)?).into())?;
         let value = between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?;

@@ -1,12 +1,13 @@
 //! Borders: constant, reflected, repeated.
 
 use crate::base::{Dims, Error, Kind, Result, Scalar};
+use crate::device::poll;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::record::{one, recorded, undetermined};
 use super::scatter::index_select;
 
@@ -63,7 +64,7 @@ pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor>
         }
         let size = x.shape().get(d).copied().unwrap_or(0) as i64;
         check_reach(x, mode, d, size, (before, after))?;
-        let index: Vec<i64> = (-before..size + after).map(|i| at(i, size)).collect();
+        let index = poll::listed((-before..size + after).map(|i| at(i, size)))?;
         let index = Tensor::from_i64(&index, &[index.len()])?;
         let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
         out = index_select(&out, d as i64, &index)?;
@@ -152,8 +153,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     &[
         SELF,
         Param::required("pad", ParamKind::Ints),
-        Param::optional("mode", ParamKind::Any, Default::Str("constant")),
-        Param::optional("value", ParamKind::Scalar, Default::None),
+        Param::optional("mode", ParamKind::Any, DefaultValue::Str("constant")),
+        Param::optional("value", ParamKind::Scalar, DefaultValue::None),
     ],
     call,
 )

@@ -1,15 +1,15 @@
 //! Pooling over the last two dimensions.
 
-use crate::base::{Dims, Error, Result, Scalar};
-use crate::device::Kernel;
+use crate::base::{Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
+use crate::device::{Kernel, poll};
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::convolution::pair;
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::matmul::matmul;
 use super::movement::{reshape_to, select, transpose, unsqueeze};
 use super::record::{one, recorded, undetermined};
@@ -146,8 +146,9 @@ fn average_grad(g: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
 /// A matrix `[parts, size]` whose rows average one part each: part `i` runs from `floor(i * size / parts)` to
 /// `ceil((i + 1) * size / parts)`.
 fn parts(like: &Tensor, size: usize, parts: usize) -> Result<Tensor> {
-    let mut rows: Vec<Scalar> = Vec::with_capacity(size.saturating_mul(parts));
+    let mut rows: Vec<Scalar> = memory::with_capacity(memory::count::<Scalar>(&[size, parts])?)?;
     for i in 0..parts {
+        poll::at(i)?;
         let (from, to) = (i * size / parts, ((i + 1) * size).div_ceil(parts));
         let share = 1.0 / (to - from).max(1) as f64;
         rows.extend((0..size).map(|j| Scalar::Float(if (from..to).contains(&j) { share } else { 0.0 })));
@@ -230,9 +231,9 @@ fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<us
 }
 
 const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(false));
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
 
 fn call_max_pool(a: &Args) -> Result<Value> {
     let pool = Pool {
@@ -291,9 +292,9 @@ pub static ROWS: &[OpDef] = &[
             SIZE,
             STRIDE,
             PADDING,
-            Param::optional("dilation", ParamKind::Ints, Default::Int(1)),
+            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
             CEIL,
-            Param::optional("return_indices", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("return_indices", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         call_max_pool,
     )
@@ -315,7 +316,7 @@ pub static ROWS: &[OpDef] = &[
             STRIDE,
             PADDING,
             CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
         ],
         call_avg_pool,
     )

@@ -1,13 +1,14 @@
 //! Images and signals in other sizes: interpolation, and channels that become pixels.
 
-use crate::base::{DType, Error, Kind, Result};
+use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::device::poll;
 use crate::tensor::Tensor;
 
 use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::binary::{add, mul};
 use super::convert::to_dtype;
-use super::def::{Default, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
 use super::movement::{permute, reshape_to};
 use super::scatter::index_select;
 
@@ -147,16 +148,16 @@ fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: Mode, align: bool) -> Result
             Mode::Linear => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
         }
     };
-    let places: Vec<f64> = (0..axis.to).map(at).collect();
-    let whole: Vec<i64> = places.iter().map(|p| (*p as usize).min(last) as i64).collect();
+    let places = poll::listed((0..axis.to).map(at))?;
+    let whole = poll::listed(places.iter().map(|p| (*p as usize).min(last) as i64))?;
     let chosen = picked(x, dim, &whole)?;
     if mode != Mode::Linear {
         return Ok(chosen);
     }
-    let next: Vec<i64> = whole.iter().map(|&i| (i + 1).min(last as i64)).collect();
-    let shares: Vec<f64> = places.iter().zip(&whole).map(|(p, &i)| (p - i as f64).min(1.0)).collect();
-    let share = |values: Vec<f64>| -> Result<Tensor> {
-        let numbers: Vec<crate::base::Scalar> = values.into_iter().map(Into::into).collect();
+    let next = poll::listed(whole.iter().map(|&i| (i + 1).min(last as i64)))?;
+    let shares = poll::listed(places.iter().zip(&whole).map(|(p, &i)| (p - i as f64).min(1.0)))?;
+    let share = |values: &[f64], of: fn(f64) -> f64| -> Result<Tensor> {
+        let numbers = poll::listed(values.iter().map(|&v| Scalar::Float(of(v))))?;
         let along = Tensor::from_numbers(&numbers, &[axis.to], x.dtype())?;
         let along =
             if x.device().is_cuda() { along.moved(&x.context(), false, "interpolate")? } else { along };
@@ -166,8 +167,8 @@ fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: Mode, align: bool) -> Result
         }
         reshape_to(&along, &shape)
     };
-    let rest = share(shares.iter().map(|s| 1.0 - s).collect())?;
-    let sum = add(&mul(&chosen, &rest)?, &mul(&picked(x, dim, &next)?, &share(shares)?)?)?;
+    let (rest, own) = (share(&shares, |s| 1.0 - s)?, share(&shares, |s| s)?);
+    let sum = add(&mul(&chosen, &rest)?, &mul(&picked(x, dim, &next)?, &own)?)?;
     if sum.dtype() == x.dtype() { Ok(sum) } else { to_dtype(&sum, x.dtype()) }
 }
 
@@ -275,10 +276,10 @@ fn interpolate_row(a: &Args) -> Result<Value> {
 }
 
 /// Parameters of [`interpolate`] behind its input.
-pub const SIZE: Param = Param::optional("size", ParamKind::Ints, Default::None);
-pub const FACTOR: Param = Param::optional("scale_factor", ParamKind::Any, Default::None);
-pub const MODE: Param = Param::optional("mode", ParamKind::Str, Default::Str("nearest"));
-pub const ALIGN: Param = Param::optional("align_corners", ParamKind::Any, Default::None);
+pub const SIZE: Param = Param::optional("size", ParamKind::Ints, DefaultValue::None);
+pub const FACTOR: Param = Param::optional("scale_factor", ParamKind::Any, DefaultValue::None);
+pub const MODE: Param = Param::optional("mode", ParamKind::Str, DefaultValue::Str("nearest"));
+pub const ALIGN: Param = Param::optional("align_corners", ParamKind::Any, DefaultValue::None);
 
 const IMAGE: &[Draw] = &[Draw::of("x", &[2, 3, 4, 3], Domain::Any)];
 const SIGNAL: &[Draw] = &[Draw::of("x", &[2, 3, 5], Domain::Any)];

@@ -1,14 +1,15 @@
 //! Diagonals, grids, windows and other rearrangements made of the basic ones.
 
 use crate::base::shape::{show, wrap_dim};
-use crate::base::{DType, Dims, Error, Layout, Result, Strides};
+use crate::base::{DType, Dims, Error, Layout, Result, Strides, memory};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::binary::{add, floor_divide, mul, sub};
 use super::create::Make;
-use super::joins::{cat, flip, split_sizes, stack};
+use super::joins::{cat, flip, stack};
+use super::many;
 use super::movement::{diagonal, movedim, permute, reshape_to, slice, transpose, unsqueeze, viewed_with};
 use super::record::{no_grad, one};
 use super::reduce::sum;
@@ -244,20 +245,34 @@ pub fn triangle_indices(rows: i64, columns: i64, offset: i64, upper: bool, make:
             return Err(Error::runtime(format!("{what} must be non-negative, got{size}")));
         }
     }
-    let mut at: [Vec<i64>; 2] = Default::default();
-    for row in 0..rows {
+    let span = |row: i64| {
         let edge = row.saturating_add(offset);
-        let (from, to) =
-            if upper { (edge.max(0), columns) } else { (0, edge.saturating_add(1).min(columns)) };
-        at[0].extend((from..to).map(|_| row));
-        at[1].extend(from..to);
-    }
-    let count = at[0].len();
-    let all: Vec<i64> = at.concat();
-    let made = Tensor::from_i64(&all, &[2, count])?;
+        if upper { edge.clamp(0, columns)..columns } else { 0..edge.saturating_add(1).clamp(0, columns) }
+    };
+    let count =
+        triangle_size(rows, columns, offset, upper).ok_or_else(|| memory::refused::<i64>(usize::MAX))?;
+    // Rows without elements are passed over: those in front of the triangle, or those behind it.
+    let first = if upper { 0 } else { offset.saturating_neg().clamp(0, rows) };
+    let last = if upper { columns.saturating_sub(offset).clamp(0, rows) } else { rows };
+    let rows = || first..last;
+    let at = rows().flat_map(|row| span(row).map(move |_| row)).chain(rows().flat_map(span));
+    let made = reshape_to(&many::integers(at, memory::count::<i64>(&[2, count])?)?, &[2, count])?;
     let context = make.context(&crate::device::Machine::current())?;
     let dtype = make.dtype.unwrap_or(DType::Int64);
     make.finish(super::convert::to_dtype(&made, dtype)?.moved(&context, false, "tril_indices")?)
+}
+
+/// How many elements a triangle has, where that is a number of elements at all.
+fn triangle_size(rows: i64, columns: i64, offset: i64, upper: bool) -> Option<usize> {
+    let [rows, columns, offset] = [rows, columns, offset].map(i128::from);
+    // Row `i` of the lower triangle has `i + offset + 1` elements, none below 0 and `columns` at the most.
+    let lower = |offset: i128| {
+        let (ramp, full) = ((-offset).clamp(0, rows), (columns - offset).clamp(0, rows));
+        let rising = (full - ramp) * (ramp + offset + 1 + full + offset) / 2;
+        rising + (rows - full) * columns
+    };
+    let all = if upper { rows * columns - lower(offset - 1) } else { lower(offset) };
+    usize::try_from(all).ok()
 }
 
 /// Coordinates of a grid: each vector along a dimension of its own. With `"xy"` the first two are exchanged.
@@ -285,7 +300,7 @@ pub fn meshgrid(vectors: &[&Tensor], indexing: &str) -> Result<Vec<Tensor>> {
         order.swap(0, 1);
     }
     let sizes: Dims = order.iter().map(|t| t.numel()).collect();
-    let mut grids = Vec::with_capacity(order.len());
+    let mut grids = memory::with_capacity(order.len())?;
     for (i, t) in order.iter().enumerate() {
         let own: Dims = (0..order.len()).map(|j| if i == j { t.numel() } else { 1 }).collect();
         let wide: Vec<i64> = sizes.iter().map(|&d| d as i64).collect();
@@ -320,7 +335,7 @@ pub fn block_diag(blocks: &[&Tensor]) -> Result<Tensor> {
         })
         .collect::<Result<Vec<_>>>()?;
     let columns: i64 = matrices.iter().map(|m| m.shape().get(1).copied().unwrap_or(0) as i64).sum();
-    let mut rows = Vec::with_capacity(matrices.len());
+    let mut rows = memory::with_capacity(matrices.len())?;
     let mut before = 0;
     for m in &matrices {
         let width = m.size(1)? as i64;
@@ -349,21 +364,23 @@ pub fn tensor_split(x: &Tensor, parts: &[i64], one_number: bool, dim: i64) -> Re
     let along = x.dim(dim)?;
     let size = x.size(dim)? as i64;
     if !one_number {
-        let mut pieces = Vec::with_capacity(parts.len() + 1);
-        let mut from = 0;
-        for &to in parts.iter().chain([&size]) {
+        let (mut from, mut ends) = (0, parts.iter());
+        return many::tensors(parts.len() + 1, |_| {
+            let to = ends.next().copied().unwrap_or(size);
             let to = if to < 0 { (to + size).max(0) } else { to.min(size) };
-            pieces.push(slice(x, along, from as usize, (to - from).max(0) as usize, 1)?);
-            from = to;
-        }
-        return Ok(pieces);
+            let start = std::mem::replace(&mut from, to);
+            slice(x, along, start as usize, (to - start).max(0) as usize, 1)
+        });
     }
     let count = parts.first().copied().unwrap_or(0);
     if count < 1 {
         return Err(Error::runtime(format!("number of sections must be larger than 0, got {count}")));
     }
-    let sizes: Vec<i64> = (0..count).map(|i| size / count + i64::from(i < size % count)).collect();
-    split_sizes(x, &sizes, dim)
+    let (each, longer) = (size / count, size % count);
+    many::tensors(count as usize, |i| {
+        let i = i as i64;
+        slice(x, along, (i * each + i.min(longer)) as usize, (each + i64::from(i < longer)) as usize, 1)
+    })
 }
 
 /// At least one, two or three dimensions, new ones of size 1.
@@ -472,7 +489,7 @@ pub fn vander(x: &Tensor, n: Option<i64>, increasing: bool) -> Result<Tensor> {
 /// The place of each element of a flat index in a shape, a vector for each dimension.
 pub fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
     let mut rest = at.clone();
-    let mut all = Vec::with_capacity(shape.len());
+    let mut all = memory::with_capacity(shape.len())?;
     for &size in shape.iter().rev() {
         all.push(super::binary::remainder(&rest, size.max(1))?);
         rest = floor_divide(&rest, size.max(1))?;

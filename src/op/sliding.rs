@@ -8,7 +8,7 @@ use super::activation::FUNCTIONAL;
 use super::args::{Args, Value};
 use super::binary::add;
 use super::create::{Make, arange};
-use super::def::{Default, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use super::movement::{narrow, reshape_to, select, unsqueeze};
 use super::pad::constant;
 use super::scatter::{index_add_, index_select};
@@ -204,9 +204,9 @@ pub fn output_size(a: &Args, at: usize) -> Result<[i64; 2]> {
 }
 
 pub const KERNEL: Param = Param::required("kernel_size", ParamKind::Ints);
-pub const DILATION: Param = Param::optional("dilation", ParamKind::Ints, Default::Int(1));
-pub const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-pub const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Int(1));
+pub const DILATION: Param = Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1));
+pub const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+pub const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1));
 pub const OUTPUT: Param = Param::required("output_size", ParamKind::Ints);
 
 const COLUMNS: &[Draw] = &[Draw::of("x", &[2, 8, 6], Domain::Any)];

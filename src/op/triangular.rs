@@ -9,7 +9,7 @@ use super::autocast::whole;
 use super::binary::{add, div, eq, mul, sub};
 use super::convert::to_dtype;
 use super::decompose::{Order, norm_of, svdvals};
-use super::def::Default as D;
+use super::def::DefaultValue as D;
 use super::def::{Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use super::extremum::argmax;
 use super::joins::{cat, tril, triu};

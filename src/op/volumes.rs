@@ -11,7 +11,7 @@ use super::binary::add;
 use super::composed::pool;
 use super::convolution::{CONV, Options, Padding, check_channels, check_places, conv2d, options};
 use super::create::{Make, arange};
-use super::def::{Default, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
 use super::movement::{contiguous, permute, reshape_to, select, unsqueeze};
 use super::pad::constant;
 use super::pooling::{Pool, avg_pool2d, max_pool2d};
@@ -249,9 +249,9 @@ pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
 }
 
 const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, Default::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, Default::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, Default::Bool(false));
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
 const VOLUME: Draw = Draw::of("x", &[1, 2, 4, 3, 5], Domain::Distinct);
 
 fn call(a: &Args) -> Result<Value> {
@@ -291,7 +291,7 @@ pub static ROWS: &[OpDef] = &[
         "max_pool3d",
         Family::Convolution,
         "The largest element of each window over the last three dimensions.",
-        &[SELF, SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, Default::Int(1)), CEIL],
+        &[SELF, SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)), CEIL],
         |a| max_pool3d(a.tensor(0)?, &pool(a, 1, Some(4), 5, None)?).map(Value::from),
     )
     .forms(FUNCTIONAL)
@@ -314,7 +314,7 @@ pub static ROWS: &[OpDef] = &[
             STRIDE,
             PADDING,
             CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, Default::Bool(true)),
+            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
         ],
         |a| avg_pool3d(a.tensor(0)?, &pool(a, 1, None, 4, Some(5))?).map(Value::from),
     )

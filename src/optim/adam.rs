@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, Scalar, python};
 use crate::device::{Kernel, MapOp};
 use crate::op::binary::{add, maximum};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::select::lerp_;
 use crate::op::unary::{neg, scale, shift, sqrt};
 use crate::op::{OpDef, Param, ParamKind, Value};
@@ -122,22 +122,22 @@ pub(super) fn check_betas(options: &Options) -> Result<()> {
     Ok(())
 }
 
-const fn params(decay: Default) -> [Param; 7] {
+const fn params(decay: DefaultValue) -> [Param; 7] {
     [
         PARAMS,
-        number("lr", Default::Float(0.001)),
-        Param::optional("betas", ParamKind::Any, Default::Floats(&[0.9, 0.999])),
-        number("eps", Default::Float(1e-8)),
+        number("lr", DefaultValue::Float(0.001)),
+        Param::optional("betas", ParamKind::Any, DefaultValue::Floats(&[0.9, 0.999])),
+        number("eps", DefaultValue::Float(1e-8)),
         number("weight_decay", decay),
-        Param::optional("amsgrad", ParamKind::Bool, Default::Bool(false)),
+        Param::optional("amsgrad", ParamKind::Bool, DefaultValue::Bool(false)),
         MAXIMIZE,
     ]
 }
 
 static ADAM: Adam = Adam { name: "Adam", decoupled: false };
 static ADAM_W: Adam = Adam { name: "AdamW", decoupled: true };
-static ADAM_PARAMS: [Param; 7] = params(Default::Int(0));
-static ADAM_W_PARAMS: [Param; 7] = params(Default::Float(0.01));
+static ADAM_PARAMS: [Param; 7] = params(DefaultValue::Int(0));
+static ADAM_W_PARAMS: [Param; 7] = params(DefaultValue::Float(0.01));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[

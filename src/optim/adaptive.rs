@@ -3,7 +3,7 @@
 use crate::base::Result;
 use crate::device::{Kernel, MapOp};
 use crate::op::binary::{add, specs};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::unary::{neg, scale, shift, sqrt};
 use crate::op::{OpDef, Operand, Param, ParamKind};
 use crate::tensor::{In, Tensor, launch};
@@ -110,12 +110,12 @@ pub static ROWS: &[OpDef] = &[
         "Divides each element's step by the root of a running mean of squared gradients.",
         &[
             PARAMS,
-            number("lr", Default::Float(0.01)),
-            number("alpha", Default::Float(0.99)),
-            number("eps", Default::Float(1e-8)),
-            number("weight_decay", Default::Int(0)),
-            number("momentum", Default::Int(0)),
-            Param::optional("centered", ParamKind::Bool, Default::Bool(false)),
+            number("lr", DefaultValue::Float(0.01)),
+            number("alpha", DefaultValue::Float(0.99)),
+            number("eps", DefaultValue::Float(1e-8)),
+            number("weight_decay", DefaultValue::Int(0)),
+            number("momentum", DefaultValue::Int(0)),
+            Param::optional("centered", ParamKind::Bool, DefaultValue::Bool(false)),
             MAXIMIZE,
         ],
         |a| Optimizer::new(&RmsProp, a).map(Optimizer::into_value),
@@ -131,11 +131,11 @@ pub static ROWS: &[OpDef] = &[
         "Divides each element's step by the root of the sum of its squared gradients.",
         &[
             PARAMS,
-            number("lr", Default::Float(0.01)),
-            number("lr_decay", Default::Int(0)),
-            number("weight_decay", Default::Int(0)),
-            number("initial_accumulator_value", Default::Int(0)),
-            number("eps", Default::Float(1e-10)),
+            number("lr", DefaultValue::Float(0.01)),
+            number("lr_decay", DefaultValue::Int(0)),
+            number("weight_decay", DefaultValue::Int(0)),
+            number("initial_accumulator_value", DefaultValue::Int(0)),
+            number("eps", DefaultValue::Float(1e-10)),
             MAXIMIZE,
         ],
         |a| Optimizer::new(&Adagrad, a).map(Optimizer::into_value),

@@ -1,7 +1,7 @@
 //! Parameter groups and their options.
 
+use crate::base::near::nearest;
 use crate::base::{Error, Result, Scalar, python};
-use crate::op::args::nearest;
 use crate::op::{Args, MapValue, Value};
 use crate::tensor::Tensor;
 

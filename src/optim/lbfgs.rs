@@ -2,9 +2,9 @@
 
 use std::sync::PoisonError;
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, memory};
 use crate::op::binary::{specs, sub};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::joins::cat;
 use crate::op::movement::{cloned, narrow, reshape_to};
 use crate::op::record::no_grad;
@@ -136,7 +136,7 @@ impl Memory {
             self.pairs.push(Pair { change, step, inverse: 1.0 / curvature });
         }
         let mut out = neg(gradient)?;
-        let mut shares = Vec::with_capacity(self.pairs.len());
+        let mut shares = memory::with_capacity(self.pairs.len())?;
         for pair in self.pairs.iter().rev() {
             let share = dot(&pair.step, &out)? * pair.inverse;
             out = sub(&out, &scale(&pair.change, share)?)?;

@@ -236,10 +236,10 @@ fn shown(value: &Value) -> String {
 /// The parameters that every optimiser takes first.
 pub const PARAMS: Param = Param::required("params", ParamKind::Any);
 pub const MAXIMIZE: Param =
-    Param::optional("maximize", ParamKind::Bool, crate::op::def::Default::Bool(false));
+    Param::optional("maximize", ParamKind::Bool, crate::op::def::DefaultValue::Bool(false));
 
 /// A number with a default that prints as it is written.
-pub const fn number(name: &'static str, default: crate::op::def::Default) -> Param {
+pub const fn number(name: &'static str, default: crate::op::def::DefaultValue) -> Param {
     Param::optional(name, ParamKind::Scalar, default)
 }
 

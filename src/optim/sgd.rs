@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::device::Kernel;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{OpDef, Param, ParamKind};
 use crate::tensor::{In, Tensor, launch};
 
@@ -58,11 +58,11 @@ pub static ROWS: &[OpDef] = &[constructor(
     "Stochastic gradient descent: each step goes `lr` times the gradient downhill.",
     &[
         PARAMS,
-        number("lr", Default::Float(0.001)),
-        number("momentum", Default::Int(0)),
-        number("dampening", Default::Int(0)),
-        number("weight_decay", Default::Int(0)),
-        Param::optional("nesterov", ParamKind::Bool, Default::Bool(false)),
+        number("lr", DefaultValue::Float(0.001)),
+        number("momentum", DefaultValue::Int(0)),
+        number("dampening", DefaultValue::Int(0)),
+        number("weight_decay", DefaultValue::Int(0)),
+        Param::optional("nesterov", ParamKind::Bool, DefaultValue::Bool(false)),
         MAXIMIZE,
     ],
     |a| Optimizer::new(&Sgd, a).map(Optimizer::into_value),

@@ -1,6 +1,6 @@
 //! What an optimiser remembers of each parameter, and its state as a value.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, memory};
 use crate::op::Value;
 use crate::tensor::Tensor;
 
@@ -97,7 +97,7 @@ impl Optimizer {
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
             ));
         }
-        let mut loaded = Vec::with_capacity(groups.len());
+        let mut loaded = memory::with_capacity(groups.len())?;
         for (group, (options, numbers)) in groups.iter().zip(&state.groups) {
             let options = group.options.with(options.clone(), self.name())?;
             self.0.rule.check(&options)?;

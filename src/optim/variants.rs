@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, python};
 use crate::device::MapOp;
 use crate::op::binary::{eq, gt, lt, maximum, mul, specs, sub};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::select::{clamp_, lerp_, masked_fill, where_};
 use crate::op::unary::{abs, neg, scale, shift, sign, sqrt};
 use crate::op::{OpDef, Operand, Param, ParamKind};
@@ -252,10 +252,11 @@ fn moments(
     Ok((mean, square))
 }
 
-const BETAS: Param = Param::optional("betas", ParamKind::Any, Default::Floats(&[0.9, 0.999]));
-const EPS: Param = number("eps", Default::Float(1e-8));
-const DECAY: Param = number("weight_decay", Default::Int(0));
-const DECOUPLED: Param = Param::optional("decoupled_weight_decay", ParamKind::Bool, Default::Bool(false));
+const BETAS: Param = Param::optional("betas", ParamKind::Any, DefaultValue::Floats(&[0.9, 0.999]));
+const EPS: Param = number("eps", DefaultValue::Float(1e-8));
+const DECAY: Param = number("weight_decay", DefaultValue::Int(0));
+const DECOUPLED: Param =
+    Param::optional("decoupled_weight_decay", ParamKind::Bool, DefaultValue::Bool(false));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -264,9 +265,9 @@ pub static ROWS: &[OpDef] = &[
         "Steps as large as the last ones were, over the size of the gradients.",
         &[
             PARAMS,
-            number("lr", Default::Float(1.0)),
-            number("rho", Default::Float(0.9)),
-            number("eps", Default::Float(1e-6)),
+            number("lr", DefaultValue::Float(1.0)),
+            number("rho", DefaultValue::Float(0.9)),
+            number("eps", DefaultValue::Float(1e-6)),
             DECAY,
             MAXIMIZE,
         ],
@@ -280,7 +281,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Adamax",
         "Adam with the largest gradient, fading, instead of the mean square.",
-        &[PARAMS, number("lr", Default::Float(0.002)), BETAS, EPS, DECAY, MAXIMIZE],
+        &[PARAMS, number("lr", DefaultValue::Float(0.002)), BETAS, EPS, DECAY, MAXIMIZE],
         |a| Optimizer::new(&Adamax, a).map(Optimizer::into_value),
     )
     .example(
@@ -292,11 +293,11 @@ pub static ROWS: &[OpDef] = &[
         "Adam with Nesterov's momentum.",
         &[
             PARAMS,
-            number("lr", Default::Float(0.002)),
+            number("lr", DefaultValue::Float(0.002)),
             BETAS,
             EPS,
             DECAY,
-            number("momentum_decay", Default::Float(0.004)),
+            number("momentum_decay", DefaultValue::Float(0.004)),
             DECOUPLED,
             MAXIMIZE,
         ],
@@ -311,7 +312,7 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "RAdam",
         "Adam that begins without dividing, until the mean square is to be trusted.",
-        &[PARAMS, number("lr", Default::Float(0.001)), BETAS, EPS, DECAY, DECOUPLED, MAXIMIZE],
+        &[PARAMS, number("lr", DefaultValue::Float(0.001)), BETAS, EPS, DECAY, DECOUPLED, MAXIMIZE],
         |a| Optimizer::new(&RAdam, a).map(Optimizer::into_value),
     )
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
@@ -324,10 +325,10 @@ pub static ROWS: &[OpDef] = &[
         "Steps that become smaller, and from step `t0` on the mean of the parameters, `ax` in the state.",
         &[
             PARAMS,
-            number("lr", Default::Float(0.01)),
-            number("lambd", Default::Float(1e-4)),
-            number("alpha", Default::Float(0.75)),
-            number("t0", Default::Float(1e6)),
+            number("lr", DefaultValue::Float(0.01)),
+            number("lambd", DefaultValue::Float(1e-4)),
+            number("alpha", DefaultValue::Float(0.75)),
+            number("t0", DefaultValue::Float(1e6)),
             DECAY,
             MAXIMIZE,
         ],
@@ -344,9 +345,9 @@ pub static ROWS: &[OpDef] = &[
         "Steps that grow while a gradient keeps its sign, and shrink where it changes.",
         &[
             PARAMS,
-            number("lr", Default::Float(0.01)),
-            Param::optional("etas", ParamKind::Any, Default::Floats(&[0.5, 1.2])),
-            Param::optional("step_sizes", ParamKind::Any, Default::Floats(&[1e-6, 50.0])),
+            number("lr", DefaultValue::Float(0.01)),
+            Param::optional("etas", ParamKind::Any, DefaultValue::Floats(&[0.5, 1.2])),
+            Param::optional("step_sizes", ParamKind::Any, DefaultValue::Floats(&[1e-6, 50.0])),
             MAXIMIZE,
         ],
         |a| Optimizer::new(&Rprop, a).map(Optimizer::into_value),

@@ -1,10 +1,10 @@
 //! What scripts call: `parallel::…` and `nn::DataParallel`.
 
+use crate::base::near::nearest;
 use crate::base::{Device, Error, Result};
 use crate::device::Machine;
 use crate::nn::Module;
-use crate::op::args::nearest;
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{Args, Family, Form, Gradient, MapValue, OpDef, Param, ParamKind, Value};
 use crate::tensor::autograd::grad_enabled;
 
@@ -13,7 +13,7 @@ use super::{accelerators, comm, device_of, spread};
 
 const PARALLEL: &[Form] = &[Form::Of("parallel")];
 const NN: &[Form] = &[Form::Of("nn")];
-const DIM: Param = Param::optional("dim", ParamKind::Int, Default::Int(0));
+const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::Int(0));
 
 /// A function of `parallel::`.
 const fn row(
@@ -109,7 +109,7 @@ pub static ROWS: &[&OpDef] = &[
         &[
             Param::required("network", ParamKind::Any),
             Param::required("devices", ParamKind::Any),
-            Param::optional("detach", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("detach", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         make_replicas,
     )
@@ -137,7 +137,7 @@ pub static ROWS: &[&OpDef] = &[
         "The sum of tensors of several GPUs, on one of their devices.",
         &[
             Param::required("inputs", ParamKind::Tensors),
-            Param::optional("destination", ParamKind::Any, Default::None),
+            Param::optional("destination", ParamKind::Any, DefaultValue::None),
         ],
         |a| comm::reduce_add(&a.tensors(0)?, target(a.get(1))?).map(Value::Tensor),
     )
@@ -152,8 +152,8 @@ pub static ROWS: &[&OpDef] = &[
         "Runs a network on several GPUs at once, each on its part of the batch.",
         &[
             Param::required("module", ParamKind::Any),
-            Param::optional("device_ids", ParamKind::Any, Default::None),
-            Param::optional("output_device", ParamKind::Any, Default::None),
+            Param::optional("device_ids", ParamKind::Any, DefaultValue::None),
+            Param::optional("output_device", ParamKind::Any, DefaultValue::None),
             DIM,
         ],
         make_data_parallel,

@@ -1,6 +1,8 @@
 //! Histograms: edges and counts as `numpy.histogram` gives them.
 
+use super::stop::until;
 use super::{PlotError, numbers};
+use crate::base::memory;
 use serde::{Deserialize, Serialize};
 
 /// More bins than this are refused.
@@ -70,12 +72,12 @@ pub(super) struct Binned {
 /// Those of [`Bins::check`].
 pub(super) fn bin(values: &[f64], weights: &[f64], bins: &Bins) -> Result<Binned, PlotError> {
     bins.check()?;
-    let edges = edges(values, bins);
-    let mut binned =
-        Binned { counts: vec![0.0; edges.len().saturating_sub(1)], edges, non_finite: 0, outside: 0 };
+    let edges = edges(values, bins)?;
+    let counts = memory::filled(edges.len().saturating_sub(1), 0.0)?;
+    let mut binned = Binned { counts, edges, non_finite: 0, outside: 0 };
     let uniform = !matches!(bins, Bins::Edges(_));
     let mut weights = weights.iter().copied();
-    for &value in values {
+    for &value in until(values.iter()) {
         let weight = weights.next().unwrap_or(1.0);
         if !value.is_finite() || !weight.is_finite() {
             binned.non_finite += 1;
@@ -89,11 +91,11 @@ pub(super) fn bin(values: &[f64], weights: &[f64], bins: &Bins) -> Result<Binned
     Ok(binned)
 }
 
-fn edges(values: &[f64], bins: &Bins) -> Vec<f64> {
+fn edges(values: &[f64], bins: &Bins) -> Result<Vec<f64>, PlotError> {
     let count = match bins {
-        Bins::Edges(edges) => return edges.clone(),
+        Bins::Edges(edges) => return Ok(memory::copied(edges)?),
         Bins::Count(count) => usize::try_from(*count).unwrap_or(1),
-        Bins::Auto => auto_count(values),
+        Bins::Auto => auto_count(values)?,
     };
     let (low, high) = span(values);
     let step = (high - low) / count as f64;
@@ -108,12 +110,12 @@ fn edges(values: &[f64], bins: &Bins) -> Vec<f64> {
         })
         .collect();
     edges.push(high);
-    edges
+    Ok(edges)
 }
 
 /// The smallest and largest finite value; widened as NumPy does when they are the same, `0 .. 1` when there is none.
 fn span(values: &[f64]) -> (f64, f64) {
-    let finite = values.iter().filter(|value| value.is_finite());
+    let finite = until(values.iter()).filter(|value| value.is_finite());
     let (low, high) =
         finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
     if low > high {
@@ -128,19 +130,19 @@ fn span(values: &[f64]) -> (f64, f64) {
     }
 }
 
-fn auto_count(values: &[f64]) -> usize {
-    let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+fn auto_count(values: &[f64]) -> Result<usize, PlotError> {
+    let mut finite = memory::collected(values.iter().copied().filter(|v| v.is_finite()))?;
     let (low, high) = span(&finite);
     let n = finite.len() as f64;
     if finite.iter().all(|&v| Some(&v) == finite.first()) {
-        return 1;
+        return Ok(1);
     }
     // Widths as fractions of the span, so that nothing overflows.
     let quartiles = percentile(&mut finite, 0.75) / 2.0 - percentile(&mut finite, 0.25) / 2.0;
     let freedman_diaconis = 2.0 * (quartiles / (high / 2.0 - low / 2.0)) / n.cbrt();
     let sturges = 1.0 / (n.log2() + 1.0);
     let width = freedman_diaconis.max(0.5 / n.sqrt()).min(sturges);
-    ((1.0 / width).ceil() as usize).clamp(1, MAX_BINS)
+    Ok(((1.0 / width).ceil() as usize).clamp(1, MAX_BINS))
 }
 
 /// NumPy's default (linear) percentile of finite values; reorders them.

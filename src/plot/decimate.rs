@@ -3,7 +3,10 @@
 //! A line keeps, of each run of points within one pixel column, the first, the lowest, the highest and the last: every pixel
 //! the full line touches in that column stays touched (Jugel et al., "M4", VLDB 2014). A scatter keeps one point a pixel.
 
+use crate::base::{Result, memory};
+
 use super::axis::{Axis, Bounds, Room, Scale, Verdict, verdict};
+use super::stop::until;
 
 /// Points as two lists of the same length, or one and its indices.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +32,8 @@ impl<'a> Points<'a> {
 
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> + 'a {
         let (x, y) = (self.x, self.y);
-        y.iter().enumerate().map(move |(index, &y)| (x.get(index).copied().unwrap_or(index as f64), y))
+        let all = y.iter().enumerate();
+        until(all).map(move |(index, &y)| (x.get(index).copied().unwrap_or(index as f64), y))
     }
 }
 
@@ -139,9 +143,9 @@ pub(super) fn scatter(
     points: Points<'_>,
     (columns, rows): (usize, usize),
     place: impl Fn(f64, f64) -> Option<(f64, f64)>,
-) -> Vec<usize> {
+) -> Result<Vec<usize>> {
     let (columns, rows) = (columns.max(1), rows.max(1));
-    let mut taken = vec![false; columns.saturating_mul(rows)];
+    let mut taken = memory::filled(memory::count::<bool>(&[columns, rows])?, false)?;
     let mut indices = Vec::new();
     for (index, (x, y)) in points.iter().enumerate() {
         let Some((x, y)) = place(x, y) else { continue };
@@ -149,10 +153,10 @@ pub(super) fn scatter(
         if let Some(taken) = taken.get_mut(cell)
             && !std::mem::replace(taken, true)
         {
-            indices.push(index);
+            memory::push(&mut indices, index)?;
         }
     }
-    indices
+    Ok(indices)
 }
 
 /// The points of a line kept by [`super::Figure::compact`], in order.
@@ -165,9 +169,9 @@ pub(super) fn compact_line(points: Points<'_>, scales: (Scale, Scale)) -> Vec<us
 }
 
 /// The points of a scatter kept by [`super::Figure::compact`].
-pub(super) fn compact_scatter(points: Points<'_>, scales: (Scale, Scale)) -> Vec<usize> {
+pub(super) fn compact_scatter(points: Points<'_>, scales: (Scale, Scale)) -> Result<Vec<usize>> {
     if points.len() <= 8192 {
-        (0..points.len()).collect()
+        Ok((0..points.len()).collect())
     } else {
         scatter(points, (1024, 1024), placer(points, scales))
     }
@@ -241,7 +245,7 @@ mod tests {
         let center = |i: i32| (f64::from(i) + 0.5) / 100.0;
         let x: Vec<f64> = (0..10_000).map(|i| center(i % 100)).collect();
         let y: Vec<f64> = (0..10_000).map(|i| center(i / 100)).collect();
-        assert_eq!(scatter(Points::new(&x, &y), (10, 10), unit).len(), 100);
-        assert_eq!(scatter(Points::new(&x, &y), (100, 100), unit).len(), 10_000);
+        assert_eq!(scatter(Points::new(&x, &y), (10, 10), unit).unwrap().len(), 100);
+        assert_eq!(scatter(Points::new(&x, &y), (100, 100), unit).unwrap().len(), 10_000);
     }
 }

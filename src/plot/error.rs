@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::base::{Cause, Error};
+
 /// Why a figure cannot be drawn or saved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlotError {
@@ -36,8 +38,32 @@ pub enum PlotError {
     Folder { path: PathBuf, folder: PathBuf },
     /// The operating system refused to write the file.
     Write { path: PathBuf, reason: String },
+    /// The drawing was to stop.
+    Stopped,
     /// The drawing library failed.
     Backend { reason: String },
+    /// The host refused memory.
+    Memory { bytes: usize },
+}
+
+impl From<Error> for PlotError {
+    fn from(error: Error) -> PlotError {
+        match error.cause() {
+            Cause::HostMemory { bytes } => PlotError::Memory { bytes: *bytes },
+            Cause::Interrupted => PlotError::Stopped,
+            _ => PlotError::Backend { reason: error.message() },
+        }
+    }
+}
+
+impl From<PlotError> for Error {
+    fn from(error: PlotError) -> Error {
+        match error {
+            PlotError::Memory { bytes } => Cause::HostMemory { bytes }.into(),
+            PlotError::Stopped => Cause::Interrupted.into(),
+            other => Error::value(other.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for PlotError {
@@ -90,7 +116,14 @@ impl fmt::Display for PlotError {
             Self::Write { path, reason } => {
                 write!(f, "cannot save `{}`: {reason}", path.display())
             }
+            Self::Stopped => f.write_str("the drawing was stopped"),
             Self::Backend { reason } => write!(f, "the drawing library failed: {reason}"),
+            Self::Memory { bytes } => {
+                write!(
+                    f,
+                    "there is no memory for the drawing: {bytes} bytes were asked for; draw fewer values"
+                )
+            }
         }
     }
 }

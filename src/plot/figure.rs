@@ -5,6 +5,7 @@ use super::bins::{Bins, bin};
 use super::color::ColorMap;
 use super::decimate::{self, Points};
 use super::{PlotError, numbers, picture};
+use crate::base::{Error, memory};
 use serde::{Deserialize, Serialize};
 
 /// A figure with one pair of axes, or one picture.
@@ -165,6 +166,18 @@ impl Figure {
         Ok(())
     }
 
+    /// A copy, where there is memory for its numbers.
+    pub fn copied(&self) -> Result<Self, PlotError> {
+        let series = self.series.iter().map(|series| Ok(series.copied()?));
+        Ok(Self {
+            title: self.title.clone(),
+            x_label: self.x_label.clone(),
+            y_label: self.y_label.clone(),
+            series: series.collect::<Result<_, PlotError>>()?,
+            ..*self
+        })
+    }
+
     /// The same figure in little space, to be sent or kept: it looks the same up to about 2048 pixels of width.
     ///
     /// Long lines keep the first, lowest, highest and last point of each of 2048 columns, dense scatters one point of each of
@@ -195,6 +208,44 @@ impl Series {
             Self::Image { .. } => "image",
             Self::Heatmap { .. } => "heatmap",
         }
+    }
+
+    fn copied(&self) -> Result<Self, Error> {
+        let copied = memory::copied::<f64>;
+        Ok(match self {
+            Self::Line { x, y, label } => Self::Line { x: copied(x)?, y: copied(y)?, label: label.clone() },
+            Self::Scatter { x, y, label } => {
+                Self::Scatter { x: copied(x)?, y: copied(y)?, label: label.clone() }
+            }
+            Self::Bar { labels, values, label } => {
+                Self::Bar { labels: labels.clone(), values: copied(values)?, label: label.clone() }
+            }
+            Self::Hist { values, weights, bins, label } => Self::Hist {
+                values: copied(values)?,
+                weights: copied(weights)?,
+                bins: bins.clone(),
+                label: label.clone(),
+            },
+            Self::Image { height, width, channels, data, color_map, range } => Self::Image {
+                height: *height,
+                width: *width,
+                channels: *channels,
+                data: memory::copied(data)?,
+                color_map: *color_map,
+                range: *range,
+            },
+            Self::Heatmap { rows, columns, data, row_labels, column_labels, color_map, range } => {
+                Self::Heatmap {
+                    rows: *rows,
+                    columns: *columns,
+                    data: memory::copied(data)?,
+                    row_labels: row_labels.clone(),
+                    column_labels: column_labels.clone(),
+                    color_map: *color_map,
+                    range: *range,
+                }
+            }
+        })
     }
 
     fn is_picture(&self) -> bool {
@@ -236,7 +287,7 @@ impl Series {
                 keep(x, y, &kept, scales, left_out);
             }
             Self::Scatter { x, y, .. } => {
-                let kept = decimate::compact_scatter(Points::new(x, y), scales);
+                let kept = decimate::compact_scatter(Points::new(x, y), scales)?;
                 keep(x, y, &kept, scales, left_out);
             }
             Self::Bar { .. } => {}
@@ -252,11 +303,11 @@ impl Series {
                 }
             }
             Self::Image { height, width, channels, data, range, .. } => {
-                picture::compact((height, width), *channels, data, range, left_out)
+                picture::compact((height, width), *channels, data, range, left_out)?
             }
             Self::Heatmap { rows, columns, data, row_labels, column_labels, range, .. } => {
                 let before = (*rows, *columns);
-                picture::compact((rows, columns), 1, data, range, left_out);
+                picture::compact((rows, columns), 1, data, range, left_out)?;
                 if (*rows, *columns) != before {
                     row_labels.clear();
                     column_labels.clear();

@@ -24,6 +24,7 @@ mod plotters;
 mod png;
 mod save;
 mod scene;
+pub mod stop;
 mod text;
 mod ticks;
 

@@ -1,7 +1,10 @@
 //! Pictures: numbers to colours, and colours to another size.
 
+use crate::base::{Result, memory};
+
 use super::color::ColorMap;
 use super::figure::LeftOut;
+use super::stop::{asked, check, until};
 
 /// Pixels, row-major, 3 bytes each.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +21,7 @@ impl Picture {
         data: &[f32],
         map: ColorMap,
         (low, high): (f64, f64),
-    ) -> Self {
+    ) -> Result<Self> {
         // Halves, so that the difference cannot overflow.
         let span = high / 2.0 - low / 2.0;
         let unit = |value: f32| {
@@ -28,9 +31,9 @@ impl Picture {
                 f64::NAN
             }
         };
-        let mut rgb = Vec::with_capacity(data.len().saturating_mul(4 - channels.clamp(1, 3)));
+        let mut rgb = memory::with_capacity(data.len().saturating_mul(4 - channels.clamp(1, 3)))?;
         if channels == 3 {
-            for pixel in data.chunks_exact(3) {
+            for pixel in until(data.chunks_exact(3)) {
                 if pixel.iter().all(|value| value.is_finite()) {
                     rgb.extend(pixel.iter().map(|&v| (unit(v) * 255.0).round() as u8));
                 } else {
@@ -38,21 +41,22 @@ impl Picture {
                 }
             }
         } else {
-            rgb.extend(data.iter().flat_map(|&value| map.color(unit(value))));
+            rgb.extend(until(data.iter()).flat_map(|&value| map.color(unit(value))));
         }
-        Self { width, height, rgb }
+        check()?;
+        Ok(Self { width, height, rgb })
     }
 
     /// The picture on `width x height` pixels: crisp when it grows, the mean colour of each area when it shrinks.
-    pub fn resample(&self, width: usize, height: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
+    pub fn resample(&self, width: usize, height: usize) -> Result<Vec<u8>> {
+        let bytes = memory::count::<u8>(&[width, height, 3])?;
         if self.width == 0 || self.height == 0 {
-            out.resize(out.capacity(), 0xff);
-            return out;
+            return memory::filled(bytes, 0xff);
         }
-        let columns: Vec<(usize, usize)> = spans(self.width, width).collect();
+        let mut out = memory::with_capacity(bytes)?;
+        let columns = memory::collected(spans(self.width, width))?;
         let mut previous = None;
-        for (top, bottom) in spans(self.height, height) {
+        for (top, bottom) in spans(self.height, height).take_while(|_| !asked()) {
             if previous == Some((top, bottom)) {
                 let start = out.len().saturating_sub(3 * width);
                 out.extend_from_within(start..);
@@ -64,7 +68,8 @@ impl Picture {
                 out.extend(mean(rows, self.width, left, right));
             }
         }
-        out
+        check()?;
+        Ok(out)
     }
 }
 
@@ -95,7 +100,7 @@ fn mean(rows: &[u8], width: usize, left: usize, right: usize) -> [u8; 3] {
 /// The range of colours when none is given; never empty.
 pub(super) fn range_of(data: &[f32], channels: usize, given: Option<(f64, f64)>) -> (f64, f64) {
     let (low, high) = given.unwrap_or_else(|| {
-        let finite = data.iter().filter(|value| value.is_finite());
+        let finite = until(data.iter()).filter(|value| value.is_finite());
         let (low, high) =
             finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
         match channels {
@@ -123,17 +128,17 @@ pub(super) fn compact(
     data: &mut Vec<f32>,
     range: &mut Option<(f64, f64)>,
     left_out: &mut LeftOut,
-) {
+) -> Result<()> {
     if *height <= COMPACT_SIDE && *width <= COMPACT_SIDE {
-        return;
+        return Ok(());
     }
     *range = Some(range_of(data, channels, *range));
     let missing = |data: &[f32]| data.iter().filter(|v| !v.is_finite()).count() as u64;
     let before = missing(data);
     let (new_height, new_width) = ((*height).min(COMPACT_SIDE), (*width).min(COMPACT_SIDE));
-    let mut out = Vec::with_capacity(new_height * new_width * channels);
-    let columns: Vec<(usize, usize)> = spans(*width, new_width).collect();
-    for (top, bottom) in spans(*height, new_height) {
+    let mut out = memory::with_capacity(new_height * new_width * channels)?;
+    let columns = memory::collected(spans(*width, new_width))?;
+    for (top, bottom) in spans(*height, new_height).take_while(|_| !asked()) {
         let rows = data.get(top * *width * channels..bottom * *width * channels).unwrap_or_default();
         for &(left, right) in &columns {
             for channel in 0..channels {
@@ -145,8 +150,10 @@ pub(super) fn compact(
             }
         }
     }
+    check()?;
     (*height, *width, *data) = (new_height, new_width, out);
     left_out.non_finite += before.saturating_sub(missing(data));
+    Ok(())
 }
 
 fn finite_mean<'a>(values: impl Iterator<Item = &'a f32>) -> f32 {
@@ -173,21 +180,21 @@ mod tests {
     #[test]
     fn growing_is_crisp_and_shrinking_takes_means() {
         let checks = gray(2, 2, &[0, 100, 200, 50]);
-        let grown = levels(&checks.resample(4, 4));
+        let grown = levels(&checks.resample(4, 4).unwrap());
         assert_eq!(grown, [0, 0, 100, 100, 0, 0, 100, 100, 200, 200, 50, 50, 200, 200, 50, 50]);
-        assert_eq!(levels(&checks.resample(1, 1)), [88]);
-        assert_eq!(levels(&checks.resample(2, 1)), [100, 75]);
-        assert_eq!(levels(&gray(3, 1, &[1, 2, 3]).resample(7, 1)), [1, 1, 2, 2, 2, 3, 3]);
-        assert!(checks.resample(0, 5).is_empty());
-        assert_eq!(gray(0, 0, &[]).resample(2, 1), [255; 6]);
+        assert_eq!(levels(&checks.resample(1, 1).unwrap()), [88]);
+        assert_eq!(levels(&checks.resample(2, 1).unwrap()), [100, 75]);
+        assert_eq!(levels(&gray(3, 1, &[1, 2, 3]).resample(7, 1).unwrap()), [1, 1, 2, 2, 2, 3, 3]);
+        assert!(checks.resample(0, 5).unwrap().is_empty());
+        assert_eq!(gray(0, 0, &[]).resample(2, 1).unwrap(), [255; 6]);
     }
 
     #[test]
     fn paint_maps_the_range_and_marks_what_is_missing() {
         let data = [0.0, 1.0, 2.0, f32::NAN];
-        let picture = Picture::paint((2, 2, 1), &data, ColorMap::Gray, (0.0, 2.0));
+        let picture = Picture::paint((2, 2, 1), &data, ColorMap::Gray, (0.0, 2.0)).unwrap();
         assert_eq!(levels(&picture.rgb), [0, 128, 255, 0xc9]);
-        let rgb = Picture::paint((1, 1, 3), &[0.0, 0.5, 9.0], ColorMap::Gray, (0.0, 1.0));
+        let rgb = Picture::paint((1, 1, 3), &[0.0, 0.5, 9.0], ColorMap::Gray, (0.0, 1.0)).unwrap();
         assert_eq!(rgb.rgb, [0, 128, 255]);
     }
 
@@ -208,7 +215,7 @@ mod tests {
         let mut data: Vec<f32> = (0..2048).map(|i| (i % 2) as f32).collect();
         data[0] = f32::NAN;
         let (mut range, mut left_out) = (None, LeftOut::default());
-        compact((&mut height, &mut width), 1, &mut data, &mut range, &mut left_out);
+        compact((&mut height, &mut width), 1, &mut data, &mut range, &mut left_out).unwrap();
         assert_eq!((height, width, data.len()), (1, 1024, 1024));
         assert_eq!(range, Some((0.0, 1.0)));
         assert_eq!((data[0], data[1]), (1.0, 0.5));

@@ -1,6 +1,7 @@
 //! RGB pixels as a PNG file: 8 bits a channel, not interlaced (PNG specification, third edition, W3C).
 
 use super::PlotError;
+use super::stop::asked;
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use std::io::Write;
 
@@ -15,16 +16,14 @@ const NO_FILTER: u8 = 0;
 pub fn encode(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, PlotError> {
     let failed = |error: std::io::Error| PlotError::Backend { reason: error.to_string() };
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::default());
-    for row in rgb.chunks_exact(3 * width.max(1) as usize) {
+    for row in rgb.chunks_exact(3 * width.max(1) as usize).take_while(|_| !asked()) {
         // Figures are flat areas of colour, for which filters do not pay.
         pixels.write_all(&[NO_FILTER]).map_err(failed)?;
         pixels.write_all(row).map_err(failed)?;
     }
     let pixels = pixels.finish().map_err(failed)?;
-    let mut header = Vec::with_capacity(13);
-    header.extend(width.to_be_bytes());
-    header.extend(height.to_be_bytes());
-    header.extend([8, TRUECOLOR, 0, 0, 0]);
+    let sizes = width.to_be_bytes().into_iter().chain(height.to_be_bytes());
+    let header: Vec<u8> = sizes.chain([8, TRUECOLOR, 0, 0, 0]).collect();
     let mut out = SIGNATURE.to_vec();
     chunk(&mut out, b"IHDR", &header);
     chunk(&mut out, b"IDAT", &pixels);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Figure, PlotError};
+use super::{Figure, PlotError, stop};
 use crate::base::file;
 
 /// Saves `figure` as PNG or SVG, by the extension of `path`. Readers of `path` see the old file or the whole new one.
@@ -26,6 +26,7 @@ pub fn save(figure: &Figure, path: &Path) -> Result<(), PlotError> {
         return Err(PlotError::Folder { path: path.to_path_buf(), folder: folder.to_path_buf() });
     }
     let bytes = if format == "png" { figure.to_png()? } else { figure.to_svg()?.into_bytes() };
+    stop::check()?;
     file::replace(path, |out| out.write_all(&bytes))
         .map_err(|error: io::Error| PlotError::Write { path: path.to_path_buf(), reason: error.to_string() })
 }

@@ -1,5 +1,7 @@
 //! From what was asked to what is to be drawn: axes that hold all data, bars with places, and notes on what is missing.
 
+use crate::base::memory;
+
 use super::PlotError;
 use super::axis::{Axis, Bounds, Room, Scale, Verdict, verdict};
 use super::bins::{Binned, bin};
@@ -85,7 +87,7 @@ impl<'a> Scene<'a> {
                 let range = range_of(data, *channels, *range);
                 let size = (*height, *width, *channels);
                 Ok(Self::Picture(PictureScene {
-                    picture: Picture::paint(size, data, *color_map, range),
+                    picture: Picture::paint(size, data, *color_map, range)?,
                     bar: (*channels == 1).then(|| (*color_map, colors_axis(range))),
                     row_labels: &[],
                     column_labels: &[],
@@ -96,7 +98,7 @@ impl<'a> Scene<'a> {
             Some(Series::Heatmap { rows, columns, data, row_labels, column_labels, color_map, range }) => {
                 let range = range_of(data, 1, *range);
                 Ok(Self::Picture(PictureScene {
-                    picture: Picture::paint((*rows, *columns, 1), data, *color_map, range),
+                    picture: Picture::paint((*rows, *columns, 1), data, *color_map, range)?,
                     bar: Some((*color_map, colors_axis(range))),
                     row_labels,
                     column_labels,
@@ -154,7 +156,7 @@ impl<'a> Chart<'a> {
         let mut fitting = Fitting::new((x_scale, figure.y_scale), figure.left_out);
         let is_hist = |series: &&Series| matches!(series, Series::Hist { .. });
         let several_hists = figure.series.iter().filter(is_hist).count() > 1;
-        let mut layers = Vec::with_capacity(figure.series.len());
+        let mut layers = memory::with_capacity(figure.series.len())?;
         let mut group = 0;
         for (index, series) in figure.series.iter().enumerate() {
             let (label, shape) = match series {
@@ -163,11 +165,11 @@ impl<'a> Chart<'a> {
                 Series::Bar { labels, values, label } => {
                     let bars = categories.as_ref().map(|categories| categories.bars(labels, values, group));
                     group += 1;
-                    (label, Shape::Bars(fitting.bars(bars.unwrap_or_default(), false, false)))
+                    (label, Shape::Bars(fitting.bars(bars.unwrap_or_default(), false, false)?))
                 }
                 Series::Hist { values, weights, bins, label } => {
                     let bars = fitting.hist(bin(values, weights, bins)?);
-                    (label, Shape::Bars(fitting.bars(bars, true, several_hists)))
+                    (label, Shape::Bars(fitting.bars(bars, true, several_hists)?))
                 }
                 Series::Image { .. } | Series::Heatmap { .. } => continue,
             };
@@ -238,9 +240,9 @@ impl Fitting {
         bars.map(|(place, ((&left, &right), value))| Bar { left, right, value, place }).collect()
     }
 
-    fn bars(&mut self, bars: Vec<Bar>, joined: bool, see_through: bool) -> Bars {
+    fn bars(&mut self, bars: Vec<Bar>, joined: bool, see_through: bool) -> Result<Bars, PlotError> {
         self.has_bars = true;
-        let mut shown = Vec::with_capacity(bars.len());
+        let mut shown = memory::with_capacity(bars.len())?;
         for bar in bars {
             // An empty bin has nothing to draw, on a logarithmic axis too, but it has its place.
             if self.scales.0 == Scale::Linear || bar.left > 0.0 {
@@ -261,7 +263,7 @@ impl Fitting {
         if self.scales.1 == Scale::Linear {
             self.y.add(0.0);
         }
-        Bars { bars: shown, joined, see_through }
+        Ok(Bars { bars: shown, joined, see_through })
     }
 
     fn chart<'a>(self, categories: Option<Vec<Cow<'a, str>>>, layers: Vec<Layer<'a>>) -> Chart<'a> {

@@ -1,8 +1,8 @@
 //! Progress on standard error: a bar that redraws itself, or a line at the end.
 
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use crate::base::stderr;
 use crate::base::text::strip_control;
 
 /// A bar is drawn at most this often.
@@ -68,8 +68,6 @@ impl Bar {
     }
 }
 
-/// The bar is a courtesy; a closed standard error is no reason to stop.
 fn say(text: &str) {
-    let mut out = io::stderr().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    stderr::put(format_args!("{text}"));
 }

@@ -1,6 +1,6 @@
 //! Lines that begin with a colon: what is asked of the front end.
 
-use crate::op::args::nearest;
+use crate::base::near::nearest;
 
 /// A command with what stands behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -24,6 +24,7 @@ use super::hints;
 use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
 use super::link::Link;
 use super::paint::{Ink, Paint};
+use crate::base::file;
 use crate::script::tokens::tokens;
 use crate::session::protocol::{Completion, Message, Request};
 
@@ -82,10 +83,10 @@ impl Editor {
     fn read_history(&mut self) -> io::Result<()> {
         let Some(path) = &self.history else { return Ok(()) };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            file::make_folder(folder)?;
         }
         // From now on the file is there, and can be written to.
-        std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+        file::append(path, |_| {})?;
         self.line.load_history(path).map_err(failed)
     }
 

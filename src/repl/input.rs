@@ -1,11 +1,10 @@
 //! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
 
+use crate::script::indent;
 use crate::script::lexer::{self, Wholeness};
 use crate::script::tokens::{Token, tokens};
 
 use super::commands;
-
-const INDENT: usize = 4;
 
 /// Whether more lines belong to what was typed: it is not whole, or its last line ends in a backslash. After two
 /// blank lines it is taken as it is, so that one is never stuck.
@@ -57,22 +56,18 @@ pub fn without_backslashes(code: &str) -> String {
 
 /// The spaces that a line after `text` begins with.
 pub fn indent_after(text: &str) -> usize {
-    let line = text.rsplit('\n').next().unwrap_or_default();
-    let own = line.chars().take_while(|c| *c == ' ').count();
-    let opens = line.trim_end().ends_with(['{', '(', '[']) || line.trim_end().ends_with("#{");
-    own + if opens { INDENT } else { 0 }
+    indent::after(text.rsplit('\n').next().unwrap_or_default())
 }
 
 /// The spaces before a closing bracket that is typed after `text`, where its last line is blank: one step less.
 pub fn spaces_to_close(text: &str) -> Option<usize> {
-    let line = text.rsplit_once('\n')?.1;
-    line.chars().all(|c| c == ' ').then_some(line.len())?.checked_sub(INDENT)
+    indent::before_closing(text.rsplit_once('\n')?.1)
 }
 
 /// The spaces that Tab adds where a line is blank so far.
 pub fn spaces_of_tab(text: &str) -> Option<usize> {
     let (_, line) = text.rsplit_once('\n')?;
-    line.chars().all(|c| c == ' ').then(|| INDENT - line.len() % INDENT)
+    line.chars().all(|c| c == ' ').then(|| indent::to_next_step(line.len()))
 }
 
 /// The place of the bracket that belongs to the one at byte `at`, if both are code.

@@ -42,6 +42,10 @@ pub enum End {
     Fine,
     /// Code from a pipe failed.
     Failed,
+    /// The same, for want of memory.
+    NoMemory,
+    /// The same, for want of a device.
+    NoDevice,
     Interrupted,
     /// The session could not begin, for want of a device.
     NoSession,

@@ -7,6 +7,7 @@ use super::cut::Cut;
 use super::live::Live;
 use super::paint::{Ink, Paint};
 use super::show;
+use crate::base::stderr;
 use crate::base::text::strip_control;
 use crate::plot::Figure;
 use crate::session::death::Death;
@@ -207,10 +208,8 @@ impl Printer {
         self.tell(&self.err.with(ink, text));
     }
 
-    /// Nothing can be done about a lost standard error.
     fn tell(&self, text: &str) {
-        let mut out = io::stderr().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        stderr::put(format_args!("{text}"));
     }
 }
 

@@ -15,7 +15,7 @@ use super::printer::Printer;
 use super::waiting::{self, Waiting};
 use super::{End, Options};
 use crate::base::text::strip_control;
-use crate::session::protocol::{Message, Outcome, Request, Usage};
+use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
 /// A front end of one session.
 pub struct Repl {
@@ -25,6 +25,8 @@ pub struct Repl {
     waiting: Arc<Waiting>,
     /// A person sits in front of it.
     person: bool,
+    /// What the newest fault means for a pipe.
+    fault: End,
     /// The number of the next cell.
     pub(super) number: u32,
     /// Cells that ran, and how many failed.
@@ -50,6 +52,15 @@ pub(super) enum Next {
     Leave(End),
 }
 
+/// As what a pipe ends whose newest fault this is.
+fn end_of(fault: &Fault) -> End {
+    match fault.kind.as_str() {
+        "OutOfMemoryError" => End::NoMemory,
+        "DeviceError" => End::NoDevice,
+        _ => End::Failed,
+    }
+}
+
 impl Repl {
     /// Starts a session and the front end.
     ///
@@ -62,7 +73,8 @@ impl Repl {
         let printer = Printer::new(options.plain, options.paint);
         let link = Rc::new(RefCell::new(link));
         let (ran, saved) = (Vec::new(), None);
-        Ok(Repl { options, link, printer, waiting, person, number: 1, ran, failed: 0, saved })
+        let fault = End::Failed;
+        Ok(Repl { options, link, printer, waiting, person, number: 1, ran, failed: 0, fault, saved })
     }
 
     /// Serves the terminal or the pipe until it ends.
@@ -120,7 +132,7 @@ impl Repl {
                 Next::Go => {}
                 Next::Failed if self.person => {}
                 Next::Failed => {
-                    end = End::Failed;
+                    end = self.fault;
                     if self.link.borrow().death().is_some() {
                         return Ok(end);
                     }
@@ -257,6 +269,7 @@ impl Repl {
                 return Ok(Some(match outcome {
                     Outcome::Ok { value } => Done::Ok(value, usage),
                     Outcome::Error { fault } => {
+                        self.fault = end_of(&fault);
                         self.printer.fault(&fault)?;
                         Done::Failed
                     }

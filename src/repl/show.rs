@@ -1,10 +1,9 @@
 //! Tables and sentences about what a session holds.
 
-use unicode_width::UnicodeWidthStr;
-
 use crate::base::Device;
 use crate::base::event::Clock;
 use crate::base::figures::{bytes, count, plural, timed};
+use crate::base::table;
 use crate::base::text::strip_control;
 use crate::plot::{Figure, Series};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
@@ -12,37 +11,9 @@ use crate::session::protocol::{DeviceInfo, Usage, Variable};
 /// Columns of a table's widest column.
 const WIDEST: usize = 60;
 
-/// Rows under a header, in columns; numbers stand at the right.
+/// Rows under a header, in columns.
 pub fn table(header: &[String], rows: &[Vec<String>]) -> String {
-    let clean = |cells: &[String]| -> Vec<String> {
-        cells.iter().map(|cell| clipped(&strip_control(cell).replace(['\n', '\t'], " "))).collect()
-    };
-    let all: Vec<Vec<String>> =
-        std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).map(clean).collect();
-    let columns = all.iter().map(Vec::len).max().unwrap_or(0);
-    let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
-    let width = |column: usize| all.iter().map(|row| cell(row, column).width()).max().unwrap_or(0);
-    let is_number = |text: &String| text.starts_with(|c: char| c.is_ascii_digit());
-    let right = |column: usize| rows.iter().all(|row| row.get(column).is_none_or(is_number));
-    let shape: Vec<(usize, bool)> = (0..columns).map(|column| (width(column), right(column))).collect();
-    let mut out = String::new();
-    for row in &all {
-        let cells = shape.iter().enumerate().map(|(column, (width, right))| {
-            let text = cell(row, column);
-            let fill = " ".repeat(width.saturating_sub(text.width()));
-            if *right { format!("{fill}{text}") } else { format!("{text}{fill}") }
-        });
-        out += cells.collect::<Vec<_>>().join("  ").trim_end();
-        out.push('\n');
-    }
-    out
-}
-
-fn clipped(text: &str) -> String {
-    if text.width() <= WIDEST {
-        return text.to_string();
-    }
-    text.chars().take(WIDEST - 1).chain(['…']).collect()
+    table::aligned(header, rows, WIDEST).lines.into_iter().map(|line| line + "\n").collect()
 }
 
 fn header(names: &[&str]) -> Vec<String> {
@@ -69,11 +40,10 @@ pub fn devices(all: &[DeviceInfo]) -> String {
     table(&header(&["device", "name", "times", "allocated", "reserved", "peak", "total"]), &rows)
 }
 
-/// Variables, except a last value that is none.
+/// Variables with their types, values and memory.
 pub fn variables(all: &[Variable]) -> String {
     let rows: Vec<Vec<String>> = all
         .iter()
-        .filter(|v| v.name != "_" || v.type_name != "()")
         .map(|v| {
             let size = v.tensor.as_ref().map(|t| bytes(t.bytes)).unwrap_or_default();
             vec![v.name.clone(), v.type_name.clone(), v.summary.clone(), size]

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, GlobalRuntimeState, NativeCallContext, Position};
 
 use crate::base::Error;
+use crate::base::chain::Link;
 use crate::data::dataset::Function;
 
-use super::value::{from_dynamic, to_dynamic};
+use super::value::{Callback, from_dynamic, to_dynamic};
 
 /// An engine for such functions, made when the first one is taken.
 #[derive(Clone)]
@@ -28,13 +29,14 @@ impl Aside {
     pub fn function(&self, context: &NativeCallContext, function: FnPtr) -> Function {
         let engine = Arc::clone(self.0.engine.get_or_init(|| Arc::new((self.0.make)())));
         let global: GlobalRuntimeState = context.global_runtime_state().clone();
-        Function(Arc::new(move |args| {
+        let function = Callback::new(function);
+        Function(Link::new(Arc::new(move |args| {
             let context: NativeCallContext =
                 (&*engine, function.fn_name(), None, &global, Position::NONE).into();
             let args: Vec<Dynamic> = args.into_iter().map(to_dynamic).collect();
             let result = function.call_within_context::<Dynamic>(&context, args);
             result.map_err(|e| flat(&e)).and_then(|value| from_dynamic(&value))
-        }))
+        })))
     }
 }
 

@@ -276,8 +276,6 @@ pub fn note_line(shared: &Shared, ctx: &NativeCallContext) {
     }
 }
 
-type Caller = dyn Fn(NativeCallContext, &mut FnCallArgs) -> RhaiResult<Dynamic> + Send + Sync;
-
 /// A raw function that matches arguments and options to the row and runs it.
 fn caller(
     def: &'static OpDef,
@@ -310,6 +308,7 @@ pub fn arguments<'d>(def: &'d OpDef, args: &FnCallArgs) -> Result<Args<'d>> {
         let named = |key: &str| def.params.iter().any(|p| p.name == key);
         def.params.get(i).is_none_or(|p| p.kind != ParamKind::Any) || map.keys().all(|key| named(key))
     };
+    #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]
     let (mut positional, mut named) = (Vec::with_capacity(args.len()), Vec::new());
     for (i, arg) in args.iter().enumerate() {
         let last = i + 1 == args.len();
@@ -340,13 +339,4 @@ pub fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
             types
         })
         .collect()
-}
-
-/// A boxed caller, for modules that register rows under other names.
-pub fn boxed_caller(
-    def: &'static OpDef,
-    run: fn(&Args) -> Result<Value>,
-    shared: &Arc<Shared>,
-) -> Box<Caller> {
-    Box::new(caller(def, run, shared))
 }

@@ -8,13 +8,11 @@
 //! A call of a module's function (`cuda::synchronize()`) is wrapped as well: Rhai gives errors of such functions no
 //! place, and the wrapper knows it.
 
-use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use rhai::{
-    AST, CustomExpr, Dynamic, DynamicReadLock, Engine, EvalAltResult, EvalContext, Expr, Expression,
-    FnCallExpr, INT, LexError, Module, Position, ScriptFuncDef, StmtBlock,
+    Dynamic, DynamicReadLock, Engine, EvalAltResult, EvalContext, Expr, Expression, FnCallExpr, INT, Position,
 };
 
 use crate::base::Scalar;
@@ -25,7 +23,7 @@ use crate::tensor::Tensor;
 
 use super::bind::binary_params;
 use super::fault::raise;
-use super::tree::each_expr;
+use super::program::custom;
 
 type RhaiResult = Result<Dynamic, Box<EvalAltResult>>;
 
@@ -33,10 +31,8 @@ type RhaiResult = Result<Dynamic, Box<EvalAltResult>>;
 const OPERATOR: &str = "\u{1}";
 /// The key of a wrapped call of a module's function.
 const PLACED: &str = "\u{2}";
-/// The key of a function's body whose operators are wrapped.
-const BODY: &str = "__body__";
 
-/// Teaches the engine to evaluate what [`wrapped`] makes.
+/// Teaches the engine to evaluate what [`wrap`] makes.
 pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
@@ -63,99 +59,21 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
             })
         },
     );
-    let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
-        Some(body) => {
-            *state = Dynamic::from(body);
-            Ok(None)
-        }
-        None => Err(LexError::UnexpectedInput(BODY.into()).into_err(Position::NONE)),
+}
+
+/// Wraps an operator between variables and numbers, or a call of a module's function; says whether it was one.
+pub fn wrap(expr: &mut Expr) -> bool {
+    let Expr::FnCall(call, at) = &*expr else { return false };
+    let at = *at;
+    let wrapper = if call.is_qualified() {
+        custom(PLACED, [expr.clone()], Dynamic::UNIT)
+    } else if let Some(row) = row_of(call) {
+        custom(OPERATOR, call.args.iter().cloned().chain([expr.clone()]), row.into())
+    } else {
+        return false;
     };
-    engine.register_custom_syntax_with_state_raw(BODY, take, true, |context, _, state| {
-        match state.read_lock::<Body>() {
-            Some(body) => context.eval_expression_tree(&Expression::from(&*body.0)),
-            None => Ok(Dynamic::UNIT),
-        }
-    });
-}
-
-/// The program with its operators wrapped, in its functions as well.
-pub fn wrapped(engine: &Engine, ast: &AST) -> AST {
-    let mut statements = ast.statements().to_vec();
-    wrap(&mut statements);
-    let mut functions = Module::clone(ast.shared_lib());
-    for function in ast.iter_functions() {
-        let name = function.name;
-        let known = ast.shared_lib().get_script_fn(name, function.params.len());
-        let changed = known.and_then(|f| with_wrapped_body(engine, ast, f));
-        if let Some(changed) = changed {
-            functions.set_script_fn(changed);
-        }
-    }
-    AST::new(statements, functions)
-}
-
-#[derive(Clone)]
-struct Body(Arc<Expr>);
-
-thread_local! {
-    /// The body that the parser meets next: a function is made by the parser alone, and so is one with another body.
-    static PENDING: RefCell<Option<Body>> = const { RefCell::new(None) };
-}
-
-fn with_wrapped_body(engine: &Engine, ast: &AST, function: &ScriptFuncDef) -> Option<ScriptFuncDef> {
-    if function.this_type.is_some() {
-        return None;
-    }
-    let mut alone = ast.clone_functions_only();
-    alone.retain_functions(|_, _, name, params| name == function.name && params == function.params.len());
-    let mut statements = Vec::new();
-    alone.walk(&mut |path: &[rhai::ASTNode]| {
-        if let [rhai::ASTNode::Stmt(statement)] = path {
-            statements.push((*statement).clone());
-        }
-        true
-    });
-    if !wrap(&mut statements) {
-        return None;
-    }
-    let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
-    PENDING.set(Some(Body(Arc::new(Expr::Stmt(Box::new(block))))));
-    let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
-    PENDING.set(None);
-    let stub = stub.ok()?;
-    let stub = stub.shared_lib().get_script_fn("stub", 0)?;
-    let mut changed = function.clone();
-    changed.body = stub.body.clone();
-    Some(changed)
-}
-
-/// Wraps the operators and the calls of modules' functions in some statements; says whether there was one.
-fn wrap(statements: &mut [rhai::Stmt]) -> bool {
-    let mut found = false;
-    each_expr(statements, &mut |expr| {
-        let Expr::FnCall(call, at) = &*expr else { return };
-        let at = *at;
-        let wrapper = if call.is_qualified() {
-            wrapper(PLACED, [expr.clone()], Dynamic::UNIT)
-        } else if let Some(row) = row_of(call) {
-            wrapper(OPERATOR, call.args.iter().cloned().chain([expr.clone()]), row.into())
-        } else {
-            return;
-        };
-        *expr = Expr::Custom(Box::new(wrapper), at);
-        found = true;
-    });
-    found
-}
-
-fn wrapper(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
-    CustomExpr {
-        inputs: inputs.into_iter().collect(),
-        tokens: [key.into()].into_iter().collect(),
-        state,
-        scope_may_be_changed: false,
-        self_terminated: false,
-    }
+    *expr = Expr::Custom(Box::new(wrapper), at);
+    true
 }
 
 /// The place among the rows of an operator between variables and numbers.
@@ -280,16 +198,9 @@ fn of_floats(op: MapOp, a: f64, b: f64) -> Option<Dynamic> {
 mod tests {
     use crate::device::Machine;
     use crate::script::engine::Stopped;
+    use crate::script::testing::shown;
     use crate::script::{Interpreter, Limits, Origin, Silent};
     use std::sync::Arc;
-
-    fn shown(code: &str) -> String {
-        let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
-        match script.evaluate(0, &Origin { name: "test", code, first_line: 1 }) {
-            Ok(value) => script.show(&value).unwrap(),
-            Err(stopped) => format!("{stopped:?}"),
-        }
-    }
 
     #[test]
     fn numbers_are_as_rhai_has_them() {
@@ -305,7 +216,7 @@ mod tests {
             ("let a = \"ab\"; let b = \"c\"; a + b", "\"abc\""),
             ("let a = [1]; let b = [2]; a + b", "[1, 2]"),
         ] {
-            assert_eq!(shown(code), want, "{code}");
+            assert_eq!(shown(&[code]), want, "{code}");
         }
     }
 
@@ -317,7 +228,7 @@ mod tests {
             ("let a = 1; a + missing", "missing"),
             ("let a = 1; let b = (); a - b", "'-'"),
         ] {
-            let text = shown(code).to_lowercase();
+            let text = shown(&[code]).to_lowercase();
             assert!(text.contains(want), "{code}: {text}");
         }
     }
@@ -342,7 +253,7 @@ mod tests {
             ),
             ("switch 2 { 1 => 0, 2 => { let x = tensor(4); x / 2 } }", "tensor(2.)"),
         ] {
-            assert_eq!(shown(code), want, "{code}");
+            assert_eq!(shown(&[code]), want, "{code}");
         }
     }
 
@@ -361,11 +272,5 @@ mod tests {
             };
             assert!(fault.report.contains(&format!("--> test{place}")), "{code}: {}", fault.report);
         }
-    }
-
-    #[test]
-    fn nobody_writes_the_key_of_a_body() {
-        assert!(shown("__body__").contains("__body__"));
-        assert_eq!(shown("fn f(a) { a + 1 } f(1)"), "2");
     }
 }

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 
 use crate::base::event::Source;
-use crate::device::{Cancel, Machine};
+use crate::device::{Cancel, Machine, hold_reserve};
 use crate::plot::Figure;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::aside::Aside;
 use super::fault::{Fault, Origin, raise};
-use super::{bind, direct, indexing, modules, operands, rewrite, syntax};
+use super::{bind, indexing, modules, operands, printing, program, rewrite, strings, syntax};
 
 /// Where a script's output goes. Called on the evaluating thread.
 pub trait Host: Send + Sync {
@@ -44,7 +44,8 @@ impl Host for Silent {
     fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
 }
 
-/// Limits of the script engine itself; tensors are limited by their devices.
+/// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
+/// whether it was interrupted, so that values stay small enough for a tenth of a second.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub call_depth: usize,
@@ -55,7 +56,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { call_depth: 96, string_bytes: 64 << 20, array_length: 16 << 20, map_length: 1 << 20 }
+        Limits { call_depth: 96, string_bytes: 16 << 20, array_length: 1 << 20, map_length: 1 << 18 }
     }
 }
 
@@ -128,6 +129,14 @@ impl Interpreter {
         self.scope.set_or_push(name, value);
     }
 
+    /// Gives a value a name that all code knows, functions too.
+    pub fn set_constant(&mut self, name: &'static str, value: Dynamic) {
+        let mut module = Module::new();
+        module.set_var(name, value);
+        self.engine.register_global_module(module.into());
+        self.names.push(name);
+    }
+
     /// Evaluates code; its variables and functions stay. Gives the last expression's value.
     pub fn evaluate(&mut self, cell: u32, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
@@ -136,7 +145,8 @@ impl Interpreter {
             .engine
             .compile_with_scope(&self.scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
-        let told = direct::wrapped(&self.engine, &ast);
+        let bound: Vec<&str> = self.scope.iter_raw().map(|(name, ..)| name).collect();
+        let told = program::prepared(&self.engine, &ast, &bound);
         let functions = told.clone_functions_only();
         let program = self.library.merge(&told);
         self.library = self.library.merge(&functions);
@@ -198,7 +208,7 @@ impl Interpreter {
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
         let mut library = self.library.clone();
         library.retain_functions(|_, _, name, _| !own.contains(&name));
-        let program = library.merge(&direct::wrapped(&self.engine, &ast));
+        let program = library.merge(&program::prepared(&self.engine, &ast, &[]));
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }
@@ -257,9 +267,16 @@ pub fn build(machine: &Arc<Machine>, host: &Arc<dyn Host>, limits: &Limits) -> E
     let printer = Arc::clone(host);
     engine.on_debug(move |text, _, position| printer.print(&format!("[{position}] {text}")));
     let shared = Arc::clone(&machine.shared);
-    engine.on_progress(move |_| shared.cancel.is_set().then_some(Dynamic::UNIT));
+    engine.on_progress(move |_| match (shared.cancel.is_set(), hold_reserve()) {
+        (true, _) => Some(Dynamic::UNIT),
+        // A script's values took what is set aside: it ends before nothing is left.
+        (_, Err(error)) => Some(Dynamic::from(error)),
+        _ => None,
+    });
     syntax::register(&mut engine);
-    direct::register(&mut engine, &machine.shared);
+    printing::register(&mut engine, &machine.shared);
+    strings::register(&mut engine);
+    program::register(&mut engine, &machine.shared);
     let mut functional = Module::new();
     bind::register_ops(&mut engine, &mut functional, &machine.shared);
     engine.register_static_module("F", functional.into());

@@ -4,8 +4,10 @@ use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::Kind;
+use crate::base::near::nearest;
 use crate::base::{Error, shape};
-use crate::op::args::nearest;
+
+use super::nesting;
 
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -49,7 +51,9 @@ impl Fault {
     ) -> Fault {
         let (inner, position) = innermost(error);
         let mut fault = match inner {
-            EvalAltResult::ErrorRuntime(value, _) => from_thrown(value, |e| explain(e, position)),
+            EvalAltResult::ErrorRuntime(value, _) | EvalAltResult::ErrorTerminated(value, _) => {
+                from_thrown(value, |e| explain(e, position))
+            }
             EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
             other => from_rhai(other, names),
         };
@@ -172,6 +176,16 @@ fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
             "RecursionError",
             "the functions call each other too deeply".into(),
             Some("does the recursion have an end that is reached?".into()),
+        ),
+        EvalAltResult::ErrorDataTooLarge(what, _) if what == nesting::TOO_DEEP => Fault::bare(
+            "RecursionError",
+            format!("arrays, maps or closures lie more than {} deep in each other", nesting::DEEPEST),
+            Some("does the loop that puts a value into another one have an end?".into()),
+        ),
+        EvalAltResult::ErrorDataTooLarge(what, _) if what == nesting::TOO_MANY => Fault::bare(
+            "LimitError",
+            format!("one value holds more than {} arrays and maps", nesting::MOST),
+            Some("a tensor has no such limit: `tensor(…)`, `stack([…])`, `cat([…])`".into()),
         ),
         EvalAltResult::ErrorDataTooLarge(what, _) => Fault::bare(
             "LimitError",

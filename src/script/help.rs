@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::op::args::{nearest, signature};
+use crate::base::near::nearest;
+use crate::op::args::signature;
 use crate::op::{Form, Gradient, OpDef, ParamKind};
 
 /// Help on a function that is no row of a table.

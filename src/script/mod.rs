@@ -2,24 +2,33 @@
 
 pub mod aside;
 pub mod bind;
+mod captures;
 pub mod complete;
 mod direct;
+mod ends;
 pub mod engine;
 pub mod fault;
 pub mod help;
+pub mod indent;
 pub mod indexing;
 pub mod json;
 pub mod lexer;
 pub mod lines;
 pub mod modules;
+mod nesting;
 pub mod operands;
 pub mod parse;
 pub mod pickle;
+mod printing;
+mod program;
 pub mod python;
 mod rewrite;
 pub mod snapshot;
+mod strings;
 pub mod summary;
 pub mod syntax;
+#[cfg(test)]
+mod testing;
 pub mod tokens;
 pub mod trace;
 mod tree;

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use rhai::{Engine, Position, Token};
 
+use super::lexer;
+
 /// Methods that call a closure, which may use what the method was called on.
 const CALLING: [&str; 3] = ["step", "apply", "register_hook"];
 
@@ -25,7 +27,7 @@ pub fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     if !calls && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);
     }
-    let tokens = tokens(engine, code);
+    let tokens = lexer::tokens(engine, code);
     let lines: Vec<usize> = std::iter::once(0).chain(code.match_indices('\n').map(|(i, _)| i + 1)).collect();
     let defines_drop = tokens.windows(2).any(|pair| match pair {
         [(Token::Fn, _), (Token::Identifier(name), _)] => name.as_str() == "drop",
@@ -77,32 +79,6 @@ fn replaced(tokens: &[(Token, Position)], defines_drop: bool) -> Option<(String,
         }
         _ => None,
     }
-}
-
-/// The tokens of some code with their places; code inside of strings among them.
-fn tokens(engine: &Engine, code: &str) -> Vec<(Token, Position)> {
-    let inputs = [code];
-    let (stream, control) = engine.lex(&inputs);
-    let mut all = Vec::new();
-    // Braces that are open, and how many were where each string stopped for code.
-    let (mut open, mut strings) = (0usize, Vec::new());
-    for (token, position) in stream {
-        match &token {
-            Token::EOF => break,
-            Token::InterpolatedString(_) => strings.push(open),
-            Token::LeftBrace | Token::MapStart => open += 1,
-            Token::RightBrace => {
-                open = open.saturating_sub(1);
-                if strings.last() == Some(&open) {
-                    strings.pop();
-                    control.borrow_mut().is_within_text = true;
-                }
-            }
-            _ => {}
-        }
-        all.push((token, position));
-    }
-    all
 }
 
 /// The bytes of `length` from a place on.

@@ -1,73 +1,95 @@
-//! Changing expressions of a syntax tree in place.
+//! Changing a syntax tree in place.
 
-use rhai::{Expr, Stmt};
+use rhai::{Expr, Stmt, StmtBlock};
 
-/// Hands every expression of some statements to `change`, inner ones first.
-pub fn each_expr(statements: &mut [Stmt], change: &mut dyn FnMut(&mut Expr)) {
-    for statement in statements {
-        in_statement(statement, change);
-    }
+/// Is handed every part of some statements, inner ones first.
+pub trait Visitor {
+    fn expr(&mut self, expr: &mut Expr);
+
+    /// The statements of a block or a function's body, and what is to stand in their place. `hidden` are the variables
+    /// around them that nothing can reach once the block has one of the same name.
+    fn block(&mut self, statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt>;
 }
 
-fn in_statement(statement: &mut Stmt, change: &mut dyn FnMut(&mut Expr)) {
+/// Goes through some statements; `hidden` as in [`Visitor::block`].
+pub fn visit(mut statements: Vec<Stmt>, hidden: &[&str], visitor: &mut dyn Visitor) -> Vec<Stmt> {
+    for statement in &mut statements {
+        in_statement(statement, visitor);
+    }
+    visitor.block(statements, hidden)
+}
+
+fn in_block(block: &mut StmtBlock, hidden: &[&str], visitor: &mut dyn Visitor) {
+    let statements = std::mem::take(block.statements_mut()).into_vec();
+    *block.statements_mut() = visit(statements, hidden, visitor).into();
+}
+
+fn in_statement(statement: &mut Stmt, visitor: &mut dyn Visitor) {
     match statement {
-        Stmt::If(flow, _) | Stmt::While(flow, _) | Stmt::Do(flow, ..) | Stmt::TryCatch(flow, _) => {
-            in_expr(&mut flow.expr, change);
-            each_expr(flow.body.statements_mut(), change);
-            each_expr(flow.branch.statements_mut(), change);
+        Stmt::If(flow, _) | Stmt::While(flow, _) | Stmt::Do(flow, ..) => {
+            in_expr(&mut flow.expr, visitor);
+            in_block(&mut flow.body, &[], visitor);
+            in_block(&mut flow.branch, &[], visitor);
+        }
+        // What stands in the place of a condition is the variable that is bound to the error.
+        Stmt::TryCatch(flow, _) => {
+            in_block(&mut flow.body, &[], visitor);
+            in_block(&mut flow.branch, &[], visitor);
         }
         Stmt::For(x, _) => {
-            in_expr(&mut x.2.expr, change);
-            each_expr(x.2.body.statements_mut(), change);
-            each_expr(x.2.branch.statements_mut(), change);
+            in_expr(&mut x.2.expr, visitor);
+            let hidden: Vec<&str> =
+                std::iter::once(&x.0).chain(x.1.as_ref()).map(|name| name.name.as_str()).collect();
+            in_block(&mut x.2.body, &hidden, visitor);
+            in_block(&mut x.2.branch, &[], visitor);
         }
         Stmt::Switch(x, _) => {
-            in_expr(&mut x.0, change);
+            in_expr(&mut x.0, visitor);
             for case in &mut x.1.expressions {
-                in_expr(&mut case.lhs, change);
-                in_expr(&mut case.rhs, change);
+                in_expr(&mut case.lhs, visitor);
+                in_expr(&mut case.rhs, visitor);
             }
         }
-        Stmt::Var(x, ..) => in_expr(&mut x.1, change),
+        Stmt::Var(x, ..) => in_expr(&mut x.1, visitor),
         Stmt::Assignment(x) => {
-            in_expr(&mut x.1.lhs, change);
-            in_expr(&mut x.1.rhs, change);
+            in_expr(&mut x.1.lhs, visitor);
+            in_expr(&mut x.1.rhs, visitor);
         }
         // A call that is a statement has a form of its own, which holds nothing but calls.
         Stmt::FnCall(call, at) => {
             let mut whole = Expr::FnCall(call.clone(), *at);
-            in_expr(&mut whole, change);
+            in_expr(&mut whole, visitor);
             match whole {
                 Expr::FnCall(changed, _) => *call = changed,
                 other => *statement = Stmt::Expr(Box::new(other)),
             }
         }
-        Stmt::Block(block) => each_expr(block.statements_mut(), change),
-        Stmt::Expr(x) => in_expr(x, change),
-        Stmt::BreakLoop(Some(x), ..) | Stmt::Return(Some(x), ..) => in_expr(x, change),
+        Stmt::Block(block) => in_block(block, &[], visitor),
+        Stmt::Expr(x) => in_expr(x, visitor),
+        Stmt::BreakLoop(Some(x), ..) | Stmt::Return(Some(x), ..) => in_expr(x, visitor),
         _ => {}
     }
 }
 
-fn in_expr(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
+fn in_expr(expr: &mut Expr, visitor: &mut dyn Visitor) {
     match expr {
         Expr::InterpolatedString(items, _) | Expr::Array(items, _) => {
-            items.iter_mut().for_each(|x| in_expr(x, change));
+            items.iter_mut().for_each(|x| in_expr(x, visitor));
         }
-        Expr::Map(x, _) => x.0.iter_mut().for_each(|(_, x)| in_expr(x, change)),
-        Expr::Stmt(block) => each_expr(block.statements_mut(), change),
+        Expr::Map(x, _) => x.0.iter_mut().for_each(|(_, x)| in_expr(x, visitor)),
+        Expr::Stmt(block) => in_block(block, &[], visitor),
         Expr::FnCall(call, _) | Expr::MethodCall(call, _) => {
-            call.args.iter_mut().for_each(|x| in_expr(x, change));
+            call.args.iter_mut().for_each(|x| in_expr(x, visitor));
         }
         Expr::Dot(x, ..) | Expr::Index(x, ..) => {
-            in_expr(&mut x.lhs, change);
-            in_expr(&mut x.rhs, change);
+            in_expr(&mut x.lhs, visitor);
+            in_expr(&mut x.rhs, visitor);
         }
         Expr::And(items, _) | Expr::Or(items, _) | Expr::Coalesce(items, _) => {
-            items.iter_mut().for_each(|x| in_expr(x, change));
+            items.iter_mut().for_each(|x| in_expr(x, visitor));
         }
-        Expr::Custom(x, _) => x.inputs.iter_mut().for_each(|x| in_expr(x, change)),
+        Expr::Custom(x, _) => x.inputs.iter_mut().for_each(|x| in_expr(x, visitor)),
         _ => {}
     }
-    change(expr);
+    visitor.expr(expr);
 }

@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
 
+use crate::base::chain::Link;
 use crate::base::error::Kind;
-use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
 use crate::nn::packed::Packed;
 use crate::op::{MapValue, Object, Value, map_value};
 use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
+
+/// A script's function that outlives the call it was given to: what it captured may hold others.
+pub type Callback = Link<FnPtr>;
 
 /// A Rhai value as an op sees it.
 pub fn from_dynamic(value: &Dynamic) -> Result<Value> {
@@ -34,7 +38,7 @@ pub fn from_dynamic(value: &Dynamic) -> Result<Value> {
         return Ok(Value::Str(s.to_string()));
     }
     if let Some(a) = value.read_lock::<Array>() {
-        return a.iter().map(from_dynamic).collect::<Result<_>>().map(Value::List);
+        return memory::try_collected(a.iter().map(from_dynamic)).map(Value::List);
     }
     other_from_dynamic(value)
 }
@@ -84,8 +88,8 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
     if let Some(scheduler) = object.get::<crate::optim::Scheduler>() {
         return Dynamic::from(scheduler.clone());
     }
-    if let Some(f) = object.get::<Function>().and_then(|f| f.downcast_ref::<FnPtr>()) {
-        return Dynamic::from(f.clone());
+    if let Some(f) = object.get::<Function>().and_then(|f| f.downcast_ref::<Callback>()) {
+        return Dynamic::from(FnPtr::clone(f));
     }
     match object.get::<MapValue>() {
         Some(map) => map.iter().map(|(k, v)| (k.into(), to_dynamic(v.clone()))).collect::<Map>().into(),
@@ -163,7 +167,7 @@ fn other_from_dynamic(value: &Dynamic) -> Result<Value> {
         return Ok(Value::Object(Object::new("Generator", g.clone())));
     }
     if let Some(f) = value.read_lock::<FnPtr>() {
-        let function: Function = Arc::new(f.clone());
+        let function: Function = Arc::new(Callback::new(f.clone()));
         return Ok(Value::Object(Object::new("function", function)));
     }
     if let Some(map) = value.read_lock::<Map>() {

@@ -35,7 +35,7 @@ pub struct ScriptEvaluator {
 }
 
 /// The variable that holds the last value.
-const LAST: &str = "_";
+pub(super) const LAST: &str = "_";
 
 /// What is kept of a cell's last run.
 struct Run {

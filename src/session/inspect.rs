@@ -1,5 +1,7 @@
 //! What the variables and devices are now.
 
+use rhai::Dynamic;
+
 use crate::base::shape::show;
 use crate::device::{Context, Machine};
 use crate::script::Interpreter;
@@ -7,6 +9,7 @@ use crate::script::operands::held as held_tensors;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
+use super::evaluator::LAST;
 use super::protocol::{DeviceInfo, SegmentInfo, TensorInfo, Variable};
 
 /// Tensors within variables that are told of.
@@ -14,10 +17,11 @@ const HELD: usize = 4096;
 /// The longest summary of a value, in characters.
 const SUMMARY: usize = 60;
 
-/// The variables of the scope, newest of a name only.
+/// The variables of the scope, newest of a name only; the last value as `_`, where there is one.
 pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
     let mut found: Vec<Variable> = Vec::new();
-    for (name, _, value) in interpreter.scope().iter().filter(|(name, ..)| !name.is_empty()) {
+    let is_listed = |name: &str, value: &Dynamic| !name.is_empty() && (name != LAST || !value.is_unit());
+    for (name, _, value) in interpreter.scope().iter().filter(|(name, _, value)| is_listed(name, value)) {
         if found.iter().any(|v| v.name == name) {
             continue;
         }

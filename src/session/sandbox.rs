@@ -93,7 +93,10 @@ mod system {
 
     /// Where the system has no means to confine a process, it only works in its folder; front ends say so before.
     fn confine(confined: &Confined) -> io::Result<()> {
-        let folder = std::fs::canonicalize(&confined.folder)?;
+        let unread = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot work in {}: {error}", confined.folder.display()))
+        };
+        let folder = std::fs::canonicalize(&confined.folder).map_err(unread)?;
         std::env::set_current_dir(&folder)?;
         let confined = Confined { folder, ..confined.clone() };
         if unconfined().is_none() { keep_to(&confined) } else { Ok(()) }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use smallvec::SmallVec;
 
+use crate::base::chain::Link;
 use crate::base::{Cause, DType, Device, Dims, Error, Result};
 
 use super::checkpoint::{Pass, Place, pack};
@@ -427,16 +428,13 @@ impl Tensor {
     }
 
     pub fn grad(&self) -> Option<Tensor> {
-        self.auto().grad.clone()
+        self.auto().grad.as_deref().cloned()
     }
 
     pub fn set_grad(&self, grad: Option<Tensor>) {
-        self.auto().grad = grad;
-    }
-
-    /// Takes the gradient out.
-    pub fn take_grad(&self) -> Option<Tensor> {
-        self.auto().grad.take()
+        let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
+        // What it leads on to may be long, and is dropped without the lock.
+        drop(before);
     }
 
     /// The node that made this tensor, renewed where its base was written in place since.

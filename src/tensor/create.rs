@@ -3,54 +3,78 @@
 use std::sync::Arc;
 
 use crate::base::dtype::{Bool, Element};
-use crate::base::{Cause, DType, Device, Layout, Result, Scalar};
+use crate::base::{Cause, DType, Device, Error, Layout, Result, Scalar, memory};
 use crate::device::storage::Place;
-use crate::device::{Context, Kernel, Machine, MapOp, Transfer};
+use crate::device::{Context, Kernel, Machine, MapOp, Transfer, poll};
 use crate::with_element;
 
 use super::{In, Tensor, launch};
 
+/// Elements that are turned into bytes, or back, between two looks at the cancel flag.
+const PIECE: usize = 1 << 15;
+
 impl Tensor {
     /// A CPU tensor of `numbers` in row-major order, converted to `dtype`.
     pub fn from_numbers(numbers: &[Scalar], shape: &[usize], dtype: DType) -> Result<Tensor> {
-        fn bytes<T: Element + Into<Raw>>(numbers: &[Scalar]) -> Vec<u8> {
-            let mut out = Vec::with_capacity(std::mem::size_of_val(numbers));
+        fn bytes<T: Element + Into<Raw>>(numbers: &[Scalar], out: &mut Vec<u8>) {
             for n in numbers {
                 let value = match *n {
                     Scalar::Float(f) => T::from_f64(f),
                     other => T::from_i64(other.as_i64()),
                 };
-                value.into().push(&mut out);
+                value.into().push(out);
             }
-            out
         }
-        let raw = with_element!(dtype, T => bytes::<T>(numbers));
-        Tensor::from_bytes(&raw, shape, dtype)
+        let count = numbers.len();
+        Tensor::from_pieces(numbers, (shape, count), dtype, |piece, out| {
+            with_element!(dtype, T => bytes::<T>(piece, out));
+        })
     }
 
     /// A CPU tensor of float32 values.
     pub fn from_f32(values: &[f32], shape: &[usize]) -> Result<Tensor> {
-        let raw: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
-        Tensor::from_bytes(&raw, shape, DType::Float32)
+        Tensor::from_pieces(values, (shape, values.len()), DType::Float32, |piece, out| {
+            piece.iter().for_each(|v| out.extend(v.to_ne_bytes()));
+        })
     }
 
     /// A CPU tensor of int64 values.
     pub fn from_i64(values: &[i64], shape: &[usize]) -> Result<Tensor> {
-        let raw: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
-        Tensor::from_bytes(&raw, shape, DType::Int64)
+        Tensor::from_pieces(values, (shape, values.len()), DType::Int64, |piece, out| {
+            piece.iter().for_each(|v| out.extend(v.to_ne_bytes()));
+        })
     }
 
     /// A CPU tensor of native-endian element bytes.
     pub fn from_bytes(bytes: &[u8], shape: &[usize], dtype: DType) -> Result<Tensor> {
+        let elements = bytes.len() / dtype.size();
+        Tensor::from_pieces(bytes, (shape, elements), dtype, |piece, out| out.extend_from_slice(piece))
+    }
+
+    /// A CPU tensor of `count` elements whose bytes are written piece by piece: no second copy of all of them is made.
+    fn from_pieces<T>(
+        values: &[T],
+        (shape, count): (&[usize], usize),
+        dtype: DType,
+        bytes: impl Fn(&[T], &mut Vec<u8>),
+    ) -> Result<Tensor> {
         let machine = Machine::current();
         let tensor = Tensor::empty(shape, dtype, machine.cpu(), "tensor")?;
-        let wrote = match &tensor.storage().place().buffer().host {
-            Some(block) => block.write(0, bytes),
-            None => true,
-        };
-        if !wrote || bytes.len() != tensor.nbytes() {
-            let text = format!("{} bytes do not make a {dtype} tensor of shape {shape:?}", bytes.len());
-            return Err(crate::base::Error::value(text));
+        if count != tensor.numel() {
+            let text = format!("{count} elements do not make a {dtype} tensor of shape {shape:?}");
+            return Err(Error::value(text));
+        }
+        let (mut at, mut out) = (0, memory::with_capacity(PIECE.min(count) * dtype.size())?);
+        for (step, piece) in values.chunks(PIECE).enumerate() {
+            out.clear();
+            bytes(piece, &mut out);
+            if step > 0 {
+                machine.shared.cancel.check()?;
+            }
+            if let Some(block) = &tensor.storage().place().buffer().host {
+                block.write(at, &out);
+            }
+            at += out.len();
         }
         Ok(tensor)
     }
@@ -78,7 +102,7 @@ impl Tensor {
     /// names why in the event stream.
     pub fn host_bytes(&self, cause: &'static str) -> Result<Vec<u8>> {
         let packed = self.contiguous_detached()?;
-        let mut bytes = vec![0u8; packed.nbytes()];
+        let mut bytes = memory::filled(packed.nbytes(), 0u8)?;
         let offset = packed.layout().offset() * packed.dtype().size();
         let place = packed.storage().place();
         if bytes.is_empty() {
@@ -96,17 +120,24 @@ impl Tensor {
     pub fn to_scalars(&self, cause: &'static str) -> Result<Vec<Scalar>> {
         let dtype = self.dtype();
         let bytes = self.host_bytes(cause)?;
-        Ok(bytes.chunks_exact(dtype.size()).map(|chunk| read_scalar(chunk, dtype)).collect())
+        let mut all = memory::with_capacity(bytes.len() / dtype.size())?;
+        for (step, part) in bytes.chunks(PIECE * dtype.size()).enumerate() {
+            if step > 0 {
+                poll::check()?;
+            }
+            all.extend(part.chunks_exact(dtype.size()).map(|chunk| read_scalar(chunk, dtype)));
+        }
+        Ok(all)
     }
 
     /// All elements as f64, in row-major order.
     pub fn to_f64s(&self, cause: &'static str) -> Result<Vec<f64>> {
-        Ok(self.to_scalars(cause)?.into_iter().map(Scalar::as_f64).collect())
+        memory::collected(self.to_scalars(cause)?.into_iter().map(Scalar::as_f64))
     }
 
     /// All elements as i64, in row-major order.
     pub fn to_i64s(&self, cause: &'static str) -> Result<Vec<i64>> {
-        Ok(self.to_scalars(cause)?.into_iter().map(Scalar::as_i64).collect())
+        memory::collected(self.to_scalars(cause)?.into_iter().map(Scalar::as_i64))
     }
 
     /// The only element. On an accelerator the host waits for it.

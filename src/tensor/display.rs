@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::base::{DType, Layout, Result, Scalar};
+use crate::device::Cancel;
 
 use super::Tensor;
 
@@ -71,9 +72,11 @@ fn add_suffixes(out: &mut String, suffixes: &[String]) {
 fn values(x: &Tensor) -> Result<String> {
     let shown = if x.numel() > THRESHOLD { edges(x)? } else { x.clone() };
     let numbers = shown.to_scalars("print")?;
-    let style = Style::of(&numbers);
-    let mut block = Block { full: x.shape(), shown: shown.shape(), style, out: String::new() };
-    block.write(&numbers, 0, PREFIX.len());
+    let context = x.context();
+    let cancel = &context.shared.cancel;
+    let style = Style::of(&numbers, cancel)?;
+    let mut block = Block { full: x.shape(), shown: shown.shape(), style, cancel, out: String::new() };
+    block.write(&numbers, 0, PREFIX.len())?;
     Ok(block.out)
 }
 
@@ -113,11 +116,11 @@ struct Style {
 }
 
 impl Style {
-    fn of(numbers: &[Scalar]) -> Style {
+    fn of(numbers: &[Scalar], cancel: &Cancel) -> Result<Style> {
         let float = numbers.iter().any(|n| matches!(n, Scalar::Float(_)));
         if !float {
-            let width = numbers.iter().map(|n| text(*n, Form::Plain).len()).max().unwrap_or(1);
-            return Style { form: Form::Plain, width };
+            let width = widest(numbers.iter().map(|n| text(*n, Form::Plain)), cancel)?;
+            return Ok(Style { form: Form::Plain, width });
         }
         let usual: Vec<f64> =
             numbers.iter().map(|n| n.as_f64()).filter(|v| v.is_finite() && *v != 0.0).collect();
@@ -126,13 +129,13 @@ impl Style {
         let whole = usual.iter().all(|v| *v == v.ceil());
         let wide = largest / smallest > 1000.0 || largest > 1.0e8 || smallest < 1.0e-4;
         let form = match (usual.is_empty(), wide, whole) {
-            (true, ..) => return Style { form: Form::Whole, width: 1 },
+            (true, ..) => return Ok(Style { form: Form::Whole, width: 1 }),
             (_, true, _) => Form::Scientific,
             (_, _, true) => Form::Whole,
             _ => Form::Fixed,
         };
-        let width = usual.iter().map(|v| text(Scalar::Float(*v), form).len()).max().unwrap_or(1);
-        Style { form, width }
+        let width = widest(usual.iter().map(|v| text(Scalar::Float(*v), form)), cancel)?;
+        Ok(Style { form, width })
     }
 
     fn write(self, out: &mut String, n: Scalar) {
@@ -140,6 +143,11 @@ impl Style {
         out.extend(std::iter::repeat_n(' ', self.width.saturating_sub(text.len())));
         out.push_str(&text);
     }
+}
+
+/// The length of the longest text, 1 where there is none.
+fn widest(mut texts: impl Iterator<Item = String>, cancel: &Cancel) -> Result<usize> {
+    texts.try_fold(1, |widest: usize, text| cancel.check().map(|()| widest.max(text.len())))
 }
 
 fn text(n: Scalar, form: Form) -> String {
@@ -170,22 +178,25 @@ struct Block<'a> {
     full: &'a [usize],
     shown: &'a [usize],
     style: Style,
+    cancel: &'a Cancel,
     out: String,
 }
 
 impl Block<'_> {
     /// Writes dimension `dim` of the numbers below it, indented by `indent`.
-    fn write(&mut self, numbers: &[Scalar], dim: usize, indent: usize) {
+    fn write(&mut self, numbers: &[Scalar], dim: usize, indent: usize) -> Result<()> {
+        self.cancel.check()?;
         let rest = self.shown.len() - dim;
         let Some(&count) = self.shown.get(dim) else {
             if let Some(&n) = numbers.first() {
                 self.style.write(&mut self.out, n);
             }
-            return;
+            return Ok(());
         };
         let elided = self.full.get(dim).is_some_and(|&d| d != count);
         if rest == 1 {
-            return self.row(numbers, elided, indent);
+            self.row(numbers, elided, indent);
+            return Ok(());
         }
         self.out.push('[');
         let inner = (numbers.len() / count.max(1)).max(1);
@@ -197,9 +208,10 @@ impl Block<'_> {
                 self.out.push_str("...");
                 self.line(rest - 1, indent);
             }
-            self.write(part, dim + 1, indent + 1);
+            self.write(part, dim + 1, indent + 1)?;
         }
         self.out.push(']');
+        Ok(())
     }
 
     fn row(&mut self, numbers: &[Scalar], elided: bool, indent: usize) {

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use crate::base::chain::drop_linked;
 use crate::base::{Device, Error, Result};
 
 use super::autograd::{Edge, Node};
@@ -51,6 +52,8 @@ impl Default for Hooks {
 impl Drop for Hooks {
     fn drop(&mut self) {
         LIVE.fetch_sub(1, Ordering::Relaxed);
+        // What a hook captured may be a tensor with hooks of its own.
+        drop_linked(std::mem::take(self.functions.get_mut().unwrap_or_else(|e| e.into_inner())));
     }
 }
 

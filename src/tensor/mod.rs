@@ -15,6 +15,7 @@ pub mod transfer;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use crate::base::chain::Link;
 use crate::base::error::Operand;
 use crate::base::{Cause, DType, Device, Layout, Result};
 use crate::device::{Context, Purpose, Storage};
@@ -46,7 +47,7 @@ const RETAINS: u8 = 4;
 /// The autograd state of a tensor.
 #[derive(Default)]
 struct Auto {
-    grad: Option<Tensor>,
+    grad: Option<Link<Tensor>>,
     node: Option<Arc<Node>>,
     /// The tensor this one is a differentiable view of, and the version its node was made at.
     base: Option<(Tensor, u32)>,

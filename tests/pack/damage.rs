@@ -24,7 +24,7 @@ fn an_archive_cut_anywhere_is_refused_and_the_earlier_version_stays() {
         let error = store.install(&file, Replace::Any).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("ends early") || error.contains("damaged"), "{cut}: {error}");
         assert_eq!(folder.installed(), before, "{cut}");
-        assert_eq!(store.get("small").unwrap().version.to_string(), "1.0.0");
+        assert_eq!(store.get(&"small".parse().unwrap()).unwrap().version.to_string(), "1.0.0");
     }
     std::fs::write(&file, &whole).unwrap();
     assert_eq!(store.install(&file, Replace::Later).unwrap().now.version.to_string(), "2.0.0");
@@ -136,6 +136,31 @@ fn an_installation_that_is_killed_leaves_one_version_whole() {
     let left = folder.installed();
     assert_eq!(left.len(), 34, "{left:?}");
     assert!(left.iter().all(|f| f == "small/current" || f.starts_with("small/2.0.0-")), "{left:?}");
+}
+
+#[test]
+fn what_a_killed_installation_left_goes_with_the_next_look_unless_one_is_at_work() {
+    let folder = Folder::new("stages");
+    std::fs::write(folder.at("one.tar.gz"), archive(&good("1.0.0"))).unwrap();
+    folder.says(&["pack", "install", "one.tar.gz"]);
+    let packs = folder.at("data/tensorlab/packs");
+    let whole = folder.installed();
+    let names = [".incoming-4000000", ".incoming-4000000-0123456789abcdef"];
+    let leave =
+        || names.iter().for_each(|name| std::fs::create_dir_all(packs.join(name).join("pack")).unwrap());
+    for look in [&["pack", "list"][..], &["lesson", "list"], &["pack", "install", "one.tar.gz"]] {
+        leave();
+        folder.says(look);
+        assert_eq!(folder.installed(), whole, "{look:?}");
+    }
+    leave();
+    let lock = std::fs::OpenOptions::new().write(true).open(packs.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    folder.says(&["pack", "list"]);
+    assert!(names.iter().all(|name| packs.join(name).exists()));
+    drop(lock);
+    folder.says(&["pack", "remove", "small"]);
+    assert!(folder.installed().is_empty(), "{:?}", folder.installed());
 }
 
 #[test]

@@ -40,6 +40,106 @@ fn a_pack_is_installed_listed_updated_and_removed() {
 }
 
 #[test]
+fn nothing_but_an_id_is_removed_updated_or_looked_for() {
+    let folder = Folder::new("no-ids");
+    folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    let installed = folder.installed();
+    let packs = folder.at("data/tensorlab/packs");
+    for victim in [folder.at("victim"), packs.join("victim.d"), folder.at("data/tensorlab/victim")] {
+        std::fs::create_dir_all(&victim).unwrap();
+        std::fs::copy(packs.join("p/current"), victim.join("current")).unwrap();
+        std::fs::write(victim.join("work"), "mine").unwrap();
+    }
+    let whole = folder.at("victim").display().to_string();
+    let names = [
+        &whole,
+        "../victim",
+        "../../../victim",
+        "victim.d",
+        "p/",
+        "./p",
+        "p/.",
+        "p/../p",
+        ".",
+        "..",
+        "",
+        "P",
+    ];
+    for name in names {
+        assert!(folder.fails(&["pack", "remove", name], 2).contains("no installed pack"), "{name}");
+        folder.fails(&["pack", "update", name], 2);
+    }
+    for victim in [folder.at("victim"), packs.join("victim.d"), folder.at("data/tensorlab/victim")] {
+        assert!(victim.join("work").exists() && victim.join("current").exists(), "{}", victim.display());
+    }
+    std::fs::remove_dir_all(packs.join("victim.d")).unwrap();
+    assert_eq!(folder.installed(), installed);
+    folder.says(&["pack", "remove", "p"]);
+}
+
+#[test]
+fn a_record_with_a_path_of_its_own_is_damaged() {
+    let folder = Folder::new("record");
+    folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    let record = folder.at("data/tensorlab/packs/p/current");
+    let whole = std::fs::read_to_string(&record).unwrap();
+    for (from, to) in [
+        ("\"id\":\"p\"", "\"id\":\"../p\""),
+        ("\"folder\":\"0", "\"folder\":\"../0"),
+        ("\"folder\":\"0", "\"folder\":\"/0"),
+        ("\"path\":\"README.md\"", "\"path\":\"../README.md\""),
+    ] {
+        assert!(whole.contains(from), "{whole}");
+        std::fs::write(&record, whole.replacen(from, to, 1)).unwrap();
+        assert!(folder.fails(&["pack", "list"], 1).contains("is damaged"), "{to}");
+        assert!(folder.fails(&["pack", "update"], 1).contains("is damaged"), "{to}");
+    }
+    std::fs::write(&record, whole).unwrap();
+    folder.says(&["pack", "info", "p"]);
+}
+
+#[test]
+fn a_folder_of_other_things_is_not_removed_whatever_its_name() {
+    let folder = Folder::new("foreign");
+    folder.pack("p");
+    folder.says(&["pack", "install", "p"]);
+    let packs = folder.at("data/tensorlab/packs");
+    let record = std::fs::read_to_string(packs.join("p/current")).unwrap();
+    for (name, current) in [("notes", "my own"), ("other", record.as_str())] {
+        let own = packs.join(name);
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("current"), current).unwrap();
+        std::fs::write(own.join("work"), "work").unwrap();
+        let told = folder.fails(&["pack", "remove", name], 2);
+        assert!(told.contains("`work` is in it") && told.contains("by hand"), "{told}");
+        assert_eq!(std::fs::read_to_string(own.join("work")).unwrap(), "work");
+        assert_eq!(std::fs::read_to_string(own.join("current")).unwrap(), current);
+    }
+    // A record that is damaged is no reason to keep a pack.
+    std::fs::write(packs.join("p/current"), "{").unwrap();
+    folder.says(&["pack", "remove", "p"]);
+    assert!(!packs.join("p").exists());
+    folder.fails(&["pack", "update", "nowhere"], 2);
+}
+
+#[test]
+fn an_id_is_a_folders_name_on_every_system() {
+    let folder = Folder::new("devices");
+    let pack = folder.pack("p");
+    for id in ["con", "nul", "com1"] {
+        assert!(folder.fails(&["pack", "new", id], 2).contains("a device on some systems"));
+        let manifest = std::fs::read_to_string(pack.join("pack.toml")).unwrap();
+        std::fs::write(pack.join("pack.toml"), manifest.replace("id = \"p\"", &format!("id = \"{id}\"")))
+            .unwrap();
+        assert!(folder.fails(&["pack", "install", "p"], 2).contains("a device on some systems"));
+        std::fs::write(pack.join("pack.toml"), manifest).unwrap();
+    }
+    assert!(folder.installed().is_empty());
+}
+
+#[test]
 fn an_earlier_version_or_other_files_of_the_same_need_force() {
     let folder = Folder::new("force");
     let pack = folder.pack("p");

@@ -4,18 +4,10 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 
 use super::*;
+use crate::feed;
 
 fn pipe(folder: &Folder, arguments: &[&str], text: &str) -> Output {
-    let mut child = program(folder)
-        .arg("repl")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    feed::run(program(folder).arg("repl").args(arguments), text)
 }
 
 fn out(o: &Output) -> String {

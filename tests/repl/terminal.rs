@@ -65,6 +65,8 @@ fn code_goes_on_over_lines_until_it_is_whole() {
 fn a_ctrl_c_at_the_prompt_clears_the_line() {
     let folder = Folder::new("clear");
     let mut t = repl(&folder, &[]);
+    // What is typed before the editor listens, the terminal itself takes.
+    t.until("In [1]: ");
     t.type_("this is nothing");
     t.until("nothing");
     t.type_(CTRL_C);

@@ -97,7 +97,7 @@ pub fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devices: &s
         let folder = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
         let chosen = Chosen {
             lesson: chosen.clone(),
-            pack: pack.manifest.id.clone(),
+            pack: pack.manifest.id.to_string(),
             version: pack.manifest.version.to_string(),
             folder: Some(folder),
         };

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::stderr::tell;
 use crate::cli::output::say;
 use crate::cli::{exit, lab, packs};
 use crate::lesson::pack::store::{Change, Replace, Store};
-use crate::lesson::pack::{Contents, Manifest, Pack, PackError, Tree, open_manifest, verify_archive};
+use crate::lesson::pack::{Contents, Manifest, Pack, PackError, PackId, Tree, open_manifest, verify_archive};
 use crate::lesson::{Entry, Key, ProgressLog, Record};
 
 use super::{Done, size, told};
@@ -39,7 +40,7 @@ fn report(store: &Store, change: &Change) {
     match invalidate(&manifest) {
         Ok(steps) if steps.is_empty() => {}
         Ok(steps) => say!("to be done anew, as they have changed: {}", steps.join(", ")),
-        Err(error) => eprintln!("note: progress is not kept: {error}"),
+        Err(error) => tell!("note: progress is not kept: {error}"),
     }
     if change.before.is_none() {
         say!("`tensorlab lesson list` shows its lessons, `tensorlab lesson start {id}/LESSON` opens one");
@@ -55,7 +56,7 @@ fn invalidate(manifest: &Manifest) -> std::io::Result<Vec<String>> {
     let (mut log, _) = ProgressLog::open(&file)?;
     let mut steps = Vec::new();
     for one in &manifest.invalidates {
-        let key = Key { pack: manifest.id.clone(), lesson: one.lesson.clone(), step: one.step.clone() };
+        let key = Key { pack: manifest.id.to_string(), lesson: one.lesson.clone(), step: one.step.clone() };
         let earlier = log.progress().step(&key).and_then(|step| step.version.parse().ok());
         if earlier.is_some_and(|done| one.version > done) {
             let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
@@ -74,17 +75,23 @@ pub fn update(ids: &[String]) -> Done {
     if all.is_empty() && ids.is_empty() {
         say!("no pack is installed");
     }
-    let mut failed = false;
-    for id in if ids.is_empty() { &all } else { ids } {
-        if let Err(text) = update_one(&store, id) {
-            eprintln!("{text}");
-            failed = true;
+    let mut status = exit::FINE;
+    let wanted: Vec<Result<PackId, String>> = match ids {
+        [] => all.into_iter().map(Ok).collect(),
+        ids => ids.iter().map(|id| parsed(&store, id)).collect(),
+    };
+    for id in wanted {
+        // A pack that is not there is a mistake of the command, as in `pack remove`.
+        let mistaken = id.as_ref().map_or(true, |id| !store.ids().contains(id));
+        if let Err(text) = id.and_then(|id| update_one(&store, &id)) {
+            tell!("{text}");
+            status = if mistaken && status != exit::SCRIPT { exit::USAGE } else { exit::SCRIPT };
         }
     }
-    Ok(if failed { exit::SCRIPT } else { exit::FINE })
+    Ok(status)
 }
 
-fn update_one(store: &Store, id: &str) -> Result<(), String> {
+fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
     let installed = store.get(id).map_err(told)?;
     if !installed.source.exists() {
         return Err(format!(
@@ -108,6 +115,7 @@ fn update_one(store: &Store, id: &str) -> Result<(), String> {
 /// Prints the installed packs.
 pub fn list(json: bool) -> Done {
     let store = packs::store()?;
+    store.tidy();
     let mut all = Vec::new();
     let mut failed = false;
     for id in store.ids() {
@@ -115,7 +123,7 @@ pub fn list(json: bool) -> Done {
             Ok(manifest) if json => all.push(said(&manifest)),
             Ok(m) => say!("{:<16} {:<8} {} ({} lessons)", m.id, m.version, m.title, m.lessons.len()),
             Err(error) => {
-                eprintln!("{error}");
+                tell!("{error}");
                 failed = true;
             }
         }
@@ -133,9 +141,15 @@ pub fn remove(id: &str) -> Done {
     if id == crate::lesson::pack::COURSE {
         return Err("error: the built-in pack can't be removed".into());
     }
-    packs::store()?.remove(id).map_err(told)?;
+    let store = packs::store()?;
+    store.remove(&parsed(&store, id)?).map_err(told)?;
     say!("removed {id}; what was done in its lessons stays in the progress log");
     Ok(exit::FINE)
+}
+
+/// An argument as the id of a pack; nothing else is ever joined to a path.
+fn parsed(store: &Store, id: &str) -> Result<PackId, String> {
+    id.parse().map_err(|_| told(store.missing(id)))
 }
 
 fn said(m: &Manifest) -> serde_json::Value {
@@ -157,7 +171,9 @@ pub fn info(name: &str, json: bool) -> Done {
         let pack = Pack::built_in().map_err(told)?;
         return Ok(show(&pack.manifest, None, &["it is built in".into()], json));
     }
-    if let Ok(installed) = store.get(name) {
+    if let Ok(id) = name.parse()
+        && let Ok(installed) = store.get(&id)
+    {
         let folder = store.folder(&installed);
         let manifest = open_manifest(&folder).map_err(told)?;
         let changed = installed.contents.changed(&folder);
@@ -177,7 +193,7 @@ pub fn info(name: &str, json: bool) -> Done {
         return Ok(show(&manifest, Some(&contents), &[], json));
     }
     if !path.exists() {
-        return store.get(name).map(|_| exit::FINE).map_err(told);
+        return Err(told(store.missing(name)));
     }
     let contents = verify_archive(path).map_err(told)?;
     let manifest = crate::lesson::pack::manifest_of_archive(path).map_err(told)?;

@@ -6,6 +6,7 @@ mod make;
 
 use std::path::PathBuf;
 
+use crate::base::stderr::tell;
 use crate::lesson::pack::PackError;
 
 use super::{exit, lab};
@@ -123,7 +124,7 @@ pub fn run(options: &PackOptions, devices: &str) -> u8 {
         Action::Info { pack, json } => installed::info(pack, *json),
     };
     done.unwrap_or_else(|text| {
-        eprintln!("{}", text.trim_end());
+        tell!("{}", text.trim_end());
         exit::USAGE
     })
 }

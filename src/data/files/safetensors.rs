@@ -9,7 +9,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
-use crate::base::DType;
+use crate::base::{DType, memory};
 use crate::tensor::Tensor;
 
 use super::elements;
@@ -94,7 +94,7 @@ fn read_header(from: &mut impl Read, length: u64) -> Outcome<(Header, u64)> {
             format!("its header claims {size} bytes, where {there} are there and {LARGEST_HEADER} the most");
         return Err(Fault::invalid(text));
     }
-    let mut text = vec![0u8; size as usize];
+    let mut text = memory::filled(size as usize, 0u8)?;
     from.read_exact(&mut text)?;
     let text = std::str::from_utf8(&text).map_err(|_| Fault::invalid("its header is no UTF-8"))?;
     if !text.starts_with('{') {
@@ -129,7 +129,7 @@ impl Header {
         let mut sorted: Vec<&(String, Info)> = self.tensors.iter().collect();
         sorted.sort_by_key(|(_, info)| info.data_offsets);
         let mut at = 0;
-        let mut out = Vec::with_capacity(sorted.len());
+        let mut out = memory::with_capacity(sorted.len())?;
         for (name, info) in sorted {
             let part = || format!("the tensor '{}'", shown(name));
             let (start, end) = info.data_offsets;

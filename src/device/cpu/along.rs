@@ -98,7 +98,7 @@ impl<const N: usize> Lines<N> {
 
 /// An operand that lines are read from.
 #[derive(Clone, Copy)]
-pub struct From<'a, C> {
+pub struct LinesFrom<'a, C> {
     origin: *const u8,
     size: isize,
     load: Loader<C>,
@@ -107,13 +107,13 @@ pub struct From<'a, C> {
 }
 
 // SAFETY: it is a pointer to plain memory that outlives `'a`, read by unsafe methods alone.
-unsafe impl<C: Send> Send for From<'_, C> {}
+unsafe impl<C: Send> Send for LinesFrom<'_, C> {}
 // SAFETY: as above.
-unsafe impl<C: Sync> Sync for From<'_, C> {}
+unsafe impl<C: Sync> Sync for LinesFrom<'_, C> {}
 
-impl<'a, C: Compute> From<'a, C> {
-    pub fn new(view: &Strided<'a>) -> From<'a, C> {
-        From {
+impl<'a, C: Compute> LinesFrom<'a, C> {
+    pub fn new(view: &Strided<'a>) -> LinesFrom<'a, C> {
+        LinesFrom {
             origin: view.origin(),
             size: view.dtype.size() as isize,
             load: loader(view.dtype),
@@ -149,7 +149,7 @@ impl<'a, C: Compute> From<'a, C> {
 
 /// An operand that lines are written to.
 #[derive(Clone, Copy)]
-pub struct To<'a, C> {
+pub struct LinesTo<'a, C> {
     origin: *mut u8,
     size: isize,
     store: Storer<C>,
@@ -158,13 +158,13 @@ pub struct To<'a, C> {
 }
 
 // SAFETY: it is a pointer to plain memory that outlives `'a`, written by unsafe methods alone.
-unsafe impl<C: Send> Send for To<'_, C> {}
+unsafe impl<C: Send> Send for LinesTo<'_, C> {}
 // SAFETY: as above.
-unsafe impl<C: Sync> Sync for To<'_, C> {}
+unsafe impl<C: Sync> Sync for LinesTo<'_, C> {}
 
-impl<'a, C: Compute> To<'a, C> {
-    pub fn new(view: &Strided<'a>) -> To<'a, C> {
-        To {
+impl<'a, C: Compute> LinesTo<'a, C> {
+    pub fn new(view: &Strided<'a>) -> LinesTo<'a, C> {
+        LinesTo {
             origin: view.origin(),
             size: view.dtype.size() as isize,
             store: storer(view.dtype),

@@ -8,7 +8,7 @@ mod correlate;
 mod plane;
 mod weights;
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, memory};
 use crate::device::kernel::{Conv, Launch};
 
 use super::access::{Dense, DenseOut, dense};
@@ -111,7 +111,8 @@ impl Sizes {
 
     /// Where tap `k` of a filter (channel, row, column) is, seen from an output at 0.
     fn tap(&self, k: usize) -> Tap {
-        let [kh, kw] = self.filter;
+        // A filter without elements has no taps, but it may be asked for one.
+        let [kh, kw] = self.filter.map(|n| n.max(1));
         let at = |i: usize, dilation: usize, padding: isize| {
             i.saturating_mul(dilation).min(FAR) as isize - padding.min(FAR as isize)
         };
@@ -186,15 +187,17 @@ fn backward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
     }
     let [sh, sw] = sizes.stride;
     // With a stride, each class of pixels sees a filter of its own: the taps that reach it.
-    let classes: Vec<Class> =
-        (0..sh * sw).map(|class| Class::new(&sizes, [class / sw, class % sw])).collect();
-    let all: Vec<Tap> = classes.iter().flat_map(|c| c.taps.iter().map(|(tap, _)| *tap)).collect();
+    let (tall, wide) = (sh.min(sizes.input[0]), sw.min(sizes.input[1]));
+    let classes = memory::count::<Class>(&[tall, wide])?;
+    let classes =
+        memory::try_collected((0..classes).map(|class| Class::new(&sizes, [class / wide, class % wide])))?;
+    let all = memory::collected(classes.iter().flat_map(|c| c.taps.iter().map(|(tap, _)| *tap)))?;
     let most = [sizes.input[0].div_ceil(sh), sizes.input[1].div_ceil(sw)];
     let planes = Planes::new(sizes.outputs, sizes.output, [1, 1], most, &all);
     let mut parts = Vec::new();
     for group in 0..sizes.groups {
         for class in &classes {
-            let taps: Vec<Tap> = class.taps.iter().map(|(tap, _)| *tap).collect();
+            let taps = memory::collected(class.taps.iter().map(|(tap, _)| *tap))?;
             let weight = |row: usize, k: usize| {
                 let &(tap, place) = class.taps.get(k)?;
                 let filter = group * sizes.outputs + tap.channel;
@@ -229,7 +232,7 @@ struct Class {
 }
 
 impl Class {
-    fn new(sizes: &Sizes, start: [usize; 2]) -> Class {
+    fn new(sizes: &Sizes, start: [usize; 2]) -> Result<Class> {
         let axis = |a: usize| {
             let (input, output, stride, start, filter) = match a {
                 0 => (sizes.input[0], sizes.output[0], sizes.stride[0], start[0], sizes.filter[0]),
@@ -244,10 +247,12 @@ impl Class {
                 let meets = step < output as isize && step + rows as isize > 0;
                 (meets && distance.rem_euclid(stride as isize) == 0).then_some((k, step))
             });
-            (rows, reach.collect::<Vec<_>>())
+            Ok((rows, memory::collected(reach)?))
         };
-        let ((rows, down), (columns, across)) = (axis(0), axis(1));
-        let mut taps = Vec::with_capacity(sizes.outputs * down.len() * across.len());
+        let (down, across): (Result<_>, Result<_>) = (axis(0), axis(1));
+        let ((rows, down), (columns, across)) = (down?, across?);
+        let mut taps =
+            memory::with_capacity(memory::count::<Tap>(&[sizes.outputs, down.len(), across.len()])?)?;
         for channel in 0..sizes.outputs {
             for &(ky, dy) in &down {
                 for &(kx, dx) in &across {
@@ -255,7 +260,7 @@ impl Class {
                 }
             }
         }
-        Class { start, size: [rows, columns], taps }
+        Ok(Class { start, size: [rows, columns], taps })
     }
 }
 
@@ -304,7 +309,7 @@ fn pointwise<E: Real + Float>(
         }
     };
     let jobs = sizes.images * sizes.groups;
-    if jobs < 4 * rayon::current_num_threads() {
+    if jobs < 4 * parallel::threads() {
         return (0..jobs).try_for_each(|job| product(job, true));
     }
     parallel::try_for_ranges(jobs, 1, launch.cancel, |mut jobs| jobs.try_for_each(|job| product(job, false)))

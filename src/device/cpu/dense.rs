@@ -9,6 +9,7 @@ use super::super::kernel::{Arg, Launch};
 use super::access::{Overlap, Strided};
 use super::convert::Compute;
 use super::copy;
+use super::scratch::zeros;
 
 /// A whole input as a contiguous slice of a compute type.
 pub enum Dense<'a, C> {
@@ -75,7 +76,7 @@ impl<'a, C: Compute> DenseOut<'a, C> {
         let values = match unsafe { view.slice_mut() } {
             Some(slice) => Filled::InPlace(slice),
             None if keep => Filled::Aside(gathered(launch.cancel, &view)?),
-            None => Filled::Aside(vec![C::default(); view.numel()]),
+            None => Filled::Aside(zeros(view.numel())?),
         };
         Ok(DenseOut { view, values })
     }
@@ -110,7 +111,7 @@ impl<C> DerefMut for DenseOut<'_, C> {
 
 /// A copy of a view's elements in row-major order.
 pub fn gathered<C: Compute>(cancel: &Cancel, view: &Strided) -> Result<Vec<C>> {
-    let mut values = vec![C::default(); view.numel()];
+    let mut values = zeros(view.numel())?;
     let layout = view.as_rows()?;
     copy::between(cancel, view, &Strided::of_slice(&mut values, &layout)?)?;
     Ok(values)

@@ -14,7 +14,9 @@ mod singular;
 mod symmetric;
 mod tridiagonal;
 
-use crate::base::{DType, Error, Result};
+use smallvec::SmallVec;
+
+use crate::base::{DType, Error, Result, memory};
 use crate::device::backend::Cancel;
 use crate::device::kernel::{Factor, Launch};
 
@@ -23,6 +25,7 @@ use super::gemm::Product;
 use super::gemm::operand::Matrix;
 use super::lines::{input_shape, output_shape};
 use super::parallel::{self, SharedMut};
+use super::scratch::zeros;
 use reflect::{Block, Reflections, reflector};
 use singular::{Vectors, svd};
 use symmetric::eigh;
@@ -88,9 +91,9 @@ fn each(
     one: impl Fn(&[f64], [&mut [f64]; 3]) -> Result<()> + Sync,
 ) -> Result<()> {
     let a = dense::<f64>(launch, 0)?;
-    let mut outs = Vec::with_capacity(3);
+    let mut outs: SmallVec<[DenseOut<f64>; 3]> = SmallVec::new();
     for (i, _) in launch.outputs.iter().enumerate() {
-        outs.push(DenseOut::<f64>::new(launch, i)?);
+        outs.push(DenseOut::new(launch, i)?);
     }
     for (out, size) in outs.iter().zip(to) {
         expect(out.len() == count * size)?;
@@ -121,7 +124,7 @@ fn qr(
     r: &mut [f64],
     cancel: &Cancel,
 ) -> Result<()> {
-    let mut work = a.to_vec();
+    let mut work = memory::copied(a)?;
     let by = reduce_columns(&mut work, (m, n), m.min(n), cancel)?;
     for i in 0..k {
         for c in 0..n {
@@ -129,7 +132,7 @@ fn qr(
         }
     }
     // The first columns of the identity, reflected.
-    let mut rows = vec![0.0; k * m];
+    let mut rows = zeros(k * m)?;
     rows.iter_mut().step_by(m + 1).for_each(|v| *v = 1.0);
     by.apply(&mut rows, cancel)?;
     transpose(&rows, (k, m), q);
@@ -143,9 +146,9 @@ fn reduce_columns(
     steps: usize,
     cancel: &Cancel,
 ) -> Result<Reflections> {
-    let mut found = Reflections::new(m, steps);
+    let mut found = Reflections::new(m, steps)?;
     for i in 0..steps {
-        let mut v: Vec<f64> = (i..m).map(|r| a[r * n + i]).collect();
+        let mut v = memory::collected((i..m).map(|r| a[r * n + i]))?;
         let (tau, beta) = reflector(&mut v);
         a[i * n + i] = beta;
         if i + 1 < n && tau != 0.0 {

@@ -163,6 +163,7 @@ impl<E: Real> Job<'_, E> {
                 // SAFETY: the panel lies inside the operand, its place in the packed memory is its own.
                 unsafe { self.pack_panel(block, &panels, first + panel) };
             }
+            Ok(())
         })?;
         let rows = RowBlocks::new(self.p.m, self.tiles.rows);
         let (tall, wide) = self.cut(rows.count, count);
@@ -172,8 +173,9 @@ impl<E: Real> Job<'_, E> {
                 let (i, j) = (piece / across, piece % across);
                 let blocks = i * tall..((i + 1) * tall).min(rows.count);
                 // SAFETY: pieces write disjoint tiles.
-                unsafe { self.piece(block, &panels, &rows, blocks, j * wide..((j + 1) * wide).min(count)) };
+                unsafe { self.piece(block, &panels, &rows, blocks, j * wide..((j + 1) * wide).min(count))? };
             }
+            Ok(())
         })
     }
 
@@ -208,7 +210,7 @@ impl<E: Real> Job<'_, E> {
         if !self.threads {
             return (M_BLOCKS, panels);
         }
-        let threads = rayon::current_num_threads();
+        let threads = parallel::threads();
         let tall = M_BLOCKS.min(rows.div_ceil(2 * threads));
         let pieces = rows.div_ceil(tall);
         let across = if pieces >= threads { 1 } else { (2 * threads).div_ceil(pieces) };
@@ -222,7 +224,7 @@ impl<E: Real> Job<'_, E> {
         rows: &RowBlocks,
         blocks: Range<usize>,
         columns: Range<usize>,
-    ) {
+    ) -> Result<()> {
         let height = rows.start(blocks.end) - rows.start(blocks.start);
         let room = if self.packs_lhs(columns.len()) { height * block.k.len() + SLACK } else { 0 };
         let work = |packed: &mut [E]| {
@@ -233,6 +235,7 @@ impl<E: Real> Job<'_, E> {
                     self.pack_rows(block, rows, blocks.clone(), packed);
                 }
                 for panel in columns {
+                    self.cancel.check()?;
                     for i in blocks.clone() {
                         let start = rows.start(i) - rows.start(blocks.start);
                         let packed = (room > 0).then(|| packed.add(start * block.k.len()).cast_const());
@@ -240,8 +243,9 @@ impl<E: Real> Job<'_, E> {
                     }
                 }
             }
+            Ok(())
         };
-        LHS.with(|kept| kept.lend(room, work));
+        LHS.with(|kept| kept.lend(room, work))
     }
 
     /// Rows that lie far apart meet in the same sets of the caches, and those that need converting must be.
@@ -327,14 +331,14 @@ fn pieces(
     n: usize,
     grain: usize,
     cancel: &Cancel,
-    work: impl Fn(Range<usize>) + Sync,
+    work: impl Fn(Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
     if threads {
-        return parallel::for_ranges(n, grain, cancel, work);
+        return parallel::try_for_ranges(n, grain, cancel, work);
     }
     for range in chunks(n, grain) {
         cancel.check()?;
-        work(range);
+        work(range)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::convert::{Compute, with_compute};
 use super::float::Number;
 use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};
 use super::parallel::{self, SharedMut};
-use super::scratch::filled;
+use super::scratch::zeros;
 
 /// Rows of `x` along `dim`; negative indices count from the end.
 pub fn index_select(launch: &Launch, dim: usize) -> Result<()> {
@@ -109,11 +109,12 @@ fn add_rows<C: Number>(
     // Pieces are blocks of columns, so that each sum has one writer.
     let width = inner.clamp(1, COLUMNS);
     let strips = inner.div_ceil(width);
-    parallel::for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
+    parallel::try_for_ranges(outer * strips, parallel::grain(k * width), launch.cancel, |range| {
         for piece in range {
             let (block, first) = (piece / strips, piece % strips * width);
             let width = width.min(inner - first);
             for (i, &row) in index.iter().enumerate() {
+                launch.cancel.check_at(i)?;
                 let (from, to) = ((block * k + i) * inner + first, (block * size + row) * inner + first);
                 // SAFETY: blocks of columns are disjoint.
                 let to = unsafe { all.slice(to..to + width) };
@@ -122,6 +123,7 @@ fn add_rows<C: Number>(
                 }
             }
         }
+        Ok(())
     })
 }
 
@@ -166,7 +168,8 @@ pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
             for line in line {
                 let (mut at, mut source_at) = (to.start(line), from.start(line));
                 let indices = index.get(line * to.last..(line + 1) * to.last).unwrap_or(&[]);
-                for &i in indices {
+                for (n, &i) in indices.iter().enumerate() {
+                    launch.cancel.check_at(n)?;
                     let place = at + i * to.dim_stride;
                     // SAFETY: lines of one piece run one after another, and pieces write apart.
                     if let ([y], Some(&value)) = (unsafe { all.slice(place..place + 1) }, source.get(source_at)) {
@@ -175,13 +178,15 @@ pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
                     at += to.step;
                     source_at += from.step;
                 }
+                launch.cancel.check_at(line)?;
             }
+            Ok(())
         };
         // What lies along the first dimension is apart unless it is the one that indices lead along.
         let slabs = if dim == 0 { 1 } else { shape.first().copied().unwrap_or(1) };
         let lines = to.lines / slabs.max(1);
         let grain = parallel::grain(lines * to.last * 4);
-        parallel::for_ranges(slabs, grain, launch.cancel, |range| step(range.start * lines..range.end * lines))?;
+        parallel::try_for_ranges(slabs, grain, launch.cancel, |range| step(range.start * lines..range.end * lines))?;
         y.finish(launch)
     })
 }
@@ -232,12 +237,15 @@ impl Walk {
         y: &mut [T],
     ) -> Result<()> {
         let all = SharedMut::new(y);
-        parallel::for_ranges(self.lines, parallel::grain(self.last * 4), launch.cancel, |lines| {
-            for line in lines {
-                let range = line * self.last..(line + 1) * self.last;
-                // SAFETY: lines are disjoint.
+        parallel::for_ranges(self.lines * self.last, parallel::grain(4), launch.cancel, |piece| {
+            let mut next = piece.start;
+            while next < piece.end {
+                let (line, first) = (next / self.last, next % self.last);
+                let range = next..piece.end.min(next + self.last - first);
+                next = range.end;
+                // SAFETY: pieces are disjoint.
                 let y = unsafe { all.slice(range.clone()) };
-                let mut at = self.start(line);
+                let mut at = self.start(line) + first * self.step;
                 for (y, &i) in y.iter_mut().zip(index.get(range).unwrap_or(&[])) {
                     if let Some(&value) = x.get(at + i * self.dim_stride) {
                         *y = value;
@@ -257,7 +265,7 @@ fn sizes(shape: &[usize]) -> SmallVec<[usize; 6]> {
 /// The indices of an input, each inside `size`, or the error for the first that is not.
 fn checked(launch: &Launch, input: usize, dim: usize, size: usize, from_end: bool) -> Result<Vec<usize>> {
     let index = dense::<i64>(launch, input)?;
-    let mut places = filled(index.len(), 0usize)?;
+    let mut places = zeros::<usize>(index.len())?;
     let all = SharedMut::new(&mut places);
     parallel::try_for_ranges(index.len(), parallel::GRAIN, launch.cancel, |range| {
         // SAFETY: pieces are disjoint.
@@ -297,7 +305,11 @@ fn plain_out<'a, T: Element>(launch: &Launch<'a>) -> Result<Option<&'a mut [T]>>
 /// An input of `count` elements in row-major order; a number stands for as many of it.
 fn values<'a, C: Compute>(launch: &Launch<'a>, input: usize, count: usize) -> Result<Dense<'a, C>> {
     if let Some(Arg::Scalar(scalar)) = launch.inputs.get(input) {
-        return filled(count, scalar_value(*scalar)).map(Dense::Owned);
+        let (mut values, value) = (zeros(count)?, scalar_value(*scalar));
+        parallel::for_chunks(&mut values, parallel::GRAIN, parallel::GRAIN, launch.cancel, |_, to| {
+            to.fill(value)
+        })?;
+        return Ok(Dense::Owned(values));
     }
     let values = dense::<C>(launch, input)?;
     if values.len() != count {

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
-use crate::base::dtype::Category;
 use crate::base::shape::same;
 use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
 
@@ -20,22 +19,10 @@ use super::walk::{Tiling, plan};
 
 /// `a[, b[, c]] -> y`.
 pub fn map(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Result<()> {
-    let (op, inputs) = simpler_power(op, launch.inputs);
-    let inputs = inputs.get(..op.arity()).ok_or_else(|| missing(launch, "input", inputs.len()))?;
+    let op = op.simplest(launch.inputs);
+    let inputs = launch.inputs.get(..op.arity());
+    let inputs = inputs.ok_or_else(|| missing(launch, "input", launch.inputs.len()))?;
     with_compute!(compute, C => typed::<C>(launch, op, params, compute, inputs))
-}
-
-/// Powers to these numbers are other functions in PyTorch, with their values at infinities and -0.
-fn simpler_power<'i, 'a>(op: MapOp, inputs: &'i [Arg<'a>]) -> (MapOp, &'i [Arg<'a>]) {
-    let (MapOp::Pow, [_, Arg::Scalar(exponent)]) = (op, inputs) else { return (op, inputs) };
-    let op = match (exponent.as_f64(), exponent.category() == Category::Float) {
-        (2.0, _) => MapOp::Square,
-        (0.5, _) => MapOp::Sqrt,
-        (-0.5, _) => MapOp::Rsqrt,
-        (-1.0, true) => MapOp::Reciprocal,
-        _ => op,
-    };
-    (op, inputs)
 }
 
 fn typed<C: Mapped>(

@@ -7,21 +7,20 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::base::{Cause, Result};
 
+use super::pages::{LARGE, LARGE_PAGE};
+use super::reserve;
+
 /// Alignment of every block in bytes: a cache line, and the widest vector.
 pub const ALIGNMENT: usize = 64;
 
 /// Blocks from this size on are kept for reuse instead of going back to the system.
 const POOLED: usize = 32 << 10;
 
-/// Blocks from this size on start at a page of [`HUGE_PAGE`] bytes and ask for such pages: walks across a large
-/// matrix then stay within the processor's page tables, and fresh memory takes fewer faults.
-const HUGE: usize = 4 << 20;
-const HUGE_PAGE: usize = 2 << 20;
-
 /// What is page-locked covers whole pages: two blocks on one page can't both be.
 const PAGE: usize = 4096;
 
-/// At most this many bytes are kept.
+/// At most this many bytes are kept, and at most an eighth of the address space where that is limited: what is kept
+/// is not there for anything else.
 const KEPT: usize = 1 << 30;
 
 /// Host memory of a fixed capacity. Not freed on drop: it goes back to its [`HostPool`].
@@ -152,6 +151,10 @@ impl HostPool {
         {
             return Ok(block);
         }
+        reserve::hold().or_else(|_| {
+            self.clear();
+            reserve::hold()
+        })?;
         let alignment = if prepared { PAGE } else { ALIGNMENT };
         let fresh = system_block(capacity, alignment).or_else(|| {
             self.clear();
@@ -219,7 +222,7 @@ impl HostPool {
 impl State {
     /// Keeps a block; gives it back where there is no room for it.
     fn keep(&mut self, block: HostBlock) -> Option<HostBlock> {
-        if self.kept.saturating_add(block.capacity) > KEPT {
+        if self.kept.saturating_add(block.capacity) > most_kept() {
             return Some(block);
         }
         self.kept += block.capacity;
@@ -240,6 +243,26 @@ impl Drop for HostPool {
     }
 }
 
+fn most_kept() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| address_space().map_or(KEPT, |bytes| KEPT.min(bytes / 8)))
+}
+
+/// Bytes of address space, where they are limited.
+#[cfg(unix)]
+fn address_space() -> Option<usize> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes the limit and nothing else.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY)
+        .then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
+}
+
+#[cfg(not(unix))]
+fn address_space() -> Option<usize> {
+    None
+}
+
 /// Sizes are rounded up to eighths of their power of two, so that like sizes share blocks.
 fn size_class(bytes: usize) -> Option<usize> {
     let bytes = bytes.max(ALIGNMENT);
@@ -248,26 +271,13 @@ fn size_class(bytes: usize) -> Option<usize> {
 }
 
 fn system_block(capacity: usize, alignment: usize) -> Option<HostBlock> {
-    let alignment = if capacity < HUGE { alignment } else { HUGE_PAGE };
+    // The program's allocator asks for large pages; a block that starts at one has them throughout.
+    let alignment = if capacity < LARGE { alignment } else { LARGE_PAGE };
     let layout = Block::from_size_align(capacity, alignment).ok()?;
     // SAFETY: the layout has a size above zero.
     let pointer = NonNull::new(unsafe { alloc(layout) })?;
-    if capacity >= HUGE {
-        advise_huge_pages(pointer, capacity);
-    }
     Some(HostBlock { pointer, capacity, alignment })
 }
-
-/// Asks for large pages; where the system has none, nothing changes.
-#[cfg(target_os = "linux")]
-fn advise_huge_pages(pointer: NonNull<u8>, capacity: usize) {
-    let whole_pages = capacity - capacity % HUGE_PAGE;
-    // SAFETY: the range lies inside the block, starts at a page, and the advice changes no contents.
-    unsafe { libc::madvise(pointer.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_pointer: NonNull<u8>, _capacity: usize) {}
 
 fn release(block: HostBlock) {
     if let Ok(layout) = Block::from_size_align(block.capacity, block.alignment) {
@@ -398,9 +408,9 @@ mod tests {
     #[test]
     fn large_blocks_start_at_a_large_page() {
         let pool = HostPool::default();
-        for bytes in [HUGE, 5 << 20, 64 << 20] {
+        for bytes in [LARGE, 5 << 20, 64 << 20] {
             let block = pool.take(bytes).unwrap();
-            assert_eq!(block.as_ptr() as usize % HUGE_PAGE, 0);
+            assert_eq!(block.as_ptr() as usize % LARGE_PAGE, 0);
             assert!(block.write(bytes - 4, &[1, 2, 3, 4]));
             pool.give(block);
         }

@@ -26,10 +26,12 @@ pub mod memory;
 mod narrow;
 mod normalise;
 mod optimise;
+mod pages;
 pub mod parallel;
 mod pooling;
 mod random;
 mod reduce;
+mod reserve;
 mod run;
 mod scan;
 mod scratch;
@@ -52,6 +54,7 @@ use super::context::Shared;
 use super::kernel::Launch;
 use memory::{HostBlock, HostPool};
 
+pub use reserve::hold as hold_reserve;
 pub use run::run;
 
 /// The processor that runs the program. Work is done when a call returns; there is one stream.

@@ -179,6 +179,7 @@ fn backward<C: Float>(launch: &Launch, affine: bool) -> Result<()> {
     let height = parallel::grain(4 * n).max(rows.div_ceil(BLOCKS));
     let blocks = parallel::map_ranges(rows, height, launch.cancel, |range| -> Result<Vec<C>> {
         let mut sums = zeros::<C>(sums)?;
+        let mut scaled = zeros::<C>(if weight.is_some() { n } else { 0 })?;
         let at = range.start * n..range.end * n;
         isa::dispatch(GradientRows {
             dy: dy.get(at.clone()).unwrap_or(&[]),
@@ -190,6 +191,7 @@ fn backward<C: Float>(launch: &Launch, affine: bool) -> Result<()> {
             // SAFETY: pieces have rows of their own.
             dx: unsafe { to_dx.slice(at) },
             sums: &mut sums,
+            scaled: &mut scaled,
         });
         Ok(sums)
     })?;
@@ -219,6 +221,8 @@ struct GradientRows<'a, C> {
     dx: &'a mut [C],
     /// Of the weight's gradient, then of the bias's; empty where neither is asked for.
     sums: &'a mut [C],
+    /// Room for a row, where there is a weight.
+    scaled: &'a mut [C],
 }
 
 impl<C: Float> Work for GradientRows<'_, C> {
@@ -228,7 +232,7 @@ impl<C: Float> Work for GradientRows<'_, C> {
     fn run<I: Isa>(self) {
         let n = self.n.max(1);
         let (dweight, dbias) = self.sums.split_at_mut(self.sums.len() / 2);
-        let mut scaled = vec![C::default(); if self.weight.is_some() { n } else { 0 }];
+        let scaled = self.scaled;
         let rows = self.dy.chunks_exact(n).zip(self.x.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
         for (((dy, x), dx), (&m, &r)) in rows.zip(self.mean.iter().zip(self.rstd)) {
             let normal = |x: C| (x - m) * r;
@@ -241,7 +245,7 @@ impl<C: Float> Work for GradientRows<'_, C> {
                     for ((g, &dy), &w) in scaled.iter_mut().zip(dy).zip(weight) {
                         *g = dy * w;
                     }
-                    &scaled
+                    scaled
                 }
                 None => dy,
             };

@@ -2,6 +2,8 @@
 //!
 //! The order of operations is that of `torch.optim`'s single-tensor steps.
 
+use smallvec::SmallVec;
+
 use crate::base::Result;
 use crate::device::kernel::Launch;
 
@@ -72,10 +74,10 @@ where
     expect_shape(launch, "the gradient", input_shape(launch, 0)?, shape)?;
     let grad = dense::<C>(launch, 0)?;
     let mut parameter = DenseOut::<C>::with_values(launch, 0)?;
-    let mut states = Vec::with_capacity(buffers);
+    let mut states: SmallVec<[DenseOut<C>; 2]> = SmallVec::new();
     for i in 1..=buffers {
         expect_shape(launch, "the optimiser's state", output_shape(launch, i)?, shape)?;
-        states.push(DenseOut::<C>::with_values(launch, i)?);
+        states.push(DenseOut::with_values(launch, i)?);
     }
     let n = parameter.len();
     let mut none: [&mut [C]; 2] = [&mut [], &mut []];

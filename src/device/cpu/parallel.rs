@@ -3,12 +3,12 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use smallvec::SmallVec;
 
-use crate::base::Result;
+use crate::base::{self, Error, Result, memory};
 
 use super::super::backend::Cancel;
 use super::team;
@@ -19,6 +19,26 @@ pub const GRAIN: usize = 1 << 15;
 /// How many items of `cost` elements of cheap work each make a piece.
 pub fn grain(cost: usize) -> usize {
     (GRAIN / cost.max(1)).max(1)
+}
+
+/// How many threads compute: those of the pool that this thread belongs to, else the process's. One where the system
+/// starts no others.
+pub fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    if rayon::current_thread_index().is_some() {
+        return rayon::current_num_threads();
+    }
+    *THREADS.get_or_init(|| {
+        let start = |thread: rayon::ThreadBuilder| {
+            let name = format!("pool-{}", thread.index());
+            base::threads::start(name, base::threads::STACK, || thread.run()).map(drop)
+        };
+        match rayon::ThreadPoolBuilder::new().spawn_handler(start).build_global() {
+            // What has a source is the system's refusal; the other error is that there is a pool.
+            Err(error) if std::error::Error::source(&error).is_some() => 1,
+            _ => rayon::current_num_threads(),
+        }
+    })
 }
 
 /// Runs `work` on the pieces `0..grain`, `grain..2 * grain`, … of `0..n`, each once, in any order, on the
@@ -35,7 +55,7 @@ pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<u
         return Ok(());
     }
     let pieces = n.div_ceil(grain);
-    let stretches = Stretches::new(pieces, rayon::current_num_threads());
+    let stretches = Stretches::new(pieces, threads());
     let stopped = AtomicBool::new(false);
     let take_pieces = || {
         stretches.take(|piece| {
@@ -113,7 +133,7 @@ fn this_thread() -> usize {
 /// Runs `work` with the team's help; false where it has none to give, or this is a pool's thread: that pool bounds how
 /// many threads there are, and which.
 fn help_from_team(work: &(dyn Fn() + Sync)) -> bool {
-    rayon::current_thread_index().is_none() && team::run(rayon::current_num_threads() - 1, work)
+    rayon::current_thread_index().is_none() && team::run(threads() - 1, work)
 }
 
 /// [`for_ranges`] for work that can fail; gives the first error in the order of the pieces.
@@ -123,7 +143,17 @@ pub fn try_for_ranges(
     cancel: &Cancel,
     work: impl Fn(Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
-    map_ranges(n, grain, cancel, work)?.into_iter().collect()
+    let first: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    for_ranges(n, grain, cancel, |range| {
+        let at = range.start;
+        if let Err(error) = work(range) {
+            let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
+            if first.as_ref().is_none_or(|(before, _)| at < *before) {
+                *first = Some((at, error));
+            }
+        }
+    })?;
+    first.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// What `work` gives for each piece, in the order of the pieces.
@@ -134,14 +164,13 @@ pub fn map_ranges<T: Send + Sync>(
     work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Result<Vec<T>> {
     let grain = grain.max(1);
-    let mut slots: Vec<OnceLock<T>> = Vec::new();
-    slots.resize_with(n.div_ceil(grain), OnceLock::new);
+    let slots = memory::collected((0..n.div_ceil(grain)).map(|_| OnceLock::new()))?;
     for_ranges(n, grain, cancel, |range| {
         if let Some(slot) = slots.get(range.start / grain) {
             let _ = slot.set(work(range));
         }
     })?;
-    Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
+    memory::collected(slots.into_iter().filter_map(OnceLock::into_inner))
 }
 
 /// Runs `work(index, chunk)` on the chunks of `size` elements of a slice, several to a piece where `size` is

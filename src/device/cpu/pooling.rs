@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, memory};
 use crate::device::kernel::{Launch, Window};
 
 use super::access::{DenseOut, dense};
@@ -91,11 +91,11 @@ pub fn avg_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
         let dy = dense::<C>(launch, 0)?;
         let mut dx = DenseOut::<C>::new(launch, 0)?;
         let all = SharedMut::new(&mut dx);
-        planes.each(launch, |plane| {
+        planes.try_each(launch, |plane| {
             // SAFETY: planes are disjoint.
             let dx = unsafe { all.slice(planes.large(plane)) };
             dx.fill(C::default());
-            let mut dy = dy.get(planes.small(plane)).unwrap_or(&[]).to_vec();
+            let mut dy = memory::copied(dy.get(planes.small(plane)).unwrap_or(&[]))?;
             planes.windows(&mut dy, |dy, [rows, columns], count| {
                 let share = dy.over(count);
                 for row in rows {
@@ -104,6 +104,7 @@ pub fn avg_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
                     line.into_iter().flatten().for_each(|to| *to = to.plus(share));
                 }
             });
+            Ok(())
         })?;
         dx.finish(launch)
     })
@@ -144,10 +145,19 @@ impl<'a> Planes<'a> {
     }
 
     fn each(&self, launch: &Launch, work: impl Fn(usize) + Sync) -> Result<()> {
+        parallel::for_ranges(self.count, self.grain(), launch.cancel, |range| range.for_each(&work))
+    }
+
+    /// As [`each`](Planes::each), for work that can fail.
+    fn try_each(&self, launch: &Launch, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+        let all = |mut range: Range<usize>| range.try_for_each(&work);
+        parallel::try_for_ranges(self.count, self.grain(), launch.cancel, all)
+    }
+
+    fn grain(&self) -> usize {
         let [oh, ow] = self.pooled;
         let [kh, kw] = self.window.size;
-        let cost = (oh * ow).saturating_mul(kh * kw);
-        parallel::for_ranges(self.count, parallel::grain(cost), launch.cancel, |range| range.for_each(&work))
+        parallel::grain(oh.saturating_mul(ow).saturating_mul(kh.saturating_mul(kw)))
     }
 
     /// The window of output `at` along an axis: where it meets the plane, and its length with padding.

@@ -6,10 +6,10 @@ mod philox;
 use crate::base::{Error, Result};
 use crate::device::kernel::{Distribution, Launch, Random, RandomSource, View};
 
-use super::access::{Strided, Writer, missing};
+use super::access::{Writer, missing};
 use super::convert::{Compute, compute_dtype};
 use super::math::special;
-use super::{copy, parallel};
+use super::parallel;
 
 /// Fills the output in row-major order.
 pub fn random(launch: &Launch, random: &Random) -> Result<()> {
@@ -31,6 +31,9 @@ pub fn random(launch: &Launch, random: &Random) -> Result<()> {
 
 /// Elements that are drawn at a time.
 const BLOCK: usize = 1024;
+
+/// Places between two looks at the interrupt.
+const OFTEN: usize = 1 << 16;
 
 /// Writes blocks one after another, as a generator with a state must.
 fn in_order<C: Compute>(launch: &Launch, output: &View, mut draw: impl FnMut(&mut [C])) -> Result<()> {
@@ -60,13 +63,6 @@ fn by_place<C: Compute>(launch: &Launch, output: &View, value: impl Fn(u64) -> C
             unsafe { writer.store(start, values) };
         }
     })
-}
-
-/// Writes whole values to an output of any dtype.
-fn put(launch: &Launch, output: &View, mut values: Vec<i64>) -> Result<()> {
-    let to = Strided::new(output)?;
-    let layout = to.as_rows()?;
-    copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, &to)
 }
 
 /// A Poisson number: below a mean of 10 by counting arrivals (Knuth), from there on by transformed rejection

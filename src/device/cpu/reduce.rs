@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::base::dtype::Element;
-use crate::base::{DType, Error, Kind, Layout, Result};
+use crate::base::{DType, Error, Kind, Layout, Result, memory};
 
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch, ReduceOp};
@@ -180,17 +180,19 @@ impl<C: Folded> Job<'_, C> {
                 let (values, centres) = self.over_input(size)?;
                 let kept = 0..self.source.kept();
                 let found = parallel::map_ranges(self.source.reduced(), size, self.cancel, |part| {
-                    let mut found = vec![i64::MAX; centres.len()];
+                    let mut found = memory::filled(centres.len(), i64::MAX)?;
                     self.source.first_equal(kept.clone(), part, &centres, &mut found);
-                    found
+                    Ok(found)
                 })?;
-                let first = found.into_iter().reduce(|mut a, b| {
+                let first = found.into_iter().reduce(|a: Result<Vec<i64>>, b| {
+                    let (mut a, b) = (a?, b?);
                     a.iter_mut().zip(b).for_each(|(a, b)| *a = b.min(*a));
-                    a
+                    Ok(a)
                 });
+                let first = first.unwrap_or_else(|| Ok(Vec::new()))?;
                 // SAFETY: nothing else runs.
                 unsafe {
-                    places.store(0, &first.unwrap_or_default());
+                    places.store(0, &first);
                     writer.store(0, &values);
                 }
                 Ok(())

@@ -52,23 +52,28 @@ fn run<A: Copy + Send + Sync, C: Compute>(
     let Lines { size, inner, .. } = lines;
     let strips = inner.div_ceil(STRIP);
     let cost = size * inner.min(STRIP);
-    parallel::for_ranges(lines.outer * strips, parallel::grain(cost), launch.cancel, |range| {
+    parallel::try_for_ranges(lines.outer * strips, parallel::grain(cost), launch.cancel, |range| {
         for piece in range {
             let (outer, first) = (piece / strips, piece % strips * STRIP);
             if inner == 1 {
                 let line = outer * size..(outer + 1) * size;
                 // SAFETY: lines are disjoint.
                 let to = unsafe { all.slice(line.clone()) };
+                let from = x.get(line).unwrap_or(&[]);
                 let mut sum = start;
-                for (&x, y) in x.get(line).unwrap_or(&[]).iter().zip(to) {
-                    sum = step(sum, x);
-                    *y = finish(sum);
+                for (from, to) in from.chunks(parallel::GRAIN).zip(to.chunks_mut(parallel::GRAIN)) {
+                    launch.cancel.check()?;
+                    for (&x, y) in from.iter().zip(to) {
+                        sum = step(sum, x);
+                        *y = finish(sum);
+                    }
                 }
                 continue;
             }
             let width = STRIP.min(inner - first);
             let mut sums = [start; STRIP];
             for i in 0..size {
+                launch.cancel.check_at(i)?;
                 let at = (outer * size + i) * inner + first;
                 // SAFETY: strips of lines are disjoint.
                 let to = unsafe { all.slice(at..at + width) };
@@ -79,6 +84,7 @@ fn run<A: Copy + Send + Sync, C: Compute>(
                 }
             }
         }
+        Ok(())
     })?;
     y.finish(launch)
 }

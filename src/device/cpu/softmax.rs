@@ -7,7 +7,7 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
-use super::along::{From, Lines, Panel, To, blocks};
+use super::along::{Lines, LinesFrom, LinesTo, Panel, blocks};
 use super::block::{Room, Scratch, wrong_shape};
 use super::convert::Compute;
 use super::fold::{Exponentials, Fold, Folded, Largest, Sum, fold_rows, fold_run};
@@ -73,7 +73,7 @@ fn forward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     let mut aside = None;
     let (x, in_place) = input::<C>(launch, 0, &y, &mut aside)?;
     let lines = Lines::new([&x, &y], dim);
-    let (from, to) = (From::<C>::new(&x), To::<C>::new(&y));
+    let (from, to) = (LinesFrom::<C>::new(&x), LinesTo::<C>::new(&y));
     over_panels(launch.cancel, y.numel(), &lines, |panels| {
         isa::dispatch(Forward { lines: &lines, x: from, y: to, in_place, log, panels });
     })
@@ -85,7 +85,7 @@ fn backward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     let (dy, in_place) = input::<C>(launch, 0, &dx, &mut aside)?;
     let (y, in_place_too) = input::<C>(launch, 1, &dx, &mut aside_too)?;
     let lines = Lines::new([&dy, &y, &dx], dim);
-    let (from, of, to) = (From::<C>::new(&dy), From::<C>::new(&y), To::<C>::new(&dx));
+    let (from, of, to) = (LinesFrom::<C>::new(&dy), LinesFrom::<C>::new(&y), LinesTo::<C>::new(&dx));
     let in_place = in_place || in_place_too;
     over_panels(launch.cancel, dx.numel(), &lines, |panels| {
         isa::dispatch(Backward { lines: &lines, dy: from, y: of, dx: to, in_place, log, panels });
@@ -138,8 +138,8 @@ soft!(f64);
 
 struct Forward<'a, C> {
     lines: &'a Lines<2>,
-    x: From<'a, C>,
-    y: To<'a, C>,
+    x: LinesFrom<'a, C>,
+    y: LinesTo<'a, C>,
     /// `x` lies in the place of `y`.
     in_place: bool,
     log: bool,
@@ -327,9 +327,9 @@ fn fold_columns<'s, F: Fold, C: Folded + 's, I: Isa>(
 
 struct Backward<'a, C> {
     lines: &'a Lines<3>,
-    dy: From<'a, C>,
-    y: From<'a, C>,
-    dx: To<'a, C>,
+    dy: LinesFrom<'a, C>,
+    y: LinesFrom<'a, C>,
+    dx: LinesTo<'a, C>,
     /// `dy` or `y` lies in the place of `dx`.
     in_place: bool,
     log: bool,

@@ -1,13 +1,15 @@
 //! `Sort`: stable sorting along a dimension.
 
 use crate::base::Result;
+use crate::base::memory;
+use crate::device::Cancel;
 use crate::device::kernel::Launch;
 
 use super::convert::{Compute, with_compute};
 use super::dense::{DenseOut, dense};
 use super::lines::{Lines, expect_shape, input_shape, output_shape};
 use super::parallel::{self, SharedMut};
-use super::scratch::filled;
+use super::scratch::zeros;
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
 /// sorts as the largest, as in `torch.sort(stable=True)`.
@@ -62,8 +64,11 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
         let key = x.get(start + i * lines.inner).map_or(0, |v| v.key());
         (if descending { !key } else { key }, i)
     };
-    let write = |start: usize, sorted: &[Entry]| {
+    let write = |start: usize, sorted: &[Entry]| -> Result<()> {
         for (i, &(_, from)) in sorted.iter().enumerate() {
+            if i % RUN == 0 {
+                launch.cancel.check()?;
+            }
             let to = start + i * lines.inner;
             // SAFETY: lines are disjoint, and each has one writer.
             let (value, index) = unsafe { (to_values.slice(to..to + 1), to_indices.slice(to..to + 1)) };
@@ -72,23 +77,25 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
                 *index = from as i64;
             }
         }
+        Ok(())
     };
     if lines.size > LONG {
         for line in 0..lines.count() {
             let start = lines.start(line);
-            write(start, &long_line(launch, lines.size, |i| entry(start, i))?);
+            write(start, &long_line(launch, lines.size, |i| entry(start, i))?)?;
         }
     } else {
         let cost = lines.size * 16;
-        parallel::for_ranges(lines.count(), parallel::grain(cost), launch.cancel, |range| {
-            let mut entries: Vec<Entry> = Vec::with_capacity(lines.size);
+        parallel::try_for_ranges(lines.count(), parallel::grain(cost), launch.cancel, |range| {
+            let mut entries: Vec<Entry> = memory::with_capacity(lines.size)?;
             for line in range {
                 let start = lines.start(line);
                 entries.clear();
                 entries.extend((0..lines.size).map(|i| entry(start, i)));
                 entries.sort_unstable();
-                write(start, &entries);
+                write(start, &entries)?;
             }
+            Ok(())
         })?;
     }
     values.finish(launch)?;
@@ -98,16 +105,20 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
 /// Lines longer than this are sorted by all cores together, one line after another.
 const LONG: usize = 1 << 16;
 
-/// Sorts runs, then merges neighbouring runs until one is left.
-fn long_line(launch: &Launch, n: usize, entry: impl Fn(usize) -> Entry + Sync) -> Result<Vec<Entry>> {
-    let mut entries = filled(n, (0, 0))?;
+/// Entries by their places, sorted on all cores: runs, then neighbouring runs merged until one is left.
+pub(in crate::device::cpu) fn long_line(
+    launch: &Launch,
+    n: usize,
+    entry: impl Fn(usize) -> Entry + Sync,
+) -> Result<Vec<Entry>> {
+    let mut entries = zeros::<Entry>(n)?;
     parallel::for_chunks(&mut entries, RUN, RUN, launch.cancel, |chunk, to| {
         for (i, to) in to.iter_mut().enumerate() {
             *to = entry(chunk * RUN + i);
         }
         to.sort_unstable();
     })?;
-    let mut other = filled(n, (0, 0))?;
+    let mut other = zeros::<Entry>(n)?;
     let mut run = RUN;
     while run < n {
         let from = &entries;
@@ -118,19 +129,25 @@ fn long_line(launch: &Launch, n: usize, entry: impl Fn(usize) -> Entry + Sync) -
                 from.get(start..middle).unwrap_or(&[]),
                 from.get(middle..start + to.len()).unwrap_or(&[]),
                 to,
+                launch.cancel,
             );
         })?;
         std::mem::swap(&mut entries, &mut other);
         run *= 2;
     }
+    // A merge that was interrupted left its end as it was.
+    launch.cancel.check()?;
     Ok(entries)
 }
 
 /// Entries that one core sorts at once.
 const RUN: usize = 1 << 15;
 
-fn merge<'a>(mut a: &'a [Entry], mut b: &'a [Entry], to: &mut [Entry]) {
-    for to in to {
+fn merge<'a>(mut a: &'a [Entry], mut b: &'a [Entry], to: &mut [Entry], cancel: &Cancel) {
+    for (i, to) in to.iter_mut().enumerate() {
+        if i % RUN == 0 && cancel.is_set() {
+            return;
+        }
         let from = match (a.first(), b.first()) {
             (Some(x), Some(y)) if y < x => &mut b,
             (Some(_), _) => &mut a,

@@ -7,8 +7,10 @@ use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::thread::{self, Builder, Thread};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+
+use crate::base::threads;
 
 /// How long a helper looks for more work before it sleeps.
 const AWAKE: Duration = Duration::from_micros(50);
@@ -85,7 +87,7 @@ impl Team {
         }));
         for (i, helper) in team.helpers.iter().enumerate() {
             // A thread that the system refuses is one helper fewer.
-            let started = Builder::new().name(format!("kernels-{i}")).spawn(|| team.help(helper));
+            let started = threads::start(format!("kernels-{i}"), threads::STACK, || team.help(helper));
             if let Ok(handle) = started {
                 let _ = helper.thread.set(handle.thread().clone());
             }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event;
-use crate::base::{Cause, Device, Error, Kind, Result};
+use crate::base::{Cause, Device, Error, Kind, Result, memory};
 use crate::device::backend::{
     Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Work,
 };
@@ -203,7 +203,7 @@ impl Backend for SimBackend {
     fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<When>> {
         let tf32 = self.shared.settings.tf32();
         let mut clock = self.working_clock()?;
-        let mut timed = Vec::with_capacity(work.len());
+        let mut timed = memory::with_capacity(work.len())?;
         let queued = clock.graph(self.at(stream), |clock| {
             for part in work {
                 timed.push(match part {

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ProfileError, ProfileFault, acts, quoted};
-use super::nearest::nearest;
+use crate::base::near::nearest;
 
 /// One figure of a profile as its author wrote it.
 #[derive(Clone, PartialEq, Debug)]

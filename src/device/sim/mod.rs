@@ -15,7 +15,6 @@ mod calendar;
 mod fault;
 mod figures;
 mod memory;
-mod nearest;
 mod queues;
 mod work;
 

@@ -25,7 +25,7 @@ use super::error::{ProfileError, ProfileFault, quoted, shown_path};
 use super::figures::{
     self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, count,
 };
-use super::nearest::nearest;
+use crate::base::near::nearest;
 
 pub use super::figures::Figure;
 

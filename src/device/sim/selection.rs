@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::{ProfileError, did_you_mean, quoted};
-use super::nearest::nearest;
 use super::profile::{Profile, builtin_ids};
+use crate::base::near::nearest;
 
 /// The most simulated devices of one machine.
 pub const MOST_DEVICES: usize = 16;
@@ -65,7 +65,7 @@ impl SimulatedDevices {
 
     /// One profile per device. Reads the files.
     pub fn profiles(&self) -> Result<Vec<Profile>, ProfileError> {
-        let mut profiles = Vec::with_capacity(self.count());
+        let mut profiles = Vec::new();
         for (name, count) in &self.items {
             let profile = match name {
                 ProfileName::Builtin(id) => Profile::builtin(id)?,

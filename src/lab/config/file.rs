@@ -6,20 +6,25 @@ use toml::de::{DeTable, DeValue};
 
 use super::chord::{action_name, context_name, list, parse};
 use super::{Config, Kind, Problem, SETTINGS, Value};
+use crate::base::near::nearest;
 use crate::lab::bindings::BINDINGS;
 use crate::lab::keys::{Chord, Context, TOGETHER};
-use crate::op::args::nearest;
 
 /// The file is no longer than this.
 const LARGEST: usize = 1 << 20;
 
+/// Most problems that are told one by one.
+const MOST: usize = 100;
+
 struct Reader<'t> {
     text: &'t str,
     config: Config,
+    /// Problems beyond those that are told.
+    more: usize,
 }
 
 pub fn read(text: &str) -> Config {
-    let mut reader = Reader { text, config: Config::default() };
+    let mut reader = Reader { text, config: Config::default(), more: 0 };
     if text.len() > LARGEST {
         reader.problem(0, "the file is too long to be one of settings".into());
         return reader.config;
@@ -48,6 +53,11 @@ pub fn read(text: &str) -> Config {
         }
     }
     reader.config.problems.sort_by_key(|problem| problem.line);
+    if let Some(last) = reader.config.problems.last().filter(|_| reader.more > 0) {
+        let message = format!("{} further problems are not listed", reader.more);
+        let rest = Problem { line: last.line, message };
+        reader.config.problems.push(rest);
+    }
     reader.config
 }
 
@@ -57,11 +67,20 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, at: usize, message: String) {
+        if self.config.problems.len() >= MOST {
+            self.more += 1;
+            return;
+        }
         let line = self.line(at);
         self.config.problems.push(Problem { line, message });
     }
 
     fn unknown(&mut self, at: usize, name: &str, what: &str, known: &[&str]) {
+        if self.config.problems.len() >= MOST {
+            // Looking for the nearest name takes longer than all else.
+            self.more += 1;
+            return;
+        }
         let near = nearest(name, known.iter().copied());
         let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),

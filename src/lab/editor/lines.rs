@@ -1,6 +1,8 @@
 //! Whole lines: indents, comments, duplicates.
 
-use super::{Editor, INDENT, Pos};
+use crate::script::indent;
+
+use super::{Editor, Pos};
 
 const COMMENT: &str = "//";
 
@@ -17,14 +19,14 @@ impl Editor {
 
     pub(super) fn indent_lines(&mut self) -> bool {
         let rows: Vec<usize> = self.chosen().filter(|row| self.length(*row) > 0).collect();
-        self.each_line(rows, |editor, row| editor.at_line_start(row, 0, &" ".repeat(INDENT)))
+        self.each_line(rows, |editor, row| editor.at_line_start(row, 0, &" ".repeat(indent::STEP)))
     }
 
     /// Takes one indent from the start of the line, or of each selected line.
     pub fn dedent(&mut self) {
         let rows: Vec<usize> = self.chosen().collect();
         self.each_line(rows, |editor, row| {
-            let spaces = editor.line(row).chars().take(INDENT).take_while(|c| *c == ' ').count();
+            let spaces = editor.line(row).chars().take(indent::STEP).take_while(|c| *c == ' ').count();
             spaces == 0 || editor.at_line_start(row, spaces, "")
         });
     }

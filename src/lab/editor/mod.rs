@@ -10,11 +10,12 @@ pub use words::Class;
 
 use std::mem;
 
+use crate::script::indent;
+
 use super::text;
 
 /// No cell grows beyond this many bytes.
 pub const MAX_TEXT: usize = 1 << 20;
-const INDENT: usize = 4;
 /// Changes that can be undone.
 const MAX_UNDO: usize = 1000;
 
@@ -97,8 +98,8 @@ impl Editor {
             return true;
         }
         let head = self.head();
-        let closes = matches!(c, '}' | ')' | ']') && head.len() >= INDENT && head.chars().all(|c| c == ' ');
-        let back = if closes { INDENT } else { 0 };
+        let closing = if matches!(c, '}' | ')' | ']') { indent::before_closing(head) } else { None };
+        let back = closing.map_or(0, |spaces| head.len() - spaces);
         let start = Pos { col: self.cursor.col.saturating_sub(back), ..self.cursor };
         self.replace(start, self.cursor, c.encode_utf8(&mut [0; 4]), c != ' ')
     }
@@ -117,14 +118,13 @@ impl Editor {
     pub fn newline(&mut self) -> bool {
         self.remove_selection();
         let head = self.head().to_owned();
-        let indent = head.chars().take_while(|c| *c == ' ').count();
         let opens = head.trim_end().ends_with(['{', '(', '[']);
         let closes = self.tail().trim_start().starts_with(['}', ')', ']']);
-        let deeper = indent + if opens { INDENT } else { 0 };
+        let deeper = indent::after(&head);
         let mut inserted = format!("\n{}", " ".repeat(deeper));
         let landing = Pos { row: self.cursor.row + 1, col: deeper };
         if opens && closes {
-            inserted += &format!("\n{}", " ".repeat(indent));
+            inserted += &format!("\n{}", " ".repeat(indent::of(&head)));
         }
         self.fresh = true;
         let done = self.replace(self.cursor, self.cursor, &inserted, false);
@@ -139,7 +139,7 @@ impl Editor {
         if self.selection().is_some() {
             return self.indent_lines();
         }
-        let n = INDENT - self.cursor.col % INDENT;
+        let n = indent::to_next_step(self.cursor.col);
         self.replace(self.cursor, self.cursor, &" ".repeat(n), false)
     }
 
@@ -149,9 +149,11 @@ impl Editor {
             return;
         }
         let head = self.head();
-        let start = if !head.is_empty() && head.len().is_multiple_of(INDENT) && head.chars().all(|c| c == ' ')
+        let start = if !head.is_empty()
+            && head.len().is_multiple_of(indent::STEP)
+            && head.chars().all(|c| c == ' ')
         {
-            Pos { col: self.cursor.col - INDENT, ..self.cursor }
+            Pos { col: self.cursor.col - indent::STEP, ..self.cursor }
         } else {
             self.before(self.cursor)
         };

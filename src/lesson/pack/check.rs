@@ -1,17 +1,21 @@
 //! Checks a pack: what shows from its files, and what shows when its lessons run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::Path;
 
+use crate::base::near;
 use crate::lesson::error::LessonError;
 use crate::lesson::format::{Element, Lesson};
 use crate::lesson::lint::lint;
-use crate::lesson::text;
 use crate::lesson::verify::{Report, verify_in};
 
 use super::error::PackError;
 use super::path::{self, Place};
 use super::{COURSE, Pack, Tree, fault_of, hash, tree};
+
+/// What every asset's path begins with.
+const ASSETS: &str = "assets/";
 
 /// What looking at a pack's files gave.
 #[derive(Debug, Default)]
@@ -19,6 +23,21 @@ pub struct Found {
     pub faults: Vec<LessonError>,
     /// What is odd and no fault.
     pub notes: Vec<LessonError>,
+    /// Faults and notes beyond those that are kept.
+    hidden: usize,
+}
+
+/// Most faults of a pack, and most notes, that are kept; nobody reads more.
+const MOST: usize = 500;
+
+impl Found {
+    fn fault(&mut self, make: impl FnOnce() -> LessonError) {
+        if self.faults.len() < MOST { self.faults.push(make()) } else { self.hidden += 1 }
+    }
+
+    fn note(&mut self, make: impl FnOnce() -> LessonError) {
+        if self.notes.len() < MOST { self.notes.push(make()) } else { self.hidden += 1 }
+    }
 }
 
 /// Checks all that shows without running anything: rules of lessons, unique ids, links and assets, datasets and their
@@ -34,7 +53,7 @@ pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
     };
     for (name, why) in &tree.refused {
         let message = format!("this can't be part of a pack: {why}");
-        found.faults.push(fault_of(&folder.join(name), &message, "rename it, or remove it"));
+        found.fault(|| fault_of(&folder.join(name), &message, "rename it, or remove it"));
     }
     ids(pack, &mut found);
     for lesson in &pack.lessons {
@@ -47,7 +66,12 @@ pub fn inspect(pack: &Pack, tree: &Tree) -> Result<Found, PackError> {
     strays(pack, folder, tree, &mut found);
     if pack.lessons.is_empty() {
         let hint = "write one, and name it in lessons = […]";
-        found.faults.push(pack.manifest.error((1, 1), "the pack has no lesson", hint));
+        found.fault(|| pack.manifest.error((1, 1), "the pack has no lesson", hint));
+    }
+    if found.hidden > 0 {
+        let message = format!("{} further faults and notes are not listed", found.hidden);
+        let rest = pack.manifest.error((1, 1), message, "mend the first ones and check again");
+        if found.faults.is_empty() { found.notes.push(rest) } else { found.faults.push(rest) }
     }
     Ok(found)
 }
@@ -59,7 +83,7 @@ fn ids(pack: &Pack, found: &mut Found) {
             let (line, column) = lesson.front.place("id");
             let message = format!("the id `{}` is that of {other}, too", lesson.front.id);
             let hint = "learners' progress is kept by it; give each lesson its own";
-            found.faults.push(lesson.error(line, column, message, hint));
+            found.fault(|| lesson.error(line, column, message, hint));
         }
     }
 }
@@ -76,13 +100,15 @@ fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
             _ => continue,
         };
         if !tree.has(&at) {
-            let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
-            let hint = match text::nearest(&at, &known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "put the file there, or mend the link".to_owned(),
-            };
-            let message = format!("there is no file {at} in the pack");
-            found.faults.push(lesson.error(link.line, link.column, message, hint));
+            found.fault(|| {
+                let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
+                let hint = match near::nearest(&at, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "put the file there, or mend the link".to_owned(),
+                };
+                let message = format!("there is no file {at} in the pack");
+                lesson.error(link.line, link.column, message, hint)
+            });
         }
     }
 }
@@ -94,9 +120,11 @@ fn prerequisites(pack: &Pack, found: &mut Found) {
         let (line, column) = lesson.front.place("prerequisites");
         for name in lesson.front.prerequisites.iter().filter(|name| !name.contains('/')) {
             if !ids.contains(&name.as_str()) {
-                let message = format!("no lesson of the pack has the id `{name}`");
-                let hint = text::suggestion(name, &ids, "the lessons are");
-                found.notes.push(lesson.error(line, column, message, hint));
+                found.note(|| {
+                    let message = format!("no lesson of the pack has the id `{name}`");
+                    let hint = near::suggestion(name, &ids, "the lessons are");
+                    lesson.error(line, column, message, hint)
+                });
             }
         }
     }
@@ -109,11 +137,11 @@ fn invalidates(pack: &Pack, found: &mut Found) {
         let step = pack.lesson(&one.lesson).map(|lesson| lesson.step(&one.step).is_some());
         if step != Some(true) {
             let message = format!("there is no step `{}/{}`", one.lesson, one.step);
-            found.faults.push(manifest.error(at, message, "name a lesson's id and the id of a step in it"));
+            found.fault(|| manifest.error(at, message, "name a lesson's id and the id of a step in it"));
         }
         if one.version > manifest.version {
             let message = format!("{} is later than the pack's own version", one.version);
-            found.faults.push(manifest.error(at, message, "name the version that changed the step"));
+            found.fault(|| manifest.error(at, message, "name the version that changed the step"));
         }
     }
 }
@@ -123,7 +151,7 @@ fn datasets(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) -> Resul
         let at = (data.line, data.column);
         if !tree.has(&data.file) {
             let message = format!("there is no file {}", data.file);
-            found.faults.push(pack.manifest.error(at, message, "put it there, or take the dataset off"));
+            found.fault(|| pack.manifest.error(at, message, "put it there, or take the dataset off"));
             continue;
         }
         let reading = || PackError::io(format_args!("read {}", data.file));
@@ -132,7 +160,7 @@ fn datasets(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) -> Resul
         if sum != data.sha256 {
             let message = format!("{} is another file: its SHA-256 is not the one named", data.file);
             let hint = format!("where the file is right, write sha256 = \"{sum}\"");
-            found.faults.push(pack.manifest.error(at, message, &hint));
+            found.fault(|| pack.manifest.error(at, message, &hint));
         }
     }
     Ok(())
@@ -141,6 +169,7 @@ fn datasets(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) -> Resul
 /// Files that nothing in the pack speaks of.
 fn strays(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) {
     let listed = |name: &str| pack.manifest.lessons.iter().any(|listed| listed.name == name);
+    let named = named(pack);
     for file in &tree.files {
         let (message, hint) = match path::place(file) {
             Some(Place::Manifest | Place::Text) => continue,
@@ -148,21 +177,33 @@ fn strays(pack: &Pack, folder: &Path, tree: &Tree, found: &mut Found) {
             Some(Place::Lesson) => {
                 ("the manifest does not list this lesson", "name it in lessons = […], or remove the file")
             }
-            Some(Place::Asset) if is_used(pack, file) => continue,
+            Some(Place::Asset) if is_used(&named, file) => continue,
             Some(Place::Asset) => ("nothing in the pack names this file", "use it in a lesson, or remove it"),
             None => (
                 "a pack has no place for this file",
                 "it has pack.toml, README, LICENSE, lessons/NAME.md and assets/; names that begin with a dot are left out",
             ),
         };
-        found.faults.push(fault_of(&folder.join(file), message, hint));
+        found.fault(|| fault_of(&folder.join(file), message, hint));
     }
 }
 
-/// Whether a lesson's text or code, or a dataset, names the file.
-fn is_used(pack: &Pack, file: &str) -> bool {
-    let in_lesson = |lesson: &Lesson| lesson.source.lines_from(1).any(|(_, line)| line.contains(file));
-    pack.manifest.datasets.iter().any(|data| data.file == file) || pack.lessons.iter().any(in_lesson)
+/// All that begins as the path of an asset does, in datasets and in the text and code of lessons: as far as it could
+/// be a path.
+fn named(pack: &Pack) -> BTreeSet<&str> {
+    let lines = pack.lessons.iter().flat_map(|lesson| lesson.source.lines_from(1));
+    let datasets = pack.manifest.datasets.iter().map(|data| data.file.as_str());
+    lines.flat_map(|(_, line)| paths(line)).chain(datasets).collect()
+}
+
+fn paths(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices(ASSETS).filter_map(|(at, _)| path::begin(line.get(at..)?))
+}
+
+/// Whether something that is named begins with the file's path: a full stop may follow it.
+fn is_used(named: &BTreeSet<&str>, file: &str) -> bool {
+    let after = named.range::<str, _>((Bound::Included(file), Bound::Unbounded)).next();
+    after.is_some_and(|name| name.starts_with(file))
 }
 
 /// Runs all lessons on each set of devices; on those they are made for where none is named. Each report is handed over

@@ -5,6 +5,7 @@ use crate::lesson::fields::{Fields, Found, Origin};
 use crate::lesson::source::Source;
 use crate::lesson::text;
 
+use super::id::{NoId, PackId};
 use super::version::Version;
 use super::{hash, path};
 
@@ -17,7 +18,7 @@ const MOST_LESSONS: usize = 100;
 /// What a pack says of itself.
 #[derive(Clone, Debug)]
 pub struct Manifest {
-    pub id: String,
+    pub id: PackId,
     pub version: Version,
     pub title: String,
     pub summary: String,
@@ -73,12 +74,12 @@ impl Manifest {
         let decoded = Source::decode(file, bytes);
         let source = decoded.source;
         let mut errors = Errors::new(&source);
-        errors.extend(decoded.errors);
+        errors.extend(decoded.errors, decoded.hidden);
         if decoded.fatal {
             return Err(errors.into_sorted());
         }
         let text: String = source.lines_from(1).flat_map(|(_, line)| [line, "\n"]).collect();
-        let mut fields = Fields::parse(Origin { text: &text, line: 1 }, "the manifest", (1, 1), &mut errors);
+        let mut fields = Fields::parse(Origin::new(&text, 1), "the manifest", (1, 1), &mut errors);
         let manifest = read(&mut fields);
         match manifest {
             Ok(mut manifest) => {
@@ -148,14 +149,14 @@ fn one_line(fields: &mut Fields<'_, '_, '_>, found: Option<Found<String>>) -> Op
     Some(found.value)
 }
 
-fn id(fields: &mut Fields<'_, '_, '_>) -> String {
-    let Some(found) = fields.text("id") else { return String::new() };
-    if !text::is_id(&found.value) {
+/// Where there is none, any: a manifest with a fault is handed to nobody.
+fn id(fields: &mut Fields<'_, '_, '_>) -> PackId {
+    let Some(found) = fields.text("id") else { return PackId::built_in() };
+    found.value.parse().unwrap_or_else(|no: NoId| {
         let message = format!("`{}` can't be a pack's id", found.value);
-        let hint = "an id is lower-case words joined by hyphens, such as first-steps";
-        fields.fault(found.line, found.column, message, hint);
-    }
-    found.value
+        fields.fault(found.line, found.column, message, no.why);
+        PackId::built_in()
+    })
 }
 
 fn version_of(fields: &mut Fields<'_, '_, '_>, key: &'static str, hint: &str) -> Version {

@@ -6,8 +6,10 @@ mod archive;
 pub mod check;
 mod error;
 pub mod hash;
+mod id;
 mod manifest;
 pub mod path;
+mod stage;
 pub mod store;
 mod tar;
 pub mod template;
@@ -20,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use archive::LARGEST_ARCHIVE;
 pub use error::PackError;
+pub use id::{NoId, PackId};
 pub use manifest::{Dataset, Invalidated, Listed, Manifest};
 pub use tree::{Contents, LARGEST_FILE, LARGEST_PACK, Listing, MOST_FILES, Tree};
 pub use version::Version;

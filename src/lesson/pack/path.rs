@@ -1,5 +1,8 @@
 //! Names of files in a pack: few and plain, so that they mean the same on every system.
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 /// Longest path in a pack, in bytes.
 pub const LONGEST: usize = 100;
 /// Folders above a file, at most.
@@ -35,6 +38,17 @@ pub fn place(path: &str) -> Option<Place> {
     (!path.contains('/') && texts.iter().any(|text| path.starts_with(text))).then_some(Place::Text)
 }
 
+/// Where a file of a pack is below the pack's folder.
+///
+/// # Errors
+/// The path can't be that of a file in a pack.
+pub(super) fn below(root: &Path, path: &str) -> io::Result<PathBuf> {
+    match fault(path) {
+        None => Ok(root.join(path)),
+        Some(why) => Err(io::Error::new(io::ErrorKind::InvalidInput, why)),
+    }
+}
+
 /// Why a path can't be that of a file in a pack; none where it can.
 pub fn fault(path: &str) -> Option<&'static str> {
     let parts = || path.split('/');
@@ -67,12 +81,18 @@ pub fn fault(path: &str) -> Option<&'static str> {
     }
 }
 
+/// The beginning of a text that can be a path, as long as one may be.
+pub(super) fn begin(text: &str) -> Option<&str> {
+    let end = text.bytes().take(LONGEST).take_while(|&byte| is_plain(byte) || byte == b'/').count();
+    text.get(..end)
+}
+
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
 /// Names that are devices on Windows, whatever their extension.
-fn is_reserved(part: &str) -> bool {
+pub(super) fn is_reserved(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let numbered = |name: &str| {
         stem.strip_prefix(name)

@@ -10,33 +10,32 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::file;
+use crate::base::{file, near};
 use crate::lesson::text;
 
 use super::error::PackError;
+use super::id::{FolderName, PackId, Root};
 use super::manifest::Manifest;
+use super::stage::{self, Lock, Stage, remove_all, sync_folders};
 use super::tree::Contents;
 use super::version::Version;
-use super::{Pack, archive, build, check, open_archive, open_manifest, sound};
+use super::{Pack, archive, build, check, open_archive, open_manifest, path, sound};
 
-/// Folders in the making begin with this.
-const INCOMING: &str = ".incoming-";
 const CURRENT: &str = "current";
-const LOCK: &str = ".lock";
 
 /// The folder of installed packs. It need not be there.
 #[derive(Clone, Debug)]
 pub struct Store {
-    root: PathBuf,
+    root: Root,
 }
 
 /// What `current` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installed {
-    pub id: String,
+    pub id: PackId,
     pub version: Version,
     /// The folder's name beside `current`.
-    folder: String,
+    folder: FolderName,
     /// What it was installed from: a folder or an archive.
     pub source: PathBuf,
     /// Milliseconds since 1970, UTC.
@@ -65,7 +64,7 @@ pub enum Replace {
 
 impl Store {
     pub fn at(root: &Path) -> Store {
-        Store { root: root.to_path_buf() }
+        Store { root: Root::at(root) }
     }
 
     /// Installs a folder or an archive. Nothing of it is run.
@@ -78,26 +77,26 @@ impl Store {
     }
 
     /// `only` is the id that the pack must have.
-    fn take(&self, source: &Path, replace: Replace, only: Option<&str>) -> Result<Change, PackError> {
+    fn take(&self, source: &Path, replace: Replace, only: Option<&PackId>) -> Result<Change, PackError> {
         let source =
             fs::canonicalize(source).map_err(PackError::io(format_args!("read {}", source.display())))?;
-        fs::create_dir_all(&self.root)
-            .map_err(PackError::io(format_args!("make the folder {}", self.root.display())))?;
-        let _lock = self.lock()?;
-        self.clear_up();
-        let stage = Stage::new(&self.root)?;
+        let root = self.root.path();
+        file::make_folder(root).map_err(PackError::io(format_args!("make the folder {}", root.display())))?;
+        let lock = Lock::wait(self.root.path())?;
+        self.clear_up(&lock);
+        let stage = Stage::new(root)?;
         let unpacked = stage.0.join("pack");
         let contents = self.unpack(&source, &stage.0, &unpacked)?;
         let (pack, found) = sound(&unpacked)?;
         if found != contents {
             return Err(PackError::refused("the files changed while they were installed"));
         }
-        if only.is_some_and(|id| id != pack.manifest.id) {
+        if only.is_some_and(|id| *id != pack.manifest.id) {
             let message = format!("{} now holds the pack `{}`", source.display(), pack.manifest.id);
             return Err(PackError::refused(message));
         }
         self.allow(&pack.manifest, &contents, replace)?;
-        self.settle(&pack.manifest, contents, source, &unpacked)
+        self.settle(&pack.manifest, contents, source, &unpacked, &lock)
     }
 
     /// Installs again from where a pack was installed from, where a later version is there.
@@ -124,7 +123,7 @@ impl Store {
         let contents = archive::read(
             &from,
             |file| {
-                let at = to.join(&file.path);
+                let at = path::below(to, &file.path)?;
                 if let Some(folder) = at.parent() {
                     fs::create_dir_all(folder)?;
                 }
@@ -167,24 +166,25 @@ impl Store {
         contents: Contents,
         source: PathBuf,
         unpacked: &Path,
+        lock: &Lock,
     ) -> Result<Change, PackError> {
         let settling = || PackError::io(format_args!("install {}", manifest.id));
-        let home = self.root.join(&manifest.id);
+        let home = self.root.home(&manifest.id);
         let old = self.get(&manifest.id).ok();
         let same = old.as_ref().is_some_and(|old| old.contents == contents);
-        fs::create_dir_all(&home).map_err(settling())?;
+        file::make_folder(&home).map_err(settling())?;
         let kept = old.as_ref().filter(|old| same && contents.changed(&self.folder(old)).is_empty());
         let folder = match kept {
             Some(old) => old.folder.clone(),
-            None => free_name(
-                &home,
+            None => self.free_name(
+                &manifest.id,
                 &format!("{}-{}", manifest.version, contents.sum().get(..16).unwrap_or_default()),
-            ),
+            )?,
         };
         if kept.is_none() {
             sync_folders(unpacked).map_err(settling())?;
-            fs::rename(unpacked, home.join(&folder)).map_err(settling())?;
-            sync(&home).map_err(settling())?;
+            fs::rename(unpacked, self.root.folder(&manifest.id, &folder)).map_err(settling())?;
+            file::sync(&home).map_err(settling())?;
         }
         let now = Installed {
             id: manifest.id.clone(),
@@ -196,8 +196,8 @@ impl Store {
         };
         let write = |out: &mut BufWriter<File>| serde_json::to_writer(out, &now).map_err(io::Error::from);
         file::replace(&home.join(CURRENT), write).map_err(settling())?;
-        sync(&self.root).map_err(settling())?;
-        self.clear_up();
+        file::sync(self.root.path()).map_err(settling())?;
+        self.clear_up(lock);
         Ok(Change { now, before: old.map(|old| old.version), same })
     }
 
@@ -205,45 +205,50 @@ impl Store {
     ///
     /// # Errors
     /// There is none of that id, or its record can't be read.
-    pub fn get(&self, id: &str) -> Result<Installed, PackError> {
-        let at = self.root.join(id).join(CURRENT);
-        if !text::is_id(id) || !at.exists() {
-            let ids = self.ids();
-            let known: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let hint = match known.as_slice() {
-                [] => "none is; `tensorlab pack install FILE` installs one".to_owned(),
-                known => text::suggestion(id, known, "installed are"),
-            };
-            return Err(PackError::hinted(format!("there is no installed pack `{}`", text::strip(id)), hint));
+    pub fn get(&self, id: &PackId) -> Result<Installed, PackError> {
+        let at = self.root.home(id).join(CURRENT);
+        if !at.exists() {
+            return Err(self.missing(id));
         }
         let bytes = fs::read(&at).map_err(PackError::io(format_args!("read {}", at.display())))?;
         let damaged =
             || PackError::hinted(format!("the record of the pack `{id}` is damaged"), "install it again");
         let found: Installed = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
-        let plain = super::path::fault(&found.folder).is_none() && !found.folder.contains('/');
-        if found.id == id && plain { Ok(found) } else { Err(damaged()) }
+        // The paths of its files are joined to the folder, too.
+        let whole = found.id == *id && archive::check(&found.contents).is_ok();
+        if whole { Ok(found) } else { Err(damaged()) }
+    }
+
+    /// What a command says that was given an id, or what can't be one, of which no pack is installed.
+    pub fn missing(&self, id: &str) -> PackError {
+        let ids = self.ids();
+        let known: Vec<&str> = ids.iter().map(PackId::as_str).collect();
+        let hint = match known.as_slice() {
+            [] => "none is; `tensorlab pack install FILE` installs one".to_owned(),
+            known => near::suggestion(id, known, "installed are"),
+        };
+        PackError::hinted(format!("there is no installed pack `{}`", text::strip(id)), hint)
     }
 
     /// Ids of all installed packs, sorted.
-    pub fn ids(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+    pub fn ids(&self) -> Vec<PackId> {
+        let entries = fs::read_dir(self.root.path()).into_iter().flatten().flatten();
         let names = entries.filter(|e| e.path().join(CURRENT).exists()).map(|e| e.file_name());
-        let mut ids: Vec<String> =
-            names.filter_map(|name| name.into_string().ok()).filter(|name| text::is_id(name)).collect();
+        let mut ids: Vec<PackId> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
         ids.sort();
         ids
     }
 
     /// Where an installed pack's files are.
     pub fn folder(&self, installed: &Installed) -> PathBuf {
-        self.root.join(&installed.id).join(&installed.folder)
+        self.root.folder(&installed.id, &installed.folder)
     }
 
     /// Reads an installed pack.
     ///
     /// # Errors
     /// As [`Store::get`] and [`Pack::open`].
-    pub fn open(&self, id: &str) -> Result<Pack, PackError> {
+    pub fn open(&self, id: &PackId) -> Result<Pack, PackError> {
         Pack::open(&self.folder(&self.get(id)?))
     }
 
@@ -251,7 +256,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::open`].
-    pub fn manifest(&self, id: &str) -> Result<Manifest, PackError> {
+    pub fn manifest(&self, id: &PackId) -> Result<Manifest, PackError> {
         open_manifest(&self.folder(&self.get(id)?))
     }
 
@@ -259,52 +264,63 @@ impl Store {
     ///
     /// # Errors
     /// There is none; the file system's.
-    pub fn remove(&self, id: &str) -> Result<(), PackError> {
+    pub fn remove(&self, id: &PackId) -> Result<(), PackError> {
         let removing = || PackError::io(format_args!("remove {id}"));
-        if !self.root.join(id).join(CURRENT).exists() {
-            self.get(id)?;
+        let home = self.root.home(id);
+        // A record that can't be read is no reason to keep a pack.
+        if !home.join(CURRENT).exists() {
+            return Err(self.missing(id));
         }
-        let _lock = self.lock()?;
-        let home = self.root.join(id);
+        let lock = Lock::wait(self.root.path())?;
+        if let Some(other) = foreign(&home) {
+            let message = format!("{} is no pack's: `{}` is in it", home.display(), text::strip(&other));
+            return Err(PackError::hinted(
+                message,
+                "no installation put that there; look at it and remove it by hand",
+            ));
+        }
         // Without this it is no pack any more, whatever becomes of the rest.
         fs::remove_file(home.join(CURRENT)).map_err(removing())?;
         remove_all(&home).map_err(removing())?;
-        sync(&self.root).map_err(removing())
+        file::sync(self.root.path()).map_err(removing())?;
+        lock.clear_stages(self.root.path());
+        Ok(())
     }
 
-    /// Keeps other installations out until it is dropped.
-    fn lock(&self) -> Result<File, PackError> {
-        let at = self.root.join(LOCK);
-        let locking = || PackError::io(format_args!("lock {}", at.display()));
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&at).map_err(locking())?;
-        match file.lock() {
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(locking()(error)),
-            _ => Ok(file),
-        }
+    /// Removes what interrupted installations have left, unless one is at work. Nothing comes of what can't be removed.
+    pub fn tidy(&self) {
+        stage::tidy(self.root.path());
     }
 
-    /// Removes what interrupted installations have left, and what earlier versions were. Under the lock.
-    fn clear_up(&self) {
-        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with(INCOMING) {
-                // What can't be removed now is tried again the next time.
-                let _ = remove_all(&entry.path());
-            } else if text::is_id(&name) {
-                self.clear_up_pack(&name, &entry.path());
+    /// The name, or the first with a number behind it that nothing in the pack's folder has.
+    fn free_name(&self, id: &PackId, name: &str) -> Result<FolderName, PackError> {
+        let numbered = (2..).map(|n: u32| format!("{name}-{n}"));
+        let names = std::iter::once(name.to_owned()).chain(numbered);
+        let mut parsed = names.map_while(|name| name.parse().ok());
+        let free = parsed.find(|name| !self.root.folder(id, name).exists());
+        free.ok_or_else(|| PackError::refused(format!("there is no name for the folder `{name}`")))
+    }
+
+    /// Removes what interrupted installations have left, and what earlier versions were.
+    fn clear_up(&self, lock: &Lock) {
+        lock.clear_stages(self.root.path());
+        for entry in fs::read_dir(self.root.path()).into_iter().flatten().flatten() {
+            if let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+                self.clear_up_pack(&id);
             }
         }
     }
 
-    fn clear_up_pack(&self, id: &str, home: &Path) {
+    fn clear_up_pack(&self, id: &PackId) {
+        let home = self.root.home(id);
         let current = self.get(id).ok().map(|installed| installed.folder);
         if current.is_none() && home.join(CURRENT).exists() {
             // A record that can't be read: the files may be all there is.
             return;
         }
-        for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&home).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if entry.path().is_dir() && current.as_deref().is_none_or(|current| name != *current) {
+            if entry.path().is_dir() && current.as_ref().is_none_or(|current| name != *current.to_string()) {
                 let _ = remove_all(&entry.path());
             } else if file::is_part(&name) {
                 // Nobody writes here without the lock.
@@ -312,73 +328,19 @@ impl Store {
             }
         }
         if current.is_none() {
-            let _ = fs::remove_dir(home);
+            let _ = fs::remove_dir(&home);
         }
     }
 }
 
-/// The name, or the first with a number behind it that nothing in the folder has.
-fn free_name(folder: &Path, name: &str) -> String {
-    let numbered = (2..).map(|n: u32| format!("{name}-{n}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !folder.join(name).exists()).unwrap_or_default()
-}
-
-/// A folder for what is being installed, removed at the end.
-struct Stage(PathBuf);
-
-impl Stage {
-    fn new(root: &Path) -> Result<Stage, PackError> {
-        let at = root.join(format!("{INCOMING}{}", std::process::id()));
-        fs::create_dir(&at).map_err(PackError::io(format_args!("make the folder {}", at.display())))?;
-        Ok(Stage(at))
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = remove_all(&self.0);
-    }
-}
-
-/// Removes a folder whose files are read-only.
-fn remove_all(folder: &Path) -> io::Result<()> {
-    if cfg!(windows) {
-        make_writable(folder)?;
-    }
-    fs::remove_dir_all(folder)
-}
-
-/// On some systems a read-only file can't be removed.
-fn make_writable(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-            continue;
-        }
-        let mut rights = entry.metadata()?.permissions();
-        #[expect(
-            clippy::permissions_set_readonly_false,
-            reason = "only where that is an attribute of the file alone"
-        )]
-        rights.set_readonly(false);
-        fs::set_permissions(entry.path(), rights)?;
-    }
-    Ok(())
-}
-
-fn sync_folders(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_folders(&entry.path())?;
-        }
-    }
-    sync(folder)
-}
-
-/// A name lasts once its folder is on the disk.
-fn sync(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+/// What lies in a pack's folder that no installation puts there.
+fn foreign(home: &Path) -> Option<String> {
+    let is_version =
+        |name: &str| name.split_once('-').is_some_and(|(version, _)| version.parse::<Version>().is_ok());
+    let is_ours = |entry: &fs::DirEntry, name: &str| {
+        name == CURRENT || file::is_part(&entry.file_name()) || (entry.path().is_dir() && is_version(name))
+    };
+    let entries = fs::read_dir(home).into_iter().flatten().flatten();
+    let mut named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry));
+    named.find(|(name, entry)| !is_ours(entry, name)).map(|(name, _)| name)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::lesson::text;
 
 use super::error::PackError;
-use super::{Version, check, hash};
+use super::{NoId, PackId, Version, check, hash};
 
 const LESSON: &str = include_str!("template/01-first.md");
 const DATA: &str = include_str!("template/points.csv");
@@ -17,18 +17,15 @@ const README: &str = include_str!("template/README.md");
 ///
 /// # Errors
 /// The folder is there and not empty; an id that can't be; the file system's.
-pub fn write(folder: &Path, id: Option<&str>, title: Option<&str>) -> Result<String, PackError> {
+pub fn write(folder: &Path, id: Option<&str>, title: Option<&str>) -> Result<PackId, PackError> {
     let id = match id {
         Some(id) => id.to_owned(),
         None => id_of(folder),
     };
-    if !text::is_id(&id) {
-        let message = format!("`{}` can't be a pack's id", text::strip(&id));
-        return Err(PackError::hinted(
-            message,
-            "an id is lower-case words joined by hyphens: --id first-steps",
-        ));
-    }
+    let id: PackId = id.parse().map_err(|no: NoId| {
+        let message = format!("`{}` can't be a pack's id: {no}", text::strip(&id));
+        PackError::hinted(message, "give another one: --id first-steps")
+    })?;
     if !check::is_free(&id) {
         let message = format!("the id `{id}` is that of the built-in pack");
         return Err(PackError::hinted(message, "give another one: --id first-steps"));

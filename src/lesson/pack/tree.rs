@@ -139,7 +139,7 @@ pub(super) fn too_large(path: &str) -> PackError {
 
 /// Opens a file of a pack to read it. A link in its place is refused.
 pub(super) fn open(root: &Path, path: &str) -> io::Result<File> {
-    let at = root.join(path);
+    let at = path::below(root, path)?;
     // Before opening: to open a pipe is to wait for its writer.
     if !fs::symlink_metadata(&at)?.is_file() {
         return Err(io::Error::other("it is no regular file"));

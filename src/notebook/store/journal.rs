@@ -6,9 +6,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::file;
 use crate::notebook::document::{Change, Notebook};
 use crate::notebook::hash::Hash;
 
@@ -30,7 +33,51 @@ enum Record {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Its name is on the disk.
+    named: Arc<AtomicBool>,
 }
+
+/// The journal once more, to wait until it is on the disk.
+#[derive(Debug)]
+pub struct Waiting {
+    file: File,
+    folder: PathBuf,
+    named: Arc<AtomicBool>,
+}
+
+impl Waiting {
+    /// # Errors
+    /// Those of the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()?;
+        // A power cut may take a new file away whose folder is not on the disk, for all that was synced of it.
+        if !self.named.swap(true, Ordering::Relaxed) {
+            file::sync(&self.folder).inspect_err(|_| self.named.store(false, Ordering::Relaxed))?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives a journal that can't be read a name of its own beside it, which is told.
+///
+/// # Errors
+/// Those of the file system; it is where it was.
+pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let named = |n: u32| {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(if n == 0 { ".unread".into() } else { format!(".unread-{n}") });
+        path.with_file_name(name)
+    };
+    let mut names = (0..MOST_ASIDE).map(named);
+    // Nobody else writes here: the notebook's lock is held.
+    let free = names.find(|name| name.symlink_metadata().is_err());
+    let free = free.ok_or_else(|| io::Error::other("there are too many journals that were set aside"))?;
+    fs::rename(path, &free)?;
+    Ok(free)
+}
+
+/// Journals of one notebook that are set aside, at most.
+const MOST_ASIDE: u32 = 100;
 
 /// What a journal tells.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,10 +94,13 @@ pub struct Replayed {
 }
 
 impl Journal {
-    /// Begins a journal in the place of what may be there.
+    /// Begins a journal. What is there under its name is set aside: nobody has decided about it.
     pub fn begin(path: &Path, base: Option<Hash>, notebook: &Notebook) -> io::Result<Journal> {
-        let file = File::create(path)?;
-        let mut journal = Journal { path: path.to_path_buf(), file };
+        if path.symlink_metadata().is_ok() {
+            set_aside(path)?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut journal = Journal { path: path.to_path_buf(), file, named: Arc::default() };
         journal.write(&Record::Base { file: base, notebook: Box::new(notebook.clone()) })?;
         Ok(journal)
     }
@@ -60,7 +110,7 @@ impl Journal {
         let mut file = OpenOptions::new().write(true).open(path)?;
         file.set_len(whole)?;
         file.seek(SeekFrom::End(0))?;
-        Ok(Journal { path: path.to_path_buf(), file })
+        Ok(Journal { path: path.to_path_buf(), file, named: Arc::default() })
     }
 
     /// Appends a change, in one write. It survives the end of this process at once, that of the machine after
@@ -74,14 +124,15 @@ impl Journal {
         })
     }
 
-    /// Waits until all is on the disk.
+    /// Waits until all is on the disk, the journal's name included.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.waiting()?.sync()
     }
 
-    /// The open file once more.
-    pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
+    /// What waits for the disk, here or on another thread.
+    pub fn waiting(&self) -> io::Result<Waiting> {
+        let folder = self.path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(Waiting { file: self.file.try_clone()?, folder, named: Arc::clone(&self.named) })
     }
 
     /// Ends the journal: all is saved elsewhere.

@@ -79,13 +79,24 @@ pub fn take(path: &Path) -> io::Result<Taken> {
         if left.pid != 0 && is_live(&left, locked) {
             return Ok(Taken::Theirs(left));
         }
-        let text = serde_json::to_string(&Holder::this())?;
-        file.set_len(0)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(text.as_bytes())?;
-        return Ok(Taken::Ours(Lock { path: path.to_path_buf(), _file: file }));
+        let told = tell(&mut file);
+        // From here on it is removed with the lock, also where that is not taken.
+        let lock = Lock { path: path.to_path_buf(), _file: file };
+        return match told {
+            // On a full disk the system's lock holds all the same; it only does not say whose it is.
+            Err(error) if !locked => Err(error),
+            _ => Ok(Taken::Ours(lock)),
+        };
     }
     Ok(Taken::Theirs(Holder { pid: 0, host: String::new() }))
+}
+
+/// Writes into the file who has it.
+fn tell(file: &mut File) -> io::Result<()> {
+    let text = serde_json::to_string(&Holder::this())?;
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(text.as_bytes())
 }
 
 /// Whether whoever the file names may still be there.

@@ -310,8 +310,8 @@ impl NotebookFile {
     }
 
     /// The journal, for a thread that waits for the disk in place of this one.
-    pub fn journal(&self) -> Option<io::Result<fs::File>> {
-        self.journal.as_ref().map(Journal::file)
+    pub fn journal(&self) -> Option<io::Result<journal::Waiting>> {
+        self.journal.as_ref().map(Journal::waiting)
     }
 
     /// Takes recovered changes over: they are the notebook now, and the journal goes on.
@@ -409,8 +409,7 @@ impl NotebookFile {
         let path = beside(&self.path, "journal");
         let bytes = fs::read(&path).ok()?;
         let Some(replayed) = journal::replay(&bytes) else {
-            notes
-                .push(format!("{} holds nothing that can be recovered; it will be replaced", path.display()));
+            notes.extend(unread(&path, &bytes));
             return None;
         };
         let mut notebook = replayed.notebook;
@@ -438,6 +437,19 @@ impl Drop for NotebookFile {
         // A journal without a decision, or with unsaved changes, stays; the lock goes.
         self.lock.take();
     }
+}
+
+/// Sets a journal aside whose beginning can't be read, and says so. One in which nothing was written yet just goes.
+fn unread(path: &Path, bytes: &[u8]) -> Option<String> {
+    let shown = path.display();
+    if bytes.is_empty() {
+        let _ = fs::remove_file(path);
+        return None;
+    }
+    Some(match journal::set_aside(path) {
+        Ok(aside) => format!("the journal {shown} can't be read; it was set aside as {}", aside.display()),
+        Err(error) => format!("the journal {shown} can't be read, and can't be set aside: {error}"),
+    })
 }
 
 /// `.name.rhai.WHAT` in the folder of `name.rhai`.

@@ -115,7 +115,7 @@ fn a_journal_without_a_beginning_is_reported_and_no_obstacle() {
     let (folder, path) = Folder::with("garbage", TEXT);
     fs::write(folder.0.join(".n.rhai.journal"), "\u{1}garbage").unwrap();
     let mut opened = NotebookFile::open(&path).unwrap();
-    assert!(opened.recovered.is_none() && opened.notes[0].contains("nothing that can be recovered"));
+    assert!(opened.recovered.is_none() && opened.notes[0].contains("was set aside"));
     edit(&mut opened, 0, "let x = 5;");
     drop(opened);
     assert_eq!(NotebookFile::open(&path).unwrap().recovered.unwrap().changes, 1);
@@ -157,6 +157,36 @@ fn the_file_a_journal_was_made_for_may_have_changed() {
     // What was saved right before a crash is nothing to recover.
     fs::write(&path, TEXT.replace("= 1", "= 2")).unwrap();
     assert!(NotebookFile::open(&path).unwrap().recovered.is_none());
+}
+
+#[test]
+fn a_journal_that_cant_be_read_is_set_aside_and_said() {
+    let (folder, path) = Folder::with("unread", TEXT);
+    let journal = folder.0.join(".n.rhai.journal");
+    for (turn, aside) in [".n.rhai.journal.unread", ".n.rhai.journal.unread-1"].iter().enumerate() {
+        fs::write(&journal, format!("{turn} of a later version\n")).unwrap();
+        let mut opened = NotebookFile::open(&path).unwrap();
+        assert!(
+            opened.notes[0].contains("can't be read") && opened.notes[0].contains(aside),
+            "{:?}",
+            opened.notes
+        );
+        assert!(opened.recovered.is_none() && !journal.exists());
+        edit(&mut opened, 0, &format!("let x = 2{turn};"));
+        opened.file.sync().unwrap();
+        assert!(journal.exists());
+        opened.file.save(&opened.notebook).unwrap();
+        let kept = fs::read_to_string(folder.0.join(aside)).unwrap();
+        assert_eq!(kept, format!("{turn} of a later version\n"));
+    }
+    // Nothing was written to it yet.
+    fs::write(&journal, "").unwrap();
+    let mut opened = NotebookFile::open(&path).unwrap();
+    assert!(opened.notes.is_empty() && !journal.exists());
+    // One that appears later is not overwritten either.
+    fs::write(&journal, "somebody's").unwrap();
+    edit(&mut opened, 0, "let x = 3;");
+    assert_eq!(fs::read_to_string(folder.0.join(".n.rhai.journal.unread-2")).unwrap(), "somebody's");
 }
 
 #[test]

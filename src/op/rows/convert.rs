@@ -4,11 +4,11 @@ use crate::base::{DType, DeviceSpec, Result};
 use crate::op::args::{Args, Value};
 use crate::op::convert::{Target, detach, pin_memory, requires_grad_, to};
 use crate::op::def::{
-    Default, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
+    DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
 };
 use crate::op::fill::{copy_, fill_, zero_};
 
-const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, Default::Bool(false));
+const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, DefaultValue::Bool(false));
 const X34: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
 macro_rules! casts {
@@ -21,11 +21,11 @@ macro_rules! casts {
                 "The tensor on another device or in another dtype; itself where nothing changes.",
                 &[
                     SELF,
-                    Param::optional("target", ParamKind::Any, Default::None),
-                    Param::optional("dtype", ParamKind::DType, Default::None),
+                    Param::optional("target", ParamKind::Any, DefaultValue::None),
+                    Param::optional("dtype", ParamKind::DType, DefaultValue::None),
                     NON_BLOCKING,
-                    Param::optional("copy", ParamKind::Bool, Default::Bool(false)),
-                    Param::optional("device", ParamKind::Device, Default::None),
+                    Param::optional("copy", ParamKind::Bool, DefaultValue::Bool(false)),
+                    Param::optional("device", ParamKind::Device, DefaultValue::None),
                 ],
                 to_row,
             )
@@ -41,7 +41,7 @@ macro_rules! casts {
                 "cuda",
                 Family::Move,
                 "The tensor on a GPU: the current one, or the one with the number given.",
-                &[SELF, Param::optional("device", ParamKind::Device, Default::None), NON_BLOCKING],
+                &[SELF, Param::optional("device", ParamKind::Device, DefaultValue::None), NON_BLOCKING],
                 |a| {
                     let device = a.device(1).unwrap_or(DeviceSpec::Cuda(None));
                     let target = Target { device: Some(device), dtype: None };
@@ -111,7 +111,7 @@ pub static WRITES: &[OpDef] = &[
         "requires_grad_",
         Family::Move,
         "Asks for a gradient of this tensor, in place.",
-        &[SELF, Param::optional("requires_grad", ParamKind::Bool, Default::Bool(true))],
+        &[SELF, Param::optional("requires_grad", ParamKind::Bool, DefaultValue::Bool(true))],
         |a| Ok(requires_grad_(a.tensor(0)?, a.bool(1)?)?.into()),
     )
     .forms(METHOD)

@@ -5,7 +5,7 @@ use super::{ANY_DIM, DIM, list, one};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
 use crate::op::counting::{self, Distinct};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, FUNCTION, Family, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::placing::{self, Combine};
 use crate::op::record::replaced;

@@ -5,7 +5,9 @@ use crate::op::create::{
     DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD, arange, empty, empty_like, eye, from_nested, full, full_like,
     linspace, logspace, ones, zeros,
 };
-use crate::op::def::{DTYPE, Default, FUNCTION, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
+use crate::op::def::{
+    DTYPE, DefaultValue, FUNCTION, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
+};
 
 const SIZE: Param = Param::required("size", ParamKind::Sizes);
 const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
@@ -107,8 +109,8 @@ pub static ROWS: &[OpDef] = &[
         "`start, start + step, …` up to, but not including, `end`.",
         &[
             Param::required("start", ParamKind::Scalar),
-            Param::optional("end", ParamKind::Scalar, Default::None),
-            Param::optional("step", ParamKind::Scalar, Default::Int(1)),
+            Param::optional("end", ParamKind::Scalar, DefaultValue::None),
+            Param::optional("step", ParamKind::Scalar, DefaultValue::Int(1)),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,
@@ -152,7 +154,7 @@ pub static ROWS: &[OpDef] = &[
             Param::required("start", ParamKind::Float),
             Param::required("end", ParamKind::Float),
             Param::required("steps", ParamKind::Int),
-            Param::optional("base", ParamKind::Float, Default::Float(10.0)),
+            Param::optional("base", ParamKind::Float, DefaultValue::Float(10.0)),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,
@@ -227,7 +229,7 @@ pub static ROWS: &[OpDef] = &[
         "Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.",
         &[
             Param::required("n", ParamKind::Int),
-            Param::optional("m", ParamKind::Int, Default::None),
+            Param::optional("m", ParamKind::Int, DefaultValue::None),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,

@@ -4,7 +4,7 @@ use super::{KEEPDIM, one};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
 use crate::op::decompose::{self, Cut, Order};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample};
 
 const A: Param = Param::required("A", ParamKind::Tensor);

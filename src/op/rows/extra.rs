@@ -3,7 +3,7 @@
 use super::one;
 use crate::base::{Error, Result};
 use crate::op::args::{Args, Value};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::record::replaced;
 use crate::op::{binary, extra, unary};

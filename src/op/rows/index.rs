@@ -1,7 +1,7 @@
 //! Rows of gathering, scattering and sorting.
 
 use super::{DIM, LAST_DIM, one, pair};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::{scatter, sort};
 

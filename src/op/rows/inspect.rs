@@ -1,15 +1,17 @@
 //! Rows that ask a tensor about itself.
 
-use crate::base::{Error, Result, Scalar};
+use crate::base::{Error, Result, Scalar, memory};
+use crate::device::poll;
 use crate::op::args::{Args, Value};
 use crate::op::compare::{allclose, equal, isclose};
-use crate::op::def::{Default, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
+use crate::op::def::{DefaultValue, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF};
+use crate::op::many;
 use crate::tensor::Tensor;
 
 const OTHER: Param = Param::required("other", ParamKind::Tensor);
-const RTOL: Param = Param::optional("rtol", ParamKind::Float, Default::Float(1e-5));
-const ATOL: Param = Param::optional("atol", ParamKind::Float, Default::Float(1e-8));
-const EQUAL_NAN: Param = Param::optional("equal_nan", ParamKind::Bool, Default::Bool(false));
+const RTOL: Param = Param::optional("rtol", ParamKind::Float, DefaultValue::Float(1e-5));
+const ATOL: Param = Param::optional("atol", ParamKind::Float, DefaultValue::Float(1e-8));
+const EQUAL_NAN: Param = Param::optional("equal_nan", ParamKind::Bool, DefaultValue::Bool(false));
 const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
 
 /// Questions that are calls.
@@ -67,7 +69,7 @@ pub static ROWS: &[OpDef] = &[
         "size",
         Family::Inspect,
         "The sizes of all dimensions, or of one.",
-        &[SELF, Param::optional("dim", ParamKind::Int, Default::None)],
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
         |a| {
             let x = a.tensor(0)?;
             match a.optional_int(1) {
@@ -83,7 +85,7 @@ pub static ROWS: &[OpDef] = &[
         "stride",
         Family::Inspect,
         "The steps in elements between neighbours along all dimensions, or along one.",
-        &[SELF, Param::optional("dim", ParamKind::Int, Default::None)],
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
         stride,
     )
     .forms(METHOD)
@@ -247,15 +249,17 @@ fn stride(a: &Args) -> Result<Value> {
 
 /// Nested lists of the elements; a single number for a tensor without dimensions.
 pub fn tolist(x: &Tensor) -> Result<Value> {
-    fn nest(numbers: &[Scalar], shape: &[usize]) -> Value {
+    fn nest(numbers: &[Scalar], shape: &[usize]) -> Result<Value> {
         match shape.split_first() {
-            None => numbers.first().map_or(Value::None, |n| Value::Scalar(*n)),
+            None => Ok(numbers.first().map_or(Value::None, |n| Value::Scalar(*n))),
+            Some((_, [])) => memory::collected(numbers.iter().map(|n| Value::Scalar(*n))).map(Value::List),
             Some((&size, rest)) => {
-                let inner: usize = rest.iter().product();
+                let inner = numbers.len() / size.max(1);
                 let part = |i: usize| numbers.get(i * inner..(i + 1) * inner).unwrap_or(&[]);
-                Value::List((0..size).map(|i| nest(part(i), rest)).collect())
+                poll::collected((0..size).map(|i| nest(part(i), rest))).map(Value::List)
             }
         }
     }
-    Ok(nest(&x.to_scalars("tolist")?, x.shape()))
+    many::check(x.numel(), "numbers")?;
+    nest(&x.to_scalars("tolist")?, x.shape())
 }

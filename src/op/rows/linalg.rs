@@ -4,7 +4,7 @@ use super::{KEEPDIM, one};
 use crate::base::{Result, Scalar};
 use crate::op::args::{Args, Value};
 use crate::op::autocast::whole;
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{
     Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
 };

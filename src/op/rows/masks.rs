@@ -2,7 +2,7 @@
 
 use super::{list, one};
 use crate::op::def::{
-    Default, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
+    DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
 };
 use crate::op::index::{Index, index_put_};
 use crate::op::masks::{masked_select, nonzero, nonzero_columns};
@@ -25,7 +25,7 @@ pub static ROWS: &[OpDef] = &[
         "nonzero",
         Family::Index,
         "The places of elements that are not zero, one row each.",
-        &[SELF, Param::optional("as_tuple", ParamKind::Bool, Default::Bool(false))],
+        &[SELF, Param::optional("as_tuple", ParamKind::Bool, DefaultValue::Bool(false))],
         |a| {
             let x = a.tensor(0)?;
             if a.bool(1)? { list(nonzero_columns(x)) } else { one(nonzero(x)) }
@@ -52,7 +52,7 @@ pub static ROWS: &[OpDef] = &[
             SELF,
             Param::required("indices", ParamKind::Any),
             Param::required("values", ParamKind::Operand),
-            Param::optional("accumulate", ParamKind::Bool, Default::Bool(false)),
+            Param::optional("accumulate", ParamKind::Bool, DefaultValue::Bool(false)),
         ],
         |a| one(index_put_(a.tensor(0)?, &Index::list(a.get(1))?, a.operand(2)?, a.bool(3)?)),
     )

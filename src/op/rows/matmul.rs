@@ -1,7 +1,7 @@
 //! Rows of products.
 
 use super::one;
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::{einsum, linear, matmul};
 

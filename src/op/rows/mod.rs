@@ -23,14 +23,14 @@ use crate::base::Result;
 use crate::tensor::Tensor;
 
 use super::args::Value;
-use super::def::{Default, Param, ParamKind};
+use super::def::{DefaultValue, Param, ParamKind};
 
 const DIM: Param = Param::required("dim", ParamKind::Int);
-const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, Default::Int(-1));
-const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, Default::None);
-const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, Default::None);
-const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, Default::Bool(false));
-const DTYPE: Param = Param::optional("dtype", ParamKind::DType, Default::None);
+const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1));
+const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
+const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, DefaultValue::None);
+const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false));
+const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
 
 /// A result of one tensor.
 fn one(result: Result<Tensor>) -> Result<Value> {

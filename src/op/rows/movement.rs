@@ -3,7 +3,7 @@
 use super::{ANY_DIM, list, one};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::{joins, movement};
 

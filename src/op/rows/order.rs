@@ -4,7 +4,7 @@ use super::{ANY_DIM, ANY_DIMS, DIM, DTYPE, KEEPDIM, LAST_DIM, list, one, pair};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
 use crate::op::autocast::whole;
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{
     Domain, Draw, FUNCTION, Family, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample,
 };

@@ -5,7 +5,7 @@ use crate::device::Machine;
 use crate::op::args::{Args, Value};
 use crate::op::create::{DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD, empty_like};
 use crate::op::def::{
-    DTYPE, Default, FUNCTION, Family, Gradient, METHOD, OpDef, Operand, Param, ParamKind, SELF,
+    DTYPE, DefaultValue, FUNCTION, Family, Gradient, METHOD, OpDef, Operand, Param, ParamKind, SELF,
 };
 use crate::op::draw::{GENERATOR, drawing, making};
 use crate::op::random::{
@@ -56,7 +56,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             Param::required("low", ParamKind::Int),
             Param::required("high", ParamKind::Any),
-            Param::optional("size", ParamKind::Ints, Default::None),
+            Param::optional("size", ParamKind::Ints, DefaultValue::None),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,
@@ -88,8 +88,8 @@ pub static ROWS: &[OpDef] = &[
         "Numbers of a normal distribution with a mean and a standard deviation.",
         &[
             Param::required("mean", ParamKind::Operand),
-            Param::optional("std", ParamKind::Operand, Default::Float(1.0)),
-            Param::optional("size", ParamKind::Ints, Default::None),
+            Param::optional("std", ParamKind::Operand, DefaultValue::Float(1.0)),
+            Param::optional("size", ParamKind::Ints, DefaultValue::None),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,
@@ -132,7 +132,7 @@ pub static ROWS: &[OpDef] = &[
         &[
             SELF,
             Param::required("low", ParamKind::Int),
-            Param::optional("high", ParamKind::Int, Default::None),
+            Param::optional("high", ParamKind::Int, DefaultValue::None),
             DTYPE,
             DEVICE,
             REQUIRES_GRAD,
@@ -153,7 +153,7 @@ pub static ROWS: &[OpDef] = &[
         "bernoulli",
         Family::Random,
         "1 with the probability that each element says, else 0.",
-        &[SELF, Param::optional("p", ParamKind::Float, Default::None), GENERATOR],
+        &[SELF, Param::optional("p", ParamKind::Float, DefaultValue::None), GENERATOR],
         |a| {
             let x = a.tensor(0)?;
             drawing(a, 2, x.device(), || match a.optional_float(1) {
@@ -172,8 +172,8 @@ pub static ROWS: &[OpDef] = &[
         "Overwrites a tensor with numbers between two bounds, all equally likely.",
         &[
             SELF,
-            Param::optional("from", ParamKind::Float, Default::Float(0.0)),
-            Param::optional("to", ParamKind::Float, Default::Float(1.0)),
+            Param::optional("from", ParamKind::Float, DefaultValue::Float(0.0)),
+            Param::optional("to", ParamKind::Float, DefaultValue::Float(1.0)),
             GENERATOR,
         ],
         |a| {
@@ -190,8 +190,8 @@ pub static ROWS: &[OpDef] = &[
         "Overwrites a tensor with numbers of a normal distribution.",
         &[
             SELF,
-            Param::optional("mean", ParamKind::Float, Default::Float(0.0)),
-            Param::optional("std", ParamKind::Float, Default::Float(1.0)),
+            Param::optional("mean", ParamKind::Float, DefaultValue::Float(0.0)),
+            Param::optional("std", ParamKind::Float, DefaultValue::Float(1.0)),
             GENERATOR,
         ],
         |a| {
@@ -206,7 +206,7 @@ pub static ROWS: &[OpDef] = &[
         "bernoulli_",
         Family::Random,
         "Overwrites a tensor with 1 with probability `p`, a number or a tensor, else 0.",
-        &[SELF, Param::optional("p", ParamKind::Operand, Default::Float(0.5)), GENERATOR],
+        &[SELF, Param::optional("p", ParamKind::Operand, DefaultValue::Float(0.5)), GENERATOR],
         |a| {
             let x = a.tensor(0)?;
             drawing(a, 2, x.device(), || match a.operand(1)? {

@@ -3,7 +3,7 @@
 use super::{ANY_DIM, ANY_DIMS, DIM, DTYPE, KEEPDIM, LAST_DIM, one, pair};
 use crate::base::{Error, Result};
 use crate::op::args::{Args, Value};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::{binary, extremum, reduce, scan};
 

@@ -2,7 +2,7 @@
 
 use crate::base::Result;
 use crate::op::args::{Args, Value};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
 use crate::op::draw::{GENERATOR, drawing};
 use crate::op::sampling;

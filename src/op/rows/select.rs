@@ -3,7 +3,7 @@
 use super::{list, one};
 use crate::base::{DType, Error, Result, Scalar};
 use crate::op::args::{Args, Value};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use crate::op::masks::nonzero_columns;
 use crate::op::{bounds, select};

@@ -5,7 +5,7 @@ use crate::base::Error;
 use crate::op::args::{Args, Value};
 use crate::op::autocast::whole;
 use crate::op::create::{DEVICE, Make};
-use crate::op::def::Default as D;
+use crate::op::def::DefaultValue as D;
 use crate::op::def::{
     DTYPE, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
 };

@@ -83,7 +83,7 @@ pub static ROWS: &[OpDef] = &[
         "concat",
         Family::Movement,
         "Another name of `cat`.",
-        &[TENSORS, Param::optional("dim", ParamKind::Int, crate::op::def::Default::Int(0))],
+        &[TENSORS, Param::optional("dim", ParamKind::Int, crate::op::def::DefaultValue::Int(0))],
         |a| one(cat(&a.tensors(0)?, a.int(1)?)),
     )
     .forms(FUNCTION)

@@ -1,7 +1,7 @@
 //! The schedulers' constructors: their options, checked in PyTorch's words.
 
 use crate::base::{Error, Result, python};
-use crate::op::def::Default;
+use crate::op::def::DefaultValue;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
 
 use super::formula::{self, Formula, set_momentum};
@@ -9,11 +9,11 @@ use super::{Function, Kind, Scheduler, plateau};
 use crate::optim::{Optimizer, Options, number};
 
 const OPTIMIZER: Param = Param::required("optimizer", ParamKind::Any);
-const LAST_EPOCH: Param = Param::optional("last_epoch", ParamKind::Int, Default::Int(-1));
-const GAMMA: Param = number("gamma", Default::Float(0.1));
+const LAST_EPOCH: Param = Param::optional("last_epoch", ParamKind::Int, DefaultValue::Int(-1));
+const GAMMA: Param = number("gamma", DefaultValue::Float(0.1));
 
 const fn int(name: &'static str, default: i64) -> Param {
-    Param::optional(name, ParamKind::Int, Default::Int(default))
+    Param::optional(name, ParamKind::Int, DefaultValue::Int(default))
 }
 
 const fn needed(name: &'static str) -> Param {
@@ -21,7 +21,7 @@ const fn needed(name: &'static str) -> Param {
 }
 
 const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, Default::Bool(default))
+    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
 }
 
 const fn row(
@@ -339,7 +339,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "ConstantLR",
         "Keeps the learning rate at `factor` of its value for `total_iters` epochs.",
-        &[OPTIMIZER, number("factor", Default::Float(1.0 / 3.0)), int("total_iters", 5), LAST_EPOCH],
+        &[OPTIMIZER, number("factor", DefaultValue::Float(1.0 / 3.0)), int("total_iters", 5), LAST_EPOCH],
         make_constant,
     )
     .example(
@@ -351,8 +351,8 @@ pub static ROWS: &[OpDef] = &[
         "Leads the learning rate from `start_factor` of its value to `end_factor` in `total_iters` epochs.",
         &[
             OPTIMIZER,
-            number("start_factor", Default::Float(1.0 / 3.0)),
-            number("end_factor", Default::Float(1.0)),
+            number("start_factor", DefaultValue::Float(1.0 / 3.0)),
+            number("end_factor", DefaultValue::Float(1.0)),
             int("total_iters", 5),
             LAST_EPOCH,
         ],
@@ -367,7 +367,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "PolynomialLR",
         "Leads the learning rate to 0 in `total_iters` epochs.",
-        &[OPTIMIZER, int("total_iters", 5), number("power", Default::Float(1.0)), LAST_EPOCH],
+        &[OPTIMIZER, int("total_iters", 5), number("power", DefaultValue::Float(1.0)), LAST_EPOCH],
         |a| {
             positive(a, 1)?;
             by_formula(a, &formula::POLYNOMIAL)
@@ -381,7 +381,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "CosineAnnealingLR",
         "Leads the learning rate down half a cosine to `eta_min` in `T_max` epochs.",
-        &[OPTIMIZER, needed("T_max"), number("eta_min", Default::Float(0.0)), LAST_EPOCH],
+        &[OPTIMIZER, needed("T_max"), number("eta_min", DefaultValue::Float(0.0)), LAST_EPOCH],
         |a| {
             positive(a, 1)?;
             by_formula(a, &formula::COSINE)
@@ -395,7 +395,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "CosineAnnealingWarmRestarts",
         "Half a cosine down in `T_0` epochs, again and again, each `T_mult` times as long as the one before.",
-        &[OPTIMIZER, needed("T_0"), int("T_mult", 1), number("eta_min", Default::Float(0.0)), LAST_EPOCH],
+        &[OPTIMIZER, needed("T_0"), int("T_mult", 1), number("eta_min", DefaultValue::Float(0.0)), LAST_EPOCH],
         make_restarts,
     )
     .example(
@@ -409,16 +409,16 @@ pub static ROWS: &[OpDef] = &[
         &[
             OPTIMIZER,
             Param::required("max_lr", ParamKind::Any),
-            Param::optional("total_steps", ParamKind::Int, Default::None),
-            Param::optional("epochs", ParamKind::Int, Default::None),
-            Param::optional("steps_per_epoch", ParamKind::Int, Default::None),
-            number("pct_start", Default::Float(0.3)),
-            Param::optional("anneal_strategy", ParamKind::Str, Default::Str("cos")),
+            Param::optional("total_steps", ParamKind::Int, DefaultValue::None),
+            Param::optional("epochs", ParamKind::Int, DefaultValue::None),
+            Param::optional("steps_per_epoch", ParamKind::Int, DefaultValue::None),
+            number("pct_start", DefaultValue::Float(0.3)),
+            Param::optional("anneal_strategy", ParamKind::Str, DefaultValue::Str("cos")),
             flag("cycle_momentum", true),
-            Param::optional("base_momentum", ParamKind::Any, Default::Float(0.85)),
-            Param::optional("max_momentum", ParamKind::Any, Default::Float(0.95)),
-            number("div_factor", Default::Float(25.0)),
-            number("final_div_factor", Default::Float(1e4)),
+            Param::optional("base_momentum", ParamKind::Any, DefaultValue::Float(0.85)),
+            Param::optional("max_momentum", ParamKind::Any, DefaultValue::Float(0.95)),
+            number("div_factor", DefaultValue::Float(25.0)),
+            number("final_div_factor", DefaultValue::Float(1e4)),
             flag("three_phase", false),
             LAST_EPOCH,
         ],
@@ -438,12 +438,12 @@ pub static ROWS: &[OpDef] = &[
             Param::required("base_lr", ParamKind::Any),
             Param::required("max_lr", ParamKind::Any),
             int("step_size_up", 2000),
-            Param::optional("step_size_down", ParamKind::Int, Default::None),
-            Param::optional("mode", ParamKind::Str, Default::Str("triangular")),
-            number("gamma", Default::Float(1.0)),
+            Param::optional("step_size_down", ParamKind::Int, DefaultValue::None),
+            Param::optional("mode", ParamKind::Str, DefaultValue::Str("triangular")),
+            number("gamma", DefaultValue::Float(1.0)),
             flag("cycle_momentum", true),
-            Param::optional("base_momentum", ParamKind::Any, Default::Float(0.8)),
-            Param::optional("max_momentum", ParamKind::Any, Default::Float(0.9)),
+            Param::optional("base_momentum", ParamKind::Any, DefaultValue::Float(0.8)),
+            Param::optional("max_momentum", ParamKind::Any, DefaultValue::Float(0.9)),
             LAST_EPOCH,
         ],
         make_cyclic,
@@ -462,14 +462,14 @@ pub static ROWS: &[OpDef] = &[
         "Multiplies the learning rate by `factor` where a measured value has not got better for `patience` epochs.",
         &[
             OPTIMIZER,
-            Param::optional("mode", ParamKind::Str, Default::Str("min")),
-            number("factor", Default::Float(0.1)),
+            Param::optional("mode", ParamKind::Str, DefaultValue::Str("min")),
+            number("factor", DefaultValue::Float(0.1)),
             int("patience", 10),
-            number("threshold", Default::Float(1e-4)),
-            Param::optional("threshold_mode", ParamKind::Str, Default::Str("rel")),
+            number("threshold", DefaultValue::Float(1e-4)),
+            Param::optional("threshold_mode", ParamKind::Str, DefaultValue::Str("rel")),
             int("cooldown", 0),
-            Param::optional("min_lr", ParamKind::Any, Default::Int(0)),
-            number("eps", Default::Float(1e-8)),
+            Param::optional("min_lr", ParamKind::Any, DefaultValue::Int(0)),
+            number("eps", DefaultValue::Float(1e-8)),
         ],
         make_plateau,
     )

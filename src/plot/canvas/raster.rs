@@ -2,9 +2,11 @@
 //! drawn last, at the final size.
 
 use super::{Canvas, Ink, Place, Rect, font};
+use crate::base::memory;
 use crate::plot::PlotError;
 use crate::plot::color::Rgb;
 use crate::plot::picture::Picture;
+use crate::plot::stop;
 use plotters::backend::{BitMapBackend, DrawingBackend, RGBPixel};
 use plotters::style::RGBAColor;
 
@@ -35,7 +37,7 @@ impl Raster<'_> {
             [4, 2].into_iter().find(|factor| pixels * factor * factor <= ENLARGED_PIXELS).unwrap_or(1) as u32;
         let size = (width * factor, height * factor);
         let bytes = size.0 as usize * size.1 as usize * 3;
-        let mut enlarged = vec![0xff; bytes];
+        let mut enlarged = memory::filled(bytes, 0xff)?;
         let texts = {
             let mut raster = Raster {
                 backend: backend(&mut enlarged, size)?,
@@ -47,10 +49,11 @@ impl Raster<'_> {
             raster.texts
         };
         let mut rgb = match factor {
-            4 => shrink::<4>(&enlarged, width as usize),
-            2 => shrink::<2>(&enlarged, width as usize),
+            4 => shrink::<4>(&enlarged, width as usize)?,
+            2 => shrink::<2>(&enlarged, width as usize)?,
             _ => enlarged,
         };
+        stop::check()?;
         write(&mut rgb, (width, height), &texts)?;
         Ok(rgb)
     }
@@ -100,6 +103,7 @@ impl Raster<'_> {
 
 impl Canvas for Raster<'_> {
     fn rect(&mut self, rect: Rect, color: Rgb, alpha: f64) -> Result<(), PlotError> {
+        stop::check()?;
         let corner = |x: f64, y: f64| ((x * self.factor).round(), (y * self.factor).round());
         let (left, top) = corner(rect.left, rect.top);
         let (right, bottom) = corner(rect.right, rect.bottom);
@@ -115,6 +119,7 @@ impl Canvas for Raster<'_> {
     }
 
     fn path(&mut self, points: &[Place], width: f64, color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         let radius = width * self.factor / 2.0;
         let color = with_alpha(color, 1.0);
         if let [only] = points {
@@ -128,6 +133,7 @@ impl Canvas for Raster<'_> {
     }
 
     fn polygon(&mut self, corners: &[Place], color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         let corners: Vec<Place> = corners.iter().map(|&corner| self.enlarge(corner)).collect();
         let top = corners.iter().map(|corner| corner.1).reduce(f64::min);
         let bottom = corners.iter().map(|corner| corner.1).reduce(f64::max);
@@ -153,6 +159,7 @@ impl Canvas for Raster<'_> {
     }
 
     fn disc(&mut self, center: Place, radius: f64, color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         let center = self.enlarge(center);
         self.capsule(center, center, radius * self.factor, with_alpha(color, 1.0))
     }
@@ -163,6 +170,7 @@ impl Canvas for Raster<'_> {
     }
 
     fn picture(&mut self, picture: &Picture, rect: Rect) -> Result<(), PlotError> {
+        stop::check()?;
         let edge = |value: f64, limit: i32| (value * self.factor).round().clamp(0.0, f64::from(limit)) as i32;
         let (left, right) = (edge(rect.left, self.size.0), edge(rect.right, self.size.0));
         let (top, bottom) = (edge(rect.top, self.size.1), edge(rect.bottom, self.size.1));
@@ -170,7 +178,7 @@ impl Canvas for Raster<'_> {
         if width <= 0 || height <= 0 {
             return Ok(());
         }
-        let pixels = picture.resample(width as usize, height as usize);
+        let pixels = picture.resample(width as usize, height as usize)?;
         let done = self.backend.blit_bitmap((left, top), (width as u32, height as u32), &pixels);
         done.map_err(failed)
     }
@@ -234,12 +242,12 @@ fn limits(factor: f64, low: f64, high: f64) -> Option<(f64, f64)> {
 }
 
 /// Averages blocks of `N x N` pixels.
-fn shrink<const N: usize>(enlarged: &[u8], width: usize) -> Vec<u8> {
+fn shrink<const N: usize>(enlarged: &[u8], width: usize) -> Result<Vec<u8>, PlotError> {
     /// Pixels of the result that are looked at together: most are white in all parts.
     const TILE: usize = 32;
     let row_bytes = 3 * N * width;
-    let mut out = Vec::with_capacity(enlarged.len() / (N * N));
-    for rows in enlarged.chunks_exact(N * row_bytes) {
+    let mut out = memory::with_capacity(enlarged.len() / (N * N))?;
+    for rows in enlarged.chunks_exact(N * row_bytes).take_while(|_| !stop::asked()) {
         let mut rows = [(); N].map({
             let mut rows = rows.chunks_exact(row_bytes);
             move |()| rows.next().unwrap_or_default().chunks(3 * N * TILE)
@@ -255,7 +263,7 @@ fn shrink<const N: usize>(enlarged: &[u8], width: usize) -> Vec<u8> {
             }
         }
     }
-    out
+    Ok(out)
 }
 
 fn average<const N: usize>(rows: [&[u8]; N], pixels: usize, out: &mut Vec<u8>) {

@@ -6,6 +6,7 @@ use crate::plot::PlotError;
 use crate::plot::color::Rgb;
 use crate::plot::picture::Picture;
 use crate::plot::png;
+use crate::plot::stop;
 use plotters::backend::SVGBackend;
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -69,6 +70,7 @@ impl Vector<'_> {
 
 impl Canvas for Vector<'_> {
     fn rect(&mut self, rect: Rect, color: Rgb, alpha: f64) -> Result<(), PlotError> {
+        stop::check()?;
         let corners =
             (fine((rect.left, rect.top)), fine((rect.right.max(rect.left), rect.bottom.max(rect.top))));
         let color = solid(color).mix(alpha);
@@ -76,6 +78,7 @@ impl Canvas for Vector<'_> {
     }
 
     fn path(&mut self, points: &[Place], width: f64, color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         // A line without length is not drawn by every viewer.
         if let [only] = points {
             return self.disc(*only, width / 2.0, color);
@@ -89,10 +92,12 @@ impl Canvas for Vector<'_> {
     }
 
     fn polygon(&mut self, corners: &[Place], color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         self.backend.fill_polygon(corners.iter().map(|&corner| fine(corner)), &solid(color)).map_err(failed)
     }
 
     fn disc(&mut self, center: Place, radius: f64, color: Rgb) -> Result<(), PlotError> {
+        stop::check()?;
         let radius = (radius * FINE).round().max(1.0) as u32;
         self.backend.draw_circle(fine(center), radius, &solid(color), true).map_err(failed)
     }
@@ -116,6 +121,7 @@ impl Canvas for Vector<'_> {
     }
 
     fn picture(&mut self, picture: &Picture, rect: Rect) -> Result<(), PlotError> {
+        stop::check()?;
         if rect.width() <= 0.0 || rect.height() <= 0.0 || picture.rgb.is_empty() {
             return Ok(());
         }
@@ -126,7 +132,7 @@ impl Canvas for Vector<'_> {
         };
         let width = size(picture.width, rect.width());
         let height = size(picture.height, rect.height());
-        let pixels = picture.resample(width, height);
+        let pixels = picture.resample(width, height)?;
         let bytes = png::encode(width as u32, height as u32, &pixels)?;
         let ((left, top), (right, bottom)) = (fine((rect.left, rect.top)), fine((rect.right, rect.bottom)));
         let _ = writeln!(

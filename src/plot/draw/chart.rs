@@ -292,7 +292,7 @@ impl SeriesDrawing<'_> {
     fn scatter(&mut self, layer: &Layer<'_>, points: Points<'_>) -> Result<(), PlotError> {
         let chart = self.chart;
         let grid = (self.inner.width().max(1.0) as usize, self.inner.height().max(1.0) as usize);
-        let kept = decimate::scatter(points, grid, |x, y| chart.place(x, y));
+        let kept = decimate::scatter(points, grid, |x, y| chart.place(x, y))?;
         let radius = self.sizes.unit
             * match kept.len() {
                 0..300 => 3.8,

@@ -265,7 +265,8 @@ fn scatter(
 ) {
     let mut dots = Dots::new(inner, style);
     let cells = (dots.columns(), dots.rows());
-    for index in decimate::scatter(points, cells, |x, y| chart.place(x, y)) {
+    // A terminal has few cells: there is memory for them.
+    for index in decimate::scatter(points, cells, |x, y| chart.place(x, y)).unwrap_or_default() {
         if let Some(place) = points.get(index).and_then(|(x, y)| chart.place(x, y)) {
             let dot = dots.dot(place);
             dots.set(dot);

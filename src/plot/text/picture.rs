@@ -106,7 +106,7 @@ fn boxed(grid: &mut Grid, area: Area, text: &str, color: Option<Rgb>) {
 /// Two pixels a cell. Gives the rows used.
 fn half_blocks(grid: &mut Grid, area: Area, picture: &Picture) -> usize {
     let (width, height) = scaled(picture, area.width, 2 * area.height);
-    let pixels = picture.resample(width, height);
+    let pixels = picture.resample(width, height).unwrap_or_default();
     let mut rows = pixels.chunks_exact(3 * width.max(1));
     let mut row = 0;
     while let Some(upper) = rows.next() {
@@ -128,7 +128,7 @@ fn half_blocks(grid: &mut Grid, area: Area, picture: &Picture) -> usize {
 /// A pixel is two columns wide, so that it is about square. Gives the rows used.
 fn shades(grid: &mut Grid, area: Area, picture: &Picture, style: Style) -> usize {
     let (width, height) = scaled(picture, area.width / 2, area.height);
-    let pixels = picture.resample(width, height);
+    let pixels = picture.resample(width, height).unwrap_or_default();
     for (index, pixel) in pixels.chunks_exact(3).enumerate() {
         let luma = match pixel {
             [r, g, b] => 2126 * u32::from(*r) + 7152 * u32::from(*g) + 722 * u32::from(*b),

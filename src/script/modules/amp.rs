@@ -6,9 +6,9 @@ use rhai::{Array, Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::amp::scaler::Snapshot;
 use crate::amp::{Autocast, GradScaler, Steps, autocast, find, scaler};
+use crate::base::near::nearest;
 use crate::base::{DType, Error, Result};
 use crate::device::{Machine, Shared};
-use crate::op::args::nearest;
 use crate::optim::Optimizer;
 use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signatures};
 use crate::script::engine::Host;

@@ -10,7 +10,7 @@ use crate::script::bind::note_line;
 use crate::script::fault::raise;
 use crate::script::help::Page;
 use crate::script::syntax::ContextManager;
-use crate::script::value::type_name;
+use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};
 use crate::tensor::backward::Pass;
@@ -49,7 +49,7 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// A closure that sees gradients.
-pub struct Hook(pub FnPtr);
+pub struct Hook(pub Callback);
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
     engine.register_fn("no_grad", || ContextManager::new("no_grad", || Ok(set_grad_mode(false))));
@@ -116,7 +116,7 @@ fn grad_property(engine: &mut Engine) {
 fn hooks(engine: &mut Engine) {
     engine.register_type_with_name::<Handle>("RemovableHandle");
     engine.register_fn("register_hook", |x: &mut Tensor, function: FnPtr| {
-        x.register_hook(Arc::new(Hook(function))).map_err(raise)
+        x.register_hook(Arc::new(Hook(Callback::new(function)))).map_err(raise)
     });
     engine.register_fn("remove", |handle: &mut Handle| handle.remove());
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 
+use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::checkpoint::{Function, Options, checkpoint, segments, set_early_stop};
 use crate::device::{Machine, Shared};
@@ -13,7 +14,7 @@ use crate::nn::Module;
 use crate::script::bind::{FnCallArgs, note_line};
 use crate::script::fault::raise;
 use crate::script::syntax::ContextManager;
-use crate::script::value::type_name;
+use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::checkpoint::{Caller, is_stopped};
 
@@ -46,7 +47,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
 /// What a part of a network is made of.
 #[derive(Clone)]
 enum Step {
-    Closure(FnPtr),
+    Closure(Callback),
     Module(Module),
 }
 
@@ -55,7 +56,7 @@ enum Step {
 enum Slot {
     /// The next tensor.
     Tensor,
-    Other(Dynamic),
+    Other(Link<Dynamic>),
 }
 
 /// Steps one after the other; the first takes all inputs.
@@ -70,7 +71,7 @@ impl Part {
         let mut tensors = inputs.iter();
         let slot = |slot: &Slot| match slot {
             Slot::Tensor => tensors.next().map_or(Dynamic::UNIT, |t| Dynamic::from(t.clone())),
-            Slot::Other(value) => value.clone(),
+            Slot::Other(value) => Dynamic::clone(value),
         };
         let mut values: Vec<Dynamic> = self.slots.iter().map(slot).collect();
         for step in &self.steps {
@@ -216,7 +217,7 @@ fn steps(functions: &Dynamic) -> Result<Vec<Step>> {
 
 fn step(name: &str, function: &Dynamic) -> Result<Step> {
     if let Some(f) = function.read_lock::<FnPtr>() {
-        return Ok(Step::Closure(f.clone()));
+        return Ok(Step::Closure(Callback::new(f.clone())));
     }
     if let Some(m) = function.read_lock::<Module>() {
         return Ok(Step::Module(m.clone()));
@@ -232,7 +233,7 @@ fn slots(inputs: &[Dynamic]) -> (Vec<Slot>, Vec<Tensor>) {
             tensors.push(t.clone());
             Slot::Tensor
         }
-        None => Slot::Other(value.clone()),
+        None => Slot::Other(Link::new(value.clone())),
     });
     (slots.collect(), tensors)
 }

@@ -1,14 +1,15 @@
 //! What stands in no module: `drop`, `time`, `progress`, `testing::`.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
 
-use crate::base::Error;
+use crate::base::chain::Link;
 use crate::base::event::Clock;
+use crate::base::{Error, Result};
 use crate::data::DataLoader;
-use crate::device::Machine;
+use crate::device::{Cancel, Machine};
 use crate::script::engine::Host;
 use crate::script::fault::raise;
 use crate::script::help::Page;
@@ -16,7 +17,7 @@ use crate::tensor::Tensor;
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["drop", "time", "timeit", "progress", "testing", "assert_close"];
+pub const NAMES: &[&str] = &["drop", "sleep", "time", "timeit", "progress", "testing", "assert_close"];
 
 pub const PAGES: &[Page] = &[
     Page {
@@ -24,6 +25,11 @@ pub const PAGES: &[Page] = &[
         call: "for x in progress(items, label) { … }",
         text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the \
                lab, one line at the end elsewhere.",
+    },
+    Page {
+        name: "sleep",
+        call: "sleep(seconds)",
+        text: "Waits for so many seconds, a whole number or a float. An interrupt and `--timeout` end the wait.",
     },
     Page {
         name: "drop",
@@ -35,9 +41,40 @@ pub const PAGES: &[Page] = &[
 
 pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
     engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);
+    sleeping(engine, machine);
     timing(engine, machine);
     progress(engine, host);
     testing(engine);
+}
+
+/// `sleep(seconds)` in place of Rhai's, which nothing interrupts.
+fn sleeping(engine: &mut Engine, machine: &Arc<Machine>) {
+    let shared = Arc::clone(&machine.shared);
+    engine.register_fn("sleep", move |seconds: f64| sleep(&shared.cancel, seconds).map_err(raise));
+    let shared = Arc::clone(&machine.shared);
+    engine.register_fn("sleep", move |seconds: INT| sleep(&shared.cancel, seconds as f64).map_err(raise));
+}
+
+/// How long a sleep takes to see that it was interrupted.
+const NAP: Duration = Duration::from_millis(10);
+
+fn sleep(cancel: &Cancel, seconds: f64) -> Result<()> {
+    if seconds.is_nan() {
+        return Err(Error::value("Invalid value NaN (not a number)"));
+    }
+    if seconds < 0.0 {
+        return Err(Error::value("sleep length must be non-negative"));
+    }
+    let start = Instant::now();
+    // Longer than a `Duration` can tell is for ever.
+    let length = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    loop {
+        cancel.check()?;
+        match length.checked_sub(start.elapsed()) {
+            Some(left) if !left.is_zero() => std::thread::sleep(left.min(NAP)),
+            _ => return Ok(()),
+        }
+    }
 }
 
 fn timing(engine: &mut Engine, machine: &Arc<Machine>) {
@@ -121,7 +158,7 @@ type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
 /// Goes through a range, an array or a loader and shows how far it is.
 #[derive(Clone)]
 struct Progress {
-    items: Arc<dyn Fn() -> Items + Send + Sync>,
+    items: Link<Arc<dyn Fn() -> Items + Send + Sync>>,
     total: u64,
     label: String,
     host: Arc<dyn Host>,
@@ -137,7 +174,7 @@ fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
             let make = move |$given: $type, label: &str| {
                 let total = $total;
                 let items = Arc::new(move || Box::new($items) as Items);
-                Progress { items, total, label: label.into(), host: Arc::clone(&h) }
+                Progress { items: Link::new(items), total, label: label.into(), host: Arc::clone(&h) }
             };
             let labelled = make.clone();
             engine.register_fn("progress", labelled);

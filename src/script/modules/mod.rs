@@ -21,8 +21,8 @@ use std::sync::Arc;
 use rhai::Engine;
 
 use crate::base::Error;
+use crate::base::near::nearest;
 use crate::device::Machine;
-use crate::op::args::nearest;
 
 pub use plot::figure_of;
 
@@ -43,7 +43,7 @@ pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host
     nn::register(engine, machine);
     optim::register(engine, machine, host);
     misc::register(engine, machine, host);
-    plot::register(engine, host);
+    plot::register(engine, machine, host);
 }
 
 /// Help on what is no row of a table.

@@ -6,18 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
+use crate::base::chain::Link;
+use crate::base::near::nearest;
 use crate::base::{DType, DeviceSpec, Error, Result};
 use crate::device::{Machine, Shared};
 use crate::nn::state::Mismatch;
 use crate::nn::{Call, Caller, Layer, Module, Parts};
-use crate::op::args::nearest;
 use crate::op::{Args, Form, Forward, OpDef, Value};
 use crate::parallel::DataParallel;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_raw};
 use crate::script::fault::raise;
 use crate::script::help::Page;
 use crate::script::syntax::EVAL;
-use crate::script::value::{self, from_dynamic, to_dynamic, type_name};
+use crate::script::value::{self, Callback, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 use super::{RhaiResult, parts};
@@ -211,13 +212,13 @@ fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
 pub struct Own {
     name: String,
-    forward: FnPtr,
+    forward: Callback,
     /// What is neither tensor nor module.
-    values: Mutex<Map>,
+    values: Mutex<Link<Map>>,
 }
 
 impl Own {
-    pub fn values(&self) -> MutexGuard<'_, Map> {
+    pub fn values(&self) -> MutexGuard<'_, Link<Map>> {
         self.values.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -259,7 +260,7 @@ struct Running<'a, 'b> {
 
 impl Caller for Running<'_, '_> {
     fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor> {
-        let Some(function) = function.downcast_ref::<FnPtr>() else {
+        let Some(function) = function.downcast_ref::<Callback>() else {
             return Err(Error::runtime(format!("{} has no forward function", module.name())));
         };
         let own = std::iter::once(Dynamic::from(module.clone()));
@@ -302,6 +303,7 @@ pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -
 
 /// Calls a module whose forward function has options, such as masks.
 fn respond(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]
     let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
     for (i, input) in inputs.iter().enumerate() {
         match input.read_lock::<Map>() {
@@ -375,7 +377,8 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> RhaiResult<Module> {
             }
         };
     }
-    let layer = Own { name: name.into(), forward, values: Mutex::new(values) };
+    let layer =
+        Own { name: name.into(), forward: Callback::new(forward), values: Mutex::new(Link::new(values)) };
     Module::new(layer, parts).map_err(raise)
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map, NativeCallContext};
 
+use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::device::Machine;
-use crate::op::args::nearest;
 use crate::op::{Form, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};

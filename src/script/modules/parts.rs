@@ -2,9 +2,9 @@
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map, NativeCallContext};
 
+use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::nn::{Module, Role, containers};
-use crate::op::args::nearest;
 use crate::script::fault::raise;
 use crate::script::value::{to_dynamic, type_name};
 use crate::tensor::Tensor;

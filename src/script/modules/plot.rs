@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, INT, ImmutableString, Map, Module};
 
-use crate::base::{Error, Result};
-use crate::op::args::nearest;
+use crate::base::near::nearest;
+use crate::base::{Error, Result, memory};
+use crate::device::{Machine, Shared};
+use crate::plot::stop::{self, Ask};
 use crate::plot::{Bins, ColorMap, Figure, PlotError, Scale, Series, save};
 use crate::script::engine::Host;
 use crate::script::fault::raise;
@@ -98,14 +100,15 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// The figure that calls add to, until it is shown or begun anew.
-type Current = Arc<Mutex<Figure>>;
+type Current = Arc<Mutex<Arc<Figure>>>;
 
 /// A figure as it was when it was drawn on.
 #[derive(Clone)]
-struct Drawn(Figure);
+struct Drawn(Arc<Figure>);
 
-pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
+pub fn register(engine: &mut Engine, machine: &Machine, host: &Arc<dyn Host>) {
     let current = Current::default();
+    let screen = Screen::new(machine, host);
     let mut module = Module::new();
     pairs(&mut module, &current);
     values(&mut module, &current);
@@ -114,42 +117,68 @@ pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
     let c = Arc::clone(&current);
     module.set_native_fn("figure", move |options: Map| begin(&c, &options));
     let c = Arc::clone(&current);
-    module.set_native_fn("save", move |path: &str| keep(&lock(&c), path));
-    let (c, h) = (Arc::clone(&current), Arc::clone(host));
-    module.set_native_fn("show", move || show(&*h, std::mem::take(&mut *lock(&c)), None));
-    let (c, h) = (Arc::clone(&current), Arc::clone(host));
+    let s = screen.clone();
+    module.set_native_fn("save", move |path: &str| s.save(&lock(&c), path));
+    let (c, s) = (Arc::clone(&current), screen.clone());
+    module.set_native_fn("show", move || s.show(&taken(&c), None));
+    let (c, s) = (Arc::clone(&current), screen.clone());
     module.set_native_fn("show", move |options: Map| -> RhaiResult<()> {
         let id = id_of("plot::show", &options, &[]).map_err(raise)?;
-        show(&*h, std::mem::take(&mut *lock(&c)), id.as_deref())
+        s.show(&taken(&c), id.as_deref())
     });
     engine.register_type_with_name::<Drawn>("figure");
-    engine.register_fn("save", |d: &mut Drawn, path: &str| keep(&d.0, path));
-    let h = Arc::clone(host);
-    engine.register_fn("show", move |d: &mut Drawn| show(&*h, d.0.clone(), None));
-    let h = Arc::clone(host);
+    let s = screen.clone();
+    engine.register_fn("save", move |d: &mut Drawn, path: &str| s.save(&d.0, path));
+    let s = screen.clone();
+    engine.register_fn("show", move |d: &mut Drawn| s.show(&d.0, None));
+    let s = screen.clone();
     engine.register_fn("show", move |d: &mut Drawn, options: Map| -> RhaiResult<()> {
         let id = id_of("show", &options, &[]).map_err(raise)?;
-        show(&*h, d.0.clone(), id.as_deref())
+        s.show(&d.0, id.as_deref())
     });
-    display::register(engine, host);
+    display::register(engine, &screen);
     engine.register_fn("to_string", |d: &mut Drawn| format!("figure of {} series", d.0.series.len()));
     engine.register_static_module("plot", module.into());
 }
 
-/// Writes a PNG or SVG file, by the path's extension.
-fn keep(figure: &Figure, path: &str) -> RhaiResult<()> {
-    save(figure, path.as_ref()).map_err(|e| raise(Error::value(e.to_string())))
+/// Where figures go, and what ends their drawing early.
+#[derive(Clone)]
+struct Screen {
+    host: Arc<dyn Host>,
+    shared: Arc<Shared>,
+    ask: Ask,
 }
 
-fn show(host: &dyn Host, figure: Figure, id: Option<&str>) -> RhaiResult<()> {
-    host.figure(&figure.compact().map_err(|e| raise(Error::value(e.to_string())))?, id);
-    Ok(())
+impl Screen {
+    fn new(machine: &Machine, host: &Arc<dyn Host>) -> Screen {
+        let shared = Arc::clone(&machine.shared);
+        let ask = move || shared.cancel.is_set();
+        Screen { host: Arc::clone(host), shared: Arc::clone(&machine.shared), ask: Arc::new(ask) }
+    }
+
+    /// Writes a PNG or SVG file, by the path's extension.
+    fn save(&self, figure: &Figure, path: &str) -> RhaiResult<()> {
+        stop::unless(&self.ask, || save(figure, path.as_ref())).map_err(|e| self.raised(&e))
+    }
+
+    fn show(&self, figure: &Figure, id: Option<&str>) -> RhaiResult<()> {
+        let figure = stop::unless(&self.ask, || figure.copied()?.compact()).map_err(|e| self.raised(&e))?;
+        self.host.figure(&figure, id);
+        Ok(())
+    }
+
+    fn raised(&self, error: &PlotError) -> Box<rhai::EvalAltResult> {
+        match error {
+            PlotError::Stopped => raise(self.shared.cancel.error()),
+            other => raise(other.clone().into()),
+        }
+    }
 }
 
 /// The figure that a value is, as it is sent to be shown.
 pub fn figure_of(value: &Dynamic) -> Option<Figure> {
     let drawn = value.read_lock::<Drawn>()?;
-    drawn.0.clone().compact().ok()
+    drawn.0.copied().and_then(Figure::compact).ok()
 }
 
 /// The option `id` of a call that shows something; any other but those of `more` is a mistake.
@@ -165,8 +194,13 @@ fn id_of(function: &str, options: &Map, more: &[&str]) -> Result<Option<String>>
     }
 }
 
-fn lock(current: &Current) -> std::sync::MutexGuard<'_, Figure> {
+fn lock(current: &Current) -> std::sync::MutexGuard<'_, Arc<Figure>> {
     current.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The current figure; the next call begins a new one.
+fn taken(current: &Current) -> Arc<Figure> {
+    std::mem::take(&mut *lock(current))
 }
 
 /// `line` and `scatter`: y, or x and y, each with options.
@@ -213,7 +247,8 @@ fn values(module: &mut Module, current: &Current) {
 fn begin(current: &Current, options: &Map) -> RhaiResult<Drawn> {
     let mut figure = Figure::default();
     apply(&mut figure, "figure", options).map_err(raise)?;
-    *lock(current) = figure.clone();
+    let figure = Arc::new(figure);
+    *lock(current) = Arc::clone(&figure);
     Ok(Drawn(figure))
 }
 
@@ -224,19 +259,19 @@ fn add(
     make: impl FnOnce(String) -> Result<Series>,
 ) -> RhaiResult<Drawn> {
     let mut figure = lock(current);
-    let mut next = figure.clone();
+    let mut next = figure.copied().map_err(|e| raise(e.into()))?;
     let label = apply(&mut next, function, options).and_then(|label| {
         next.series.push(make(label)?);
         next.check().map_err(wrong)
     });
     label.map_err(raise)?;
-    *figure = next.clone();
-    Ok(Drawn(next))
+    *figure = Arc::new(next);
+    Ok(Drawn(Arc::clone(&figure)))
 }
 
 fn wrong(error: PlotError) -> Error {
     let hint = matches!(error, PlotError::Mixed { .. });
-    let error = Error::value(error.to_string());
+    let error = Error::from(error);
     if hint { error.with_hint("`plot::figure()` begins a new figure") } else { error }
 }
 
@@ -384,7 +419,7 @@ fn tensor(v: &Dynamic) -> Result<Tensor> {
 }
 
 fn floats(t: &Tensor) -> Result<Vec<f32>> {
-    Ok(t.to_f64s("plot")?.into_iter().map(|v| v as f32).collect())
+    memory::collected(t.to_f64s("plot")?.into_iter().map(|v| v as f32))
 }
 
 /// A tensor's elements, or an array of numbers and one-element tensors.
@@ -395,15 +430,12 @@ fn numbers(v: &Dynamic) -> Result<Vec<f64>> {
     let Some(items) = v.read_lock::<Array>() else {
         return Err(Error::type_error(format!("numbers are drawn here, not a {}", type_name(v))));
     };
-    items
-        .iter()
-        .map(|item| {
-            if let Some(t) = item.read_lock::<Tensor>() {
-                return t.item().map(|s| s.as_f64());
-            }
-            item.as_float()
-                .or_else(|_| item.as_int().map(|i: INT| i as f64))
-                .map_err(|_| Error::type_error(format!("numbers are drawn here, not a {}", type_name(item))))
-        })
-        .collect()
+    memory::try_collected(items.iter().map(|item| {
+        if let Some(t) = item.read_lock::<Tensor>() {
+            return t.item().map(|s| s.as_f64());
+        }
+        item.as_float()
+            .or_else(|_| item.as_int().map(|i: INT| i as f64))
+            .map_err(|_| Error::type_error(format!("numbers are drawn here, not a {}", type_name(item))))
+    }))
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, INT, ImmutableString, Map, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::Shared;
@@ -14,7 +14,7 @@ use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signat
 use crate::script::engine::Host;
 use crate::script::fault::raise;
 use crate::script::help::Page;
-use crate::script::value::{options, to_dynamic, type_name};
+use crate::script::value::{Callback, options, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 use super::RhaiResult;
@@ -95,7 +95,7 @@ struct Running<'a, 'b> {
 
 impl Functions for Running<'_, '_> {
     fn call(&self, function: &Function, epoch: i64) -> Result<f64> {
-        let Some(function) = function.downcast_ref::<FnPtr>() else {
+        let Some(function) = function.downcast_ref::<Callback>() else {
             return Err(Error::type_error("lr_lambda should be a function"));
         };
         let out: Dynamic = function.call_within_context(self.context, (epoch as INT,)).map_err(|error| {
@@ -142,7 +142,7 @@ fn option(s: &Scheduler, name: &str) -> Result<Dynamic> {
     found.ok_or_else(|| {
         let error = Error::type_error(format!("'{}' object has no attribute '{name}'", s.name()));
         let known = entries.iter().map(|(n, _)| n.as_str()).chain(NAMES.iter().copied());
-        match crate::op::args::nearest(name, known) {
+        match crate::base::near::nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
         }

@@ -6,6 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 
+use crate::base::memory;
+
 use super::super::fault::{Fault, Outcome};
 use super::{CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED};
 
@@ -46,7 +48,7 @@ impl<R: Read + Seek> Archive<R> {
             return Err(Fault::invalid(format!("its directory claims {} bytes", directory.bytes)));
         }
         inner.seek(SeekFrom::Start(directory.start))?;
-        let mut bytes = vec![0u8; directory.bytes as usize];
+        let mut bytes = memory::filled(directory.bytes as usize, 0u8)?;
         inner.read_exact(&mut bytes)?;
         let mut rest = Fields(&bytes);
         let mut entries = Vec::new();

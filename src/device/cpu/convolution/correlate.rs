@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::cpu::gemm::RowBlocks;
 use crate::device::cpu::gemm::kernel::{Real, Taps};
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
@@ -50,7 +50,7 @@ impl<E: Real> Part<E> {
         weight: impl Fn(usize, usize) -> Option<E>,
     ) -> Result<Part<E>> {
         let depth = taps.len();
-        let mut matrix = zeros::<E>(m * depth)?;
+        let mut matrix = zeros::<E>(memory::count::<E>(&[m, depth])?)?;
         for (row, line) in matrix.chunks_exact_mut(depth.max(1)).enumerate() {
             for (k, value) in line.iter_mut().enumerate() {
                 *value = weight(row, k).unwrap_or_default();
@@ -65,7 +65,7 @@ impl<E: Real> Part<E> {
             // SAFETY: blocks follow each other in the packed memory, which has the slack past its end.
             unsafe { operand.pack(range, k, packed.as_mut_ptr().add(at), width) };
         }
-        let offsets = taps.iter().map(|&tap| planes.offset(tap)).collect();
+        let offsets = memory::collected(taps.iter().map(|&tap| planes.offset(tap)))?;
         Ok(Part { m, packed, offsets, size, group, first, stride: [1, 1], start: [0, 0] })
     }
 
@@ -134,9 +134,9 @@ impl<E: Real> Correlation<'_, E> {
         let out = Target { pointer: out.as_mut_ptr(), len: out.len() };
         let jobs = images * self.groups;
         let room = self.planes.room(OVERRUN);
-        if jobs >= 4 * rayon::current_num_threads() {
+        if jobs >= 4 * parallel::threads() {
             let grain = jobs.div_ceil(64).min(4);
-            return parallel::for_ranges(jobs, grain, launch.cancel, |jobs| {
+            return parallel::try_for_ranges(jobs, grain, launch.cancel, |jobs| {
                 PICTURE.with(|kept| {
                     kept.lend(room, |picture: &mut [E]| {
                         picture.fill(E::default());
@@ -146,11 +146,12 @@ impl<E: Real> Correlation<'_, E> {
                                 self.copy(job, channel, picture.get_mut(at).unwrap_or(&mut []));
                             }
                             for strip in self.strips(job) {
-                                self.strip(&strip, picture, &out);
+                                self.strip(&strip, picture, &out)?;
                             }
                         }
+                        Ok(())
                     })
-                });
+                })
             });
         }
         let mut picture = zeros::<E>(room)?;
@@ -163,11 +164,13 @@ impl<E: Real> Correlation<'_, E> {
                     self.copy(job, channel, unsafe { all.slice(self.planes.range(channel)) });
                 }
             })?;
-            let strips: Vec<Strip<E>> = self.strips(job).collect();
-            parallel::for_ranges(strips.len(), 1, launch.cancel, |range| {
-                for strip in strips.get(range).unwrap_or(&[]) {
-                    self.strip(strip, &picture, &out);
-                }
+            let strips: Vec<Strip<E>> = memory::collected(self.strips(job))?;
+            parallel::try_for_ranges(strips.len(), 1, launch.cancel, |range| {
+                strips
+                    .get(range)
+                    .unwrap_or(&[])
+                    .iter()
+                    .try_for_each(|strip| self.strip(strip, &picture, &out))
             })
         })
     }
@@ -192,7 +195,7 @@ impl<E: Real> Correlation<'_, E> {
         })
     }
 
-    fn strip(&self, strip: &Strip<E>, picture: &[E], out: &Target<E>) {
+    fn strip(&self, strip: &Strip<E>, picture: &[E], out: &Target<E>) -> Result<()> {
         let tiles = E::tiles();
         let part = strip.part;
         let stride = strip.places.len().next_multiple_of(tiles.width());
@@ -201,8 +204,9 @@ impl<E: Real> Correlation<'_, E> {
                 let rows = RowBlocks::new(part.m, tiles.rows);
                 self.sum(strip, &rows, picture, sums.as_mut_ptr(), stride);
                 self.emit(strip, sums, stride, out);
+                Ok(())
             })
-        });
+        })
     }
 
     /// Sums the products of a strip, panel by panel, so that the places a panel reads stay in the first cache.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::cpu::gemm::RowBlocks;
 use crate::device::cpu::gemm::kernel::{Lines, MOST_ROWS, Real};
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
@@ -102,10 +102,11 @@ impl<E: Real> Job<'_, E> {
                                 let rows = RowBlocks::new(self.offsets.len(), E::tiles().rows);
                                 self.sum(job, 0..rows.count, picture, turned, sums.as_mut_ptr());
                             }
+                            Ok(())
                         })
-                    });
+                    })
                 })
-            });
+            })?;
             Ok(sums)
         })?;
         let mut total = zeros::<E>(self.length())?;
@@ -122,7 +123,7 @@ impl<E: Real> Job<'_, E> {
         let mut sums = zeros::<E>(self.length())?;
         let (mut picture, mut turned) = (zeros::<E>(self.planes.room(0))?, zeros::<E>(self.turned_room())?);
         let rows = RowBlocks::new(self.offsets.len(), E::tiles().rows);
-        let places: Vec<_> = self.places().collect();
+        let places = memory::collected(self.places())?;
         for job in 0..self.sizes.images * self.sizes.groups {
             let (to_picture, to_turned) = (SharedMut::new(&mut picture), SharedMut::new(&mut turned));
             let cost = parallel::grain(self.planes.range(0).len());

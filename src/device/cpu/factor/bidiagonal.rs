@@ -2,7 +2,7 @@
 //! Kahan's step without a shift, which keeps small values accurate) diagonal. Directions, shifts and tests are those of
 //! LAPACK's `bdsqr`, so that vectors get the signs that it gives them.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::Precision;
@@ -22,10 +22,10 @@ pub fn reduce(
     (m, n): (usize, usize),
     cancel: &Cancel,
 ) -> Result<(Bidiagonal, Reflections, Reflections)> {
-    let mut out = Bidiagonal { d: Vec::with_capacity(n), e: Vec::with_capacity(n) };
-    let (mut left, mut right) = (Reflections::new(m, n), Reflections::new(n, n));
+    let mut out = Bidiagonal { d: memory::with_capacity(n)?, e: memory::with_capacity(n)? };
+    let (mut left, mut right) = (Reflections::new(m, n)?, Reflections::new(n, n)?);
     for i in 0..n {
-        let mut v: Vec<f64> = (i..m).map(|r| a[r * n + i]).collect();
+        let mut v = memory::collected((i..m).map(|r| a[r * n + i]))?;
         let (tau, beta) = reflector(&mut v);
         out.d.push(beta);
         left.push(i, &v, tau);
@@ -36,8 +36,8 @@ pub fn reduce(
         let mut w = rest.on_left(&v, cancel)?;
         w.iter_mut().for_each(|x| *x *= tau);
         // The first row decides on the reflection from the right.
-        let mut u: Vec<f64> =
-            rest.a[i * n + i + 1..(i + 1) * n].iter().zip(&w).map(|(x, w)| x - v[0] * w).collect();
+        let above = rest.a[i * n + i + 1..(i + 1) * n].iter();
+        let mut u = memory::collected(above.zip(&w).map(|(x, w)| x - v[0] * w))?;
         let (tau, beta) = reflector(&mut u);
         out.e.push(beta);
         rest.row += 1;
@@ -177,7 +177,8 @@ impl Bidiagonal {
     fn down_unshifted(&mut self, (first, last): (usize, usize), sides: &mut Sides) -> Result<()> {
         let (d, e) = (&mut self.d, &mut self.e);
         let (mut c, mut old_c, mut old_s) = (1.0, 1.0, 0.0);
-        let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+        let (mut lefts, mut rights) =
+            (memory::with_capacity(last - first)?, memory::with_capacity(last - first)?);
         for i in first..last {
             let (cosine, s, r) = rotation(d[i] * c, e[i]);
             c = cosine;
@@ -197,7 +198,8 @@ impl Bidiagonal {
     fn up_unshifted(&mut self, (first, last): (usize, usize), sides: &mut Sides) -> Result<()> {
         let (d, e) = (&mut self.d, &mut self.e);
         let (mut c, mut old_c, mut old_s) = (1.0, 1.0, 0.0);
-        let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+        let (mut lefts, mut rights) =
+            (memory::with_capacity(last - first)?, memory::with_capacity(last - first)?);
         for i in (first + 1..=last).rev() {
             let (cosine, s, r) = rotation(d[i] * c, e[i - 1]);
             c = cosine;
@@ -218,7 +220,8 @@ impl Bidiagonal {
         let (d, e) = (&mut self.d, &mut self.e);
         let mut f = (d[first].abs() - shift) * (1f64.copysign(d[first]) + shift / d[first]);
         let mut g = e[first];
-        let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+        let (mut lefts, mut rights) =
+            (memory::with_capacity(last - first)?, memory::with_capacity(last - first)?);
         for i in first..last {
             let (c, s, r) = rotation(f, g);
             if i > first {
@@ -247,7 +250,8 @@ impl Bidiagonal {
         let (d, e) = (&mut self.d, &mut self.e);
         let mut f = (d[last].abs() - shift) * (1f64.copysign(d[last]) + shift / d[last]);
         let mut g = e[last - 1];
-        let (mut lefts, mut rights) = (Vec::new(), Vec::new());
+        let (mut lefts, mut rights) =
+            (memory::with_capacity(last - first)?, memory::with_capacity(last - first)?);
         for i in (first + 1..=last).rev() {
             let (c, s, r) = rotation(f, g);
             if i < last {

@@ -2,11 +2,12 @@
 //! the vectors of a diagonal matrix plus one of rank one (Bunch, Nielsen and Sorensen; Gu and Eisenstat for vectors that
 //! stay orthogonal). Where it cuts, what it leaves out and how its vectors point are as in LAPACK's `stedc`.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
+use super::super::scratch::zeros;
 use super::rotate::Turning;
 use super::secular::{Roots, roots};
 use super::tridiagonal::{Tridiagonal, diagonalise};
@@ -30,13 +31,14 @@ pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<
     if n <= SMALL {
         return leaf(t, p, cancel);
     }
-    let mut all = Parts { values: Vec::with_capacity(n), rows: vec![0.0; n * n] };
+    let mut all = Parts { values: memory::with_capacity(n)?, rows: zeros(n * n)? };
     let mut start = 0;
     while start < n {
         // A block ends where what stands beside the diagonal is nothing.
         let beside = |i: usize| p.eps * t.d[i].abs().sqrt() * t.d[i + 1].abs().sqrt();
         let end = (start..n - 1).find(|&i| t.e[i].abs() <= beside(i)).unwrap_or(n - 1);
-        let block = Tridiagonal { d: t.d[start..=end].to_vec(), e: t.e[start..end].to_vec() };
+        let block =
+            Tridiagonal { d: memory::copied(&t.d[start..=end])?, e: memory::copied(&t.e[start..end])? };
         let found = if block.d.len() > SMALL {
             halves(block, levels(end - start + 1), p, cancel)?
         } else {
@@ -50,16 +52,15 @@ pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<
         all.values.extend(found.values);
         start = end + 1;
     }
-    Ok(Some(sorted(all, n)))
+    sorted(all, n).map(Some)
 }
 
-fn sorted(parts: Parts, n: usize) -> Parts {
-    let mut order: Vec<usize> = (0..n).collect();
+fn sorted(parts: Parts, n: usize) -> Result<Parts> {
+    let mut order = memory::collected(0..n)?;
     order.sort_by(|&i, &j| parts.values[i].total_cmp(&parts.values[j]));
-    Parts {
-        values: order.iter().map(|&i| parts.values[i]).collect(),
-        rows: order.iter().flat_map(|&i| &parts.rows[i * n..(i + 1) * n]).copied().collect(),
-    }
+    let mut rows = memory::with_capacity(order.len() * n)?;
+    order.iter().for_each(|&i| rows.extend_from_slice(&parts.rows[i * n..(i + 1) * n]));
+    Ok(Parts { values: memory::collected(order.iter().map(|&i| parts.values[i]))?, rows })
 }
 
 /// How often a matrix is halved until its largest part is small.
@@ -75,13 +76,13 @@ fn levels(mut n: usize) -> u32 {
 fn leaf(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
     let n = t.d.len();
     let mut t = Tridiagonal { d: t.d.clone(), e: t.e.clone() };
-    let mut turned = Turning::identity(n);
+    let mut turned = Turning::identity(n)?;
     if !diagonalise(&mut t, &mut turned, p, cancel)? {
         return Ok(None);
     }
-    let order: Vec<usize> = (0..n).collect();
-    let rows = turned.finish(&order, &vec![false; n], cancel)?;
-    Ok(Some(sorted(Parts { values: t.d, rows }, n)))
+    let order = memory::collected(0..n)?;
+    let rows = turned.finish(&order, &memory::filled(n, false)?, cancel)?;
+    sorted(Parts { values: t.d, rows }, n).map(Some)
 }
 
 fn halves(mut t: Tridiagonal, levels: u32, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
@@ -122,34 +123,35 @@ struct Joined {
 
 /// What two halves make together, with `between` beside the diagonal where they meet.
 fn merge(first: Parts, second: Parts, between: f64, p: Precision, cancel: &Cancel) -> Result<Parts> {
-    let mut all = Joined::of(&first, &second, between < 0.0);
+    let mut all = Joined::of(&first, &second, between < 0.0)?;
     let n = all.n;
     let rho = (2.0 * between).abs();
-    let mut order: Vec<usize> = (0..n).collect();
+    let mut order = memory::collected(0..n)?;
     order.sort_by(|&i, &j| all.values[i].total_cmp(&all.values[j]));
-    let (kept, apart) = all.deflate(&order, rho, p);
+    let (kept, apart) = all.deflate(&order, rho, p)?;
     if kept.is_empty() {
-        return Ok(sorted(Parts { values: all.values, rows: all.rows }, n));
+        return sorted(Parts { values: all.values, rows: all.rows }, n);
     }
-    let poles: Vec<f64> = kept.iter().map(|&i| all.values[i]).collect();
-    let z: Vec<f64> = kept.iter().map(|&i| all.z[i]).collect();
+    let poles = memory::collected(kept.iter().map(|&i| all.values[i]))?;
+    let z = memory::collected(kept.iter().map(|&i| all.z[i]))?;
     let found = roots(&poles, &z, rho, cancel)?;
     let combined = all.combined(&kept, &vectors(&found, &poles, &z, cancel)?, cancel)?;
     let mut values = found.values;
     let mut rows = combined;
+    memory::reserve(&mut rows, apart.len() * n)?;
     for &i in &apart {
         values.push(all.values[i]);
         rows.extend_from_slice(&all.rows[i * n..(i + 1) * n]);
     }
-    Ok(sorted(Parts { values, rows }, n))
+    sorted(Parts { values, rows }, n)
 }
 
 impl Joined {
-    fn of(first: &Parts, second: &Parts, negative: bool) -> Joined {
+    fn of(first: &Parts, second: &Parts, negative: bool) -> Result<Joined> {
         let (cut, rest) = (first.values.len(), second.values.len());
         let n = cut + rest;
-        let mut rows = vec![0.0; n * n];
-        let (mut z, mut reach) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let mut rows = zeros(n * n)?;
+        let (mut z, mut reach) = (memory::with_capacity(n)?, memory::with_capacity(n)?);
         let sign = if negative { -1.0 } else { 1.0 };
         for (i, to) in rows.chunks_exact_mut(n).enumerate() {
             if i < cut {
@@ -162,16 +164,16 @@ impl Joined {
                 reach.push(Reach::Second);
             }
         }
-        let values = first.values.iter().chain(&second.values).copied().collect();
-        Joined { n, cut, values, z, rows, reach }
+        let values = memory::collected(first.values.iter().chain(&second.values).copied())?;
+        Ok(Joined { n, cut, values, z, rows, reach })
     }
 
     /// Which vectors take part, in ascending order of their values, and which stay as they are: those that what joins
     /// the halves does not reach, and one of two whose values are the same, once they are turned to share no part.
-    fn deflate(&mut self, order: &[usize], rho: f64, p: Precision) -> (Vec<usize>, Vec<usize>) {
+    fn deflate(&mut self, order: &[usize], rho: f64, p: Precision) -> Result<(Vec<usize>, Vec<usize>)> {
         let largest = |v: &[f64]| v.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let tol = 8.0 * p.eps * largest(&self.values).max(largest(&self.z));
-        let (mut kept, mut apart) = (Vec::with_capacity(self.n), Vec::new());
+        let (mut kept, mut apart) = (memory::with_capacity(self.n)?, memory::with_capacity(self.n)?);
         let mut before: Option<usize> = None;
         for &next in order {
             if rho * self.z[next].abs() <= tol {
@@ -195,7 +197,7 @@ impl Joined {
             apart.push(last);
         }
         kept.extend(before);
-        (kept, apart)
+        Ok((kept, apart))
     }
 
     fn turn(&mut self, i: usize, j: usize, c: f64, s: f64) {
@@ -212,16 +214,16 @@ impl Joined {
     /// Rows of sums of the kept rows, weighted by each row of `by`.
     fn combined(&self, kept: &[usize], by: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
         let (n, k) = (self.n, kept.len());
-        let mut out = vec![0.0; k * n];
+        let mut out = zeros(k * n)?;
         for (range, other) in [(0..self.cut, Reach::Second), (self.cut..n, Reach::First)] {
             // Rows that are zero here are left out.
-            let places: Vec<usize> = (0..k).filter(|&i| self.reach[kept[i]] != other).collect();
+            let places = memory::collected((0..k).filter(|&i| self.reach[kept[i]] != other))?;
             let wide = range.len();
-            let rows: Vec<f64> =
-                places.iter().flat_map(|&i| &self.rows[kept[i] * n..][range.clone()]).copied().collect();
-            let weights: Vec<f64> =
-                by.chunks_exact(k).flat_map(|row| places.iter().map(|&i| row[i])).collect();
-            let mut part = vec![0.0; k * wide];
+            let mut rows = memory::with_capacity(places.len() * wide)?;
+            places.iter().for_each(|&i| rows.extend_from_slice(&self.rows[kept[i] * n..][range.clone()]));
+            let mut weights = memory::with_capacity(k * places.len())?;
+            by.chunks_exact(k).for_each(|row| weights.extend(places.iter().map(|&i| row[i])));
+            let mut part = zeros(k * wide)?;
             product(&weights, &rows, &mut part, (k, places.len(), wide), cancel)?;
             for (to, from) in out.chunks_exact_mut(n).zip(part.chunks_exact(wide)) {
                 to[range.clone()].copy_from_slice(from);
@@ -235,11 +237,11 @@ impl Joined {
 /// roots, and are orthogonal however near the roots are.
 fn vectors(found: &Roots, poles: &[f64], z: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
     let k = poles.len();
-    let mut out = found.gaps.clone();
+    let mut out = memory::copied(&found.gaps)?;
     if k == 1 {
         return Ok(vec![1.0]);
     }
-    let mut weights = vec![0.0; k];
+    let mut weights = zeros(k)?;
     let to = SharedMut::new(&mut weights);
     parallel::for_ranges(k, parallel::grain(k * 4).max(16), cancel, |range| {
         // SAFETY: pieces are of different places.

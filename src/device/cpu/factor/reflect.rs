@@ -1,10 +1,13 @@
 //! Householder's reflections: `1 - tau v v^T` with a `v` that begins with 1.
 
-use crate::base::Result;
+use std::ops::Range;
+
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
+use super::super::scratch::zeros;
 
 /// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
 /// are `tau` and the multiple.
@@ -46,13 +49,14 @@ pub struct Reflections {
 }
 
 impl Reflections {
-    pub fn new(length: usize, most: usize) -> Reflections {
-        Reflections {
+    /// Room for `most` reflections of vectors of `length`.
+    pub fn new(length: usize, most: usize) -> Result<Reflections> {
+        Ok(Reflections {
             length,
-            vectors: Vec::with_capacity(length * most),
-            starts: Vec::new(),
-            taus: Vec::new(),
-        }
+            vectors: memory::with_capacity(memory::count::<f64>(&[length, most])?)?,
+            starts: memory::with_capacity(most)?,
+            taus: memory::with_capacity(most)?,
+        })
     }
 
     /// Adds the reflection along `v`, which begins at `start`.
@@ -70,19 +74,26 @@ impl Reflections {
         }
         let count = rows.len() / self.length;
         let all = SharedMut::new(rows);
-        let cost = self.vectors.len().saturating_mul(2);
-        // Several rows at a time share what is read of the reflections; a bounded number lets an interrupt in.
-        let grain = parallel::grain(cost).max(16);
-        parallel::for_ranges(count, grain, cancel, |range| {
-            // SAFETY: pieces are of different rows.
-            let rows = unsafe { all.slice(range.start * self.length..range.end * self.length) };
-            isa::dispatch(Reflect { by: self, rows });
+        let last_first = (0..self.taus.len()).step_by(TOGETHER).rev();
+        last_first.map(|start| start..self.taus.len().min(start + TOGETHER)).try_for_each(|which| {
+            let cost = which.len().saturating_mul(self.length).saturating_mul(2);
+            // Several rows at a time share what is read of the reflections; a bounded number lets an interrupt in.
+            let grain = parallel::grain(cost).max(16);
+            parallel::for_ranges(count, grain, cancel, |range| {
+                // SAFETY: pieces are of different rows.
+                let rows = unsafe { all.slice(range.start * self.length..range.end * self.length) };
+                isa::dispatch(Reflect { by: self, which: which.clone(), rows });
+            })
         })
     }
 }
 
+/// Reflections that some rows meet at a time.
+const TOGETHER: usize = 256;
+
 struct Reflect<'a> {
     by: &'a Reflections,
+    which: Range<usize>,
     rows: &'a mut [f64],
 }
 
@@ -92,7 +103,8 @@ impl Work for Reflect<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let length = self.by.length;
-        for (i, &tau) in self.by.taus.iter().enumerate().rev() {
+        for i in self.which.rev() {
+            let tau = self.by.taus[i];
             if tau == 0.0 {
                 continue;
             }
@@ -164,7 +176,7 @@ impl Block<'_> {
     /// `v^T a`, by pieces of columns.
     pub fn on_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
         let (rows, columns) = (self.rows(), self.width - self.column);
-        let mut out = vec![0.0; columns];
+        let mut out = zeros(columns)?;
         let to = SharedMut::new(&mut out);
         parallel::for_ranges(columns, parallel::grain(rows).max(64), cancel, |range| {
             // SAFETY: pieces are of different columns.

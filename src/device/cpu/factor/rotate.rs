@@ -3,11 +3,12 @@
 //! An iteration on a tridiagonal or bidiagonal matrix needs its few numbers alone; the vectors follow from the rotations
 //! it found. They are applied to some columns at a time, which stay in the first caches meanwhile.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel;
+use super::super::scratch::zeros;
 
 /// Columns that are turned together: a few vector registers.
 const WIDTH: usize = 16;
@@ -34,12 +35,12 @@ pub struct Turning {
 
 impl Turning {
     /// The identity of size `n`.
-    pub fn identity(n: usize) -> Turning {
-        let mut slabs = vec![0.0; n.div_ceil(WIDTH) * n * WIDTH];
+    pub fn identity(n: usize) -> Result<Turning> {
+        let mut slabs = zeros(memory::count::<f64>(&[n.div_ceil(WIDTH), n, WIDTH])?)?;
         for i in 0..n {
             slabs[(i / WIDTH * n + i) * WIDTH + i % WIDTH] = 1.0;
         }
-        Turning { rows: n, slabs, waiting: Vec::new(), count: 0 }
+        Ok(Turning { rows: n, slabs, waiting: Vec::new(), count: 0 })
     }
 
     /// No matrix: rotations leave no trace.
@@ -83,7 +84,7 @@ impl Turning {
             return Ok(Vec::new());
         }
         self.catch_up(cancel)?;
-        let mut out = vec![0.0; n * n];
+        let mut out = zeros(n * n)?;
         for ((to, &from), &negate) in out.chunks_exact_mut(n).zip(order).zip(negated) {
             for (i, part) in to.chunks_mut(WIDTH).enumerate() {
                 let at = (i * n + from) * WIDTH;

@@ -1,10 +1,11 @@
 //! The roots of `1 + rho sum(z_i^2 / (d_i - x))`: the eigenvalues of a diagonal matrix plus one of rank one.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
+use super::super::scratch::zeros;
 
 /// Steps after which a root is as good as it gets; halving alone takes about as many.
 const STEPS: usize = 100;
@@ -19,8 +20,8 @@ pub struct Roots {
 /// The roots for ascending poles `d`; `rho` and all weights are other than zero.
 pub fn roots(d: &[f64], z: &[f64], rho: f64, cancel: &Cancel) -> Result<Roots> {
     let k = d.len();
-    let weights: Vec<f64> = z.iter().map(|z| rho * z * z).collect();
-    let mut found = Roots { values: vec![0.0; k], gaps: vec![0.0; k * k] };
+    let weights = memory::collected(z.iter().map(|z| rho * z * z))?;
+    let mut found = Roots { values: zeros(k)?, gaps: zeros(k * k)? };
     let (values, gaps) = (SharedMut::new(&mut found.values), SharedMut::new(&mut found.gaps));
     parallel::for_ranges(k, parallel::grain(k * 64).max(4), cancel, |range| {
         // SAFETY: pieces are of different roots.

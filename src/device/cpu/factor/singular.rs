@@ -1,8 +1,9 @@
 //! Singular values and their vectors.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
+use super::super::scratch::zeros;
 use super::bidiagonal::{self, Bidiagonal, Sides};
 use super::rotate::{Turning, upright};
 use super::{Precision, reduce_columns, scaling, transpose};
@@ -33,7 +34,7 @@ pub fn svd(
     }
     let by = scaling(a.iter());
     // What is worked on stands upright: the matrix, or its transpose.
-    let mut upright = vec![0.0; m * n];
+    let mut upright = zeros(m * n)?;
     if tall {
         upright.copy_from_slice(a)
     } else {
@@ -63,7 +64,7 @@ pub fn svd(
         outer.apply(&mut inner, cancel)?;
         outer = first;
     }
-    let mut lengthy = widened(&inner, k, (count, long));
+    let mut lengthy = widened(&inner, k, (count, long))?;
     outer.apply(&mut lengthy, cancel)?;
     if tall {
         transpose(&lengthy, (count, long), u);
@@ -91,11 +92,12 @@ fn diagonal(
     cancel: &Cancel,
 ) -> Result<Found> {
     let n = b.d.len();
-    let start = || if wanted { Turning::identity(n) } else { Turning::nothing() };
-    let (mut left, mut right) = (start(), start());
+    let start = || if wanted { Turning::identity(n) } else { Ok(Turning::nothing()) };
+    let (mut left, mut right) = (start()?, start()?);
     // What is below the diagonal is first rotated above it.
     let mut raised = Vec::new();
     if lower {
+        memory::reserve(&mut raised, n)?;
         for i in 0..n - 1 {
             let (c, s, r) = upright(b.d[i], b.e[i]);
             b.d[i] = r;
@@ -106,10 +108,10 @@ fn diagonal(
     }
     let fine =
         bidiagonal::diagonalise(b, &mut Sides { left: &mut left, right: &mut right, precision: p, cancel })?;
-    let mut order: Vec<usize> = (0..n).collect();
+    let mut order = memory::collected(0..n)?;
     order.sort_by(|&i, &j| b.d[j].abs().total_cmp(&b.d[i].abs()));
-    let negative: Vec<bool> = order.iter().map(|&i| b.d[i] < 0.0).collect();
-    let plain = vec![false; n];
+    let negative = memory::collected(order.iter().map(|&i| b.d[i] < 0.0))?;
+    let plain = memory::filled(n, false)?;
     // The sign of a lone value goes to the left.
     let (of_left, of_right) = if n == 1 { (&negative, &plain) } else { (&plain, &negative) };
     let mut left_rows = left.finish(&order, of_left, cancel)?;
@@ -131,15 +133,15 @@ fn turn_columns(rows: &mut [f64], n: usize, turns: &[(f64, f64)]) {
 }
 
 /// Rows of `k` with zeros behind, and below them those of the identity.
-fn widened(rows: &[f64], k: usize, (count, long): (usize, usize)) -> Vec<f64> {
-    let mut out = vec![0.0; count * long];
+fn widened(rows: &[f64], k: usize, (count, long): (usize, usize)) -> Result<Vec<f64>> {
+    let mut out = zeros(count * long)?;
     for (i, to) in out.chunks_exact_mut(long).enumerate() {
         match rows.get(i * k..(i + 1) * k) {
             Some(row) => to[..k].copy_from_slice(row),
             None => to[i] = 1.0,
         }
     }
-    out
+    Ok(out)
 }
 
 fn ones(out: &mut [f64], n: usize) {

@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::divide::conquer;
@@ -17,16 +17,19 @@ pub fn eigh(
     (p, cancel): (Precision, &Cancel),
 ) -> Result<()> {
     let by = scaling((0..n).flat_map(|i| &a[i * n..i * n + i + 1]));
-    let s: Vec<f64> = (0..n * n).map(|i| a[(i / n).max(i % n) * n + (i / n).min(i % n)] * by).collect();
+    let s = memory::collected((0..n * n).map(|i| a[(i / n).max(i % n) * n + (i / n).min(i % n)] * by))?;
     let (mut t, reflections) = tridiagonal::reduce(s, n, cancel)?;
-    let (found, mut rows) = if vectors.is_some() {
+    let found = if vectors.is_some() {
         conquer(&t, p, cancel)?.map(|all| (all.values, all.rows))
     } else {
         let fine = tridiagonal::diagonalise(&mut t, &mut Turning::nothing(), p, cancel)?;
         t.d.sort_by(f64::total_cmp);
         fine.then_some((t.d, Vec::new()))
-    }
-    .unwrap_or_else(|| (vec![f64::NAN; n], vec![f64::NAN; n * n]));
+    };
+    let (found, mut rows) = match found {
+        Some(found) => found,
+        None => (memory::filled(n, f64::NAN)?, memory::filled(n * n, f64::NAN)?),
+    };
     for (to, from) in values.iter_mut().zip(&found) {
         *to = from / by;
     }

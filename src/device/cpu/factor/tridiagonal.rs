@@ -2,11 +2,12 @@
 //! Wilkinson) diagonal. Which of the two runs on a block, its shifts and its tests are those of LAPACK's `steqr`, so
 //! that vectors get the signs that it gives them.
 
-use crate::base::Result;
+use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
+use super::super::scratch::zeros;
 use super::Precision;
 use super::reflect::{Reflections, add_scaled, dot, product, reflector};
 use super::rotate::{Sweep, Turning, rotation};
@@ -22,10 +23,10 @@ pub struct Tridiagonal {
 
 /// Reflects a symmetric matrix from both sides until it is tridiagonal. Both triangles of `s` are read.
 pub fn reduce(mut s: Vec<f64>, n: usize, cancel: &Cancel) -> Result<(Tridiagonal, Reflections)> {
-    let mut out = Tridiagonal { d: Vec::with_capacity(n), e: Vec::with_capacity(n) };
-    let mut turns = Reflections::new(n, n);
+    let mut out = Tridiagonal { d: memory::with_capacity(n)?, e: memory::with_capacity(n)? };
+    let mut turns = Reflections::new(n, n)?;
     // What the last step leaves to be subtracted: `v w^T + w v^T`.
-    let (mut v, mut w) = (vec![0.0; n], vec![0.0; n]);
+    let (mut v, mut w) = (zeros::<f64>(n)?, zeros(n)?);
     for i in 0..n {
         let row = &mut s[i * n + i..(i + 1) * n];
         let (v0, w0) = (v[0], w[0]);
@@ -37,9 +38,9 @@ pub fn reduce(mut s: Vec<f64>, n: usize, cancel: &Cancel) -> Result<(Tridiagonal
         }
         let u = &mut row[1..];
         let (tau, beta) = reflector(u);
-        let u = u.to_vec();
+        let u = memory::copied(u)?;
         out.e.push(beta);
-        let mut next = vec![0.0; n - i - 1];
+        let mut next = zeros(n - i - 1)?;
         {
             let (below, at) = (SharedMut::new(&mut s[(i + 1) * n..]), SharedMut::new(&mut next));
             parallel::for_ranges(n - i - 1, parallel::grain((n - i) * 3), cancel, |range| {
@@ -163,7 +164,7 @@ impl Tridiagonal {
                 }
                 *left -= 1;
                 cancel.check()?;
-                let sweep = self.ql_step(l, m);
+                let sweep = self.ql_step(l, m)?;
                 turned.push(sweep, cancel)?;
             }
         }
@@ -198,7 +199,7 @@ impl Tridiagonal {
                 }
                 *left -= 1;
                 cancel.check()?;
-                let sweep = self.qr_step(at, m);
+                let sweep = self.qr_step(at, m)?;
                 turned.push(sweep, cancel)?;
             }
         }
@@ -206,12 +207,12 @@ impl Tridiagonal {
     }
 
     /// One QL step on the block `l..=m`.
-    fn ql_step(&mut self, l: usize, m: usize) -> Sweep {
+    fn ql_step(&mut self, l: usize, m: usize) -> Result<Sweep> {
         let (d, e) = (&mut self.d, &mut self.e);
         let mut g = (d[l + 1] - d[l]) / (2.0 * e[l]);
         g = d[m] - d[l] + e[l] / (g + g.hypot(1.0).copysign(g));
         let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-        let mut turns = Vec::with_capacity(m - l);
+        let mut turns = memory::with_capacity(m - l)?;
         for i in (l..m).rev() {
             let (f, b) = (s * e[i], c * e[i]);
             let r;
@@ -228,16 +229,16 @@ impl Tridiagonal {
         }
         d[l] -= p;
         e[l] = g;
-        Sweep { first: m - 1, down: false, turns }
+        Ok(Sweep { first: m - 1, down: false, turns })
     }
 
     /// One QR step on the block `m..=l`.
-    fn qr_step(&mut self, l: usize, m: usize) -> Sweep {
+    fn qr_step(&mut self, l: usize, m: usize) -> Result<Sweep> {
         let (d, e) = (&mut self.d, &mut self.e);
         let mut g = (d[l - 1] - d[l]) / (2.0 * e[l - 1]);
         g = d[m] - d[l] + e[l - 1] / (g + g.hypot(1.0).copysign(g));
         let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-        let mut turns = Vec::with_capacity(l - m);
+        let mut turns = memory::with_capacity(l - m)?;
         for i in m..l {
             let (f, b) = (s * e[i], c * e[i]);
             let r;
@@ -254,7 +255,7 @@ impl Tridiagonal {
         }
         d[l] -= p;
         e[l - 1] = g;
-        Sweep { first: m, down: true, turns }
+        Ok(Sweep { first: m, down: true, turns })
     }
 
     /// A block of two.

@@ -204,11 +204,15 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const PACKED: bool>(t:
         let mut sums = [[V::splat(V::E::default()); N]; R];
         let (mut lhs, mut rhs, mut line) = (t.lhs, t.rhs, t.out.cast_const());
         let [row, column] = if PACKED { [1, R as isize] } else { t.lhs_strides };
-        let mut advance = || {
-            step(&mut sums, |i| lhs.offset(i as isize * row), rhs);
-            lhs = lhs.wrapping_offset(column);
-            rhs = rhs.wrapping_offset(t.rhs_stride);
-        };
+        // Not a closure: one that is called twice may stay a function of its own, which the instruction set's
+        // functions are not compiled into.
+        macro_rules! advance {
+            () => {
+                step(&mut sums, |i| lhs.offset(i as isize * row), rhs);
+                lhs = lhs.wrapping_offset(column);
+                rhs = rhs.wrapping_offset(t.rhs_stride);
+            };
+        }
         let share = t.k / (R + 4);
         for _ in 0..R {
             for j in 0..N {
@@ -216,11 +220,11 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const PACKED: bool>(t:
             }
             line = line.wrapping_offset(t.out_stride);
             for _ in 0..share {
-                advance();
+                advance!();
             }
         }
         for _ in share * R..t.k {
-            advance();
+            advance!();
         }
         write(&sums, t.out, t.out_stride, t.alpha, t.add);
     }

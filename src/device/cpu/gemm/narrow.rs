@@ -9,7 +9,7 @@ use crate::device::cpu::isa::{self, Isa, Work};
 
 use super::kernel::{Dots, Real};
 use super::operand::SLACK;
-use super::{Product, RHS, pieces};
+use super::{Product, RHS, chunks, pieces};
 
 /// Most rows (or columns) that count as few.
 const FEW: usize = 8;
@@ -41,24 +41,37 @@ unsafe fn one_side<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> O
     if !neighbours && outer != 1 {
         return None;
     }
-    let work = |vectors: &mut [E]| {
+    let part = |range: Range<usize>, vectors: &mut [E]| {
         let vectors = vectors.as_mut_ptr();
         for j in 0..p.n {
-            // SAFETY: the scratch has room for `n` vectors of `k` elements.
-            unsafe { p.rhs.pack(j..j + 1, 0..p.k, vectors.add(j * p.k), 1) };
+            // SAFETY: the scratch has room for `n` vectors of as many elements.
+            unsafe { p.rhs.pack(j..j + 1, range.clone(), vectors.add(j * range.len()), 1) };
         }
-        let shared = Shared { p, origin, vectors };
-        let grain = (PIECE / p.k).max(4).next_multiple_of(16);
+        let origin = origin.wrapping_offset(range.start as isize * k);
+        let shared = Shared { p, k: range.len(), add: p.add || range.start > 0, origin, vectors };
+        let grain = (PIECE / range.len()).max(4).next_multiple_of(16);
         pieces(threads, p.m, grain, cancel, |rows| {
             // SAFETY: the caller's promise; pieces have rows of their own.
             unsafe { if neighbours { shared.dots(rows, outer) } else { shared.combine(rows, k) } }
+            Ok(())
         })
     };
-    Some(RHS.with(|kept| kept.lend(p.n * p.k + SLACK, work)))
+    let room = p.n * p.k.min(LONG) + SLACK;
+    Some(chunks(p.k, LONG).try_for_each(|range| {
+        cancel.check()?;
+        RHS.with(|kept| kept.lend(room, |vectors| part(range, vectors)))
+    }))
 }
 
+/// Longer sums are added up in parts: their vectors are memory that a thread keeps.
+const LONG: usize = 1 << 20;
+
+/// A part of the sums over `k`.
 struct Shared<'a, E> {
     p: &'a Product<'a, E>,
+    k: usize,
+    /// Whether an earlier part has been summed into the output.
+    add: bool,
     origin: *const E,
     vectors: *mut E,
 }
@@ -78,15 +91,15 @@ impl<E: Real> Shared<'_, E> {
                 let Some(compute) = tiles.dots(four, others) else { return };
                 let [down, across] = p.out_strides;
                 let dots = Dots {
-                    k: p.k,
+                    k: self.k,
                     rows: self.origin.wrapping_offset(i as isize * row_stride),
                     row_stride,
-                    others: self.vectors.wrapping_add(j * p.k),
-                    other_stride: p.k as isize,
+                    others: self.vectors.wrapping_add(j * self.k),
+                    other_stride: self.k as isize,
                     out: p.out.wrapping_offset(i as isize * down + j as isize * across),
                     out_strides: p.out_strides,
                     alpha: p.alpha,
-                    add: p.add,
+                    add: self.add,
                 };
                 // SAFETY: the rows lie inside the matrix, the vectors in the scratch.
                 unsafe { compute(&dots) };
@@ -101,16 +114,16 @@ impl<E: Real> Shared<'_, E> {
         let p = self.p;
         let mut sums = [E::default(); STRIP];
         // SAFETY: the vectors were packed with `k` elements each.
-        let factors = unsafe { std::slice::from_raw_parts(self.vectors, p.n * p.k) };
+        let factors = unsafe { std::slice::from_raw_parts(self.vectors, p.n * self.k) };
         let length = STRIP / p.n;
         for start in rows.clone().step_by(length) {
             let n = length.min(rows.end - start);
             let Some(sums) = sums.get_mut(..n * p.n) else { return };
             sums.fill(E::default());
-            for first in (0..p.k).step_by(COLUMNS) {
+            for first in (0..self.k).step_by(COLUMNS) {
                 let from = self.origin.wrapping_offset(start as isize + first as isize * k_stride);
-                for (sums, factors) in sums.chunks_exact_mut(n).zip(factors.chunks_exact(p.k)) {
-                    let factors = factors.get(first..p.k.min(first + COLUMNS)).unwrap_or(&[]);
+                for (sums, factors) in sums.chunks_exact_mut(n).zip(factors.chunks_exact(self.k)) {
+                    let factors = factors.get(first..self.k.min(first + COLUMNS)).unwrap_or(&[]);
                     isa::dispatch(Combine { from, k_stride, factors, sums });
                 }
             }
@@ -119,7 +132,7 @@ impl<E: Real> Shared<'_, E> {
                     let [down, across] = p.out_strides;
                     let at = p.out.wrapping_offset((start + i) as isize * down + j as isize * across);
                     // SAFETY: the caller's promise.
-                    unsafe { *at = if p.add { *at + p.alpha * sum } else { p.alpha * sum } };
+                    unsafe { *at = if self.add { *at + p.alpha * sum } else { p.alpha * sum } };
                 }
             }
         }

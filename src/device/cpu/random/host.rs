@@ -3,16 +3,16 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::base::dtype::Element;
-use crate::base::{DType, Result};
-use crate::device::cpu::access::{Writer, dense};
+use crate::base::{DType, Result, memory};
+use crate::device::cpu::access::{Strided, Writer, dense};
 use crate::device::cpu::convert::{Compute, with_compute};
+use crate::device::cpu::copy;
 use crate::device::cpu::isa::{self, Isa, Work};
 use crate::device::cpu::math::{Lane, Real};
-use crate::device::cpu::scratch::filled;
 use crate::device::kernel::{Arg, Distribution, Launch, View, naturals};
 use crate::device::random::Mt19937;
 
-use super::{BLOCK, arrivals, in_order, is_double, put};
+use super::{BLOCK, OFTEN, arrivals, in_order, is_double};
 
 pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut Mt19937) -> Result<()> {
     match distribution {
@@ -185,12 +185,13 @@ const MANY: usize = 214_748_364;
 /// Each place in turn is exchanged with one that is not before it.
 fn permutation(launch: &Launch, output: &View, g: &mut Mt19937) -> Result<()> {
     let n = output.layout.numel();
-    let mut places = filled(n, 0i64)?;
-    for (place, i) in places.iter_mut().zip(0..) {
-        *place = i;
+    let mut places: Vec<i64> = memory::with_capacity(n)?;
+    for start in (0..n).step_by(OFTEN) {
+        launch.cancel.check()?;
+        places.extend((start..n.min(start + OFTEN)).map(|i| i as i64));
     }
     for i in 0..n.saturating_sub(1) {
-        if i % (1 << 16) == 0 {
+        if i % OFTEN == 0 {
             launch.cancel.check()?;
         }
         let left = (n - i) as u64;
@@ -198,6 +199,13 @@ fn permutation(launch: &Launch, output: &View, g: &mut Mt19937) -> Result<()> {
         places.swap(i, i + (bits % left) as usize);
     }
     put(launch, output, places)
+}
+
+/// Writes whole values to an output of any dtype.
+fn put(launch: &Launch, output: &View, mut values: Vec<i64>) -> Result<()> {
+    let to = Strided::new(output)?;
+    let layout = to.as_rows()?;
+    copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, &to)
 }
 
 /// Below 16 elements, or where they are not neighbours, values are drawn in pairs in double precision, and the

@@ -10,11 +10,11 @@ use crate::base::dtype::Element;
 use crate::base::{DType, Result};
 use crate::device::cpu::access::dense;
 use crate::device::cpu::convert::with_compute;
-use crate::device::cpu::scratch::filled;
+use crate::device::cpu::sort::long_line;
 use crate::device::kernel::{Distribution, Launch, View, naturals};
 use crate::device::philox::{self, Philox};
 
-use super::{arrivals, by_place, is_double, put};
+use super::{OFTEN, arrivals, by_place, is_double};
 
 pub fn draw(
     launch: &Launch,
@@ -274,24 +274,23 @@ fn permutation(
 ) -> Result<()> {
     let n = output.layout.numel();
     let bits = key_bits(n as f64);
-    let mut keys = filled(n, (0u64, 0i64))?;
-    for (key, i) in keys.iter_mut().zip(0..) {
-        *key = (key_of(places.bits(i), bits), i as i64);
-    }
-    launch.cancel.check()?;
-    keys.sort_unstable();
-    launch.cancel.check()?;
+    let mut keys = long_line(launch, n, |i| (key_of(places.bits(i as u64), bits), i))?;
     let behind = offset.wrapping_add(philox::used(n as u64, most, places.per_call));
     let parting = Philox::new(seed, behind);
     let mut start = 0u64;
-    for equal in keys.chunk_by_mut(|a, b| a.0 == b.0) {
+    for (group, equal) in keys.chunk_by_mut(|a, b| a.0 == b.0).enumerate() {
+        if group % OFTEN == 0 {
+            launch.cancel.check()?;
+        }
         let mut next = parting.each(start);
         for i in (1..equal.len()).rev() {
             equal.swap(i, next() as usize % (i + 1));
         }
         start += equal.len() as u64;
     }
-    put(launch, output, keys.into_iter().map(|(_, i)| i).collect())
+    with_compute!(output.dtype, C => {
+        by_place(launch, output, |at| C::from_i64(keys.get(at as usize).map_or(0, |&(_, i)| i as i64)))
+    })
 }
 
 /// The bits of a key for `n` places: with so many, all keys differ with a probability of 0.9.

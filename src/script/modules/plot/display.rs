@@ -1,46 +1,43 @@
 //! `display`: a value as what shows it best.
 
-use std::sync::Arc;
-
 use rhai::{Dynamic, Engine, ImmutableString, Map, NativeCallContext};
 
+use crate::base::near::nearest;
 use crate::base::{Error, Result, shape};
-use crate::op::args::nearest;
 use crate::plot::{Figure, Series};
-use crate::script::engine::Host;
 use crate::script::fault::raise;
 use crate::tensor::Tensor;
 
 use super::super::RhaiResult;
-use super::{Drawn, heatmap, hist, id_of, image, numbers, show};
+use super::{Drawn, Screen, heatmap, hist, id_of, image, numbers};
 
 const KINDS: [&str; 5] = ["text", "image", "heatmap", "hist", "line"];
 /// A matrix with fewer rows or columns reads better as numbers.
 const SMALLEST: usize = 2;
 
-pub fn register(engine: &mut Engine, host: &Arc<dyn Host>) {
-    let h = Arc::clone(host);
+pub fn register(engine: &mut Engine, screen: &Screen) {
+    let s = screen.clone();
     engine.register_fn("display", move |context: NativeCallContext, value: Dynamic| {
-        display(&*h, &context, &value, &Map::new())
+        display(&s, &context, &value, &Map::new())
     });
-    let h = Arc::clone(host);
+    let s = screen.clone();
     engine.register_fn("display", move |context: NativeCallContext, value: Dynamic, options: Map| {
-        display(&*h, &context, &value, &options)
+        display(&s, &context, &value, &options)
     });
 }
 
-fn display(host: &dyn Host, context: &NativeCallContext, value: &Dynamic, options: &Map) -> RhaiResult<()> {
+fn display(screen: &Screen, context: &NativeCallContext, value: &Dynamic, options: &Map) -> RhaiResult<()> {
     let id = id_of("display", options, &["kind"]).map_err(raise)?;
     let id = id.as_deref();
     if let Some(drawn) = value.read_lock::<Drawn>() {
-        return show(host, drawn.0.clone(), id);
+        return screen.show(&drawn.0, id);
     }
     let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
     let kind = kind(options, tensor.as_ref()).map_err(raise)?;
     match tensor.filter(|_| kind != "text") {
-        Some(tensor) => show(host, picture(&tensor, kind).map_err(raise)?, id),
+        Some(tensor) => screen.show(&picture(&tensor, kind).map_err(raise)?, id),
         None => {
-            host.text(&text(context, value)?, id);
+            screen.host.text(&text(context, value)?, id);
             Ok(())
         }
     }

@@ -1,0 +1,160 @@
+//! What becomes of a parsed program before it runs: changes of its syntax tree, in its functions as well.
+//!
+//! Operators between variables and numbers run where the values lie ([`direct`]), values end with the statement that
+//! made them ([`ends`]), closures capture variables and nothing else ([`captures`]), and nesting has a limit
+//! ([`nesting`]). Errors are placed by the tree that was parsed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhai::{
+    AST, CustomExpr, Dynamic, Engine, Expr, Expression, LexError, Module, Position, ScriptFuncDef, Stmt,
+    StmtBlock,
+};
+
+use crate::device::Shared;
+
+use super::tree::{Visitor, visit};
+use super::{captures, direct, ends, nesting};
+
+/// The key of a function's body that was changed.
+const BODY: &str = "__body__";
+
+/// Teaches the engine to evaluate what [`prepared`] makes.
+pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+    direct::register(engine, shared);
+    ends::register(engine);
+    captures::register(engine);
+    nesting::register(engine, shared);
+    let take = |_: &[rhai::ImmutableString], _: &str, state: &mut Dynamic| match PENDING.take() {
+        Some(body) => {
+            *state = Dynamic::from(body);
+            Ok(None)
+        }
+        None => Err(LexError::UnexpectedInput(BODY.into()).into_err(Position::NONE)),
+    };
+    engine.register_custom_syntax_with_state_raw(BODY, take, true, |context, _, state| {
+        match state.read_lock::<Body>() {
+            Some(body) => context.eval_expression_tree(&Expression::from(&*body.0)),
+            None => Ok(Dynamic::UNIT),
+        }
+    });
+}
+
+/// The program as it is run. `bound` are the variables that are there before it.
+pub fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
+    let mut changes = Changes::default();
+    let statements = visit(ast.statements().to_vec(), bound, &mut changes);
+    let mut functions = Module::clone(ast.shared_lib());
+    let mut known: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+    for function in ast.iter_functions() {
+        *known.entry((function.name, function.params.len())).or_default() += 1;
+    }
+    for ((name, parameters), count) in known {
+        let all = (0..count).filter_map(|nth| with_changed_body(engine, ast, name, parameters, nth));
+        all.for_each(|changed| {
+            functions.set_script_fn(changed);
+        });
+    }
+    AST::new(statements, functions)
+}
+
+/// An expression that the function registered under `key` evaluates.
+pub fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
+    CustomExpr {
+        inputs: inputs.into_iter().collect(),
+        tokens: [key.into()].into_iter().collect(),
+        state,
+        scope_may_be_changed: false,
+        self_terminated: false,
+    }
+}
+
+/// Makes all changes at once, and notes whether there was one.
+#[derive(Default)]
+struct Changes {
+    any: bool,
+}
+
+impl Visitor for Changes {
+    fn expr(&mut self, expr: &mut Expr) {
+        self.any |= direct::wrap(expr) | nesting::wrap(expr);
+    }
+
+    fn block(&mut self, mut statements: Vec<Stmt>, hidden: &[&str]) -> Vec<Stmt> {
+        self.any |= statements.iter_mut().fold(false, |any, s| nesting::wrap_assigned(s) | any);
+        let (captured, shares) = captures::told(statements);
+        let (ended, ends) = ends::told(captured, hidden);
+        self.any |= shares | ends;
+        ended
+    }
+}
+
+#[derive(Clone)]
+struct Body(Arc<Expr>);
+
+thread_local! {
+    /// The body that the parser meets next: a function is made by the parser alone, and so is one with another body.
+    static PENDING: RefCell<Option<Body>> = const { RefCell::new(None) };
+}
+
+/// The function with its body changed, where there is something to change. Methods of several types may share a name;
+/// `nth` says which of them it is.
+fn with_changed_body(
+    engine: &Engine,
+    ast: &AST,
+    name: &str,
+    parameters: usize,
+    nth: usize,
+) -> Option<ScriptFuncDef> {
+    let met = Cell::new(0);
+    let mut alone = ast.clone_functions_only();
+    alone.retain_functions(|_, _, other, count| {
+        let same = other == name && count == parameters;
+        same && met.replace(met.get() + 1) == nth
+    });
+    let function = alone.shared_lib().get_script_fn(name, parameters)?;
+    let mut statements = Vec::new();
+    alone.walk(&mut |path: &[rhai::ASTNode]| {
+        if let [rhai::ASTNode::Stmt(statement)] = path {
+            statements.push((*statement).clone());
+        }
+        true
+    });
+    let hidden: Vec<&str> = function.params.iter().map(|name| name.as_str()).collect();
+    let mut changes = Changes::default();
+    let statements = visit(statements, &hidden, &mut changes);
+    if !changes.any {
+        return None;
+    }
+    let block = StmtBlock::new(statements, function.body.start_position(), function.body.end_position());
+    PENDING.set(Some(Body(Arc::new(Expr::Stmt(Box::new(block))))));
+    let stub = engine.compile(format!("fn stub() {{ {BODY} }}"));
+    PENDING.set(None);
+    let stub = stub.ok()?;
+    let stub = stub.shared_lib().get_script_fn("stub", 0)?;
+    let mut changed = ScriptFuncDef::clone(function);
+    changed.body = stub.body.clone();
+    Some(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::script::testing::shown;
+
+    #[test]
+    fn nobody_writes_the_key_of_a_body() {
+        assert!(shown(&["__body__"]).contains("__body__"));
+        assert_eq!(shown(&["fn f(a) { a + 1 } f(1)"]), "2");
+    }
+
+    #[test]
+    fn methods_of_several_types_that_share_a_name_stay_apart() {
+        let code = "fn int.half() { 1 + 1; this / 2 }
+             fn string.half() { 1 + 1; this.sub_string(0, this.len / 2) }
+             fn half(x) { 1 + 1; x * 0.5 }
+             let a = 6; let b = \"abcd\"; [a.half(), b.half(), half(3.0)]";
+        assert_eq!(shown(&[code]), "[3, \"ab\", 1.5]");
+    }
+}

@@ -1,0 +1,54 @@
+//! Everything a script can call, called with what nobody should call it with, in processes with little memory: each
+//! call ends in a value or an error, at once or when it is interrupted, and none takes the process down.
+//!
+//! `TENSORLAB_HOSTILE=10` makes ten times as many changes to each call; the default is what a gate bears.
+#![cfg(target_os = "linux")]
+
+mod calls;
+mod process;
+mod seeds;
+
+use std::sync::Mutex;
+
+use calls::Call;
+
+/// Calls of a process.
+const BATCH: usize = 400;
+
+#[test]
+fn every_call_ends_in_a_value_or_an_error() {
+    let more: usize = std::env::var("TENSORLAB_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let calls = calls::all(more);
+    let folder = std::env::temp_dir().join(format!("tensorlab-hostile-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let batches = Mutex::new(calls.chunks(BATCH).enumerate());
+    let bad: Mutex<Vec<String>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get().min(8)) {
+            scope.spawn(|| {
+                loop {
+                    let next = batches.lock().unwrap().next();
+                    let Some((number, batch)) = next else { return };
+                    let found = process::run(number, batch, &folder);
+                    bad.lock().unwrap().extend(found);
+                }
+            });
+        }
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut bad = bad.into_inner().unwrap();
+    bad.sort();
+    println!("{} calls", calls.len());
+    assert!(bad.is_empty(), "{} of {} calls:\n{}", bad.len(), calls.len(), bad.join("\n"));
+}
+
+#[test]
+fn every_name_is_called() {
+    let called: Vec<Call> = calls::all(0);
+    let code: String = called.iter().map(|call| format!("{}\n", call.code)).collect();
+    let words: std::collections::HashSet<&str> =
+        code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let missing: Vec<&str> =
+        tensorlab::script::modules::names().into_iter().filter(|name| !words.contains(name)).collect();
+    assert!(missing.is_empty(), "in tests/hostile/seeds.rs nothing calls {missing:?}");
+}
