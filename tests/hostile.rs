@@ -8,9 +8,12 @@ mod calls;
 mod process;
 mod seeds;
 
+use std::process::Command;
 use std::sync::Mutex;
 
 use calls::Call;
+
+use crate::feed;
 
 /// Calls of a process.
 const BATCH: usize = 400;
@@ -40,6 +43,25 @@ fn every_call_ends_in_a_value_or_an_error() {
     bad.sort();
     println!("{} calls", calls.len());
     assert!(bad.is_empty(), "{} of {} calls:\n{}", bad.len(), calls.len(), bad.join("\n"));
+}
+
+#[test]
+fn what_a_call_makes_by_the_hundred_thousand_is_refused_before_nothing_is_left() {
+    for made in [
+        "nn::RNN(3, 4).forward(ones([100000, 2, 3]))",
+        "ones([900000]).requires_grad_(true).unbind()",
+        "ones([900000]).requires_grad_(true).split(1)",
+    ] {
+        for memory in [320 << 10, 400 << 10, 480 << 10] {
+            let limited = format!("ulimit -v {memory}; ulimit -c 0; exec \"$0\" run --devices cpu -");
+            let mut command = Command::new("sh");
+            command.args(["-c", &limited, env!("CARGO_BIN_EXE_tensorlab")]).env_remove("TENSORLAB_DEVICES");
+            let output = feed::run(&mut command, made);
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{made} with {memory} KiB\n{told}");
+            assert!(told.starts_with("OutOfMemoryError"), "{told}");
+        }
+    }
 }
 
 #[test]

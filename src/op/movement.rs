@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
 use crate::base::{Cause, Dims, Error, Kind, Layout, Result};
+use crate::device::hold_reserve;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Rule, Saved, Vjp, needs_graph};
@@ -350,6 +351,8 @@ impl Cut {
 
 /// A view of part of a tensor: its gradient is zero outside.
 fn cut(x: &Tensor, part: Cut) -> Result<Tensor> {
+    // Views by the hundred thousand take no tensor's memory, but a node each.
+    hold_reserve()?;
     Ok(viewed_with(x, part.of(x.layout())?, part.rule(), part))
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::base::{Cause, Layout, Result, Scalar};
 use crate::device::graph::Captured;
 use crate::device::storage::Place;
-use crate::device::{Arg, Context, Kernel, View};
+use crate::device::{Arg, Context, Kernel, View, hold_reserve};
 
 use super::Tensor;
 use super::checkpoint::check_stopped;
@@ -36,6 +36,7 @@ impl<'a> In<'a> {
 pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tensor]) -> Result<()> {
     let Some(first) = outputs.first() else { return Ok(()) };
     check_stopped()?;
+    hold_reserve()?;
     let mut places: SmallVec<[RwLockReadGuard<'_, Place>; 6]> = SmallVec::new();
     let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
     for tensor in reads.chain(outputs.iter().copied()) {
