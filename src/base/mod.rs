@@ -18,7 +18,6 @@ pub mod shape;
 pub mod stderr;
 pub mod table;
 pub mod text;
-pub mod threads;
 
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, Error, Kind, Result};

@@ -7,9 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::base::{Error, Kind, Result, threads};
+use crate::base::{Error, Kind, Result};
 use crate::device::Machine;
 use crate::device::context::work_aside;
+use crate::device::cpu::threads;
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 

@@ -41,6 +41,7 @@ mod sort;
 mod team;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod threads;
 mod walk;
 
 use std::sync::Arc;

@@ -8,10 +8,10 @@ use std::sync::{Mutex, OnceLock};
 
 use smallvec::SmallVec;
 
-use crate::base::{self, Error, Result, memory};
+use crate::base::{Error, Result, memory};
 
 use super::super::backend::Cancel;
-use super::team;
+use super::{team, threads};
 
 /// Elements of cheap work (a load, a few operations, a store) worth a piece of their own.
 pub const GRAIN: usize = 1 << 15;
@@ -31,7 +31,7 @@ pub fn threads() -> usize {
     *THREADS.get_or_init(|| {
         let start = |thread: rayon::ThreadBuilder| {
             let name = format!("pool-{}", thread.index());
-            base::threads::start(name, base::threads::STACK, || thread.run()).map(drop)
+            threads::start(name, threads::STACK, || thread.run()).map(drop)
         };
         match rayon::ThreadPoolBuilder::new().spawn_handler(start).build_global() {
             // What has a source is the system's refusal; the other error is that there is a pool.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::base::threads;
+use super::threads;
 
 /// How long a helper looks for more work before it sleeps.
 const AWAKE: Duration = Duration::from_micros(50);
