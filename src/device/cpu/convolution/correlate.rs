@@ -240,13 +240,17 @@ impl<E: Real> Correlation<'_, E> {
     fn emit(&self, strip: &Strip<E>, sums: &[E], stride: usize, out: &Target<E>) {
         let (part, pitch) = (strip.part, self.planes.pitch);
         let [height, width] = self.to_size;
+        let [rows, columns] = part.size;
+        // Where there are more columns than places between rows, the last ones share theirs with the next row's first.
+        let first = strip.places.start.checked_sub(columns).map_or(0, |past| past / pitch + 1);
+        let lines = first..strip.places.end.div_ceil(pitch).min(rows);
         for (row, sums) in sums.chunks_exact(stride.max(1)).enumerate().take(part.m) {
             let channel = part.first + row;
             let bias = self.bias.and_then(|b| b.get(channel)).copied().unwrap_or_default();
             let plane = (strip.image * self.to_channels + channel) * height * width;
-            for line in strip.places.start / pitch..strip.places.end.div_ceil(pitch) {
+            for line in lines.clone() {
                 let from = (line * pitch).max(strip.places.start);
-                let end = (line * pitch + part.size[1]).min(strip.places.end);
+                let end = (line * pitch + columns).min(strip.places.end);
                 if from >= end {
                     continue;
                 }

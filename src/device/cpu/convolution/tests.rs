@@ -1,9 +1,12 @@
 use proptest::prelude::*;
 
+use super::correlate::{Correlation, Part, Tap};
+use super::plane::Planes;
 use crate::base::{DType, Layout};
+use crate::device::backend::Cancel;
 use crate::device::cpu::isa;
 use crate::device::cpu::testing::{Sample, assert_close, launch, output};
-use crate::device::kernel::{Conv, Kernel};
+use crate::device::kernel::{Conv, Kernel, Launch};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -182,4 +185,45 @@ fn shapes_that_do_not_belong_together_are_an_error() {
     let y = Sample::zeros(DType::Float32, &[1, 2, 4, 4]);
     let error = launch(&Kernel::Conv2d(PLAIN), &[x.arg(), w.arg()], &[y.view()]).unwrap_err();
     assert!(error.message().contains("[1, 3, 4, 4]"), "{error}");
+}
+
+/// Outputs of more columns than a padded picture has: the last place of a row is the first of the next one, and that
+/// of the last row lies in the image behind, which another thread may have written already.
+#[test]
+fn what_reaches_into_the_next_row_is_written_once() {
+    let output = [3, 7];
+    let taps = [-2, -1].map(|column| Tap { channel: 0, shift: [0, column] });
+    let planes = Planes::new(1, [3, 10], [1, 2], output, &taps);
+    assert!(planes.pitch < output[1]);
+    let part = Part::<f32>::new(&planes, &taps, 1, output, 0, 0, |_, _| Some(1.0)).unwrap();
+    let correlation = Correlation {
+        planes: &planes,
+        parts: vec![part],
+        groups: 1,
+        source: &[1.0; 30],
+        to_channels: 1,
+        to_size: output,
+        bias: None,
+    };
+    let conv = Conv { stride: [1, 2], padding: [0, 2], dilation: [1, 1], groups: 1 };
+    let (kernel, cancel) = (Kernel::Conv2d(conv), Cancel::default());
+    let launch =
+        Launch { op: "test", kernel: &kernel, inputs: &[], outputs: &[], stream: 0, cancel: &cancel, timed: false };
+    let mut images = [-1.0f32; 42];
+    correlation.run(&launch, 1, &mut images).unwrap();
+    let (first, second) = images.split_at(21);
+    assert_eq!(first, [0.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0].repeat(3));
+    assert_eq!(second, [-1.0; 21]);
+}
+
+#[test]
+fn wide_padding_meets_strips_anywhere() {
+    for (width, padding) in (1..4).flat_map(|width| (2..7).map(move |padding| (width, padding))) {
+        for stride in 1..3 {
+            let conv = Conv { stride: [1, stride], padding: [0, padding], dilation: [1, 1], groups: 1 };
+            let (size, filter) = ([400, width], [1, 2]);
+            let case = Case { images: 1, channels: 1, filters: 1, size, filter, conv };
+            case.check(DType::Float32, false);
+        }
+    }
 }
