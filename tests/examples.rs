@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tensorlab::device::Machine;
+use tensorlab::device::open::Use;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 
 #[test]
@@ -28,6 +29,47 @@ fn each_example_prints_what_the_reference_says() {
     }
     assert!(wrong.is_empty(), "{} of {ran} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(ran > 100);
+}
+
+/// Every row whose function sees the script, each on a machine of its own: some of them change settings.
+#[test]
+fn each_example_of_the_scripts_own_rows_prints_what_the_reference_says() {
+    let folder = std::env::temp_dir().join(format!("tensorlab-examples-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for row in tensorlab::script::modules::rows() {
+        let (code, shown) = row.def.example;
+        let code = code.replace("\"run.", &format!("\"{}/run.", folder.display()));
+        let machine = Machine::open(&"sim:t4x2".parse().unwrap(), Use::Headless).unwrap().machine;
+        let mut interpreter = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
+        let origin = Origin { name: row.def.name, code: &code, first_line: 1 };
+        let printed = match interpreter.evaluate(1, &origin) {
+            Ok(value) => interpreter.show(&value).unwrap_or_default(),
+            Err(stopped) => format!("{stopped:?}"),
+        };
+        ran += 1;
+        if printed != shown {
+            wrong.push(format!("{}: `{code}` prints\n{printed}\nand not\n{shown}", row.def.name));
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(wrong.is_empty(), "{} of {ran} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+    assert!(ran > 90, "{ran}");
+}
+
+/// A parameter's page says what it is for: more than its name and its type.
+#[test]
+fn parameters_are_said_to_be_for_something() {
+    let kinds = "a an the of or and tensor number int integer float bool string array map function value device dtype";
+    for row in tensorlab::script::modules::rows() {
+        for param in row.def.params {
+            let words = param.what.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            let own: Vec<&str> = param.name.split('_').chain(kinds.split(' ')).collect();
+            let news = words.filter(|word| !own.contains(&word.to_lowercase().as_str())).count();
+            assert!(news >= 2, "{}: '{}' is for \"{}\"", row.def.name, param.name, param.what);
+        }
+        assert!(row.def.summary.ends_with('.'), "{}: the summary is a sentence", row.def.name);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::base::near::nearest;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
 use crate::tensor::Tensor;
 
-use super::def::{DefaultValue, OpDef, Operand, Param, ParamKind};
+use super::def::{DefaultValue, Form, OpDef, Operand, Param, ParamKind, Receiver};
 
 /// A value that crosses between a script and an op.
 #[derive(Clone, Debug)]
@@ -48,12 +48,17 @@ impl Object {
     }
 }
 
+/// The kind of an object that is a script's function.
+pub const FUNCTION: &str = "function";
+/// The kind of an object that is a script's map.
+pub const MAP: &str = "map";
+
 /// A map of a script on its way through the op layer.
 pub type MapValue = Vec<(String, Value)>;
 
 /// A map of a script as the op layer hands it through.
 pub fn map_value(map: MapValue) -> Value {
-    Value::Object(Object::new("map", map))
+    Value::Object(Object::new(MAP, map))
 }
 
 impl fmt::Debug for Object {
@@ -283,7 +288,16 @@ pub fn signature(def: &OpDef) -> String {
             Some(d) => format!("{} = {}", p.name, show_default(d)),
         })
         .collect();
-    format!("{}({})", def.name, params.join(", "))
+    let name = match def.receiver {
+        Receiver::None => def.name.to_string(),
+        Receiver::Variable => return format!("{}({})", def.name, def.receiver.variable()),
+        receiver => format!("{}.{}", receiver.variable(), def.name),
+    };
+    match def.forms {
+        [Form::Constant] => name,
+        [Form::Property] if def.receiver != Receiver::None => name,
+        _ => format!("{name}({})", params.join(", ")),
+    }
 }
 
 fn show_default(d: &DefaultValue) -> String {
@@ -325,7 +339,7 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
     };
     let fits = match (param.kind, &value) {
         (ParamKind::Any | ParamKind::Object, _)
-        | (ParamKind::Tensor, Value::Tensor(_))
+        | (ParamKind::Instance(Receiver::Tensor) | ParamKind::Tensor, Value::Tensor(_))
         | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
         | (ParamKind::Scalar, Value::Scalar(_))
         | (ParamKind::Int, Value::Scalar(Scalar::Int(_)))
@@ -338,13 +352,21 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
             l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
         }
+        (ParamKind::Function, Value::Object(o)) => o.kind == FUNCTION,
+        (ParamKind::Map, Value::Object(o)) => o.kind == MAP,
+        (ParamKind::Instance(wanted), Value::Object(o)) => o.kind == wanted.type_name(),
         (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
         (ParamKind::DType, Value::Str(s)) => {
             return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));
         }
         (ParamKind::Device, Value::Str(s)) => return s.parse().map(Value::Device),
-        (ParamKind::Device, Value::Scalar(Scalar::Int(i))) if *i >= 0 => {
-            return Ok(Value::Device(DeviceSpec::Cuda(u16::try_from(*i).ok())));
+        (ParamKind::Device, Value::Scalar(Scalar::Int(i))) => {
+            // More than any machine has, so that the error counts those that there are.
+            let ordinal = u16::try_from(*i).ok().or((*i >= 0).then_some(u16::MAX));
+            match ordinal {
+                Some(_) => return Ok(Value::Device(DeviceSpec::Cuda(ordinal))),
+                None => false,
+            }
         }
         _ => false,
     };
@@ -382,6 +404,9 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",
         ParamKind::Any | ParamKind::Object => "another value",
+        ParamKind::Function => "a function",
+        ParamKind::Map => "a map",
+        ParamKind::Instance(wanted) => wanted.type_name(),
     };
     let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
     Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))

@@ -8,7 +8,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp};
 use super::args::{Args, Value};
 use super::def::{
     DefaultValue, Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind,
-    SELF, Sample,
+    Receiver, SELF, Sample, Torch,
 };
 use super::elementwise::{Binary, Gives, Keep, MapAttribute, Side};
 use super::unary::{log, neg, reciprocal, scale, sign};
@@ -44,10 +44,14 @@ macro_rules! binary {
             OpDef {
                 name: stringify!($fn),
                 family: Family::$family,
+                receiver: Receiver::None,
                 forms: &binary!(@forms $forms),
                 params: binary!(@options $fn),
                 summary: $summary,
                 details: "Operands are broadcast and promoted; a number may stand for either.",
+                shapes: "",
+                errors: &[],
+                torch: Torch::Same,
                 example: ($code, $shown),
                 forward: Forward::Binary(&specs::$map),
                 in_place: binary!(@in_place $gives),
@@ -420,6 +424,7 @@ pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
 pub static ALPHA_ROWS: &[OpDef] = &[OpDef {
     name: "rsub",
     family: Family::Binary,
+    receiver: Receiver::None,
     forms: &[Form::Method, Form::Function],
     params: &[
         SELF,
@@ -428,6 +433,9 @@ pub static ALPHA_ROWS: &[OpDef] = &[OpDef {
     ],
     summary: "`other - alpha * input`.",
     details: "",
+    shapes: "",
+    errors: &[],
+    torch: Torch::Same,
     example: ("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
     forward: Forward::Call(rsub),
     in_place: InPlace::None,

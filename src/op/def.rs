@@ -12,6 +12,8 @@ pub struct OpDef {
     /// PyTorch's name, such as `add`.
     pub name: &'static str,
     pub family: Family,
+    /// What it is called on, beside tensors: those are the first of `params`.
+    pub receiver: Receiver,
     /// How it is called.
     pub forms: &'static [Form],
     pub params: &'static [Param],
@@ -19,6 +21,12 @@ pub struct OpDef {
     pub summary: &'static str,
     /// More sentences, or none.
     pub details: &'static str,
+    /// Shapes of what goes in and comes out, or none.
+    pub shapes: &'static str,
+    /// When it fails, and with which kind of error; beside those of wrong arguments.
+    pub errors: &'static [&'static str],
+    /// PyTorch's name for it.
+    pub torch: Torch,
     /// Code and the printed form of its value; tests run it.
     pub example: (&'static str, &'static str),
     pub forward: Forward,
@@ -54,6 +62,69 @@ pub enum Family {
     Checkpoint,
     Data,
     Parallel,
+    Autograd,
+    Cuda,
+    Telemetry,
+    Testing,
+    Session,
+    Type,
+}
+
+/// What a method is called on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Receiver {
+    /// Nothing, or a tensor that is the first of the row's parameters.
+    None,
+    /// Nothing: the first argument is a variable, which is changed.
+    Variable,
+    Tensor,
+    Handle,
+    GradScaler,
+    Optimizer,
+    Stream,
+    Event,
+    Graph,
+}
+
+impl Receiver {
+    /// The type in a learner's words.
+    pub const fn type_name(self) -> &'static str {
+        match self {
+            Receiver::None => "",
+            Receiver::Variable => "variable",
+            Receiver::Tensor => "Tensor",
+            Receiver::Handle => "RemovableHandle",
+            Receiver::GradScaler => "GradScaler",
+            Receiver::Optimizer => "Optimizer",
+            Receiver::Stream => "Stream",
+            Receiver::Event => "Event",
+            Receiver::Graph => "CUDAGraph",
+        }
+    }
+
+    /// What a value of the type is called in documentation.
+    pub const fn variable(self) -> &'static str {
+        match self {
+            Receiver::None | Receiver::Variable | Receiver::Tensor => "x",
+            Receiver::Handle => "handle",
+            Receiver::GradScaler => "scaler",
+            Receiver::Optimizer => "opt",
+            Receiver::Stream => "stream",
+            Receiver::Event => "event",
+            Receiver::Graph => "graph",
+        }
+    }
+}
+
+/// What PyTorch calls a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Torch {
+    /// The same, below `torch` where the row's form has it.
+    Same,
+    /// Another name, in full.
+    Named(&'static str),
+    /// PyTorch has nothing like it.
+    Own,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +141,10 @@ pub enum Form {
     Property,
     /// `space::name(…)`, such as `nn::Linear(…)`
     Of(&'static str),
+    /// `with name(…) { … }`, or `with space::name(…) { … }`
+    With(&'static str),
+    /// `name`, a value of its own.
+    Constant,
 }
 
 /// A parameter. The first of a method is the tensor itself.
@@ -78,6 +153,8 @@ pub struct Param {
     pub kind: ParamKind,
     /// Absent for a parameter that must be given.
     pub default: Option<DefaultValue>,
+    /// What it is for.
+    pub what: &'static str,
 }
 
 /// What a parameter accepts.
@@ -104,6 +181,12 @@ pub enum ParamKind {
     Any,
     /// Anything but a map, such as a generator: a map in its place holds options.
     Object,
+    /// A closure, or the name of a function.
+    Function,
+    /// A map that holds no options.
+    Map,
+    /// A value of a type of the script's.
+    Instance(Receiver),
 }
 
 /// A default value, as the reference prints it.
@@ -125,6 +208,8 @@ pub enum Forward {
     Binary(&'static Binary),
     /// Anything else, from arguments in the order of `params`.
     Call(fn(&Args) -> Result<Value>),
+    /// In the script layer: it sees more than its arguments.
+    Script,
 }
 
 /// The in-place variant.
@@ -193,16 +278,54 @@ impl OpDef {
         OpDef {
             name,
             family,
+            receiver: Receiver::None,
             forms: &[Form::Method, Form::Function],
             params,
             summary,
             details: "",
+            shapes: "",
+            errors: &[],
+            torch: Torch::Same,
             example: ("", ""),
             forward: Forward::Call(run),
             in_place: InPlace::None,
             gradient: Gradient::Composite,
             samples: &[],
         }
+    }
+
+    /// A row whose function stands in the script layer; called as a function.
+    pub const fn script(
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        params: &'static [Param],
+    ) -> OpDef {
+        let run = |_: &Args| Ok(Value::None);
+        OpDef { forward: Forward::Script, forms: FUNCTION, ..OpDef::call(name, family, summary, params, run) }
+    }
+
+    /// A method of what is no tensor.
+    pub const fn on(self, receiver: Receiver) -> OpDef {
+        OpDef { receiver, forms: METHOD, ..self }
+    }
+
+    pub const fn shapes(self, shapes: &'static str) -> OpDef {
+        OpDef { shapes, ..self }
+    }
+
+    pub const fn errors(self, errors: &'static [&'static str]) -> OpDef {
+        OpDef { errors, ..self }
+    }
+
+    /// PyTorch's name, where it is another one.
+    pub const fn torch(self, name: &'static str) -> OpDef {
+        OpDef { torch: Torch::Named(name), ..self }
+    }
+
+    /// PyTorch has nothing like it.
+    pub const fn own(self) -> OpDef {
+        OpDef { torch: Torch::Own, ..self }
     }
 
     /// The same row under another name.
@@ -284,11 +407,11 @@ impl From<Scalar> for Operand<'_> {
 
 impl Param {
     pub const fn required(name: &'static str, kind: ParamKind) -> Param {
-        Param { name, kind, default: None }
+        Param { name, kind, default: None, what: "" }
     }
 
     pub const fn optional(name: &'static str, kind: ParamKind, default: DefaultValue) -> Param {
-        Param { name, kind, default: Some(default) }
+        Param { name, kind, default: Some(default), what: "" }
     }
 }
 

@@ -44,6 +44,7 @@ pub mod nll;
 pub mod normalise;
 pub mod order;
 pub mod pad;
+pub mod params;
 pub mod placing;
 pub mod pooling;
 pub mod promote;
@@ -64,7 +65,7 @@ pub mod unary;
 pub mod volumes;
 
 pub use args::{Args, MapValue, Object, Value, map_value};
-pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind};
+pub use def::{Family, Form, Forward, Gradient, InPlace, OpDef, Operand, Param, ParamKind, Receiver, Torch};
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {

@@ -6,7 +6,9 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::binary::{add, div, eq, gt, mul, sub};
-use super::def::{Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, SELF, Sample};
+use super::def::{
+    Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, SELF, Sample, Torch,
+};
 use super::elementwise::{Gives, Keep, MapAttribute, Unary, fused};
 use super::record::one;
 use super::select::masked_fill;
@@ -43,10 +45,14 @@ macro_rules! unary {
             OpDef {
                 name: stringify!($fn),
                 family: Family::Elementwise,
+                receiver: Receiver::None,
                 forms: unary!(@forms $fn),
                 params: &[SELF],
                 summary: $summary,
                 details: "",
+                shapes: "",
+                errors: &[],
+                torch: Torch::Same,
                 example: ($code, $shown),
                 forward: Forward::Unary(&specs::$map),
                 in_place: unary!(@in_place $gives),

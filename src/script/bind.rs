@@ -26,7 +26,7 @@ pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<S
     for def in crate::op::table().chain(crate::op::homonyms()) {
         for form in def.forms {
             match form {
-                Form::Method | Form::Function => {}
+                Form::Method | Form::Function | Form::With(_) | Form::Constant => {}
                 Form::Of(space) => register_functional(spaces.entry(space).or_default(), def, shared),
                 Form::Functional => register_functional(functional, def, shared),
                 Form::Operator(symbol) => register_operator(engine, symbol, def, shared),
@@ -62,6 +62,7 @@ pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Sh
                 engine.register_raw_fn(def.name, types, caller(def, run, shared));
             }
         }
+        Forward::Script => {}
     }
 }
 
@@ -77,6 +78,7 @@ pub fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Ar
 fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
     match def.forward {
         Forward::Call(run) => run,
+        Forward::Script => |args| Err(Error::runtime(format!("{} is of the script", args.def.name))),
         Forward::Unary(_) => |args| match args.def.forward {
             Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
             _ => Err(Error::runtime("not a unary row")),
@@ -135,7 +137,7 @@ fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static Op
             let types = vec![TypeId::of::<Tensor>(); def.params.len()];
             engine.register_raw_fn(symbol, types, caller(def, run, shared));
         }
-        Forward::Binary(_) => {}
+        Forward::Binary(_) | Forward::Script => {}
     }
     if let Forward::Binary(spec) = def.forward {
         register_binary(engine, symbol, spec, shared);

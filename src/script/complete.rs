@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::op::args::signature;
-use crate::op::{Form, OpDef};
+use crate::op::{Form, OpDef, Receiver};
 
 use super::help::{Page, pages, rows};
 use super::lexer::{self, Call};
@@ -119,7 +119,7 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
 pub fn hint(code: &str, at: usize) -> Option<Hint> {
     let call = lexer::call_at(code, at)?;
     if let Some(def) = row_of(&call) {
-        let own = usize::from(call.method && is_method(def));
+        let own = usize::from(call.method && is_method(def) && def.receiver == Receiver::None);
         let text = signature(def);
         let due = def.params.get(call.argument + own).and_then(|param| {
             let due = param.name;
@@ -223,15 +223,28 @@ fn is_method(def: &OpDef) -> bool {
     def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property))
 }
 
+/// Whether a method is one of values of a type.
+fn is_of(def: &OpDef, type_name: &str) -> bool {
+    match def.receiver {
+        Receiver::None => type_name == "Tensor",
+        receiver => receiver.type_name() == type_name,
+    }
+}
+
 fn members(all: &mut Vec<Candidate>, type_name: Option<&str>) {
     let tensor = type_name.is_none_or(|t| t == "Tensor");
     let plain = type_name.is_none_or(|t| matches!(t, "array" | "string" | "map" | "int" | "float" | "range"));
     if tensor {
-        all.extend(rows().filter(|def| is_method(def)).map(of_row));
-        all.extend(["backward", "grad", "is_leaf", "retain_grad"].map(|name| bare(name, "", "")));
+        all.extend(rows().filter(|def| is_method(def) && is_of(def, "Tensor")).map(of_row));
     }
     if !tensor || type_name.is_none() {
         all.extend(BUILT_IN.iter().filter(|_| plain).map(|(name, call)| bare(name, call, "")));
+    }
+    if !tensor || type_name.is_none() {
+        let own = |def: &&'static OpDef| {
+            def.receiver != Receiver::None && type_name.is_none_or(|t| is_of(def, t)) && is_method(def)
+        };
+        all.extend(rows().filter(own).map(of_row));
     }
     if !plain || type_name.is_none() {
         all.extend(pages().filter(|page| is_called_on(page) || tensor != type_name.is_none()).map(of_page));
@@ -290,9 +303,13 @@ fn spaces() -> Vec<String> {
 
 fn options(all: &mut Vec<Candidate>, call: &Call) {
     let Some(def) = row_of(call) else { return };
-    let own = usize::from(is_method(def));
+    let own = usize::from(is_method(def) && def.receiver == Receiver::None);
     for param in def.params.iter().skip(own).filter(|param| param.default.is_some()) {
-        all.push(bare(param.name, &signature(def), &format!("{:?}", param.kind).to_lowercase()));
+        let what = match param.what {
+            "" => format!("{:?}", param.kind).to_lowercase(),
+            what => what.to_string(),
+        };
+        all.push(bare(param.name, &signature(def), &what));
     }
 }
 
@@ -304,7 +321,7 @@ fn row_of(call: &Call) -> Option<&'static OpDef> {
         Form::Functional => space == "F",
         Form::Method | Form::Property => call.method,
         Form::Function => !call.method && space.is_empty(),
-        Form::Operator(_) => false,
+        Form::Operator(_) | Form::With(_) | Form::Constant => false,
     };
     rows().find(|def| def.name == name && def.forms.iter().any(fits))
 }
@@ -321,7 +338,7 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
         spaces().iter().filter(|s| !s.contains("::")).map(|s| bare(s, &format!("{s}::…"), "a module")),
     );
     all.extend(KEYWORDS.iter().map(|word| bare(word, "", "")));
-    all.extend(super::modules::types().iter().map(|name| bare(name, "", "")));
+    all.extend(rows().filter(|def| def.forms.contains(&Form::Constant)).map(of_row));
 }
 
 /// What fits what was typed, the best first; of a name only the first.

@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod bind;
+pub mod call;
 mod captures;
 pub mod complete;
 mod direct;

@@ -1,7 +1,7 @@
 //! Calls made out of seeds: numbers, texts and tensors are put in the place of what stands there, one at a time, and
 //! arguments are drawn by the kinds of a row's parameters.
 
-use tensorlab::op::def::{Domain, Draw, Form, OpDef, Param, ParamKind};
+use tensorlab::op::def::{Domain, Draw, Form, OpDef, Param, ParamKind, Receiver};
 
 use super::seeds;
 
@@ -117,7 +117,13 @@ fn drawn(def: &OpDef, form: &Form, draws: &mut Draws) -> String {
     let mut arguments: Vec<&str> =
         def.params.iter().take(given).map(|param| draws.one(pool(param))).collect();
     let first = if arguments.is_empty() { "SQUARE" } else { arguments[0] };
+    let own = receiver(def.receiver);
     match form {
+        Form::Method if !own.is_empty() => format!("{own}.{}({})", def.name, arguments.join(", ")),
+        Form::Property if !own.is_empty() => format!("{own}.{}", def.name),
+        Form::With("") => format!("with {}({}) {{ 1 }}", def.name, arguments.join(", ")),
+        Form::With(space) => format!("with {space}::{}({}) {{ 1 }}", def.name, arguments.join(", ")),
+        Form::Constant => def.name.to_string(),
         Form::Method => {
             let rest = arguments.split_off(arguments.len().min(1)).join(", ");
             format!("{first}.{}({rest})", def.name)
@@ -127,6 +133,20 @@ fn drawn(def: &OpDef, form: &Form, draws: &mut Draws) -> String {
         Form::Functional => format!("F::{}({})", def.name, arguments.join(", ")),
         Form::Of(space) => format!("{space}::{}({})", def.name, arguments.join(", ")),
         Form::Operator(symbol) => format!("{first} {symbol} {}", draws.one(OTHERS)),
+    }
+}
+
+/// What a method is called on; nothing for those whose first parameter it is.
+fn receiver(receiver: Receiver) -> &'static str {
+    match receiver {
+        Receiver::None | Receiver::Variable => "",
+        Receiver::Tensor => "SQUARE",
+        Receiver::Handle => "ones([2], #{requires_grad: true}).register_hook(|g| g)",
+        Receiver::GradScaler => "amp::GradScaler(#{device: \"cpu\"})",
+        Receiver::Optimizer => "optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1})",
+        Receiver::Stream => "cuda::Stream()",
+        Receiver::Event => "cuda::Event(#{enable_timing: true})",
+        Receiver::Graph => "cuda::graph(|| GPU + 1)",
     }
 }
 
@@ -142,7 +162,11 @@ fn pool(param: &Param) -> &'static [&'static str] {
         ParamKind::Tensors => LISTS,
         ParamKind::DType => DTYPES,
         ParamKind::Device => DEVICES,
-        ParamKind::Any | ParamKind::Object => OTHERS,
+        ParamKind::Function => {
+            &["|| 1", "|x| x", "|| throw 1", "I63", "|| HUGE.sum()", "Fn(\"none\")", "|a, b| a"]
+        }
+        ParamKind::Map => &["#{}", "#{a: 1}", "MANY", "()", "#{scale: NAN, growth_factor: I63}"],
+        ParamKind::Any | ParamKind::Object | ParamKind::Instance(_) => OTHERS,
     }
 }
 

@@ -73,7 +73,7 @@ fn rows() -> Vec<Case> {
                     spec.apply((&x[0]).into(), (&x[1]).into(), params)
                 }));
             }
-            Forward::Call(_) => {}
+            Forward::Call(_) | Forward::Script => {}
         }
     }
     cases

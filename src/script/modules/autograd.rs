@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, FnPtr, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine};
 
 use crate::base::{Error, Result};
-use crate::device::{Machine, Shared};
-use crate::script::bind::note_line;
-use crate::script::fault::raise;
-use crate::script::help::Page;
+use crate::op::params::kind::{Bool, Tensor as AnyTensor};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef, Receiver};
+use crate::script::call::kind::{Function, Given};
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::syntax::ContextManager;
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
@@ -17,202 +18,312 @@ use crate::tensor::backward::Pass;
 use crate::tensor::hooks::Handle;
 
 use super::checkpoint::Again;
-use super::{RhaiResult, unknown_option};
-
-pub const NAMES: &[&str] = &[
-    "backward",
-    "grad",
-    "no_grad",
-    "enable_grad",
-    "set_grad_enabled",
-    "is_grad_enabled",
-    "detect_anomaly",
-    "autograd",
-    "register_hook",
-    "remove",
-];
-
-pub const PAGES: &[Page] = &[
-    Page {
-        name: "register_hook",
-        call: "x.register_hook(|g| g * 2)",
-        text: "Has every backward pass call the closure with the gradient of `x`, once and whole. A tensor that it gives \
-               goes on in the gradient's place, with the same shape and dtype; `()` leaves the gradient as it is. Hooks \
-               run in the order in which they were registered, and before `.grad` is written. Gives a handle: \
-               `handle.remove()` takes the hook away. A closure that captures `x` itself keeps it alive.",
-    },
-    Page {
-        name: "remove",
-        call: "handle.remove()",
-        text: "Takes away the hook that `register_hook` gave the handle for; a second time does nothing.",
-    },
-];
 
 /// A closure that sees gradients.
 pub struct Hook(pub Callback);
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    engine.register_fn("no_grad", || ContextManager::new("no_grad", || Ok(set_grad_mode(false))));
-    engine.register_fn("enable_grad", || ContextManager::new("enable_grad", || Ok(set_grad_mode(true))));
-    engine.register_fn("set_grad_enabled", |on: bool| {
-        ContextManager::new("set_grad_enabled", move || Ok(set_grad_mode(on)))
-    });
-    engine.register_fn("is_grad_enabled", grad_enabled);
-    engine.register_fn("detect_anomaly", || watching(&Map::new()));
-    engine.register_fn("detect_anomaly", |options: Map| watching(&options));
-    grad_property(engine);
-    backward(engine, &machine.shared);
-    hooks(engine);
-    let mut module = Module::new();
-    let shared = Arc::clone(&machine.shared);
-    module.set_native_fn("grad", move |ctx: NativeCallContext, y: Dynamic, xs: Dynamic| {
-        grads(&shared, &ctx, &y, &xs, &Map::new())
-    });
-    let shared = Arc::clone(&machine.shared);
-    module.set_native_fn("grad", move |ctx: NativeCallContext, y: Dynamic, xs: Dynamic, options: Map| {
-        grads(&shared, &ctx, &y, &xs, &options)
-    });
-    module.set_native_fn("detect_anomaly", || watching(&Map::new()));
-    module.set_native_fn("detect_anomaly", |options: Map| watching(&options));
-    engine.register_static_module("autograd", module.into());
-}
-
-/// `with detect_anomaly() { … }`: NaN in a gradient is an error there, and errors of the backward pass name the
-/// line of the operation. `#{check_nan: false}` lets NaN through.
-fn watching(options: &Map) -> RhaiResult<ContextManager> {
-    let mut how = Watch::Nan;
-    for (name, value) in options {
-        match (name.as_str(), value.as_bool()) {
-            ("check_nan", Ok(true)) => how = Watch::Nan,
-            ("check_nan", Ok(false)) => how = Watch::Lines,
-            _ => return Err(raise(unknown("detect_anomaly", name, value, &["check_nan"]))),
-        }
+params! {
+    BackwardParams {
+        gradient: Maybe<AnyTensor>, "what the result's gradient is taken to be; a result of one element needs none (1.0)";
+        retain_graph: Bool = false, "keeps the graph, so that another pass can go through it";
+        create_graph: Bool = false, "records the pass itself, for gradients of gradients; keeps the graph as well";
     }
-    Ok(ContextManager::new("detect_anomaly", move || Ok(set_watch(how))))
 }
 
-fn grad_property(engine: &mut Engine) {
-    engine.register_get("grad", |x: &mut Tensor| x.grad().map_or(Dynamic::UNIT, Dynamic::from));
-    engine.register_set("grad", |x: &mut Tensor, value: Dynamic| -> RhaiResult<()> {
-        let grad = match value.read_lock::<Tensor>() {
-            Some(g) if g.shape() != x.shape() => {
-                let (got, want) = (g.shape().to_vec(), x.shape());
-                let text = format!("assigned grad has data of a different size: {got:?} against {want:?}");
-                return Err(raise(Error::runtime(text)));
-            }
-            Some(g) => Some(g.clone()),
-            None if value.is_unit() => None,
-            None => {
-                let text = format!("a gradient is a Tensor or (), not a {}", type_name(&value));
-                return Err(raise(Error::type_error(text)));
-            }
-        };
-        x.set_grad(grad);
-        Ok(())
-    });
+params! {
+    GradParams {
+        outputs: Given, "the tensor, or an array of tensors, whose gradients are asked for";
+        inputs: Given, "the tensor, or an array of tensors, with respect to which they are asked for";
+        retain_graph: Bool = false, "keeps the graph, so that another pass can go through it";
+        create_graph: Bool = false, "records the pass itself, for gradients of gradients; keeps the graph as well";
+        allow_unused: Bool = false, "gives () for an input that the outputs do not depend on, in place of an error";
+        grad_outputs: Given = (), "the outputs' own gradients, one tensor for each that has more than one element";
+    }
+}
+
+params! {
+    DetectAnomalyParams {
+        check_nan: Bool = true, "makes NaN in a gradient an error at the operation that gave it";
+    }
+}
+
+params! {
+    SetGradEnabledParams {
+        mode: Bool, "true records operations inside the block, false does not";
+    }
+}
+
+params! {
+    RegisterHookParams {
+        hook: Function, "is called with the gradient, whole and once in every pass";
+    }
+}
+
+const NO_GRAPH: &str = "RuntimeError: the result depends on nothing that requires gradients, or its graph was freed by an \
+                        earlier pass";
+
+const MODE: &[Form] = &[Form::Function, Form::With("")];
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script(
+            "backward",
+            Family::Autograd,
+            "Computes the gradient of a result with respect to every leaf that it was made from, and adds it to `.grad`.",
+            BackwardParams::LIST,
+        )
+        .on(Receiver::Tensor)
+        .torch("torch.Tensor.backward")
+        .shapes("`gradient` has the shape of the result; each `.grad` has the shape of its leaf")
+        .errors(&[
+            NO_GRAPH,
+            "RuntimeError: the result has more than one element and no `gradient` was given",
+            "RuntimeError: a tensor that the pass needs was changed in place since",
+        ])
+        .details(
+            "Gradients add up from pass to pass: `opt.zero_grad()` or `x.grad = ()` starts anew. Only leaves with \
+             `requires_grad` get a `.grad`; `retain_grad()` asks for that of another tensor.",
+        )
+        .example(
+            "let x = tensor([1.0, 2.0], #{requires_grad: true}); (x * x).sum().backward(); x.grad",
+            "tensor([2., 4.])",
+        ),
+        run: backward,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("grad", Family::Autograd, "The gradient that `backward()` left at a tensor, or ().", &[])
+            .on(Receiver::Tensor)
+            .forms(&[Form::Property])
+            .torch("torch.Tensor.grad")
+            .shapes("that of the tensor")
+            .errors(&[
+                "RuntimeError: what is assigned has another shape",
+                "TypeError: what is assigned is neither a Tensor nor ()",
+            ])
+            .details("It can be assigned: `x.grad = ()` forgets it.")
+            .example(
+                "let x = tensor(3.0, #{requires_grad: true}); (x * x).backward(); x.grad",
+                "tensor(6.)",
+            ),
+        run: |call| Ok(call.on::<Tensor>()?.grad().map_or(Dynamic::UNIT, Dynamic::from)),
+        set: Some(set_grad),
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "grad",
+            Family::Autograd,
+            "Gradients of some tensors with respect to others, as values; no `.grad` is written.",
+            GradParams::LIST,
+        )
+        .forms(&[Form::Of("autograd")])
+        .shapes("one gradient for each input, of its shape")
+        .errors(&[
+            NO_GRAPH,
+            "RuntimeError: an input was not used, and allow_unused is false",
+        ])
+        .example(
+            "let x = tensor(3.0, #{requires_grad: true}); autograd::grad(x * x, x)[0]",
+            "tensor(6.)",
+        ),
+        run: grads,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "no_grad",
+            Family::Autograd,
+            "Operations inside the block record no graph: their results require no gradients.",
+            &[],
+        )
+        .forms(MODE)
+        .details(
+            "For evaluation and for changing parameters by hand. Memory that a graph would keep is free at once. The \
+             mode before comes back after the block, on an error too.",
+        )
+        .example(
+            "let x = ones(2, #{requires_grad: true}); with no_grad() { (x * 2).requires_grad }",
+            "false",
+        ),
+        run: |_| context("no_grad", || Ok(set_grad_mode(false))),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "enable_grad",
+            Family::Autograd,
+            "Operations inside the block record their graph again, within a `no_grad()`.",
+            &[],
+        )
+        .forms(MODE)
+        .example(
+            "let x = ones(2, #{requires_grad: true}); with no_grad() { with enable_grad() { (x * 2).requires_grad } }",
+            "true",
+        ),
+        run: |_| context("enable_grad", || Ok(set_grad_mode(true))),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "set_grad_enabled",
+            Family::Autograd,
+            "Turns the recording of graphs on or off inside the block.",
+            SetGradEnabledParams::LIST,
+        )
+        .forms(MODE)
+        .example(
+            "let x = ones(2, #{requires_grad: true}); with set_grad_enabled(false) { (x * 2).requires_grad }",
+            "false",
+        ),
+        run: |call| {
+            let mode = SetGradEnabledParams::of(&call.args)?.mode;
+            context("set_grad_enabled", move || Ok(set_grad_mode(mode)))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "is_grad_enabled",
+            Family::Autograd,
+            "Whether operations record their graph here.",
+            &[],
+        )
+        .example("with no_grad() { is_grad_enabled() }", "false"),
+        run: |_| Ok(grad_enabled().into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "detect_anomaly",
+            Family::Autograd,
+            "Inside the block, errors of a backward pass name the line of the operation they come from, and NaN in a \
+             gradient is such an error.",
+            DetectAnomalyParams::LIST,
+        )
+        .forms(&[Form::Function, Form::Of("autograd"), Form::With("")])
+        .torch("torch.autograd.detect_anomaly")
+        .errors(&["RuntimeError: a function of the pass gave NaN"])
+        .example(
+            "let x = ones(1, #{requires_grad: true}); with detect_anomaly() { (x * 3).sum().backward(); } x.grad",
+            "tensor([3.])",
+        ),
+        run: |call| {
+            let how = if DetectAnomalyParams::of(&call.args)?.check_nan { Watch::Nan } else { Watch::Lines };
+            context("detect_anomaly", move || Ok(set_watch(how)))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "register_hook",
+            Family::Autograd,
+            "Has every backward pass call a closure with the tensor's gradient.",
+            RegisterHookParams::LIST,
+        )
+        .on(Receiver::Tensor)
+        .torch("torch.Tensor.register_hook")
+        .shapes("the closure gets and gives a gradient of the tensor's shape and dtype")
+        .errors(&["RuntimeError: the tensor requires no gradients"])
+        .details(
+            "A tensor that the closure gives goes on in the gradient's place; `()` leaves it as it is. Hooks run in the \
+             order in which they were registered, and before `.grad` is written. Gives a handle: `handle.remove()` takes \
+             the hook away. A closure that captures the tensor itself keeps it alive.",
+        )
+        .example(
+            "let x = ones(1, #{requires_grad: true}); let handle = x.register_hook(|g| g * 10); \
+             (x * 2).sum().backward(); x.grad",
+            "tensor([20.])",
+        ),
+        run: |call| {
+            let hook = Arc::new(Hook(Callback::new(RegisterHookParams::of(&call.args)?.hook)));
+            Ok(Dynamic::from(call.on::<Tensor>()?.register_hook(hook)?))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "remove",
+            Family::Autograd,
+            "Takes away the hook that the handle is of; a second time does nothing.",
+            &[],
+        )
+        .on(Receiver::Handle)
+        .torch("torch.utils.hooks.RemovableHandle.remove")
+        .example(
+            "let x = ones(1, #{requires_grad: true}); let handle = x.register_hook(|g| g * 10); handle.remove(); \
+             (x * 2).sum().backward(); x.grad",
+            "tensor([2.])",
+        ),
+        run: |call| {
+            call.on::<Handle>()?.remove();
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+];
+
+/// What no row has: types, and a setter for a property that the table of operations has.
+pub fn register(engine: &mut Engine) {
+    use crate::script::fault::raise;
     engine.register_set("requires_grad", |x: &mut Tensor, on: bool| x.set_requires_grad(on).map_err(raise));
-}
-
-fn hooks(engine: &mut Engine) {
     engine.register_type_with_name::<Handle>("RemovableHandle");
-    engine.register_fn("register_hook", |x: &mut Tensor, function: FnPtr| {
-        x.register_hook(Arc::new(Hook(Callback::new(function)))).map_err(raise)
-    });
-    engine.register_fn("remove", |handle: &mut Handle| handle.remove());
 }
 
-fn backward(engine: &mut Engine, shared: &Arc<Shared>) {
-    fn run(
-        shared: &Shared,
-        ctx: &NativeCallContext,
-        y: &Tensor,
-        g: Option<&Tensor>,
-        options: &Map,
-    ) -> RhaiResult<()> {
-        note_line(shared, ctx);
-        let again = Again::new(ctx);
-        pass(options).and_then(|p| y.backward_by(g, p, &again)).map_err(|e| again.raised(e))
-    }
-    let here = Arc::clone(shared);
-    engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor| {
-        run(&here, &ctx, y, None, &Map::new())
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor, g: Tensor| {
-        run(&here, &ctx, y, Some(&g), &Map::new())
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor, options: Map| {
-        run(&here, &ctx, y, None, &options)
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("backward", move |ctx: NativeCallContext, y: &mut Tensor, g: Tensor, options: Map| {
-        run(&here, &ctx, y, Some(&g), &options)
-    });
+/// A value that `with` enters.
+pub fn context<G: std::any::Any>(
+    name: &'static str,
+    enter: impl Fn() -> Result<G> + Send + Sync + 'static,
+) -> Outcome {
+    Ok(Dynamic::from(ContextManager::new(name, enter)))
 }
 
-fn pass(options: &Map) -> Result<Pass> {
-    let mut pass = Pass::default();
-    for (name, value) in options {
-        match (name.as_str(), value.as_bool()) {
-            ("retain_graph", Ok(flag)) => pass.retain_graph = flag,
-            ("create_graph", Ok(flag)) => pass.create_graph = flag,
-            _ => return Err(unknown("backward", name, value, &["retain_graph", "create_graph"])),
+fn backward(call: &mut Call) -> Outcome {
+    let given = BackwardParams::of(&call.args)?;
+    let pass = Pass { retain_graph: given.retain_graph, create_graph: given.create_graph };
+    let again = Again::new(call.context);
+    call.on::<Tensor>()?.backward_by(given.gradient, pass, &again).map_err(|e| again.raised(e))?;
+    Ok(Dynamic::UNIT)
+}
+
+fn set_grad(call: &mut Call, value: &Dynamic) -> Result<()> {
+    let x = call.on::<Tensor>()?;
+    let grad = match value.read_lock::<Tensor>() {
+        Some(g) if g.shape() != x.shape() => {
+            let (got, want) = (g.shape().to_vec(), x.shape());
+            let text = format!("assigned grad has data of a different size: {got:?} against {want:?}");
+            return Err(Error::runtime(text));
         }
-    }
-    Ok(pass)
-}
-
-/// An option that is not there, or one whose value is no bool.
-fn unknown(function: &str, name: &str, value: &Dynamic, known: &[&str]) -> Error {
-    if known.contains(&name) {
-        let got = type_name(value);
-        return Error::type_error(format!("{function}(): '{name}' must be true or false, not {got}"));
-    }
-    unknown_option(function, name, known)
-}
-
-fn grads(
-    shared: &Shared,
-    ctx: &NativeCallContext,
-    y: &Dynamic,
-    xs: &Dynamic,
-    options: &Map,
-) -> RhaiResult<Array> {
-    note_line(shared, ctx);
-    let again = Again::new(ctx);
-    let run = || {
-        let (outputs, inputs) = (tensors(y)?, tensors(xs)?);
-        let mut how = Pass::default();
-        let (mut allow_unused, mut seeds) = (false, Vec::new());
-        for (name, value) in options {
-            match (name.as_str(), value.as_bool()) {
-                ("retain_graph", Ok(flag)) => how.retain_graph = flag,
-                ("create_graph", Ok(flag)) => how.create_graph = flag,
-                ("allow_unused", Ok(flag)) => allow_unused = flag,
-                ("grad_outputs", _) if value.is_unit() => {}
-                ("grad_outputs", _) => seeds = tensors(value)?,
-                _ => {
-                    let known = ["retain_graph", "create_graph", "allow_unused", "grad_outputs"];
-                    return Err(unknown("grad", name, value, &known));
-                }
-            }
-        }
-        let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
-            (outputs.iter().collect(), inputs.iter().collect());
-        let seeds: Vec<Option<&Tensor>> = seeds.iter().map(Some).collect();
-        let found = Tensor::grads_of_by(&outputs, &inputs, &seeds, how, &again)?;
-        match found.iter().position(Option::is_none) {
-            Some(i) if !allow_unused => Err(Error::runtime(format!(
-                "The differentiated Tensor at index {i} appears to not have been used in the graph. Set \
-                 allow_unused=True if this is the desired behavior."
-            ))
-            .with_hint("with `#{allow_unused: true}` its gradient is `()`")),
-            _ => Ok(found),
+        Some(g) => Some(g.clone()),
+        None if value.is_unit() => None,
+        None => {
+            let text = format!("a gradient is a Tensor or (), not a {}", type_name(value));
+            return Err(Error::type_error(text));
         }
     };
-    let found = run().map_err(|e| again.raised(e))?;
-    Ok(found.into_iter().map(|g| g.map_or(Dynamic::UNIT, Dynamic::from)).collect())
+    x.set_grad(grad);
+    Ok(())
+}
+
+fn grads(call: &mut Call) -> Outcome {
+    let given = GradParams::of(&call.args)?;
+    let (outputs, inputs) = (tensors(&given.outputs)?, tensors(&given.inputs)?);
+    let seeds = if given.grad_outputs.is_unit() { Vec::new() } else { tensors(&given.grad_outputs)? };
+    let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) = (outputs.iter().collect(), inputs.iter().collect());
+    let seeds: Vec<Option<&Tensor>> = seeds.iter().map(Some).collect();
+    let pass = Pass { retain_graph: given.retain_graph, create_graph: given.create_graph };
+    let again = Again::new(call.context);
+    let found = Tensor::grads_of_by(&outputs, &inputs, &seeds, pass, &again).map_err(|e| again.raised(e))?;
+    if let Some(i) = found.iter().position(Option::is_none).filter(|_| !given.allow_unused) {
+        let text = format!(
+            "The differentiated Tensor at index {i} appears to not have been used in the graph. Set \
+             allow_unused=True if this is the desired behavior."
+        );
+        return Err(Error::runtime(text)
+            .with_hint("with `#{allow_unused: true}` its gradient is `()`")
+            .into());
+    }
+    let all: Array = found.into_iter().map(|g| g.map_or(Dynamic::UNIT, Dynamic::from)).collect();
+    Ok(all.into())
 }
 
 fn tensors(value: &Dynamic) -> Result<Vec<Tensor>> {

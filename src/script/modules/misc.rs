@@ -1,58 +1,170 @@
-//! What stands in no module: `drop`, `time`, `progress`, `testing::`.
+//! What stands in no module: `drop`, `sleep`, `time`, `progress`, `testing::`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, FnPtr, INT, Map};
 
 use crate::base::chain::Link;
 use crate::base::event::Clock;
 use crate::base::{Error, Result};
 use crate::data::DataLoader;
 use crate::device::{Cancel, Machine};
+use crate::op::def::FUNCTION;
+use crate::op::params::kind::{Float, Int, Str, Tensor};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef, Receiver};
+use crate::script::call::kind::{Function, Given};
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::engine::Host;
-use crate::script::fault::raise;
-use crate::script::help::Page;
-use crate::tensor::Tensor;
+use crate::script::value::type_name;
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["drop", "sleep", "time", "timeit", "progress", "testing", "assert_close"];
+params! {
+    SleepParams {
+        seconds: Float, "how long to wait";
+    }
+}
 
-pub const PAGES: &[Page] = &[
-    Page {
-        name: "progress",
-        call: "for x in progress(items, label) { … }",
-        text: "Goes through a range, an array or a DataLoader and shows how far it is: a bar on a terminal and in the \
-               lab, one line at the end elsewhere.",
+params! {
+    TimeParams {
+        body: Function, "is run once";
+    }
+}
+
+params! {
+    TimeitParams {
+        body: Function, "is run again and again";
+        warmup: Int = 3, "runs before those that count, for caches and for what is made on first use";
+        repeat: Int = 10, "runs that count, at least one";
+    }
+}
+
+params! {
+    ProgressParams {
+        items: Given, "what to go through: a range, an array or a DataLoader";
+        label: Str = "", "stands before the bar";
+    }
+}
+
+params! {
+    AssertCloseParams {
+        actual: Tensor, "what was computed";
+        expected: Tensor, "what it should be";
+        rtol: Maybe<Float>, "how far off relative to what is expected; by dtype where it is not given: 1.3e-6 for float32";
+        atol: Maybe<Float>, "how far off beside that; by dtype where it is not given: 1e-5 for float32";
+    }
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script("drop", Family::Session, "Leaves () in a variable, as Python's `del x` takes it away.", &[])
+            .on(Receiver::Variable)
+            .forms(FUNCTION)
+            .torch("del")
+            .details(
+                "Memory that nothing else holds is free at once. A closure that captured the variable sees () as well.",
+            )
+            .example("let x = ones(2); drop(x); x == ()", "true"),
+        run: |call| {
+            if let Some(variable) = call.place() {
+                *variable = Dynamic::UNIT;
+            }
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
     },
-    Page {
-        name: "sleep",
-        call: "sleep(seconds)",
-        text: "Waits for so many seconds, a whole number or a float. An interrupt and `--timeout` end the wait.",
+    ScriptRow {
+        def: OpDef::script(
+            "sleep",
+            Family::Session,
+            "Waits. An interrupt and `--timeout` end the wait.",
+            SleepParams::LIST,
+        )
+        .torch("time.sleep")
+        .errors(&["ValueError: the number is negative or NaN"])
+        .example("sleep(0.01); 1", "1"),
+        run: |call| {
+            let seconds = SleepParams::of(&call.args)?.seconds;
+            sleep(&call.machine().shared.cancel, seconds)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
     },
-    Page {
-        name: "drop",
-        call: "drop(x)",
-        text: "Leaves () in a variable, as Python's `del x` takes it away: memory that nothing else holds is free at \
-               once. A closure that captured the variable sees () as well.",
+    ScriptRow {
+        def: OpDef::script(
+            "time",
+            Family::Session,
+            "How long a closure takes, between two synchronisations of all GPUs.",
+            TimeParams::LIST,
+        )
+        .own()
+        .details(
+            "Gives a map: median_ms, min_ms, max_ms, iqr_ms, runs and clock. On a simulated GPU the time is the modelled \
+             one, and clock says so.",
+        )
+        .example("time(|| 1 + 1).runs", "1"),
+        run: |call| {
+            let body = TimeParams::of(&call.args)?.body;
+            let (ms, clock) = once(call, &body)?;
+            Ok(timing_map(&mut [ms], clock).into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "timeit",
+            Family::Session,
+            "How long a closure takes, as the median of many runs after some that do not count.",
+            TimeitParams::LIST,
+        )
+        .torch("torch.utils.benchmark.Timer")
+        .errors(&["ValueError: a count is below 0 or above 1000000"])
+        .details("Each run lies between two synchronisations of all GPUs. Gives the map that `time()` gives.")
+        .example("timeit(|| ones(10).sum(), #{warmup: 1, repeat: 5}).runs", "5"),
+        run: timeit,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "progress",
+            Family::Session,
+            "Goes through a range, an array or a DataLoader and shows how far it is.",
+            ProgressParams::LIST,
+        )
+        .torch("tqdm.tqdm")
+        .errors(&["TypeError: the items are neither a range nor an array nor a DataLoader"])
+        .details("A bar on a terminal and in the lab, one line at the end elsewhere.")
+        .example("let sum = 0; for i in progress(0..4, \"adding\") { sum += i; } sum", "6"),
+        run: progress,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script(
+            "assert_close",
+            Family::Testing,
+            "An error where two tensors differ by more than rounding, in values, shape, dtype or device.",
+            AssertCloseParams::LIST,
+        )
+        .forms(&[Form::Of("testing")])
+        .shapes("both have the same")
+        .errors(&["AssertionError: they differ; the text counts the elements and names the worst"])
+        .example("testing::assert_close(tensor([1.0]), tensor([1.0 + 1e-7])); 1", "1"),
+        run: |call| {
+            let given = AssertCloseParams::of(&call.args)?;
+            crate::op::compare::assert_close(given.actual, given.expected, given.rtol, given.atol)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
     },
 ];
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
-    engine.register_fn("drop", |value: &mut Dynamic| *value = Dynamic::UNIT);
-    sleeping(engine, machine);
-    timing(engine, machine);
-    progress(engine, host);
-    testing(engine);
-}
-
-/// `sleep(seconds)` in place of Rhai's, which nothing interrupts.
-fn sleeping(engine: &mut Engine, machine: &Arc<Machine>) {
-    let shared = Arc::clone(&machine.shared);
-    engine.register_fn("sleep", move |seconds: f64| sleep(&shared.cancel, seconds).map_err(raise));
-    let shared = Arc::clone(&machine.shared);
-    engine.register_fn("sleep", move |seconds: INT| sleep(&shared.cancel, seconds as f64).map_err(raise));
+/// What goes through the items is a type of its own.
+pub fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Progress>("progress");
+    engine.register_iterator_result::<Progress, Dynamic>();
+    engine.register_fn("len", |p: &mut Progress| p.total as INT);
 }
 
 /// How long a sleep takes to see that it was interrupted.
@@ -77,60 +189,37 @@ fn sleep(cancel: &Cancel, seconds: f64) -> Result<()> {
     }
 }
 
-fn timing(engine: &mut Engine, machine: &Arc<Machine>) {
-    let m = Arc::clone(machine);
-    engine.register_fn("time", move |ctx: NativeCallContext, body: FnPtr| -> RhaiResult<Map> {
-        let (ms, clock) = once(&m, || body.call_within_context::<Dynamic>(&ctx, ()).map(|_| ()))?;
-        Ok(timing_map(&mut [ms], clock))
-    });
-    let m = Arc::clone(machine);
-    engine.register_fn("timeit", move |ctx: NativeCallContext, body: FnPtr| {
-        timeit(&m, &ctx, &body, &Map::new())
-    });
-    let m = Arc::clone(machine);
-    engine.register_fn("timeit", move |ctx: NativeCallContext, body: FnPtr, options: Map| {
-        timeit(&m, &ctx, &body, &options)
-    });
-}
-
-fn timeit(machine: &Machine, ctx: &NativeCallContext, body: &FnPtr, options: &Map) -> RhaiResult<Map> {
-    let (mut warmup, mut repeat) = (3, 10);
-    for (name, value) in options {
-        let slot = match name.as_str() {
-            "warmup" => &mut warmup,
-            "repeat" => &mut repeat,
-            _ => {
-                let error = Error::type_error(format!("timeit() got an unknown option '{name}'"));
-                return Err(raise(error.with_hint("options are warmup and repeat")));
-            }
-        };
-        *slot = value.as_int().ok().filter(|n| (0..=1_000_000).contains(n)).ok_or_else(|| {
-            raise(Error::value(format!("timeit(): '{name}' must be a count from 0 to 1000000")))
-        })?;
+fn timeit(call: &mut Call) -> Outcome {
+    let given = TimeitParams::of(&call.args)?;
+    for (name, count) in [("warmup", given.warmup), ("repeat", given.repeat)] {
+        if !(0..=1_000_000).contains(&count) {
+            let text = format!("timeit(): '{name}' must be a count from 0 to 1000000");
+            return Err(Error::value(text).into());
+        }
     }
-    let run = || body.call_within_context::<Dynamic>(ctx, ()).map(|_| ());
-    for _ in 0..warmup {
-        run()?;
+    for _ in 0..given.warmup {
+        let _ = call.run(&given.body, ())?;
     }
     let mut clock = Clock::Measured;
     let mut all = Vec::new();
-    for _ in 0..repeat.max(1) {
-        let (ms, used) = once(machine, run)?;
+    for _ in 0..given.repeat.max(1) {
+        let (ms, used) = once(call, &given.body)?;
         all.push(ms);
         clock = used;
     }
-    Ok(timing_map(&mut all, clock))
+    Ok(timing_map(&mut all, clock).into())
 }
 
 /// Milliseconds of one run between two synchronisations: on the virtual clock where simulated devices did some
 /// of the work, measured otherwise.
-fn once(machine: &Machine, run: impl FnOnce() -> RhaiResult<()>) -> RhaiResult<(f64, Clock)> {
+fn once(call: &Call, body: &FnPtr) -> Outcome<(f64, Clock)> {
+    let machine: &Machine = call.machine();
     let modelled = machine.gpus().iter().find(|c| c.backend.properties().clock == Clock::Modelled);
-    let sync = || machine.gpus().iter().try_for_each(|c| c.synchronize(None, "time", false)).map_err(raise);
+    let sync = || machine.gpus().iter().try_for_each(|c| c.synchronize(None, "time", false));
     sync()?;
     let from = modelled.map_or(0, |c| c.backend.now());
     let start = Instant::now();
-    run()?;
+    let _ = call.run(body, ())?;
     let busy = modelled.filter(|c| c.backend.now() != from);
     sync()?;
     Ok(match busy {
@@ -164,33 +253,37 @@ struct Progress {
     host: Arc<dyn Host>,
 }
 
-fn progress(engine: &mut Engine, host: &Arc<dyn Host>) {
+fn progress(call: &mut Call) -> Outcome {
+    let given = ProgressParams::of(&call.args)?;
+    let items = given.items;
+    let wrong = || {
+        Error::type_error(format!(
+            "progress() goes through a range, an array or a DataLoader, not a {}",
+            type_name(&items)
+        ))
+    };
+    let (total, items) = over(&items).ok_or_else(wrong)?;
+    let host = Arc::clone(&call.here.host);
+    Ok(Dynamic::from(Progress { items: Link::new(items), total, label: given.label.into(), host }))
+}
+
+/// How many items there are, and what goes through them.
+fn over(items: &Dynamic) -> Option<(u64, Arc<dyn Fn() -> Items + Send + Sync>)> {
     type Range = std::ops::Range<INT>;
     type Closed = std::ops::RangeInclusive<INT>;
-    engine.register_type_with_name::<Progress>("progress");
-    macro_rules! over {
-        ($type:ty, |$given:ident| $total:expr, $items:expr) => {{
-            let h = Arc::clone(host);
-            let make = move |$given: $type, label: &str| {
-                let total = $total;
-                let items = Arc::new(move || Box::new($items) as Items);
-                Progress { items: Link::new(items), total, label: label.into(), host: Arc::clone(&h) }
-            };
-            let labelled = make.clone();
-            engine.register_fn("progress", labelled);
-            engine.register_fn("progress", move |given: $type| make(given, ""));
-        }};
+    if let Some(range) = items.read_lock::<Range>().map(|r| r.clone()) {
+        let total = range.end.saturating_sub(range.start).max(0) as u64;
+        return Some((total, Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))))));
     }
-    over!(Range, |r| r.end.saturating_sub(r.start).max(0) as u64, r.clone().map(|i| Ok(Dynamic::from(i))));
-    over!(
-        Closed,
-        |r| r.end().saturating_sub(*r.start()).saturating_add(1).max(0) as u64,
-        r.clone().map(|i| Ok(Dynamic::from(i)))
-    );
-    over!(Array, |list| list.len() as u64, list.clone().into_iter().map(Ok));
-    over!(DataLoader, |loader| loader.len() as u64, loader.clone().into_iter());
-    engine.register_iterator_result::<Progress, Dynamic>();
-    engine.register_fn("len", |p: &mut Progress| p.total as INT);
+    if let Some(range) = items.read_lock::<Closed>().map(|r| r.clone()) {
+        let total = range.end().saturating_sub(*range.start()).saturating_add(1).max(0) as u64;
+        return Some((total, Arc::new(move || Box::new(range.clone().map(|i| Ok(Dynamic::from(i)))))));
+    }
+    if let Some(loader) = items.read_lock::<DataLoader>().map(|l| l.clone()) {
+        return Some((loader.len() as u64, Arc::new(move || Box::new(loader.clone().into_iter()))));
+    }
+    let list = items.read_lock::<Array>()?.clone();
+    Some((list.len() as u64, Arc::new(move || Box::new(list.clone().into_iter().map(Ok)))))
 }
 
 /// A running [`Progress`].
@@ -218,27 +311,4 @@ impl IntoIterator for Progress {
     fn into_iter(self) -> ProgressIter {
         ProgressIter { inner: (self.items)(), done: 0, of: self }
     }
-}
-
-fn testing(engine: &mut Engine) {
-    let mut module = Module::new();
-    module.set_native_fn("assert_close", |a: Tensor, b: Tensor| assert_close(&a, &b, &Map::new()));
-    module.set_native_fn("assert_close", |a: Tensor, b: Tensor, options: Map| assert_close(&a, &b, &options));
-    engine.register_static_module("testing", module.into());
-}
-
-fn assert_close(a: &Tensor, b: &Tensor, options: &Map) -> RhaiResult<()> {
-    let (mut rtol, mut atol) = (None, None);
-    for (name, value) in options {
-        let number = value.as_float().or_else(|_| value.as_int().map(|i| i as f64));
-        match (name.as_str(), number) {
-            ("rtol", Ok(n)) => rtol = Some(n),
-            ("atol", Ok(n)) => atol = Some(n),
-            _ => {
-                let error = Error::type_error(format!("assert_close() cannot use option '{name}'"));
-                return Err(raise(error.with_hint("options are rtol and atol, both numbers")));
-            }
-        }
-    }
-    crate::op::compare::assert_close(a, b, rtol, atol).map_err(raise)
 }

@@ -2,49 +2,113 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io;
 use std::sync::{Arc, Mutex};
 
-use rhai::{Dynamic, Engine, FnPtr, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, INT};
 
 use crate::base::Error;
 use crate::base::event::{Event, Page, Reader, Subscription};
 use crate::device::Machine;
-use crate::script::fault::raise;
-use crate::script::help;
+use crate::op::params::kind::Str;
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::kind::Function;
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::summary::{Copies, Summary};
 use crate::script::{lines, snapshot, trace};
 
-use super::RhaiResult;
+params! {
+    RecordParams {
+        body: Function, "what runs meanwhile";
+    }
+}
 
-pub const NAMES: &[&str] =
-    &["telemetry", "record", "export_chrome_trace", "export_lines", "export_memory_snapshot"];
+params! {
+    ExportParams {
+        path: Str, "the file to write";
+        body: Function, "what runs meanwhile";
+    }
+}
 
-/// Help on these.
-pub const PAGES: &[help::Page] = &[
-    help::Page {
-        name: "telemetry::record",
-        call: "telemetry::record(|| { … })",
-        text: "What happened on the devices while a function ran, as a map: copies by direction (h2d, d2h, d2d), \
-               launches, syncs, implicit_syncs with their lines, allocations, peak and leaked bytes by GPU, oom, and \
-               launches by_dtype.",
+params! {
+    ExportMemoryParams {
+        path: Str, "the file to write";
+        body: Maybe<Function>, "what runs meanwhile; without it the file holds what is there now";
+    }
+}
+
+const UNWRITABLE: &str = "ValueError: the file can't be written";
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script(
+            "record",
+            Family::Telemetry,
+            "What happened on the devices while a closure ran.",
+            RecordParams::LIST,
+        )
+        .forms(&[Form::Of("telemetry")])
+        .torch("torch.profiler.profile")
+        .details(
+            "A map: copies by direction (h2d, d2h, d2d), launches, syncs, implicit_syncs with their lines, allocations, \
+             peak and leaked bytes by GPU, oom, and launches by_dtype.",
+        )
+        .example("telemetry::record(|| ones(3).sum()).launches", "0"),
+        run: record,
+        set: None,
     },
-    help::Page {
-        name: "export_chrome_trace",
-        call: "telemetry::export_chrome_trace(path, || { … })",
-        text: "Runs a function and writes what happened on the devices as a Chrome trace, which Perfetto opens. Gives \
-               the number of events.",
+    ScriptRow {
+        def: OpDef::script(
+            "export_chrome_trace",
+            Family::Telemetry,
+            "Runs a closure and writes what happened on the devices as a Chrome trace, which Perfetto opens.",
+            ExportParams::LIST,
+        )
+        .forms(&[Form::Of("telemetry")])
+        .torch("torch.profiler.profile.export_chrome_trace")
+        .errors(&[UNWRITABLE])
+        .details("Gives the number of events.")
+        .example("telemetry::export_chrome_trace(\"run.json\", || 1 + 1)", "0"),
+        run: |call| exported(call, |path, _, events| trace::write(path.as_ref(), events)),
+        set: None,
     },
-    help::Page {
-        name: "export_lines",
-        call: "telemetry::export_lines(path, || { … })",
-        text: "Runs a function and writes what happened on the devices as JSON lines: a header, then one event a line \
-               with its fields (docs/telemetry.md). Gives the number of events.",
+    ScriptRow {
+        def: OpDef::script(
+            "export_lines",
+            Family::Telemetry,
+            "Runs a closure and writes what happened on the devices as JSON lines.",
+            ExportParams::LIST,
+        )
+        .forms(&[Form::Of("telemetry")])
+        .own()
+        .errors(&[UNWRITABLE])
+        .details("A header, then one event a line with its fields (docs/telemetry.md). Gives the number of events.")
+        .example("telemetry::export_lines(\"run.json\", || 1 + 1)", "0"),
+        run: |call| {
+            exported(call, |path, machine, events| {
+                lines::write(path.as_ref(), &lines::Header::of(machine, "script"), events)
+            })
+        },
+        set: None,
     },
-    help::Page {
-        name: "export_memory_snapshot",
-        call: "telemetry::export_memory_snapshot(path, || { … } = ())",
-        text: "Writes what the GPUs' allocators hold, for PyTorch's memory viewer; with a function, what they did while \
-               it ran as well, and its number of events is given.",
+    ScriptRow {
+        def: OpDef::script(
+            "export_memory_snapshot",
+            Family::Telemetry,
+            "Writes what the GPUs' allocators hold, for PyTorch's memory viewer.",
+            ExportMemoryParams::LIST,
+        )
+        .forms(&[Form::Of("telemetry")])
+        .torch("torch.cuda.memory._dump_snapshot")
+        .errors(&[UNWRITABLE])
+        .details(
+            "With a closure, what the allocators did while it ran as well, also where it failed: the number of events is \
+             given.",
+        )
+        .example("telemetry::export_memory_snapshot(\"run.json\", || 1 + 1)", "0"),
+        run: memory_snapshot,
+        set: None,
     },
 ];
 
@@ -76,57 +140,52 @@ impl Reader for Log {
     }
 }
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    let mut module = Module::new();
-    let m = Arc::clone(machine);
-    module.set_native_fn("record", move |ctx: NativeCallContext, body: FnPtr| -> RhaiResult<Map> {
-        let sums = Arc::new(Sums(Mutex::new(Summary::new(allocated_now(&m)))));
-        let subscription = m.bus().read(Arc::clone(&sums) as _);
-        let result = body.call_within_context::<Dynamic>(&ctx, ());
-        drop(subscription);
-        result.map(drop)?;
-        let mut sums = sums.0.lock().unwrap_or_else(|e| e.into_inner());
-        Ok(sums.map())
-    });
-    let m = Arc::clone(machine);
-    let export = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
-        let events = during(&m, || body.call_within_context::<Dynamic>(&ctx, ()))?;
-        trace::write(path.as_ref(), &events)
-            .map_err(|e| raise(Error::value(format!("cannot write {path}: {e}"))))?;
-        Ok(events.len() as INT)
-    };
-    module.set_native_fn("export_chrome_trace", export);
-    let m = Arc::clone(machine);
-    let export = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
-        let events = during(&m, || body.call_within_context::<Dynamic>(&ctx, ()))?;
-        lines::write(path.as_ref(), &lines::Header::of(&m, "script"), &events)
-            .map_err(|e| raise(Error::value(format!("cannot write {path}: {e}"))))?;
-        Ok(events.len() as INT)
-    };
-    module.set_native_fn("export_lines", export);
-    let m = Arc::clone(machine);
-    module.set_native_fn("export_memory_snapshot", move |path: &str| -> RhaiResult<()> {
-        write_snapshot(&m, path, &[])
-    });
-    let m = Arc::clone(machine);
-    let history = move |ctx: NativeCallContext, path: &str, body: FnPtr| -> RhaiResult<INT> {
-        let (events, subscription) = collect(&m);
-        let result = body.call_within_context::<Dynamic>(&ctx, ());
-        drop(subscription);
-        let events = events.events();
-        // A failure, such as running out of memory, is what one wants to look at.
-        write_snapshot(&m, path, &events)?;
-        result.map(|_| events.len() as INT)
-    };
-    module.set_native_fn("export_memory_snapshot", history);
-    engine.register_static_module("telemetry", module.into());
+fn record(call: &mut Call) -> Outcome {
+    let body = RecordParams::of(&call.args)?.body;
+    let machine = call.machine();
+    let sums = Arc::new(Sums(Mutex::new(Summary::new(allocated_now(machine)))));
+    let subscription = machine.bus().read(Arc::clone(&sums) as _);
+    let result = call.run(&body, ());
+    drop(subscription);
+    let _ = result?;
+    let mut sums = sums.0.lock().unwrap_or_else(|e| e.into_inner());
+    Ok(sums.map().into())
 }
 
-fn write_snapshot(machine: &Machine, path: &str, events: &[Event]) -> RhaiResult<()> {
-    snapshot::write(path.as_ref(), machine, events, "script").map_err(|e| {
-        let error = Error::value(format!("cannot write {path}: {e}"));
-        raise(error.with_hint("the folder must be there, and writable"))
-    })
+/// Runs the closure, and has what happened written.
+fn exported(call: &Call, write: impl FnOnce(&str, &Machine, &[Event]) -> io::Result<()>) -> Outcome {
+    let given = ExportParams::of(&call.args)?;
+    let (events, subscription) = collect(call.machine());
+    let result = call.run(&given.body, ());
+    drop(subscription);
+    let _ = result?;
+    let events = events.events();
+    write(given.path, call.machine(), &events).map_err(|e| unwritable(given.path, &e))?;
+    Ok((events.len() as INT).into())
+}
+
+fn memory_snapshot(call: &mut Call) -> Outcome {
+    let given = ExportMemoryParams::of(&call.args)?;
+    let machine = call.machine();
+    let write = |events: &[Event]| {
+        snapshot::write(given.path.as_ref(), machine, events, "script")
+            .map_err(|e| unwritable(given.path, &e))
+    };
+    let Some(body) = given.body else {
+        write(&[])?;
+        return Ok(Dynamic::UNIT);
+    };
+    let (events, subscription) = collect(machine);
+    let result = call.run(&body, ());
+    drop(subscription);
+    let events = events.events();
+    // A failure, such as running out of memory, is what one wants to look at.
+    write(&events)?;
+    result.map(|_| (events.len() as INT).into())
+}
+
+fn unwritable(path: &str, error: &io::Error) -> Error {
+    Error::value(format!("cannot write {path}: {error}")).with_hint("the folder must be there, and writable")
 }
 
 /// Collects events until the subscription is dropped.
@@ -163,12 +222,4 @@ pub fn report(events: &[Event]) -> String {
         let _ = writeln!(out, "peak on {device:<9} {} bytes", memory.peak);
     }
     out
-}
-
-fn during(machine: &Machine, run: impl FnOnce() -> RhaiResult<Dynamic>) -> RhaiResult<Vec<Event>> {
-    let (events, subscription) = collect(machine);
-    let result = run();
-    drop(subscription);
-    result.map(drop)?;
-    Ok(events.events())
 }

@@ -3,16 +3,124 @@
 use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
 
 use crate::base::{DType, DeviceSpec, Error};
+use crate::op::params::kind::Int;
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::kind::Given;
+use crate::script::call::{Call, Outcome, Run, ScriptRow};
 use crate::script::fault::{kind_of, raise};
 use crate::script::syntax::TYPE_OF;
+use crate::script::value;
 use crate::tensor::{Tensor, display};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &[
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "half", "float",
-    "double", "long", "int", "device", "print",
+pub static ROWS: &[ScriptRow] = &[
+    dtype(
+        "float64",
+        "Numbers of 64 bits, 15 decimal digits.",
+        ("ones(2).to(float64).dtype", "torch.float64"),
+        |_| constant("float64"),
+    ),
+    dtype(
+        "float32",
+        "Numbers of 32 bits, 7 decimal digits: what tensors have unless another dtype is asked for.",
+        ("ones(2).to(float32).dtype", "torch.float32"),
+        |_| constant("float32"),
+    ),
+    dtype(
+        "float16",
+        "Numbers of 16 bits: 3 decimal digits, from 6e-8 to 65504.",
+        ("ones(2).to(float16).dtype", "torch.float16"),
+        |_| constant("float16"),
+    ),
+    dtype(
+        "bfloat16",
+        "Numbers of 16 bits: 2 decimal digits over the range of float32.",
+        ("ones(2).to(bfloat16).dtype", "torch.bfloat16"),
+        |_| constant("bfloat16"),
+    ),
+    dtype(
+        "int64",
+        "Integers of 64 bits: what indices and tensors of integers have.",
+        ("ones(2).to(int64).dtype", "torch.int64"),
+        |_| constant("int64"),
+    ),
+    dtype("int32", "Integers of 32 bits.", ("ones(2).to(int32).dtype", "torch.int32"), |_| constant("int32")),
+    dtype(
+        "int16",
+        "Integers of 16 bits, from -32768 to 32767.",
+        ("ones(2).to(int16).dtype", "torch.int16"),
+        |_| constant("int16"),
+    ),
+    dtype("int8", "Integers of 8 bits, from -128 to 127.", ("ones(2).to(int8).dtype", "torch.int8"), |_| {
+        constant("int8")
+    }),
+    dtype(
+        "uint8",
+        "Integers of 8 bits, from 0 to 255: pixels.",
+        ("ones(2).to(uint8).dtype", "torch.uint8"),
+        |_| constant("uint8"),
+    ),
+    dtype("double", "Another name of float64.", ("ones(2).to(double).dtype", "torch.float64"), |_| {
+        constant("double")
+    }),
+    dtype("float", "Another name of float32.", ("ones(2).to(float).dtype", "torch.float32"), |_| {
+        constant("float")
+    }),
+    dtype("half", "Another name of float16.", ("ones(2).to(half).dtype", "torch.float16"), |_| {
+        constant("half")
+    }),
+    dtype("long", "Another name of int64.", ("ones(2).to(long).dtype", "torch.int64"), |_| constant("long")),
+    dtype("int", "Another name of int32.", ("ones(2).to(int).dtype", "torch.int32"), |_| constant("int")),
+    dtype("short", "Another name of int16.", ("ones(2).to(short).dtype", "torch.int16"), |_| {
+        constant("short")
+    }),
+    ScriptRow {
+        def: OpDef::script(
+            "device",
+            Family::Type,
+            "A place for tensors: \"cpu\", \"cuda\" for the current GPU, or \"cuda:1\".",
+            DeviceParams::LIST,
+        )
+        .errors(&["RuntimeError: there is no such kind of device"])
+        .details("Whatever takes a device takes its name as well. It has `.type` and `.index`.")
+        .example("device(\"cuda\", 1)", "device(type='cuda', index=1)"),
+        run: device,
+        set: None,
+    },
 ];
+
+/// A dtype by its name.
+const fn dtype(
+    name: &'static str,
+    summary: &'static str,
+    example: (&'static str, &'static str),
+    run: Run,
+) -> ScriptRow {
+    let def = OpDef::script(name, Family::Type, summary, &[]).forms(&[Form::Constant]);
+    ScriptRow { def: def.example(example.0, example.1), run, set: None }
+}
+
+fn constant(name: &str) -> Outcome {
+    Ok(DType::parse(name).map_or(Dynamic::UNIT, Dynamic::from))
+}
+
+fn device(call: &mut Call) -> Outcome {
+    let given = DeviceParams::of(&call.args)?;
+    let device = match given.index {
+        None => value::device(&given.device)?,
+        Some(index) => format!("{}:{index}", given.device).parse::<DeviceSpec>()?,
+    };
+    Ok(Dynamic::from(device))
+}
+
+params! {
+    DeviceParams {
+        device: Given, "the device's name, or the kind where an index follows: \"cuda\"; a number is a GPU's";
+        index: Maybe<Int>, "which of the devices of that kind";
+    }
+}
 
 /// Registers the types with their printed forms and comparisons, and the dtype constants.
 pub fn register(engine: &mut Engine) {
@@ -53,10 +161,9 @@ fn dtypes(engine: &mut Engine) {
     engine.register_get("itemsize", |d: &mut DType| d.size() as i64);
     engine.register_get("is_floating_point", |d: &mut DType| d.is_float());
     let mut constants = Module::new();
-    let aliases = ["half", "float", "double", "long", "int", "short"];
-    for name in DType::ALL.iter().map(|d| d.name()).chain(aliases) {
-        if let Some(dtype) = DType::parse(name) {
-            constants.set_var(name, Dynamic::from(dtype));
+    for row in ROWS.iter().filter(|row| row.def.forms == [Form::Constant]) {
+        if let Some(dtype) = DType::parse(row.def.name) {
+            constants.set_var(row.def.name, Dynamic::from(dtype));
         }
     }
     engine.register_global_module(constants.into());
@@ -65,11 +172,6 @@ fn dtypes(engine: &mut Engine) {
 fn devices(engine: &mut Engine) {
     let same = |d: DeviceSpec, name: &str| name.parse().is_ok_and(|n: DeviceSpec| n == d);
     engine.register_type_with_name::<DeviceSpec>("device");
-    engine.register_fn("device", |name: &str| name.parse::<DeviceSpec>().map_err(raise));
-    engine.register_fn("device", |d: DeviceSpec| d);
-    engine.register_fn("device", |kind: &str, index: i64| -> RhaiResult<DeviceSpec> {
-        format!("{kind}:{index}").parse().map_err(raise)
-    });
     engine.register_fn("to_string", |d: &mut DeviceSpec| d.to_string());
     engine.register_fn("to_debug", |d: &mut DeviceSpec| match d {
         DeviceSpec::Cpu => "device(type='cpu')".to_string(),

@@ -207,8 +207,15 @@ fn what_reaches_into_the_next_row_is_written_once() {
     };
     let conv = Conv { stride: [1, 2], padding: [0, 2], dilation: [1, 1], groups: 1 };
     let (kernel, cancel) = (Kernel::Conv2d(conv), Cancel::default());
-    let launch =
-        Launch { op: "test", kernel: &kernel, inputs: &[], outputs: &[], stream: 0, cancel: &cancel, timed: false };
+    let launch = Launch {
+        op: "test",
+        kernel: &kernel,
+        inputs: &[],
+        outputs: &[],
+        stream: 0,
+        cancel: &cancel,
+        timed: false,
+    };
     let mut images = [-1.0f32; 42];
     correlation.run(&launch, 1, &mut images).unwrap();
     let (first, second) = images.split_at(21);

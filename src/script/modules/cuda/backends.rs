@@ -1,102 +1,144 @@
 //! `cudnn::`, `matmul::` and determinism: what PyTorch has under `torch.backends` and beside it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use rhai::{Engine, Map, Module};
 
 use crate::base::Error;
 use crate::device::settings::{Determinism, Settings};
-use crate::device::{Machine, Shared};
-use crate::script::fault::raise;
-use crate::script::value::type_name;
+use crate::op::params::kind::{Bool, Str};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::{Call, Outcome, ScriptRow};
 
-use super::super::unknown_option;
-use super::RhaiResult;
-
-type Switch = fn(&Settings) -> &AtomicBool;
-
-pub(super) fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    let shared = &machine.shared;
-    let mut cudnn = Module::new();
-    switch(&mut cudnn, shared, "enabled", |s| &s.cudnn_enabled);
-    switch(&mut cudnn, shared, "benchmark", |s| &s.cudnn_benchmark);
-    switch(&mut cudnn, shared, "deterministic", |s| &s.cudnn_deterministic);
-    switch(&mut cudnn, shared, "allow_tf32", |s| &s.cudnn_tf32);
-    engine.register_static_module("cudnn", cudnn.into());
-    let mut matmul = Module::new();
-    switch(&mut matmul, shared, "allow_tf32", |s| &s.matmul_tf32);
-    engine.register_static_module("matmul", matmul.into());
-    precision(engine, shared);
-    determinism(engine, shared);
+params! {
+    SwitchParams {
+        on: Maybe<Bool>, "the new state; without it the function only asks";
+    }
 }
+
+params! {
+    PrecisionParams {
+        precision: Str, "\"highest\", \"high\" or \"medium\"";
+    }
+}
+
+params! {
+    DeterminismParams {
+        mode: Bool, "true refuses what has no deterministic implementation";
+        warn_only: Bool = false, "lets it run all the same";
+    }
+}
+
+pub(super) static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script("enabled", Family::Cuda, "Whether convolutions go to cuDNN.", SwitchParams::LIST)
+        .forms(&[Form::Of("cudnn")])
+        .torch("torch.backends.cudnn.enabled")
+        .details("Without cuDNN matmul::allow_tf32 decides whether they use TF32.")
+        .example("cudnn::enabled()", "true"),
+        run: |call| switched(call, |s| &s.cudnn_enabled),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("benchmark", Family::Cuda, "Lets cuDNN try its convolution algorithms and keep the fastest.", SwitchParams::LIST)
+        .forms(&[Form::Of("cudnn")])
+        .torch("torch.backends.cudnn.benchmark")
+        .details("A simulated GPU has one algorithm: the switch is kept, and changes nothing.")
+        .example("cudnn::benchmark(true)", "true"),
+        run: |call| switched(call, |s| &s.cudnn_benchmark),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("deterministic", Family::Cuda, "Lets cuDNN use deterministic algorithms alone.", SwitchParams::LIST)
+        .forms(&[Form::Of("cudnn")])
+        .torch("torch.backends.cudnn.deterministic")
+        .details("A simulated GPU's are.")
+        .example("cudnn::deterministic()", "false"),
+        run: |call| switched(call, |s| &s.cudnn_deterministic),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("allow_tf32", Family::Cuda, "Lets float32 convolutions use TF32; they do at first.", SwitchParams::LIST)
+        .forms(&[Form::Of("cudnn")])
+        .torch("torch.backends.cudnn.allow_tf32")
+        .details("On a simulated GPU that changes the modelled time by the device's TF32 rate; values are computed in float32.")
+        .example("cudnn::allow_tf32()", "true"),
+        run: |call| switched(call, |s| &s.cudnn_tf32),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("allow_tf32", Family::Cuda, "Lets float32 products use TF32; they do not at first.", SwitchParams::LIST)
+        .forms(&[Form::Of("matmul")])
+        .torch("torch.backends.cuda.matmul.allow_tf32")
+        .details("On a simulated GPU that changes the modelled time by the device's TF32 rate; values are computed in float32.")
+        .example("matmul::allow_tf32()", "false"),
+        run: |call| switched(call, |s| &s.matmul_tf32),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("set_float32_matmul_precision", Family::Cuda, "How float32 products are computed: in float32, or with what TF32 keeps of the numbers.", PrecisionParams::LIST)
+        .errors(&["ValueError: there is no such precision"])
+        .details("\"highest\" computes in float32; \"high\" and \"medium\" let devices use TF32.")
+        .example("set_float32_matmul_precision(\"high\"); get_float32_matmul_precision()", "\"high\""),
+        run: set_precision,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("get_float32_matmul_precision", Family::Cuda, "\"highest\" or \"high\": how float32 products are computed.", &[])
+        .example("get_float32_matmul_precision()", "\"highest\""),
+        run: |call| {
+            let tf32 = call.machine().shared.settings.matmul_tf32.load(Ordering::Relaxed);
+            Ok(if tf32 { "high" } else { "highest" }.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("use_deterministic_algorithms", Family::Cuda, "Makes operations without a deterministic implementation on CUDA an error on GPUs, such as the backward pass of adaptive_avg_pool2d.", DeterminismParams::LIST)
+        .example("use_deterministic_algorithms(true); let on = are_deterministic_algorithms_enabled(); use_deterministic_algorithms(false); on", "true"),
+        run: |call| {
+            let given = DeterminismParams::of(&call.args)?;
+            call.machine().shared.settings.set_determinism(match (given.mode, given.warn_only) {
+                (false, _) => Determinism::Any,
+                (true, true) => Determinism::Warn,
+                (true, false) => Determinism::Required,
+            });
+            Ok(().into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("are_deterministic_algorithms_enabled", Family::Cuda, "Whether use_deterministic_algorithms is on.", &[])
+        .example("are_deterministic_algorithms_enabled()", "false"),
+        run: |call| Ok((call.machine().shared.settings.determinism() != Determinism::Any).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("is_deterministic_algorithms_warn_only_enabled", Family::Cuda, "Whether use_deterministic_algorithms is on and only warns.", &[])
+        .example("is_deterministic_algorithms_warn_only_enabled()", "false"),
+        run: |call| Ok((call.machine().shared.settings.determinism() == Determinism::Warn).into()),
+        set: None,
+    },
+];
 
 /// `name()` asks and `name(on)` sets; both give the state after it.
-fn switch(module: &mut Module, shared: &Arc<Shared>, name: &str, of: Switch) {
-    let here = Arc::clone(shared);
-    module.set_native_fn(name, move || Ok(of(&here.settings).load(Ordering::Relaxed)));
-    let here = Arc::clone(shared);
-    module.set_native_fn(name, move |on: bool| {
-        of(&here.settings).store(on, Ordering::Relaxed);
-        Ok(on)
-    });
+fn switched(call: &Call, of: fn(&Settings) -> &AtomicBool) -> Outcome {
+    let switch = of(&call.machine().shared.settings);
+    if let Some(on) = SwitchParams::of(&call.args)?.on {
+        switch.store(on, Ordering::Relaxed);
+    }
+    Ok(switch.load(Ordering::Relaxed).into())
 }
 
-fn precision(engine: &mut Engine, shared: &Arc<Shared>) {
-    let here = Arc::clone(shared);
-    engine.register_fn("set_float32_matmul_precision", move |name: &str| -> RhaiResult<()> {
-        let tf32 = match name {
-            "highest" => false,
-            "high" | "medium" => true,
-            _ => {
-                let text = format!("float32 matmul precision can't be '{name}'");
-                return Err(raise(Error::value(text).with_hint(
-                    "\"highest\" computes in float32; \"high\" and \"medium\" let devices use TF32",
-                )));
-            }
-        };
-        here.settings.matmul_tf32.store(tf32, Ordering::Relaxed);
-        Ok(())
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("get_float32_matmul_precision", move || {
-        let tf32 = here.settings.matmul_tf32.load(Ordering::Relaxed);
-        if tf32 { "high" } else { "highest" }.to_string()
-    });
-}
-
-fn determinism(engine: &mut Engine, shared: &Arc<Shared>) {
-    let set = |shared: &Shared, on: bool, warn_only: bool| {
-        shared.settings.set_determinism(match (on, warn_only) {
-            (false, _) => Determinism::Any,
-            (true, true) => Determinism::Warn,
-            (true, false) => Determinism::Required,
-        });
-    };
-    let here = Arc::clone(shared);
-    engine.register_fn("use_deterministic_algorithms", move |on: bool| set(&here, on, false));
-    let here = Arc::clone(shared);
-    engine.register_fn("use_deterministic_algorithms", move |on: bool, options: Map| -> RhaiResult<()> {
-        let mut warn_only = false;
-        for (name, value) in &options {
-            match (name.as_str(), value.as_bool()) {
-                ("warn_only", Ok(warn)) => warn_only = warn,
-                ("warn_only", Err(_)) => {
-                    let text = format!("'warn_only' must be bool, not {}", type_name(value));
-                    return Err(raise(Error::type_error(text)));
-                }
-                _ => return Err(raise(unknown_option("use_deterministic_algorithms", name, &["warn_only"]))),
-            }
+fn set_precision(call: &mut Call) -> Outcome {
+    let name = PrecisionParams::of(&call.args)?.precision;
+    let tf32 = match name {
+        "highest" => false,
+        "high" | "medium" => true,
+        _ => {
+            let text = format!("float32 matmul precision can't be '{name}'");
+            let hint = "\"highest\" computes in float32; \"high\" and \"medium\" let devices use TF32";
+            return Err(Error::value(text).with_hint(hint).into());
         }
-        set(&here, on, warn_only);
-        Ok(())
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("are_deterministic_algorithms_enabled", move || {
-        here.settings.determinism() != Determinism::Any
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("is_deterministic_algorithms_warn_only_enabled", move || {
-        here.settings.determinism() == Determinism::Warn
-    });
+    };
+    call.machine().shared.settings.matmul_tf32.store(tf32, Ordering::Relaxed);
+    Ok(().into())
 }

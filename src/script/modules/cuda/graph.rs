@@ -2,56 +2,115 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Engine, FnPtr, INT, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, INT};
 
 use crate::base::{Error, Result};
 use crate::device::{Graph, Machine};
-use crate::script::bind::note_line;
-use crate::script::fault::raise;
+use crate::op::def::PROPERTY;
+use crate::op::params::params;
+use crate::op::{Family, Form, OpDef, Receiver};
+use crate::script::call::kind::Function;
+use crate::script::call::{Call, Outcome, ScriptRow};
 
-use super::{RhaiResult, gpu};
+use super::{NO_GPU, gpu};
+
+params! {
+    GraphParams {
+        body: Function, "whose kernels are written down";
+    }
+}
+
+pub(super) static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script("graph", Family::Cuda, "Writes down the kernels that a closure would launch, without running them; `replay()` launches all of them as one.", GraphParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .torch("torch.cuda.graph")
+        .errors(&[NO_GPU, "RuntimeError: the closure waits for the GPU, prints one of its tensors or copies from memory that is not pinned"])
+        .details("It works on the same memory every time: what the closure makes has its values only after a replay.")
+        .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.replay(); graph.replay(); x.cpu()", "tensor([3., 3.])"),
+        run: capture,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("is_current_stream_capturing", Family::Cuda, "Whether work is being written down for a graph.", &[])
+        .forms(&[Form::Of("cuda")])
+        .example("cuda::is_current_stream_capturing()", "false"),
+        run: |call| {
+            Ok(gpu(call.machine(), None).is_ok_and(|context| context.is_capturing()).into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("replay", Family::Cuda, "Launches everything that was written down as one, on the same memory.", &[])
+        .on(Receiver::Graph)
+        .torch("torch.cuda.CUDAGraph.replay")
+        .errors(&["RuntimeError: it was reset"])
+        .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.replay(); x.cpu()", "tensor([2., 2.])"),
+        run: |call| {
+            call.on::<Captured>()?.replay(call.machine())?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("reset", Family::Cuda, "Gives the graph's memory back; it can't be replayed any more.", &[])
+        .on(Receiver::Graph)
+        .torch("torch.cuda.CUDAGraph.reset")
+        .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.reset(); graph.len()", "0"),
+        run: reset,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("len", Family::Cuda, "How many launches were written down.", &[])
+        .on(Receiver::Graph)
+        .own()
+        .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.len()", "1"),
+        run: |call| Ok((call.on::<Captured>()?.slot().as_ref().map_or(0, Graph::len) as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("result", Family::Cuda, "What the closure gave, with its values of the last replay.", &[])
+        .on(Receiver::Graph)
+        .forms(PROPERTY)
+        .own()
+        .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.replay(); graph.result.cpu()", "tensor([2., 2.])"),
+        run: |call| Ok(call.on::<Captured>()?.result),
+        set: None,
+    },
+];
 
 /// A captured graph, and what the closure gave.
 #[derive(Clone)]
-struct Captured {
+pub struct Captured {
     graph: Arc<Mutex<Option<Graph>>>,
     result: Dynamic,
 }
 
-pub(super) fn register(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
-    let m = Arc::clone(machine);
-    module.set_native_fn("graph", move |ctx: NativeCallContext, body: FnPtr| capture(&m, &ctx, &body));
-    let m = Arc::clone(machine);
-    module.set_native_fn("is_current_stream_capturing", move || {
-        Ok(gpu(&m, &Dynamic::UNIT).is_ok_and(|context| context.is_capturing()))
-    });
+/// The type with its printed form.
+pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Captured>("CUDAGraph");
-    let m = Arc::clone(machine);
-    engine.register_fn("replay", move |ctx: NativeCallContext, g: &mut Captured| -> RhaiResult<()> {
-        note_line(&m.shared, &ctx);
-        g.replay(&m).map_err(raise)
-    });
-    engine.register_fn("reset", |g: &mut Captured| {
-        g.slot().take();
-        g.result = Dynamic::UNIT;
-    });
-    engine.register_fn("len", |g: &mut Captured| g.slot().as_ref().map_or(0, Graph::len) as INT);
-    engine.register_get("result", |g: &mut Captured| g.result.clone());
     engine.register_fn("to_string", |g: &mut Captured| g.shown());
     engine.register_fn("to_debug", |g: &mut Captured| g.shown());
 }
 
-fn capture(machine: &Machine, ctx: &NativeCallContext, body: &FnPtr) -> RhaiResult<Captured> {
-    note_line(&machine.shared, ctx);
-    let context = gpu(machine, &Dynamic::UNIT).map_err(raise)?;
-    let begun = machine.generator_state(context.device).unwrap_or_default();
-    context.begin_capture().map_err(raise)?;
-    let result = body.call_within_context::<Dynamic>(ctx, ());
-    let graph = context.end_capture(machine, begun);
+fn capture(call: &mut Call) -> Outcome {
+    let body = GraphParams::of(&call.args)?.body;
+    let context = gpu(call.machine(), None)?;
+    let begun = call.machine().generator_state(context.device).unwrap_or_default();
+    context.begin_capture()?;
+    let result = call.run(&body, ());
+    let graph = context.end_capture(call.machine(), begun);
     // What the closure raised says more than what it did to the capture.
     let result = result?;
-    let graph = graph.map_err(raise)?;
-    Ok(Captured { graph: Arc::new(Mutex::new(Some(graph))), result })
+    Ok(Dynamic::from(Captured { graph: Arc::new(Mutex::new(Some(graph?))), result }))
+}
+
+fn reset(call: &mut Call) -> Outcome {
+    call.on::<Captured>()?.slot().take();
+    if let Some(mut graph) = call.place().and_then(|place| place.write_lock::<Captured>()) {
+        graph.result = Dynamic::UNIT;
+    }
+    Ok(Dynamic::UNIT)
 }
 
 impl Captured {

@@ -2,76 +2,175 @@
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, INT, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, INT, Map};
 
-use crate::base::{Cause, Error, Result};
+use crate::base::{Cause, DeviceSpec, Error, Result};
 use crate::device::graph::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
-use crate::script::bind::note_line;
-use crate::script::fault::raise;
+use crate::op::params::kind::{self, Bool};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::kind::Given;
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 
-use super::super::unknown_option;
-use super::{RhaiResult, gpu, per_device};
+use super::{DeviceParams, NO_GPU, asked, gpu, worked_on};
 
-pub(super) fn register(module: &mut Module, machine: &Arc<Machine>) {
-    numbers(module, machine);
-    summaries(module, machine);
-    fraction(module, machine);
-    per_device(module, machine, "synchronize", |c| c.synchronize(None, "cuda::synchronize", false));
-    let m = Arc::clone(machine);
-    module.set_native_fn("empty_cache", move |ctx: NativeCallContext| {
-        note_line(&m.shared, &ctx);
-        m.gpus().iter().for_each(|c| c.empty_cache());
-        Ok(())
-    });
+params! {
+    MemorySummaryParams {
+        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
+        abbreviated: Bool = false, "leaves out the sums by size of block";
+    }
 }
 
-fn numbers(module: &mut Module, machine: &Arc<Machine>) {
-    asked(module, machine, "memory_allocated", |c| Ok(c.memory().0 as INT));
-    asked(module, machine, "memory_reserved", |c| Ok(c.memory().1 as INT));
-    asked(module, machine, "max_memory_allocated", |c| Ok(c.pool().map_or(0, |p| p.peak_allocated()) as INT));
-    asked(module, machine, "max_memory_reserved", |c| Ok(c.pool().map_or(0, |p| p.peak_reserved()) as INT));
-    asked(module, machine, "reset_peak_memory_stats", |c| {
-        c.reset_peak();
-        Ok(())
-    });
-    asked(module, machine, "reset_accumulated_memory_stats", |c| {
-        if let Some(mut pool) = c.pool() {
-            pool.reset_accumulated();
-        }
-        Ok(())
-    });
-    asked(module, machine, "memory_stats", |c| {
-        let stats = c.pool().map(|p| p.stats());
-        let entries = stats.iter().flat_map(|s| s.iter());
-        Ok(entries.map(|(k, v)| (k.into(), Dynamic::from(v))).collect::<Map>())
-    });
-    per_device(module, machine, "mem_get_info", |c| {
-        let (free, total) = c.pool().map_or((0, 0), |p| p.mem_get_info());
-        Ok(vec![Dynamic::from(free as INT), Dynamic::from(total as INT)])
-    });
+params! {
+    FractionParams {
+        fraction: Given, "the part, from 0.0 to 1.0";
+        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
+    }
 }
 
-/// As [`per_device`], with the error of PyTorch's allocator for a device that is not there.
-fn asked<T: Send + Sync + Clone + 'static>(
-    module: &mut Module,
-    machine: &Arc<Machine>,
-    name: &str,
-    run: fn(&Arc<Context>) -> Result<T>,
-) {
-    let m = Arc::clone(machine);
-    module.set_native_fn(name, move || -> RhaiResult<T> {
-        pooled(&m, &Dynamic::UNIT).and_then(|c| run(&c)).map_err(raise)
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn(name, move |device: Dynamic| -> RhaiResult<T> {
-        pooled(&m, &device).and_then(|c| run(&c)).map_err(raise)
-    });
+pub(super) static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: asked("memory_allocated", "Bytes that tensors hold, each rounded up to blocks of 512.")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_allocated()", "512"),
+        run: |call| Ok((pooled(call)?.memory().0 as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("max_memory_allocated", "The most bytes that tensors held since the last reset_peak_memory_stats().")
+        .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::max_memory_allocated()", "512"),
+        run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_allocated()) as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("memory_reserved", "Bytes that the caching allocator took from the GPU, in use or kept for the next request.")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_reserved()", "2097152"),
+        run: |call| Ok((pooled(call)?.memory().1 as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("max_memory_reserved", "The most bytes that were reserved since the last reset_peak_memory_stats().")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::max_memory_reserved()", "2097152"),
+        run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_reserved()) as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("memory_stats", "Every statistic of the allocator under PyTorch's keys.")
+        .details("Such as \"allocated_bytes.all.peak\", \"segment.all.allocated\" and \"num_alloc_retries\".")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_stats()[\"allocated_bytes.all.peak\"]", "512"),
+        run: |call| {
+            let context = pooled(call)?;
+            let stats = context.pool().map(|p| p.stats());
+            let entries = stats.iter().flat_map(|s| s.iter());
+            Ok(entries.map(|(k, v)| (k.into(), Dynamic::from(v))).collect::<Map>().into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("memory_summary", Family::Cuda, "The statistics as a table.", MemorySummaryParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .example("cuda::memory_summary(#{abbreviated: true}).contains(\"PyTorch CUDA memory summary\")", "true"),
+        run: |call| {
+            let given = MemorySummaryParams::of(&call.args)?;
+            let context = pool_of(call.machine(), given.device)?;
+            let ordinal = context.device.index() as u32;
+            let summary = context.pool().map(|pool| pool.stats().summary(ordinal, given.abbreviated));
+            Ok(summary.unwrap_or_default().into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("memory_snapshot", Family::Cuda, "Every segment of every GPU as a map.", &[])
+        .forms(&[Form::Of("cuda")])
+        .details("It holds address, total_size, allocated_size, active_size, stream, segment_type, segment_pool_id, and blocks with address, size, requested_size and state. telemetry::export_memory_snapshot(path) writes a file for PyTorch's memory viewer.")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_snapshot()[0].total_size", "2097152"),
+        run: |call| Ok(snapshot(call.machine()).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("reset_peak_memory_stats", "Peaks start again from what is held now.")
+        .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::reset_peak_memory_stats(); cuda::max_memory_allocated()", "0"),
+        run: |call| {
+            pooled(call)?.reset_peak();
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("reset_accumulated_memory_stats", "Sums of what was allocated and freed start again from 0.")
+        .example("let x = ones(100, #{device: \"cuda\"}); cuda::reset_accumulated_memory_stats(); cuda::memory_stats()[\"allocated_bytes.all.allocated\"]", "0"),
+        run: |call| {
+            if let Some(mut pool) = pooled(call)?.pool() {
+                pool.reset_accumulated();
+            }
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("empty_cache", Family::Cuda, "Gives reserved memory that no tensor uses back to the GPU.", &[])
+        .forms(&[Form::Of("cuda")])
+        .details("Segments of a captured graph stay. It makes no room for tensors: what is reserved serves the next ones anyway.")
+        .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::empty_cache(); cuda::memory_reserved()", "0"),
+        run: |call| {
+            call.machine().gpus().iter().for_each(|c| c.empty_cache());
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("mem_get_info", "The GPU's [free, total] bytes.")
+        .example("let both = cuda::mem_get_info(); both[0] <= both[1]", "true"),
+        run: |call| {
+            let (free, total) = worked_on(call)?.pool().map_or((0, 0), |p| p.mem_get_info());
+            let both: Array = vec![(free as INT).into(), (total as INT).into()];
+            Ok(both.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("set_per_process_memory_fraction", Family::Cuda, "Lets tensors use only a part of the memory: beyond it, out of memory.", FractionParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&["TypeError: the fraction is no float; write 1.0 for all of the memory", "ValueError: it is below 0 or above 1", NO_GPU])
+        .example("cuda::set_per_process_memory_fraction(0.5); cuda::get_per_process_memory_fraction()", "0.5"),
+        run: set_fraction,
+        set: None,
+    },
+    ScriptRow {
+        def: asked("get_per_process_memory_fraction", "The part of the memory that may be used.")
+        .example("cuda::get_per_process_memory_fraction()", "1.0"),
+        run: |call| {
+            let context = worked_on(call)?;
+            let pool = context.pool();
+            let part = pool.map_or(1.0, |p| match (p.limit(), p.mem_get_info().1) {
+                (Some(limit), total) if total > 0 => limit as f64 / total as f64,
+                _ => 1.0,
+            });
+            Ok(part.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("synchronize", "The host waits for everything that was given to a GPU.")
+        .details("Work is queued and runs beside the host: a time that is taken without waiting is that of the queueing.")
+        .example("cuda::synchronize(); cuda::current_stream().query()", "true"),
+        run: |call| {
+            worked_on(call)?.synchronize(None, "cuda::synchronize", false)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+];
+
+/// The GPU whose allocator a function asks, with the error of PyTorch's for one that is not there.
+fn pooled(call: &Call) -> Result<Arc<Context>> {
+    pool_of(call.machine(), DeviceParams::of(&call.args)?.device)
 }
 
-fn pooled(machine: &Machine, device: &Dynamic) -> Result<Arc<Context>> {
+fn pool_of(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
     gpu(machine, device).map_err(|error| match error.cause() {
         Cause::InvalidOrdinal { ordinal, count } if *count > 0 => {
             let last = count.saturating_sub(1);
@@ -80,39 +179,6 @@ fn pooled(machine: &Machine, device: &Dynamic) -> Result<Arc<Context>> {
         }
         _ => error,
     })
-}
-
-fn summaries(module: &mut Module, machine: &Arc<Machine>) {
-    fn summary(machine: &Machine, device: &Dynamic, options: &Map) -> RhaiResult<String> {
-        let (mut device, mut abbreviated) = (device.clone(), false);
-        for (name, value) in options {
-            match (name.as_str(), value.as_bool()) {
-                ("device", _) => device = value.clone(),
-                ("abbreviated", Ok(on)) => abbreviated = on,
-                ("abbreviated", Err(_)) => {
-                    let text = format!("'abbreviated' must be bool, not {}", type_name(value));
-                    return Err(raise(Error::type_error(text)));
-                }
-                _ => return Err(raise(unknown_option("memory_summary", name, &["device", "abbreviated"]))),
-            }
-        }
-        let context = pooled(machine, &device).map_err(raise)?;
-        let summary =
-            context.pool().map(|pool| pool.stats().summary(context.device.index() as u32, abbreviated));
-        Ok(summary.unwrap_or_default())
-    }
-    let m = Arc::clone(machine);
-    module.set_native_fn("memory_summary", move || summary(&m, &Dynamic::UNIT, &Map::new()));
-    let m = Arc::clone(machine);
-    module.set_native_fn("memory_summary", move |given: Dynamic| match given.read_lock::<Map>() {
-        Some(options) => summary(&m, &Dynamic::UNIT, &options),
-        None => summary(&m, &given, &Map::new()),
-    });
-    let m = Arc::clone(machine);
-    module
-        .set_native_fn("memory_summary", move |device: Dynamic, options: Map| summary(&m, &device, &options));
-    let m = Arc::clone(machine);
-    module.set_native_fn("memory_snapshot", move || Ok(snapshot(&m)));
 }
 
 /// Every segment of every device, as `torch.cuda.memory_snapshot()` has them.
@@ -156,26 +222,15 @@ fn block(block: &SegmentBlock) -> Map {
     map
 }
 
-fn fraction(module: &mut Module, machine: &Arc<Machine>) {
-    fn set(machine: &Machine, fraction: &Dynamic, device: &Dynamic) -> RhaiResult<()> {
-        let Ok(fraction) = fraction.as_float() else {
-            let error = Error::type_error("Invalid type for fraction argument, must be `float`");
-            let hint = format!("it is a {}; write 1.0 for all of the memory", type_name(fraction));
-            return Err(raise(error.with_hint(hint)));
-        };
-        let context = gpu(machine, device).map_err(raise)?;
-        let result = context.pool().map(|mut p| p.set_fraction(fraction));
-        result.transpose().map(|_| ()).map_err(|e| raise(Error::value(e.to_string())))
-    }
-    let m = Arc::clone(machine);
-    module.set_native_fn("set_per_process_memory_fraction", move |f: Dynamic| set(&m, &f, &Dynamic::UNIT));
-    let m = Arc::clone(machine);
-    module.set_native_fn("set_per_process_memory_fraction", move |f: Dynamic, d: Dynamic| set(&m, &f, &d));
-    per_device(module, machine, "get_per_process_memory_fraction", |c| {
-        let pool = c.pool();
-        Ok(pool.map_or(1.0, |p| match (p.limit(), p.mem_get_info().1) {
-            (Some(limit), total) if total > 0 => limit as f64 / total as f64,
-            _ => 1.0,
-        }))
-    });
+fn set_fraction(call: &mut Call) -> Outcome {
+    let given = FractionParams::of(&call.args)?;
+    let Ok(fraction) = given.fraction.as_float() else {
+        let error = Error::type_error("Invalid type for fraction argument, must be `float`");
+        let hint = format!("it is a {}; write 1.0 for all of the memory", type_name(&given.fraction));
+        return Err(error.with_hint(hint).into());
+    };
+    let context = gpu(call.machine(), given.device)?;
+    let result = context.pool().map(|mut p| p.set_fraction(fraction));
+    result.transpose().map_err(|e| Error::value(e.to_string()))?;
+    Ok(Dynamic::UNIT)
 }

@@ -3,110 +3,227 @@
 mod backends;
 mod graph;
 mod memory;
-pub mod pages;
 mod smi;
 mod streams;
 
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, INT, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::{Cause, Device, DeviceSpec, Error, Kind, Result};
 use crate::device::{Context, Machine};
-use crate::script::bind::note_line;
-use crate::script::fault::raise;
-use crate::script::syntax::ContextManager;
-use crate::script::value;
+use crate::op::params::kind::{self, Int};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::{self, Call, ScriptRow};
 
-use super::RhaiResult;
+use super::autograd::context;
 
-pub const NAMES: &[&str] = &[
-    "cuda",
-    "is_available",
-    "device_count",
-    "get_device_name",
-    "get_device_properties",
-    "get_device_capability",
-    "current_device",
-    "set_device",
-    "synchronize",
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
-    "memory_stats",
-    "memory_summary",
-    "memory_snapshot",
-    "reset_peak_memory_stats",
-    "reset_accumulated_memory_stats",
-    "empty_cache",
-    "mem_get_info",
-    "set_per_process_memory_fraction",
-    "get_per_process_memory_fraction",
-    "Stream",
-    "stream",
-    "current_stream",
-    "default_stream",
-    "set_stream",
-    "Event",
-    "graph",
-    "replay",
-    "is_current_stream_capturing",
-    "manual_seed",
-    "manual_seed_all",
-    "initial_seed",
-    "can_device_access_peer",
-    "is_simulated",
-    "smi",
-    "cudnn",
-    "benchmark",
-    "deterministic",
-    "enabled",
-    "matmul",
-    "allow_tf32",
-    "use_deterministic_algorithms",
-    "are_deterministic_algorithms_enabled",
-    "set_float32_matmul_precision",
-    "get_float32_matmul_precision",
+pub use graph::Captured;
+pub use streams::{Event, Stream};
+
+params! {
+    DeviceParams {
+        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
+    }
+}
+
+params! {
+    GpuParams {
+        device: kind::Device, "the GPU, as 0, \"cuda:0\" or a device";
+    }
+}
+
+params! {
+    PeersParams {
+        device: kind::Device, "the GPU that reads and writes";
+        peer_device: kind::Device, "the one whose memory it reaches";
+    }
+}
+
+params! {
+    SeedParams {
+        seed: Int, "where the generators' numbers begin";
+    }
+}
+
+const NO_GPU: &str = "AssertionError or ValueError: there is no such GPU, or the device is the CPU";
+
+/// A function of one GPU, which may be named.
+const fn asked(name: &'static str, summary: &'static str) -> OpDef {
+    OpDef::script(name, Family::Cuda, summary, DeviceParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+}
+
+/// Every row of these modules.
+pub fn rows() -> impl Iterator<Item = &'static [ScriptRow]> {
+    [ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS].into_iter()
+}
+
+pub const fn documented() {
+    call::documented(ROWS);
+    call::documented(memory::ROWS);
+    call::documented(streams::ROWS);
+    call::documented(graph::ROWS);
+    call::documented(backends::ROWS);
+}
+
+pub fn register(engine: &mut Engine) {
+    streams::register(engine);
+    graph::register(engine);
+}
+
+static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script("is_available", Family::Cuda, "Whether there is a GPU, real or simulated.", &[])
+        .forms(&[Form::Of("cuda")])
+        .example("cuda::is_available()", "true"),
+        run: |call| Ok((!call.machine().gpus().is_empty()).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("device_count", Family::Cuda, "The number of GPUs.", &[])
+        .forms(&[Form::Of("cuda")])
+        .example("cuda::device_count()", "2"),
+        run: |call| Ok((call.machine().gpus().len() as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("current_device", Family::Cuda, "The ordinal that \"cuda\" means.", &[])
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .example("cuda::current_device()", "0"),
+        run: |call| Ok((gpu(call.machine(), None)?.device.index() as INT).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("set_device", Family::Cuda, "Makes another GPU the one that \"cuda\" means.", GpuParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .example("cuda::set_device(1); let now = cuda::current_device(); cuda::set_device(0); now", "1"),
+        run: |call| {
+            let context = gpu(call.machine(), Some(GpuParams::of(&call.args)?.device))?;
+            call.machine().set_current_gpu(context.device.index())?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("device", Family::Cuda, "Another GPU is the current one inside the block, and the old one after it, on an error too.", GpuParams::LIST)
+        .forms(&[Form::Of("cuda"), Form::With("cuda")])
+        .errors(&[NO_GPU])
+        .example("with cuda::device(1) { cuda::current_device() }", "1"),
+        run: |call| {
+            let machine = Arc::clone(call.machine());
+            let ordinal = gpu(&machine, Some(GpuParams::of(&call.args)?.device))?.device.index();
+            context("device", move || {
+                let before = machine.set_current_gpu(ordinal)?;
+                Ok(CurrentDevice { machine: Arc::clone(&machine), before })
+            })
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("get_device_name", "The name of a GPU; that of a simulated one ends in \"(simulated)\".")
+        .example("cuda::get_device_name(0)", "\"Tesla T4 (simulated)\""),
+        run: |call| Ok(looked_up(call)?.backend.properties().name.clone().into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("get_device_capability", "The compute capability as [major, minor].")
+        .example("cuda::get_device_capability()", "[7, 5]"),
+        run: |call| {
+            let (major, minor) = looked_up(call)?.backend.properties().capability;
+            let both: Array = vec![INT::from(major).into(), INT::from(minor).into()];
+            Ok(both.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("get_device_properties", "What a GPU is like, as a map.")
+        .details("It holds name, major, minor, total_memory (bytes), multi_processor_count, max_threads_per_multi_processor, L2_cache_size (bytes), warp_size and simulated.")
+        .example("cuda::get_device_properties().multi_processor_count", "40"),
+        run: |call| Ok(device_properties(looked_up(call)?.as_ref()).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: asked("is_simulated", "Whether a GPU is simulated.")
+        .own()
+        .example("cuda::is_simulated()", "true"),
+        run: |call| Ok(looked_up(call)?.backend.properties().simulated.into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("can_device_access_peer", Family::Cuda, "Whether two GPUs copy to each other over their own link; others copy through the host.", PeersParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .example("cuda::can_device_access_peer(0, 0)", "false"),
+        run: |call| {
+            let given = PeersParams::of(&call.args)?;
+            let one = known_gpu(call.machine(), Some(given.device), "Invalid device id")?;
+            let other = known_gpu(call.machine(), Some(given.peer_device), "Invalid peer device id")?;
+            let reaches = |c: &Context| c.backend.properties().peer_access;
+            Ok((one.device != other.device && reaches(&one) && reaches(&other)).into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("manual_seed", Family::Cuda, "Seeds the current GPU's generator.", SeedParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .example("cuda::manual_seed(7); cuda::initial_seed()", "7"),
+        run: |call| {
+            let seed = SeedParams::of(&call.args)?.seed;
+            call.machine().seed_gpus(Some(call.machine().current_gpu()), seed as u64);
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("manual_seed_all", Family::Cuda, "Seeds the generators of all GPUs.", SeedParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .example("cuda::manual_seed_all(7); with cuda::device(1) { cuda::initial_seed() }", "7"),
+        run: |call| {
+            let seed = SeedParams::of(&call.args)?.seed;
+            call.machine().seed_gpus(None, seed as u64);
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("initial_seed", Family::Cuda, "The seed of the current GPU's generator.", &[])
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .example("cuda::manual_seed(3); cuda::initial_seed()", "3"),
+        run: |call| {
+            let device = gpu(call.machine(), None)?.device;
+            Ok(call.machine().generator_state(device).map_or(0, |(seed, _)| seed as INT).into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("smi", Family::Cuda, "The GPUs with their memory as a table, as nvidia-smi shows them; simulated ones are marked SIM.", &[])
+        .forms(&[Form::Function])
+        .own()
+        .example("smi().contains(\"SIM\")", "true"),
+        run: |call| Ok(smi::table(call.machine()).into()),
+        set: None,
+    },
 ];
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    let mut module = Module::new();
-    devices(&mut module, machine);
-    properties(&mut module, machine);
-    seeds(&mut module, machine);
-    memory::register(&mut module, machine);
-    streams::register(engine, &mut module, machine);
-    graph::register(engine, &mut module, machine);
-    engine.register_static_module("cuda", module.into());
-    backends::register(engine, machine);
-    let m = Arc::clone(machine);
-    engine.register_fn("smi", move || smi::table(&m));
+/// The GPU that a function looks at.
+fn looked_up(call: &Call) -> Result<Arc<Context>> {
+    known_gpu(call.machine(), DeviceParams::of(&call.args)?.device, "Invalid device id")
 }
 
-/// Registers `name()` for the current device and `name(device)` for another.
-fn per_device<T: Send + Sync + Clone + 'static>(
-    module: &mut Module,
-    machine: &Arc<Machine>,
-    name: &str,
-    run: fn(&Arc<Context>) -> Result<T>,
-) {
-    let here = Arc::clone(machine);
-    module.set_native_fn(name, move |ctx: NativeCallContext| -> RhaiResult<T> {
-        note_line(&here.shared, &ctx);
-        gpu(&here, &Dynamic::UNIT).and_then(|c| run(&c)).map_err(raise)
-    });
-    let here = Arc::clone(machine);
-    module.set_native_fn(name, move |ctx: NativeCallContext, device: Dynamic| -> RhaiResult<T> {
-        note_line(&here.shared, &ctx);
-        gpu(&here, &device).and_then(|c| run(&c)).map_err(raise)
-    });
+/// The GPU that a function works on.
+fn worked_on(call: &Call) -> Result<Arc<Context>> {
+    gpu(call.machine(), DeviceParams::of(&call.args)?.device)
 }
 
-/// The accelerator that a value names; () is the current one.
-fn gpu(machine: &Machine, device: &Dynamic) -> Result<Arc<Context>> {
-    let spec = if device.is_unit() { DeviceSpec::Cuda(None) } else { value::device(device)? };
-    match machine.resolve(spec) {
+/// The accelerator that is named, or the current one.
+fn gpu(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
+    match machine.resolve(device.unwrap_or(DeviceSpec::Cuda(None))) {
         Device::Cpu => Err(Error::value("Expected a cuda device, but got: cpu")
             .with_hint("this is a function of GPUs: name one as 0 or \"cuda:0\"")),
         device => machine.context(device).map(Arc::clone),
@@ -114,7 +231,7 @@ fn gpu(machine: &Machine, device: &Dynamic) -> Result<Arc<Context>> {
 }
 
 /// As [`gpu`], with the error of functions that only look.
-fn known_gpu(machine: &Machine, device: &Dynamic, text: &str) -> Result<Arc<Context>> {
+fn known_gpu(machine: &Machine, device: Option<DeviceSpec>, text: &str) -> Result<Arc<Context>> {
     gpu(machine, device).map_err(|e| match e.cause() {
         Cause::InvalidOrdinal { count, .. } => {
             let last = count.saturating_sub(1);
@@ -126,62 +243,6 @@ fn known_gpu(machine: &Machine, device: &Dynamic, text: &str) -> Result<Arc<Cont
         }
         _ => e,
     })
-}
-
-fn devices(module: &mut Module, machine: &Arc<Machine>) {
-    let m = Arc::clone(machine);
-    module.set_native_fn("is_available", move || Ok(!m.gpus().is_empty()));
-    let m = Arc::clone(machine);
-    module.set_native_fn("device_count", move || Ok(m.gpus().len() as INT));
-    let m = Arc::clone(machine);
-    module.set_native_fn("current_device", move || -> RhaiResult<INT> {
-        gpu(&m, &Dynamic::UNIT).map(|c| c.device.index() as INT).map_err(raise)
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn("set_device", move |device: Dynamic| -> RhaiResult<()> {
-        let context = gpu(&m, &device).map_err(raise)?;
-        m.set_current_gpu(context.device.index()).map(|_| ()).map_err(raise)
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn("device", move |device: Dynamic| -> RhaiResult<ContextManager> {
-        let ordinal = gpu(&m, &device).map_err(raise)?.device.index();
-        let m = Arc::clone(&m);
-        Ok(ContextManager::new("device", move || {
-            let before = m.set_current_gpu(ordinal)?;
-            Ok(CurrentDevice { machine: Arc::clone(&m), before })
-        }))
-    });
-}
-
-fn properties(module: &mut Module, machine: &Arc<Machine>) {
-    macro_rules! looked_up {
-        ($name:literal, $t:ty, |$c:ident| $body:expr) => {{
-            let m = Arc::clone(machine);
-            module.set_native_fn($name, move || -> RhaiResult<$t> {
-                let $c = known_gpu(&m, &Dynamic::UNIT, "Invalid device id").map_err(raise)?;
-                Ok($body)
-            });
-            let m = Arc::clone(machine);
-            module.set_native_fn($name, move |device: Dynamic| -> RhaiResult<$t> {
-                let $c = known_gpu(&m, &device, "Invalid device id").map_err(raise)?;
-                Ok($body)
-            });
-        }};
-    }
-    looked_up!("get_device_name", String, |c| c.backend.properties().name.clone());
-    looked_up!("get_device_capability", Array, |c| {
-        let (major, minor) = c.backend.properties().capability;
-        vec![Dynamic::from(INT::from(major)), Dynamic::from(INT::from(minor))]
-    });
-    looked_up!("is_simulated", bool, |c| c.backend.properties().simulated);
-    looked_up!("get_device_properties", Map, |c| device_properties(&c));
-    let m = Arc::clone(machine);
-    module.set_native_fn("can_device_access_peer", move |a: Dynamic, b: Dynamic| -> RhaiResult<bool> {
-        let one = known_gpu(&m, &a, "Invalid device id").map_err(raise)?;
-        let other = known_gpu(&m, &b, "Invalid peer device id").map_err(raise)?;
-        let reaches = |c: &Context| c.backend.properties().peer_access;
-        Ok(one.device != other.device && reaches(&one) && reaches(&other))
-    });
 }
 
 /// As PyTorch's `_CudaDeviceProperties`, and whether the device is simulated.
@@ -202,24 +263,6 @@ fn device_properties(context: &Context) -> Map {
     map.insert("name".into(), p.name.clone().into());
     map.insert("simulated".into(), p.simulated.into());
     map
-}
-
-fn seeds(module: &mut Module, machine: &Arc<Machine>) {
-    let m = Arc::clone(machine);
-    module.set_native_fn("manual_seed", move |seed: INT| {
-        m.seed_gpus(Some(m.current_gpu()), seed as u64);
-        Ok(())
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn("manual_seed_all", move |seed: INT| {
-        m.seed_gpus(None, seed as u64);
-        Ok(())
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn("initial_seed", move || -> RhaiResult<INT> {
-        let device = gpu(&m, &Dynamic::UNIT).map_err(raise)?.device;
-        Ok(m.generator_state(device).map_or(0, |(seed, _)| seed as INT))
-    });
 }
 
 struct CurrentDevice {

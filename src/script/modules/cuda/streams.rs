@@ -2,173 +2,367 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
+use rhai::{Dynamic, Engine, INT};
 
 use crate::base::{Device, DeviceSpec, Error, Result};
-use crate::device::{Context, Machine, Mark};
-use crate::script::bind::note_line;
-use crate::script::fault::raise;
-use crate::script::syntax::ContextManager;
+use crate::device::{Context, Mark};
+use crate::op::def::PROPERTY;
+use crate::op::params::kind::{self, Bool, Int};
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef, Receiver};
+use crate::script::call::kind::{Given, Typed};
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 
-use super::super::unknown_option;
-use super::{CurrentDevice, RhaiResult, gpu, per_device};
+use super::super::autograd::context;
+use super::{CurrentDevice, NO_GPU, asked, gpu, worked_on};
+
+params! {
+    StreamParams {
+        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
+        priority: Int = 0, "is taken and kept nowhere: kernels of the model share the device evenly";
+    }
+}
+
+params! {
+    OnStreamParams {
+        stream: Given, "where the work goes; () leaves everything as it is";
+    }
+}
+
+params! {
+    ToStreamParams {
+        stream: Stream, "where the work goes";
+    }
+}
+
+params! {
+    WaitStreamParams {
+        stream: Stream, "what was given to it so far is waited for";
+    }
+}
+
+params! {
+    WaitEventParams {
+        event: Event, "what is waited for; one that was never recorded holds nothing";
+    }
+}
+
+params! {
+    RecordEventParams {
+        event: Maybe<Event>, "the event that is put there; a new one where it is not given";
+    }
+}
+
+params! {
+    EventParams {
+        enable_timing: Bool = false, "keeps the time, for elapsed_time()";
+        blocking: Bool = false, "is taken for PyTorch's sake: the host sleeps while it waits anyway";
+        interprocess: Bool = false, "is taken for PyTorch's sake, and does nothing";
+        external: Bool = false, "is taken for PyTorch's sake, and does nothing";
+    }
+}
+
+params! {
+    AtStreamParams {
+        stream: Maybe<Stream>, "the stream; the current one where it is not given";
+    }
+}
+
+params! {
+    ElapsedTimeParams {
+        end_event: Event, "the later of the two";
+    }
+}
+
+pub(super) static ROWS: &[ScriptRow] = &[
+    ScriptRow {
+        def: OpDef::script("Stream", Family::Cuda, "A stream of its own: a queue of work that runs beside those of other streams.", StreamParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+        .details("There are 32, which come round again. Memory made on one stream and used on another needs wait_stream() before, and record_stream() where it may be freed early.")
+        .example("cuda::Stream() == cuda::current_stream()", "false"),
+        run: |call| {
+            let given = StreamParams::of(&call.args)?;
+            let _ = given.priority;
+            let context = gpu(call.machine(), given.device)?;
+            let id = context.backend.create_stream()?;
+            Ok(Dynamic::from(Stream { context, id }))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("current_stream", "The stream that work goes to now.")
+        .example("cuda::current_stream().id", "0"),
+        run: |call| {
+            let context = worked_on(call)?;
+            Ok(Dynamic::from(Stream { id: context.stream(), context }))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: asked("default_stream", "The stream that work goes to at first.")
+        .example("cuda::default_stream() == cuda::current_stream()", "true"),
+        run: |call| Ok(Dynamic::from(Stream { context: worked_on(call)?, id: 0 })),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("set_stream", Family::Cuda, "Work goes to the stream from now on; `with cuda::stream(s)` ends by itself.", ToStreamParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .example("let s = cuda::Stream(); cuda::set_stream(s); let same = cuda::current_stream() == s; cuda::set_stream(cuda::default_stream()); same", "true"),
+        run: |call| {
+            let stream = ToStreamParams::of(&call.args)?.stream;
+            call.machine().set_current_gpu(stream.context.device.index())?;
+            stream.context.set_stream(stream.id);
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("stream", Family::Cuda, "Work inside the block goes to the stream, on its device.", OnStreamParams::LIST)
+        .forms(&[Form::Of("cuda"), Form::With("cuda")])
+        .details("Memory made on one stream and used on another needs wait_stream() before, and record_stream() where it may be freed early.")
+        .example("let s = cuda::Stream(); with cuda::stream(s) { cuda::current_stream() == s }", "true"),
+        run: enter,
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("synchronize", Family::Cuda, "The host waits for everything that was given to the stream.", &[])
+        .on(Receiver::Stream)
+        .torch("torch.cuda.Stream.synchronize")
+        .example("let s = cuda::Stream(); s.synchronize(); s.query()", "true"),
+        run: |call| {
+            let stream = call.on::<Stream>()?;
+            stream.context.synchronize(Some(stream.id), "stream.synchronize", false)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("query", Family::Cuda, "Whether everything that was given to the stream is done.", &[])
+        .on(Receiver::Stream)
+        .torch("torch.cuda.Stream.query")
+        .errors(&["RuntimeError: work is being captured for a graph"])
+        .example("cuda::Stream().query()", "true"),
+        run: |call| {
+            let stream = call.on::<Stream>()?;
+            let mark = stream.context.backend.record(stream.id)?;
+            stream.context.check_not_capturing("asking whether a stream is done")?;
+            Ok(stream.context.backend.query(mark)?.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("wait_stream", Family::Cuda, "What is given to this stream from now on waits for what another was given so far; the host does not.", WaitStreamParams::LIST)
+        .on(Receiver::Stream)
+        .torch("torch.cuda.Stream.wait_stream")
+        .example("let s = cuda::Stream(); s.wait_stream(cuda::current_stream()); with cuda::stream(s) { ones(2, #{device: \"cuda\"}).sum().item() }", "2.0"),
+        run: |call| {
+            let (stream, other) = (call.on::<Stream>()?, WaitStreamParams::of(&call.args)?.stream);
+            let mark = other.context.backend.record(other.id)?;
+            stream.context.backend.wait(stream.id, mark)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("wait_event", Family::Cuda, "What is given to this stream from now on waits for the event; the host does not.", WaitEventParams::LIST)
+        .on(Receiver::Stream)
+        .torch("torch.cuda.Stream.wait_event")
+        .example("let s = cuda::Stream(); let e = cuda::current_stream().record_event(); s.wait_event(e); s.query()", "true"),
+        run: |call| {
+            WaitEventParams::of(&call.args)?.event.hold(&call.on()?)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("record_event", Family::Cuda, "Puts an event behind everything that was given to the stream, and gives it.", RecordEventParams::LIST)
+        .on(Receiver::Stream)
+        .torch("torch.cuda.Stream.record_event")
+        .errors(&["RuntimeError: the event belongs to another device"])
+        .example("let e = cuda::current_stream().record_event(); e.synchronize(); e.query()", "true"),
+        run: |call| {
+            let event = RecordEventParams::of(&call.args)?.event.unwrap_or_else(|| Event::new(false));
+            event.record(&call.on()?)?;
+            Ok(Dynamic::from(event))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("device", Family::Cuda, "The device that the stream is on.", &[])
+        .on(Receiver::Stream)
+        .forms(PROPERTY)
+        .torch("torch.cuda.Stream.device")
+        .example("cuda::Stream().device", "device(type='cuda', index=0)"),
+        run: |call| Ok(Dynamic::from(DeviceSpec::from(call.on::<Stream>()?.context.device))),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("id", Family::Cuda, "The stream's number; 0 is the default stream.", &[])
+        .on(Receiver::Stream)
+        .forms(PROPERTY)
+        .own()
+        .example("cuda::default_stream().id", "0"),
+        run: |call| Ok(INT::from(call.on::<Stream>()?.id).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("stream_id", Family::Cuda, "The stream's number; 0 is the default stream.", &[])
+        .on(Receiver::Stream)
+        .forms(PROPERTY)
+        .torch("torch.cuda.Stream.stream_id")
+        .example("cuda::default_stream().stream_id", "0"),
+        run: |call| Ok(INT::from(call.on::<Stream>()?.id).into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("Event", Family::Cuda, "A point in a stream's work, once it is recorded.", EventParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .details("With enable_timing two of them measure: `start.record()`, the work, `end.record()`, `end.synchronize()`, `start.elapsed_time(end)`.")
+        .example("let e = cuda::Event(); e.query()", "true"),
+        run: |call| {
+            let given = EventParams::of(&call.args)?;
+            let _ = (given.blocking, given.interprocess, given.external);
+            Ok(Dynamic::from(Event::new(given.enable_timing)))
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("record", Family::Cuda, "Puts the event behind everything that was given to a stream.", AtStreamParams::LIST)
+        .on(Receiver::Event)
+        .torch("torch.cuda.Event.record")
+        .errors(&["RuntimeError: it was recorded on another device before"])
+        .example("let e = cuda::Event(); e.record(); e.synchronize(); e.query()", "true"),
+        run: |call| {
+            call.on::<Event>()?.record(&stream_of(call)?)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("wait", Family::Cuda, "What is given to a stream from now on waits for the event; the host does not.", AtStreamParams::LIST)
+        .on(Receiver::Event)
+        .torch("torch.cuda.Event.wait")
+        .example("let e = cuda::Event(); e.record(); e.wait(cuda::Stream()); e.synchronize(); e.query()", "true"),
+        run: |call| {
+            call.on::<Event>()?.hold(&stream_of(call)?)?;
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("synchronize", Family::Cuda, "The host waits for the event.", &[])
+        .on(Receiver::Event)
+        .torch("torch.cuda.Event.synchronize")
+        .example("let e = cuda::Event(); e.record(); e.synchronize(); e.query()", "true"),
+        run: |call| {
+            if let Some((context, mark)) = call.on::<Event>()?.recorded() {
+                context.synchronize_mark(mark, "event.synchronize")?;
+            }
+            Ok(Dynamic::UNIT)
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("query", Family::Cuda, "Whether the event is reached; one that was never recorded is.", &[])
+        .on(Receiver::Event)
+        .torch("torch.cuda.Event.query")
+        .errors(&["RuntimeError: work is being captured for a graph"])
+        .example("cuda::Event().query()", "true"),
+        run: |call| Ok(call.on::<Event>()?.reached()?.into()),
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("elapsed_time", Family::Cuda, "Milliseconds from this event to a later one, modelled on a simulated GPU.", ElapsedTimeParams::LIST)
+        .on(Receiver::Event)
+        .torch("torch.cuda.Event.elapsed_time")
+        .errors(&["ValueError: one of them keeps no time, or was not recorded", "RuntimeError: one of them is not reached yet"])
+        .example("let a = cuda::Event(#{enable_timing: true}); let b = cuda::Event(#{enable_timing: true}); a.record(); b.record(); b.synchronize(); a.elapsed_time(b) >= 0.0", "true"),
+        run: |call| {
+            let end = ElapsedTimeParams::of(&call.args)?.end_event;
+            Ok(elapsed(&call.on()?, &end)?.into())
+        },
+        set: None,
+    },
+    ScriptRow {
+        def: OpDef::script("device", Family::Cuda, "The device that the event was recorded on, or ().", &[])
+        .on(Receiver::Event)
+        .forms(PROPERTY)
+        .torch("torch.cuda.Event.device")
+        .example("cuda::current_stream().record_event().device", "device(type='cuda', index=0)"),
+        run: |call| {
+            Ok(match call.on::<Event>()?.recorded() {
+                Some((context, _)) => Dynamic::from(DeviceSpec::from(context.device)),
+                None => Dynamic::UNIT,
+            })
+        },
+        set: None,
+    },
+];
 
 /// A stream of a device.
 #[derive(Clone)]
-pub(super) struct Stream {
+pub struct Stream {
     context: Arc<Context>,
     id: u32,
 }
 
 /// A point in a stream's work, once recorded.
 #[derive(Clone)]
-struct Event {
+pub struct Event {
     /// It keeps its time.
     timing: bool,
     recorded: Arc<Mutex<Option<(Arc<Context>, Mark)>>>,
 }
 
-pub(super) fn register(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
-    making(module, machine);
-    entering(module, machine);
-    streams(engine, machine);
-    events(engine, module, machine);
+impl Typed for Stream {
+    const RECEIVER: Receiver = Receiver::Stream;
 }
 
-fn making(module: &mut Module, machine: &Arc<Machine>) {
-    fn fresh(machine: &Machine, device: &Dynamic) -> RhaiResult<Stream> {
-        let context = gpu(machine, device).map_err(raise)?;
-        let id = context.backend.create_stream().map_err(raise)?;
-        Ok(Stream { context, id })
-    }
-    let m = Arc::clone(machine);
-    module.set_native_fn("Stream", move || fresh(&m, &Dynamic::UNIT));
-    let m = Arc::clone(machine);
-    module.set_native_fn("Stream", move |given: Dynamic| -> RhaiResult<Stream> {
-        let Some(options) = given.read_lock::<Map>().map(|map| map.clone()) else { return fresh(&m, &given) };
-        let mut device = Dynamic::UNIT;
-        for (name, value) in &options {
-            match name.as_str() {
-                "device" => device = value.clone(),
-                // Kernels of the model share the device evenly, whatever their stream's priority.
-                "priority" if value.is_int() => {}
-                "priority" => {
-                    let text = format!("'priority' must be int, not {}", type_name(value));
-                    return Err(raise(Error::type_error(text)));
-                }
-                _ => return Err(raise(unknown_option("Stream", name, &["device", "priority"]))),
-            }
-        }
-        fresh(&m, &device)
-    });
-    per_device(module, machine, "current_stream", |c| Ok(Stream { context: Arc::clone(c), id: c.stream() }));
-    per_device(module, machine, "default_stream", |c| Ok(Stream { context: Arc::clone(c), id: 0 }));
+impl Typed for Event {
+    const RECEIVER: Receiver = Receiver::Event;
 }
 
-fn entering(module: &mut Module, machine: &Arc<Machine>) {
-    let m = Arc::clone(machine);
-    module.set_native_fn("set_stream", move |s: Stream| -> RhaiResult<()> {
-        m.set_current_gpu(s.context.device.index()).map_err(raise)?;
-        s.context.set_stream(s.id);
-        Ok(())
-    });
-    let m = Arc::clone(machine);
-    module.set_native_fn("stream", move |s: Stream| {
-        let m = Arc::clone(&m);
-        Ok(ContextManager::new("stream", move || {
-            let before = m.set_current_gpu(s.context.device.index())?;
-            let device = CurrentDevice { machine: Arc::clone(&m), before };
-            let stream = s.context.set_stream(s.id);
-            Ok(CurrentStream { context: Arc::clone(&s.context), before: stream, _device: device })
-        }))
-    });
-    module.set_native_fn("stream", |_: ()| Ok(ContextManager::new("stream", || Ok(()))));
-}
-
-fn streams(engine: &mut Engine, machine: &Arc<Machine>) {
+/// The types with their printed forms and comparisons.
+pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Stream>("Stream");
     engine.register_fn("to_string", |s: &mut Stream| s.shown());
     engine.register_fn("to_debug", |s: &mut Stream| s.shown());
     engine.register_fn("==", |a: Stream, b: Stream| a.is(&b));
     engine.register_fn("!=", |a: Stream, b: Stream| !a.is(&b));
-    let m = Arc::clone(machine);
-    engine.register_fn("synchronize", move |ctx: NativeCallContext, s: &mut Stream| {
-        note_line(&m.shared, &ctx);
-        s.context.synchronize(Some(s.id), "stream.synchronize", false).map_err(raise)
-    });
-    engine.register_fn("query", |s: &mut Stream| -> RhaiResult<bool> {
-        let mark = s.context.backend.record(s.id).map_err(raise)?;
-        s.context.check_not_capturing("asking whether a stream is done").map_err(raise)?;
-        s.context.backend.query(mark).map_err(raise)
-    });
-    engine.register_fn("wait_stream", |s: &mut Stream, other: Stream| -> RhaiResult<()> {
-        let mark = other.context.backend.record(other.id).map_err(raise)?;
-        s.context.backend.wait(s.id, mark).map_err(raise)
-    });
-    engine.register_fn("wait_event", |s: &mut Stream, e: Event| e.hold(s).map_err(raise));
-    engine.register_fn("record_event", |s: &mut Stream| -> RhaiResult<Event> {
-        let event = Event::new(false);
-        event.record(s).map_err(raise)?;
-        Ok(event)
-    });
-    engine.register_fn("record_event", |s: &mut Stream, e: Event| -> RhaiResult<Event> {
-        e.record(s).map_err(raise)?;
-        Ok(e)
-    });
-    engine.register_get("device", |s: &mut Stream| DeviceSpec::from(s.context.device));
-    engine.register_get("id", |s: &mut Stream| INT::from(s.id));
-    engine.register_get("stream_id", |s: &mut Stream| INT::from(s.id));
-}
-
-fn events(engine: &mut Engine, module: &mut Module, machine: &Arc<Machine>) {
     engine.register_type_with_name::<Event>("Event");
-    module.set_native_fn("Event", || Ok(Event::new(false)));
-    module.set_native_fn("Event", |enable_timing: bool| Ok(Event::new(enable_timing)));
-    module.set_native_fn("Event", |options: Map| event(&options).map_err(raise));
-    let m = Arc::clone(machine);
-    let current = move || -> Result<Stream> {
-        let context = gpu(&m, &Dynamic::UNIT)?;
-        Ok(Stream { id: context.stream(), context })
-    };
-    let here = current.clone();
-    engine.register_fn("record", move |e: &mut Event| here().and_then(|s| e.record(&s)).map_err(raise));
-    engine.register_fn("record", |e: &mut Event, s: Stream| e.record(&s).map_err(raise));
-    engine.register_fn("wait", move |e: &mut Event| current().and_then(|s| e.hold(&s)).map_err(raise));
-    engine.register_fn("wait", |e: &mut Event, s: Stream| e.hold(&s).map_err(raise));
-    let m = Arc::clone(machine);
-    engine.register_fn("synchronize", move |ctx: NativeCallContext, e: &mut Event| -> RhaiResult<()> {
-        note_line(&m.shared, &ctx);
-        match e.recorded() {
-            Some((context, mark)) => context.synchronize_mark(mark, "event.synchronize").map_err(raise),
-            None => Ok(()),
-        }
-    });
-    engine.register_fn("query", |e: &mut Event| e.reached().map_err(raise));
-    engine.register_fn("elapsed_time", |e: &mut Event, end: Event| elapsed(e, &end).map_err(raise));
     engine.register_fn("to_string", |e: &mut Event| e.shown());
     engine.register_fn("to_debug", |e: &mut Event| e.shown());
-    engine.register_get("device", |e: &mut Event| match e.recorded() {
-        Some((context, _)) => Dynamic::from(DeviceSpec::from(context.device)),
-        None => Dynamic::UNIT,
-    });
 }
 
-fn event(options: &Map) -> Result<Event> {
-    const KNOWN: [&str; 4] = ["enable_timing", "blocking", "interprocess", "external"];
-    let mut timing = false;
-    for (name, value) in options {
-        if !KNOWN.contains(&name.as_str()) {
-            return Err(unknown_option("Event", name, &KNOWN));
-        }
-        let Ok(on) = value.as_bool() else {
-            return Err(Error::type_error(format!("'{name}' must be bool, not {}", type_name(value))));
-        };
-        if name == "enable_timing" {
-            timing = on;
+fn enter(call: &mut Call) -> Outcome {
+    let given = OnStreamParams::of(&call.args)?.stream;
+    if given.is_unit() {
+        return context("stream", || Ok(()));
+    }
+    let stream = given.read_lock::<Stream>().map(|s| s.clone()).ok_or_else(|| {
+        let text = format!("stream(): argument 'stream' must be a Stream or (), not a {}", type_name(&given));
+        Error::type_error(text).with_hint("`cuda::Stream()` makes one")
+    })?;
+    let machine = Arc::clone(call.machine());
+    context("stream", move || {
+        let before = machine.set_current_gpu(stream.context.device.index())?;
+        let device = CurrentDevice { machine: Arc::clone(&machine), before };
+        let before = stream.context.set_stream(stream.id);
+        Ok(CurrentStream { context: Arc::clone(&stream.context), before, _device: device })
+    })
+}
+
+/// The stream that is given, or the current one.
+fn stream_of(call: &Call) -> Result<Stream> {
+    match AtStreamParams::of(&call.args)?.stream {
+        Some(stream) => Ok(stream),
+        None => {
+            let context = gpu(call.machine(), None)?;
+            Ok(Stream { id: context.stream(), context })
         }
     }
-    Ok(Event::new(timing))
 }
 
 /// Milliseconds from one event to the other; the checks are those of PyTorch's `CUDAEvent`.
