@@ -13,13 +13,11 @@ use crate::op::elementwise::{Binary, Unary};
 use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
-use super::fault::raise;
+use super::fault::{RhaiResult, raise};
 use super::value::{from_dynamic, options, to_dynamic};
 
 /// Arguments of a raw function.
 pub type FnCallArgs<'a> = [&'a mut Dynamic];
-type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
-
 /// Registers every row. `functional` receives the `F::` forms.
 pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
     let mut spaces: BTreeMap<&'static str, Module> = BTreeMap::new();

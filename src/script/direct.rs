@@ -11,9 +11,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use rhai::{
-    Dynamic, DynamicReadLock, Engine, EvalAltResult, EvalContext, Expr, Expression, FnCallExpr, INT, Position,
-};
+use rhai::{Dynamic, DynamicReadLock, Engine, EvalContext, Expr, Expression, FnCallExpr, INT, Position};
 
 use crate::base::Scalar;
 use crate::device::{MapOp, Shared};
@@ -22,10 +20,8 @@ use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 
 use super::bind::binary_params;
-use super::fault::raise;
+use super::fault::{RhaiResult, raise};
 use super::program::custom;
-
-type RhaiResult = Result<Dynamic, Box<EvalAltResult>>;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
 const OPERATOR: &str = "\u{1}";
@@ -124,7 +120,7 @@ fn direct(
     row: &'static Binary,
     sides: [&Expr; 2],
     at: Position,
-) -> Option<RhaiResult> {
+) -> Option<RhaiResult<Dynamic>> {
     let [left, right] = sides;
     let (left, right) = (held(context, left)?, held(context, right)?);
     match (&left, &right) {

@@ -35,6 +35,9 @@ pub struct Origin<'a> {
     pub first_line: u32,
 }
 
+/// What a function gives that Rhai calls.
+pub type RhaiResult<T> = std::result::Result<T, Box<EvalAltResult>>;
+
 /// An engine error inside Rhai's: what `catch (e)` binds.
 pub fn raise(error: Error) -> Box<EvalAltResult> {
     Box::new(EvalAltResult::ErrorRuntime(Dynamic::from(error), Position::NONE))

@@ -13,10 +13,8 @@ use crate::op::index::{Index, index, index_put_};
 use crate::tensor::Tensor;
 
 use super::bind::note_line;
-use super::fault::raise;
+use super::fault::{RhaiResult, raise};
 use super::value::from_dynamic;
-
-type RhaiResult<T> = std::result::Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers indexers for tensors by number, range, index or mask tensor, and `at` for several dimensions.
 pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {

@@ -7,9 +7,7 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, ImmutableString, Map, NativeCa
 
 use crate::device::{Cancel, Shared};
 
-use super::fault::raise;
-
-type RhaiResult<T> = Result<T, Box<EvalAltResult>>;
+use super::fault::{RhaiResult, raise};
 
 /// Registers what `print`, `debug`, interpolation and `+` with a string call.
 pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {

@@ -3,7 +3,7 @@
 
 use rhai::{Array, Engine, EvalAltResult, ImmutableString, NativeCallContext, Position};
 
-type RhaiResult<T> = Result<T, Box<EvalAltResult>>;
+use super::fault::RhaiResult;
 
 /// Registers `replace`, `split` and `split_rev` in place of Rhai's.
 pub fn register(engine: &mut Engine) {
