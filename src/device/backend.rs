@@ -38,7 +38,7 @@ pub struct Transfer<'a> {
 }
 
 /// A part of a captured graph.
-pub enum Work<'a> {
+pub enum GraphWork<'a> {
     Launch(Launch<'a>),
     /// Does not hold the host.
     Copy(Transfer<'a>),
@@ -137,11 +137,11 @@ pub trait Backend: Send + Sync {
     }
 
     /// Launches captured work on `stream`, in order, as one; says of each part when it ran.
-    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<When>> {
+    fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<Vec<When>> {
         let _ = stream;
-        let each = |part: &Work| match part {
-            Work::Launch(launch) => self.launch(launch),
-            Work::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),
+        let each = |part: &GraphWork| match part {
+            GraphWork::Launch(launch) => self.launch(launch),
+            GraphWork::Copy(transfer) => self.transfer(transfer).map(|moved| moved.when),
         };
         work.iter().map(each).collect()
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::base::event::{Body, Bus, Clock, Sizes, Source, Span};
 use crate::base::{DType, Device, Error, Kind, Layout, Result};
 
-use super::backend::{Backend, Buffer, Cancel, DevicePool, Mark, Moved, Refusal, Transfer, Work};
+use super::backend::{Backend, Buffer, Cancel, DevicePool, GraphWork, Mark, Moved, Refusal, Transfer};
 use super::cpu::clock::HostClock;
 use super::cpu::memory::HostPool;
 use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, invalidated, not_permitted};
@@ -458,13 +458,13 @@ impl Context {
     }
 
     /// Launches captured work as one.
-    pub fn replay(&self, stream: u32, work: &[Work]) -> Result<()> {
+    pub fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<()> {
         let ran = self.backend.replay(stream, work)?;
         if self.shared.bus.listening() {
             for (part, when) in work.iter().zip(ran) {
                 match part {
-                    Work::Launch(launch) => self.note_launch(launch, when),
-                    Work::Copy(transfer) => {
+                    GraphWork::Launch(launch) => self.note_launch(launch, when),
+                    GraphWork::Copy(transfer) => {
                         let pinned = transfer.from.1.pinned || transfer.to.1.pinned;
                         self.note_copy(transfer, pinned, false, when);
                     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use crate::base::error::Kind;
 use crate::base::{DType, Device, Error, Layout, Result, Scalar};
 
-use super::backend::{Buffer, Transfer, Work};
+use super::backend::{Buffer, GraphWork, Transfer};
 use super::context::Context;
 use super::kernel::{Arg, Kernel, Launch, RandomSource, View};
 use super::machine::Machine;
@@ -32,13 +32,13 @@ pub(super) struct Recorder {
     /// Something that is not permitted was tried.
     pub invalid: bool,
     nodes: Vec<Node>,
-    slots: Vec<Slot>,
+    slots: Vec<GraphSlot>,
     /// Slots by where their bytes are.
     places: HashMap<u64, usize>,
 }
 
 /// Memory that a captured kernel uses.
-enum Slot {
+enum GraphSlot {
     /// Held by a tensor, as far as is known.
     Alive(Weak<Storage>),
     Held(Arc<Storage>),
@@ -47,19 +47,19 @@ enum Slot {
 }
 
 #[derive(Clone)]
-struct Place {
+struct ViewPlace {
     slot: usize,
     dtype: DType,
     layout: Layout,
 }
 
 enum Input {
-    View(Place),
+    View(ViewPlace),
     Scalar(Scalar),
 }
 
 enum Node {
-    Launch { op: &'static str, kernel: Kernel, inputs: Vec<Input>, outputs: Vec<Place> },
+    Launch { op: &'static str, kernel: Kernel, inputs: Vec<Input>, outputs: Vec<ViewPlace> },
     Copy { from: (Device, usize, usize), to: (Device, usize, usize), bytes: usize },
 }
 
@@ -68,7 +68,7 @@ pub struct Graph {
     context: Arc<Context>,
     pool: u32,
     nodes: Vec<Node>,
-    slots: Vec<Slot>,
+    slots: Vec<GraphSlot>,
     /// The seed and offset of the device's generator when the capture began, and the numbers it drew.
     random: (u64, u64, u64),
 }
@@ -104,7 +104,7 @@ impl Recorder {
             if !storage.device().is_cuda()
                 && let Some(held) = self.slots.get_mut(slot)
             {
-                *held = Slot::Held(Arc::clone(storage));
+                *held = GraphSlot::Held(Arc::clone(storage));
             }
             (storage.device(), slot, offset)
         };
@@ -118,19 +118,19 @@ impl Recorder {
         let Some(slot) = self.slots.get_mut(slot) else { return buffer };
         let address_alone =
             Buffer { address: buffer.address, bytes: buffer.bytes, host: None, pinned: false };
-        *slot = Slot::Kept(buffer);
+        *slot = GraphSlot::Kept(buffer);
         address_alone
     }
 
-    fn place(&mut self, storage: &Arc<Storage>, layout: &Layout) -> Place {
-        Place { slot: self.slot(storage), dtype: storage.dtype(), layout: layout.clone() }
+    fn place(&mut self, storage: &Arc<Storage>, layout: &Layout) -> ViewPlace {
+        ViewPlace { slot: self.slot(storage), dtype: storage.dtype(), layout: layout.clone() }
     }
 
     fn slot(&mut self, storage: &Arc<Storage>) -> usize {
         let key = key(storage.place().buffer());
         let slots = &mut self.slots;
         *self.places.entry(key).or_insert_with(|| {
-            slots.push(Slot::Alive(Arc::downgrade(storage)));
+            slots.push(GraphSlot::Alive(Arc::downgrade(storage)));
             slots.len() - 1
         })
     }
@@ -144,9 +144,9 @@ fn key(buffer: &Buffer) -> u64 {
 impl Graph {
     pub(super) fn new(context: &Arc<Context>, recorder: Recorder, random: (u64, u64, u64)) -> Graph {
         let hold = |slot| match slot {
-            Slot::Alive(storage) => storage.upgrade().map_or_else(
-                || Slot::Kept(Buffer { address: 0, bytes: 0, host: None, pinned: false }),
-                Slot::Held,
+            GraphSlot::Alive(storage) => storage.upgrade().map_or_else(
+                || GraphSlot::Kept(Buffer { address: 0, bytes: 0, host: None, pinned: false }),
+                GraphSlot::Held,
             ),
             held => held,
         };
@@ -177,14 +177,14 @@ impl Graph {
         let guards: Vec<_> = self
             .slots
             .iter()
-            .map(|slot| if let Slot::Held(storage) = slot { Some(storage.place()) } else { None })
+            .map(|slot| if let GraphSlot::Held(storage) = slot { Some(storage.place()) } else { None })
             .collect();
         let buffer = |slot: usize| match (self.slots.get(slot), guards.get(slot)) {
-            (Some(Slot::Kept(buffer)), _) => buffer,
+            (Some(GraphSlot::Kept(buffer)), _) => buffer,
             (_, Some(Some(guard))) => guard.buffer(),
             _ => &NOWHERE,
         };
-        fn view<'a>(buffer: &'a Buffer, place: &'a Place) -> View<'a> {
+        fn view<'a>(buffer: &'a Buffer, place: &'a ViewPlace) -> View<'a> {
             View { buffer, dtype: place.dtype, layout: &place.layout }
         }
         let args: Vec<(Vec<Arg>, Vec<View>)> = self
@@ -206,13 +206,13 @@ impl Graph {
             .collect();
         let stream = self.context.stream();
         let target_stream = |device: Device| machine.context(device).map_or(0, |c| c.stream());
-        let work: Vec<Work> = self
+        let work: Vec<GraphWork> = self
             .nodes
             .iter()
             .zip(&args)
             .zip(&kernels)
             .filter_map(|((node, (inputs, outputs)), kernel)| match node {
-                Node::Launch { op, .. } => Some(Work::Launch(Launch {
+                Node::Launch { op, .. } => Some(GraphWork::Launch(Launch {
                     op,
                     kernel: kernel.as_ref()?,
                     inputs,
@@ -221,7 +221,7 @@ impl Graph {
                     cancel: &self.context.shared.cancel,
                     timed: self.context.shared.bus.listening(),
                 })),
-                Node::Copy { from, to, bytes } => Some(Work::Copy(Transfer {
+                Node::Copy { from, to, bytes } => Some(GraphWork::Copy(Transfer {
                     from: (from.0, buffer(from.1), from.2),
                     to: (to.0, buffer(to.1), to.2),
                     bytes: *bytes,
@@ -263,7 +263,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         for slot in self.slots.drain(..) {
-            if let Slot::Kept(buffer) = slot {
+            if let GraphSlot::Kept(buffer) = slot {
                 // The pool has the address already.
                 self.context.backend.free(Buffer { address: 0, ..buffer });
             }

@@ -19,7 +19,7 @@ pub mod settings;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, Buffer, Cancel, Mark, Moved, Properties, Refusal, Transfer, When, Work};
+pub use backend::{Backend, Buffer, Cancel, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
 pub use context::{Context, Purpose, Shared};
 pub use cpu::hold_reserve;
 pub use graph::Graph;

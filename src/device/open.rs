@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::{Error, Kind, Result};
 
 use super::cuda;
-use super::cuda::probe::{Driver, Found, Missing, Probe, why_no_device};
+use super::cuda::probe::{Driver, FoundDevice, Missing, Probe, why_no_device};
 use super::machine::Machine;
 use super::sim::{self, Profile, ProfileError, Selection};
 
@@ -50,7 +50,7 @@ impl Machine {
     ///
     /// # Errors
     /// `DeviceError` where one does not start, or the compiler of its kernels is missing.
-    pub fn of_gpus(devices: &[Found]) -> Result<Arc<Machine>> {
+    pub fn of_gpus(devices: &[FoundDevice]) -> Result<Arc<Machine>> {
         Machine::try_new(|shared| cuda::backend::devices(devices, shared))
     }
 
@@ -60,7 +60,7 @@ impl Machine {
     }
 }
 
-type Probed = (std::result::Result<Driver, Missing>, Vec<Found>);
+type Probed = (std::result::Result<Driver, Missing>, Vec<FoundDevice>);
 
 fn automatic(probed: &Probed, purpose: Use) -> Result<Opened> {
     let mut notes = Vec::new();
@@ -91,7 +91,7 @@ fn no_gpu((driver, _): &Probed) -> Error {
 }
 
 /// What to say of GPUs that are there and can't be used.
-fn unusable(devices: &[Found], error: &Error) -> String {
+fn unusable(devices: &[FoundDevice], error: &Error) -> String {
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("found {}, which can't be used: {}{hint}", names.join(", "), error.message())
@@ -114,8 +114,8 @@ mod tests {
         (Err(Missing { reason: "libcuda.so was not found".into(), remedy: "install it".into() }), Vec::new())
     }
 
-    fn present() -> Found {
-        Found {
+    fn present() -> FoundDevice {
+        FoundDevice {
             ordinal: 0,
             name: "NVIDIA T4".into(),
             memory: 16 << 30,

@@ -14,7 +14,7 @@ pub enum Writes {
 }
 
 /// A scalar function in Rust.
-pub trait Function: Send + Sync + 'static {
+pub trait ScalarFunction: Send + Sync + 'static {
     const OP: MapOp;
     const ARITY: usize;
     /// It is defined for floats.
@@ -29,7 +29,7 @@ pub trait Function: Send + Sync + 'static {
 /// Something to do with a function as a type.
 pub trait Visitor {
     type Output;
-    fn visit<F: Function>(self) -> Self::Output;
+    fn visit<F: ScalarFunction>(self) -> Self::Output;
 }
 
 /// Device functions that the CUDA expressions use, to be put before them.
@@ -74,7 +74,7 @@ macro_rules! map_ops {
                 pub struct $name;
 
                 #[allow(unused_variables, reason = "most functions take fewer")]
-                impl Function for $name {
+                impl ScalarFunction for $name {
                     const OP: MapOp = MapOp::$name;
                     const ARITY: usize = $arity;
                     const FLOAT: bool = defined!($($float)*);

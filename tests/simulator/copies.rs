@@ -1,9 +1,9 @@
 //! Copies: which way, how long, and whether the host waits.
 
 use super::*;
-use tensorlab::device::sim::profile::{Launch, Link};
+use tensorlab::device::sim::profile::{HostLink, Launch};
 
-fn t4() -> (Link, Launch) {
+fn t4() -> (HostLink, Launch) {
     let profile = Profile::builtin("t4").unwrap();
     (profile.link, profile.launch)
 }

@@ -1,7 +1,7 @@
 //! Typed access to views: slices where layout and dtype allow, blocks converted to a compute type elsewhere.
 //!
 //! A view is proved to lie in its buffer before anything is read ([`Strided::new`]). Kernels then use
-//! - [`Reader`] and [`Writer`]: blocks of elements in row-major order, for work that streams;
+//! - [`BlockReader`] and [`BlockWriter`]: blocks of elements in row-major order, for work that streams;
 //! - [`dense`] and [`DenseOut`]: whole operands as contiguous slices, for work that jumps around.
 
 use crate::base::dtype::Element;
@@ -10,7 +10,7 @@ use crate::base::{DType, Error, Layout, Result};
 use super::super::kernel::View;
 use super::walk::DimList;
 
-pub use super::block::{Reader, Scratch, Writer, scalar_value};
+pub use super::block::{BlockReader, BlockWriter, Scratch, scalar_value};
 pub use super::dense::{Dense, DenseOut, dense, gathered, missing};
 
 /// Elements of a block: small enough that a few blocks stay in the first cache.
@@ -206,7 +206,7 @@ mod tests {
             let want = sample.values();
             let view = Strided::new(&sample.view()).unwrap();
             // SAFETY: nothing is written.
-            let reader = unsafe { Reader::<f64>::strided(&view) };
+            let reader = unsafe { BlockReader::<f64>::strided(&view) };
             let start = start.min(want.len());
             let n = n.min(want.len() - start);
             let mut scratch = Scratch::new();
@@ -218,7 +218,7 @@ mod tests {
             layout in layouts(false), d in 0usize..10, start in 0usize..300, n in 0usize..300,
         ) {
             let sample = Sample::laid_out(DType::ALL[d], layout, std::iter::repeat(1.0));
-            let writer = Writer::<i64>::new(&sample.view()).unwrap();
+            let writer = BlockWriter::<i64>::new(&sample.view()).unwrap();
             let start = start.min(writer.numel());
             // SAFETY: nothing else uses the memory.
             unsafe { writer.store(start, &vec![0; n]) };

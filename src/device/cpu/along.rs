@@ -9,7 +9,7 @@ use super::access::{BLOCK, Strided};
 use super::convert::{Compute, Loader, Storer, loader, storer};
 
 /// Where the lines of `N` operands lie.
-pub struct Lines<const N: usize> {
+pub struct LinesAlong<const N: usize> {
     /// The other dimensions, outermost first.
     others: SmallVec<[(usize, [isize; N]); 6]>,
     /// Elements of a line.
@@ -33,9 +33,9 @@ const PANEL: usize = 1 << 17;
 /// The narrowest panel: a cache line of f32.
 const NARROWEST: usize = 16;
 
-impl<const N: usize> Lines<N> {
+impl<const N: usize> LinesAlong<N> {
     /// The lines along `dim` of operands of one shape, in the order of the last one's memory.
-    pub fn new(operands: [&Strided; N], dim: usize) -> Lines<N> {
+    pub fn new(operands: [&Strided; N], dim: usize) -> LinesAlong<N> {
         let shape = operands.first().map_or(&[][..], |o| o.layout.shape());
         let steps = |d: usize| operands.map(|o| o.layout.strides().get(d).copied().unwrap_or(0));
         let nearness = |steps: [isize; N]| steps.last().map_or(0, |s| s.unsigned_abs());
@@ -44,7 +44,7 @@ impl<const N: usize> Lines<N> {
         others.sort_by_key(|&(_, steps)| std::cmp::Reverse(nearness(steps)));
         let along = steps(dim);
         let across = others.last().is_some_and(|&(_, steps)| nearness(steps) < nearness(along));
-        Lines { others, length: shape.get(dim).copied().unwrap_or(1), steps: along, across }
+        LinesAlong { others, length: shape.get(dim).copied().unwrap_or(1), steps: along, across }
     }
 
     /// Lines in a panel: one where work goes along them.
@@ -71,7 +71,7 @@ impl<const N: usize> Lines<N> {
         self.length.saturating_mul(self.width().min(self.innermost()))
     }
 
-    /// The panel of a number below [`Lines::panels`].
+    /// The panel of a number below [`LinesAlong::panels`].
     pub fn panel(&self, number: usize) -> Panel<N> {
         let mut start = [0isize; N];
         let mut rest = number;

@@ -49,7 +49,7 @@ impl<C: Copy, const N: usize> Default for Room<C, N> {
 }
 
 /// An input in blocks of a compute type.
-pub struct Reader<'a, C> {
+pub struct BlockReader<'a, C> {
     origin: *const u8,
     size: isize,
     load: Loader<C>,
@@ -62,38 +62,38 @@ pub struct Reader<'a, C> {
 
 // SAFETY: it is a pointer to plain memory that outlives `'a`, and only read; the constructors' callers keep
 // writers away.
-unsafe impl<C: Send> Send for Reader<'_, C> {}
+unsafe impl<C: Send> Send for BlockReader<'_, C> {}
 // SAFETY: as above.
-unsafe impl<C: Sync> Sync for Reader<'_, C> {}
+unsafe impl<C: Sync> Sync for BlockReader<'_, C> {}
 
-impl<'a, C: Compute> Reader<'a, C> {
+impl<'a, C: Compute> BlockReader<'a, C> {
     /// A reader of an input of this shape; scalars stand for tensors of any shape.
     ///
     /// # Safety
     /// While a block is being read nothing may write the elements it holds.
-    pub unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<Reader<'a, C>> {
+    pub unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<BlockReader<'a, C>> {
         match arg {
             Arg::View(view) if view.layout.shape() == shape => {
                 let view = Strided::new(view)?;
                 // SAFETY: the caller's promise.
-                Ok(unsafe { Reader::strided(&view) })
+                Ok(unsafe { BlockReader::strided(&view) })
             }
             Arg::View(view) => Err(wrong_shape(view.layout.shape(), shape)),
-            Arg::Scalar(scalar) => Ok(Reader::number(*scalar, crate::base::shape::numel(shape)?)),
+            Arg::Scalar(scalar) => Ok(BlockReader::number(*scalar, crate::base::shape::numel(shape)?)),
         }
     }
 
     /// A reader of a view.
     ///
     /// # Safety
-    /// As [`Reader::new`].
-    pub unsafe fn strided(view: &Strided<'a>) -> Reader<'a, C> {
-        Reader::over(view, loader(view.dtype), view.is_dense::<C>())
+    /// As [`BlockReader::new`].
+    pub unsafe fn strided(view: &Strided<'a>) -> BlockReader<'a, C> {
+        BlockReader::over(view, loader(view.dtype), view.is_dense::<C>())
     }
 
     /// A reader of a number that stands for a tensor of so many elements.
-    pub fn number(scalar: Scalar, numel: usize) -> Reader<'a, C> {
-        Reader {
+    pub fn number(scalar: Scalar, numel: usize) -> BlockReader<'a, C> {
+        BlockReader {
             origin: std::ptr::dangling(),
             size: 0,
             load: loader(C::DTYPE),
@@ -106,18 +106,18 @@ impl<'a, C: Compute> Reader<'a, C> {
     }
 }
 
-impl<'a, C: Copy> Reader<'a, C> {
+impl<'a, C: Copy> BlockReader<'a, C> {
     /// A reader of elements as they lie in memory, whatever they mean; `C` has their size.
     ///
     /// # Safety
-    /// As [`Reader::new`], and every bit pattern must be a `C`.
-    pub unsafe fn bits(view: &Strided<'a>) -> Reader<'a, C> {
+    /// As [`BlockReader::new`], and every bit pattern must be a `C`.
+    pub unsafe fn bits(view: &Strided<'a>) -> BlockReader<'a, C> {
         debug_assert_eq!(size_of::<C>(), view.dtype.size());
-        Reader::over(view, copy_in::<C>, view.layout.is_contiguous())
+        BlockReader::over(view, copy_in::<C>, view.layout.is_contiguous())
     }
 
-    fn over(view: &Strided<'a>, load: Loader<C>, dense: bool) -> Reader<'a, C> {
-        Reader {
+    fn over(view: &Strided<'a>, load: Loader<C>, dense: bool) -> BlockReader<'a, C> {
+        BlockReader {
             origin: view.origin(),
             size: view.dtype.size() as isize,
             load,
@@ -130,7 +130,7 @@ impl<'a, C: Copy> Reader<'a, C> {
     }
 
     /// Reads tiles from here on: dimensions stay as they are.
-    pub fn tiled(mut self, view: &Strided) -> Reader<'a, C> {
+    pub fn tiled(mut self, view: &Strided) -> BlockReader<'a, C> {
         self.dims = view.dims();
         self
     }
@@ -254,7 +254,7 @@ pub fn scalar_value<C: Compute>(scalar: Scalar) -> C {
 }
 
 /// An output in blocks of a compute type.
-pub struct Writer<'a, C> {
+pub struct BlockWriter<'a, C> {
     origin: *mut u8,
     size: isize,
     store: Storer<C>,
@@ -266,32 +266,32 @@ pub struct Writer<'a, C> {
 
 // SAFETY: it is a pointer to plain memory that outlives `'a`; the methods that write are unsafe, and their
 // callers keep threads apart.
-unsafe impl<C: Send> Send for Writer<'_, C> {}
+unsafe impl<C: Send> Send for BlockWriter<'_, C> {}
 // SAFETY: as above.
-unsafe impl<C: Sync> Sync for Writer<'_, C> {}
+unsafe impl<C: Sync> Sync for BlockWriter<'_, C> {}
 
-impl<'a, C: Compute> Writer<'a, C> {
-    pub fn new(view: &View<'a>) -> Result<Writer<'a, C>> {
-        Ok(Writer::strided(&Strided::new(view)?))
+impl<'a, C: Compute> BlockWriter<'a, C> {
+    pub fn new(view: &View<'a>) -> Result<BlockWriter<'a, C>> {
+        Ok(BlockWriter::strided(&Strided::new(view)?))
     }
 
-    pub fn strided(view: &Strided<'a>) -> Writer<'a, C> {
-        Writer::over(view, storer(view.dtype), view.is_dense::<C>())
+    pub fn strided(view: &Strided<'a>) -> BlockWriter<'a, C> {
+        BlockWriter::over(view, storer(view.dtype), view.is_dense::<C>())
     }
 }
 
-impl<'a, C: Copy> Writer<'a, C> {
+impl<'a, C: Copy> BlockWriter<'a, C> {
     /// A writer of elements as they lie in memory, whatever they mean; `C` has their size.
     ///
     /// # Safety
     /// Every value that is stored must be an element of the view's dtype.
-    pub unsafe fn bits(view: &Strided<'a>) -> Writer<'a, C> {
+    pub unsafe fn bits(view: &Strided<'a>) -> BlockWriter<'a, C> {
         debug_assert_eq!(size_of::<C>(), view.dtype.size());
-        Writer::over(view, copy_out::<C>, view.layout.is_contiguous())
+        BlockWriter::over(view, copy_out::<C>, view.layout.is_contiguous())
     }
 
-    fn over(view: &Strided<'a>, store: Storer<C>, dense: bool) -> Writer<'a, C> {
-        Writer {
+    fn over(view: &Strided<'a>, store: Storer<C>, dense: bool) -> BlockWriter<'a, C> {
+        BlockWriter {
             origin: view.origin(),
             size: view.dtype.size() as isize,
             store,
@@ -303,7 +303,7 @@ impl<'a, C: Copy> Writer<'a, C> {
     }
 
     /// Writes tiles from here on: dimensions stay as they are.
-    pub fn tiled(mut self, view: &Strided) -> Writer<'a, C> {
+    pub fn tiled(mut self, view: &Strided) -> BlockWriter<'a, C> {
         self.dims = view.dims();
         self
     }
@@ -349,7 +349,7 @@ impl<'a, C: Copy> Writer<'a, C> {
     /// Writes a tile's values, row after row.
     ///
     /// # Safety
-    /// As [`Writer::store`]; `values` are as many as the tile has elements.
+    /// As [`BlockWriter::store`]; `values` are as many as the tile has elements.
     pub unsafe fn store_tile(&self, tile: &Tile, values: &[C]) {
         let (offset, down, across) = tile.place(&self.dims);
         for (r, row) in values.chunks_exact(tile.columns.max(1)).enumerate().take(tile.rows) {

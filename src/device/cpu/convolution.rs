@@ -19,7 +19,7 @@ use super::gemm::operand::Matrix;
 use super::lines::{expect_shape, input_shape, output_shape};
 use super::parallel::{self, SharedMut};
 
-use correlate::{Correlation, Part, Tap};
+use correlate::{Correlation, FilterBank, Tap};
 use plane::Planes;
 
 /// `y = x * weight + bias`.
@@ -39,7 +39,7 @@ pub fn conv2d_grad_weight(launch: &Launch, conv: &Conv) -> Result<()> {
 
 /// Sizes of a convolution, checked against each other.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct ConvolutionSizes {
     images: usize,
     /// Channels of a group.
     inputs: usize,
@@ -54,8 +54,8 @@ struct Sizes {
     dilation: [usize; 2],
 }
 
-impl Sizes {
-    fn new(launch: &Launch, conv: &Conv, x: &[usize], w: &[usize], y: &[usize]) -> Result<Sizes> {
+impl ConvolutionSizes {
+    fn new(launch: &Launch, conv: &Conv, x: &[usize], w: &[usize], y: &[usize]) -> Result<ConvolutionSizes> {
         let bad = || {
             Error::runtime(format!(
                 "{}: an input of shape {x:?}, a weight of shape {w:?} and an output of shape {y:?} do not belong \
@@ -72,7 +72,7 @@ impl Sizes {
             return Err(bad());
         }
         let padding = conv.padding.map(|p| isize::try_from(p).unwrap_or(isize::MAX));
-        let sizes = Sizes {
+        let sizes = ConvolutionSizes {
             images: n,
             inputs: per_group,
             outputs: o / groups,
@@ -140,8 +140,13 @@ impl Sizes {
 const FAR: usize = 1 << 60;
 
 fn forward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
-    let sizes =
-        Sizes::new(launch, conv, input_shape(launch, 0)?, input_shape(launch, 1)?, output_shape(launch, 0)?)?;
+    let sizes = ConvolutionSizes::new(
+        launch,
+        conv,
+        input_shape(launch, 0)?,
+        input_shape(launch, 1)?,
+        output_shape(launch, 0)?,
+    )?;
     let (x, w) = (dense::<E>(launch, 0)?, dense::<E>(launch, 1)?);
     let bias = if launch.inputs.len() > 2 {
         expect_shape(launch, "the bias", input_shape(launch, 2)?, &[sizes.filters()])?;
@@ -161,7 +166,7 @@ fn forward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
         let weight =
             |row: usize, k: usize| w.get((group * sizes.outputs + row) * depth + ks.get(k)?).copied();
         let first = group * sizes.outputs;
-        Part::new(&planes, &taps, sizes.outputs, sizes.output, group, first, weight)
+        FilterBank::new(&planes, &taps, sizes.outputs, sizes.output, group, first, weight)
     });
     let correlation = Correlation {
         planes: &planes,
@@ -177,8 +182,13 @@ fn forward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
 }
 
 fn backward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
-    let sizes =
-        Sizes::new(launch, conv, output_shape(launch, 0)?, input_shape(launch, 1)?, input_shape(launch, 0)?)?;
+    let sizes = ConvolutionSizes::new(
+        launch,
+        conv,
+        output_shape(launch, 0)?,
+        input_shape(launch, 1)?,
+        input_shape(launch, 0)?,
+    )?;
     let (dy, w) = (dense::<E>(launch, 0)?, dense::<E>(launch, 1)?);
     let mut dx = DenseOut::<E>::new(launch, 0)?;
     if sizes.is_product() {
@@ -205,7 +215,7 @@ fn backward<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
                 w.get((filter * sizes.inputs + row) * area + place).copied()
             };
             let first = group * sizes.inputs;
-            let part = Part::new(&planes, &taps, sizes.inputs, class.size, group, first, weight)?;
+            let part = FilterBank::new(&planes, &taps, sizes.inputs, class.size, group, first, weight)?;
             parts.push(part.every(sizes.stride, class.start));
         }
     }
@@ -232,7 +242,7 @@ struct Class {
 }
 
 impl Class {
-    fn new(sizes: &Sizes, start: [usize; 2]) -> Result<Class> {
+    fn new(sizes: &ConvolutionSizes, start: [usize; 2]) -> Result<Class> {
         let axis = |a: usize| {
             let (input, output, stride, start, filter) = match a {
                 0 => (sizes.input[0], sizes.output[0], sizes.stride[0], start[0], sizes.filter[0]),
@@ -267,7 +277,7 @@ impl Class {
 /// The convolution (or its gradient, with the weight `turned`) by a filter of one element.
 fn pointwise<E: Real + Float>(
     launch: &Launch,
-    sizes: &Sizes,
+    sizes: &ConvolutionSizes,
     w: &[E],
     turned: bool,
     x: &[E],
@@ -316,8 +326,13 @@ fn pointwise<E: Real + Float>(
 }
 
 fn by_weight<E: Real + Float>(launch: &Launch, conv: &Conv) -> Result<()> {
-    let sizes =
-        Sizes::new(launch, conv, input_shape(launch, 1)?, output_shape(launch, 0)?, input_shape(launch, 0)?)?;
+    let sizes = ConvolutionSizes::new(
+        launch,
+        conv,
+        input_shape(launch, 1)?,
+        output_shape(launch, 0)?,
+        input_shape(launch, 0)?,
+    )?;
     let (dy, x) = (dense::<E>(launch, 0)?, dense::<E>(launch, 1)?);
     let mut dw = DenseOut::<E>::new(launch, 0)?;
     weights::gradient(launch, &sizes, &dy, &x, &mut dw)?;

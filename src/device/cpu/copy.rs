@@ -5,7 +5,7 @@ use crate::base::{Result, Scalar};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::access::{Overlap, Strided, missing, scalar_value};
-use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
+use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::{Compute, with_compute};
 use super::dense::gathered;
 use super::parallel::{self, GRAIN};
@@ -57,8 +57,8 @@ fn along(cancel: &Cancel, from: &Strided, to: &Strided, tiling: Option<&Tiling>)
     }
     with_compute!(from.dtype, C => {
         // SAFETY: the views share no memory, so nothing writes what is read.
-        let reader = unsafe { Reader::<C>::strided(from) };
-        transfer(cancel, from, to, (reader, Writer::strided(to)), tiling)
+        let reader = unsafe { BlockReader::<C>::strided(from) };
+        transfer(cancel, from, to, (reader, BlockWriter::strided(to)), tiling)
     })
 }
 
@@ -69,7 +69,7 @@ fn same<T: Copy + Send + Sync>(
     tiling: Option<&Tiling>,
 ) -> Result<()> {
     // SAFETY: as above; elements move unchanged between views of one dtype.
-    let ends = unsafe { (Reader::<T>::bits(from), Writer::<T>::bits(to)) };
+    let ends = unsafe { (BlockReader::<T>::bits(from), BlockWriter::<T>::bits(to)) };
     transfer(cancel, from, to, ends, tiling)
 }
 
@@ -77,7 +77,7 @@ fn transfer<C: Copy + Send + Sync>(
     cancel: &Cancel,
     from: &Strided,
     to: &Strided,
-    (reader, writer): (Reader<C>, Writer<C>),
+    (reader, writer): (BlockReader<C>, BlockWriter<C>),
     tiling: Option<&Tiling>,
 ) -> Result<()> {
     let Some(tiling) = tiling else {
@@ -117,7 +117,7 @@ fn fill<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
     };
     // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
     let to = unsafe { to.reordered(&layout) };
-    let writer = Writer::<C>::strided(&to);
+    let writer = BlockWriter::<C>::strided(&to);
     let values = [value; super::access::BLOCK];
     parallel::for_ranges(writer.numel(), GRAIN, cancel, |range| {
         for start in range.clone().step_by(values.len()) {

@@ -6,7 +6,7 @@ use crate::base::dtype::Element;
 use crate::base::{Result, Scalar};
 use crate::device::kernel::{Launch, View};
 
-use super::access::{BLOCK, Reader, Scratch, Writer, missing, scalar_value};
+use super::access::{BLOCK, BlockReader, BlockWriter, Scratch, missing, scalar_value};
 use super::convert::{Compute, with_compute};
 use super::parallel;
 
@@ -42,7 +42,7 @@ fn triangle_of<C: Compute>(launch: &Launch, output: &View, upper: bool, diagonal
         return fill(launch, output, |i| C::from_i64(i64::from(place(i) == 0)));
     };
     // SAFETY: a block is read before its place is written, and no other piece writes there.
-    let reader = unsafe { Reader::<C>::new(input, shape)? };
+    let reader = unsafe { BlockReader::<C>::new(input, shape)? };
     blocks(launch, output, |range, values| {
         let mut scratch = Scratch::new();
         let from = reader.block(range.start, range.len(), &mut scratch);
@@ -72,7 +72,7 @@ fn blocks<C: Compute>(
     output: &View,
     compute: impl Fn(Range<usize>, &mut [C]) + Sync,
 ) -> Result<()> {
-    let writer = Writer::<C>::new(output)?;
+    let writer = BlockWriter::<C>::new(output)?;
     parallel::for_ranges(writer.numel(), parallel::GRAIN, launch.cancel, |range| {
         let mut block = [scalar_value::<C>(Scalar::Int(0)); BLOCK];
         for start in range.clone().step_by(BLOCK) {

@@ -26,7 +26,7 @@ use super::gemm::operand::Matrix;
 use super::lines::{input_shape, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
-use reflect::{Block, Reflections, reflector};
+use reflect::{MatrixBlock, Reflections, reflector};
 use singular::{Vectors, svd};
 use symmetric::eigh;
 
@@ -152,7 +152,7 @@ fn reduce_columns(
         let (tau, beta) = reflector(&mut v);
         a[i * n + i] = beta;
         if i + 1 < n && tau != 0.0 {
-            let mut rest = Block { a, width: n, row: i, column: i + 1 };
+            let mut rest = MatrixBlock { a, width: n, row: i, column: i + 1 };
             let mut w = rest.on_left(&v, cancel)?;
             w.iter_mut().for_each(|x| *x *= tau);
             rest.subtract(&v, &w, cancel)?;

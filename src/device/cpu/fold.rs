@@ -272,7 +272,7 @@ const SHORT: usize = 128;
 
 /// Sums at hand, on whole cache lines: what is stored across two of them is slow to load again.
 #[repr(align(64))]
-struct Held<C>([C; SHORT]);
+struct HeldSums<C>([C; SHORT]);
 
 /// Folds rows into sums that lie side by side; all slices are equally long.
 #[inline(always)]
@@ -310,7 +310,7 @@ fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     rows: [&[C]; N],
     centres: &[C],
 ) {
-    let mut held = Held([C::start::<F>(); SHORT]);
+    let mut held = HeldSums([C::start::<F>(); SHORT]);
     let Some(held) = held.0.get_mut(..sums.len()) else { return };
     for row in rows {
         for ((held, &x), &centre) in held.iter_mut().zip(row).zip(centres) {

@@ -78,7 +78,7 @@ impl<E: Real> Product<'_, E> {
             }
             let turned = self.out_strides[1].unsigned_abs() > self.out_strides[0].unsigned_abs();
             let p = if turned { self.transposed() } else { self.plain() };
-            Job { tiles: p.lhs.tiles(), p, threads, cancel }.run()
+            GemmJob { tiles: p.lhs.tiles(), p, threads, cancel }.run()
         }
     }
 
@@ -103,7 +103,7 @@ impl<E: Real> Product<'_, E> {
 }
 
 /// A product whose columns are the side that vectors lie along.
-struct Job<'a, E: 'static> {
+struct GemmJob<'a, E: 'static> {
     p: Product<'a, E>,
     tiles: &'static Tiles<E>,
     threads: bool,
@@ -111,7 +111,7 @@ struct Job<'a, E: 'static> {
 }
 
 /// A block of `k` and of columns.
-struct Block {
+struct GemmBlock {
     k: Range<usize>,
     columns: Range<usize>,
     /// Whether an earlier block of `k` has been summed into the output.
@@ -128,13 +128,13 @@ struct Panels<E> {
 // SAFETY: panels are packed in disjoint pieces, and only read afterwards.
 unsafe impl<E> Sync for Panels<E> {}
 
-impl<E: Real> Job<'_, E> {
+impl<E: Real> GemmJob<'_, E> {
     unsafe fn run(&self) -> Result<()> {
         let steps = self.p.k.div_ceil(K_BLOCK);
         let length = self.p.k.div_ceil(steps);
         for columns in chunks(self.p.n, N_BLOCK) {
             for (step, k) in chunks(self.p.k, length).enumerate() {
-                let block = Block { k, columns: columns.clone(), add: self.p.add || step > 0 };
+                let block = GemmBlock { k, columns: columns.clone(), add: self.p.add || step > 0 };
                 let room = self.panel_room(&block);
                 // SAFETY: the caller's promise.
                 RHS.with(|kept| {
@@ -145,15 +145,15 @@ impl<E: Real> Job<'_, E> {
         Ok(())
     }
 
-    fn panels(&self, block: &Block) -> usize {
+    fn panels(&self, block: &GemmBlock) -> usize {
         block.columns.len().div_ceil(self.tiles.width())
     }
 
-    fn panel_room(&self, block: &Block) -> usize {
+    fn panel_room(&self, block: &GemmBlock) -> usize {
         self.panels(block) * self.tiles.width() * block.k.len() + SLACK
     }
 
-    unsafe fn block(&self, block: &Block, packed: *mut E) -> Result<()> {
+    unsafe fn block(&self, block: &GemmBlock, packed: *mut E) -> Result<()> {
         let panels = Panels { packed, direct: self.direct_rhs(block) };
         let count = self.panels(block);
         let first = if panels.direct.is_some() { block.columns.len() / self.tiles.width() } else { 0 };
@@ -181,7 +181,7 @@ impl<E: Real> Job<'_, E> {
 
     /// The first element of the rhs's block and the stride along `k`, where reading panels in place is as good
     /// as packing them: few rows use them, or `k` steps are short enough for the caches.
-    fn direct_rhs(&self, block: &Block) -> Option<(*const E, isize)> {
+    fn direct_rhs(&self, block: &GemmBlock) -> Option<(*const E, isize)> {
         let (origin, [outer, k]) = self.p.rhs.direct()?;
         let near = k.unsigned_abs() * size_of::<E>() <= 1024;
         let fits = outer == 1 && near;
@@ -189,7 +189,7 @@ impl<E: Real> Job<'_, E> {
         fits.then(|| (origin.wrapping_offset(first), k))
     }
 
-    unsafe fn pack_panel(&self, block: &Block, panels: &Panels<E>, panel: usize) {
+    unsafe fn pack_panel(&self, block: &GemmBlock, panels: &Panels<E>, panel: usize) {
         let width = self.tiles.width();
         let start = block.columns.start + panel * width;
         let end = (start + width).min(block.columns.end);
@@ -219,7 +219,7 @@ impl<E: Real> Job<'_, E> {
 
     unsafe fn piece(
         &self,
-        block: &Block,
+        block: &GemmBlock,
         panels: &Panels<E>,
         rows: &RowBlocks,
         blocks: Range<usize>,
@@ -255,7 +255,7 @@ impl<E: Real> Job<'_, E> {
         (far(outer) || far(k)) && panels >= 4
     }
 
-    unsafe fn pack_rows(&self, block: &Block, rows: &RowBlocks, blocks: Range<usize>, to: *mut E) {
+    unsafe fn pack_rows(&self, block: &GemmBlock, rows: &RowBlocks, blocks: Range<usize>, to: *mut E) {
         let first = rows.start(blocks.start);
         for i in blocks {
             let range = rows.start(i)..rows.start(i + 1);
@@ -270,7 +270,7 @@ impl<E: Real> Job<'_, E> {
 
     unsafe fn tile(
         &self,
-        block: &Block,
+        block: &GemmBlock,
         panels: &Panels<E>,
         panel: usize,
         rows: Range<usize>,

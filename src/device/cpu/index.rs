@@ -135,7 +135,7 @@ pub fn gather(launch: &Launch, dim: usize) -> Result<()> {
     let (x_shape, shape) = (input_shape(launch, 0)?, input_shape(launch, 1)?);
     expect_shape(launch, "the output", output_shape(launch, 0)?, shape)?;
     let index = checked(launch, 1, dim, sizes(x_shape).get(dim).copied().unwrap_or(1), false)?;
-    let walk = Walk::new(launch, shape, x_shape, dim)?;
+    let walk = IndexWalk::new(launch, shape, x_shape, dim)?;
     with_element!(launch.dtype(), T => {
         if let (Some(x), Some(y)) = (plain::<T>(launch, 0)?, plain_out::<T>(launch)?) {
             return walk.gather(launch, x, &index, y);
@@ -154,12 +154,12 @@ pub fn gather(launch: &Launch, dim: usize) -> Result<()> {
 pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
     let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
     let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
-    let to = Walk::new(launch, shape, y_shape, dim)?;
+    let to = IndexWalk::new(launch, shape, y_shape, dim)?;
     let source_shape = match launch.inputs.get(1) {
         Some(Arg::View(view)) => view.layout.shape(),
         _ => shape,
     };
-    let from = Walk::new(launch, shape, source_shape, usize::MAX)?;
+    let from = IndexWalk::new(launch, shape, source_shape, usize::MAX)?;
     with_compute!(launch.dtype(), C => {
         let source = values::<C>(launch, 1, source_shape.iter().product())?;
         let mut y = DenseOut::<C>::with_values(launch, 0)?;
@@ -192,7 +192,7 @@ pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
 }
 
 /// How the elements of an index tensor meet a row-major tensor of at least its sizes.
-struct Walk {
+struct IndexWalk {
     /// Sizes of all dimensions but the last, and the other tensor's strides there; 0 at the indexed one.
     outer: SmallVec<[(usize, usize); 6]>,
     lines: usize,
@@ -202,8 +202,8 @@ struct Walk {
     dim_stride: usize,
 }
 
-impl Walk {
-    fn new(launch: &Launch, index: &[usize], other: &[usize], dim: usize) -> Result<Walk> {
+impl IndexWalk {
+    fn new(launch: &Launch, index: &[usize], other: &[usize], dim: usize) -> Result<IndexWalk> {
         let (shape, sizes) = (sizes(index), sizes(other));
         let fits = |(i, (a, b)): (usize, (&usize, &usize))| a <= b || i == dim;
         let empty = shape.contains(&0);
@@ -216,7 +216,7 @@ impl Walk {
             shape.iter().enumerate().map(|(i, &n)| (n, if i == dim { 0 } else { stride(i) })).collect();
         let ((last, step), outer) = all.split_last().map_or(((1, 0), &[][..]), |(&l, o)| (l, o));
         let lines = outer.iter().map(|(n, _)| n).product();
-        Ok(Walk { outer: outer.into(), lines, last, step, dim_stride: stride(dim) })
+        Ok(IndexWalk { outer: outer.into(), lines, last, step, dim_stride: stride(dim) })
     }
 
     /// Where a line over the last dimension starts.

@@ -11,7 +11,7 @@ use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::super::scalar::MapOp;
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
-use super::block::{Reader, Scratch, TileScratch, Writer, wrong_shape};
+use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};
 use super::slices::{Mapped, SliceFunction, Slices};
@@ -36,7 +36,7 @@ fn typed<C: Mapped>(
     let Some(output) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
     let output = Strided::new(output)?;
     let divides = matches!(op, MapOp::FloorDiv | MapOp::TruncDiv | MapOp::Remainder | MapOp::Fmod);
-    let job = Job {
+    let job = MapJob {
         function,
         parameters: params.map(C::from_f64),
         divides: divides && C::DTYPE == DType::Int64,
@@ -79,7 +79,7 @@ fn direct<'a, C: Mapped>(inputs: &[Arg<'a>], output: &Strided) -> Result<Option<
     Ok(Some(slices))
 }
 
-struct Job<'a, C> {
+struct MapJob<'a, C> {
     function: SliceFunction<C>,
     parameters: [C; 2],
     /// The second input divides, and must not be 0.
@@ -88,7 +88,7 @@ struct Job<'a, C> {
     cancel: &'a Cancel,
 }
 
-impl<C: Mapped> Job<'_, C> {
+impl<C: Mapped> MapJob<'_, C> {
     #[inline]
     fn apply(&self, inputs: [&[C]; 3], output: &mut [C]) {
         if self.divides && inputs[1].contains(&C::default()) {
@@ -132,18 +132,18 @@ impl<C: Mapped> Job<'_, C> {
             });
         }
         let sources = inputs.iter().zip(&mut copies).map(|(arg, copy)| match (arg, copy) {
-            (Arg::View(_), Some((values, layout))) => Strided::of_slice(values, layout).map(Source::View),
-            (Arg::View(view), None) => Strided::new(view).map(Source::View),
-            (Arg::Scalar(scalar), _) => Ok(Source::Scalar(*scalar)),
+            (Arg::View(_), Some((values, layout))) => Strided::of_slice(values, layout).map(MapInput::View),
+            (Arg::View(view), None) => Strided::new(view).map(MapInput::View),
+            (Arg::Scalar(scalar), _) => Ok(MapInput::Scalar(*scalar)),
         });
-        let sources: SmallVec<[Source; 3]> = sources.collect::<Result<_>>()?;
+        let sources: SmallVec<[MapInput; 3]> = sources.collect::<Result<_>>()?;
         self.in_order(&sources, output, in_place)
     }
 
     /// Chooses the order of the work and does it.
-    fn in_order(&self, sources: &[Source], output: &Strided, in_place: bool) -> Result<()> {
+    fn in_order(&self, sources: &[MapInput], output: &Strided, in_place: bool) -> Result<()> {
         let views =
-            sources.iter().filter_map(|s| if let Source::View(v) = s { Some(v.layout) } else { None });
+            sources.iter().filter_map(|s| if let MapInput::View(v) = s { Some(v.layout) } else { None });
         let plan = plan(output.layout, views);
         let order = |layout: &Layout| match &plan.order {
             Some(order) => layout.permute(order),
@@ -153,31 +153,31 @@ impl<C: Mapped> Job<'_, C> {
         // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
         let output = unsafe { output.reordered(&output_layout) };
         let layouts = sources.iter().map(|source| match source {
-            Source::View(view) => order(view.layout),
-            Source::Scalar(_) => Ok(output_layout.clone()),
+            MapInput::View(view) => order(view.layout),
+            MapInput::Scalar(_) => Ok(output_layout.clone()),
         });
         let layouts: SmallVec<[Layout; 3]> = layouts.collect::<Result<_>>()?;
-        let mut readers: SmallVec<[Reader<C>; 3]> = SmallVec::new();
+        let mut readers: SmallVec<[BlockReader<C>; 3]> = SmallVec::new();
         for (source, layout) in sources.iter().zip(&layouts) {
             readers.push(match source {
                 // SAFETY: as for the output. Each block is read before it is written: what shares memory
                 // with the output lies at the same places.
-                Source::View(view) => unsafe {
+                MapInput::View(view) => unsafe {
                     let view = view.reordered(layout);
-                    let reader = Reader::strided(&view);
+                    let reader = BlockReader::strided(&view);
                     if plan.tiling.is_some() { reader.tiled(&view) } else { reader }
                 },
-                Source::Scalar(scalar) => Reader::number(*scalar, output.numel()),
+                MapInput::Scalar(scalar) => BlockReader::number(*scalar, output.numel()),
             });
         }
-        let writer = Writer::strided(&output);
+        let writer = BlockWriter::strided(&output);
         match &plan.tiling {
             Some(tiling) => self.over_tiles(tiling, &readers, &writer.tiled(&output)),
             None => self.over_runs(&readers, &writer, in_place),
         }
     }
 
-    fn over_runs(&self, readers: &[Reader<C>], writer: &Writer<C>, in_place: bool) -> Result<()> {
+    fn over_runs(&self, readers: &[BlockReader<C>], writer: &BlockWriter<C>, in_place: bool) -> Result<()> {
         parallel::for_ranges(writer.numel(), GRAIN, self.cancel, |range| {
             let mut scratches: [Scratch<C>; 3] = Default::default();
             let mut result = Scratch::new();
@@ -208,7 +208,7 @@ impl<C: Mapped> Job<'_, C> {
         })
     }
 
-    fn over_tiles(&self, tiling: &Tiling, readers: &[Reader<C>], writer: &Writer<C>) -> Result<()> {
+    fn over_tiles(&self, tiling: &Tiling, readers: &[BlockReader<C>], writer: &BlockWriter<C>) -> Result<()> {
         parallel::for_ranges(tiling.count(), parallel::grain(tiling.volume()), self.cancel, |tiles| {
             let mut scratches: [TileScratch<C>; 3] = Default::default();
             let (mut result, mut spare) = (TileScratch::new(), TileScratch::new());
@@ -228,13 +228,13 @@ impl<C: Mapped> Job<'_, C> {
     }
 }
 
-enum Source<'a> {
+enum MapInput<'a> {
     View(Strided<'a>),
     Scalar(Scalar),
 }
 
 /// Fills the blocks of inputs that are numbers, once for a whole piece.
-fn fill_numbers<C: Mapped>(readers: &[Reader<C>], scratches: &mut [Scratch<C>; 3], n: usize) {
+fn fill_numbers<C: Mapped>(readers: &[BlockReader<C>], scratches: &mut [Scratch<C>; 3], n: usize) {
     for (reader, scratch) in readers.iter().zip(scratches) {
         if let Some(value) = reader.splat() {
             // SAFETY: they are written here.
@@ -252,7 +252,7 @@ mod tests {
     use crate::device::cpu::math::Lane;
     use crate::device::cpu::testing::{Sample, assert_close, launch, layouts, output};
     use crate::device::kernel::Kernel;
-    use crate::device::scalar::{Function, Visitor, Writes};
+    use crate::device::scalar::{ScalarFunction, Visitor, Writes};
     use crate::with_element;
     use proptest::prelude::*;
 
@@ -271,7 +271,7 @@ mod tests {
     impl Visitor for Naive<'_> {
         type Output = Option<Vec<f64>>;
 
-        fn visit<F: Function>(self) -> Option<Vec<f64>> {
+        fn visit<F: ScalarFunction>(self) -> Option<Vec<f64>> {
             let [p, q] = self.params;
             let at = |i: usize| [0, 1, 2].map(|k| self.inputs.get(k).map_or(0.0, |v| v[i]));
             let lane = Lane::<f64, Careful>::new;

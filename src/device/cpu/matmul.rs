@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::base::{DType, Error, Result};
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::access::{BLOCK, Overlap, Reader, Strided, Writer, missing};
+use super::access::{BLOCK, BlockReader, BlockWriter, Overlap, Strided, missing};
 use super::convert::{Compute, compute_dtype};
 use super::copy;
 use super::dense::gathered;
@@ -45,7 +45,7 @@ fn real<E: Real>(launch: &Launch, output: &View, alpha: f64, beta: f64) -> Resul
         given = in_place && overlap == Overlap::Same && beta == 1.0;
     }
     let mut aside = if in_place { Vec::new() } else { zeros(y.numel())? };
-    let plan = Plan::new(launch, [&a, &b, &y], in_place)?;
+    let plan = MatmulPlan::new(launch, [&a, &b, &y], in_place)?;
     let out = if in_place { y.origin() } else { aside.as_mut_ptr() };
     if let Some(addend) = addend.filter(|_| !given) {
         let to = if in_place { None } else { Some(SharedMut::new(&mut aside)) };
@@ -66,8 +66,8 @@ fn start_from<E: Real>(
     beta: E,
 ) -> Result<()> {
     // SAFETY: a piece is read before its place is written, and no other piece's place holds it.
-    let reader = unsafe { Reader::<E>::new(c, y.layout.shape())? };
-    let writer = Writer::<E>::strided(y);
+    let reader = unsafe { BlockReader::<E>::new(c, y.layout.shape())? };
+    let writer = BlockWriter::<E>::strided(y);
     parallel::for_ranges(y.numel(), parallel::GRAIN, launch.cancel, |range| {
         let mut block = [E::default(); BLOCK];
         for start in range.clone().step_by(BLOCK) {
@@ -96,7 +96,7 @@ fn put<C: Compute>(launch: &Launch, y: &Strided, mut values: Vec<C>) -> Result<(
 
 /// The products of a launch.
 struct Products<'a, E> {
-    plan: &'a Plan,
+    plan: &'a MatmulPlan,
     a: &'a Strided<'a>,
     b: &'a Strided<'a>,
     out: *mut E,
@@ -109,7 +109,7 @@ unsafe impl<E> Sync for Products<'_, E> {}
 
 impl<E: Real> Products<'_, E> {
     fn run(&self, launch: &Launch) -> Result<()> {
-        let Plan { m, n, k, .. } = *self.plan;
+        let MatmulPlan { m, n, k, .. } = *self.plan;
         let work = m.saturating_mul(n).saturating_mul(k);
         let count = self.plan.count();
         if count == 1 || work > BATCH_LARGE {
@@ -152,7 +152,7 @@ impl<E: Real> Products<'_, E> {
 }
 
 /// The sizes of a launch's products, and the strides of a, b and y.
-struct Plan {
+struct MatmulPlan {
     /// Sizes and strides of what comes before rows and columns.
     batches: SmallVec<[(usize, [isize; 3]); 4]>,
     m: usize,
@@ -162,9 +162,9 @@ struct Plan {
     strides: [[isize; 2]; 3],
 }
 
-impl Plan {
+impl MatmulPlan {
     /// `in_place`: `y` has its own strides, and those of a row-major tensor otherwise.
-    fn new(launch: &Launch, views: [&Strided; 3], in_place: bool) -> Result<Plan> {
+    fn new(launch: &Launch, views: [&Strided; 3], in_place: bool) -> Result<MatmulPlan> {
         let [a, b, y] = views.map(|v| v.layout.shape());
         let bad =
             || Error::runtime(format!("{} launched a product of {a:?} and {b:?} into {y:?}", launch.op));
@@ -183,7 +183,7 @@ impl Plan {
         });
         let at = |i: usize| steps.map(|s| s.get(i).copied().unwrap_or(0));
         let batches = y_batch.iter().enumerate().filter(|(_, size)| **size != 1).map(|(i, &n)| (n, at(i)));
-        let mut plan = Plan { batches: batches.collect(), m: *m, n: *n, k: *k, strides };
+        let mut plan = MatmulPlan { batches: batches.collect(), m: *m, n: *n, k: *k, strides };
         plan.merge();
         Ok(plan)
     }
@@ -226,7 +226,7 @@ impl Plan {
 /// Integers wrap around, as in PyTorch.
 fn integer(launch: &Launch, output: &View, alpha: i64, beta: i64) -> Result<()> {
     let [a, b, y] = [operand(launch, 0)?, operand(launch, 1)?, Strided::new(output)?];
-    let plan = Plan::new(launch, [&a, &b, &y], false)?;
+    let plan = MatmulPlan::new(launch, [&a, &b, &y], false)?;
     let (a, b) = (gathered::<i64>(launch.cancel, &a)?, gathered::<i64>(launch.cancel, &b)?);
     let mut out = match launch.inputs.get(2).filter(|_| beta != 0) {
         Some(c) => gathered::<i64>(launch.cancel, &view(launch, c, 2)?)?,

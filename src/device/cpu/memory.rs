@@ -94,14 +94,14 @@ pub trait Keeper: Send + Sync {
 
 /// Keeps freed blocks by size.
 pub struct HostPool {
-    state: Mutex<State>,
+    state: Mutex<HostPoolState>,
     /// Blocks from this capacity on are kept.
     kept_from: usize,
     keeper: OnceLock<Box<dyn Keeper>>,
 }
 
 #[derive(Default, Debug)]
-struct State {
+struct HostPoolState {
     free: BTreeMap<usize, Vec<HostBlock>>,
     kept: usize,
     /// Freed while something was under way with them.
@@ -190,7 +190,7 @@ impl HostPool {
 
     /// Gives every kept block back to the system.
     pub fn clear(&self) {
-        let State { free, busy, .. } = std::mem::take(&mut *self.lock());
+        let HostPoolState { free, busy, .. } = std::mem::take(&mut *self.lock());
         free.into_values().flatten().chain(busy).for_each(|block| self.release(block));
     }
 
@@ -214,12 +214,12 @@ impl HostPool {
         release(block);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HostPoolState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-impl State {
+impl HostPoolState {
     /// Keeps a block; gives it back where there is no room for it.
     fn keep(&mut self, block: HostBlock) -> Option<HostBlock> {
         if self.kept.saturating_add(block.capacity) > most_kept() {

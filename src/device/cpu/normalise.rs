@@ -57,7 +57,7 @@ fn forward<C: Float>(launch: &Launch, eps: f64) -> Result<()> {
                 to_rstd.slice(range.clone()),
             )
         };
-        isa::dispatch(Rows {
+        isa::dispatch(NormaliseRows {
             x: x.get(range.start * n..range.end * n).unwrap_or(&[]),
             weight: weight.as_deref(),
             bias: bias.as_deref(),
@@ -73,7 +73,7 @@ fn forward<C: Float>(launch: &Launch, eps: f64) -> Result<()> {
     rstds.finish(launch)
 }
 
-struct Rows<'a, C> {
+struct NormaliseRows<'a, C> {
     x: &'a [C],
     weight: Option<&'a [C]>,
     bias: Option<&'a [C]>,
@@ -84,7 +84,7 @@ struct Rows<'a, C> {
     rstd: &'a mut [C],
 }
 
-impl<C: Float> Work for Rows<'_, C> {
+impl<C: Float> Work for NormaliseRows<'_, C> {
     type Output = ();
 
     #[inline(always)]

@@ -6,7 +6,7 @@ mod philox;
 use crate::base::{Error, Result};
 use crate::device::kernel::{Distribution, Launch, Random, RandomSource, View};
 
-use super::access::{Writer, missing};
+use super::access::{BlockWriter, missing};
 use super::convert::{Compute, compute_dtype};
 use super::math::special;
 use super::parallel;
@@ -37,7 +37,7 @@ const OFTEN: usize = 1 << 16;
 
 /// Writes blocks one after another, as a generator with a state must.
 fn in_order<C: Compute>(launch: &Launch, output: &View, mut draw: impl FnMut(&mut [C])) -> Result<()> {
-    let writer = Writer::<C>::new(output)?;
+    let writer = BlockWriter::<C>::new(output)?;
     let mut values = [C::default(); BLOCK];
     for start in (0..writer.numel()).step_by(BLOCK) {
         launch.cancel.check()?;
@@ -51,7 +51,7 @@ fn in_order<C: Compute>(launch: &Launch, output: &View, mut draw: impl FnMut(&mu
 
 /// Writes a function of the element's number, on all cores.
 fn by_place<C: Compute>(launch: &Launch, output: &View, value: impl Fn(u64) -> C + Sync) -> Result<()> {
-    let writer = Writer::<C>::new(output)?;
+    let writer = BlockWriter::<C>::new(output)?;
     parallel::for_ranges(writer.numel(), parallel::GRAIN / 4, launch.cancel, |range| {
         let mut block = [C::default(); BLOCK];
         for start in range.clone().step_by(BLOCK) {

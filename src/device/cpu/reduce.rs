@@ -10,7 +10,7 @@ use crate::base::{DType, Error, Kind, Layout, Result, memory};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch, ReduceOp};
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
-use super::block::{Room, Writer};
+use super::block::{BlockWriter, Room};
 use super::convert::{Compute, with_compute};
 use super::fold::{All, Any, Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Squares, Sum};
 use super::gather::{Inner, Source};
@@ -35,7 +35,7 @@ pub fn reduce(launch: &Launch, op: ReduceOp, dims: u64) -> Result<()> {
         }
         apart::<C>(launch.cancel, &input, &output, |input| {
             let source = Source::<C>::new(input, output.layout, reduced);
-            Job { source, output, op, cancel: launch.cancel }.run()
+            ReduceJob { source, output, op, cancel: launch.cancel }.run()
         })
     })
 }
@@ -53,7 +53,7 @@ pub fn arg_reduce(launch: &Launch, max: bool, dim: usize) -> Result<()> {
     with_compute!(input.dtype, C => {
         apart::<C>(launch.cancel, &input, &output, |input| {
             let source = Source::<C>::new(input, output.layout, reduced);
-            let job = Job { source, output, op, cancel: launch.cancel };
+            let job = ReduceJob { source, output, op, cancel: launch.cancel };
             job.run_with_indices(&indices)
         })
     })
@@ -129,7 +129,7 @@ const COLUMNS: usize = 256;
 /// Pieces over outputs that keep every core busy.
 const ENOUGH: usize = 16;
 
-struct Job<'a, C> {
+struct ReduceJob<'a, C> {
     source: Source<'a, C>,
     output: Strided<'a>,
     op: ReduceOp,
@@ -138,11 +138,11 @@ struct Job<'a, C> {
 
 type Wides<C> = SmallVec<[<C as Folded>::Wide; 8]>;
 
-impl<C: Folded> Job<'_, C> {
+impl<C: Folded> ReduceJob<'_, C> {
     fn run(&self) -> Result<()> {
         let layout = self.source.output_layout(self.output.layout)?;
         // SAFETY: the order of dimensions changes, not the elements.
-        let writer = Writer::<C::Wide>::strided(&unsafe { self.output.reordered(&layout) });
+        let writer = BlockWriter::<C::Wide>::strided(&unsafe { self.output.reordered(&layout) });
         match self.split() {
             Split::Outputs(size) => self.over_outputs(size, |kept, values, _| {
                 // SAFETY: pieces are disjoint, and values lie in memory of their own.
@@ -160,10 +160,10 @@ impl<C: Folded> Job<'_, C> {
     fn run_with_indices(&self, indices: &Strided) -> Result<()> {
         let layout = self.source.output_layout(self.output.layout)?;
         // SAFETY: the order of dimensions changes, not the elements.
-        let writer = Writer::<C::Wide>::strided(&unsafe { self.output.reordered(&layout) });
+        let writer = BlockWriter::<C::Wide>::strided(&unsafe { self.output.reordered(&layout) });
         let layout = self.source.output_layout(indices.layout)?;
         // SAFETY: as above.
-        let places = Writer::<i64>::strided(&unsafe { indices.reordered(&layout) });
+        let places = BlockWriter::<i64>::strided(&unsafe { indices.reordered(&layout) });
         let all = 0..self.source.reduced();
         match self.split() {
             Split::Outputs(size) => self.over_outputs(size, |kept, values, centres| {
@@ -229,7 +229,7 @@ impl<C: Folded> Job<'_, C> {
                 unsafe {
                     let (values, firsts) = (values.first(kept.len()), firsts.first(kept.len()));
                     let centres = centres.first(kept.len());
-                    let fold = |by: Step, centres: &[C], to: &mut [C::Wide]| {
+                    let fold = |by: FoldOp, centres: &[C], to: &mut [C::Wide]| {
                         self.fold(by, kept.clone(), all.clone(), centres, to);
                     };
                     self.steps(values, firsts, centres, fold);
@@ -248,7 +248,7 @@ impl<C: Folded> Job<'_, C> {
         let mut firsts: Wides<C> = SmallVec::from_elem(nothing, n);
         let mut centres: SmallVec<[C; 8]> = SmallVec::from_elem(C::default(), n);
         let mut outcome = Ok(());
-        let fold = |by: Step, centres: &[C], to: &mut [C::Wide]| {
+        let fold = |by: FoldOp, centres: &[C], to: &mut [C::Wide]| {
             let parts = parallel::map_ranges(self.source.reduced(), size, self.cancel, |part| {
                 let mut values: Wides<C> = SmallVec::from_elem(nothing, n);
                 self.fold(by, 0..n, part, centres, &mut values);
@@ -271,33 +271,33 @@ impl<C: Folded> Job<'_, C> {
         values: &mut [C::Wide],
         firsts: &mut [C::Wide],
         centres: &mut [C],
-        mut fold: impl FnMut(Step, &[C], &mut [C::Wide]),
+        mut fold: impl FnMut(FoldOp, &[C], &mut [C::Wide]),
     ) {
         let count = self.source.reduced() as f64;
         match self.op {
             ReduceOp::Sum { scale } => {
-                fold(Step::Sum, centres, values);
+                fold(FoldOp::Sum, centres, values);
                 if scale != 1.0 {
                     in_f64::<C>(values, |v| v * scale);
                 }
             }
-            ReduceOp::Prod => fold(Step::Product, centres, values),
-            ReduceOp::All => fold(Step::All, centres, values),
-            ReduceOp::Any => fold(Step::Any, centres, values),
+            ReduceOp::Prod => fold(FoldOp::Product, centres, values),
+            ReduceOp::All => fold(FoldOp::All, centres, values),
+            ReduceOp::Any => fold(FoldOp::Any, centres, values),
             ReduceOp::Max | ReduceOp::Min => {
-                let step = if self.op == ReduceOp::Max { Step::Largest } else { Step::Smallest };
+                let step = if self.op == ReduceOp::Max { FoldOp::Largest } else { FoldOp::Smallest };
                 fold(step, centres, values);
                 centres.iter_mut().zip(values).for_each(|(c, v)| *c = C::narrow(*v));
             }
             ReduceOp::Norm2 => {
-                fold(Step::Squares, centres, values);
+                fold(FoldOp::Squares, centres, values);
                 in_f64::<C>(values, f64::sqrt);
             }
             ReduceOp::Var { correction, root } => {
-                fold(Step::Sum, centres, firsts);
+                fold(FoldOp::Sum, centres, firsts);
                 in_f64::<C>(firsts, |sum| sum / count);
                 centres.iter_mut().zip(&*firsts).for_each(|(c, v)| *c = C::narrow(*v));
-                fold(Step::Spread, centres, values);
+                fold(FoldOp::Spread, centres, values);
                 let free = (count - correction).max(0.0);
                 for ((v, mean), centre) in values.iter_mut().zip(firsts).zip(centres) {
                     // What rounding the centre has added.
@@ -308,11 +308,11 @@ impl<C: Folded> Job<'_, C> {
                 }
             }
             ReduceOp::LogSumExp => {
-                fold(Step::Largest, centres, firsts);
+                fold(FoldOp::Largest, centres, firsts);
                 // An infinite largest would make differences NaN.
                 in_f64::<C>(firsts, |v| if v.is_infinite() { 0.0 } else { v });
                 centres.iter_mut().zip(&*firsts).for_each(|(c, v)| *c = C::narrow(*v));
-                fold(Step::Exponentials, centres, values);
+                fold(FoldOp::Exponentials, centres, values);
                 for (v, centre) in values.iter_mut().zip(centres) {
                     *v = C::Wide::from_f64(v.to_f64().ln() + centre.to_f64());
                 }
@@ -320,17 +320,17 @@ impl<C: Folded> Job<'_, C> {
         }
     }
 
-    fn fold(&self, by: Step, kept: Range<usize>, part: Range<usize>, centres: &[C], to: &mut [C::Wide]) {
+    fn fold(&self, by: FoldOp, kept: Range<usize>, part: Range<usize>, centres: &[C], to: &mut [C::Wide]) {
         match by {
-            Step::Sum => self.source.fold::<Sum>(self.cancel, kept, part, centres, to),
-            Step::Squares => self.source.fold::<Squares>(self.cancel, kept, part, centres, to),
-            Step::Spread => self.source.fold::<Spread>(self.cancel, kept, part, centres, to),
-            Step::Exponentials => self.source.fold::<Exponentials>(self.cancel, kept, part, centres, to),
-            Step::Product => self.source.fold::<Product>(self.cancel, kept, part, centres, to),
-            Step::Largest => self.source.fold::<Largest>(self.cancel, kept, part, centres, to),
-            Step::Smallest => self.source.fold::<Smallest>(self.cancel, kept, part, centres, to),
-            Step::All => self.source.fold::<All>(self.cancel, kept, part, centres, to),
-            Step::Any => self.source.fold::<Any>(self.cancel, kept, part, centres, to),
+            FoldOp::Sum => self.source.fold::<Sum>(self.cancel, kept, part, centres, to),
+            FoldOp::Squares => self.source.fold::<Squares>(self.cancel, kept, part, centres, to),
+            FoldOp::Spread => self.source.fold::<Spread>(self.cancel, kept, part, centres, to),
+            FoldOp::Exponentials => self.source.fold::<Exponentials>(self.cancel, kept, part, centres, to),
+            FoldOp::Product => self.source.fold::<Product>(self.cancel, kept, part, centres, to),
+            FoldOp::Largest => self.source.fold::<Largest>(self.cancel, kept, part, centres, to),
+            FoldOp::Smallest => self.source.fold::<Smallest>(self.cancel, kept, part, centres, to),
+            FoldOp::All => self.source.fold::<All>(self.cancel, kept, part, centres, to),
+            FoldOp::Any => self.source.fold::<Any>(self.cancel, kept, part, centres, to),
         }
     }
 }
@@ -343,7 +343,7 @@ enum Split {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum FoldOp {
     Sum,
     Squares,
     Spread,
@@ -355,7 +355,7 @@ enum Step {
     Any,
 }
 
-fn join<C: Folded>(by: Step, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
+fn join<C: Folded>(by: FoldOp, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
     fn with<C: Folded, F: Fold>(parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
         to.fill(C::wide_start::<F>());
         for part in parts {
@@ -363,10 +363,10 @@ fn join<C: Folded>(by: Step, parts: Vec<Wides<C>>, to: &mut [C::Wide]) {
         }
     }
     match by {
-        Step::Sum | Step::Squares | Step::Spread | Step::Exponentials => with::<C, Sum>(parts, to),
-        Step::Product | Step::All => with::<C, Product>(parts, to),
-        Step::Largest | Step::Any => with::<C, Largest>(parts, to),
-        Step::Smallest => with::<C, Smallest>(parts, to),
+        FoldOp::Sum | FoldOp::Squares | FoldOp::Spread | FoldOp::Exponentials => with::<C, Sum>(parts, to),
+        FoldOp::Product | FoldOp::All => with::<C, Product>(parts, to),
+        FoldOp::Largest | FoldOp::Any => with::<C, Largest>(parts, to),
+        FoldOp::Smallest => with::<C, Smallest>(parts, to),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::device::scalar::{Function, MapOp, Visitor};
+use crate::device::scalar::{MapOp, ScalarFunction, Visitor};
 
 use super::convert::Compute;
 use super::isa::{self, Careful, Isa, Work};
@@ -30,7 +30,7 @@ macro_rules! mapped {
                 struct Find;
                 impl Visitor for Find {
                     type Output = Option<SliceFunction<$t>>;
-                    fn visit<F: Function>(self) -> Self::Output {
+                    fn visit<F: ScalarFunction>(self) -> Self::Output {
                         let function: SliceFunction<$t> = |slices| {
                             isa::dispatch($work::<F, $t> { slices, function: PhantomData });
                         };
@@ -65,7 +65,7 @@ struct Whole<'a, F, C> {
     function: PhantomData<F>,
 }
 
-impl<F: Function> Work for Whole<'_, F, i64> {
+impl<F: ScalarFunction> Work for Whole<'_, F, i64> {
     type Output = ();
 
     #[inline(always)]
@@ -79,7 +79,7 @@ struct Double<'a, F, C> {
     function: PhantomData<F>,
 }
 
-impl<F: Function> Work for Double<'_, F, f64> {
+impl<F: ScalarFunction> Work for Double<'_, F, f64> {
     type Output = ();
 
     #[inline(always)]
@@ -93,7 +93,7 @@ struct Single<'a, F, C> {
     function: PhantomData<F>,
 }
 
-impl<F: Function> Work for Single<'_, F, f32> {
+impl<F: ScalarFunction> Work for Single<'_, F, f32> {
     type Output = ();
 
     #[inline(always)]
@@ -117,7 +117,7 @@ impl<F: Function> Work for Single<'_, F, f32> {
 }
 
 #[inline(always)]
-fn real<F: Function, C, I: Isa>(a: C, b: C, c: C, p: C, q: C) -> C
+fn real<F: ScalarFunction, C, I: Isa>(a: C, b: C, c: C, p: C, q: C) -> C
 where
     Lane<C, I>: Real,
 {
@@ -126,7 +126,7 @@ where
 
 #[cold]
 #[inline(never)]
-fn careful<F: Function>(a: f32, b: f32, p: f32, q: f32) -> f32 {
+fn careful<F: ScalarFunction>(a: f32, b: f32, p: f32, q: f32) -> f32 {
     real::<F, f32, Careful>(a, b, b, p, q)
 }
 

@@ -7,7 +7,7 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::access::{BLOCK, Overlap, Strided, gathered, missing};
-use super::along::{Lines, LinesFrom, LinesTo, Panel, blocks};
+use super::along::{LinesAlong, LinesFrom, LinesTo, Panel, blocks};
 use super::block::{Room, Scratch, wrong_shape};
 use super::convert::Compute;
 use super::fold::{Exponentials, Fold, Folded, Largest, Sum, fold_rows, fold_run};
@@ -72,7 +72,7 @@ fn forward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     let y = output(launch)?;
     let mut aside = None;
     let (x, in_place) = input::<C>(launch, 0, &y, &mut aside)?;
-    let lines = Lines::new([&x, &y], dim);
+    let lines = LinesAlong::new([&x, &y], dim);
     let (from, to) = (LinesFrom::<C>::new(&x), LinesTo::<C>::new(&y));
     over_panels(launch.cancel, y.numel(), &lines, |panels| {
         isa::dispatch(Forward { lines: &lines, x: from, y: to, in_place, log, panels });
@@ -84,7 +84,7 @@ fn backward<C: Soft>(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     let (mut aside, mut aside_too) = (None, None);
     let (dy, in_place) = input::<C>(launch, 0, &dx, &mut aside)?;
     let (y, in_place_too) = input::<C>(launch, 1, &dx, &mut aside_too)?;
-    let lines = Lines::new([&dy, &y, &dx], dim);
+    let lines = LinesAlong::new([&dy, &y, &dx], dim);
     let (from, of, to) = (LinesFrom::<C>::new(&dy), LinesFrom::<C>::new(&y), LinesTo::<C>::new(&dx));
     let in_place = in_place || in_place_too;
     over_panels(launch.cancel, dx.numel(), &lines, |panels| {
@@ -98,7 +98,7 @@ const COST: usize = 4;
 fn over_panels<const N: usize>(
     cancel: &Cancel,
     numel: usize,
-    lines: &Lines<N>,
+    lines: &LinesAlong<N>,
     work: impl Fn(Range<usize>) + Sync,
 ) -> Result<()> {
     if numel == 0 {
@@ -137,7 +137,7 @@ soft!(f32);
 soft!(f64);
 
 struct Forward<'a, C> {
-    lines: &'a Lines<2>,
+    lines: &'a LinesAlong<2>,
     x: LinesFrom<'a, C>,
     y: LinesTo<'a, C>,
     /// `x` lies in the place of `y`.
@@ -326,7 +326,7 @@ fn fold_columns<'s, F: Fold, C: Folded + 's, I: Isa>(
 }
 
 struct Backward<'a, C> {
-    lines: &'a Lines<3>,
+    lines: &'a LinesAlong<3>,
     dy: LinesFrom<'a, C>,
     y: LinesFrom<'a, C>,
     dx: LinesTo<'a, C>,

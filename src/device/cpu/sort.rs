@@ -53,7 +53,7 @@ impl Sortable for i64 {
 }
 
 /// What is sorted: the key, then the place, so that equal values keep their order.
-type Entry = (u64, usize);
+type SortEntry = (u64, usize);
 
 fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> Result<()> {
     let x = dense::<C>(launch, 0)?;
@@ -64,7 +64,7 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
         let key = x.get(start + i * lines.inner).map_or(0, |v| v.key());
         (if descending { !key } else { key }, i)
     };
-    let write = |start: usize, sorted: &[Entry]| -> Result<()> {
+    let write = |start: usize, sorted: &[SortEntry]| -> Result<()> {
         for (i, &(_, from)) in sorted.iter().enumerate() {
             if i % RUN == 0 {
                 launch.cancel.check()?;
@@ -87,7 +87,7 @@ fn sort_lines<C: Sortable>(launch: &Launch, lines: Lines, descending: bool) -> R
     } else {
         let cost = lines.size * 16;
         parallel::try_for_ranges(lines.count(), parallel::grain(cost), launch.cancel, |range| {
-            let mut entries: Vec<Entry> = memory::with_capacity(lines.size)?;
+            let mut entries: Vec<SortEntry> = memory::with_capacity(lines.size)?;
             for line in range {
                 let start = lines.start(line);
                 entries.clear();
@@ -109,16 +109,16 @@ const LONG: usize = 1 << 16;
 pub(in crate::device::cpu) fn long_line(
     launch: &Launch,
     n: usize,
-    entry: impl Fn(usize) -> Entry + Sync,
-) -> Result<Vec<Entry>> {
-    let mut entries = zeros::<Entry>(n)?;
+    entry: impl Fn(usize) -> SortEntry + Sync,
+) -> Result<Vec<SortEntry>> {
+    let mut entries = zeros::<SortEntry>(n)?;
     parallel::for_chunks(&mut entries, RUN, RUN, launch.cancel, |chunk, to| {
         for (i, to) in to.iter_mut().enumerate() {
             *to = entry(chunk * RUN + i);
         }
         to.sort_unstable();
     })?;
-    let mut other = zeros::<Entry>(n)?;
+    let mut other = zeros::<SortEntry>(n)?;
     let mut run = RUN;
     while run < n {
         let from = &entries;
@@ -143,7 +143,7 @@ pub(in crate::device::cpu) fn long_line(
 /// Entries that one core sorts at once.
 const RUN: usize = 1 << 15;
 
-fn merge<'a>(mut a: &'a [Entry], mut b: &'a [Entry], to: &mut [Entry], cancel: &Cancel) {
+fn merge<'a>(mut a: &'a [SortEntry], mut b: &'a [SortEntry], to: &mut [SortEntry], cancel: &Cancel) {
     for (i, to) in to.iter_mut().enumerate() {
         if i % RUN == 0 && cancel.is_set() {
             return;

@@ -37,15 +37,15 @@ struct Team {
     /// A thread leads a job.
     taken: AtomicBool,
     state: AtomicU64,
-    job: Job,
+    job: TeamJob,
     helpers: Vec<Helper>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 /// Ends the job when it goes, also where the leader's own part panics.
-struct End<'a>(&'a Team);
+struct JobEnd<'a>(&'a Team);
 
-impl End<'_> {
+impl JobEnd<'_> {
     /// What a helper panicked with.
     fn finish(self) -> Option<Box<dyn Any + Send>> {
         self.0.close();
@@ -53,7 +53,7 @@ impl End<'_> {
     }
 }
 
-impl Drop for End<'_> {
+impl Drop for JobEnd<'_> {
     fn drop(&mut self) {
         self.0.close();
         self.0.panic.lock().unwrap_or_else(|e| e.into_inner()).take();
@@ -62,12 +62,12 @@ impl Drop for End<'_> {
 }
 
 /// What helpers run; its lifetime is that of the job, which ends when the job is closed and nobody is inside.
-struct Job(UnsafeCell<Option<*const (dyn Fn() + Sync)>>);
+struct TeamJob(UnsafeCell<Option<*const (dyn Fn() + Sync)>>);
 
 // SAFETY: written by the one leader while nobody is inside, read by those inside; what it points to is `Sync`.
-unsafe impl Sync for Job {}
+unsafe impl Sync for TeamJob {}
 // SAFETY: as above.
-unsafe impl Send for Job {}
+unsafe impl Send for TeamJob {}
 
 #[derive(Default)]
 struct Helper {
@@ -81,7 +81,7 @@ impl Team {
         let team: &'static Team = Box::leak(Box::new(Team {
             taken: AtomicBool::new(false),
             state: AtomicU64::new(0),
-            job: Job(UnsafeCell::new(None)),
+            job: TeamJob(UnsafeCell::new(None)),
             helpers: (0..helpers).map(|_| Helper::default()).collect(),
             panic: Mutex::new(None),
         }));
@@ -112,7 +112,7 @@ impl Team {
         }
         let number = self.state.load(Ordering::Relaxed) & !(OPEN | INSIDE);
         self.state.store((number + NEXT) | OPEN, Ordering::SeqCst);
-        let end = End(self);
+        let end = JobEnd(self);
         for helper in &self.helpers {
             if helper.asleep.load(Ordering::SeqCst)
                 && helper.asleep.swap(false, Ordering::SeqCst)

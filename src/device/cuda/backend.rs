@@ -27,7 +27,7 @@ use super::host;
 use super::kernels::{self, Key, Step};
 use super::memory::DeviceMemory;
 use super::pinned::Pinned;
-use super::probe::Found;
+use super::probe::FoundDevice;
 use super::queues::Queues;
 use super::table::Handle;
 
@@ -45,7 +45,7 @@ struct Peers {
 ///
 /// # Errors
 /// `DeviceError` where one does not start, or something that all need is missing.
-pub fn devices(found: &[Found], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Backend>>> {
+pub fn devices(found: &[FoundDevice], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Backend>>> {
     let gpus = found.iter().map(|device| Gpu::open(device.ordinal as u16)).collect::<Result<Vec<Gpu>>>()?;
     let queues: Vec<Arc<Queues>> =
         gpus.iter().map(|gpu| Arc::new(Queues::new(*gpu, Arc::clone(shared)))).collect();
@@ -53,7 +53,7 @@ pub fn devices(found: &[Found], shared: &Arc<Shared>) -> Result<Vec<Box<dyn Back
     let peers = Arc::new(Peers { pinned: Pinned::new(gpus.clone(), queues.clone()), gpus, queues });
     let keeper = Arc::clone(&peers);
     shared.pinned.keep_with(Box::new(Keeping(keeper)));
-    let device = |found: &Found| -> Result<Box<dyn Backend>> {
+    let device = |found: &FoundDevice| -> Result<Box<dyn Backend>> {
         Ok(Box::new(CudaBackend::new(found, &peers, shared)?))
     };
     found.iter().map(device).collect()
@@ -82,7 +82,7 @@ pub struct CudaBackend {
 }
 
 impl CudaBackend {
-    fn new(found: &Found, peers: &Arc<Peers>, shared: &Arc<Shared>) -> Result<CudaBackend> {
+    fn new(found: &FoundDevice, peers: &Arc<Peers>, shared: &Arc<Shared>) -> Result<CudaBackend> {
         let ordinal = found.ordinal as usize;
         let (Some(gpu), Some(queues)) = (peers.gpus.get(ordinal), peers.queues.get(ordinal)) else {
             return Err(Error::runtime(format!("there is no GPU {ordinal}")));
@@ -380,7 +380,7 @@ impl Drop for CudaBackend {
     }
 }
 
-fn properties(gpu: &Gpu, found: &Found, all: &[Gpu]) -> Result<Properties> {
+fn properties(gpu: &Gpu, found: &FoundDevice, all: &[Gpu]) -> Result<Properties> {
     let others = all.iter().filter(|other| other.device != gpu.device);
     let reached =
         others.map(|other| gpu.can_reach(other)).fold(None, |all, one| Some(all.unwrap_or(true) && one));

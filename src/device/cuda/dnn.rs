@@ -39,7 +39,7 @@ pub struct Switches {
 pub struct Dnn {
     table: &'static Cudnn,
     handles: Mutex<HashMap<u32, usize>>,
-    chosen: Mutex<HashMap<Question, Choice>>,
+    chosen: Mutex<HashMap<Question, AlgorithmChoice>>,
 }
 
 /// What an algorithm is chosen for.
@@ -52,7 +52,7 @@ struct Question {
 }
 
 #[derive(Clone, Copy)]
-struct Choice {
+struct AlgorithmChoice {
     algorithm: c_int,
     math: c_int,
     workspace: usize,
@@ -117,7 +117,7 @@ impl Dnn {
         handle: Handle,
         what: &Convolution,
         d: &Described,
-        choice: Choice,
+        choice: AlgorithmChoice,
         memory: u64,
     ) -> Result<()> {
         let Numbers { one, zero, .. } = Numbers::of(what.y.dtype);
@@ -154,7 +154,7 @@ impl Dnn {
         what: &Convolution,
         d: &Described,
         switches: Switches,
-    ) -> Result<Option<Choice>> {
+    ) -> Result<Option<AlgorithmChoice>> {
         let question = what.question(switches);
         let mut chosen = self.chosen.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(choice) = chosen.get(&question) {
@@ -208,7 +208,8 @@ impl Dnn {
                     || p.math == DEFAULT_MATH)
         };
         let best = found.iter().take(count.unsigned_abs() as usize).find(usable);
-        let choice = best.map(|p| Choice { algorithm: p.algorithm, math: p.math, workspace: p.memory });
+        let choice =
+            best.map(|p| AlgorithmChoice { algorithm: p.algorithm, math: p.math, workspace: p.memory });
         if let Some(choice) = choice {
             chosen.insert(question, choice);
         }

@@ -7,13 +7,13 @@ use libloading::{Library, Symbol};
 
 use super::folders::{Folders, VARIABLE, kernel_module};
 use super::library::{Loaded, load, printable, symbol};
-use super::probe::{Driver, Found, Missing};
+use super::probe::{Driver, FoundDevice, Missing};
 
 const SUCCESS: c_int = 0;
 const NO_DEVICE: c_int = 100;
 
 /// Finds the driver and asks it for its version and devices.
-pub(super) fn ask(folders: &Folders) -> Result<(Driver, Vec<Found>), Missing> {
+pub(super) fn ask(folders: &Folders) -> Result<(Driver, Vec<FoundDevice>), Missing> {
     let loaded = load(&["cuda", "nvcuda"], folders, &folders.driver).map_err(|reason| Missing {
         reason: format!("{reason}: NVIDIA's driver is not installed, or its library is out of reach"),
         remedy: format!("install NVIDIA's driver, or name its library's folder in {VARIABLE}"),
@@ -25,11 +25,11 @@ pub(super) fn ask(folders: &Folders) -> Result<(Driver, Vec<Found>), Missing> {
 }
 
 /// What a driver's library says.
-fn survey(Loaded { library, path }: &Loaded) -> Result<(Driver, Vec<Found>), Missing> {
+fn survey(Loaded { library, path }: &Loaded) -> Result<(Driver, Vec<FoundDevice>), Missing> {
     let calls = Calls { library };
     let answer = calls.start().and_then(|cuda| {
         let devices = (0..calls.count()?).map(|ordinal| calls.device(ordinal));
-        Ok((cuda, devices.collect::<Result<Vec<Found>, Failure>>()?))
+        Ok((cuda, devices.collect::<Result<Vec<FoundDevice>, Failure>>()?))
     });
     match answer {
         Ok((cuda, devices)) => Ok((Driver { library: path.clone(), cuda, module: kernel_module() }, devices)),
@@ -72,11 +72,11 @@ impl<'l> Calls<'l> {
         }
     }
 
-    fn device(&self, ordinal: c_int) -> Result<Found, Failure> {
+    fn device(&self, ordinal: c_int) -> Result<FoundDevice, Failure> {
         use CUdevice_attribute as A;
         let device = self.handle(ordinal)?;
         let attribute = |which: A| self.attribute(which as c_int, device).map(c_int::unsigned_abs);
-        Ok(Found {
+        Ok(FoundDevice {
             ordinal: ordinal.unsigned_abs(),
             name: self.text("cuDeviceGetName", device)?,
             memory: self.memory(device)?,

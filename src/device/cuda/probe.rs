@@ -14,7 +14,7 @@ use super::{driver, folders};
 pub struct Probe {
     pub driver: Result<Driver, Missing>,
     /// The devices the driver shows, by ordinal.
-    pub devices: Vec<Found>,
+    pub devices: Vec<FoundDevice>,
     /// What kernels, matmuls, convolutions and several GPUs need, each found or not.
     pub libraries: Vec<Library>,
     /// NVIDIA's graphics devices on the PCI bus, as `0000:65:00.0 (10de:20b0)`: there with or without a driver.
@@ -34,7 +34,7 @@ pub struct Driver {
 
 /// A device of the driver. Memory is in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundDevice {
     pub ordinal: u32,
     pub name: String,
     pub memory: u64,
@@ -78,12 +78,12 @@ impl Probe {
     }
 
     /// Looks at the driver and its devices alone, which is quick where there is none.
-    pub fn devices() -> (Result<Driver, Missing>, Vec<Found>) {
+    pub fn devices() -> (Result<Driver, Missing>, Vec<FoundDevice>) {
         probe_driver(&Folders::of_this_computer())
     }
 }
 
-fn probe_driver(folders: &Folders) -> (Result<Driver, Missing>, Vec<Found>) {
+fn probe_driver(folders: &Folders) -> (Result<Driver, Missing>, Vec<FoundDevice>) {
     match driver::ask(folders) {
         Ok((driver, devices)) => (Ok(driver), devices),
         Err(missing) => (Err(missing), Vec::new()),

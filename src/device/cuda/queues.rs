@@ -38,21 +38,21 @@ pub type Interrupt<'a> = &'a dyn Fn() -> Result<()>;
 pub struct Queues {
     gpu: Gpu,
     shared: Arc<Shared>,
-    streams: RwLock<Vec<Stream>>,
-    state: Mutex<State>,
+    streams: RwLock<Vec<CudaStream>>,
+    state: Mutex<QueueState>,
 }
 
 /// A stream of the driver.
 #[derive(Clone, Copy)]
-struct Stream(Handle);
+struct CudaStream(Handle);
 
 // SAFETY: handles of the driver may be used from any thread.
-unsafe impl Send for Stream {}
+unsafe impl Send for CudaStream {}
 // SAFETY: as above.
-unsafe impl Sync for Stream {}
+unsafe impl Sync for CudaStream {}
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     marks: BTreeMap<u64, Point>,
     /// When marks were reached whose events serve others now, on the host's clock.
     times: BTreeMap<u64, u64>,
@@ -83,7 +83,7 @@ impl Queues {
     pub fn stream(&self, stream: u32) -> Result<Handle> {
         let known = self.streams.read().unwrap_or_else(|e| e.into_inner()).get(stream as usize).copied();
         match known {
-            Some(Stream(handle)) => Ok(handle),
+            Some(CudaStream(handle)) => Ok(handle),
             None => self.make(stream),
         }
     }
@@ -228,7 +228,7 @@ impl Queues {
 }
 
 impl Queues {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -248,15 +248,15 @@ impl Queues {
             let mut handle = std::ptr::null_mut();
             // SAFETY: the place lives through the call.
             self.gpu.check(unsafe { (self.gpu.driver.cuStreamCreate)(&mut handle, NON_BLOCKING) })?;
-            streams.push(Stream(handle));
+            streams.push(CudaStream(handle));
         }
         match streams.get(stream as usize) {
-            Some(Stream(handle)) => Ok(*handle),
+            Some(CudaStream(handle)) => Ok(*handle),
             None => Err(Error::runtime(format!("{} has no stream {stream}", self.gpu.device))),
         }
     }
 
-    fn event(&self, state: &mut State, timed: bool) -> Result<usize> {
+    fn event(&self, state: &mut QueueState, timed: bool) -> Result<usize> {
         let spare = if timed { &mut state.spare_timed } else { &mut state.spare };
         if let Some(event) = spare.pop() {
             return Ok(event);
@@ -317,7 +317,7 @@ impl Queues {
     }
 
     /// When an event was reached, in nanoseconds on the host's clock.
-    fn time_of(&self, state: &State, event: usize) -> Result<Option<u64>> {
+    fn time_of(&self, state: &QueueState, event: usize) -> Result<Option<u64>> {
         let Some((anchor, nanos, _)) = state.anchor else { return Ok(None) };
         let after = self.between(anchor, event)?;
         Ok(after.map(|milliseconds| (nanos as f64 + milliseconds * 1e6).max(0.0) as u64))
@@ -340,7 +340,7 @@ impl Queues {
     }
 
     /// Turns marks that are reached into numbers.
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut QueueState) {
         let points: Vec<(u64, Point)> = state.marks.iter().map(|(value, point)| (*value, *point)).collect();
         for (value, point) in points {
             if !self.reached(point.event).unwrap_or(false) {
@@ -378,7 +378,7 @@ impl Drop for Queues {
             // SAFETY: nobody else has the event any more.
             unsafe { (driver.cuEventDestroy_v2)(event as Handle) };
         }
-        for Stream(handle) in self.streams.write().unwrap_or_else(|e| e.into_inner()).drain(..) {
+        for CudaStream(handle) in self.streams.write().unwrap_or_else(|e| e.into_inner()).drain(..) {
             // SAFETY: nobody else has the stream any more.
             unsafe { (driver.cuStreamDestroy_v2)(handle) };
         }

@@ -6,14 +6,14 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::size::Kind;
+use super::size::PoolKind;
 
 /// Names a block of a [`Blocks`] table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Id(usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum NodeState {
     Free,
     Allocated,
     /// Freed, while other streams may still use it.
@@ -34,8 +34,8 @@ pub(super) struct Node {
     pub stream: u32,
     /// How many streams a pending block still waits for.
     pub waits: u32,
-    pub kind: Kind,
-    pub state: State,
+    pub kind: PoolKind,
+    pub state: NodeState,
     /// Whether another stream has recorded the block.
     pub recorded: bool,
 }
@@ -86,7 +86,7 @@ impl Blocks {
             requested: 0,
             before: Some(id),
             waits: 0,
-            state: State::Free,
+            state: NodeState::Free,
             recorded: false,
             ..*front
         };

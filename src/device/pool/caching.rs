@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{Blocks, Id, State};
+use super::block::{Blocks, Id, NodeState};
 use super::deferred::Deferred;
 use super::free::FreeBlocks;
-use super::live::Live;
+use super::live::LiveBlocks;
 use super::memory::Memory;
 use super::oom::OutOfMemory;
-use super::size::{Kind, SMALL_REQUEST, rounded, segment_size};
+use super::size::{PoolKind, SMALL_REQUEST, rounded, segment_size};
 use super::snapshot::{Fragmentation, Snapshot};
 use super::stats::Stats;
 
@@ -53,7 +53,7 @@ pub struct Pool<M: Memory> {
     pub(super) limit: Option<u64>,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,
-    pub(super) live: Live,
+    pub(super) live: LiveBlocks,
     /// The first block of each segment, by address.
     pub(super) heads: BTreeMap<u64, Id>,
     pub(super) deferred: Deferred,
@@ -73,7 +73,7 @@ impl<M: Memory> Pool<M> {
             limit: None,
             blocks: Blocks::default(),
             free: FreeBlocks::default(),
-            live: Live::default(),
+            live: LiveBlocks::default(),
             heads: BTreeMap::new(),
             deferred: Deferred::default(),
             segments_taken: 0,
@@ -107,7 +107,7 @@ impl<M: Memory> Pool<M> {
             self.poll();
         }
         let size = rounded(bytes);
-        let kind = Kind::of(size);
+        let kind = PoolKind::of(size);
         let id = match self.free.take(kind, stream, size) {
             Some(id) => id,
             None => self.grow(bytes, stream)?,
@@ -130,7 +130,7 @@ impl<M: Memory> Pool<M> {
         self.stats.allocated_bytes.fall(node.kind, node.size);
         if node.recorded {
             node.recorded = false;
-            node.state = State::Pending;
+            node.state = NodeState::Pending;
             node.waits = self.deferred.wait_for(address, id, &mut self.memory);
         } else {
             self.release(id);
@@ -175,7 +175,7 @@ impl<M: Memory> Pool<M> {
             self.memory.wait(stream, mark);
         }
         self.process(|_, _| true);
-        for kind in [Kind::Large, Kind::Small] {
+        for kind in [PoolKind::Large, PoolKind::Small] {
             for id in self.free.ids(kind) {
                 let node = &self.blocks[id];
                 if !node.is_split() && !self.retained.contains(&node.stream) {
@@ -253,10 +253,10 @@ impl<M: Memory> Pool<M> {
 
     /// How far the free memory is cut up.
     pub fn fragmentation(&self) -> Fragmentation {
-        let small = self.free.largest(Kind::Small).min(SMALL_REQUEST);
+        let small = self.free.largest(PoolKind::Small).min(SMALL_REQUEST);
         Fragmentation {
             split_free: self.stats.inactive_split_bytes.all.current.cast_unsigned(),
-            largest_request: self.free.largest(Kind::Large).max(small),
+            largest_request: self.free.largest(PoolKind::Large).max(small),
         }
     }
 
@@ -277,7 +277,7 @@ impl<M: Memory> Pool<M> {
             allocated: self.allocated(),
             reserved: self.reserved(),
             fragmentation: self.fragmentation().split_free,
-            largest_cached: self.free.largest_on(Kind::of(size), stream),
+            largest_cached: self.free.largest_on(PoolKind::of(size), stream),
             snapshot: self.snapshot(),
         }
     }

@@ -9,11 +9,11 @@ use super::memory::Memory;
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     recorded: HashMap<u64, Vec<u32>>,
-    waiting: BTreeMap<u32, VecDeque<Waiting>>,
+    waiting: BTreeMap<u32, VecDeque<DeferredBlock>>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct DeferredBlock {
     mark: u64,
     id: Id,
 }
@@ -39,7 +39,7 @@ impl Deferred {
         let mut waits = 0;
         for stream in streams {
             let mark = memory.mark(stream);
-            self.waiting.entry(stream).or_default().push_back(Waiting { mark, id });
+            self.waiting.entry(stream).or_default().push_back(DeferredBlock { mark, id });
             waits += 1;
         }
         waits

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::block::{Id, Node};
-use super::size::{Kind, MIN_BLOCK, SMALL_SEGMENT};
+use super::size::{MIN_BLOCK, PoolKind, SMALL_SEGMENT};
 
 /// The free blocks of both pools.
 #[derive(Debug, Default)]
@@ -16,8 +16,8 @@ pub(super) struct FreeBlocks {
 impl FreeBlocks {
     pub(super) fn insert(&mut self, node: &Node, id: Id) {
         match node.kind {
-            Kind::Small => self.small.entry(node.stream).or_default().insert(node, id),
-            Kind::Large => {
+            PoolKind::Small => self.small.entry(node.stream).or_default().insert(node, id),
+            PoolKind::Large => {
                 self.large.insert(LargePlace::of(node), id);
             }
         }
@@ -25,22 +25,22 @@ impl FreeBlocks {
 
     pub(super) fn remove(&mut self, node: &Node) {
         match node.kind {
-            Kind::Small => {
+            PoolKind::Small => {
                 if let Some(bins) = self.small.get_mut(&node.stream) {
                     bins.remove(node);
                 }
             }
-            Kind::Large => {
+            PoolKind::Large => {
                 self.large.remove(&LargePlace::of(node));
             }
         }
     }
 
     /// Takes the best fit for `size` bytes (rounded) on `stream`.
-    pub(super) fn take(&mut self, kind: Kind, stream: u32, size: u64) -> Option<Id> {
+    pub(super) fn take(&mut self, kind: PoolKind, stream: u32, size: u64) -> Option<Id> {
         match kind {
-            Kind::Small => self.small.get_mut(&stream)?.take(size),
-            Kind::Large => {
+            PoolKind::Small => self.small.get_mut(&stream)?.take(size),
+            PoolKind::Large => {
                 let least = LargePlace { stream, size, segment: 0, address: 0 };
                 let (&place, &id) = self.large.range(least..).next()?;
                 if place.stream != stream {
@@ -53,10 +53,10 @@ impl FreeBlocks {
     }
 
     /// The bytes of the largest free block on `stream`; 0 when there is none.
-    pub(super) fn largest_on(&self, kind: Kind, stream: u32) -> u64 {
+    pub(super) fn largest_on(&self, kind: PoolKind, stream: u32) -> u64 {
         match kind {
-            Kind::Small => self.small.get(&stream).map_or(0, Bins::largest),
-            Kind::Large => {
+            PoolKind::Small => self.small.get(&stream).map_or(0, Bins::largest),
+            PoolKind::Large => {
                 let end = LargePlace { stream, size: u64::MAX, segment: u64::MAX, address: u64::MAX };
                 match self.large.range(..=end).next_back() {
                     Some((place, _)) if place.stream == stream => place.size,
@@ -67,18 +67,18 @@ impl FreeBlocks {
     }
 
     /// The bytes of the largest free block on any stream; 0 when there is none.
-    pub(super) fn largest(&self, kind: Kind) -> u64 {
+    pub(super) fn largest(&self, kind: PoolKind) -> u64 {
         match kind {
-            Kind::Small => self.small.values().map(Bins::largest).max().unwrap_or(0),
-            Kind::Large => self.large.keys().map(|place| place.size).max().unwrap_or(0),
+            PoolKind::Small => self.small.values().map(Bins::largest).max().unwrap_or(0),
+            PoolKind::Large => self.large.keys().map(|place| place.size).max().unwrap_or(0),
         }
     }
 
     /// The free blocks of a pool, in the order of best fit.
-    pub(super) fn ids(&self, kind: Kind) -> Vec<Id> {
+    pub(super) fn ids(&self, kind: PoolKind) -> Vec<Id> {
         match kind {
-            Kind::Small => self.small.values().flat_map(Bins::ids).collect(),
-            Kind::Large => self.large.values().copied().collect(),
+            PoolKind::Small => self.small.values().flat_map(Bins::ids).collect(),
+            PoolKind::Large => self.large.values().copied().collect(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::block::Id;
 
 /// The blocks that tensors hold.
-pub(super) type Live = HashMap<u64, Id, BuildHasherDefault<AddressHasher>>;
+pub(super) type LiveBlocks = HashMap<u64, Id, BuildHasherDefault<AddressHasher>>;
 
 /// Hashes a block's address by one multiplication.
 #[derive(Default)]

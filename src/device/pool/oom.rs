@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::size::{Kind, format_size};
+use super::size::{PoolKind, format_size};
 use super::snapshot::Snapshot;
 
 /// A request that neither the cache nor the device could serve, after everything
@@ -82,8 +82,8 @@ impl OutOfMemory {
         self.total.saturating_sub(self.free).saturating_sub(self.reserved)
     }
 
-    pub(super) fn kind(&self) -> Kind {
-        Kind::of(self.rounded)
+    pub(super) fn kind(&self) -> PoolKind {
+        PoolKind::of(self.rounded)
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::oom::OutOfMemory;
 use super::size::format_size;
-use super::what_if::{Change, Held};
+use super::what_if::{HeldBlocks, StateChange};
 
 /// How many tensors are listed, and how many at most are named for deletion.
 const LISTED: usize = 5;
@@ -102,7 +102,7 @@ impl<'a> Holder<'a> {
 }
 
 fn holders<'a>(error: &OutOfMemory, live: &'a [LiveTensor]) -> Vec<Holder<'a>> {
-    let held = Held::of(error);
+    let held = HeldBlocks::of(error);
     let mut holders: BTreeMap<u64, Holder<'a>> = BTreeMap::new();
     for tensor in live {
         if let Some(block) = held.at(tensor.address) {
@@ -127,7 +127,7 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
     let mut actions = Vec::new();
     let found = by_name.is_some();
     actions.extend(by_name.map(delete));
-    let unlimited = Change { limit: None, ..Change::none(error) };
+    let unlimited = StateChange { limit: None, ..StateChange::none(error) };
     if error.limit.is_some() && unlimited.fits(error, error.requested) {
         let bytes = error.reserved.saturating_add(error.segment);
         actions.push(Action::RaiseLimit { bytes, fraction: bytes as f64 / error.total.max(1) as f64 });
@@ -141,7 +141,7 @@ fn actions(error: &OutOfMemory, holders: &[Holder<'_>]) -> Vec<Action> {
         actions.extend(chosen.map(delete));
     }
     let others = error.used_by_others();
-    let alone = Change { free: error.free.saturating_add(others), ..Change::none(error) };
+    let alone = StateChange { free: error.free.saturating_add(others), ..StateChange::none(error) };
     if others > 0 && alone.fits(error, error.requested) {
         actions.push(Action::FreeOthers { bytes: others });
     } else if !freeable && !unlimited.fits(error, error.requested) {
@@ -174,7 +174,7 @@ fn deletion<'h, 'a>(error: &OutOfMemory, holders: &[&'h Holder<'a>]) -> Option<V
     }
     let enough = |chosen: &[&Holder<'_>]| {
         let released = chosen.iter().map(|holder| holder.address).collect();
-        Change { released, ..Change::none(error) }.fits(error, error.requested)
+        StateChange { released, ..StateChange::none(error) }.fits(error, error.requested)
     };
     if !enough(holders) {
         return None;

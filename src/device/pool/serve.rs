@@ -1,10 +1,10 @@
 //! How the pool serves a request: segments taken and returned, blocks cut and joined.
 
-use super::block::{Id, Node, State};
+use super::block::{Id, Node, NodeState};
 use super::caching::{Block, Pool, SegmentChange};
 use super::memory::Memory;
 use super::oom::OutOfMemory;
-use super::size::{Kind, rounded, segment_size};
+use super::size::{PoolKind, rounded, segment_size};
 use super::snapshot::{BlockState, Segment, SegmentBlock};
 
 impl<M: Memory> Pool<M> {
@@ -27,7 +27,7 @@ impl<M: Memory> Pool<M> {
             self.stats.inactive_split_bytes.fall(kind, found);
         }
         let node = &mut self.blocks[id];
-        node.state = State::Allocated;
+        node.state = NodeState::Allocated;
         node.requested = requested;
         let block = Block { address: node.address, bytes: node.size, requested, stream: node.stream };
         self.live.insert(block.address, id);
@@ -47,7 +47,7 @@ impl<M: Memory> Pool<M> {
         self.stats.active_bytes.fall(kind, size);
         self.stats.requested_bytes.fall(kind, node.requested);
         node.requested = 0;
-        node.state = State::Free;
+        node.state = NodeState::Free;
         let (before, after) = (node.before, node.after);
         let (mut joined, mut joined_bytes) = (0, 0);
         if let Some(after) = self.free_neighbour(after) {
@@ -70,7 +70,7 @@ impl<M: Memory> Pool<M> {
     fn free_neighbour(&mut self, neighbour: Option<Id>) -> Option<Id> {
         let id = neighbour?;
         let node = &self.blocks[id];
-        if node.state != State::Free {
+        if node.state != NodeState::Free {
             return None;
         }
         self.free.remove(node);
@@ -98,7 +98,7 @@ impl<M: Memory> Pool<M> {
             return None;
         }
         let address = self.memory.allocate(size)?;
-        let kind = Kind::of(rounded(bytes));
+        let kind = PoolKind::of(rounded(bytes));
         let id = self.blocks.insert(Node {
             address,
             size,
@@ -109,7 +109,7 @@ impl<M: Memory> Pool<M> {
             stream,
             waits: 0,
             kind,
-            state: State::Free,
+            state: NodeState::Free,
             recorded: false,
         });
         self.segments_taken = self.segments_taken.saturating_add(1);
@@ -174,9 +174,9 @@ impl<M: Memory> Pool<M> {
                 size: node.size,
                 requested: node.requested,
                 state: match node.state {
-                    State::Free => BlockState::Inactive,
-                    State::Allocated => BlockState::ActiveAllocated,
-                    State::Pending => BlockState::ActivePendingFree,
+                    NodeState::Free => BlockState::Inactive,
+                    NodeState::Allocated => BlockState::ActiveAllocated,
+                    NodeState::Pending => BlockState::ActivePendingFree,
                 },
             })
             .collect();

@@ -16,12 +16,12 @@ const SEGMENT_STEP: u64 = 2 << 20;
 
 /// One of the two pools that a request is served from; they never share a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PoolKind {
     Small,
     Large,
 }
 
-impl Kind {
+impl PoolKind {
     /// The pool that serves a block of `size` bytes (rounded).
     #[inline]
     pub(super) fn of(size: u64) -> Self {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::size::Kind;
+use super::size::PoolKind;
 
 /// One statistic: a number of blocks or bytes, and its history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,9 +90,9 @@ impl Stats {
         };
         let (_, row) = self.rows().into_iter().find(|(row, _)| *row == name)?;
         match (row, rest) {
-            (Row::Count(value), None) => Some(value),
-            (Row::One(stat), Some(metric)) => stat.get(metric),
-            (Row::Pools(pools), Some(rest)) => {
+            (StatRow::Count(value), None) => Some(value),
+            (StatRow::One(stat), Some(metric)) => stat.get(metric),
+            (StatRow::Pools(pools), Some(rest)) => {
                 let (pool, metric) = rest.split_once('.')?;
                 let (_, stat) = pools.rows().into_iter().find(|(name, _)| *name == pool)?;
                 stat.get(metric)
@@ -104,9 +104,9 @@ impl Stats {
     /// Every key with its value, in the order of `torch.cuda.memory_stats()`.
     pub fn iter(&self) -> impl Iterator<Item = (String, i64)> {
         self.rows().into_iter().flat_map(|(name, row)| match row {
-            Row::Count(value) => vec![(name.to_owned(), value)],
-            Row::One(stat) => stat.entries(name).collect(),
-            Row::Pools(pools) => pools
+            StatRow::Count(value) => vec![(name.to_owned(), value)],
+            StatRow::One(stat) => stat.entries(name).collect(),
+            StatRow::Pools(pools) => pools
                 .rows()
                 .into_iter()
                 .flat_map(|(pool, stat)| stat.entries(&format!("{name}.{pool}")).collect::<Vec<_>>())
@@ -131,26 +131,26 @@ impl Stats {
     }
 
     /// Sorted by name, which is the order of the reference.
-    fn rows(&self) -> [(&'static str, Row<'_>); 18] {
+    fn rows(&self) -> [(&'static str, StatRow<'_>); 18] {
         [
-            ("active", Row::Pools(&self.active)),
-            ("active_bytes", Row::Pools(&self.active_bytes)),
-            ("allocated_bytes", Row::Pools(&self.allocated_bytes)),
-            ("allocation", Row::Pools(&self.allocation)),
-            ("inactive_split", Row::Pools(&self.inactive_split)),
-            ("inactive_split_bytes", Row::Pools(&self.inactive_split_bytes)),
-            ("max_split_size", Row::Count(self.max_split_size)),
-            ("num_alloc_retries", Row::Count(self.num_alloc_retries)),
-            ("num_device_alloc", Row::Count(self.num_device_alloc)),
-            ("num_device_free", Row::Count(self.num_device_free)),
-            ("num_oom_rejections", Row::Count(self.num_oom_rejections)),
-            ("num_ooms", Row::Count(self.num_ooms)),
-            ("num_sync_all_streams", Row::Count(self.num_sync_all_streams)),
-            ("oversize_allocations", Row::One(&self.oversize_allocations)),
-            ("oversize_segments", Row::One(&self.oversize_segments)),
-            ("requested_bytes", Row::Pools(&self.requested_bytes)),
-            ("reserved_bytes", Row::Pools(&self.reserved_bytes)),
-            ("segment", Row::Pools(&self.segment)),
+            ("active", StatRow::Pools(&self.active)),
+            ("active_bytes", StatRow::Pools(&self.active_bytes)),
+            ("allocated_bytes", StatRow::Pools(&self.allocated_bytes)),
+            ("allocation", StatRow::Pools(&self.allocation)),
+            ("inactive_split", StatRow::Pools(&self.inactive_split)),
+            ("inactive_split_bytes", StatRow::Pools(&self.inactive_split_bytes)),
+            ("max_split_size", StatRow::Count(self.max_split_size)),
+            ("num_alloc_retries", StatRow::Count(self.num_alloc_retries)),
+            ("num_device_alloc", StatRow::Count(self.num_device_alloc)),
+            ("num_device_free", StatRow::Count(self.num_device_free)),
+            ("num_oom_rejections", StatRow::Count(self.num_oom_rejections)),
+            ("num_ooms", StatRow::Count(self.num_ooms)),
+            ("num_sync_all_streams", StatRow::Count(self.num_sync_all_streams)),
+            ("oversize_allocations", StatRow::One(&self.oversize_allocations)),
+            ("oversize_segments", StatRow::One(&self.oversize_segments)),
+            ("requested_bytes", StatRow::Pools(&self.requested_bytes)),
+            ("reserved_bytes", StatRow::Pools(&self.reserved_bytes)),
+            ("segment", StatRow::Pools(&self.segment)),
         ]
     }
 
@@ -175,7 +175,7 @@ impl Stats {
     }
 }
 
-enum Row<'a> {
+enum StatRow<'a> {
     Pools(&'a PerPool),
     One(&'a Stat),
     Count(i64),
@@ -183,20 +183,20 @@ enum Row<'a> {
 
 impl PerPool {
     #[inline]
-    pub(super) fn rise(&mut self, kind: Kind, by: u64) {
+    pub(super) fn rise(&mut self, kind: PoolKind, by: u64) {
         self.all.rise(by);
         self.of(kind).rise(by);
     }
 
     #[inline]
-    pub(super) fn fall(&mut self, kind: Kind, by: u64) {
+    pub(super) fn fall(&mut self, kind: PoolKind, by: u64) {
         self.all.fall(by);
         self.of(kind).fall(by);
     }
 
     /// Rises or falls by the difference, as one step.
     #[inline]
-    pub(super) fn change(&mut self, kind: Kind, from: u64, to: u64) {
+    pub(super) fn change(&mut self, kind: PoolKind, from: u64, to: u64) {
         if to > from {
             self.rise(kind, to - from);
         } else if from > to {
@@ -205,10 +205,10 @@ impl PerPool {
     }
 
     #[inline]
-    fn of(&mut self, kind: Kind) -> &mut Stat {
+    fn of(&mut self, kind: PoolKind) -> &mut Stat {
         match kind {
-            Kind::Small => &mut self.small_pool,
-            Kind::Large => &mut self.large_pool,
+            PoolKind::Small => &mut self.small_pool,
+            PoolKind::Large => &mut self.large_pool,
         }
     }
 
@@ -290,8 +290,8 @@ mod tests {
     #[test]
     fn resets_leave_the_current_value() {
         let mut stats = Stats { num_ooms: 3, ..Stats::default() };
-        stats.segment.rise(Kind::Small, 5);
-        stats.segment.fall(Kind::Small, 3);
+        stats.segment.rise(PoolKind::Small, 5);
+        stats.segment.fall(PoolKind::Small, 3);
         stats.reset_peak();
         assert_eq!(stats.segment.small_pool, Stat { current: 2, peak: 2, allocated: 5, freed: 3 });
         stats.reset_accumulated();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::oom::OutOfMemory;
-use super::size::{Kind, SMALL_REQUEST, SMALL_SEGMENT, largest_in_new_segment, rounded, segment_size};
+use super::size::{PoolKind, SMALL_REQUEST, SMALL_SEGMENT, largest_in_new_segment, rounded, segment_size};
 use super::snapshot::{BlockState, Segment};
 
 impl OutOfMemory {
@@ -11,7 +11,7 @@ impl OutOfMemory {
     /// blocks at the addresses `released` were freed.
     pub fn would_fit(&self, bytes: u64, released: &[u64]) -> bool {
         let released = released.iter().copied().collect();
-        Change { released, ..Change::none(self) }.fits(self, bytes)
+        StateChange { released, ..StateChange::none(self) }.fits(self, bytes)
     }
 
     /// The largest request, smaller than this one, that would be served as things
@@ -37,10 +37,10 @@ impl OutOfMemory {
     fn ceilings(&self) -> [u64; 4] {
         let room = self.room();
         [
-            self.largest_run(Kind::Large),
+            self.largest_run(PoolKind::Large),
             largest_in_new_segment(room),
             if room >= SMALL_SEGMENT { SMALL_REQUEST } else { 0 },
-            self.largest_run(Kind::Small).min(SMALL_REQUEST),
+            self.largest_run(PoolKind::Small).min(SMALL_REQUEST),
         ]
     }
 
@@ -50,19 +50,19 @@ impl OutOfMemory {
         self.free.min(allowed)
     }
 
-    fn largest_run(&self, kind: Kind) -> u64 {
+    fn largest_run(&self, kind: PoolKind) -> u64 {
         let segments = self.snapshot.segments.iter().filter(|segment| self.serves(segment, kind));
         segments.map(|segment| longest_run(segment, &BTreeSet::new())).max().unwrap_or(0)
     }
 
-    fn serves(&self, segment: &Segment, kind: Kind) -> bool {
+    fn serves(&self, segment: &Segment, kind: PoolKind) -> bool {
         segment.stream == self.stream && segment.small == kind.is_small()
     }
 }
 
 /// A change to the state in which a request failed.
 #[derive(Clone)]
-pub(super) struct Change {
+pub(super) struct StateChange {
     /// The addresses of the blocks that were freed.
     pub released: BTreeSet<u64>,
     pub limit: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) struct Change {
     pub free: u64,
 }
 
-impl Change {
+impl StateChange {
     pub(super) fn none(oom: &OutOfMemory) -> Self {
         Self { released: BTreeSet::new(), limit: oom.limit, free: oom.free }
     }
@@ -78,7 +78,7 @@ impl Change {
     /// Whether a request of `bytes` bytes is served in the changed state.
     pub(super) fn fits(&self, oom: &OutOfMemory, bytes: u64) -> bool {
         let size = rounded(bytes);
-        let kind = Kind::of(size);
+        let kind = PoolKind::of(size);
         let mut returned: u64 = 0;
         for segment in &oom.snapshot.segments {
             let longest = longest_run(segment, &self.released);
@@ -101,7 +101,7 @@ impl Change {
 }
 
 /// The blocks that tensors hold, each with what freeing it alone would give.
-pub(super) struct Held {
+pub(super) struct HeldBlocks {
     blocks: BTreeMap<u64, HeldBlock>,
 }
 
@@ -113,9 +113,9 @@ pub(super) struct HeldBlock {
     pub enough: bool,
 }
 
-impl Held {
+impl HeldBlocks {
     pub(super) fn of(oom: &OutOfMemory) -> Self {
-        let change = Change::none(oom);
+        let change = StateChange::none(oom);
         let mut blocks = BTreeMap::new();
         for segment in &oom.snapshot.segments {
             let serves = oom.serves(segment, oom.kind());

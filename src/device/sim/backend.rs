@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::base::event;
 use crate::base::{Cause, Device, Error, Kind, Result, memory};
 use crate::device::backend::{
-    Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When, Work,
+    Backend, Buffer, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
 };
 use crate::device::context::Shared;
 use crate::device::cpu::memory::{HostBlock, HostPool};
@@ -24,7 +24,7 @@ use crate::device::pool::{Block, Pool};
 
 use super::clock::{self, Clock, ClockError, CopySpan, StreamId};
 use super::cost::{self, Direction};
-use super::fault::Fault;
+use super::fault::SimFault;
 use super::memory::{DeviceMemory, SharedClock};
 use super::profile::Profile;
 use super::work;
@@ -52,7 +52,7 @@ pub struct SimBackend {
     values: Arc<HostPool>,
     shared: Arc<Shared>,
     streams: AtomicU32,
-    fault: Fault,
+    fault: SimFault,
 }
 
 impl SimBackend {
@@ -78,7 +78,7 @@ impl SimBackend {
             values: Arc::clone(values),
             shared: Arc::clone(shared),
             streams: AtomicU32::new(0),
-            fault: Fault::new(device, profile.faults.fail_at_launch),
+            fault: SimFault::new(device, profile.faults.fail_at_launch),
         }
     }
 
@@ -200,18 +200,18 @@ impl Backend for SimBackend {
     }
 
     /// All parts are timed first, as one launch of the host, and then computed in their order.
-    fn replay(&self, stream: u32, work: &[Work]) -> Result<Vec<When>> {
+    fn replay(&self, stream: u32, work: &[GraphWork]) -> Result<Vec<When>> {
         let tf32 = self.shared.settings.tf32();
         let mut clock = self.working_clock()?;
         let mut timed = memory::with_capacity(work.len())?;
         let queued = clock.graph(self.at(stream), |clock| {
             for part in work {
                 timed.push(match part {
-                    Work::Launch(launch) => {
+                    GraphWork::Launch(launch) => {
                         let when = clock.launch(self.at(launch.stream), &work::work(launch, tf32))?;
                         span(when.start, when.end)
                     }
-                    Work::Copy(transfer) => {
+                    GraphWork::Copy(transfer) => {
                         let (when, _) = self.schedule(clock, transfer)?;
                         span(when.start, when.end)
                     }
@@ -223,8 +223,8 @@ impl Backend for SimBackend {
         drop(clock);
         for (part, span) in work.iter().zip(&timed) {
             match part {
-                Work::Launch(launch) if self.fault.launched(span.end()) => run(launch)?,
-                Work::Copy(transfer) if !self.fault.is_due() => copy_bytes(transfer),
+                GraphWork::Launch(launch) if self.fault.launched(span.end()) => run(launch)?,
+                GraphWork::Copy(transfer) if !self.fault.is_due() => copy_bytes(transfer),
                 _ => {}
             }
         }

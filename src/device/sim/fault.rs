@@ -8,7 +8,7 @@ use crate::base::{Cause, Device, Error, Result};
 /// The failure of a device at its n-th launch, as hardware fails: the launch itself returns, the error comes
 /// from the first call after the device has got there, and every call after it gives the same one.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct SimFault {
     device: Device,
     /// The launch, counted from 1.
     at_launch: Option<u64>,
@@ -17,9 +17,9 @@ pub(super) struct Fault {
     due: OnceLock<u64>,
 }
 
-impl Fault {
-    pub fn new(device: Device, at_launch: Option<u64>) -> Fault {
-        Fault { device, at_launch, launches: AtomicU64::new(0), due: OnceLock::new() }
+impl SimFault {
+    pub fn new(device: Device, at_launch: Option<u64>) -> SimFault {
+        SimFault { device, at_launch, launches: AtomicU64::new(0), due: OnceLock::new() }
     }
 
     /// The error, if the device has failed by `now`.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_error_comes_when_the_device_gets_there_and_stays() {
-        let fault = Fault::new(Device::Cuda(1), Some(3));
+        let fault = SimFault::new(Device::Cuda(1), Some(3));
         assert!(fault.launched(10) && fault.launched(20) && !fault.is_due());
         assert!(!fault.launched(30), "the third launch fails");
         assert!(!fault.launched(40), "and the ones behind it");
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_device_without_a_wish_for_it_never_fails() {
-        let fault = Fault::new(Device::Cuda(0), None);
+        let fault = SimFault::new(Device::Cuda(0), None);
         assert!((0..1000).all(|end| fault.launched(end)));
         assert!(fault.check(u64::MAX).is_ok());
     }

@@ -45,7 +45,7 @@ pub struct Profile {
     pub efficiency: Efficiency,
     pub launch: Launch,
     pub host: Host,
-    pub link: Link,
+    pub link: HostLink,
     pub peer: Peer,
     pub faults: Faults,
     /// Every figure above (faults are wishes, not figures) with its source, in the order of the file's
@@ -165,7 +165,7 @@ pub struct Host {
 
 /// The link between host and device.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Link {
+pub struct HostLink {
     pub pinned_h2d: f64,
     pub pinned_d2h: f64,
     pub pageable_h2d: f64,
@@ -407,7 +407,7 @@ fn read_host(root: &Section<'_, '_>) -> Result<Host, ProfileError> {
     })
 }
 
-fn read_link(root: &Section<'_, '_>) -> Result<Link, ProfileError> {
+fn read_link(root: &Section<'_, '_>) -> Result<HostLink, ProfileError> {
     let keys = [
         "pinned_h2d",
         "pinned_d2h",
@@ -420,7 +420,7 @@ fn read_link(root: &Section<'_, '_>) -> Result<Link, ProfileError> {
         "pageable_latency",
     ];
     let link = root.section("link", &keys)?;
-    Ok(Link {
+    Ok(HostLink {
         pinned_h2d: link.number("pinned_h2d", &BANDWIDTH)?,
         pinned_d2h: link.number("pinned_d2h", &BANDWIDTH)?,
         pageable_h2d: link.number("pageable_h2d", &BANDWIDTH)?,

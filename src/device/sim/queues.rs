@@ -11,11 +11,11 @@ pub(super) struct DeviceClock {
     /// Where kernels do their work, one at a time.
     pub compute: Calendar,
     pub engines: Engines,
-    streams: BTreeMap<u32, Stream>,
+    streams: BTreeMap<u32, SimStream>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Stream {
+struct SimStream {
     /// When all that is queued is done.
     free: u64,
     /// The ends of the youngest operations, at most `queue_depth` of them.

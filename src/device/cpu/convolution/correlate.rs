@@ -20,7 +20,7 @@ pub struct Tap {
 }
 
 /// One filter bank over a group of channels, writing some channels (and perhaps some pixels) of the output.
-pub struct Part<E> {
+pub struct FilterBank<E> {
     /// Rows of the product: channels written.
     m: usize,
     /// The weights in the order of the tiles, block of taps by block of taps.
@@ -38,7 +38,7 @@ pub struct Part<E> {
 /// Taps that are summed before the output is touched.
 const TAP_BLOCK: usize = 256;
 
-impl<E: Real> Part<E> {
+impl<E: Real> FilterBank<E> {
     /// `weight(row, k)` is the factor of tap `k` for output channel `row`.
     pub fn new(
         planes: &Planes,
@@ -48,7 +48,7 @@ impl<E: Real> Part<E> {
         group: usize,
         first: usize,
         weight: impl Fn(usize, usize) -> Option<E>,
-    ) -> Result<Part<E>> {
+    ) -> Result<FilterBank<E>> {
         let depth = taps.len();
         let mut matrix = zeros::<E>(memory::count::<E>(&[m, depth])?)?;
         for (row, line) in matrix.chunks_exact_mut(depth.max(1)).enumerate() {
@@ -66,12 +66,12 @@ impl<E: Real> Part<E> {
             unsafe { operand.pack(range, k, packed.as_mut_ptr().add(at), width) };
         }
         let offsets = memory::collected(taps.iter().map(|&tap| planes.offset(tap)))?;
-        Ok(Part { m, packed, offsets, size, group, first, stride: [1, 1], start: [0, 0] })
+        Ok(FilterBank { m, packed, offsets, size, group, first, stride: [1, 1], start: [0, 0] })
     }
 
     /// Writes pixel `start + stride * i` for output `i`.
-    pub fn every(self, stride: [usize; 2], start: [usize; 2]) -> Part<E> {
-        Part { stride, start, ..self }
+    pub fn every(self, stride: [usize; 2], start: [usize; 2]) -> FilterBank<E> {
+        FilterBank { stride, start, ..self }
     }
 
     /// Places along the picture's memory that outputs lie at, those between rows included.
@@ -102,7 +102,7 @@ fn blocks(rows: &RowBlocks, depth: usize) -> impl Iterator<Item = (usize, Range<
 /// A correlation of images with the filters of its parts.
 pub struct Correlation<'a, E> {
     pub planes: &'a Planes,
-    pub parts: Vec<Part<E>>,
+    pub parts: Vec<FilterBank<E>>,
     pub groups: usize,
     /// Row-major images of `groups` times the planes' channels.
     pub source: &'a [E],
@@ -131,7 +131,7 @@ impl<E: Real> Correlation<'_, E> {
             // Nothing reaches some of the pixels.
             fill(out, image, self.bias, self.to_channels);
         }
-        let out = Target { pointer: out.as_mut_ptr(), len: out.len() };
+        let out = CorrelationOutput { pointer: out.as_mut_ptr(), len: out.len() };
         let jobs = images * self.groups;
         let room = self.planes.room(OVERRUN);
         if jobs >= 4 * parallel::threads() {
@@ -195,7 +195,7 @@ impl<E: Real> Correlation<'_, E> {
         })
     }
 
-    fn strip(&self, strip: &Strip<E>, picture: &[E], out: &Target<E>) -> Result<()> {
+    fn strip(&self, strip: &Strip<E>, picture: &[E], out: &CorrelationOutput<E>) -> Result<()> {
         let tiles = E::tiles();
         let part = strip.part;
         let stride = strip.places.len().next_multiple_of(tiles.width());
@@ -237,7 +237,7 @@ impl<E: Real> Correlation<'_, E> {
     }
 
     /// Brings a strip to the output, without what lies between rows.
-    fn emit(&self, strip: &Strip<E>, sums: &[E], stride: usize, out: &Target<E>) {
+    fn emit(&self, strip: &Strip<E>, sums: &[E], stride: usize, out: &CorrelationOutput<E>) {
         let (part, pitch) = (strip.part, self.planes.pitch);
         let [height, width] = self.to_size;
         let [rows, columns] = part.size;
@@ -265,15 +265,15 @@ impl<E: Real> Correlation<'_, E> {
 }
 
 /// The output, for threads that write different elements of it.
-struct Target<E> {
+struct CorrelationOutput<E> {
     pointer: *mut E,
     len: usize,
 }
 
 // SAFETY: what is written through it is up to callers of `write`.
-unsafe impl<E> Sync for Target<E> {}
+unsafe impl<E> Sync for CorrelationOutput<E> {}
 
-impl<E: Real> Target<E> {
+impl<E: Real> CorrelationOutput<E> {
     /// Writes `values` plus `bias` to every `step`-th element from `at` on.
     ///
     /// # Safety
@@ -301,7 +301,7 @@ impl<E: Real> Target<E> {
 /// A stretch of one part's outputs in one image.
 struct Strip<'a, E> {
     image: usize,
-    part: &'a Part<E>,
+    part: &'a FilterBank<E>,
     places: Range<usize>,
 }
 

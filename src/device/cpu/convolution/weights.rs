@@ -4,24 +4,30 @@ use std::ops::Range;
 
 use crate::base::{Result, memory};
 use crate::device::cpu::gemm::RowBlocks;
-use crate::device::cpu::gemm::kernel::{Lines, MOST_ROWS, Real};
+use crate::device::cpu::gemm::kernel::{LinesTile, MOST_ROWS, Real};
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
 
-use super::Sizes;
+use super::ConvolutionSizes;
 use super::correlate::Tap;
 use super::plane::Planes;
 
 /// Writes the gradient of a weight in row-major order.
 ///
 /// Sums over images are cut at places that depend on the sizes alone.
-pub fn gradient<E: Real>(launch: &Launch, sizes: &Sizes, dy: &[E], x: &[E], dw: &mut [E]) -> Result<()> {
+pub fn gradient<E: Real>(
+    launch: &Launch,
+    sizes: &ConvolutionSizes,
+    dy: &[E],
+    x: &[E],
+    dw: &mut [E],
+) -> Result<()> {
     let (taps, ks): (Vec<Tap>, Vec<usize>) = sizes.taps().into_iter().unzip();
     let planes = Planes::new(sizes.inputs, sizes.input, sizes.stride, sizes.output, &taps);
     let offsets = taps.iter().map(|&tap| planes.offset(tap)).collect();
-    let job = Job {
+    let job = WeightsJob {
         launch,
         sizes,
         dy,
@@ -47,9 +53,9 @@ thread_local! {
     static TURNED: Kept = const { Kept::new() };
 }
 
-struct Job<'a, E> {
+struct WeightsJob<'a, E> {
     launch: &'a Launch<'a>,
-    sizes: &'a Sizes,
+    sizes: &'a ConvolutionSizes,
     dy: &'a [E],
     x: &'a [E],
     planes: Planes,
@@ -60,7 +66,7 @@ struct Job<'a, E> {
     stride: usize,
 }
 
-impl<E: Real> Job<'_, E> {
+impl<E: Real> WeightsJob<'_, E> {
     /// Elements of the sums: groups, taps, filters.
     fn length(&self) -> usize {
         self.sizes.groups * self.offsets.len() * self.stride
@@ -141,7 +147,7 @@ impl<E: Real> Job<'_, E> {
                     });
                 }
             })?;
-            let target = Target(sums.as_mut_ptr());
+            let target = TapSums(sums.as_mut_ptr());
             parallel::for_ranges(rows.count, 4, self.launch.cancel, |blocks| {
                 self.sum(job, blocks, &picture, &turned, target.get());
             })?;
@@ -201,7 +207,7 @@ impl<E: Real> Job<'_, E> {
                     for (lhs, offset) in lhs.iter_mut().zip(self.offsets.get(range.clone()).unwrap_or(&[])) {
                         *lhs = picture.as_ptr().wrapping_offset(offset + start as isize);
                     }
-                    let lines = Lines {
+                    let lines = LinesTile {
                         lines: band.min(height - first),
                         run,
                         pitch: self.planes.pitch as isize,
@@ -239,12 +245,12 @@ impl<E: Real> Job<'_, E> {
 const BAND: usize = 512;
 
 /// The sums, for pieces that write different taps.
-struct Target<E>(*mut E);
+struct TapSums<E>(*mut E);
 
 // SAFETY: pieces write different taps.
-unsafe impl<E> Sync for Target<E> {}
+unsafe impl<E> Sync for TapSums<E> {}
 
-impl<E> Target<E> {
+impl<E> TapSums<E> {
     fn get(&self) -> *mut E {
         self.0
     }

@@ -6,7 +6,7 @@ use crate::base::{Result, memory};
 use crate::device::backend::Cancel;
 
 use super::Precision;
-use super::reflect::{Block, Reflections, reflector};
+use super::reflect::{MatrixBlock, Reflections, reflector};
 use super::rotate::{Sweep, Turning, upright as rotation};
 
 /// An upper bidiagonal matrix: its diagonal, and what is above it.
@@ -32,7 +32,7 @@ pub fn reduce(
         if i + 1 == n {
             break;
         }
-        let mut rest = Block { a: &mut a, width: n, row: i, column: i + 1 };
+        let mut rest = MatrixBlock { a: &mut a, width: n, row: i, column: i + 1 };
         let mut w = rest.on_left(&v, cancel)?;
         w.iter_mut().for_each(|x| *x *= tau);
         // The first row decides on the reflection from the right.

@@ -17,13 +17,13 @@ use super::{Precision, product};
 pub const SMALL: usize = 25;
 
 /// Eigenvalues in ascending order, and rows that are their vectors.
-pub struct Parts {
+pub struct Eigenpairs {
     pub values: Vec<f64>,
     pub rows: Vec<f64>,
 }
 
 /// Takes a tridiagonal matrix apart; none where an iteration found no end.
-pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
+pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
     let n = t.d.len();
     if t.d.iter().chain(&t.e).any(|v| !v.is_finite()) {
         return Ok(None);
@@ -31,7 +31,7 @@ pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<
     if n <= SMALL {
         return leaf(t, p, cancel);
     }
-    let mut all = Parts { values: memory::with_capacity(n)?, rows: zeros(n * n)? };
+    let mut all = Eigenpairs { values: memory::with_capacity(n)?, rows: zeros(n * n)? };
     let mut start = 0;
     while start < n {
         // A block ends where what stands beside the diagonal is nothing.
@@ -55,12 +55,12 @@ pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<
     sorted(all, n).map(Some)
 }
 
-fn sorted(parts: Parts, n: usize) -> Result<Parts> {
+fn sorted(parts: Eigenpairs, n: usize) -> Result<Eigenpairs> {
     let mut order = memory::collected(0..n)?;
     order.sort_by(|&i, &j| parts.values[i].total_cmp(&parts.values[j]));
     let mut rows = memory::with_capacity(order.len() * n)?;
     order.iter().for_each(|&i| rows.extend_from_slice(&parts.rows[i * n..(i + 1) * n]));
-    Ok(Parts { values: memory::collected(order.iter().map(|&i| parts.values[i]))?, rows })
+    Ok(Eigenpairs { values: memory::collected(order.iter().map(|&i| parts.values[i]))?, rows })
 }
 
 /// How often a matrix is halved until its largest part is small.
@@ -73,7 +73,7 @@ fn levels(mut n: usize) -> u32 {
     count
 }
 
-fn leaf(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
+fn leaf(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
     let n = t.d.len();
     let mut t = Tridiagonal { d: t.d.clone(), e: t.e.clone() };
     let mut turned = Turning::identity(n)?;
@@ -82,10 +82,10 @@ fn leaf(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Parts>>
     }
     let order = memory::collected(0..n)?;
     let rows = turned.finish(&order, &memory::filled(n, false)?, cancel)?;
-    sorted(Parts { values: t.d, rows }, n).map(Some)
+    sorted(Eigenpairs { values: t.d, rows }, n).map(Some)
 }
 
-fn halves(mut t: Tridiagonal, levels: u32, p: Precision, cancel: &Cancel) -> Result<Option<Parts>> {
+fn halves(mut t: Tridiagonal, levels: u32, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
     if levels == 0 {
         return leaf(&t, p, cancel);
     }
@@ -122,7 +122,13 @@ struct Joined {
 }
 
 /// What two halves make together, with `between` beside the diagonal where they meet.
-fn merge(first: Parts, second: Parts, between: f64, p: Precision, cancel: &Cancel) -> Result<Parts> {
+fn merge(
+    first: Eigenpairs,
+    second: Eigenpairs,
+    between: f64,
+    p: Precision,
+    cancel: &Cancel,
+) -> Result<Eigenpairs> {
     let mut all = Joined::of(&first, &second, between < 0.0)?;
     let n = all.n;
     let rho = (2.0 * between).abs();
@@ -130,7 +136,7 @@ fn merge(first: Parts, second: Parts, between: f64, p: Precision, cancel: &Cance
     order.sort_by(|&i, &j| all.values[i].total_cmp(&all.values[j]));
     let (kept, apart) = all.deflate(&order, rho, p)?;
     if kept.is_empty() {
-        return sorted(Parts { values: all.values, rows: all.rows }, n);
+        return sorted(Eigenpairs { values: all.values, rows: all.rows }, n);
     }
     let poles = memory::collected(kept.iter().map(|&i| all.values[i]))?;
     let z = memory::collected(kept.iter().map(|&i| all.z[i]))?;
@@ -143,11 +149,11 @@ fn merge(first: Parts, second: Parts, between: f64, p: Precision, cancel: &Cance
         values.push(all.values[i]);
         rows.extend_from_slice(&all.rows[i * n..(i + 1) * n]);
     }
-    sorted(Parts { values, rows }, n)
+    sorted(Eigenpairs { values, rows }, n)
 }
 
 impl Joined {
-    fn of(first: &Parts, second: &Parts, negative: bool) -> Result<Joined> {
+    fn of(first: &Eigenpairs, second: &Eigenpairs, negative: bool) -> Result<Joined> {
         let (cut, rest) = (first.values.len(), second.values.len());
         let n = cut + rest;
         let mut rows = zeros(n * n)?;

@@ -161,14 +161,14 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Part of a matrix with rows of `width`: rows from `row` on, columns from `column` on.
-pub struct Block<'a> {
+pub struct MatrixBlock<'a> {
     pub a: &'a mut [f64],
     pub width: usize,
     pub row: usize,
     pub column: usize,
 }
 
-impl Block<'_> {
+impl MatrixBlock<'_> {
     fn rows(&self) -> usize {
         (self.a.len() / self.width.max(1)).saturating_sub(self.row)
     }

@@ -76,7 +76,7 @@ pub fn svd(
     Ok(())
 }
 
-struct Found {
+struct SingularVectors {
     order: Vec<usize>,
     /// Rows of `u^T` and of `vh`.
     left: Vec<f64>,
@@ -90,7 +90,7 @@ fn diagonal(
     (lower, wanted): (bool, bool),
     p: Precision,
     cancel: &Cancel,
-) -> Result<Found> {
+) -> Result<SingularVectors> {
     let n = b.d.len();
     let start = || if wanted { Turning::identity(n) } else { Ok(Turning::nothing()) };
     let (mut left, mut right) = (start()?, start()?);
@@ -119,7 +119,7 @@ fn diagonal(
     if !raised.is_empty() && wanted {
         turn_columns(&mut left_rows, n, &raised);
     }
-    Ok(Found { order, left: left_rows, right: right_rows, fine })
+    Ok(SingularVectors { order, left: left_rows, right: right_rows, fine })
 }
 
 /// Rotates neighbouring columns, the last first.

@@ -59,7 +59,7 @@ pub const MOST_ROWS: usize = 14;
 
 /// A tile whose lhs rows lie anywhere: `k` runs over `lines` of `run` neighbours, which start `pitch` apart in
 /// the lhs and follow each other in the packed rhs. The products are added to `out`.
-pub struct Lines<E> {
+pub struct LinesTile<E> {
     pub lines: usize,
     pub run: usize,
     pub pitch: isize,
@@ -72,7 +72,7 @@ pub struct Lines<E> {
 
 /// # Safety
 /// As [`TileFn`].
-pub type LinesFn<E> = unsafe fn(&Lines<E>);
+pub type LinesFn<E> = unsafe fn(&LinesTile<E>);
 
 /// The tiles that an instruction set has for an element type.
 pub struct Tiles<E: 'static> {
@@ -245,7 +245,7 @@ unsafe fn taps<V: Vector, const R: usize, const N: usize>(t: &Taps<V::E>) {
 }
 
 #[inline(always)]
-unsafe fn lines<V: Vector, const R: usize, const N: usize>(t: &Lines<V::E>) {
+unsafe fn lines<V: Vector, const R: usize, const N: usize>(t: &LinesTile<V::E>) {
     // SAFETY: as for `tile`.
     unsafe {
         let mut sums = [[V::splat(V::E::default()); N]; R];
@@ -457,7 +457,7 @@ macro_rules! tables {
             }
 
             $(#[target_feature(enable = $feature)])?
-            unsafe fn by_lines<const R: usize, const N: usize>(t: &Lines<$e>) {
+            unsafe fn by_lines<const R: usize, const N: usize>(t: &LinesTile<$e>) {
                 // SAFETY: the caller's promise.
                 unsafe { lines::<$v, R, N>(t) }
             }

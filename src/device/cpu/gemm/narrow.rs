@@ -48,7 +48,7 @@ unsafe fn one_side<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> O
             unsafe { p.rhs.pack(j..j + 1, range.clone(), vectors.add(j * range.len()), 1) };
         }
         let origin = origin.wrapping_offset(range.start as isize * k);
-        let shared = Shared { p, k: range.len(), add: p.add || range.start > 0, origin, vectors };
+        let shared = PartialSums { p, k: range.len(), add: p.add || range.start > 0, origin, vectors };
         let grain = (PIECE / range.len()).max(4).next_multiple_of(16);
         pieces(threads, p.m, grain, cancel, |rows| {
             // SAFETY: the caller's promise; pieces have rows of their own.
@@ -67,7 +67,7 @@ unsafe fn one_side<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> O
 const LONG: usize = 1 << 20;
 
 /// A part of the sums over `k`.
-struct Shared<'a, E> {
+struct PartialSums<'a, E> {
     p: &'a Product<'a, E>,
     k: usize,
     /// Whether an earlier part has been summed into the output.
@@ -77,9 +77,9 @@ struct Shared<'a, E> {
 }
 
 // SAFETY: the matrix and the vectors are only read; the output is written in disjoint pieces.
-unsafe impl<E> Sync for Shared<'_, E> {}
+unsafe impl<E> Sync for PartialSums<'_, E> {}
 
-impl<E: Real> Shared<'_, E> {
+impl<E: Real> PartialSums<'_, E> {
     /// Rows of neighbours along `k`.
     unsafe fn dots(&self, rows: Range<usize>, row_stride: isize) {
         let (p, tiles) = (self.p, E::tiles());

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Result, memory};
-use crate::device::cpu::access::{Strided, Writer, dense};
+use crate::device::cpu::access::{BlockWriter, Strided, dense};
 use crate::device::cpu::convert::{Compute, with_compute};
 use crate::device::cpu::copy;
 use crate::device::cpu::isa::{self, Isa, Work};
@@ -266,7 +266,7 @@ fn groups<C: Compute>(
         uniform(g, &mut last);
         transform(&mut last);
         // SAFETY: nothing else uses the output.
-        unsafe { Writer::<C>::new(output)?.store(n - GROUP, &last) };
+        unsafe { BlockWriter::<C>::new(output)?.store(n - GROUP, &last) };
     }
     Ok(())
 }

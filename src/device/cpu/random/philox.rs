@@ -41,28 +41,33 @@ pub fn draw(
             })
         }
         Distribution::Normal { mean, std } => {
-            transformed(launch, output, &places, Part::Normal, |v| v.mul_add(std, mean), {
+            transformed(launch, output, &places, BaseDistribution::Normal, |v| v.mul_add(std, mean), {
                 let (mean, std) = (mean as f32, std as f32);
                 move |v| v.mul_add(std, mean)
             })
         }
         Distribution::LogNormal { mean, std } => {
-            transformed(launch, output, &places, Part::Normal, |v| v.mul_add(std, mean).exp(), {
+            transformed(launch, output, &places, BaseDistribution::Normal, |v| v.mul_add(std, mean).exp(), {
                 let (mean, std) = (mean as f32, std as f32);
                 move |v| v.mul_add(std, mean).exp()
             })
         }
-        Distribution::Exponential { rate } => {
-            transformed(launch, output, &places, Part::Uniform, |u| -1.0 / rate * below_zero(u), {
+        Distribution::Exponential { rate } => transformed(
+            launch,
+            output,
+            &places,
+            BaseDistribution::Uniform,
+            |u| -1.0 / rate * below_zero(u),
+            {
                 let factor = -1.0 / rate as f32;
                 move |u| factor * below_zero_single(u)
-            })
-        }
+            },
+        ),
         Distribution::Cauchy { median, sigma } => transformed(
             launch,
             output,
             &places,
-            Part::Uniform,
+            BaseDistribution::Uniform,
             |u| (PI * (u - 0.5)).tan().mul_add(sigma, median),
             {
                 let (median, sigma) = (median as f32, sigma as f32);
@@ -70,12 +75,17 @@ pub fn draw(
                 move |u| (PI as f32 * (inside(u) - 0.5)).tan().mul_add(sigma, median)
             },
         ),
-        Distribution::Geometric { p } => {
-            transformed(launch, output, &places, Part::Uniform, |u| (u.ln() / (-p).ln_1p()).ceil(), {
+        Distribution::Geometric { p } => transformed(
+            launch,
+            output,
+            &places,
+            BaseDistribution::Uniform,
+            |u| (u.ln() / (-p).ln_1p()).ceil(),
+            {
                 let below = (1.0 - p as f32).ln();
                 move |u| (u.ln() / below).ceil()
-            })
-        }
+            },
+        ),
         Distribution::Integers { low, high } => {
             let span = high.wrapping_sub(low) as u64;
             with_compute!(output.dtype, C => {
@@ -92,7 +102,7 @@ pub fn draw(
             let single = p as f32;
             let kept = |u: f64| f64::from(u8::from(u < p));
             let kept_single = move |u: f32| f32::from(u8::from(u < single));
-            transformed(launch, output, &places, Part::Uniform, kept, kept_single)
+            transformed(launch, output, &places, BaseDistribution::Uniform, kept, kept_single)
         }
         Distribution::BernoulliEach => each(launch, output, &g),
         Distribution::Keep { p, wide, vector } => {
@@ -124,7 +134,7 @@ const THREADS_TO_A_ROW: u64 = 128;
 
 /// What is drawn before it is transformed.
 #[derive(Clone, Copy)]
-enum Part {
+enum BaseDistribution {
     Uniform,
     Normal,
 }
@@ -134,14 +144,14 @@ fn transformed(
     launch: &Launch,
     output: &View,
     places: &Places,
-    part: Part,
+    part: BaseDistribution,
     double: impl Fn(f64) -> f64 + Sync,
     single: impl Fn(f32) -> f32 + Sync,
 ) -> Result<()> {
     if is_double(output) {
         return by_place(launch, output, |i| match part {
-            Part::Uniform => double(places.double(i)),
-            Part::Normal => {
+            BaseDistribution::Uniform => double(places.double(i)),
+            BaseDistribution::Normal => {
                 let (bits, which) = places.element(i);
                 philox::normal_f64(bits).get(which).map_or(0.0, |&v| double(v))
             }
@@ -149,8 +159,8 @@ fn transformed(
     }
     with_compute!(output.dtype, C => {
         by_place(launch, output, |i| C::from_f64(f64::from(match part {
-            Part::Uniform => single(places.single(i)),
-            Part::Normal => {
+            BaseDistribution::Uniform => single(places.single(i)),
+            BaseDistribution::Normal => {
                 let (bits, which) = places.element(i);
                 philox::normal_f32(bits).get(which).map_or(0.0, |&v| single(v))
             }

@@ -74,7 +74,7 @@ pub extern "C" fn cuGetErrorName(_code: i32, name: *mut *const u8) -> i32 {
 "#;
 
 /// What a driver built as `kind` says, where there is a compiler to build it.
-fn surveyed(kind: &str) -> Option<Result<(Driver, Vec<Found>), Missing>> {
+fn surveyed(kind: &str) -> Option<Result<(Driver, Vec<FoundDevice>), Missing>> {
     let scratch = Scratch::new(kind);
     let source = scratch.write("driver.rs", DRIVER);
     let file = scratch.path().join("libcuda.so.1");
@@ -103,7 +103,7 @@ fn a_driver_shows_its_devices() {
     let (driver, devices) = answer.unwrap();
     assert_eq!(driver.cuda, (12, 8));
     let [first, second] = devices.as_slice() else { panic!("{devices:?}") };
-    let expected = Found {
+    let expected = FoundDevice {
         ordinal: 0,
         name: "Stand-in A [31m".into(),
         memory: 1 << 30,

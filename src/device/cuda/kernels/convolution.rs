@@ -10,7 +10,7 @@ use super::walk::{Order, Walk};
 use super::{Args, Gpu, Plan, Step};
 
 /// A convolution's operands: the larger images, the filters, the smaller images.
-struct Job<'a> {
+struct ConvolutionJob<'a> {
     x: View<'a>,
     w: View<'a>,
     y: View<'a>,
@@ -22,8 +22,8 @@ struct Job<'a> {
     taps: usize,
 }
 
-impl<'a> Job<'a> {
-    fn new(launch: &Launch, conv: &Conv, [x, w, y]: [View<'a>; 3]) -> Option<Job<'a>> {
+impl<'a> ConvolutionJob<'a> {
+    fn new(launch: &Launch, conv: &Conv, [x, w, y]: [View<'a>; 3]) -> Option<ConvolutionJob<'a>> {
         let (&[n, c, h, wide], &[o, inputs, kh, kw], &[n2, o2, oh, ow]) =
             (x.layout.shape(), w.layout.shape(), y.layout.shape())
         else {
@@ -47,7 +47,7 @@ impl<'a> Job<'a> {
             return None;
         }
         let wide = is_far(&[x.layout, w.layout, y.layout]);
-        Some(Job { x, w, y, groups, wide, inputs, outputs: o / groups, taps: kh * kw })
+        Some(ConvolutionJob { x, w, y, groups, wide, inputs, outputs: o / groups, taps: kh * kw })
     }
 
     /// `struct Conv` of `kernels/conv.cuh`.
@@ -93,7 +93,7 @@ pub fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
     let (x, w, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let bias = input(launch, 2);
     let compute = float(y.dtype)?;
-    let job = Job::new(launch, conv, [x, w, y])?;
+    let job = ConvolutionJob::new(launch, conv, [x, w, y])?;
     let (bias_at, bias_step) = match &bias {
         None => (0, 0),
         Some(view) if view.layout.shape() == [job.outputs * job.groups] => {
@@ -106,19 +106,19 @@ pub fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
     job.put(conv, bias_step, &mut args)?;
     let dtypes = [y.dtype, x.dtype, w.dtype, bias.map_or(w.dtype, |b| b.dtype)];
     let key = key(Form::Conv, compute, dtypes, job.wide);
-    let grid = Job::grid(job.outputs, Job::pixels(&y), job.groups.min(GRID))?;
+    let grid = ConvolutionJob::grid(job.outputs, ConvolutionJob::pixels(&y), job.groups.min(GRID))?;
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })
 }
 
 pub fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
     let (dy, w, dx) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let compute = float(dx.dtype)?;
-    let job = Job::new(launch, conv, [dx, w, dy])?;
+    let job = ConvolutionJob::new(launch, conv, [dx, w, dy])?;
     let mut args = Args::new(job.wide);
     args.word(address(&dx)).word(address(&dy)).word(address(&w));
     job.put(conv, 0, &mut args)?;
     let key = key(Form::ConvByInput, compute, [dx.dtype, dy.dtype, w.dtype], job.wide);
-    let grid = Job::grid(job.inputs, Job::pixels(&dx), job.groups.min(GRID))?;
+    let grid = ConvolutionJob::grid(job.inputs, ConvolutionJob::pixels(&dx), job.groups.min(GRID))?;
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })
 }
 
@@ -126,7 +126,7 @@ pub fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
 pub fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Option<Plan> {
     let (dy, x, dw) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let compute = float(dw.dtype)?;
-    let job = Job::new(launch, conv, [x, dw, dy])?;
+    let job = ConvolutionJob::new(launch, conv, [x, dw, dy])?;
     let (part, parts) = parts(gpu, &job);
     if parts * job.groups > GRID {
         return None;
@@ -134,7 +134,7 @@ pub fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Optio
     let mut args = Args::new(job.wide);
     args.word(address(&dy)).word(address(&x)).word(scratch).index(part);
     job.put(conv, 0, &mut args)?;
-    let grid = Job::grid(job.outputs, job.inputs * job.taps, parts * job.groups)?;
+    let grid = ConvolutionJob::grid(job.outputs, job.inputs * job.taps, parts * job.groups)?;
     let first = key(Form::ConvByWeight, compute, [dy.dtype, x.dtype], job.wide);
     let mut plan = Plan::of(Step { key: first, grid, block: [THREADS, 1, 1], shared: 0, args })?;
     let walk = Walk::of([Some(dw.layout)], Order::Rows)?;
@@ -149,7 +149,7 @@ pub fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Optio
 pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, conv: &Conv) -> usize {
     let job = || -> Option<usize> {
         let (dy, x, dw) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
-        let job = Job::new(launch, conv, [x, dw, dy])?;
+        let job = ConvolutionJob::new(launch, conv, [x, dw, dy])?;
         let (_, parts) = parts(gpu, &job);
         Some(parts * dw.layout.numel() * compute_size(Compute::of(dw.dtype)))
     };
@@ -157,10 +157,10 @@ pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, conv: &Conv) -> usize {
 }
 
 /// Places of the output that are summed together, and how many parts there are.
-fn parts(gpu: &Gpu, job: &Job) -> (usize, usize) {
+fn parts(gpu: &Gpu, job: &ConvolutionJob) -> (usize, usize) {
     let tiles = job.outputs.div_ceil(TILE) * (job.inputs * job.taps).div_ceil(TILE) * job.groups;
     let wanted = (gpu.multiprocessors as usize * 2).div_ceil(tiles.max(1));
-    let pixels = Job::pixels(&job.y);
+    let pixels = ConvolutionJob::pixels(&job.y);
     let parts = wanted.min(pixels / 256).clamp(1, 64.min(GRID / job.groups.max(1)).max(1));
     let part = pixels.div_ceil(parts).max(1);
     (part, pixels.div_ceil(part).max(1))

@@ -10,7 +10,7 @@ use super::operands::{address, input, is_apart, key, output, per_element};
 use super::walk::{Order, Walk};
 use super::{Args, Plan};
 
-type Sizes = SmallVec<[usize; 6]>;
+type IndexSizes = SmallVec<[usize; 6]>;
 type Steps = SmallVec<[isize; 6]>;
 
 /// Rows of `x` along `dim`.
@@ -125,7 +125,7 @@ fn is_wide(walk: &Walk<3>, size: usize, step: isize) -> bool {
 }
 
 /// A shape in which a tensor without dimensions has one of size 1.
-fn sizes(view: &View) -> Sizes {
+fn sizes(view: &View) -> IndexSizes {
     if view.layout.rank() == 0 { SmallVec::from_slice(&[1]) } else { view.layout.shape().into() }
 }
 
@@ -161,7 +161,7 @@ fn along(index: &View, rank: usize, dim: usize) -> Option<Steps> {
 }
 
 /// A tensor's shape with `count` rows along `dim`.
-fn picked_shape(view: &View, dim: usize, count: usize) -> Option<Sizes> {
+fn picked_shape(view: &View, dim: usize, count: usize) -> Option<IndexSizes> {
     let mut shape = sizes(view);
     *shape.get_mut(dim)? = count;
     Some(shape)

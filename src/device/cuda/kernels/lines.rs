@@ -11,7 +11,7 @@ use super::walk::{Order, Walk};
 use super::{Args, Gpu, Plan, Step};
 
 /// The lines of operands of one shape along a dimension.
-struct Lines<const N: usize> {
+struct OperandLines<const N: usize> {
     others: Walk<N>,
     length: usize,
     steps: [isize; N],
@@ -20,8 +20,8 @@ struct Lines<const N: usize> {
     wide: bool,
 }
 
-impl<const N: usize> Lines<N> {
-    fn new(layouts: [&Layout; N], dim: usize) -> Option<Lines<N>> {
+impl<const N: usize> OperandLines<N> {
+    fn new(layouts: [&Layout; N], dim: usize) -> Option<OperandLines<N>> {
         let shape = layouts.first()?.shape();
         if layouts.iter().any(|l| l.shape() != shape) {
             return None;
@@ -33,7 +33,7 @@ impl<const N: usize> Lines<N> {
         let steps = steps(dim);
         let near = others.step(0, 0).unsigned_abs();
         let across = others.rank() > 0 && length > 1 && near < steps.first()?.unsigned_abs();
-        Some(Lines { others, length, steps, across, wide: is_far(&layouts) })
+        Some(OperandLines { others, length, steps, across, wide: is_far(&layouts) })
     }
 
     /// Puts the addresses, the length, the steps and the walk.
@@ -65,7 +65,7 @@ pub fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan
     if !is_apart(launch, true) {
         return None;
     }
-    let lines = Lines::new([y.layout, x.layout], dim)?;
+    let lines = OperandLines::new([y.layout, x.layout], dim)?;
     lines.step(gpu, Form::Softmax { log, across: lines.across }, compute, [&y, &x])
 }
 
@@ -75,7 +75,7 @@ pub fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option
     if !is_apart(launch, true) {
         return None;
     }
-    let lines = Lines::new([dx.layout, dy.layout, y.layout], dim)?;
+    let lines = OperandLines::new([dx.layout, dy.layout, y.layout], dim)?;
     lines.step(gpu, Form::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
 }
 
@@ -84,7 +84,7 @@ pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
     if !is_apart(launch, true) {
         return None;
     }
-    let lines = Lines::new([y.layout, x.layout], dim)?;
+    let lines = OperandLines::new([y.layout, x.layout], dim)?;
     let form = Form::Scan { product: op == ScanOp::Prod, across: lines.across };
     let key = key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
     let (threads, each) =

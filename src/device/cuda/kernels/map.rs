@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Layout, Scalar};
 use crate::device::kernel::{Arg, Launch, View};
-use crate::device::scalar::{Function, MapOp, Visitor};
+use crate::device::scalar::{MapOp, ScalarFunction, Visitor};
 
 use super::key::{Compute, Form, Key, SLOTS, Slot};
 use super::operands::{Meeting, address, blocks, is_apart, meeting};
@@ -23,7 +23,7 @@ pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Opt
     if !is_defined(op, compute) || !is_apart(launch, true) {
         return None;
     }
-    Job { op, params, compute, inputs, output: *output }.plan()
+    MapJob { op, params, compute, inputs, output: *output }.plan()
 }
 
 /// Whether a function has a form for a compute type.
@@ -31,7 +31,7 @@ pub fn is_defined(op: MapOp, compute: Compute) -> bool {
     struct Defined(Compute);
     impl Visitor for Defined {
         type Output = bool;
-        fn visit<F: Function>(self) -> bool {
+        fn visit<F: ScalarFunction>(self) -> bool {
             if self.0 == Compute::I64 { F::WHOLE } else { F::FLOAT }
         }
     }
@@ -61,10 +61,10 @@ fn copy(output: &View, input: &Arg) -> Option<Plan> {
             Compute::of(view.dtype)
         }
     };
-    Job { op: MapOp::Identity, params: [0.0; 2], compute, inputs: &[input], output }.plan()
+    MapJob { op: MapOp::Identity, params: [0.0; 2], compute, inputs: &[input], output }.plan()
 }
 
-struct Job<'a> {
+struct MapJob<'a> {
     op: MapOp,
     params: [f64; 2],
     compute: Compute,
@@ -72,7 +72,7 @@ struct Job<'a> {
     output: View<'a>,
 }
 
-impl Job<'_> {
+impl MapJob<'_> {
     fn plan(&self) -> Option<Plan> {
         let shape = self.output.layout.shape();
         let fits = |arg: &Arg| if let Arg::View(v) = arg { v.layout.shape() == shape } else { true };

@@ -61,9 +61,9 @@ impl Plan {
 /// Bytes of device memory that a launch needs beside its inputs and outputs.
 pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
     match launch.kernel {
-        Kernel::Reduce { op, dims } => reduce::scratch_bytes(launch, gpu, reduce::Job::of(*op), *dims),
+        Kernel::Reduce { op, dims } => reduce::scratch_bytes(launch, gpu, reduce::ReduceJob::of(*op), *dims),
         Kernel::ArgReduce { max, dim } => {
-            reduce::scratch_bytes(launch, gpu, reduce::Job::place(*max), 1 << dim)
+            reduce::scratch_bytes(launch, gpu, reduce::ReduceJob::place(*max), 1 << dim)
         }
         Kernel::LayerNormGrad { .. } => lines::scratch_bytes(launch, gpu),
         Kernel::Conv2dGradWeight(conv) => convolution::scratch_bytes(launch, gpu, conv),
@@ -85,9 +85,9 @@ pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
         Kernel::Arange { start, step } => create::arange(launch, *start, *step),
         Kernel::Triangle { upper, diagonal } => create::triangle(launch, *upper, *diagonal),
         Kernel::Random(random) => create::random(launch, random),
-        Kernel::Reduce { op, dims } => reduce::plan(launch, gpu, scratch, reduce::Job::of(*op), *dims),
+        Kernel::Reduce { op, dims } => reduce::plan(launch, gpu, scratch, reduce::ReduceJob::of(*op), *dims),
         Kernel::ArgReduce { max, dim } => {
-            reduce::plan(launch, gpu, scratch, reduce::Job::place(*max), 1u64.checked_shl(*dim as u32)?)
+            reduce::plan(launch, gpu, scratch, reduce::ReduceJob::place(*max), 1u64.checked_shl(*dim as u32)?)
         }
         Kernel::Scan { op, dim } => lines::scan(launch, *op, *dim),
         Kernel::Softmax { log, dim } => lines::softmax(launch, gpu, *log, *dim),

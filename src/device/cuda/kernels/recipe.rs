@@ -13,12 +13,12 @@ pub struct Recipe {
     /// The operands of its walk.
     pub operands: usize,
     /// The texts of `kernels/` that make it up.
-    pub parts: Parts,
+    pub parts: RecipeParts,
     /// What those texts ask for.
     pub defines: Vec<(&'static str, Cow<'static, str>)>,
 }
 
-type Parts = &'static [&'static str];
+type RecipeParts = &'static [&'static str];
 
 macro_rules! text {
     ($name:literal) => {
@@ -31,21 +31,21 @@ const GROUP: &str = text!("group");
 const LOSS: &str = text!("loss");
 const TILE: &str = text!("tile");
 
-const MAP: Parts = &[WALK, text!("map")];
-const MAP_VECTOR: Parts = &[text!("map_vector")];
-const CREATE: Parts = &[WALK, text!("create")];
-const RANDOM: Parts = &[WALK, text!("random")];
-const REDUCE: Parts = &[WALK, GROUP, text!("reduce")];
-const SOFTMAX: Parts = &[WALK, GROUP, text!("softmax")];
-const LAYER_NORM: Parts = &[GROUP, text!("layer_norm")];
-const SCAN: Parts = &[WALK, text!("scan")];
-const INDEX: Parts = &[WALK, text!("index")];
-const LOSSES: Parts = &[WALK, GROUP, LOSS];
-const LOSS_GRADIENTS: Parts = &[WALK, LOSS];
-const OPTIMISE: Parts = &[WALK, text!("optimise")];
-const POOL: Parts = &[WALK, text!("pool")];
-const MATMUL: Parts = &[WALK, TILE, text!("matmul")];
-const CONV: Parts = &[WALK, TILE, text!("conv")];
+const MAP: RecipeParts = &[WALK, text!("map")];
+const MAP_VECTOR: RecipeParts = &[text!("map_vector")];
+const CREATE: RecipeParts = &[WALK, text!("create")];
+const RANDOM: RecipeParts = &[WALK, text!("random")];
+const REDUCE: RecipeParts = &[WALK, GROUP, text!("reduce")];
+const SOFTMAX: RecipeParts = &[WALK, GROUP, text!("softmax")];
+const LAYER_NORM: RecipeParts = &[GROUP, text!("layer_norm")];
+const SCAN: RecipeParts = &[WALK, text!("scan")];
+const INDEX: RecipeParts = &[WALK, text!("index")];
+const LOSSES: RecipeParts = &[WALK, GROUP, LOSS];
+const LOSS_GRADIENTS: RecipeParts = &[WALK, LOSS];
+const OPTIMISE: RecipeParts = &[WALK, text!("optimise")];
+const POOL: RecipeParts = &[WALK, text!("pool")];
+const MATMUL: RecipeParts = &[WALK, TILE, text!("matmul")];
+const CONV: RecipeParts = &[WALK, TILE, text!("conv")];
 
 impl Key {
     /// The row of the kernel's form.
@@ -200,7 +200,7 @@ impl Recipe {
 fn row(
     name: impl Into<String>,
     operands: usize,
-    parts: Parts,
+    parts: RecipeParts,
     defines: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) -> Recipe {
     let defines = defines.into_iter().map(|(name, value)| (name, value.into())).collect();

@@ -9,13 +9,13 @@ use super::{Args, Gpu, Plan, Step};
 
 /// What is folded, and two numbers that make the result of it.
 #[derive(Clone, Copy)]
-pub struct Job {
+pub struct ReduceJob {
     fold: Fold,
     op: Option<ReduceOp>,
 }
 
-impl Job {
-    pub fn of(op: ReduceOp) -> Job {
+impl ReduceJob {
+    pub fn of(op: ReduceOp) -> ReduceJob {
         let fold = match op {
             ReduceOp::Sum { .. } => Fold::Sum,
             ReduceOp::Prod => Fold::Prod,
@@ -27,12 +27,12 @@ impl Job {
             ReduceOp::Var { .. } => Fold::Var,
             ReduceOp::LogSumExp => Fold::LogSumExp,
         };
-        Job { fold, op: Some(op) }
+        ReduceJob { fold, op: Some(op) }
     }
 
     /// The place of the largest or smallest.
-    pub fn place(max: bool) -> Job {
-        Job { fold: if max { Fold::ArgMax } else { Fold::ArgMin }, op: None }
+    pub fn place(max: bool) -> ReduceJob {
+        ReduceJob { fold: if max { Fold::ArgMax } else { Fold::ArgMin }, op: None }
     }
 
     fn has_integer_form(self) -> bool {
@@ -63,19 +63,19 @@ impl Job {
     }
 }
 
-pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: Job, dims: u64) -> usize {
+pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u64) -> usize {
     let (Some(shape), Some(x), Some(y)) =
-        (Shape::new(launch, gpu, dims), input(launch, 0), output(launch, 0))
+        (ReduceShape::new(launch, gpu, dims), input(launch, 0), output(launch, 0))
     else {
         return 0;
     };
     if shape.parts == 1 { 0 } else { shape.kept.count() * shape.parts * job.fold.size(job.compute(&x, &y)) }
 }
 
-pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: Job, dims: u64) -> Option<Plan> {
+pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dims: u64) -> Option<Plan> {
     let (x, y) = (input(launch, 0)?, output(launch, 0)?);
     let compute = job.compute(&x, &y);
-    let shape = Shape::new(launch, gpu, dims)?;
+    let shape = ReduceShape::new(launch, gpu, dims)?;
     if compute == Compute::I64 && !job.has_integer_form()
         || job.needs_values() && shape.reduced.count() == 0
         || !is_apart(launch, false)
@@ -117,7 +117,7 @@ pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: Job, dims: u64) -> Op
 }
 
 /// How a reduction's work is cut: by the sizes and the device alone, so that sums come out alike each time.
-struct Shape {
+struct ReduceShape {
     kept: Walk<3>,
     reduced: Walk<1>,
     across: bool,
@@ -129,8 +129,8 @@ struct Shape {
     parts: usize,
 }
 
-impl Shape {
-    fn new(launch: &Launch, gpu: &Gpu, dims: u64) -> Option<Shape> {
+impl ReduceShape {
+    fn new(launch: &Launch, gpu: &Gpu, dims: u64) -> Option<ReduceShape> {
         let (x, y) = (input(launch, 0)?, output(launch, 0)?);
         let shape = x.layout.shape();
         let reduced = |d: usize| d < 64 && dims >> d & 1 == 1;
@@ -151,10 +151,10 @@ impl Shape {
         let kept = Walk::new(kept, Order::Memory)?;
         let gone = all().filter(|&(d, _)| reduced(d)).map(|(d, &n)| (n, [step(Some(&x), d)]));
         let reduced = Walk::new(gone, Order::Memory)?;
-        Some(Shape::cut(kept, reduced, gpu))
+        Some(ReduceShape::cut(kept, reduced, gpu))
     }
 
-    fn cut(kept: Walk<3>, reduced: Walk<1>, gpu: &Gpu) -> Shape {
+    fn cut(kept: Walk<3>, reduced: Walk<1>, gpu: &Gpu) -> ReduceShape {
         let (count, n) = (kept.count(), reduced.count());
         let near = kept.step(0, 0).unsigned_abs();
         let across =
@@ -165,7 +165,7 @@ impl Shape {
         let most = (n / (lanes * 8)).clamp(1, 1024);
         let parts = (wanted / count.div_ceil(lines).max(1)).clamp(1, most);
         let part = n.div_ceil(parts).max(1);
-        Shape { parts: n.div_ceil(part).max(1), kept, reduced, across, block, lines, part }
+        ReduceShape { parts: n.div_ceil(part).max(1), kept, reduced, across, block, lines, part }
     }
 }
 
