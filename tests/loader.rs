@@ -465,9 +465,9 @@ impl tensorlab::data::Dataset for Broken {
 
 #[test]
 fn a_worker_that_is_gone_is_noticed() {
-    use tensorlab::data::{Data, DataLoader, Options};
+    use tensorlab::data::{Data, DataLoader, LoaderOptions};
     let _here = Machine::cpu_only().enter();
-    let options = Options { num_workers: 2, batch_size: Some(2), ..Options::default() };
+    let options = LoaderOptions { num_workers: 2, batch_size: Some(2), ..LoaderOptions::default() };
     let mut epoch = DataLoader::new(Data::new(Broken), options).unwrap().iter().unwrap();
     assert!(epoch.next().unwrap().is_ok() && epoch.next().unwrap().is_ok());
     let error = epoch.next().unwrap().unwrap_err();

@@ -2,13 +2,13 @@
 
 use crate::base::{Cause, DType, Error, Result};
 use crate::device::Machine;
-use crate::tensor::autocast::{Mode, On, Region, enter, settings};
+use crate::tensor::autocast::{AutocastMode, On, Region, enter, settings};
 
 /// What a region of autocast is asked for; absent parts are what holds around it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Autocast {
     on: On,
-    mode: Mode,
+    mode: AutocastMode,
     cache_enabled: bool,
 }
 
@@ -27,7 +27,7 @@ impl Autocast {
         let around = settings();
         let dtype = dtype.unwrap_or(around.mode(on).dtype);
         let why_not = if enabled { refusal(on, dtype) } else { None };
-        let mode = Mode { enabled: enabled && why_not.is_none(), dtype };
+        let mode = AutocastMode { enabled: enabled && why_not.is_none(), dtype };
         let cache_enabled = cache_enabled.unwrap_or(around.cache_enabled);
         Ok((Autocast { on, mode, cache_enabled }, why_not))
     }

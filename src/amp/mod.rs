@@ -4,4 +4,4 @@ pub mod autocast;
 pub mod scaler;
 
 pub use autocast::Autocast;
-pub use scaler::{GradScaler, Options, Steps};
+pub use scaler::{GradScaler, ScalerOptions, Steps};

@@ -25,7 +25,7 @@ pub trait Steps {
 
 /// What a scaler is made with; PyTorch's names and defaults.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Options {
+pub struct ScalerOptions {
     pub init_scale: f64,
     pub growth_factor: f64,
     pub backoff_factor: f64,
@@ -34,9 +34,9 @@ pub struct Options {
     pub enabled: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ScalerOptions {
+    fn default() -> ScalerOptions {
+        ScalerOptions {
             init_scale: 65536.0,
             growth_factor: 2.0,
             backoff_factor: 0.5,
@@ -48,20 +48,20 @@ impl Default for Options {
 
 /// A scaler. Cloning gives the same one.
 #[derive(Clone)]
-pub struct GradScaler(Arc<Mutex<State>>);
+pub struct GradScaler(Arc<Mutex<ScalerState>>);
 
-struct State {
-    options: Options,
+struct ScalerState {
+    options: ScalerOptions,
     /// The growth tracker's first value.
     tracked: i64,
     /// Scale (float32) and growth tracker (int32), on the device of the first loss.
     live: Option<(Tensor, Tensor)>,
-    optimizers: HashMap<usize, Progress>,
+    optimizers: HashMap<usize, OptimizerProgress>,
 }
 
 /// Where an optimiser is between two updates.
 #[derive(Default)]
-struct Progress {
+struct OptimizerProgress {
     stage: Stage,
     /// Per device 1 where a gradient overflowed.
     found_inf: Vec<Tensor>,
@@ -89,7 +89,7 @@ impl GradScaler {
     /// A scaler for losses on `device_type`. The second value is a warning: the scaler is then disabled.
     ///
     /// Errors where a factor would not do what it is for.
-    pub fn new(device_type: &str, options: Options) -> Result<(GradScaler, Option<&'static str>)> {
+    pub fn new(device_type: &str, options: ScalerOptions) -> Result<(GradScaler, Option<&'static str>)> {
         let mut options = options;
         let mut warning = None;
         if device_type == "cuda" && options.enabled && Machine::current().gpus().is_empty() {
@@ -105,7 +105,7 @@ impl GradScaler {
                 return Err(Error::new(Kind::AssertionError, "The backoff factor must be < 1.0."));
             }
         }
-        let state = State { options, tracked: 0, live: None, optimizers: HashMap::new() };
+        let state = ScalerState { options, tracked: 0, live: None, optimizers: HashMap::new() };
         Ok((GradScaler(Arc::new(Mutex::new(state))), warning))
     }
 
@@ -186,12 +186,12 @@ impl GradScaler {
         }
     }
 
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> ScalerOptions {
         self.state().options
     }
 
     /// Changes factors or the interval.
-    pub fn set(&self, change: impl FnOnce(&mut Options)) {
+    pub fn set(&self, change: impl FnOnce(&mut ScalerOptions)) {
         change(&mut self.state().options);
     }
 
@@ -228,7 +228,7 @@ impl GradScaler {
                  GradScaler.",
             ));
         };
-        state.options = Options {
+        state.options = ScalerOptions {
             init_scale: from.scale,
             growth_factor: from.growth_factor,
             backoff_factor: from.backoff_factor,
@@ -251,12 +251,12 @@ impl GradScaler {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScalerState> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-impl State {
+impl ScalerState {
     /// The scale, made on the first loss's device.
     fn live(&mut self, context: &Arc<Context>) -> Result<Tensor> {
         if let Some((scale, _)) = &self.live {
@@ -282,7 +282,7 @@ impl State {
         })
     }
 
-    fn progress(&mut self, optimizer: &dyn Steps) -> &mut Progress {
+    fn progress(&mut self, optimizer: &dyn Steps) -> &mut OptimizerProgress {
         self.optimizers.entry(optimizer.id()).or_default()
     }
 

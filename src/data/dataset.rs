@@ -110,7 +110,7 @@ impl Data {
             Value::Object(object) if object.get::<Data>().is_some() => {
                 object.get::<Data>().cloned().ok_or_else(|| Error::runtime("no dataset"))
             }
-            Value::Tensor(t) if t.rank() > 0 => Ok(Data::new(Rows(t.clone()))),
+            Value::Tensor(t) if t.rank() > 0 => Ok(Data::new(TensorRows(t.clone()))),
             Value::List(items) => Ok(Data::new(Items(items.clone()))),
             other => {
                 let text = format!("a dataset is expected, not a {}", other.describe());
@@ -173,9 +173,9 @@ impl Dataset for TensorDataset {
 }
 
 /// The rows of one tensor, bare.
-struct Rows(Tensor);
+struct TensorRows(Tensor);
 
-impl Dataset for Rows {
+impl Dataset for TensorRows {
     fn name(&self) -> &'static str {
         "Tensor"
     }

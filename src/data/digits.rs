@@ -33,7 +33,7 @@ pub fn load() -> Result<Digits> {
     flate2::read::GzDecoder::new(PACKED)
         .read_to_string(&mut text)
         .map_err(|e| Error::runtime(format!("the embedded digits cannot be unpacked: {e}")))?;
-    let (mut train, mut test) = (Part::default(), Part::default());
+    let (mut train, mut test) = (DigitsSplit::default(), DigitsSplit::default());
     for (row, line) in text.lines().enumerate() {
         let part = if row % TEST_EVERY == 0 { &mut test } else { &mut train };
         part.add(line)
@@ -44,12 +44,12 @@ pub fn load() -> Result<Digits> {
 }
 
 #[derive(Default)]
-struct Part {
+struct DigitsSplit {
     pixels: Vec<f32>,
     labels: Vec<i64>,
 }
 
-impl Part {
+impl DigitsSplit {
     fn add(&mut self, line: &str) -> Option<()> {
         let mut cells = line.split(',');
         for _ in 0..PIXELS {

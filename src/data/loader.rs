@@ -18,7 +18,7 @@ use super::workers::Workers;
 
 /// How batches are made, as `torch.utils.data.DataLoader` has it.
 #[derive(Clone)]
-pub struct Options {
+pub struct LoaderOptions {
     /// Absent: samples come one by one, as they are.
     pub batch_size: Option<usize>,
     pub shuffle: bool,
@@ -44,9 +44,9 @@ pub struct Options {
     pub persistent_workers: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for LoaderOptions {
+    fn default() -> LoaderOptions {
+        LoaderOptions {
             batch_size: Some(1),
             shuffle: false,
             sampler: None,
@@ -64,7 +64,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl LoaderOptions {
     /// Whether samples are put together, rather than given one by one.
     fn batched(&self) -> bool {
         self.batch_sampler.is_some() || self.batch_size.is_some()
@@ -78,7 +78,7 @@ const MOST_WORKERS: usize = 256;
 #[derive(Clone)]
 pub struct DataLoader {
     pub dataset: Data,
-    pub options: Arc<Options>,
+    pub options: Arc<LoaderOptions>,
     /// Workers that live across epochs.
     kept: Arc<Mutex<Option<Team>>>,
 }
@@ -89,7 +89,7 @@ type Team = Arc<Mutex<Workers>>;
 impl DataLoader {
     /// # Errors
     /// Options that exclude each other, in PyTorch's words.
-    pub fn new(dataset: Data, options: Options) -> Result<DataLoader> {
+    pub fn new(dataset: Data, options: LoaderOptions) -> Result<DataLoader> {
         let size = dataset.0.len();
         let given = |s: &Option<Sampler>| s.as_ref().and_then(|s| s.outside(size));
         let problem = if options.batch_sampler.is_some()
@@ -170,9 +170,9 @@ impl DataLoader {
             sampler::check(drawn, samples)?;
         }
         let order = match drawn {
-            Some(Drawn::Samples(all)) => Order::Listed(all),
-            Some(Drawn::Batches(all)) => Order::Batched(all),
-            None => Order::InTurn(samples),
+            Some(Drawn::Samples(all)) => BatchOrder::Listed(all),
+            Some(Drawn::Batches(all)) => BatchOrder::Batched(all),
+            None => BatchOrder::InTurn(samples),
         };
         let size = self.options.batch_size.unwrap_or(1).max(1);
         let batches = Arc::new(Batches { order, size, count: self.len() });
@@ -204,12 +204,12 @@ impl DataLoader {
 
 /// Which samples make which batch, told when a batch is due: a dataset may be larger than memory.
 pub struct Batches {
-    order: Order,
+    order: BatchOrder,
     size: usize,
     count: usize,
 }
 
-enum Order {
+enum BatchOrder {
     InTurn(usize),
     Listed(Vec<i64>),
     /// Batch by batch.
@@ -231,15 +231,15 @@ impl Batches {
     /// There is no memory for them.
     pub fn get(&self, number: usize) -> Option<Result<Vec<usize>>> {
         let whole = |all: &[i64]| memory::collected(all.iter().filter_map(|&i| usize::try_from(i).ok()));
-        if let Order::Batched(all) = &self.order {
+        if let BatchOrder::Batched(all) = &self.order {
             return all.get(number).map(|batch| whole(batch));
         }
         let start = number.checked_mul(self.size).filter(|_| number < self.count)?;
         let end = start.saturating_add(self.size);
         Some(match &self.order {
-            Order::InTurn(n) => poll::listed(start..end.min(*n)),
-            Order::Listed(all) => whole(all.get(start..end.min(all.len())).unwrap_or(&[])),
-            Order::Batched(_) => Ok(Vec::new()),
+            BatchOrder::InTurn(n) => poll::listed(start..end.min(*n)),
+            BatchOrder::Listed(all) => whole(all.get(start..end.min(all.len())).unwrap_or(&[])),
+            BatchOrder::Batched(_) => Ok(Vec::new()),
         })
     }
 }
@@ -247,7 +247,7 @@ impl Batches {
 /// Fetches one batch; what all workers share.
 pub struct Fetcher {
     dataset: Data,
-    options: Arc<Options>,
+    options: Arc<LoaderOptions>,
     /// Nobody waits any more.
     pub stop: AtomicBool,
 }

@@ -12,5 +12,5 @@ pub mod tree;
 pub mod workers;
 
 pub use dataset::{Data, Dataset, TensorDataset};
-pub use loader::{DataLoader, Options};
+pub use loader::{DataLoader, LoaderOptions};
 pub use rows::table;

@@ -12,10 +12,10 @@ use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, V
 use crate::tensor::Tensor;
 
 use super::dataset::{Computed, Concat, Data, Function, Subset, TensorDataset, random_split};
-use super::files::{self, Saving, Target};
+use super::files::{self, LoadTarget, Saving};
 use super::sampler::{Generator, Sampler};
 use super::tree::entries;
-use super::{DataLoader, Options, csv, digits};
+use super::{DataLoader, LoaderOptions, csv, digits};
 
 const OF: &[Form] = &[Form::Of("data")];
 const PATH: Param = Param::required("path", ParamKind::Str);
@@ -301,7 +301,7 @@ fn load(a: &Args) -> Result<Value> {
         let text = format!("load(): dtype converts tensors of floating point, and {dtype} is none");
         return Err(Error::type_error(text).with_hint("`.to(dtype)` converts a tensor to any dtype"));
     }
-    files::load(Path::new(a.str(0)?), Target { device, dtype: a.dtype(3) })
+    files::load(Path::new(a.str(0)?), LoadTarget { device, dtype: a.dtype(3) })
 }
 
 fn save(a: &Args) -> Result<Value> {
@@ -386,7 +386,7 @@ fn loader(a: &Args) -> Result<Value> {
         }),
     };
     let (collate_fn, worker_init_fn) = (given(5, "collate_fn")?, given(11, "worker_init_fn")?);
-    let options = Options {
+    let options = LoaderOptions {
         batch_size,
         shuffle: a.bool(2)?,
         sampler: sampler(a, 3)?,

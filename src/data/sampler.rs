@@ -16,9 +16,9 @@ use super::loader::{draw_seed, permutation};
 /// The order of samples, drawn anew for each epoch, as the classes of `torch.utils.data` draw it. Cloning gives the
 /// same one.
 #[derive(Clone)]
-pub struct Sampler(Arc<Order>);
+pub struct Sampler(Arc<SampleOrder>);
 
-enum Order {
+enum SampleOrder {
     /// `0..n`
     Sequential(usize),
     Listed(Vec<i64>),
@@ -63,18 +63,18 @@ fn positive(name: &str, n: i64) -> Result<usize> {
 }
 
 impl Sampler {
-    fn new(order: Order) -> Sampler {
+    fn new(order: SampleOrder) -> Sampler {
         Sampler(Arc::new(order))
     }
 
     /// `SequentialSampler`: samples in turn.
     pub fn sequential(of: usize) -> Sampler {
-        Sampler::new(Order::Sequential(of))
+        Sampler::new(SampleOrder::Sequential(of))
     }
 
     /// Indices as they are given.
     pub fn listed(indices: Vec<i64>) -> Sampler {
-        Sampler::new(Order::Listed(indices))
+        Sampler::new(SampleOrder::Listed(indices))
     }
 
     /// `RandomSampler`: `count` samples, all where there is none, each once or drawn anew each time.
@@ -88,12 +88,12 @@ impl Sampler {
         if of == 0 {
             return Err(Error::value("a RandomSampler needs a dataset with samples"));
         }
-        Ok(Sampler::new(Order::Random { of, replacement, count, generator }))
+        Ok(Sampler::new(SampleOrder::Random { of, replacement, count, generator }))
     }
 
     /// `SubsetRandomSampler`: some samples in a random order.
     pub fn subset(indices: Vec<i64>, generator: Option<Shared>) -> Sampler {
-        Sampler::new(Order::Subset { indices, generator })
+        Sampler::new(SampleOrder::Subset { indices, generator })
     }
 
     /// `WeightedRandomSampler`: `count` samples in proportion to their weights.
@@ -111,7 +111,7 @@ impl Sampler {
         }
         let weights = to_dtype(&weights.detach(), DType::Float64)?;
         let weights = weights.moved(Machine::current().cpu(), false, "to")?;
-        Ok(Sampler::new(Order::Weighted { weights, replacement, count, generator }))
+        Ok(Sampler::new(SampleOrder::Weighted { weights, replacement, count, generator }))
     }
 
     /// `BatchSampler`: batches of another sampler's order.
@@ -120,40 +120,40 @@ impl Sampler {
         if of.gives_batches() {
             return Err(Error::type_error("a BatchSampler takes a sampler of indices, not one of batches"));
         }
-        Ok(Sampler::new(Order::Batches { of, size, drop_last }))
+        Ok(Sampler::new(SampleOrder::Batches { of, size, drop_last }))
     }
 
     /// Batches as they are given.
     pub fn listed_batches(batches: Vec<Vec<i64>>) -> Sampler {
-        Sampler::new(Order::ListedBatches(batches))
+        Sampler::new(SampleOrder::ListedBatches(batches))
     }
 
     /// PyTorch's class name; `list` for indices that are given.
     pub fn name(&self) -> &'static str {
         match &*self.0 {
-            Order::Sequential(_) => "SequentialSampler",
-            Order::Listed(_) | Order::ListedBatches(_) => "list",
-            Order::Random { .. } => "RandomSampler",
-            Order::Subset { .. } => "SubsetRandomSampler",
-            Order::Weighted { .. } => "WeightedRandomSampler",
-            Order::Batches { .. } => "BatchSampler",
+            SampleOrder::Sequential(_) => "SequentialSampler",
+            SampleOrder::Listed(_) | SampleOrder::ListedBatches(_) => "list",
+            SampleOrder::Random { .. } => "RandomSampler",
+            SampleOrder::Subset { .. } => "SubsetRandomSampler",
+            SampleOrder::Weighted { .. } => "WeightedRandomSampler",
+            SampleOrder::Batches { .. } => "BatchSampler",
         }
     }
 
     pub fn gives_batches(&self) -> bool {
-        matches!(&*self.0, Order::Batches { .. } | Order::ListedBatches(_))
+        matches!(&*self.0, SampleOrder::Batches { .. } | SampleOrder::ListedBatches(_))
     }
 
     /// Indices, or batches, of an epoch.
     pub fn len(&self) -> usize {
         match &*self.0 {
-            Order::Sequential(n) => *n,
-            Order::Listed(all) => all.len(),
-            Order::Random { count, .. } | Order::Weighted { count, .. } => *count,
-            Order::Subset { indices, .. } => indices.len(),
-            Order::Batches { of, size, drop_last: true } => of.len() / size,
-            Order::Batches { of, size, drop_last: false } => of.len().div_ceil(*size),
-            Order::ListedBatches(all) => all.len(),
+            SampleOrder::Sequential(n) => *n,
+            SampleOrder::Listed(all) => all.len(),
+            SampleOrder::Random { count, .. } | SampleOrder::Weighted { count, .. } => *count,
+            SampleOrder::Subset { indices, .. } => indices.len(),
+            SampleOrder::Batches { of, size, drop_last: true } => of.len() / size,
+            SampleOrder::Batches { of, size, drop_last: false } => of.len().div_ceil(*size),
+            SampleOrder::ListedBatches(all) => all.len(),
         }
     }
 
@@ -165,8 +165,8 @@ impl Sampler {
     pub fn outside(&self, size: usize) -> Option<i64> {
         let out = |i: &&i64| usize::try_from(**i).map_or(true, |i| i >= size);
         match &*self.0 {
-            Order::Listed(all) => all.iter().find(out).copied(),
-            Order::ListedBatches(all) => all.iter().flatten().find(out).copied(),
+            SampleOrder::Listed(all) => all.iter().find(out).copied(),
+            SampleOrder::ListedBatches(all) => all.iter().flatten().find(out).copied(),
             _ => None,
         }
     }
@@ -174,30 +174,30 @@ impl Sampler {
     /// The order of one epoch.
     pub fn draw(&self) -> Result<Drawn> {
         Ok(Drawn::Samples(match &*self.0 {
-            Order::Sequential(n) => poll::listed(0..*n as i64)?,
-            Order::Listed(all) => memory::copied(all)?,
-            Order::Random { of, replacement, count, generator } => {
+            SampleOrder::Sequential(n) => poll::listed(0..*n as i64)?,
+            SampleOrder::Listed(all) => memory::copied(all)?,
+            SampleOrder::Random { of, replacement, count, generator } => {
                 random(*of, *replacement, *count, generator.as_ref())?
             }
-            Order::Subset { indices, generator } => {
+            SampleOrder::Subset { indices, generator } => {
                 let generator = generator.clone().unwrap_or_else(|| Machine::current().generator.clone());
                 let order = permutation(indices.len(), generator)?;
                 let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| indices.get(i)).copied();
                 memory::collected(order.iter().filter_map(at))?
             }
-            Order::Weighted { weights, replacement, count, generator } => {
+            SampleOrder::Weighted { weights, replacement, count, generator } => {
                 let machine = Machine::current();
                 let drawing = generator.clone().map(|g| machine.drawing_from(g));
                 let _here = drawing.as_ref().map(|m| m.enter());
                 multinomial(weights, *count as i64, *replacement)?.to_i64s("multinomial")?
             }
-            Order::Batches { of, size, drop_last } => {
+            SampleOrder::Batches { of, size, drop_last } => {
                 let Drawn::Samples(all) = of.draw()? else { return of.draw() };
                 let full = |batch: &&[i64]| !drop_last || batch.len() == *size;
                 let batches = all.chunks(*size).filter(full).map(memory::copied);
                 return Ok(Drawn::Batches(poll::collected(batches)?));
             }
-            Order::ListedBatches(all) => {
+            SampleOrder::ListedBatches(all) => {
                 let batches = all.iter().map(|batch| memory::copied(batch));
                 return Ok(Drawn::Batches(poll::collected(batches)?));
             }

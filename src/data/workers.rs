@@ -15,7 +15,7 @@ use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
 use super::dataset::noted;
-use super::loader::{Batches, Fetcher, Options};
+use super::loader::{Batches, Fetcher, LoaderOptions};
 
 /// How often the waiting thread looks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -45,12 +45,12 @@ pub struct Workers {
 
 struct Worker {
     /// Batches to fetch; dropped to end the thread.
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<BatchJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// One batch of an epoch.
-struct Job {
+struct BatchJob {
     run: u64,
     number: usize,
     indices: Vec<usize>,
@@ -69,7 +69,7 @@ impl Workers {
         seed: u64,
         source: &Arc<Fetcher>,
         batches: &Arc<Batches>,
-        options: &Options,
+        options: &LoaderOptions,
     ) -> Result<Workers> {
         let (results, done) = channel();
         let ahead = options.num_workers.saturating_mul(options.prefetch_factor.unwrap_or(2)).min(FAR);
@@ -88,7 +88,7 @@ impl Workers {
             machine.shared.cancel.check()?;
             let machine = machine.seeded(seed.wrapping_add(number as u64));
             let (source, results) = (Arc::clone(source), results.clone());
-            let (jobs, queue) = channel::<Job>();
+            let (jobs, queue) = channel::<BatchJob>();
             let init = options.worker_init_fn.clone();
             let run = move || {
                 work_aside(u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1));
@@ -174,7 +174,7 @@ impl Workers {
             if let Some(jobs) = self.threads.get(turn).and_then(|w| w.jobs.as_ref()) {
                 // A worker that is gone is noticed when its batch does not come.
                 let indices = self.batches.get(self.sent).unwrap_or_else(|| Ok(Vec::new()))?;
-                let _ = jobs.send(Job { run: self.run, number: self.sent, indices });
+                let _ = jobs.send(BatchJob { run: self.run, number: self.sent, indices });
             }
             self.sent += 1;
         }

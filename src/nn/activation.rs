@@ -15,12 +15,12 @@ use super::linear::constructor;
 use super::module::{Call, Layer, Module, Parts};
 use super::show::{option, python_value};
 
-type Run = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
+type SimpleForward = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
 
 /// A module that is a function with options.
 pub struct Simple {
     name: &'static str,
-    run: Run,
+    run: SimpleForward,
     options: Vec<(&'static str, Value)>,
     /// One that is printed without its name.
     bare: Option<(&'static str, Value)>,

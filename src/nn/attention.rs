@@ -55,7 +55,7 @@ pub enum Weights {
 
 /// The sizes of one call.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct AttentionSizes {
     /// Queries, keys, batch, heads and features of a head.
     l: i64,
     s: i64,
@@ -103,7 +103,7 @@ impl MultiheadAttention {
         Ok((if self.batch_first { transpose(&out, 0, 1)? } else { out }, seen))
     }
 
-    fn sizes(&self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Sizes> {
+    fn sizes(&self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<AttentionSizes> {
         let (&[l, n, e], &[s, ..]) = (q.shape(), k.shape()) else {
             return Err(Error::runtime("queries and keys have three dimensions here"));
         };
@@ -123,7 +123,13 @@ impl MultiheadAttention {
             return Err(assertion(text));
         }
         let head = self.width / self.heads.max(1);
-        Ok(Sizes { l: l as i64, s: s as i64, n: n as i64, heads: self.heads as i64, head: head as i64 })
+        Ok(AttentionSizes {
+            l: l as i64,
+            s: s as i64,
+            n: n as i64,
+            heads: self.heads as i64,
+            head: head as i64,
+        })
     }
 
     /// Whether one weight projects queries, keys and values.
@@ -171,7 +177,7 @@ impl MultiheadAttention {
         &self,
         module: &Module,
         projected: Vec<Tensor>,
-        mut sizes: Sizes,
+        mut sizes: AttentionSizes,
         (mask, padding, causal): (Option<Tensor>, Option<&Tensor>, bool),
         weights: Weights,
     ) -> Result<(Tensor, Option<Tensor>)> {
@@ -192,7 +198,7 @@ impl MultiheadAttention {
         }
         sizes.s += wider;
         let mask = merged(mask, padding, sizes, wider, q.dtype())?;
-        let Sizes { l, s, n, heads, head } = sizes;
+        let AttentionSizes { l, s, n, heads, head } = sizes;
         let split = |x: &Tensor, length: i64| transpose(&reshape(x, &[length, n * heads, head])?, 0, 1);
         let (q, k, v) = (split(&q, l)?, split(&k, s)?, split(&v, s)?);
         let p = if module.training() { self.dropout } else { 0.0 };
@@ -284,7 +290,7 @@ pub fn additive(mask: &Tensor, name: &str, dtype: DType) -> Result<Tensor> {
     masked_fill(&zeros, mask, f64::NEG_INFINITY.into())
 }
 
-fn check_mask(mask: Option<&Tensor>, Sizes { l, s, n, heads, .. }: Sizes) -> Result<()> {
+fn check_mask(mask: Option<&Tensor>, AttentionSizes { l, s, n, heads, .. }: AttentionSizes) -> Result<()> {
     let Some(mask) = mask else { return Ok(()) };
     let want = if mask.rank() == 2 { vec![l, s] } else { vec![n * heads, l, s] };
     if mask.shape().iter().map(|&d| d as i64).eq(want.iter().copied()) {
@@ -302,7 +308,7 @@ fn check_mask(mask: Option<&Tensor>, Sizes { l, s, n, heads, .. }: Sizes) -> Res
 fn merged(
     mask: Option<Tensor>,
     padding: Option<&Tensor>,
-    Sizes { s, n, heads, .. }: Sizes,
+    AttentionSizes { s, n, heads, .. }: AttentionSizes,
     wider: i64,
     dtype: DType,
 ) -> Result<Option<Tensor>> {

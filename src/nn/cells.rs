@@ -117,13 +117,13 @@ pub fn above_zero(a: &Args, i: usize) -> Result<usize> {
         .ok_or_else(|| Error::value(format!("{name} must be greater than zero")))
 }
 
-struct Cell {
+struct RecurrentCell {
     mode: Mode,
     inputs: usize,
     hidden: usize,
 }
 
-impl Cell {
+impl RecurrentCell {
     fn rank(&self, what: &str, t: &Tensor) -> Result<()> {
         if matches!(t.rank(), 1 | 2) {
             return Ok(());
@@ -181,7 +181,7 @@ pub fn wants_pair(name: &str) -> Error {
         .with_hint("`out[1]` of the call before is such a pair")
 }
 
-impl Layer for Cell {
+impl Layer for RecurrentCell {
     fn name(&self) -> &str {
         match self.mode {
             Mode::Tanh | Mode::Relu => "RNNCell",
@@ -261,7 +261,7 @@ fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
         .parameter("weight_hh", Some(drawn(&[rows, hidden], hidden, dtype)?))
         .parameter("bias_ih", vector()?)
         .parameter("bias_hh", vector()?);
-    Module::new(Cell { mode, inputs, hidden }, parts)?.placed(a.device(at)).map(Module::into_value)
+    Module::new(RecurrentCell { mode, inputs, hidden }, parts)?.placed(a.device(at)).map(Module::into_value)
 }
 
 const CALL: &[Param] =

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Error, Result, python};
 use crate::op::conv_transpose::conv_transpose;
-use crate::op::convolution::{Options, Padding};
+use crate::op::convolution::{ConvolutionOptions, Padding};
 use crate::op::def::DefaultValue;
 use crate::op::{Args, OpDef, Param, ParamKind, Value};
 use crate::tensor::Tensor;
@@ -18,7 +18,7 @@ struct ConvTranspose {
     size: Vec<i64>,
     padding: Vec<i64>,
     output_padding: Vec<i64>,
-    options: Options,
+    options: ConvolutionOptions,
 }
 
 impl ConvTranspose {
@@ -151,7 +151,7 @@ fn make(a: &Args, dims: usize) -> Result<Value> {
         let k = usize::try_from(k);
         shape.push(k.map_err(|_| Error::value("kernel_size must not be negative"))?);
     }
-    let options = Options {
+    let options = ConvolutionOptions {
         stride: all(3)?,
         padding: Padding::Sizes(all(4)?),
         dilation: all(8)?,

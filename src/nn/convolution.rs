@@ -1,7 +1,7 @@
 //! Convolution layers.
 
 use crate::base::{DType, Error, Result, python};
-use crate::op::convolution::{Options, Padding, conv1d, conv2d};
+use crate::op::convolution::{ConvolutionOptions, Padding, conv1d, conv2d};
 use crate::op::def::DefaultValue;
 use crate::op::volumes::conv3d;
 use crate::op::{Args, OpDef, Param, ParamKind, Value, pad};
@@ -15,7 +15,7 @@ struct Convolution {
     dims: usize,
     channels: [usize; 2],
     size: Vec<i64>,
-    options: Options,
+    options: ConvolutionOptions,
     /// `zeros`, or a mode of `F::pad`.
     padding_mode: String,
 }
@@ -86,7 +86,7 @@ impl Layer for Convolution {
             return run(call.only()?, &weight, bias.as_ref(), &self.options);
         }
         let wide = pad::pad(call.only()?, &self.border(), &self.padding_mode, 0.0.into())?;
-        let options = Options { padding: Padding::Valid, ..self.options.clone() };
+        let options = ConvolutionOptions { padding: Padding::Valid, ..self.options.clone() };
         run(&wide, &weight, bias.as_ref(), &options)
     }
 
@@ -133,7 +133,7 @@ fn make(a: &Args, dims: usize) -> Result<Value> {
         other => other,
     };
     let window = spread(a.ints(2)?, dims);
-    let options = Options {
+    let options = ConvolutionOptions {
         stride: spread(a.ints(3)?, dims),
         padding,
         dilation: spread(a.ints(5)?, dims),
@@ -157,7 +157,7 @@ fn make(a: &Args, dims: usize) -> Result<Value> {
     Module::new(layer, parts)?.placed(a.device(9)).map(Module::into_value)
 }
 
-fn check(inputs: usize, outputs: usize, options: &Options, mode: &str) -> Result<usize> {
+fn check(inputs: usize, outputs: usize, options: &ConvolutionOptions, mode: &str) -> Result<usize> {
     let Some(groups) = usize::try_from(options.groups).ok().filter(|g| *g > 0) else {
         return Err(Error::value("groups must be a positive integer"));
     };

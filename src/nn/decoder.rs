@@ -14,8 +14,8 @@ use super::linear::{BIAS, DEVICE, DTYPE, constructor, made};
 use super::module::{Call, Layer, Module, Parts, Role, call_row, size};
 use super::normalise::layer_norm_module;
 use super::transformer::{
-    Activation, Sizes, activation, attend, encoder, encoder_layer, feed, given_module, given_norm, stack,
-    through,
+    Activation, LayerSizes, activation, attend, encoder, encoder_layer, feed, given_module, given_norm,
+    stack, through,
 };
 
 struct DecoderLayer {
@@ -94,8 +94,8 @@ impl Layer for DecoderLayer {
 }
 
 /// A decoder layer from its sizes.
-fn decoder_layer(sizes: &Sizes) -> Result<Module> {
-    let Sizes { width, inner, dtype, bias, .. } = *sizes;
+fn decoder_layer(sizes: &LayerSizes) -> Result<Module> {
+    let LayerSizes { width, inner, dtype, bias, .. } = *sizes;
     let attention = || {
         multihead(Multihead {
             width,
@@ -237,7 +237,7 @@ impl Layer for Transformer {
 }
 
 fn make_transformer(a: &Args) -> Result<Value> {
-    let sizes = Sizes {
+    let sizes = LayerSizes {
         width: size(a, 0)?,
         heads: size(a, 1)?,
         inner: size(a, 4)?,
@@ -344,7 +344,7 @@ pub static ROWS: &[OpDef] = &[
             DEVICE,
             DTYPE,
         ],
-        |a| decoder_layer(&Sizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
+        |a| decoder_layer(&LayerSizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
     )
     .details(
         "`forward(tgt, memory, #{tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal, \

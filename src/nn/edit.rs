@@ -4,7 +4,7 @@ use crate::base::{Error, Kind, Result};
 use crate::tensor::Tensor;
 
 use super::Module;
-use super::module::{Role, Slot};
+use super::module::{ModuleSlot, Role};
 
 impl Module {
     /// Puts a module under a name: in the place of the child that has it, or behind the others. A parameter or
@@ -46,15 +46,15 @@ impl Module {
             }
             t.set_requires_grad(true)?;
         }
-        self.register(Slot { name: name.to_string(), tensor, role: Role::Parameter, persistent: true })
+        self.register(ModuleSlot { name: name.to_string(), tensor, role: Role::Parameter, persistent: true })
     }
 
     /// Has a tensor as a buffer from now on, in the state where it is `persistent`.
     pub fn register_buffer(&self, name: &str, tensor: Option<Tensor>, persistent: bool) -> Result<()> {
-        self.register(Slot { name: name.to_string(), tensor, role: Role::Buffer, persistent })
+        self.register(ModuleSlot { name: name.to_string(), tensor, role: Role::Buffer, persistent })
     }
 
-    fn register(&self, slot: Slot) -> Result<()> {
+    fn register(&self, slot: ModuleSlot) -> Result<()> {
         check_name(if slot.role == Role::Parameter { "parameter" } else { "buffer" }, &slot.name)?;
         if self.child(&slot.name).is_some() {
             self.remove_child(&slot.name)?;

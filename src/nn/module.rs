@@ -133,11 +133,11 @@ pub enum Role {
 /// Tensors and children of a module to be.
 #[derive(Default)]
 pub struct Parts {
-    slots: Vec<Slot>,
+    slots: Vec<ModuleSlot>,
     children: Vec<(String, Module)>,
 }
 
-pub(super) struct Slot {
+pub(super) struct ModuleSlot {
     pub(super) name: String,
     pub(super) tensor: Option<Tensor>,
     pub(super) role: Role,
@@ -150,15 +150,15 @@ pub type Children = Arc<Vec<(String, Module)>>;
 
 /// A network or a part of one. Cloning gives the same module.
 #[derive(Clone)]
-pub struct Module(Arc<Inner>);
+pub struct Module(Arc<ModuleInner>);
 
-struct Inner {
+struct ModuleInner {
     layer: Arc<dyn Layer>,
     training: AtomicBool,
-    slots: RwLock<Vec<Slot>>,
+    slots: RwLock<Vec<ModuleSlot>>,
     children: RwLock<Children>,
     /// Who holds this as a child: with it, a change keeps networks free of cycles and below the greatest height.
-    parents: Mutex<Vec<Weak<Inner>>>,
+    parents: Mutex<Vec<Weak<ModuleInner>>>,
 }
 
 /// The tallest module that may be built.
@@ -184,7 +184,7 @@ impl Parts {
     }
 
     fn slot(mut self, name: String, tensor: Option<Tensor>, role: Role) -> Parts {
-        self.slots.push(Slot { name, tensor, role, persistent: true });
+        self.slots.push(ModuleSlot { name, tensor, role, persistent: true });
         self
     }
 }
@@ -210,10 +210,10 @@ impl Module {
     fn joined_up(
         layer: Arc<dyn Layer>,
         training: bool,
-        slots: Vec<Slot>,
+        slots: Vec<ModuleSlot>,
         children: Vec<(String, Module)>,
     ) -> Module {
-        let module = Module(Arc::new(Inner {
+        let module = Module(Arc::new(ModuleInner {
             layer,
             training: AtomicBool::new(training),
             slots: RwLock::new(slots),
@@ -303,13 +303,13 @@ impl Module {
         if let Some(copy) = made.get(&id) {
             return copy.clone();
         }
-        let tensors = |slot: &Slot| Slot {
+        let tensors = |slot: &ModuleSlot| ModuleSlot {
             name: slot.name.clone(),
             tensor: slot.tensor.as_ref().map(&mut *replace),
             role: slot.role,
             persistent: slot.persistent,
         };
-        let slots: Vec<Slot> = self.slots().iter().map(tensors).collect();
+        let slots: Vec<ModuleSlot> = self.slots().iter().map(tensors).collect();
         let children =
             self.children().iter().map(|(name, m)| (name.clone(), m.copied(replace, made))).collect();
         let layer = self.0.layer.replica().unwrap_or_else(|| Arc::clone(&self.0.layer));
@@ -411,7 +411,7 @@ impl Module {
 
     /// This module's own tensors in order, absent ones left out.
     pub fn own_tensors(&self) -> Vec<(String, Tensor, Role)> {
-        let present = |s: &Slot| s.tensor.as_ref().map(|t| (s.name.clone(), t.clone(), s.role));
+        let present = |s: &ModuleSlot| s.tensor.as_ref().map(|t| (s.name.clone(), t.clone(), s.role));
         self.slots().iter().filter_map(present).collect()
     }
 
@@ -494,11 +494,11 @@ impl Module {
         }
     }
 
-    pub(super) fn slots(&self) -> RwLockReadGuard<'_, Vec<Slot>> {
+    pub(super) fn slots(&self) -> RwLockReadGuard<'_, Vec<ModuleSlot>> {
         self.0.slots.read().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub(super) fn slots_mut(&self) -> RwLockWriteGuard<'_, Vec<Slot>> {
+    pub(super) fn slots_mut(&self) -> RwLockWriteGuard<'_, Vec<ModuleSlot>> {
         self.0.slots.write().unwrap_or_else(|e| e.into_inner())
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn feed(call: &Call, activation: Activation, dropout: &str, x: &Tenso
 }
 
 /// What a layer is made from.
-pub(super) struct Sizes {
+pub(super) struct LayerSizes {
     pub width: usize,
     pub heads: usize,
     pub inner: usize,
@@ -84,10 +84,10 @@ pub(super) struct Sizes {
     pub dtype: DType,
 }
 
-impl Sizes {
+impl LayerSizes {
     /// From the arguments of a layer's row.
-    pub fn of_layer(a: &Args) -> Result<Sizes> {
-        Ok(Sizes {
+    pub fn of_layer(a: &Args) -> Result<LayerSizes> {
+        Ok(LayerSizes {
             width: size(a, 0)?,
             heads: size(a, 1)?,
             inner: size(a, 2)?,
@@ -148,8 +148,8 @@ impl Layer for EncoderLayer {
 }
 
 /// An encoder layer from its sizes.
-pub(super) fn encoder_layer(sizes: &Sizes) -> Result<Module> {
-    let Sizes { width, inner, dtype, bias, .. } = *sizes;
+pub(super) fn encoder_layer(sizes: &LayerSizes) -> Result<Module> {
+    let LayerSizes { width, inner, dtype, bias, .. } = *sizes;
     let (activation, own) = activation(&sizes.activation)?;
     let attention = multihead(Multihead {
         width,
@@ -327,7 +327,7 @@ pub static ROWS: &[OpDef] = &[
             DEVICE,
             DTYPE,
         ],
-        |a| encoder_layer(&Sizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
+        |a| encoder_layer(&LayerSizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
     )
     .details(
         "`forward(src, #{src_mask, src_key_padding_mask, is_causal})`; `src` is `[length, batch, d_model]`, with \

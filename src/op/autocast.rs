@@ -33,18 +33,18 @@ pub enum Policy {
 use Policy::{Banned, Full, FullUnlessGiven, Lower, Plain, Promote};
 
 /// The policies of an operation on CUDA devices and on the CPU.
-pub struct Row {
+pub struct CastRow {
     pub name: &'static str,
     pub cuda: Policy,
     pub cpu: Policy,
 }
 
-const fn row(name: &'static str, cuda: Policy, cpu: Policy) -> Row {
-    Row { name, cuda, cpu }
+const fn row(name: &'static str, cuda: Policy, cpu: Policy) -> CastRow {
+    CastRow { name, cuda, cpu }
 }
 
 /// The operations that autocast knows, by the names of the op table. What is missing is [`Policy::Plain`].
-pub static TABLE: &[Row] = &[
+pub static TABLE: &[CastRow] = &[
     row("matmul", Lower, Lower),
     row("mm", Lower, Lower),
     row("bmm", Lower, Lower),

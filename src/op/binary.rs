@@ -173,10 +173,10 @@ fn sides(saved: &Saved) -> Result<Sides> {
 
 impl Sides {
     /// An operand for recorded arithmetic.
-    fn operand(&self, at: Option<usize>, saved: &Saved) -> Result<Held> {
+    fn operand(&self, at: Option<usize>, saved: &Saved) -> Result<HeldOperand> {
         match (at, self.number) {
-            (Some(i), _) => Ok(Held::Tensor(saved.tensor(i)?)),
-            (None, Some(n)) => Ok(Held::Scalar(n)),
+            (Some(i), _) => Ok(HeldOperand::Tensor(saved.tensor(i)?)),
+            (None, Some(n)) => Ok(HeldOperand::Scalar(n)),
             (None, None) => Err(Error::runtime("an operand of a gradient rule is missing")),
         }
     }
@@ -199,16 +199,16 @@ impl Sides {
     }
 }
 
-enum Held {
+enum HeldOperand {
     Tensor(Tensor),
     Scalar(Scalar),
 }
 
-impl Held {
+impl HeldOperand {
     fn get(&self) -> Operand<'_> {
         match self {
-            Held::Tensor(t) => Operand::Tensor(t),
-            Held::Scalar(s) => Operand::Scalar(*s),
+            HeldOperand::Tensor(t) => Operand::Tensor(t),
+            HeldOperand::Scalar(s) => Operand::Scalar(*s),
         }
     }
 }
@@ -276,8 +276,10 @@ fn pow_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
             let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
             let y = pow(a.get(), b.get())?;
             let ln = match &a {
-                Held::Tensor(a) => log(a)?,
-                Held::Scalar(n) => Tensor::full(&[], n.as_f64().ln().into(), g.dtype(), &g.context(), "log")?,
+                HeldOperand::Tensor(a) => log(a)?,
+                HeldOperand::Scalar(n) => {
+                    Tensor::full(&[], n.as_f64().ln().into(), g.dtype(), &g.context(), "log")?
+                }
             };
             let raw = mul(g, &mul(&y, &ln)?)?;
             // 0 ** b has no finite logarithm; its derivative is 0 for b >= 0.
@@ -287,21 +289,21 @@ fn pow_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     )
 }
 
-fn pow_base_grad(g: &Tensor, base: &Held, exponent: &Held) -> Result<Tensor> {
+fn pow_base_grad(g: &Tensor, base: &HeldOperand, exponent: &HeldOperand) -> Result<Tensor> {
     match exponent {
-        Held::Scalar(n) if n.as_f64() == 0.0 => {
+        HeldOperand::Scalar(n) if n.as_f64() == 0.0 => {
             Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like")
         }
-        Held::Scalar(n) => {
+        HeldOperand::Scalar(n) => {
             let n = n.as_f64();
             let lower = if n == 2.0 { None } else { Some(pow(base.get(), n - 1.0)?) };
             match (lower, base) {
                 (Some(lower), _) => mul(g, &scale(&lower, n)?),
-                (None, Held::Tensor(x)) => mul(g, &scale(x, n)?),
-                (None, Held::Scalar(x)) => scale(g, n * x.as_f64()),
+                (None, HeldOperand::Tensor(x)) => mul(g, &scale(x, n)?),
+                (None, HeldOperand::Scalar(x)) => scale(g, n * x.as_f64()),
             }
         }
-        Held::Tensor(e) => {
+        HeldOperand::Tensor(e) => {
             let lower = pow(base.get(), &super::unary::shift(e, -1.0)?)?;
             mul(g, &mul(e, &lower)?)
         }
@@ -331,8 +333,8 @@ fn copysign_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
             let one = Operand::Scalar(Scalar::Float(1.0));
             let turned = mul(Operand::Tensor(&specs::Copysign.apply(one, b.get(), [0.0; 2])?), g)?;
             match &a {
-                Held::Tensor(a) => mul(&turned, &sign(a)?),
-                Held::Scalar(n) => scale(&turned, n.as_f64().signum()),
+                HeldOperand::Tensor(a) => mul(&turned, &sign(a)?),
+                HeldOperand::Scalar(n) => scale(&turned, n.as_f64().signum()),
             }
         },
         || Tensor::full(g.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like"),

@@ -12,7 +12,8 @@ use super::autocast;
 use super::batch_norm::channel_sum;
 use super::binary::specs;
 use super::convolution::{
-    Options, Padding, check_places, check_ranks, convolve, fitted, grad_weight, pair, plan, run, window,
+    ConvolutionOptions, Padding, check_places, check_ranks, convolve, fitted, grad_weight, pair, plan, run,
+    window,
 };
 use super::def::{DefaultValue, Domain, Draw, Family, Gradient, OpDef, Operand, Param, ParamKind, Sample};
 use super::movement::{reshape_to, select, unsqueeze};
@@ -28,7 +29,7 @@ pub fn conv_transpose(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    options: &Options,
+    options: &ConvolutionOptions,
     output_padding: &[i64],
 ) -> Result<Tensor> {
     let name = if dims == 1 { "conv_transpose1d" } else { "conv_transpose2d" };
@@ -55,7 +56,7 @@ fn checked(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    options: &Options,
+    options: &ConvolutionOptions,
     output_padding: &[i64],
 ) -> Result<Tensor> {
     check_ranks(name, dims, x, weight)?;
@@ -192,7 +193,7 @@ const PARAMS: &[Param] = &[
 ];
 
 fn call(a: &Args, dims: usize) -> Result<Value> {
-    let options = Options {
+    let options = ConvolutionOptions {
         stride: a.ints(3)?,
         padding: Padding::Sizes(a.ints(4)?),
         dilation: a.ints(7)?,

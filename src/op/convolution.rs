@@ -28,7 +28,7 @@ pub enum Padding {
 
 /// What a convolution is asked for, as a learner gives it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct ConvolutionOptions {
     pub stride: Vec<i64>,
     pub padding: Padding,
     pub dilation: Vec<i64>,
@@ -36,14 +36,24 @@ pub struct Options {
 }
 
 /// `x [n, c, l]` (or `[c, l]`) with `weight [o, c / groups, k]`: `[n, o, l']`.
-pub fn conv1d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+pub fn conv1d(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvolutionOptions,
+) -> Result<Tensor> {
     conv("conv1d", 1, x, weight, bias, options)
 }
 
 /// `x [n, c, h, w]` (or `[c, h, w]`) with `weight [o, c / groups, kh, kw]`: `[n, o, h', w']`.
 ///
 /// Errors are PyTorch's: channels that do not match, a kernel larger than the padded input.
-pub fn conv2d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+pub fn conv2d(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvolutionOptions,
+) -> Result<Tensor> {
     conv("conv2d", 2, x, weight, bias, options)
 }
 
@@ -100,7 +110,7 @@ fn conv(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    options: &Options,
+    options: &ConvolutionOptions,
 ) -> Result<Tensor> {
     if let Some(casts) = autocast::enter(name, &[x, weight])? {
         let bias = casts.cast_option(bias)?;
@@ -124,7 +134,7 @@ fn run_conv(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    options: &Options,
+    options: &ConvolutionOptions,
 ) -> Result<Tensor> {
     check_ranks(name, dims, x, weight)?;
     let (conv, far) = plan(dims, weight.shape(), options)?;
@@ -139,7 +149,11 @@ fn run_conv(
 }
 
 /// The kernel's parameters, and the zeros that `"same"` needs on the far side only.
-pub(super) fn plan(dims: usize, weight: &[usize], options: &Options) -> Result<(Conv, [usize; 2])> {
+pub(super) fn plan(
+    dims: usize,
+    weight: &[usize],
+    options: &ConvolutionOptions,
+) -> Result<(Conv, [usize; 2])> {
     let invalid = |text: &str| Err(Error::runtime(text.to_string()));
     let positive = |values: &[i64], what| -> Result<Option<[usize; 2]>> {
         Ok(pair(values, dims, 1, what)?.filter(|p| !p.contains(&0)))
@@ -398,11 +412,11 @@ pub const CONV: &[Param] = &[
     Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
 ];
 
-type Run = fn(&Tensor, &Tensor, Option<&Tensor>, &Options) -> Result<Tensor>;
+type ConvolutionFn = fn(&Tensor, &Tensor, Option<&Tensor>, &ConvolutionOptions) -> Result<Tensor>;
 
 /// Stride, padding, dilation and groups from four arguments.
-pub fn options(a: &Args, first: usize) -> Result<Options> {
-    Ok(Options {
+pub fn options(a: &Args, first: usize) -> Result<ConvolutionOptions> {
+    Ok(ConvolutionOptions {
         stride: a.ints(first)?,
         padding: Padding::from_value(a.get(first + 1))?,
         dilation: a.ints(first + 2)?,
@@ -410,7 +424,7 @@ pub fn options(a: &Args, first: usize) -> Result<Options> {
     })
 }
 
-fn call(a: &Args, run: Run) -> Result<Value> {
+fn call(a: &Args, run: ConvolutionFn) -> Result<Value> {
     run(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options(a, 3)?).map(Value::from)
 }
 

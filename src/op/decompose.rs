@@ -453,7 +453,7 @@ fn fitted(a: &Tensor, b: &Tensor, vectors: bool, rcond: Option<f64>, driver: &st
 }
 
 /// The norm of a vector, of matrices, or of all elements where no `order` is given.
-pub fn norm_of(x: &Tensor, order: Order, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+pub fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     use super::linalg::{NormKind, matrix_norm};
     let vector = |order: f64| whole("vector_norm", [x], |[x]| norm(x, order, dims, keepdim));
     if let Some(dims) = dims.filter(|d| !matches!(d.len(), 1 | 2)) {
@@ -462,7 +462,7 @@ pub fn norm_of(x: &Tensor, order: Order, dims: Option<&[i64]>, keepdim: bool) ->
             crate::base::shape::show(dims)
         )));
     }
-    if !matches!(order, Order::Usual) && dims.is_none() && !matches!(x.rank(), 1 | 2) {
+    if !matches!(order, NormOrder::Usual) && dims.is_none() && !matches!(x.rank(), 1 | 2) {
         let text = "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got";
         return Err(Error::runtime(format!("{text} {}D.", x.rank())));
     }
@@ -472,10 +472,10 @@ pub fn norm_of(x: &Tensor, order: Order, dims: Option<&[i64]>, keepdim: bool) ->
         _ => [-2, -1],
     };
     match order {
-        Order::Usual => vector(2.0),
-        Order::Of(order) if flat => vector(order),
-        Order::Of(order) => matrix_norm(x, NormKind::of(order)?, pair, keepdim),
-        Order::Named(name) => {
+        NormOrder::Usual => vector(2.0),
+        NormOrder::Of(order) if flat => vector(order),
+        NormOrder::Of(order) => matrix_norm(x, NormKind::of(order)?, pair, keepdim),
+        NormOrder::Named(name) => {
             if let Some(&[one]) = dims {
                 return Err(Error::runtime(format!("linalg.matrix_norm: dim must be a 2-tuple. Got {one}")));
             }
@@ -486,7 +486,7 @@ pub fn norm_of(x: &Tensor, order: Order, dims: Option<&[i64]>, keepdim: bool) ->
 
 /// The order of a norm.
 #[derive(Clone, Debug)]
-pub enum Order {
+pub enum NormOrder {
     /// None is given.
     Usual,
     Of(f64),

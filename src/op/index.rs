@@ -71,7 +71,7 @@ impl Index {
 /// `x[at]`: a view for numbers and ranges, a copy where tensors choose.
 pub fn index(x: &Tensor, at: &[Index]) -> Result<Tensor> {
     let run = || {
-        let plan = Plan::of(x, at)?;
+        let plan = IndexPlan::of(x, at)?;
         let Some(choice) = plan.choice(false)? else { return Ok(plan.view) };
         let merged = choice.merged(&plan.view)?;
         choice.read(&merged)
@@ -91,7 +91,7 @@ pub fn index_put_(x: &Tensor, at: &[Index], value: Operand, accumulate: bool) ->
             wide.resize(x.rank(), 1);
             return masked_fill_(x, &reshape_to(mask, &wide)?, number);
         }
-        let plan = Plan::of(x, at)?;
+        let plan = IndexPlan::of(x, at)?;
         match plan.choice(true)? {
             None => drop(super::fill::assign_(&plan.view, value, accumulate)?),
             Some(choice) => choice.write(&plan.view, value, accumulate)?,
@@ -128,7 +128,7 @@ fn single(value: Operand) -> Result<Option<Scalar>> {
 }
 
 /// What numbers and ranges leave of a tensor, and which of its dimensions tensors choose from.
-struct Plan {
+struct IndexPlan {
     view: Tensor,
     chosen: Vec<Chosen>,
 }
@@ -143,8 +143,8 @@ struct Chosen {
     sure: bool,
 }
 
-impl Plan {
-    fn of(x: &Tensor, at: &[Index]) -> Result<Plan> {
+impl IndexPlan {
+    fn of(x: &Tensor, at: &[Index]) -> Result<IndexPlan> {
         let takes = |i: &Index| match i {
             Index::New | Index::Ellipsis => 0,
             Index::Tensor(t) if is_mask(t) => t.rank(),
@@ -162,7 +162,7 @@ impl Plan {
             let text = format!("too many indices for tensor of dimension {}", x.rank());
             Error::new(Kind::IndexError, text)
         })?;
-        let mut plan = Plan { view: x.clone(), chosen: Vec::new() };
+        let mut plan = IndexPlan { view: x.clone(), chosen: Vec::new() };
         let (mut dim, mut original) = (0, 0);
         for (place, one) in at.iter().enumerate() {
             let span = if matches!(one, Index::Ellipsis) { missing } else { takes(one) };
@@ -232,7 +232,7 @@ impl Plan {
     }
 
     /// What the tensors choose together, or nothing where there are none. For a write no place may be negative.
-    fn choice(&self, write: bool) -> Result<Option<Choice>> {
+    fn choice(&self, write: bool) -> Result<Option<IndexChoice>> {
         let Some((first, last)) = self.chosen.first().zip(self.chosen.last()) else { return Ok(None) };
         let _off = no_grad();
         let mut shape = Dims::new();
@@ -253,7 +253,7 @@ impl Plan {
         let (middle, tail) = rest.split_at_checked(covered).unwrap_or((rest, &[]));
         let total: usize = middle.iter().product();
         let linear = self.linear(&shape, total, write)?;
-        Ok(Some(Choice {
+        Ok(Some(IndexChoice {
             order: (!adjacent).then(|| order.iter().map(|&d| d as i64).collect()),
             merged: head.iter().copied().chain([total]).chain(tail.iter().copied()).collect(),
             dim: before,
@@ -312,7 +312,7 @@ impl Plan {
 }
 
 /// What index tensors choose: places in one merged dimension.
-struct Choice {
+struct IndexChoice {
     /// The order of dimensions that brings the chosen ones together, where they are apart.
     order: Option<Vec<i64>>,
     /// The shape with the chosen dimensions merged into `dim`.
@@ -331,7 +331,7 @@ struct Spot {
     dim: usize,
 }
 
-impl Choice {
+impl IndexChoice {
     fn merged(&self, view: &Tensor) -> Result<Tensor> {
         let ordered = match &self.order {
             Some(order) => permute(view, order)?,
@@ -363,9 +363,9 @@ impl Choice {
 
     fn write(&self, view: &Tensor, value: Operand, accumulate: bool) -> Result<()> {
         let value = self.value(view, value)?;
-        let held = |v: &Held| match v {
-            Held::Tensor(t) => Some(t.clone()),
-            Held::Number(_) => None,
+        let held = |v: &HeldValue| match v {
+            HeldValue::Tensor(t) => Some(t.clone()),
+            HeldValue::Number(_) => None,
         };
         let source = held(&value);
         let others: Vec<&Tensor> = source.iter().collect();
@@ -393,10 +393,10 @@ impl Choice {
     }
 
     /// The value as it will be written: numbers as they are, tensors of the right dtype and device.
-    fn value(&self, view: &Tensor, value: Operand) -> Result<Held> {
+    fn value(&self, view: &Tensor, value: Operand) -> Result<HeldValue> {
         let Operand::Tensor(t) = value else {
             let Operand::Scalar(n) = value else { return Err(Error::runtime("no value")) };
-            return Ok(Held::Number(cast(n, view.dtype())));
+            return Ok(HeldValue::Number(cast(n, view.dtype())));
         };
         if t.dtype() != view.dtype() && t.rank() > 0 {
             return Err(Error::runtime(format!(
@@ -408,7 +408,7 @@ impl Choice {
             .with_hint(format!("convert it: `value.to({})`", view.dtype())));
         }
         if let (Some(number), true) = (single(value)?, t.rank() == 0) {
-            return Ok(Held::Number(cast(number, view.dtype())));
+            return Ok(HeldValue::Number(cast(number, view.dtype())));
         }
         if t.device() != view.device() {
             return Err(Cause::TwoDevices { first: view.device(), second: t.device() }.into());
@@ -420,7 +420,7 @@ impl Choice {
                 self.result
             )));
         }
-        Ok(Held::Tensor(t.clone()))
+        Ok(HeldValue::Tensor(t.clone()))
     }
 
     /// Finds the index that a kernel refused, and says it as PyTorch does.
@@ -444,7 +444,7 @@ impl Choice {
     }
 }
 
-enum Held {
+enum HeldValue {
     Tensor(Tensor),
     Number(Scalar),
 }
@@ -460,7 +460,7 @@ struct PutSpot {
 
 impl PutSpot {
     /// Writes at the chosen places of `view`, straight to its memory where its dimensions merge.
-    fn put(&self, view: &Tensor, linear: &Tensor, value: &Held) -> Result<()> {
+    fn put(&self, view: &Tensor, linear: &Tensor, value: &HeldValue) -> Result<()> {
         let layout = match &self.order {
             Some(order) => view.layout().permute(&order.iter().map(|&d| d as usize).collect::<Vec<_>>())?,
             None => view.layout().clone(),
@@ -474,20 +474,20 @@ impl PutSpot {
         ordered.assign(&packed, "index_put_")
     }
 
-    fn put_merged(&self, target: &Tensor, linear: &Tensor, value: &Held) -> Result<()> {
+    fn put_merged(&self, target: &Tensor, linear: &Tensor, value: &HeldValue) -> Result<()> {
         let dim = self.spot.dim;
         let mut flat = self.spot.merged.clone();
         if let Some(size) = flat.get_mut(dim) {
             *size = linear.numel();
         }
         let source = match value {
-            Held::Number(n) if !self.accumulate => {
+            HeldValue::Number(n) if !self.accumulate => {
                 let index = stretched(linear, dim, &flat)?;
                 let kernel = Kernel::Scatter { dim, mode: ScatterMode::Assign };
                 return launch("index_put_", &kernel, &[In::Laid(linear, &index), In::Scalar(*n)], &[target]);
             }
-            Held::Number(n) => Tensor::full(&flat, *n, target.dtype(), &target.context(), "index_put_")?,
-            Held::Tensor(t) => {
+            HeldValue::Number(n) => Tensor::full(&flat, *n, target.dtype(), &target.context(), "index_put_")?,
+            HeldValue::Tensor(t) => {
                 let t = if t.dtype() == target.dtype() {
                     t.clone()
                 } else {
@@ -558,7 +558,7 @@ fn put_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
                 saver.constant(Some(&linear));
                 saver.attribute(put.clone());
             },
-            || put.put(&kept, &linear, &Held::Number(cast(Scalar::Int(0), g.dtype()))),
+            || put.put(&kept, &linear, &HeldValue::Number(cast(Scalar::Int(0), g.dtype()))),
         )
     })?;
     let value = wanted(s, 1, || {

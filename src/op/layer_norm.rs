@@ -70,7 +70,7 @@ fn check_layer_norm(
 }
 
 /// What the backward pass of a normalisation over rows needs.
-struct Rows {
+struct RowsNorm {
     inner: usize,
     /// The parameters' shape.
     tail: Dims,
@@ -115,7 +115,7 @@ pub fn rows_norm(
             s.input(w);
         }
         let tail = weight.or(bias).map_or_else(Dims::new, |t| t.shape().into());
-        s.attribute(Rows { inner, tail, eps, weight: weight.is_some(), bias: bias.is_some() });
+        s.attribute(RowsNorm { inner, tail, eps, weight: weight.is_some(), bias: bias.is_some() });
     }))
 }
 
@@ -149,7 +149,7 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let x = s.tensor(0)?;
     let (mean, rstd) = (s.tensor(1)?, s.tensor(2)?);
     let weight = s.optional(3)?;
-    let about: &Rows = s.attribute()?;
+    let about: &RowsNorm = s.attribute()?;
     let rows = x.numel() / about.inner.max(1);
     if grad_enabled() {
         return rows_grad_recorded(&x, g, weight.as_ref(), about);
@@ -182,7 +182,7 @@ fn rows_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     Ok(grads)
 }
 
-fn rows_grad_recorded(x: &Tensor, g: &Tensor, weight: Option<&Tensor>, about: &Rows) -> Result<Grads> {
+fn rows_grad_recorded(x: &Tensor, g: &Tensor, weight: Option<&Tensor>, about: &RowsNorm) -> Result<Grads> {
     let rows = x.numel() / about.inner.max(1);
     let shape = [rows, about.inner];
     let (x2, g2) = (reshape_to(x, &shape)?, reshape_to(g, &shape)?);

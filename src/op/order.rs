@@ -21,10 +21,10 @@ use super::sort::{argsort, sort};
 use super::unary::{ceil, floor, isnan, logical_not, round, scale};
 
 /// Values and where they were.
-pub type Found = (Tensor, Tensor);
+pub type ValuesIndices = (Tensor, Tensor);
 
 /// The middle element along `dim`, the lower of two; NaN where there is one.
-pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
+pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "median")?;
     let k = {
         let _off = no_grad();
@@ -38,7 +38,7 @@ pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
 }
 
 /// The middle of the elements along `dim` that are numbers.
-pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
+pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "nanmedian")?;
     let k = {
         let _off = no_grad();
@@ -66,7 +66,7 @@ pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
 }
 
 /// The `k`-th smallest element along `dim`, counted from 1.
-pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Found> {
+pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "kthvalue")?;
     if k < 1 || k > line.size(dim)? as i64 {
         return Err(Error::runtime(format!(
@@ -83,7 +83,7 @@ pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<Found> {
 }
 
 /// The most frequent element along `dim`, of equally frequent ones the smallest, and where it stands last.
-pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<Found> {
+pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     if x.dtype() == DType::Bool {
         let (values, indices) = mode(&to_dtype(x, DType::UInt8)?, dim, keepdim)?;
         return Ok((to_dtype(&values, DType::Bool)?, indices));
@@ -200,12 +200,12 @@ impl Between {
 }
 
 /// The running maximum along `dim` and where it was last reached; NaN stays.
-pub fn cummax(x: &Tensor, dim: i64) -> Result<Found> {
+pub fn cummax(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
     running(x, dim, |new, old| ge(new, old))
 }
 
 /// The running minimum along `dim` and where it was last reached; NaN stays.
-pub fn cummin(x: &Tensor, dim: i64) -> Result<Found> {
+pub fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
     running(x, dim, |new, old| le(new, old))
 }
 
@@ -218,7 +218,7 @@ pub fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, T
 }
 
 /// Doubling steps: after the step of width `w` each place knows the best of the `2w` places up to it.
-fn running(x: &Tensor, dim: i64, better: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Found> {
+fn running(x: &Tensor, dim: i64, better: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<ValuesIndices> {
     let (line, dim) = (if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, x.dim(dim)? as i64);
     let indices = {
         let _off = no_grad();
@@ -297,7 +297,7 @@ fn numbers(line: &Tensor, dim: i64) -> Result<Tensor> {
 }
 
 /// The elements of rank `k` (from 0) along `dim`.
-fn ranked(x: &Tensor, line: &Tensor, dim: i64, k: &Tensor, keepdim: bool) -> Result<Found> {
+fn ranked(x: &Tensor, line: &Tensor, dim: i64, k: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
     let at = {
         let _off = no_grad();
         gather(&argsort(line, dim, false)?, dim, k)?
@@ -306,7 +306,7 @@ fn ranked(x: &Tensor, line: &Tensor, dim: i64, k: &Tensor, keepdim: bool) -> Res
 }
 
 /// The elements at the places `at`, whose dimension `dim` is one.
-fn chosen(x: &Tensor, line: &Tensor, dim: i64, at: &Tensor, keepdim: bool) -> Result<Found> {
+fn chosen(x: &Tensor, line: &Tensor, dim: i64, at: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
     let values = gather(line, dim, at)?;
     if keepdim && x.rank() > 0 {
         return Ok((values, at.clone()));

@@ -14,7 +14,7 @@ use super::scatter::index_select;
 
 /// How [`interpolate`] finds values between those that are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum InterpolateMode {
     /// The one at or before the place.
     Nearest,
     /// The one whose middle is nearest.
@@ -49,13 +49,13 @@ pub fn interpolate(
     Ok(out)
 }
 
-fn checked_mode(name: &str, rank: usize, align: Option<bool>) -> Result<Mode> {
+fn checked_mode(name: &str, rank: usize, align: Option<bool>) -> Result<InterpolateMode> {
     let (mode, wants) = match name {
-        "nearest" => (Mode::Nearest, None),
-        "nearest-exact" => (Mode::NearestExact, None),
-        "linear" => (Mode::Linear, Some(3)),
-        "bilinear" => (Mode::Linear, Some(4)),
-        "trilinear" => (Mode::Linear, Some(5)),
+        "nearest" => (InterpolateMode::Nearest, None),
+        "nearest-exact" => (InterpolateMode::NearestExact, None),
+        "linear" => (InterpolateMode::Linear, Some(3)),
+        "bilinear" => (InterpolateMode::Linear, Some(4)),
+        "trilinear" => (InterpolateMode::Linear, Some(5)),
         other => {
             let text = format!("interpolate(): mode '{other}' is not known");
             let hint = "modes are nearest, nearest-exact, linear, bilinear and trilinear";
@@ -119,7 +119,7 @@ fn spread<T: Copy>(given: &[T], dims: usize, name: &str) -> Result<Vec<T>> {
     }
 }
 
-fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: Mode, align: bool) -> Result<Tensor> {
+fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: InterpolateMode, align: bool) -> Result<Tensor> {
     if axis.from == axis.to && axis.factor.is_none_or(|f| f == 1.0) {
         return Ok(x.clone());
     }
@@ -142,16 +142,16 @@ fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: Mode, align: bool) -> Result
     let at = |i: usize| -> f64 {
         let i = i as f64;
         match mode {
-            Mode::Nearest => f64::from(i as f32 * step as f32).floor(),
-            Mode::NearestExact => f64::from((i as f32 + 0.5) * step as f32).floor(),
-            Mode::Linear if align => rounded(i * step),
-            Mode::Linear => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
+            InterpolateMode::Nearest => f64::from(i as f32 * step as f32).floor(),
+            InterpolateMode::NearestExact => f64::from((i as f32 + 0.5) * step as f32).floor(),
+            InterpolateMode::Linear if align => rounded(i * step),
+            InterpolateMode::Linear => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
         }
     };
     let places = poll::listed((0..axis.to).map(at))?;
     let whole = poll::listed(places.iter().map(|p| (*p as usize).min(last) as i64))?;
     let chosen = picked(x, dim, &whole)?;
-    if mode != Mode::Linear {
+    if mode != InterpolateMode::Linear {
         return Ok(chosen);
     }
     let next = poll::listed(whole.iter().map(|&i| (i + 1).min(last as i64)))?;

@@ -8,7 +8,7 @@ use super::args::{Args, Value};
 use super::autocast::whole;
 use super::binary::{add, div, eq, mul, sub};
 use super::convert::to_dtype;
-use super::decompose::{Order, norm_of, svdvals};
+use super::decompose::{NormOrder, norm_of, svdvals};
 use super::def::DefaultValue as D;
 use super::def::{Domain, Draw, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, SELF, Sample};
 use super::extremum::argmax;
@@ -266,27 +266,29 @@ pub fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
 }
 
 /// How much a matrix can enlarge errors: the norm of the matrix times that of its inverse, as `torch.linalg.cond`.
-pub fn cond(x: &Tensor, order: Order) -> Result<Tensor> {
+pub fn cond(x: &Tensor, order: NormOrder) -> Result<Tensor> {
     whole("cond", [x], |[x]| condition(x, order))
 }
 
-fn condition(x: &Tensor, order: Order) -> Result<Tensor> {
+fn condition(x: &Tensor, order: NormOrder) -> Result<Tensor> {
     const NAME: &str = "linalg.cond";
     if x.rank() < 2 {
         return Err(Error::runtime(format!("{NAME}: The input tensor must have at least 2 dimensions.")));
     }
     let (by_values, shown) = match &order {
-        Order::Usual => (Some(1.0), "2".to_string()),
-        Order::Of(p) if p.abs() == 2.0 => (Some(p.signum()), String::new()),
-        Order::Of(p) => {
+        NormOrder::Usual => (Some(1.0), "2".to_string()),
+        NormOrder::Of(p) if p.abs() == 2.0 => (Some(p.signum()), String::new()),
+        NormOrder::Of(p) => {
             let shown = crate::base::python::float(*p).trim_end_matches(".0").to_string();
             if ![1.0, f64::INFINITY].contains(&p.abs()) {
                 return Err(Error::value(format!("{NAME} got an invalid norm type: {shown}")));
             }
             (None, shown)
         }
-        Order::Named(name) if name == "fro" || name == "nuc" => (None, name.clone()),
-        Order::Named(name) => return Err(Error::value(format!("{NAME} got an invalid norm type: {name}"))),
+        NormOrder::Named(name) if name == "fro" || name == "nuc" => (None, name.clone()),
+        NormOrder::Named(name) => {
+            return Err(Error::value(format!("{NAME} got an invalid norm type: {name}")));
+        }
     };
     if x.numel() == 0 {
         return Tensor::full(outer(x), 0i64.into(), x.dtype(), &x.context(), "linalg.cond");
@@ -454,11 +456,11 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// The order of a condition number.
-fn condition_order(a: &Args) -> Result<Order> {
+fn condition_order(a: &Args) -> Result<NormOrder> {
     match a.get(1) {
-        Value::None => Ok(Order::Usual),
-        Value::Scalar(n) => Ok(Order::Of(n.as_f64())),
-        Value::Str(name) => Ok(Order::Named(name.clone())),
+        Value::None => Ok(NormOrder::Usual),
+        Value::Scalar(n) => Ok(NormOrder::Of(n.as_f64())),
+        Value::Str(name) => Ok(NormOrder::Named(name.clone())),
         other => Err(a.wrong(1, other)),
     }
 }

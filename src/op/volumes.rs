@@ -9,7 +9,7 @@ use super::args::{Args, Value};
 use super::autocast::{self, whole};
 use super::binary::add;
 use super::composed::pool;
-use super::convolution::{CONV, Options, Padding, check_channels, check_places, conv2d, options};
+use super::convolution::{CONV, ConvolutionOptions, Padding, check_channels, check_places, conv2d, options};
 use super::create::{Make, arange};
 use super::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
 use super::movement::{contiguous, permute, reshape_to, select, unsqueeze};
@@ -18,7 +18,7 @@ use super::pooling::{Pool, avg_pool2d, max_pool2d};
 use super::scatter::index_select;
 
 /// What a convolution does along each of three dimensions.
-struct Plan {
+struct VolumePlan {
     stride: [i64; 3],
     dilation: [i64; 3],
     /// Zeros before and after.
@@ -26,7 +26,12 @@ struct Plan {
 }
 
 /// `x [n, c, d, h, w]` (or `[c, d, h, w]`) with `weight [o, c / groups, kd, kh, kw]`: `[n, o, d', h', w']`.
-pub fn conv3d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+pub fn conv3d(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvolutionOptions,
+) -> Result<Tensor> {
     if let Some(casts) = autocast::enter("conv3d", &[x, weight])? {
         let bias = casts.cast_option(bias)?;
         return conv3d(&casts.cast(x)?, &casts.cast(weight)?, bias.as_ref(), options);
@@ -45,7 +50,12 @@ pub fn conv3d(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Opti
     })
 }
 
-fn convolved(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+fn convolved(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvolutionOptions,
+) -> Result<Tensor> {
     let &[filters, inner, kd, kh, kw] = weight.shape() else {
         return Err(Error::runtime(format!(
             "Expected weight of conv3d to have 5 dimensions, but got weight of size {:?}",
@@ -73,7 +83,7 @@ fn convolved(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Optio
     let windows = reshape_to(&index_select(&padded, 2, &index)?, &[n, c, depths, kd, high, wide])?;
     let planes = reshape_to(&permute(&windows, &[0, 2, 1, 3, 4, 5])?, &[n * depths, c * kd, high, wide])?;
     let flat = reshape_to(weight, &[filters, inner * kd, kh, kw])?;
-    let within = Options {
+    let within = ConvolutionOptions {
         stride: plan.stride.iter().skip(1).copied().collect(),
         padding: Padding::Valid,
         dilation: plan.dilation.iter().skip(1).copied().collect(),
@@ -85,7 +95,7 @@ fn convolved(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Optio
     contiguous(&permute(&out, &[0, 2, 1, 3, 4])?)
 }
 
-impl Plan {
+impl VolumePlan {
     /// How many places the window has along each dimension, or PyTorch's error where it does not fit.
     fn fits(&self, sizes: [usize; 3], kernel: [usize; 3]) -> Result<[usize; 3]> {
         let (mut inner, mut outer, mut places) = ([0i64; 3], [0i64; 3], [0usize; 3]);
@@ -127,7 +137,7 @@ impl Plan {
     }
 }
 
-fn plan(kernel: [usize; 3], options: &Options) -> Result<Plan> {
+fn plan(kernel: [usize; 3], options: &ConvolutionOptions) -> Result<VolumePlan> {
     let Some(stride) = three(&options.stride, "stride")?.filter(|s| s.iter().all(|v| *v > 0)) else {
         return Err(Error::runtime("non-positive stride is not supported"));
     };
@@ -153,7 +163,7 @@ fn plan(kernel: [usize; 3], options: &Options) -> Result<Plan> {
             both
         }
     };
-    Ok(Plan { stride, dilation, padding })
+    Ok(VolumePlan { stride, dilation, padding })
 }
 
 fn three_of(values: &[i64]) -> Option<[i64; 3]> {

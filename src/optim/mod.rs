@@ -45,9 +45,9 @@ pub trait Rule: Send + Sync {
 
 /// An optimiser. Cloning gives the same one.
 #[derive(Clone)]
-pub struct Optimizer(Arc<Inner>);
+pub struct Optimizer(Arc<OptimizerInner>);
 
-struct Inner {
+struct OptimizerInner {
     rule: &'static dyn Rule,
     groups: Mutex<Vec<Group>>,
     /// A schedule looks on.
@@ -63,7 +63,7 @@ impl Optimizer {
     pub fn new(rule: &'static dyn Rule, a: &Args) -> Result<Optimizer> {
         let defaults = Options::of(a);
         rule.check(&defaults)?;
-        let optimizer = Optimizer(Arc::new(Inner {
+        let optimizer = Optimizer(Arc::new(OptimizerInner {
             rule,
             groups: Mutex::default(),
             watched: AtomicBool::default(),

@@ -6,17 +6,17 @@ use std::sync::{Arc, Weak};
 
 use crate::base::{DType, Device};
 
-use super::{Inner, Tensor};
+use super::{Tensor, TensorInner};
 
 /// Autocast for one kind of device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mode {
+pub struct AutocastMode {
     pub enabled: bool,
     /// What operations of lower precision compute in.
     pub dtype: DType,
 }
 
-/// The kinds of devices that have a [`Mode`] each.
+/// The kinds of devices that have an [`AutocastMode`] each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum On {
     Cpu,
@@ -26,18 +26,18 @@ pub enum On {
 /// All that a region changes; `checkpoint` takes it along to the backward pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    cpu: Mode,
-    cuda: Mode,
+    cpu: AutocastMode,
+    cuda: AutocastMode,
     pub cache_enabled: bool,
 }
 
 /// A cast of a leaf, kept until the outermost region ends.
 struct Cached {
-    of: Weak<Inner>,
+    of: Weak<TensorInner>,
     cast: Tensor,
 }
 
-struct State {
+struct AutocastState {
     settings: Settings,
     nesting: usize,
     cache: Vec<Cached>,
@@ -45,16 +45,16 @@ struct State {
 
 /// What PyTorch starts with: off, bfloat16 on the CPU and float16 on CUDA devices.
 const START: Settings = Settings {
-    cpu: Mode { enabled: false, dtype: DType::BFloat16 },
-    cuda: Mode { enabled: false, dtype: DType::Float16 },
+    cpu: AutocastMode { enabled: false, dtype: DType::BFloat16 },
+    cuda: AutocastMode { enabled: false, dtype: DType::Float16 },
     cache_enabled: true,
 };
 
 thread_local! {
     /// Whether any operation has to look: read by every one of them, so it stands alone.
     static ACTIVE: Cell<bool> = const { Cell::new(false) };
-    static STATE: RefCell<State> =
-        const { RefCell::new(State { settings: START, nesting: 0, cache: Vec::new() }) };
+    static STATE: RefCell<AutocastState> =
+        const { RefCell::new(AutocastState { settings: START, nesting: 0, cache: Vec::new() }) };
 }
 
 /// Whether autocast is on for some kind of device, and not paused.
@@ -118,7 +118,7 @@ impl On {
 }
 
 impl Settings {
-    pub fn mode(&self, on: On) -> Mode {
+    pub fn mode(&self, on: On) -> AutocastMode {
         match on {
             On::Cpu => self.cpu,
             On::Cuda => self.cuda,
@@ -126,7 +126,7 @@ impl Settings {
     }
 
     /// These settings with another mode for one kind of device.
-    pub fn with(self, on: On, mode: Mode) -> Settings {
+    pub fn with(self, on: On, mode: AutocastMode) -> Settings {
         match on {
             On::Cpu => Settings { cpu: mode, ..self },
             On::Cuda => Settings { cuda: mode, ..self },

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::base::chain::Link;
 use crate::base::{Cause, DType, Device, Dims, Error, Result};
 
-use super::checkpoint::{Pass, Place, pack};
+use super::checkpoint::{Pass, StandIn, pack};
 use super::hooks::Hooks;
 use super::{TRACKED, Tensor, VIEW, inplace};
 
@@ -92,7 +92,7 @@ pub struct Saved {
 
 #[derive(Clone)]
 struct SavedTensor {
-    tensor: Kept,
+    tensor: KeptTensor,
     version: u32,
     /// Set for the node's own output, which is kept without its node so that no cycle forms.
     output: bool,
@@ -100,10 +100,10 @@ struct SavedTensor {
 }
 
 #[derive(Clone)]
-enum Kept {
+enum KeptTensor {
     Tensor(Tensor),
     /// Dropped in a checkpointed call, to be computed again.
-    Packed(Arc<Place>),
+    Packed(Arc<StandIn>),
 }
 
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -182,8 +182,8 @@ impl Saver {
     pub fn input(&mut self, t: &Tensor) {
         let made_by = t.node().map_or("leaf", |n| n.rule.name());
         let tensor = match pack(t, || t.edge()) {
-            Some(place) => Kept::Packed(place),
-            None => Kept::Tensor(t.clone()),
+            Some(place) => KeptTensor::Packed(place),
+            None => KeptTensor::Tensor(t.clone()),
         };
         self.saved.tensors.push(Some(SavedTensor { version: t.version(), tensor, output: false, made_by }));
     }
@@ -221,10 +221,10 @@ impl Saver {
 }
 
 /// A tensor outside the graph, as a node keeps it.
-fn apart(t: &Tensor) -> Kept {
+fn apart(t: &Tensor) -> KeptTensor {
     match pack(t, || Edge::None) {
-        Some(place) => Kept::Packed(place),
-        None => Kept::Tensor(t.detach()),
+        Some(place) => KeptTensor::Packed(place),
+        None => KeptTensor::Tensor(t.detach()),
     }
 }
 
@@ -238,7 +238,7 @@ impl Saved {
     /// The `i`-th saved tensor, if one was given.
     pub fn optional(&self, i: usize) -> Result<Option<Tensor>> {
         let Some(Some(kept)) = self.tensors.get(i) else { return Ok(None) };
-        let Kept::Tensor(tensor) = &kept.tensor else {
+        let KeptTensor::Tensor(tensor) = &kept.tensor else {
             return Err(Error::runtime("a saved tensor of a checkpointed call was not computed again"));
         };
         if tensor.version() != kept.version {
@@ -263,10 +263,10 @@ impl Saved {
     /// With every tensor that a checkpointed call dropped computed again.
     pub fn unpacked(mut self, pass: Pass) -> Result<Saved> {
         for kept in self.tensors.iter_mut().flatten() {
-            if let Kept::Packed(place) = &kept.tensor {
+            if let KeptTensor::Packed(place) = &kept.tensor {
                 let tensor = place.unpack(pass)?;
                 kept.version = tensor.version();
-                kept.tensor = Kept::Tensor(tensor);
+                kept.tensor = KeptTensor::Tensor(tensor);
             }
         }
         if let Some((node, saved)) = &mut self.inner {
@@ -295,8 +295,8 @@ impl Saved {
     pub(super) fn nodes(self, found: &mut Vec<Arc<Node>>) {
         for kept in self.tensors.into_iter().flatten() {
             match kept.tensor {
-                Kept::Tensor(t) => found.extend(t.auto().node.clone()),
-                Kept::Packed(place) => Place::nodes(place, found),
+                KeptTensor::Tensor(t) => found.extend(t.auto().node.clone()),
+                KeptTensor::Packed(place) => StandIn::nodes(place, found),
             }
         }
         found.extend(self.inner.map(|(node, _)| node));

@@ -7,7 +7,7 @@ use crate::base::{Cause, Error, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
 use super::checkpoint::{self, Caller, NoCaller};
-use super::hooks::{self, Plan, Whole};
+use super::hooks::{self, HookPlan, Whole};
 use super::{Tensor, accumulate};
 
 /// Options of a backward pass, as `torch.autograd.backward` has them.
@@ -30,7 +30,7 @@ impl Tensor {
     /// [`Tensor::backward`] where `caller` runs checkpointed functions again.
     pub fn backward_by(&self, grad: Option<&Tensor>, pass: Pass, caller: &dyn Caller) -> Result<()> {
         let seed = self.seed(grad)?;
-        let mut run = Run::new(pass, None, caller);
+        let mut run = BackwardRun::new(pass, None, caller);
         run.start(self, seed);
         run.finish().map(|_| ())
     }
@@ -53,8 +53,8 @@ impl Tensor {
         pass: Pass,
         caller: &dyn Caller,
     ) -> Result<Vec<Option<Tensor>>> {
-        let wanted = inputs.iter().map(|t| Target::of(t)).collect::<Result<Vec<_>>>()?;
-        let mut run = Run::new(pass, Some(wanted), caller);
+        let wanted = inputs.iter().map(|t| GradTarget::of(t)).collect::<Result<Vec<_>>>()?;
+        let mut run = BackwardRun::new(pass, Some(wanted), caller);
         for (i, output) in outputs.iter().enumerate() {
             let seed = output.seed(seeds.get(i).copied().flatten())?;
             run.start(output, seed);
@@ -87,16 +87,16 @@ impl Tensor {
 
 /// A tensor whose gradient is asked for.
 #[derive(Clone)]
-enum Target {
+enum GradTarget {
     Node(Arc<Node>),
     Leaf(Tensor),
 }
 
-impl Target {
-    fn of(t: &Tensor) -> Result<Target> {
+impl GradTarget {
+    fn of(t: &Tensor) -> Result<GradTarget> {
         match t.edge() {
-            Edge::Node(node) => Ok(Target::Node(node)),
-            Edge::Leaf(leaf) => Ok(Target::Leaf(leaf)),
+            Edge::Node(node) => Ok(GradTarget::Node(node)),
+            Edge::Leaf(leaf) => Ok(GradTarget::Leaf(leaf)),
             Edge::None => Err(Error::runtime("One of the differentiated Tensors does not require grad")),
         }
     }
@@ -125,23 +125,23 @@ impl Ord for Ready {
     }
 }
 
-struct Run<'a> {
+struct BackwardRun<'a> {
     pass: Pass,
     checkpoints: checkpoint::Pass<'a>,
-    wanted: Option<Vec<Target>>,
+    wanted: Option<Vec<GradTarget>>,
     results: Vec<Option<Tensor>>,
     roots: Vec<(Edge, Meta, Tensor)>,
     /// Set where there may be hooks in the graph.
-    plan: Option<Plan>,
+    plan: Option<HookPlan>,
     grads: HashMap<*const Node, Tensor>,
     queue: BinaryHeap<Ready>,
 }
 
-impl<'a> Run<'a> {
-    fn new(pass: Pass, wanted: Option<Vec<Target>>, caller: &'a dyn Caller) -> Run<'a> {
+impl<'a> BackwardRun<'a> {
+    fn new(pass: Pass, wanted: Option<Vec<GradTarget>>, caller: &'a dyn Caller) -> BackwardRun<'a> {
         let results = vec![None; wanted.as_ref().map_or(0, Vec::len)];
         let checkpoints = checkpoint::Pass::new(caller);
-        Run {
+        BackwardRun {
             pass,
             checkpoints,
             wanted,
@@ -193,15 +193,15 @@ impl<'a> Run<'a> {
         Ok(self.results)
     }
 
-    fn planned(&self, roots: &[(Edge, Meta, Tensor)]) -> Plan {
+    fn planned(&self, roots: &[(Edge, Meta, Tensor)]) -> HookPlan {
         let (mut nodes, mut leaves) = (HashSet::new(), HashSet::new());
         for target in self.wanted.iter().flatten() {
             match target {
-                Target::Node(node) => nodes.insert(Arc::as_ptr(node)),
-                Target::Leaf(leaf) => leaves.insert(leaf.id()),
+                GradTarget::Node(node) => nodes.insert(Arc::as_ptr(node)),
+                GradTarget::Leaf(leaf) => leaves.insert(leaf.id()),
             };
         }
-        Plan::of(roots.iter().map(|(edge, ..)| edge), &nodes, &leaves)
+        HookPlan::of(roots.iter().map(|(edge, ..)| edge), &nodes, &leaves)
     }
 
     /// The gradient of a node's output on its way into the node: noted where it is asked for, and past the hooks.
@@ -227,10 +227,10 @@ impl<'a> Run<'a> {
     }
 
     /// Hands on the gradients of leaves that waited for the rest.
-    fn settle(&mut self, whole: impl FnOnce(&mut Plan) -> Vec<Whole>) -> Result<()> {
+    fn settle(&mut self, whole: impl FnOnce(&mut HookPlan) -> Vec<Whole>) -> Result<()> {
         let Some(plan) = &mut self.plan else { return Ok(()) };
         for Whole { leaf, hooks, grad } in whole(plan) {
-            let asked = self.wanted.iter().flatten().any(|t| matches!(t, Target::Leaf(t) if t.is(&leaf)));
+            let asked = self.wanted.iter().flatten().any(|t| matches!(t, GradTarget::Leaf(t) if t.is(&leaf)));
             if self.wanted.is_none() || asked {
                 let grad = hooks.run(grad, self.checkpoints.caller)?;
                 self.add_to_leaf(&leaf, grad)?;
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
     fn add_to_leaf(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
         if let Some(wanted) = &self.wanted {
             for (target, slot) in wanted.iter().zip(&mut self.results) {
-                if matches!(target, Target::Leaf(t) if t.is(leaf)) {
+                if matches!(target, GradTarget::Leaf(t) if t.is(leaf)) {
                     *slot = Some(match slot.take() {
                         Some(before) => accumulate::add(&before, &grad)?,
                         None => grad.clone(),
@@ -294,12 +294,12 @@ impl<'a> Run<'a> {
     }
 
     fn is_wanted(&self, node: &Arc<Node>) -> bool {
-        self.wanted.iter().flatten().any(|t| matches!(t, Target::Node(n) if Arc::ptr_eq(n, node)))
+        self.wanted.iter().flatten().any(|t| matches!(t, GradTarget::Node(n) if Arc::ptr_eq(n, node)))
     }
 
     fn note_wanted(&mut self, node: &Arc<Node>, grad: &Tensor) {
         for (target, slot) in self.wanted.iter().flatten().zip(&mut self.results) {
-            if matches!(target, Target::Node(n) if Arc::ptr_eq(n, node)) {
+            if matches!(target, GradTarget::Node(n) if Arc::ptr_eq(n, node)) {
                 *slot = Some(grad.clone());
             }
         }

@@ -60,19 +60,19 @@ pub struct Frame {
     inputs: Saved,
     /// Ends a recomputation with the last tensor that is asked for.
     early_stop: bool,
-    state: Mutex<State>,
+    state: Mutex<FrameState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FrameState {
     /// Stand-ins of the forward pass in their order, and what the tensors looked like.
-    places: Vec<(Weak<Place>, Meta)>,
+    places: Vec<(Weak<StandIn>, Meta)>,
     /// What a recomputation gave, by the number of the backward pass that asked for it.
     again: Option<(u64, Vec<Option<Tensor>>)>,
 }
 
 /// Stands in a node for a saved tensor.
-pub struct Place {
+pub struct StandIn {
     frame: Arc<Frame>,
     index: usize,
     /// Where the tensor stood in the graph, for gradients of gradients.
@@ -119,7 +119,7 @@ impl Frame {
         Packed::push(Packing::Forward(Arc::clone(self)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FrameState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -141,14 +141,14 @@ impl Frame {
         let mut state = self.state();
         check(&state.places, &found)?;
         let wanted =
-            |(t, (place, _)): (Tensor, &(Weak<Place>, Meta))| (place.strong_count() > 0).then_some(t);
+            |(t, (place, _)): (Tensor, &(Weak<StandIn>, Meta))| (place.strong_count() > 0).then_some(t);
         let again = found.into_iter().zip(&state.places).map(wanted).collect();
         state.again = Some((pass.number, again));
         Ok(())
     }
 }
 
-impl Place {
+impl StandIn {
     /// The tensor, computed again where this pass has not yet done so.
     pub fn unpack(&self, pass: Pass) -> Result<Tensor> {
         let done = self.frame.state().again.as_ref().is_some_and(|(number, _)| *number == pass.number);
@@ -175,9 +175,9 @@ impl Place {
     }
 }
 
-impl Place {
+impl StandIn {
     /// Moves the nodes that this keeps alive to `found`, where nothing else holds it.
-    pub(super) fn nodes(place: Arc<Place>, found: &mut Vec<Arc<Node>>) {
+    pub(super) fn nodes(place: Arc<StandIn>, found: &mut Vec<Arc<Node>>) {
         let Some(place) = Arc::into_inner(place) else { return };
         if let Edge::Node(node) = place.edge {
             found.push(node);
@@ -212,17 +212,17 @@ impl Drop for Packed {
 
 /// What a node keeps of a tensor that its rule saves: a stand-in within a checkpointed call.
 #[inline]
-pub(super) fn pack(t: &Tensor, edge: impl FnOnce() -> Edge) -> Option<Arc<Place>> {
+pub(super) fn pack(t: &Tensor, edge: impl FnOnce() -> Edge) -> Option<Arc<StandIn>> {
     if ON.get() { pack_now(t, edge()) } else { None }
 }
 
-fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<Place>> {
+fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<StandIn>> {
     let packing = PACKING.with_borrow(|all| all.last().cloned())?;
     match packing {
         Packing::Forward(frame) => {
             let mut state = frame.state();
             let index = state.places.len();
-            let place = Arc::new(Place { frame: Arc::clone(&frame), index, edge });
+            let place = Arc::new(StandIn { frame: Arc::clone(&frame), index, edge });
             state.places.push((Arc::downgrade(&place), Meta::of(t)));
             drop(state);
             Some(place)
@@ -239,7 +239,7 @@ fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<Place>> {
 }
 
 /// Fails where a recomputation saved other tensors than the forward pass, in PyTorch's words.
-fn check(places: &[(Weak<Place>, Meta)], found: &[Tensor]) -> Result<()> {
+fn check(places: &[(Weak<StandIn>, Meta)], found: &[Tensor]) -> Result<()> {
     let hint = "the function must do the same each time it is called with the same inputs: look for values it \
                 changes, and for random numbers that are not torch's";
     if found.len() > places.len() {

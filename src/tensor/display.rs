@@ -75,7 +75,7 @@ fn values(x: &Tensor) -> Result<String> {
     let context = x.context();
     let cancel = &context.shared.cancel;
     let style = Style::of(&numbers, cancel)?;
-    let mut block = Block { full: x.shape(), shown: shown.shape(), style, cancel, out: String::new() };
+    let mut block = NumberBlock { full: x.shape(), shown: shown.shape(), style, cancel, out: String::new() };
     block.write(&numbers, 0, PREFIX.len())?;
     Ok(block.out)
 }
@@ -174,7 +174,7 @@ fn scientific(v: f64) -> String {
 }
 
 /// Nested brackets around rows of numbers.
-struct Block<'a> {
+struct NumberBlock<'a> {
     full: &'a [usize],
     shown: &'a [usize],
     style: Style,
@@ -182,7 +182,7 @@ struct Block<'a> {
     out: String,
 }
 
-impl Block<'_> {
+impl NumberBlock<'_> {
     /// Writes dimension `dim` of the numbers below it, indented by `indent`.
     fn write(&mut self, numbers: &[Scalar], dim: usize, indent: usize) -> Result<()> {
         self.cancel.check()?;

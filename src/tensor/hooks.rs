@@ -15,7 +15,7 @@ use crate::base::{Device, Error, Result};
 
 use super::autograd::{Edge, Node};
 use super::checkpoint::Caller;
-use super::{Inner, RETAINS, Tensor, accumulate};
+use super::{RETAINS, Tensor, TensorInner, accumulate};
 
 /// A hook as the layer that runs it knows it.
 pub type Hook = Arc<dyn Any + Send + Sync>;
@@ -24,7 +24,7 @@ pub type Hook = Arc<dyn Any + Send + Sync>;
 pub struct Hooks {
     functions: Mutex<Vec<(u64, Hook)>>,
     /// Tensors that keep the gradient, as long as they live.
-    retained: Mutex<Vec<Weak<Inner>>>,
+    retained: Mutex<Vec<Weak<TensorInner>>>,
 }
 
 /// Takes a hook away again.
@@ -195,14 +195,14 @@ impl Tensor {
 
 /// What a backward pass over a graph with hooks has to know beforehand.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct HookPlan {
     /// Leaves with hooks, by [`Tensor::id`]: their gradient must be whole before a hook sees it.
-    waiting: HashMap<usize, Waiting>,
+    waiting: HashMap<usize, WaitingLeaf>,
     /// The nodes through which gradients reach a wanted tensor, where only some are wanted.
     needed: HashSet<*const Node>,
 }
 
-struct Waiting {
+struct WaitingLeaf {
     leaf: Tensor,
     hooks: Arc<Hooks>,
     /// Edges to the leaf over which a gradient may still come.
@@ -217,14 +217,14 @@ pub(super) struct Whole {
     pub grad: Tensor,
 }
 
-impl Plan {
+impl HookPlan {
     /// Looks through the graph below `roots`. `wanted` are the nodes and the ids of the leaves that are asked for.
     pub fn of<'e>(
         roots: impl Iterator<Item = &'e Edge>,
         nodes: &HashSet<*const Node>,
         leaves: &HashSet<usize>,
-    ) -> Plan {
-        let mut plan = Plan::default();
+    ) -> HookPlan {
+        let mut plan = HookPlan::default();
         let (mut seen, mut found, mut open) = (HashSet::new(), Vec::new(), Vec::new());
         for edge in roots {
             plan.meet(edge, 0, &mut open);
@@ -260,7 +260,7 @@ impl Plan {
                 if let Some(waiting) = self.waiting.get_mut(&leaf.id()) {
                     waiting.left += count;
                 } else if let Some(hooks) = leaf.leaf_hooks() {
-                    let waiting = Waiting { leaf: leaf.clone(), hooks, left: count, sum: None };
+                    let waiting = WaitingLeaf { leaf: leaf.clone(), hooks, left: count, sum: None };
                     self.waiting.insert(leaf.id(), waiting);
                 }
             }
@@ -299,11 +299,11 @@ impl Plan {
     /// The leaves that have a gradient: those that wait for none, or all of them at the end of a pass, which leaves out
     /// parts of the graph that no gradient reaches.
     pub fn whole(&mut self, all: bool) -> Vec<Whole> {
-        self.waiting.values_mut().filter(|w| all || w.left == 0).filter_map(Waiting::take).collect()
+        self.waiting.values_mut().filter(|w| all || w.left == 0).filter_map(WaitingLeaf::take).collect()
     }
 }
 
-impl Waiting {
+impl WaitingLeaf {
     fn take(&mut self) -> Option<Whole> {
         let grad = self.sum.take()?;
         Some(Whole { leaf: self.leaf.clone(), hooks: Arc::clone(&self.hooks), grad })

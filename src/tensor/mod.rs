@@ -27,9 +27,9 @@ pub use launch::{In, launch};
 ///
 /// Cloning is cheap and gives the same tensor (`is`); memory is freed with the last clone and view.
 #[derive(Clone)]
-pub struct Tensor(Arc<Inner>);
+pub struct Tensor(Arc<TensorInner>);
 
-struct Inner {
+struct TensorInner {
     storage: Arc<Storage>,
     layout: Layout,
     /// [`TRACKED`], [`VIEW`] and [`RETAINS`]: kept beside `auto` so that the common case takes no lock.
@@ -52,7 +52,7 @@ struct Auto {
     /// The tensor this one is a differentiable view of, and the version its node was made at.
     base: Option<(Tensor, u32)>,
     /// The same for a view made under `no_grad`: it is not tracked, and does not keep its base alive.
-    untracked: Option<Weak<Inner>>,
+    untracked: Option<Weak<TensorInner>>,
     /// Those of a leaf; a node has its own.
     hooks: Option<Arc<hooks::Hooks>>,
 }
@@ -61,7 +61,7 @@ impl Tensor {
     /// A tensor over storage; the caller keeps the layout inside it.
     pub fn from_storage(storage: Arc<Storage>, layout: Layout) -> Tensor {
         debug_assert!(layout.end() <= storage.numel());
-        Tensor(Arc::new(Inner { storage, layout, flags: AtomicU8::new(0), auto: Mutex::default() }))
+        Tensor(Arc::new(TensorInner { storage, layout, flags: AtomicU8::new(0), auto: Mutex::default() }))
     }
 
     /// Uninitialised memory, row-major.

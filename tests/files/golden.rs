@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 use tensorlab::base::{DType, Device};
-use tensorlab::data::files::{Format, Saving, Target, load, read, save, write};
+use tensorlab::data::files::{Format, LoadTarget, Saving, load, read, save, write};
 use tensorlab::op::Value;
 use tensorlab::tensor::Tensor;
 
@@ -21,7 +21,7 @@ fn record() -> Json {
 }
 
 fn loaded(name: &str) -> Value {
-    load(&folder().join(name), Target::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+    load(&folder().join(name), LoadTarget::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn what_tensors_do_not_have_is_refused_by_name() {
     assert!(refused.len() > 12);
     for (name, words) in refused {
         let path = folder().join(name);
-        let error = load(&path, Target::default()).unwrap_err();
+        let error = load(&path, LoadTarget::default()).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("ValueError: ") && text.contains(words.as_str().unwrap()), "{name}: {text}");
         assert!(text.contains(path.to_str().unwrap()), "{text}");
@@ -82,7 +82,7 @@ fn every_file_survives_being_written_and_read() {
             let path = here.path(target);
             let how = Saving { compress, ..Saving::default() };
             save(&value, &path, &how).unwrap_or_else(|e| panic!("{name} as {target}: {e}"));
-            let mut again = tensors(&load(&path, Target::default()).unwrap());
+            let mut again = tensors(&load(&path, LoadTarget::default()).unwrap());
             if alone && target == "a.npz" {
                 assert_eq!(again[0].0, "arr_0");
                 again[0].0.clear();
@@ -124,7 +124,7 @@ fn deflating_makes_files_smaller_and_nothing_else_different() {
 
 #[test]
 fn a_dtype_converts_floats_alone() {
-    let target = Target { device: Some(Device::Cpu), dtype: Some(DType::Float64) };
+    let target = LoadTarget { device: Some(Device::Cpu), dtype: Some(DType::Float64) };
     let all = tensors(&load(&folder().join("all.safetensors"), target).unwrap());
     for (name, t) in all {
         let float = matches!(name.as_str(), "f64" | "f32" | "f16" | "bf16" | "scalar" | "empty");

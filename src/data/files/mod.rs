@@ -37,7 +37,7 @@ pub enum Format {
 
 /// Where loaded tensors go.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Target {
+pub struct LoadTarget {
     /// The CPU where absent.
     pub device: Option<Device>,
     /// For tensors of floating point; others keep theirs.
@@ -58,7 +58,7 @@ pub struct Saving {
 ///
 /// # Errors
 /// A `ValueError` with the path for a file that is not there, is damaged, or holds what tensors cannot.
-pub fn load(path: &Path, target: Target) -> Result<Value> {
+pub fn load(path: &Path, target: LoadTarget) -> Result<Value> {
     let name = path.display().to_string();
     let format = Format::of(path)?;
     let (file, length) = open(path)?;
@@ -222,7 +222,7 @@ fn array(name: &str, value: &Value) -> Outcome<Tensor> {
 }
 
 /// A tensor where the target wants it.
-fn placed(tensor: &Tensor, target: Target) -> Result<Tensor> {
+fn placed(tensor: &Tensor, target: LoadTarget) -> Result<Tensor> {
     let dtype = target.dtype.filter(|_| tensor.dtype().is_float()).unwrap_or(tensor.dtype());
     let cast = if dtype == tensor.dtype() { tensor.clone() } else { tensor.copied(dtype, "load")? };
     match target.device {

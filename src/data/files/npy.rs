@@ -107,14 +107,14 @@ fn descr(dtype: DType) -> Outcome<&'static str> {
     })
 }
 
-struct Header {
+struct NpyHeader {
     descr: String,
     fortran_order: bool,
     shape: Vec<usize>,
 }
 
 /// The header and the bytes it took.
-fn read_header(from: &mut dyn Read) -> Outcome<(Header, u64)> {
+fn read_header(from: &mut dyn Read) -> Outcome<(NpyHeader, u64)> {
     let mut lead = [0u8; 8];
     from.read_exact(&mut lead)?;
     let [magic @ .., major, minor] = &lead;
@@ -147,7 +147,7 @@ fn read_header(from: &mut dyn Read) -> Outcome<(Header, u64)> {
     Ok((parse(&text)?, (used + length) as u64))
 }
 
-fn parse(text: &str) -> Outcome<Header> {
+fn parse(text: &str) -> Outcome<NpyHeader> {
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
     let mut literal = Literal::new(text);
     literal.expect('{')?;
@@ -170,7 +170,7 @@ fn parse(text: &str) -> Outcome<Header> {
     }
     literal.end()?;
     match (descr, fortran_order, shape) {
-        (Some(descr), Some(fortran_order), Some(shape)) => Ok(Header { descr, fortran_order, shape }),
+        (Some(descr), Some(fortran_order), Some(shape)) => Ok(NpyHeader { descr, fortran_order, shape }),
         _ => Err(Fault::invalid("its header lacks 'descr', 'fortran_order' or 'shape'")),
     }
 }

@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 use super::fault::{Fault, Outcome};
 use super::npy;
-use super::zip::{Archive, Writer};
+use super::zip::{Archive, ZipWriter};
 
 /// What `numpy.savez` adds to the name of each array.
 const SUFFIX: &str = ".npy";
@@ -32,7 +32,7 @@ pub fn read<R: Read + Seek>(from: R, length: u64) -> Outcome<Vec<(String, Tensor
 
 /// Writes arrays under their names.
 pub fn write<W: Write + Seek>(arrays: &[(String, Tensor)], out: W, compress: bool) -> Outcome<()> {
-    let mut writer = Writer::new(out);
+    let mut writer = ZipWriter::new(out);
     for (name, tensor) in arrays {
         let file = format!("{name}{SUFFIX}");
         check_name(&file)?;

@@ -84,7 +84,7 @@ fn header_metadata(metadata: Option<Strings>) -> Metadata {
 }
 
 /// The header, and how many bytes of tensors follow it.
-fn read_header(from: &mut impl Read, length: u64) -> Outcome<(Header, u64)> {
+fn read_header(from: &mut impl Read, length: u64) -> Outcome<(SafetensorsHeader, u64)> {
     let mut bytes = [0u8; 8];
     from.read_exact(&mut bytes)?;
     let size = u64::from_le_bytes(bytes);
@@ -105,7 +105,7 @@ fn read_header(from: &mut impl Read, length: u64) -> Outcome<(Header, u64)> {
 }
 
 #[derive(Default)]
-struct Header {
+struct SafetensorsHeader {
     tensors: Vec<(String, Info)>,
     metadata: Option<Strings>,
 }
@@ -114,16 +114,16 @@ struct Header {
 #[derive(Deserialize)]
 struct Info {
     dtype: String,
-    shape: Shape,
+    shape: HeaderShape,
     data_offsets: (u64, u64),
 }
 
-struct Shape(Vec<usize>);
+struct HeaderShape(Vec<usize>);
 
 /// String to string, without repetition.
 struct Strings(Vec<(String, String)>);
 
-impl Header {
+impl SafetensorsHeader {
     /// The tensors in the order of their bytes, which must fill the file's `data` bytes without a gap.
     fn checked(&self, data: u64) -> Outcome<Vec<(String, &Info, DType)>> {
         let mut sorted: Vec<&(String, Info)> = self.tensors.iter().collect();
@@ -158,19 +158,19 @@ impl Header {
     }
 }
 
-impl<'de> Deserialize<'de> for Header {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Header, D::Error> {
+impl<'de> Deserialize<'de> for SafetensorsHeader {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<SafetensorsHeader, D::Error> {
         struct Entries;
         impl<'de> Visitor<'de> for Entries {
-            type Value = Header;
+            type Value = SafetensorsHeader;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a map of tensors")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SafetensorsHeader, A::Error> {
                 let mut names = HashSet::new();
-                let mut header = Header::default();
+                let mut header = SafetensorsHeader::default();
                 while let Some(name) = map.next_key::<String>()? {
                     if !names.insert(name.clone()) {
                         return Err(A::Error::custom(format!("'{}' stands there twice", shown(&name))));
@@ -214,26 +214,26 @@ impl<'de> Deserialize<'de> for Strings {
     }
 }
 
-impl<'de> Deserialize<'de> for Shape {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Shape, D::Error> {
+impl<'de> Deserialize<'de> for HeaderShape {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<HeaderShape, D::Error> {
         struct Sizes;
         impl<'de> Visitor<'de> for Sizes {
-            type Value = Shape;
+            type Value = HeaderShape;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 write!(f, "at most {MOST_DIMENSIONS} sizes")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Shape, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<HeaderShape, A::Error> {
                 let mut sizes = Vec::new();
                 while sizes.len() < MOST_DIMENSIONS {
                     match seq.next_element()? {
                         Some(size) => sizes.push(size),
-                        None => return Ok(Shape(sizes)),
+                        None => return Ok(HeaderShape(sizes)),
                     }
                 }
                 match seq.next_element::<IgnoredAny>()? {
-                    None => Ok(Shape(sizes)),
+                    None => Ok(HeaderShape(sizes)),
                     Some(_) => Err(A::Error::invalid_length(MOST_DIMENSIONS + 1, &self)),
                 }
             }

@@ -33,7 +33,7 @@ pub fn take_apart(value: &Value) -> Outcome<(Vec<(String, Tensor)>, Option<Strin
         });
         return Ok((tensors.collect(), None));
     }
-    let mut parts = Parts::default();
+    let mut parts = StructureParts::default();
     let tree = parts.tree(value, "", 0)?;
     Ok((parts.tensors, Some(tree.to_string())))
 }
@@ -50,12 +50,12 @@ pub fn put_together(mut tensors: Vec<(String, Tensor)>, structure: Option<&str>)
 }
 
 #[derive(Default)]
-struct Parts {
+struct StructureParts {
     tensors: Vec<(String, Tensor)>,
     names: HashSet<String>,
 }
 
-impl Parts {
+impl StructureParts {
     fn tree(&mut self, value: &Value, path: &str, depth: usize) -> Outcome<Json> {
         if depth > DEEPEST {
             return Err(Error::value(format!("maps and arrays are nested more than {DEEPEST} deep")).into());

@@ -3,7 +3,7 @@
 use super::{KEEPDIM, one};
 use crate::base::Result;
 use crate::op::args::{Args, Value};
-use crate::op::decompose::{self, Cut, Order};
+use crate::op::decompose::{self, Cut, NormOrder};
 use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample};
 
@@ -183,9 +183,9 @@ pub static HOMONYMS: &[OpDef] = &[OpDef::call(
     ],
     |a| {
         let order = match a.get(1) {
-            Value::None => Order::Usual,
-            Value::Scalar(s) => Order::Of(s.as_f64()),
-            Value::Str(s) => Order::Named(s.clone()),
+            Value::None => NormOrder::Usual,
+            Value::Scalar(s) => NormOrder::Of(s.as_f64()),
+            Value::Str(s) => NormOrder::Named(s.clone()),
             other => return Err(a.wrong(1, other)),
         };
         one(decompose::norm_of(a.tensor(0)?, order, a.optional_ints(2)?.as_deref(), a.bool(3)?))

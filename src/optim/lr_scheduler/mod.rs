@@ -37,16 +37,16 @@ const TOO_EARLY: &str = "Detected call of `lr_scheduler.step()` before `optimize
 
 /// A scheduler. Cloning gives the same one.
 #[derive(Clone)]
-pub struct Scheduler(Arc<Inner>);
+pub struct Scheduler(Arc<SchedulerInner>);
 
-struct Inner {
-    kind: Kind,
+struct SchedulerInner {
+    kind: SchedulerKind,
     optimizer: Optimizer,
-    state: Mutex<State>,
+    state: Mutex<SchedulerState>,
 }
 
 /// How a scheduler comes to its rates.
-enum Kind {
+enum SchedulerKind {
     Formula(&'static Formula),
     /// A factor for each group; with `running` of its present rate, else of its first.
     Lambda {
@@ -62,7 +62,7 @@ enum Kind {
     Chained(Vec<Scheduler>),
 }
 
-struct State {
+struct SchedulerState {
     options: Options,
     base: Vec<f64>,
     last_epoch: i64,
@@ -71,9 +71,9 @@ struct State {
 }
 
 impl Scheduler {
-    fn new(kind: Kind, optimizer: Optimizer, options: Options, last_epoch: i64) -> Scheduler {
-        let state = State { options, base: Vec::new(), last_epoch, step_count: 0, last: Vec::new() };
-        Scheduler(Arc::new(Inner { kind, optimizer, state: Mutex::new(state) }))
+    fn new(kind: SchedulerKind, optimizer: Optimizer, options: Options, last_epoch: i64) -> Scheduler {
+        let state = SchedulerState { options, base: Vec::new(), last_epoch, step_count: 0, last: Vec::new() };
+        Scheduler(Arc::new(SchedulerInner { kind, optimizer, state: Mutex::new(state) }))
     }
 
     pub fn into_value(self) -> Value {
@@ -90,12 +90,12 @@ impl Scheduler {
 
     pub fn name(&self) -> &'static str {
         match &self.0.kind {
-            Kind::Formula(formula) => formula.name,
-            Kind::Lambda { running: false, .. } => "LambdaLR",
-            Kind::Lambda { running: true, .. } => "MultiplicativeLR",
-            Kind::Plateau => "ReduceLROnPlateau",
-            Kind::Sequential { .. } => "SequentialLR",
-            Kind::Chained(_) => "ChainedScheduler",
+            SchedulerKind::Formula(formula) => formula.name,
+            SchedulerKind::Lambda { running: false, .. } => "LambdaLR",
+            SchedulerKind::Lambda { running: true, .. } => "MultiplicativeLR",
+            SchedulerKind::Plateau => "ReduceLROnPlateau",
+            SchedulerKind::Sequential { .. } => "SequentialLR",
+            SchedulerKind::Chained(_) => "ChainedScheduler",
         }
     }
 
@@ -110,11 +110,11 @@ impl Scheduler {
     /// What follows a constructor: the first rates, those of epoch 0.
     pub fn begin(&self, functions: &dyn Functions) -> Result<()> {
         match &self.0.kind {
-            Kind::Plateau | Kind::Chained(_) => {
+            SchedulerKind::Plateau | SchedulerKind::Chained(_) => {
                 self.note_rates();
                 Ok(())
             }
-            Kind::Sequential { parts, .. } => {
+            SchedulerKind::Sequential { parts, .. } => {
                 self.state().last_epoch += 1;
                 for group in 0..self.0.optimizer.group_count() {
                     let first = self.0.optimizer.option(group, "initial_lr");
@@ -127,7 +127,7 @@ impl Scheduler {
                 self.note_rates();
                 Ok(())
             }
-            Kind::Formula(_) | Kind::Lambda { .. } => {
+            SchedulerKind::Formula(_) | SchedulerKind::Lambda { .. } => {
                 self.remember_base()?;
                 self.0.optimizer.watch();
                 self.advance(None, true, functions)
@@ -138,11 +138,11 @@ impl Scheduler {
     /// One step on: a new epoch, or another measured value for a `ReduceLROnPlateau`.
     pub fn step(&self, metric: Option<f64>, functions: &dyn Functions) -> Result<()> {
         match (&self.0.kind, metric) {
-            (Kind::Plateau, Some(metric)) => {
+            (SchedulerKind::Plateau, Some(metric)) => {
                 self.watch(metric);
                 Ok(())
             }
-            (Kind::Plateau, None) => {
+            (SchedulerKind::Plateau, None) => {
                 let text = "ReduceLROnPlateau.step() missing 1 required positional argument: 'metrics'";
                 Err(Error::type_error(text).with_hint("`sched.step(loss)` tells it what to watch"))
             }
@@ -170,13 +170,13 @@ impl Scheduler {
     /// To the next epoch, or to `epoch` itself by the closed form where there is one.
     fn advance(&self, epoch: Option<i64>, initial: bool, functions: &dyn Functions) -> Result<()> {
         match &self.0.kind {
-            Kind::Plateau => return Ok(()),
-            Kind::Chained(parts) => {
+            SchedulerKind::Plateau => return Ok(()),
+            SchedulerKind::Chained(parts) => {
                 parts.iter().try_for_each(|part| part.advance(None, false, functions))?;
                 self.note_rates();
                 return Ok(());
             }
-            Kind::Sequential { parts, milestones } => {
+            SchedulerKind::Sequential { parts, milestones } => {
                 let now = self.next_epoch(epoch);
                 let at = self.part_at(now);
                 let Some(part) = parts.get(at) else { return Ok(()) };
@@ -185,7 +185,7 @@ impl Scheduler {
                 self.note_rates();
                 return Ok(());
             }
-            Kind::Formula(_) | Kind::Lambda { .. } => {}
+            SchedulerKind::Formula(_) | SchedulerKind::Lambda { .. } => {}
         }
         if !initial && self.state().step_count == 1 && !self.0.optimizer.has_stepped() {
             functions.warn(TOO_EARLY);
@@ -207,7 +207,7 @@ impl Scheduler {
     fn rates(&self, epoch: i64, closed: bool, initial: bool, functions: &dyn Functions) -> Result<Vec<f64>> {
         let count = self.0.optimizer.group_count();
         match &self.0.kind {
-            Kind::Formula(formula) => {
+            SchedulerKind::Formula(formula) => {
                 let mut state = self.state();
                 if let Some(before) = formula.before
                     && !closed
@@ -233,7 +233,7 @@ impl Scheduler {
                 };
                 (0..count).map(of).collect()
             }
-            Kind::Lambda { functions: own, running } => {
+            SchedulerKind::Lambda { functions: own, running } => {
                 if *running && initial {
                     return Ok((0..count).map(|group| self.rate(group)).collect());
                 }
@@ -262,7 +262,7 @@ impl Scheduler {
     /// Which part of a `SequentialLR` an epoch belongs to.
     fn part_at(&self, epoch: i64) -> usize {
         match &self.0.kind {
-            Kind::Sequential { milestones, .. } => milestones.partition_point(|m| *m <= epoch),
+            SchedulerKind::Sequential { milestones, .. } => milestones.partition_point(|m| *m <= epoch),
             _ => 0,
         }
     }
@@ -270,7 +270,9 @@ impl Scheduler {
     /// Takes back the epoch that a constructor counted, here and in parts.
     fn undo(&self) {
         match &self.0.kind {
-            Kind::Sequential { parts, .. } | Kind::Chained(parts) => parts.iter().for_each(Scheduler::undo),
+            SchedulerKind::Sequential { parts, .. } | SchedulerKind::Chained(parts) => {
+                parts.iter().for_each(Scheduler::undo)
+            }
             _ => self.state().last_epoch -= 1,
         }
     }
@@ -309,7 +311,7 @@ impl Scheduler {
         self.state().last = rates;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SchedulerState> {
         self.0.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

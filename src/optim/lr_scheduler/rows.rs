@@ -5,7 +5,7 @@ use crate::op::def::DefaultValue;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
 
 use super::formula::{self, Formula, set_momentum};
-use super::{Function, Kind, Scheduler, plateau};
+use super::{Function, Scheduler, SchedulerKind, plateau};
 use crate::optim::{Optimizer, Options, number};
 
 const OPTIMIZER: Param = Param::required("optimizer", ParamKind::Any);
@@ -56,7 +56,7 @@ fn by_formula(a: &Args, formula: &'static Formula) -> Result<Value> {
 }
 
 fn made(a: &Args, formula: &'static Formula, options: Options) -> Result<Value> {
-    Ok(Scheduler::new(Kind::Formula(formula), optimizer(a)?, options, last_epoch(a)).into_value())
+    Ok(Scheduler::new(SchedulerKind::Formula(formula), optimizer(a)?, options, last_epoch(a)).into_value())
 }
 
 /// A whole number above 0, or PyTorch's error for another.
@@ -215,7 +215,7 @@ fn make_plateau(a: &Args) -> Result<Value> {
     let opt = optimizer(a)?;
     let mut options = Options::of(a);
     plateau::prepare(&mut options, opt.group_count())?;
-    Ok(Scheduler::new(Kind::Plateau, opt, options, 0).into_value())
+    Ok(Scheduler::new(SchedulerKind::Plateau, opt, options, 0).into_value())
 }
 
 /// A function for all groups, or one for each.
@@ -238,7 +238,7 @@ fn make_lambda(a: &Args, running: bool) -> Result<Value> {
             .with_hint("`|epoch| 0.95 ** epoch` is one")
     })?;
     let options = Options::of(a).without("lr_lambda");
-    Ok(Scheduler::new(Kind::Lambda { functions, running }, opt, options, last_epoch(a)).into_value())
+    Ok(Scheduler::new(SchedulerKind::Lambda { functions, running }, opt, options, last_epoch(a)).into_value())
 }
 
 /// Schedulers of one optimizer, none of which wants a value.
@@ -285,7 +285,8 @@ fn make_sequential(a: &Args) -> Result<Value> {
         )));
     }
     let options = Options::of(a).without("schedulers");
-    Ok(Scheduler::new(Kind::Sequential { parts, milestones }, opt, options, last_epoch(a)).into_value())
+    Ok(Scheduler::new(SchedulerKind::Sequential { parts, milestones }, opt, options, last_epoch(a))
+        .into_value())
 }
 
 fn make_chained(a: &Args) -> Result<Value> {
@@ -294,7 +295,7 @@ fn make_chained(a: &Args) -> Result<Value> {
         let text = "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.";
         return Err(Error::value(text));
     };
-    Ok(Scheduler::new(Kind::Chained(parts), opt, Options::of(a), 0).into_value())
+    Ok(Scheduler::new(SchedulerKind::Chained(parts), opt, Options::of(a), 0).into_value())
 }
 
 /// The rows of this file.

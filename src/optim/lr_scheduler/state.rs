@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, Scalar};
 use crate::op::Value;
 
-use super::{Kind, Scheduler};
+use super::{Scheduler, SchedulerKind};
 
 type Entries = Vec<(String, Value)>;
 
@@ -18,9 +18,9 @@ impl Scheduler {
         entries.push(("last_epoch".into(), Value::Scalar(state.last_epoch.into())));
         entries.push(("_last_lr".into(), floats(&state.last)));
         let parts = match &self.0.kind {
-            Kind::Sequential { parts, .. } | Kind::Chained(parts) => Some(parts.clone()),
-            Kind::Plateau => None,
-            Kind::Formula(_) | Kind::Lambda { .. } => {
+            SchedulerKind::Sequential { parts, .. } | SchedulerKind::Chained(parts) => Some(parts.clone()),
+            SchedulerKind::Plateau => None,
+            SchedulerKind::Formula(_) | SchedulerKind::Lambda { .. } => {
                 entries.push(("base_lrs".into(), floats(&state.base)));
                 entries.push(("_step_count".into(), Value::Scalar((state.step_count as i64).into())));
                 None
@@ -32,7 +32,7 @@ impl Scheduler {
     /// The parts of a combined scheduler.
     pub fn parts(&self) -> &[Scheduler] {
         match &self.0.kind {
-            Kind::Sequential { parts, .. } | Kind::Chained(parts) => parts,
+            SchedulerKind::Sequential { parts, .. } | SchedulerKind::Chained(parts) => parts,
             _ => &[],
         }
     }

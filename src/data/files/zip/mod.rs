@@ -7,7 +7,7 @@ pub mod read;
 pub mod write;
 
 pub use read::Archive;
-pub use write::Writer;
+pub use write::ZipWriter;
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;

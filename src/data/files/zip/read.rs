@@ -23,7 +23,7 @@ const USUAL_EXPANSION: u64 = 100;
 
 /// One file of an archive.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ZipEntry {
     pub name: String,
     /// Bytes once unpacked.
     pub size: u64,
@@ -36,7 +36,7 @@ pub struct Entry {
 /// An archive and what it says it holds.
 pub struct Archive<R> {
     inner: R,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ZipEntry>,
 }
 
 impl<R: Read + Seek> Archive<R> {
@@ -50,11 +50,11 @@ impl<R: Read + Seek> Archive<R> {
         inner.seek(SeekFrom::Start(directory.start))?;
         let mut bytes = memory::filled(directory.bytes as usize, 0u8)?;
         inner.read_exact(&mut bytes)?;
-        let mut rest = Fields(&bytes);
+        let mut rest = ZipFields(&bytes);
         let mut entries = Vec::new();
         let mut names = HashSet::new();
         for _ in 0..directory.entries {
-            let entry = Entry::parse(&mut rest)?;
+            let entry = ZipEntry::parse(&mut rest)?;
             if !names.insert(entry.name.clone()) {
                 return Err(Fault::invalid(format!("it has the entry '{}' twice", entry.name)));
             }
@@ -68,7 +68,11 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Reads an entry with `read`, which gets its unpacked bytes; the checksum is compared at the end.
-    pub fn entry<T>(&mut self, entry: &Entry, read: impl FnOnce(&mut dyn Read) -> Outcome<T>) -> Outcome<T> {
+    pub fn entry<T>(
+        &mut self,
+        entry: &ZipEntry,
+        read: impl FnOnce(&mut dyn Read) -> Outcome<T>,
+    ) -> Outcome<T> {
         let start = self.data_of(entry)?;
         self.inner.seek(SeekFrom::Start(start))?;
         let packed = (&mut self.inner).take(entry.packed);
@@ -90,11 +94,11 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Where an entry's bytes start, behind its local header.
-    fn data_of(&mut self, entry: &Entry) -> Outcome<u64> {
+    fn data_of(&mut self, entry: &ZipEntry) -> Outcome<u64> {
         self.inner.seek(SeekFrom::Start(entry.header))?;
         let mut bytes = [0u8; 30];
         self.inner.read_exact(&mut bytes)?;
-        let mut fields = Fields(&bytes);
+        let mut fields = ZipFields(&bytes);
         if fields.u32()? != LOCAL {
             return Err(Fault::invalid("the archive's directory points at no entry"));
         }
@@ -110,8 +114,8 @@ impl<R: Read + Seek> Archive<R> {
 }
 
 /// Entries must lie before the directory, one behind the other, and unpack to what their size allows.
-fn check(entries: &[Entry], directory: u64, length: u64) -> Outcome<()> {
-    let mut places: Vec<&Entry> = entries.iter().collect();
+fn check(entries: &[ZipEntry], directory: u64, length: u64) -> Outcome<()> {
+    let mut places: Vec<&ZipEntry> = entries.iter().collect();
     places.sort_by_key(|e| e.header);
     let mut free = 0u64;
     for entry in places {
@@ -148,8 +152,8 @@ fn check(entries: &[Entry], directory: u64, length: u64) -> Outcome<()> {
     Ok(())
 }
 
-impl Entry {
-    fn parse(fields: &mut Fields) -> Outcome<Entry> {
+impl ZipEntry {
+    fn parse(fields: &mut ZipFields) -> Outcome<ZipEntry> {
         if fields.u32()? != CENTRAL {
             return Err(Fault::invalid("its directory is damaged"));
         }
@@ -165,14 +169,16 @@ impl Entry {
         let name = fields.take(usize::from(name))?;
         let name = std::str::from_utf8(name)
             .map_err(|_| Fault::invalid(format!("the name of an entry is no UTF-8: {}", shown(name))))?;
-        let mut wide = Fields(extra_64(fields.take(usize::from(extra))?)?);
+        let mut wide = ZipFields(extra_64(fields.take(usize::from(extra))?)?);
         fields.skip(usize::from(comment))?;
         let mut full = |value: u32| if value == ESCAPE { wide.u64() } else { Ok(u64::from(value)) };
         let (size, packed, header) = (full(size)?, full(packed)?, full(header)?);
         let reason = match method {
             _ if flags & ENCRYPTED != 0 => "is encrypted",
             _ if disk != 0 && disk != u16::MAX => "lies in another file of a split archive",
-            STORED | DEFLATED => return Ok(Entry { name: name.into(), size, packed, method, crc, header }),
+            STORED | DEFLATED => {
+                return Ok(ZipEntry { name: name.into(), size, packed, method, crc, header });
+            }
             _ => "is compressed in another way than deflate",
         };
         Err(Fault::invalid(format!("the entry '{}' {reason}", shown(name.as_bytes()))))
@@ -181,7 +187,7 @@ impl Entry {
 
 /// The 64-bit field among extra fields; empty where there is none.
 fn extra_64(extra: &[u8]) -> Outcome<&[u8]> {
-    let mut fields = Fields(extra);
+    let mut fields = ZipFields(extra);
     while fields.0.len() >= 4 {
         let (id, length) = (fields.u16()?, fields.u16()?);
         let content = fields.take(usize::from(length))?;
@@ -207,7 +213,7 @@ impl Directory {
         inner.take(TAIL).read_to_end(&mut tail)?;
         let starts = tail.windows(4).rposition(|w| w == END.to_le_bytes());
         let at = starts.ok_or_else(|| Fault::invalid("it is no zip archive, or it was cut off"))?;
-        let mut end = Fields(tail.get(at + 4..).unwrap_or_default());
+        let mut end = ZipFields(tail.get(at + 4..).unwrap_or_default());
         end.skip(4)?;
         let entries = end.u32()? >> 16;
         let (bytes, start, comment) = (end.u32()?, end.u32()?, end.u16()?);
@@ -235,7 +241,7 @@ impl Directory {
         inner.seek(SeekFrom::Start(end_at.checked_sub(20).ok_or_else(damaged)?))?;
         let mut bytes = [0u8; 20];
         inner.read_exact(&mut bytes)?;
-        let mut locator = Fields(&bytes);
+        let mut locator = ZipFields(&bytes);
         if locator.u32()? != LOCATOR_64 {
             return Err(damaged());
         }
@@ -243,7 +249,7 @@ impl Directory {
         inner.seek(SeekFrom::Start(locator.u64()?.min(end_at)))?;
         let mut bytes = [0u8; 56];
         inner.read_exact(&mut bytes)?;
-        let mut end = Fields(&bytes);
+        let mut end = ZipFields(&bytes);
         if end.u32()? != END_64 {
             return Err(damaged());
         }
@@ -254,9 +260,9 @@ impl Directory {
 }
 
 /// Little-endian numbers, one after the other.
-struct Fields<'a>(&'a [u8]);
+struct ZipFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> ZipFields<'a> {
     fn take(&mut self, n: usize) -> Outcome<&'a [u8]> {
         let (now, later) =
             self.0.split_at_checked(n).ok_or_else(|| Fault::invalid("its directory is cut off"))?;

@@ -15,7 +15,7 @@ const WIDE: u64 = 0xfff0_0000;
 const DATE: u16 = 0x21;
 
 /// Writes entries one after the other, and the directory at the end.
-pub struct Writer<W> {
+pub struct ZipWriter<W> {
     out: W,
     written: Vec<Written>,
 }
@@ -29,9 +29,9 @@ struct Written {
     header: u64,
 }
 
-impl<W: Write + Seek> Writer<W> {
-    pub fn new(out: W) -> Writer<W> {
-        Writer { out, written: Vec::new() }
+impl<W: Write + Seek> ZipWriter<W> {
+    pub fn new(out: W) -> ZipWriter<W> {
+        ZipWriter { out, written: Vec::new() }
     }
 
     /// Adds an entry of `size` bytes, which `fill` writes.
