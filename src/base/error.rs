@@ -42,10 +42,10 @@ pub struct Operand {
 
 /// An error with its cause and what was added on the way up: the op, its operands, the source line.
 #[derive(Clone, Debug)]
-pub struct Error(Box<Parts>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Clone, Debug)]
-struct Parts {
+struct ErrorParts {
     cause: Cause,
     op: Option<&'static str>,
     operands: Vec<Operand>,
@@ -309,7 +309,7 @@ impl Error {
 
 impl From<Cause> for Error {
     fn from(cause: Cause) -> Error {
-        Error(Box::new(Parts { cause, op: None, operands: Vec::new(), hint: None, note: None }))
+        Error(Box::new(ErrorParts { cause, op: None, operands: Vec::new(), hint: None, note: None }))
     }
 }
 

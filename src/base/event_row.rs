@@ -12,7 +12,7 @@ use super::{DType, Device};
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum EventKind {
     Alloc,
     Free,
     Segment,
@@ -28,7 +28,7 @@ enum Kind {
 type Numbers = SmallVec<[u64; 16]>;
 
 #[derive(Default)]
-struct Fields<'a> {
+struct RowFields<'a> {
     numbers: Numbers,
     names: SmallVec<[&'a str; 2]>,
 }
@@ -40,7 +40,7 @@ struct Read<'a> {
 
 /// A field of an event in a row.
 trait Field: Sized {
-    fn write<'a>(&'a self, to: &mut Fields<'a>);
+    fn write<'a>(&'a self, to: &mut RowFields<'a>);
     /// None where the row has no such field.
     fn read(from: &mut Read) -> Option<Self>;
 }
@@ -48,20 +48,20 @@ trait Field: Sized {
 /// Writes and reads each kind by its fields, named once.
 macro_rules! rows {
     ($($kind:ident { $($field:ident),* }),* $(,)?) => {
-        fn fields(body: &Body) -> (Kind, Fields<'_>) {
-            let mut to = Fields::default();
+        fn fields(body: &Body) -> (EventKind, RowFields<'_>) {
+            let mut to = RowFields::default();
             let kind = match body {
                 $(Body::$kind { $($field),* } => {
                     $($field.write(&mut to);)*
-                    Kind::$kind
+                    EventKind::$kind
                 })*
             };
             (kind, to)
         }
 
-        fn body(kind: Kind, from: &mut Read) -> Option<Body> {
+        fn body(kind: EventKind, from: &mut Read) -> Option<Body> {
             Some(match kind {
-                $(Kind::$kind => Body::$kind { $($field: Field::read(from)?),* },)*
+                $(EventKind::$kind => Body::$kind { $($field: Field::read(from)?),* },)*
             })
         }
     };
@@ -82,14 +82,14 @@ rows! {
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, Fields { numbers, names }) = fields(&self.body);
+        let (kind, RowFields { numbers, names }) = fields(&self.body);
         (self.seq, self.source.cell, self.source.line, kind, numbers, names).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> {
-        type Row = (u64, u32, u32, Kind, Numbers, SmallVec<[String; 2]>);
+        type Row = (u64, u32, u32, EventKind, Numbers, SmallVec<[String; 2]>);
         let (seq, cell, line, kind, numbers, names) = Row::deserialize(deserializer)?;
         let (mut numbers, mut names) = (numbers.into_iter(), names.into_iter());
         let body = body(kind, &mut Read { numbers: &mut numbers, names: &mut names });
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Event {
 }
 
 impl Field for u64 {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.push(*self);
     }
     fn read(from: &mut Read) -> Option<u64> {
@@ -108,7 +108,7 @@ impl Field for u64 {
 }
 
 impl Field for u32 {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.push(u64::from(*self));
     }
     fn read(from: &mut Read) -> Option<u32> {
@@ -117,7 +117,7 @@ impl Field for u32 {
 }
 
 impl Field for bool {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.push(u64::from(*self));
     }
     fn read(from: &mut Read) -> Option<bool> {
@@ -130,7 +130,7 @@ impl Field for bool {
 }
 
 impl Field for Device {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.push(match self {
             Device::Cpu => 0,
             Device::Cuda(index) => 1 + u64::from(*index),
@@ -145,7 +145,7 @@ impl Field for Device {
 }
 
 impl Field for DType {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         let place = DType::ALL.iter().position(|dtype| dtype == self);
         to.numbers.push(place.unwrap_or(DType::ALL.len()) as u64);
     }
@@ -155,7 +155,7 @@ impl Field for DType {
 }
 
 impl Field for Span {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.extend([self.start, self.nanos, u64::from(self.clock == Clock::Modelled)]);
     }
     fn read(from: &mut Read) -> Option<Span> {
@@ -166,7 +166,7 @@ impl Field for Span {
 }
 
 impl Field for Sizes {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.numbers.push(self.len() as u64);
         to.numbers.extend(self.iter().map(|&size| size as u64));
     }
@@ -177,7 +177,7 @@ impl Field for Sizes {
 }
 
 impl Field for Name {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.names.push(self);
     }
     fn read(from: &mut Read) -> Option<Name> {
@@ -186,7 +186,7 @@ impl Field for Name {
 }
 
 impl Field for String {
-    fn write<'a>(&'a self, to: &mut Fields<'a>) {
+    fn write<'a>(&'a self, to: &mut RowFields<'a>) {
         to.names.push(self);
     }
     fn read(from: &mut Read) -> Option<String> {

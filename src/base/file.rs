@@ -31,7 +31,7 @@ pub fn replace<E: From<io::Error>>(
         _ => Path::new("."),
     };
     sweep_once(folder);
-    let (part, file) = Part::beside(folder)?;
+    let (part, file) = PartFile::beside(folder)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.flush()?;
@@ -154,23 +154,23 @@ const PREFIX: &str = ".tensorlab-";
 const SUFFIX: &str = ".tmp";
 
 /// A file in the making, removed when dropped: once it has its final name there is none to remove.
-struct Part(PathBuf);
+struct PartFile(PathBuf);
 
-impl Part {
+impl PartFile {
     /// A new file of its own, locked: who sweeps the folder sees by the lock that somebody is at it. Where there are no
     /// locks, nobody sweeps.
-    fn beside(folder: &Path) -> io::Result<(Part, File)> {
+    fn beside(folder: &Path) -> io::Result<(PartFile, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{count}-{}{SUFFIX}", std::process::id(), random_name());
         let path = folder.join(name);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let _ = file.try_lock();
-        Ok((Part(path), file))
+        Ok((PartFile(path), file))
     }
 }
 
-impl Drop for Part {
+impl Drop for PartFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }

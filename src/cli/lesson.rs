@@ -14,11 +14,11 @@ use super::{exit, lab, library, progress};
 #[derive(clap::Args)]
 pub struct LessonOptions {
     #[command(subcommand)]
-    command: Action,
+    command: LessonAction,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum LessonAction {
     /// List the built-in lessons and those of installed packs
     List {
         /// One JSON document
@@ -58,14 +58,14 @@ enum Action {
 /// Runs a subcommand and gives the exit status.
 pub fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
-        Action::List { json } => list(*json),
-        Action::Verify { lessons, json } => verify_all(lessons, devices, *json),
-        Action::Start { lesson, look } => match packs::find(lesson) {
+        LessonAction::List { json } => list(*json),
+        LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
+        LessonAction::Start { lesson, look } => match packs::find(lesson) {
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
-        Action::Reset { lesson, step } => reset(lesson, step.as_deref()),
-        Action::Progress { json } => progress::show(*json),
+        LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
+        LessonAction::Progress { json } => progress::show(*json),
     }
 }
 

@@ -23,11 +23,11 @@ const SHOWN: usize = 40;
 #[derive(clap::Args)]
 pub struct NotebookOptions {
     #[command(subcommand)]
-    command: Action,
+    command: NotebookAction,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum NotebookAction {
     /// Make a notebook
     ///
     /// A notebook is a Rhai script with a line `// %%` before each cell and `// %% [markdown]` before text, or an
@@ -92,14 +92,14 @@ enum Action {
 /// Runs a subcommand and gives the exit status.
 pub fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
-        Action::New { name } => new(name),
-        Action::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices)),
-        Action::Convert { from, to, force } => convert(from, to, *force),
-        Action::Run { file, output, allow_errors, timeout } => {
+        NotebookAction::New { name } => new(name),
+        NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices)),
+        NotebookAction::Convert { from, to, force } => convert(from, to, *force),
+        NotebookAction::Run { file, output, allow_errors, timeout } => {
             run_file(file, output.as_deref(), *allow_errors, *timeout, devices)
         }
-        Action::Verify { file, timeout } => verify(file, *timeout, devices),
-        Action::Export { file, html } => export(file, html.clone().flatten()),
+        NotebookAction::Verify { file, timeout } => verify(file, *timeout, devices),
+        NotebookAction::Export { file, html } => export(file, html.clone().flatten()),
     };
     result.unwrap_or_else(|(code, text)| {
         tell!("error: {}", strip_control(&text));

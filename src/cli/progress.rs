@@ -23,11 +23,11 @@ const COLUMNS: [&str; 21] = [
 #[derive(clap::Args)]
 pub struct ProgressOptions {
     #[command(subcommand)]
-    command: Option<Action>,
+    command: Option<ProgressAction>,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum ProgressAction {
     /// Print every record: attempts, hints, predictions, verdicts and the hashes of their events
     ///
     /// The records were made on this machine and can be changed on it: they are no proof against cheating.
@@ -46,7 +46,7 @@ enum Action {
 pub fn run(options: &ProgressOptions) -> u8 {
     match &options.command {
         None => show(false),
-        Some(Action::Export { json, .. }) => export(*json),
+        Some(ProgressAction::Export { json, .. }) => export(*json),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::body::Fence;
 use super::error::Errors;
-use super::fields::{Fields, Found, Origin};
+use super::fields::{Fields, Located, Origin};
 use super::format::{Choice, Code, Predict, Quiz};
 use super::info::Attribute;
 use super::markdown;
@@ -110,7 +110,7 @@ pub(super) fn quiz(fence: &Fence, errors: &mut Errors<'_>) -> Option<Quiz> {
         };
         choices.push(Choice {
             text: markdown::parse(&text.value),
-            correct: correct.is_some_and(|found: Found<bool>| found.value),
+            correct: correct.is_some_and(|found: Located<bool>| found.value),
             explain: markdown::parse(&explain.value),
             line,
         });

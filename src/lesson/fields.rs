@@ -27,7 +27,7 @@ const MOST: usize = 1000;
 
 /// A value and its place in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found<T> {
+pub(super) struct Located<T> {
     pub value: T,
     pub line: usize,
     pub column: usize,
@@ -84,7 +84,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// The same for tables inside this one, such as `[limits]`.
-    pub fn child(&mut self, table: Found<DeTable<'t>>, what: &'static str) -> Fields<'_, 't, 's> {
+    pub fn child(&mut self, table: Located<DeTable<'t>>, what: &'static str) -> Fields<'_, 't, 's> {
         Fields {
             table: table.value,
             origin: self.origin.clone(),
@@ -117,12 +117,12 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// A text that must be there and not be blank.
-    pub fn text(&mut self, key: &'static str) -> Option<Found<String>> {
+    pub fn text(&mut self, key: &'static str) -> Option<Located<String>> {
         let found = self.optional_text(key);
         self.require(key, found)
     }
 
-    pub fn optional_text(&mut self, key: &'static str) -> Option<Found<String>> {
+    pub fn optional_text(&mut self, key: &'static str) -> Option<Located<String>> {
         let found = self.typed(key, "text in quotation marks", |value| value.as_str().map(text::strip))?;
         if found.value.trim().is_empty() {
             if !self.whole {
@@ -135,18 +135,18 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         Some(found)
     }
 
-    pub fn optional_bool(&mut self, key: &'static str) -> Option<Found<bool>> {
+    pub fn optional_bool(&mut self, key: &'static str) -> Option<Located<bool>> {
         self.typed(key, "true or false", DeValue::as_bool)
     }
 
     /// A whole number in `range`.
-    pub fn optional_integer(&mut self, key: &'static str, range: Range<u32>) -> Option<Found<u32>> {
+    pub fn optional_integer(&mut self, key: &'static str, range: Range<u32>) -> Option<Located<u32>> {
         let found = self.typed(key, "a whole number", |value| {
             let integer = value.as_integer()?;
             Some(i64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i64::MAX))
         })?;
         match u32::try_from(found.value).ok().filter(|n| range.contains(n)) {
-            Some(value) => Some(Found { value, line: found.line, column: found.column }),
+            Some(value) => Some(Located { value, line: found.line, column: found.column }),
             None => {
                 let last = range.end.saturating_sub(1);
                 self.errors.at(
@@ -161,7 +161,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// A number, or a text that says one, as written.
-    pub fn optional_number_or_text(&mut self, key: &'static str) -> Option<Found<String>> {
+    pub fn optional_number_or_text(&mut self, key: &'static str) -> Option<Located<String>> {
         self.typed(key, "a number or text", |value| match value {
             DeValue::String(written) => Some(text::strip(written)),
             DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
@@ -171,7 +171,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// A list of texts, each with its place.
-    pub fn optional_texts(&mut self, key: &'static str) -> Option<Vec<Found<String>>> {
+    pub fn optional_texts(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
         let what = "a list of texts, [\"a\", \"b\"]";
         let list = self.typed(key, what, |value| value.as_array().cloned())?;
         if self.has_too_many(key, &list) {
@@ -181,7 +181,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         for item in list.value {
             let (line, column) = self.origin.place(item.span().start);
             match item.get_ref().as_str().map(text::strip) {
-                Some(value) if !value.trim().is_empty() => texts.push(Found { value, line, column }),
+                Some(value) if !value.trim().is_empty() => texts.push(Located { value, line, column }),
                 _ => {
                     let message = format!("every entry of `{key}` is a text that is not empty");
                     self.errors.at(line, column, message, format!("`{key}` is {what}"));
@@ -191,13 +191,13 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         Some(texts)
     }
 
-    pub fn optional_table(&mut self, key: &'static str) -> Option<Found<DeTable<'t>>> {
+    pub fn optional_table(&mut self, key: &'static str) -> Option<Located<DeTable<'t>>> {
         let what = "a table of its own keys";
         self.typed(key, what, |value| value.as_table().cloned())
     }
 
     /// The tables written as `[[key]]`.
-    pub fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Found<DeTable<'t>>>> {
+    pub fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Located<DeTable<'t>>>> {
         let what = format!("written as [[{key}]] for each one");
         let list = self.typed(key, &what, |value| value.as_array().cloned())?;
         if self.has_too_many(key, &list) {
@@ -207,7 +207,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         for item in list.value {
             let (line, column) = self.origin.place(item.span().start);
             match item.into_inner() {
-                DeValue::Table(value) => tables.push(Found { value, line, column }),
+                DeValue::Table(value) => tables.push(Located { value, line, column }),
                 _ => {
                     let message = format!("every `{key}` is a table");
                     self.errors.at(line, column, message, format!("`{key}` is {what}"));
@@ -249,7 +249,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// Whether a list is longer than any may be, which is reported.
-    fn has_too_many(&mut self, key: &str, list: &Found<DeArray<'_>>) -> bool {
+    fn has_too_many(&mut self, key: &str, list: &Located<DeArray<'_>>) -> bool {
         let count = list.value.len();
         if count > MOST {
             let message = format!("`{key}` has {count} entries, and may have {MOST}");
@@ -267,12 +267,12 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         key: &'static str,
         wanted: &str,
         read: impl FnOnce(&DeValue<'t>) -> Option<T>,
-    ) -> Option<Found<T>> {
+    ) -> Option<Located<T>> {
         self.known.push(key);
         let value: &Spanned<DeValue<'t>> = self.table.get(key)?;
         let (line, column) = self.origin.place(value.span().start);
         if let Some(value) = read(value.get_ref()) {
-            return Some(Found { value, line, column });
+            return Some(Located { value, line, column });
         }
         let message = format!("`{key}` is {}, not {wanted}", article(value.get_ref()));
         let hint = format!("`{key}` of {} is {wanted}", self.what);

@@ -1,7 +1,7 @@
 //! The front matter between `+++` lines.
 
 use super::error::Errors;
-use super::fields::{Fields, Found, Origin};
+use super::fields::{Fields, Located, Origin};
 use super::format::{Front, Limits, Requires};
 use super::quantity::{Unit, parse_quantity};
 use super::source::Source;
@@ -100,7 +100,7 @@ fn id(fields: &mut Fields<'_, '_, '_>) -> String {
     found.value
 }
 
-fn values(found: Option<Vec<Found<String>>>) -> Vec<String> {
+fn values(found: Option<Vec<Located<String>>>) -> Vec<String> {
     let found = found.unwrap_or_default();
     found.into_iter().map(|found| found.value).collect()
 }

@@ -39,7 +39,7 @@ pub(super) struct InfoFault {
     pub hint: String,
 }
 
-struct Row {
+struct RoleRow {
     role: Role,
     language: &'static str,
     word: &'static str,
@@ -51,12 +51,12 @@ const fn row(
     language: &'static str,
     word: &'static str,
     attributes: &'static [&'static str],
-) -> Row {
-    Row { role, language, word, attributes }
+) -> RoleRow {
+    RoleRow { role, language, word, attributes }
 }
 
 /// Every role: the block's language, the word after it, the attributes it may have.
-const ROLES: [Row; 9] = [
+const ROLES: [RoleRow; 9] = [
     row(Role::Run, "rhai", "run", &["id"]),
     row(Role::Hidden, "rhai", "hidden", &[]),
     row(Role::Predict, "toml", "predict", &["id"]),
@@ -215,7 +215,7 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
     None
 }
 
-fn check_attributes(row: &Row, attributes: &[Attribute]) -> Result<(), InfoFault> {
+fn check_attributes(row: &RoleRow, attributes: &[Attribute]) -> Result<(), InfoFault> {
     for (place, attribute) in attributes.iter().enumerate() {
         let name = attribute.name.as_str();
         let fault = |message: String, hint: String| InfoFault { column: attribute.column, message, hint };

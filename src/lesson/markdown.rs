@@ -75,7 +75,7 @@ pub fn plain(blocks: &[Block]) -> String {
 /// A whole text, with the places that a lesson's parser asks about.
 pub(super) struct Document {
     pub blocks: Vec<Placed>,
-    pub links: Vec<Target>,
+    pub links: Vec<LinkTarget>,
     /// Fenced code inside a list or a quotation: its offset and what stands after the fence.
     pub inner_fences: Vec<(usize, String)>,
     /// Where HTML other than a comment begins.
@@ -92,7 +92,7 @@ pub(super) struct Placed {
 }
 
 /// The target of a link or an image, and where it stands.
-pub(super) struct Target {
+pub(super) struct LinkTarget {
     pub target: String,
     pub offset: usize,
     pub is_image: bool,
@@ -100,7 +100,7 @@ pub(super) struct Target {
 
 pub(super) fn read(markdown: &str) -> Document {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let mut reader = Reader::default();
+    let mut reader = MarkdownReader::default();
     for (event, range) in Parser::new_ext(markdown, options).into_offset_iter() {
         reader.event(event, range);
     }
@@ -128,19 +128,19 @@ struct Frame {
 }
 
 #[derive(Default)]
-struct Reader {
+struct MarkdownReader {
     /// Open frames; what is done at the top level goes to `document`.
     stack: Vec<Frame>,
     /// Open tags that are deeper than `MAX_DEPTH`.
     beyond: usize,
     placed: Vec<Placed>,
-    links: Vec<Target>,
+    links: Vec<LinkTarget>,
     inner_fences: Vec<(usize, String)>,
     html: Vec<usize>,
     too_deep: Option<usize>,
 }
 
-impl Reader {
+impl MarkdownReader {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) if self.beyond > 0 || self.stack.len() >= MAX_DEPTH => {
@@ -185,7 +185,7 @@ impl Reader {
             Tag::CodeBlock(CodeBlockKind::Indented) => frame.is_code = true,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 frame.raw = clean(dest_url);
-                self.links.push(Target {
+                self.links.push(LinkTarget {
                     target: frame.raw.clone(),
                     offset: start,
                     is_image: matches!(tag, Tag::Image { .. }),

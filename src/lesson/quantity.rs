@@ -36,7 +36,7 @@ pub enum Dimension {
     Share,
 }
 
-struct Row {
+struct UnitRow {
     unit: Unit,
     name: &'static str,
     /// Spellings besides the name, in lower case.
@@ -52,12 +52,12 @@ const fn row(
     also: &'static [&'static str],
     dimension: Dimension,
     factor: f64,
-) -> Row {
-    Row { unit, name, also, dimension, factor }
+) -> UnitRow {
+    UnitRow { unit, name, also, dimension, factor }
 }
 
 /// In the order of `Unit`.
-const UNITS: [Row; 14] = {
+const UNITS: [UnitRow; 14] = {
     use Dimension::*;
     [
         row(Unit::Count, "count", &[], Count, 1.0),
@@ -128,8 +128,8 @@ impl Unit {
         }
     }
 
-    fn row(self) -> &'static Row {
-        const COUNT: &Row = &row(Unit::Count, "count", &[], Dimension::Count, 1.0);
+    fn row(self) -> &'static UnitRow {
+        const COUNT: &UnitRow = &row(Unit::Count, "count", &[], Dimension::Count, 1.0);
         UNITS.iter().find(|row| row.unit == self).unwrap_or(COUNT)
     }
 }

@@ -158,10 +158,10 @@ impl Decoded {
     }
 }
 
-type Fault = (usize, String, &'static str);
+type LineFault = (usize, String, &'static str);
 
 /// The clean text of one line, and what was wrong with it.
-fn read_line(bytes: &[u8]) -> (String, Option<Fault>) {
+fn read_line(bytes: &[u8]) -> (String, Option<LineFault>) {
     if bytes.len() > MAX_LINE_BYTES {
         let message = format!("the line has {} bytes, a lesson's line at most {MAX_LINE_BYTES}", bytes.len());
         return (String::new(), Some((1, message, "break the line, or put the data into a file")));

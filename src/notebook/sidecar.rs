@@ -39,11 +39,12 @@ struct File {
     #[serde(default)]
     extra: Fields,
     #[serde(default)]
-    cells: Vec<Entry>,
+    cells: Vec<SidecarEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+#[serde(rename = "Entry")]
+struct SidecarEntry {
     hash: Hash,
     id: String,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -79,7 +80,7 @@ pub fn write(notebook: &Notebook) -> Option<Vec<u8>> {
     let entry = |cell: &Cell| {
         let hidden = cell.metadata.iter().filter(|(key, _)| !percent::is_shown(key));
         let current = cell.kind == Kind::Code && cell.is_current();
-        Entry {
+        SidecarEntry {
             hash: cell.hash(),
             id: cell.id.clone(),
             ran: current,
@@ -90,8 +91,8 @@ pub fn write(notebook: &Notebook) -> Option<Vec<u8>> {
             extra: cell.extra.clone(),
         }
     };
-    let cells: Vec<Entry> = notebook.cells.iter().map(entry).collect();
-    let says = |entry: &Entry| entry.ran || !entry.metadata.is_empty() || !entry.extra.is_empty();
+    let cells: Vec<SidecarEntry> = notebook.cells.iter().map(entry).collect();
+    let says = |entry: &SidecarEntry| entry.ran || !entry.metadata.is_empty() || !entry.extra.is_empty();
     if notebook.metadata.is_empty() && notebook.extra.is_empty() && !cells.iter().any(says) {
         return None;
     }
@@ -116,7 +117,7 @@ pub fn read(notebook: &mut Notebook, bytes: &[u8]) -> Result<usize, Unusable> {
     let file = parse(bytes)?;
     notebook.metadata = file.metadata;
     notebook.extra = file.extra;
-    let mut entries: HashMap<Hash, VecDeque<Entry>> = HashMap::new();
+    let mut entries: HashMap<Hash, VecDeque<SidecarEntry>> = HashMap::new();
     for entry in file.cells {
         entries.entry(entry.hash).or_default().push_back(entry);
     }

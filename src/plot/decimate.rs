@@ -38,7 +38,7 @@ impl<'a> Points<'a> {
 }
 
 /// A column of pixels while a line is inside.
-struct Run {
+struct PixelColumn {
     column: usize,
     first: usize,
     last: usize,
@@ -46,7 +46,7 @@ struct Run {
     high: (f64, usize),
 }
 
-impl Run {
+impl PixelColumn {
     fn new(column: usize, index: usize, y: f64) -> Self {
         Self { column, first: index, last: index, low: (y, index), high: (y, index) }
     }
@@ -85,7 +85,7 @@ pub(super) fn line(
         return (0..points.len()).collect();
     }
     let mut indices = Vec::new();
-    let mut run: Option<Run> = None;
+    let mut run: Option<PixelColumn> = None;
     let mut gap = false;
     for (index, (x, y)) in points.iter().enumerate() {
         let Some((x, y)) = place(x, y) else {
@@ -103,7 +103,7 @@ pub(super) fn line(
         match &mut run {
             Some(run) if run.column == column => run.add(index, y),
             _ => {
-                if let Some(run) = run.replace(Run::new(column, index, y)) {
+                if let Some(run) = run.replace(PixelColumn::new(column, index, y)) {
                     run.write(&mut indices);
                 }
             }
@@ -122,14 +122,14 @@ fn column(unit: f64, columns: usize) -> usize {
 
 /// One run for each column, however often the line comes back to it.
 fn band(points: Points<'_>, columns: usize, place: impl Fn(f64, f64) -> Option<(f64, f64)>) -> Vec<usize> {
-    let mut runs: Vec<Option<Run>> = Vec::new();
+    let mut runs: Vec<Option<PixelColumn>> = Vec::new();
     runs.resize_with(columns, || None);
     for (index, (x, y)) in points.iter().enumerate() {
         let Some((x, y)) = place(x, y) else { continue };
         let column = column(x, columns);
         match runs.get_mut(column) {
             Some(Some(run)) => run.add(index, y),
-            Some(empty) => *empty = Some(Run::new(column, index, y)),
+            Some(empty) => *empty = Some(PixelColumn::new(column, index, y)),
             None => {}
         }
     }

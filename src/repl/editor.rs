@@ -22,7 +22,7 @@ use rustyline::{
 use super::commands::COMMANDS;
 use super::hints;
 use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
-use super::link::Link;
+use super::link::ReplSession;
 use super::paint::{Ink, Paint};
 use crate::base::file;
 use crate::script::tokens::tokens;
@@ -53,7 +53,7 @@ impl Editor {
     /// # Errors
     /// The terminal can't be used.
     pub fn open(
-        link: Rc<RefCell<Link>>,
+        link: Rc<RefCell<ReplSession>>,
         paint: Paint,
         history: Option<PathBuf>,
     ) -> io::Result<(Editor, Option<String>)> {
@@ -127,22 +127,22 @@ fn failed(error: ReadlineError) -> io::Error {
 fn bind(line: &mut Line<Assistant, FileHistory>) {
     let on = |code, modifiers| Event::from(KeyEvent(code, modifiers));
     let mut keys: Vec<(Event, EventHandler)> = Vec::new();
-    let handler = |key: Key| EventHandler::Conditional(Box::new(key));
+    let handler = |key: EditorKey| EventHandler::Conditional(Box::new(key));
     for code in [KeyCode::Enter, KeyCode::Char('\r'), KeyCode::Char('\n')] {
-        keys.push((on(code, Modifiers::NONE), handler(Key::Enter)));
-        keys.push((on(code, Modifiers::ALT), handler(Key::Break)));
+        keys.push((on(code, Modifiers::NONE), handler(EditorKey::Enter)));
+        keys.push((on(code, Modifiers::ALT), handler(EditorKey::Break)));
     }
     for close in ['}', ')', ']'] {
-        keys.push((on(KeyCode::Char(close), Modifiers::NONE), handler(Key::Close(close))));
+        keys.push((on(KeyCode::Char(close), Modifiers::NONE), handler(EditorKey::Close(close))));
     }
-    keys.push((on(KeyCode::Tab, Modifiers::NONE), handler(Key::Tab)));
+    keys.push((on(KeyCode::Tab, Modifiers::NONE), handler(EditorKey::Tab)));
     for (event, handler) in keys {
         line.bind_sequence(event, handler);
     }
 }
 
 /// Keys that do something of their own.
-enum Key {
+enum EditorKey {
     /// Runs what is whole, and breaks the line otherwise.
     Enter,
     /// Breaks the line, whatever stands there.
@@ -153,34 +153,34 @@ enum Key {
     Tab,
 }
 
-impl ConditionalEventHandler for Key {
+impl ConditionalEventHandler for EditorKey {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
         let text = context.line();
         let before = text.get(..context.pos()).unwrap_or(text);
         let broken = || Cmd::Insert(1, format!("\n{}", " ".repeat(indent_after(before))));
         match self {
-            Key::Enter if wants_more(text) => Some(broken()),
-            Key::Enter => Some(Cmd::AcceptLine),
-            Key::Break => Some(broken()),
-            Key::Close(bracket) => {
+            EditorKey::Enter if wants_more(text) => Some(broken()),
+            EditorKey::Enter => Some(Cmd::AcceptLine),
+            EditorKey::Break => Some(broken()),
+            EditorKey::Close(bracket) => {
                 let line = format!("{}{bracket}", " ".repeat(spaces_to_close(before)?));
                 Some(Cmd::Replace(Movement::BeginningOfLine, Some(line)))
             }
-            Key::Tab => Some(Cmd::Insert(1, " ".repeat(spaces_of_tab(before)?))),
+            EditorKey::Tab => Some(Cmd::Insert(1, " ".repeat(spaces_of_tab(before)?))),
         }
     }
 }
 
 /// What the editor knows about the code.
 struct Assistant {
-    link: Rc<RefCell<Link>>,
+    link: Rc<RefCell<ReplSession>>,
     paint: Paint,
     files: FilenameCompleter,
 }
 
 impl Helper for Assistant {}
 
-/// [`Key::Enter`] says what is whole.
+/// [`EditorKey::Enter`] says what is whole.
 impl Validator for Assistant {}
 
 impl Completer for Assistant {
@@ -214,7 +214,7 @@ pub fn called(item: &Completion) -> &str {
 }
 
 /// The names that the one before byte `cursor` could become, and where it starts.
-pub fn completions(link: &mut Link, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
+pub fn completions(link: &mut ReplSession, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
     let code = text.to_string();
     match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }) {
         Some(Message::Completions { start, mut items, .. }) => {

@@ -32,7 +32,7 @@ pub enum Said {
     Interrupt,
     /// Nothing came in time.
     Nothing,
-    /// The session is no more; [`Link::death`] says why.
+    /// The session is no more; [`ReplSession::death`] says why.
     Died,
 }
 
@@ -48,7 +48,7 @@ impl Bell {
 }
 
 /// A session, or what is left of one.
-pub struct Link {
+pub struct ReplSession {
     client: Client,
     inputs: Receiver<Input>,
     bell: Bell,
@@ -59,10 +59,10 @@ pub struct Link {
     lost: u64,
 }
 
-impl Link {
+impl ReplSession {
     /// # Errors
     /// The session's process can't be started.
-    pub fn open(command: Command) -> io::Result<Link> {
+    pub fn open(command: Command) -> io::Result<ReplSession> {
         let (sender, inputs) = mpsc::channel();
         let woken = Arc::new(AtomicBool::new(false));
         let wake: Wake = {
@@ -75,7 +75,7 @@ impl Link {
         };
         let client = Client::spawn_with(command, wake)?;
         let (events, bell) = (VecDeque::new(), Bell(sender));
-        Ok(Link { client, inputs, bell, woken, next_id: 0, death: None, events, lost: 0 })
+        Ok(ReplSession { client, inputs, bell, woken, next_id: 0, death: None, events, lost: 0 })
     }
 
     pub fn bell(&self) -> Bell {

@@ -1,8 +1,8 @@
 //! `tensorlab repl`: one line after the other, with a session in a child process.
 //!
 //! On a terminal, [`editor`] reads and colours what is typed. In plain mode and from a pipe, [`lines`] reads whole
-//! lines and nothing is ever redrawn. Both hand code to [`Repl`], which has a [`session`](link::Link) evaluate it and
-//! a [`Printer`] show what comes of it.
+//! lines and nothing is ever redrawn. Both hand code to [`Repl`], which has a [`session`](link::ReplSession) evaluate
+//! it and a [`Printer`] show what comes of it.
 
 pub mod bar;
 mod commands;

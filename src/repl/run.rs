@@ -10,7 +10,7 @@ use super::commands;
 use super::editor::{Editor, Typed};
 use super::input::without_backslashes;
 use super::lines::Lines;
-use super::link::{Link, Said};
+use super::link::{ReplSession, Said};
 use super::printer::Printer;
 use super::waiting::{self, Waiting};
 use super::{End, Options};
@@ -20,7 +20,7 @@ use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 /// A front end of one session.
 pub struct Repl {
     options: Options,
-    pub(super) link: Rc<RefCell<Link>>,
+    pub(super) link: Rc<RefCell<ReplSession>>,
     pub(super) printer: Printer,
     waiting: Arc<Waiting>,
     /// A person sits in front of it.
@@ -68,7 +68,7 @@ impl Repl {
     /// The session's process can't be started.
     pub fn start(options: Options, command: Program) -> io::Result<Repl> {
         let person = io::stdin().is_terminal();
-        let link = Link::open(command)?;
+        let link = ReplSession::open(command)?;
         let waiting = waiting::watch(link.bell())?;
         let printer = Printer::new(options.plain, options.paint);
         let link = Rc::new(RefCell::new(link));

@@ -12,16 +12,16 @@ use super::value::{Callback, from_dynamic, to_dynamic};
 
 /// An engine for such functions, made when the first one is taken.
 #[derive(Clone)]
-pub struct Aside(Arc<Inner>);
+pub struct Aside(Arc<AsideInner>);
 
-struct Inner {
+struct AsideInner {
     make: Box<dyn Fn() -> Engine + Send + Sync>,
     engine: OnceLock<Arc<Engine>>,
 }
 
 impl Aside {
     pub fn new(make: impl Fn() -> Engine + Send + Sync + 'static) -> Aside {
-        Aside(Arc::new(Inner { make: Box::new(make), engine: OnceLock::new() }))
+        Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new() }))
     }
 
     /// A script's function as a value that any thread can call. It sees the functions and constants that the call of

@@ -76,7 +76,7 @@ const BUILT_IN: [(&str, &str); 24] = [
 
 /// What may stand at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place<'c> {
+enum CompletionPlace<'c> {
     /// After a point; the name before it, if it is one.
     Member(Option<&'c str>),
     /// After `::`.
@@ -98,9 +98,11 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
     let mut all = Vec::new();
     let here = place(head);
     match here {
-        Place::Member(receiver) => members(&mut all, receiver.and_then(|name| type_of(known, name))),
-        Place::Inside(space) => inside(&mut all, space),
-        Place::Anything => {
+        CompletionPlace::Member(receiver) => {
+            members(&mut all, receiver.and_then(|name| type_of(known, name)))
+        }
+        CompletionPlace::Inside(space) => inside(&mut all, space),
+        CompletionPlace::Anything => {
             let call = lexer::call_at(before, before.len()).filter(|call| call.options);
             match call.filter(|_| at_option(head)) {
                 Some(call) => options(&mut all, &call),
@@ -108,8 +110,8 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
             }
         }
     }
-    let fitting = ranked(all, prefix, here == Place::Anything);
-    if fitting.is_empty() && here == Place::Anything && !prefix.is_empty() {
+    let fitting = ranked(all, prefix, here == CompletionPlace::Anything);
+    if fitting.is_empty() && here == CompletionPlace::Anything && !prefix.is_empty() {
         return (start, elsewhere(prefix));
     }
     (start, fitting)
@@ -160,11 +162,11 @@ fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-fn place(head: &str) -> Place<'_> {
+fn place(head: &str) -> CompletionPlace<'_> {
     if let Some(before) = head.strip_suffix("::") {
         let space: usize =
             before.chars().rev().take_while(|c| is_name(*c) || *c == ':').map(char::len_utf8).sum();
-        return Place::Inside(before.get(before.len() - space..).unwrap_or_default());
+        return CompletionPlace::Inside(before.get(before.len() - space..).unwrap_or_default());
     }
     let before = head.trim_end();
     match before.strip_suffix('.').filter(|rest| !rest.ends_with('.')) {
@@ -172,9 +174,9 @@ fn place(head: &str) -> Place<'_> {
             let length: usize = rest.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum();
             let name = rest.get(rest.len() - length..).unwrap_or_default();
             let chained = rest.get(..rest.len() - length).is_some_and(|r| r.ends_with('.'));
-            Place::Member(Some(name).filter(|name| !name.is_empty() && !chained))
+            CompletionPlace::Member(Some(name).filter(|name| !name.is_empty() && !chained))
         }
-        None => Place::Anything,
+        None => CompletionPlace::Anything,
     }
 }
 

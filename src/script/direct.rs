@@ -96,18 +96,18 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static Binary)> {
 }
 
 /// An operand where it lies.
-enum Held<'s> {
+enum LockedOperand<'s> {
     Tensor(DynamicReadLock<'s, Tensor>),
     Int(INT),
     Float(f64),
 }
 
-impl Held<'_> {
+impl LockedOperand<'_> {
     fn operand(&self) -> Operand<'_> {
         match self {
-            Held::Tensor(t) => Operand::Tensor(t),
-            Held::Int(i) => Scalar::Int(*i).into(),
-            Held::Float(f) => Scalar::Float(*f).into(),
+            LockedOperand::Tensor(t) => Operand::Tensor(t),
+            LockedOperand::Int(i) => Scalar::Int(*i).into(),
+            LockedOperand::Float(f) => Scalar::Float(*f).into(),
         }
     }
 }
@@ -124,9 +124,9 @@ fn direct(
     let [left, right] = sides;
     let (left, right) = (held(context, left)?, held(context, right)?);
     match (&left, &right) {
-        (Held::Int(a), Held::Int(b)) => of_integers(row.op, *a, *b).map(Ok),
-        (Held::Float(a), Held::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
-        (Held::Tensor(_), _) | (_, Held::Tensor(_)) => {
+        (LockedOperand::Int(a), LockedOperand::Int(b)) => of_integers(row.op, *a, *b).map(Ok),
+        (LockedOperand::Float(a), LockedOperand::Float(b)) => of_floats(row.op, *a, *b).map(Ok),
+        (LockedOperand::Tensor(_), _) | (_, LockedOperand::Tensor(_)) => {
             if let Some(line) = at.line() {
                 shared.set_line(line as u32);
             }
@@ -142,12 +142,12 @@ fn direct(
 }
 
 #[inline]
-fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<Held<'s>> {
+fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> {
     let (name, index) = match expr {
         Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),
         Expr::Variable(v, None, _) => (&v.1, v.0.map_or(0, NonZeroUsize::get)),
-        Expr::IntegerConstant(i, _) => return Some(Held::Int(*i)),
-        Expr::FloatConstant(f, _) => return Some(Held::Float(**f)),
+        Expr::IntegerConstant(i, _) => return Some(LockedOperand::Int(*i)),
+        Expr::FloatConstant(f, _) => return Some(LockedOperand::Float(**f)),
         _ => return None,
     };
     // The parser counted from the newest entry where it could, and Rhai goes by its count as well.
@@ -158,8 +158,12 @@ fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<Held<'s>> {
         return None;
     }
     match value.read_lock::<Tensor>() {
-        Some(tensor) => Some(Held::Tensor(tensor)),
-        None => value.as_int().map(Held::Int).or_else(|_| value.as_float().map(Held::Float)).ok(),
+        Some(tensor) => Some(LockedOperand::Tensor(tensor)),
+        None => value
+            .as_int()
+            .map(LockedOperand::Int)
+            .or_else(|_| value.as_float().map(LockedOperand::Float))
+            .ok(),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 struct Read {
     from: Seen,
     item: Seen,
-    at: Vec<Place>,
+    at: Vec<IndexKey>,
 }
 
 /// A tensor as it was.
@@ -64,12 +64,12 @@ struct Seen {
 
 /// An index as it was.
 #[derive(PartialEq)]
-enum Place {
+enum IndexKey {
     Number(INT),
     Range(std::ops::Range<INT>),
     Closed(std::ops::RangeInclusive<INT>),
     All,
-    List(Vec<Place>),
+    List(Vec<IndexKey>),
     Tensor(Seen),
 }
 
@@ -80,7 +80,7 @@ thread_local! {
 impl Read {
     /// None where an index is of a kind that is not compared.
     fn of(x: &Tensor, item: &Tensor, at: &[Dynamic]) -> Option<Read> {
-        Some(Read { from: Seen::of(x), item: Seen::of(item), at: Place::all(at)? })
+        Some(Read { from: Seen::of(x), item: Seen::of(item), at: IndexKey::all(at)? })
     }
 
     fn note(x: &Tensor, item: &Tensor, at: &[Dynamic]) {
@@ -109,28 +109,28 @@ impl PartialEq for Seen {
     }
 }
 
-impl Place {
-    fn all(at: &[Dynamic]) -> Option<Vec<Place>> {
-        at.iter().map(Place::of).collect()
+impl IndexKey {
+    fn all(at: &[Dynamic]) -> Option<Vec<IndexKey>> {
+        at.iter().map(IndexKey::of).collect()
     }
 
-    fn of(at: &Dynamic) -> Option<Place> {
+    fn of(at: &Dynamic) -> Option<IndexKey> {
         if at.is_unit() {
-            return Some(Place::All);
+            return Some(IndexKey::All);
         }
         if let Ok(number) = at.as_int() {
-            return Some(Place::Number(number));
+            return Some(IndexKey::Number(number));
         }
         if let Some(list) = at.read_lock::<Array>() {
-            return Place::all(&list).map(Place::List);
+            return IndexKey::all(&list).map(IndexKey::List);
         }
         if let Some(range) = at.read_lock::<std::ops::Range<INT>>() {
-            return Some(Place::Range(range.clone()));
+            return Some(IndexKey::Range(range.clone()));
         }
         if let Some(range) = at.read_lock::<std::ops::RangeInclusive<INT>>() {
-            return Some(Place::Closed(range.clone()));
+            return Some(IndexKey::Closed(range.clone()));
         }
-        at.read_lock::<Tensor>().map(|t| Place::Tensor(Seen::of(&t)))
+        at.read_lock::<Tensor>().map(|t| IndexKey::Tensor(Seen::of(&t)))
     }
 }
 

@@ -74,13 +74,13 @@ pub struct Call {
 }
 
 /// The characters of a text, counted as they are taken.
-struct Stream<'c> {
+struct CharStream<'c> {
     chars: Peekable<Chars<'c>>,
     put_back: Vec<char>,
     taken: usize,
 }
 
-impl InputStream for Stream<'_> {
+impl InputStream for CharStream<'_> {
     fn unget(&mut self, c: char) {
         self.taken = self.taken.saturating_sub(c.len_utf8());
         self.put_back.push(c);
@@ -170,7 +170,7 @@ fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
 const IDLE: usize = 2;
 
 fn read(code: &str) -> (Vec<Piece>, Open) {
-    let mut stream = Stream { chars: code.chars().peekable(), put_back: Vec::new(), taken: 0 };
+    let mut stream = CharStream { chars: code.chars().peekable(), put_back: Vec::new(), taken: 0 };
     let mut state = state();
     let mut position = Position::new(1, 0);
     let mut pieces: Vec<Piece> = Vec::new();

@@ -99,9 +99,9 @@ fn line(event: &Event) -> Line {
     Line(out)
 }
 
-type Fields = Vec<(&'static str, Value)>;
+type LineFields = Vec<(&'static str, Value)>;
 
-fn fields(body: &Body) -> (&'static str, Fields) {
+fn fields(body: &Body) -> (&'static str, LineFields) {
     let name = |device: &Device| device.to_string();
     match body {
         Body::Alloc { device, address, bytes, requested, dtype, shape, op, allocated, reserved } => {
@@ -144,7 +144,7 @@ fn fields(body: &Body) -> (&'static str, Fields) {
     }
 }
 
-fn timed(mut own: Fields, span: &Span) -> Fields {
+fn timed(mut own: LineFields, span: &Span) -> LineFields {
     own.extend(fields! { start_ns: span.start, ns: span.nanos, clock: span.clock.name() });
     own
 }

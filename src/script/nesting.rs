@@ -89,7 +89,7 @@ fn measured(value: &Dynamic, shared: &Shared) -> Result<(), Box<EvalAltResult>> 
     if !holds_others(value) {
         return Ok(());
     }
-    let mut walk = Walk { count: 0, cells: HashMap::new(), shared };
+    let mut walk = NestingWalk { count: 0, cells: HashMap::new(), shared };
     walk.depth(value, 0, true).map(|_| ()).map_err(|stop| match stop {
         Stop::Deep => EvalAltResult::ErrorDataTooLarge(TOO_DEEP.into(), Position::NONE).into(),
         Stop::Many => EvalAltResult::ErrorDataTooLarge(TOO_MANY.into(), Position::NONE).into(),
@@ -108,7 +108,7 @@ enum Stop {
     Cancelled,
 }
 
-struct Walk<'a> {
+struct NestingWalk<'a> {
     /// Arrays and maps so far.
     count: usize,
     /// How deep is what the captured variables hold, by their addresses: one may be met on many ways. One that holds
@@ -117,7 +117,7 @@ struct Walk<'a> {
     shared: &'a Shared,
 }
 
-impl Walk<'_> {
+impl NestingWalk<'_> {
     /// The levels below a value that lies at `level`. What is captured is `owned` by more than this value, and not
     /// copied with it.
     fn depth(&mut self, value: &Dynamic, level: usize, owned: bool) -> Result<usize, Stop> {

@@ -30,19 +30,19 @@ impl From<u64> for Data {
 
 /// The bytes that `pickle.load` reads.
 pub fn dump(data: &Data) -> Vec<u8> {
-    let mut writer = Writer { out: vec![0x80, 2], known: HashMap::new() };
+    let mut writer = PickleWriter { out: vec![0x80, 2], known: HashMap::new() };
     writer.write(data);
     writer.out.push(b'.');
     writer.out
 }
 
-struct Writer<'d> {
+struct PickleWriter<'d> {
     out: Vec<u8>,
     /// Texts by their place in the unpickler's memo.
     known: HashMap<&'d str, u32>,
 }
 
-impl<'d> Writer<'d> {
+impl<'d> PickleWriter<'d> {
     fn write(&mut self, data: &'d Data) {
         match data {
             Data::Bool(on) => self.out.push(if *on { 0x88 } else { 0x89 }),

@@ -17,18 +17,18 @@ pub const VOCABULARY: &[&str] =
 /// The events of one run. Reading a figure remembers the learner's line behind it, so that a failed
 /// expectation can point there.
 #[derive(Clone)]
-pub struct RunEvents(Arc<Inner>);
+pub struct RunEvents(Arc<ChecksInner>);
 
-struct Inner {
+struct ChecksInner {
     events: Arc<Vec<Event>>,
     figures: Map,
     dropped: u64,
     error: Option<String>,
-    state: Mutex<State>,
+    state: Mutex<CheckState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CheckState {
     line: Option<u32>,
     finding: Option<Finding>,
 }
@@ -44,7 +44,7 @@ impl RunEvents {
     /// `figures` sum up the whole run, of whose events on accelerators `events` are the first; `error` is the kind it
     /// ended with.
     pub fn new(events: Arc<Vec<Event>>, figures: Map, dropped: u64, error: Option<String>) -> RunEvents {
-        RunEvents(Arc::new(Inner { events, figures, dropped, error, state: Mutex::default() }))
+        RunEvents(Arc::new(ChecksInner { events, figures, dropped, error, state: Mutex::default() }))
     }
 
     /// What an expectation found, if one failed.
@@ -52,7 +52,7 @@ impl RunEvents {
         self.state().finding.clone()
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CheckState> {
         self.0.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 

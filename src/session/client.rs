@@ -66,7 +66,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 pub struct Client {
     command: Command,
     wake: Wake,
-    link: Link,
+    link: ProcessLink,
 }
 
 impl Client {
@@ -88,7 +88,7 @@ impl Client {
         // A Ctrl-C on the terminal is the front end's to handle.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let link = Link::open(&mut command, &wake)?;
+        let link = ProcessLink::open(&mut command, &wake)?;
         Ok(Client { command, wake, link })
     }
 
@@ -130,7 +130,7 @@ impl Client {
     /// The program can't be started; the client then stays without a session, and may be restarted again.
     pub fn restart(&mut self) -> io::Result<()> {
         self.link.end();
-        self.link = Link::open(&mut self.command, &self.wake)?;
+        self.link = ProcessLink::open(&mut self.command, &self.wake)?;
         Ok(())
     }
 
@@ -160,33 +160,33 @@ impl Client {
 }
 
 /// The connection to one process.
-struct Link {
+struct ProcessLink {
     pid: u32,
     requests: SyncSender<Request>,
     events: Receiver<FromSession>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedChild>,
 }
 
-struct Shared {
+struct SharedChild {
     child: Mutex<Child>,
     /// Its end was asked for.
     asked: AtomicBool,
     ended: AtomicBool,
 }
 
-impl Link {
-    fn open(command: &mut Command, wake: &Wake) -> io::Result<Link> {
+impl ProcessLink {
+    fn open(command: &mut Command, wake: &Wake) -> io::Result<ProcessLink> {
         let mut child = command.spawn()?;
         let pid = child.id();
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedChild {
             child: Mutex::new(child),
             asked: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
         let (requests, outgoing) = mpsc::sync_channel(REQUESTS);
         let (incoming, events) = mpsc::sync_channel(WAITING);
-        let link = Link { pid, requests, events, shared };
+        let link = ProcessLink { pid, requests, events, shared };
         // From here on, dropping the link ends the process.
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err(io::Error::other("the session's process has no pipes"));
@@ -212,13 +212,13 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for ProcessLink {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl Shared {
+impl SharedChild {
     fn kill(&self) {
         self.asked.store(true, Ordering::Release);
         self.stop();
@@ -280,7 +280,7 @@ fn write_requests(mut input: ChildStdin, outgoing: &Receiver<Request>, inbox: &I
     }
 }
 
-fn receive(output: ChildStdout, inbox: &Inbox, shared: &Shared, log: &Log) {
+fn receive(output: ChildStdout, inbox: &Inbox, shared: &SharedChild, log: &Log) {
     let mut output = BufReader::with_capacity(256 << 10, output);
     let garbled = loop {
         match protocol::read_message(&mut output) {
@@ -301,7 +301,7 @@ fn receive(output: ChildStdout, inbox: &Inbox, shared: &Shared, log: &Log) {
 }
 
 /// Waits for the end of a process that has said its last, or brings it about.
-fn bury(shared: &Shared, log: &Log, garbled: Option<String>) -> Death {
+fn bury(shared: &SharedChild, log: &Log, garbled: Option<String>) -> Death {
     let patience = if garbled.is_some() { Duration::ZERO } else { EXIT };
     let status = shared.wait(Some(patience)).or_else(|| {
         shared.stop();

@@ -28,7 +28,7 @@ const KEPT_EVENTS: usize = 20_000;
 pub struct ScriptEvaluator {
     interpreter: Interpreter,
     relay: Arc<Relay>,
-    runs: VecDeque<Run>,
+    runs: VecDeque<CellRun>,
     usage: Usage,
     /// `_` is the last cell's value.
     keeps_last: bool,
@@ -38,7 +38,7 @@ pub struct ScriptEvaluator {
 pub(super) const LAST: &str = "_";
 
 /// What is kept of a cell's last run.
-struct Run {
+struct CellRun {
     cell: u32,
     events: Arc<Vec<Event>>,
     dropped: u64,
@@ -104,7 +104,7 @@ impl ScriptEvaluator {
         Outcome::Ok { value: None }
     }
 
-    fn keep(&mut self, run: Run) {
+    fn keep(&mut self, run: CellRun) {
         self.runs.retain(|r| r.cell != run.cell);
         self.runs.push_back(run);
         if self.runs.len() > KEPT_CELLS {
@@ -170,7 +170,7 @@ impl Evaluator for ScriptEvaluator {
             Outcome::Error { fault } => Some(fault.kind.clone()),
             _ => None,
         };
-        self.keep(Run { cell, events, dropped, figures, error });
+        self.keep(CellRun { cell, events, dropped, figures, error });
         outcome
     }
 

@@ -73,15 +73,15 @@ pub fn serve<E: Evaluator + 'static>(
 ) -> io::Result<Ending> {
     let (outbox, queue) = (Arc::new(Outbox::new(PROMPT, Wire::new(output))), Arc::new(Queue::default()));
     let (ends, ended) = mpsc::channel();
-    start("writer", None, Part::Writer, &ends, {
+    start("writer", None, HostPart::Writer, &ends, {
         let outbox = Arc::clone(&outbox);
         move || if outbox.write_all() { Ending::Shutdown } else { Ending::FrontEndGone }
     })?;
-    start("evaluator", Some(STACK), Part::Evaluator, &ends, {
+    start("evaluator", Some(STACK), HostPart::Evaluator, &ends, {
         let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
         move || Worker::run(&outbox, &queue, make)
     })?;
-    start("reader", None, Part::Reader, &ends, {
+    start("reader", None, HostPart::Reader, &ends, {
         let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
         move || read_requests(input, &outbox, &queue)
     })?;
@@ -90,7 +90,7 @@ pub fn serve<E: Evaluator + 'static>(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum HostPart {
     Reader,
     Evaluator,
     Writer,
@@ -100,11 +100,11 @@ enum Part {
 fn start(
     name: &str,
     stack: Option<usize>,
-    part: Part,
-    ends: &Sender<(Part, Ending)>,
+    part: HostPart,
+    ends: &Sender<(HostPart, Ending)>,
     work: impl FnOnce() -> Ending + Send + 'static,
 ) -> io::Result<()> {
-    struct Report(Sender<(Part, Ending)>, Part, Option<Ending>);
+    struct Report(Sender<(HostPart, Ending)>, HostPart, Option<Ending>);
     impl Drop for Report {
         fn drop(&mut self) {
             let _ = self.0.send((self.1, self.2.take().unwrap_or(Ending::Panicked)));
@@ -125,7 +125,7 @@ fn start(
 }
 
 /// Waits for the parts to end. The first to end says why; the others follow it, or are left behind after the grace.
-fn supervise(ended: &Receiver<(Part, Ending)>, outbox: &Outbox, queue: &Queue) -> Ending {
+fn supervise(ended: &Receiver<(HostPart, Ending)>, outbox: &Outbox, queue: &Queue) -> Ending {
     let mut why = None;
     let mut deadline: Option<Instant> = None;
     let (mut evaluating, mut writing) = (true, true);
@@ -137,13 +137,13 @@ fn supervise(ended: &Receiver<(Part, Ending)>, outbox: &Outbox, queue: &Queue) -
         let Some((part, ending)) = next else { break };
         why.get_or_insert(ending);
         match part {
-            Part::Evaluator => {
+            HostPart::Evaluator => {
                 evaluating = false;
                 outbox.close();
             }
             // Nobody asks any more, or nobody listens: what runs is stopped.
-            Part::Reader | Part::Writer => {
-                writing &= part != Part::Writer;
+            HostPart::Reader | HostPart::Writer => {
+                writing &= part != HostPart::Writer;
                 queue.end();
                 deadline.get_or_insert_with(|| Instant::now() + GRACE);
                 if !writing {

@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(16);
 
 /// See the module.
 pub(super) struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     /// The writer waits here for something to write.
     ready: Condvar,
     /// Who speaks waits here for room.
@@ -74,7 +74,7 @@ pub(super) struct Batch {
 }
 
 #[derive(Default)]
-struct State {
+struct OutboxState {
     messages: Vec<(Message, Option<u64>)>,
     bytes: usize,
     /// The newest state of each label, written after the messages and before the next fence.
@@ -92,12 +92,12 @@ struct State {
     /// A fence waits.
     hurry: bool,
     credit: Credit,
-    writer: Writer,
+    writer: WriterState,
     closed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Writer {
+enum WriterState {
     #[default]
     Busy,
     /// It waits for anything at all.
@@ -119,7 +119,7 @@ impl Outbox {
     pub fn new(prompt: u32, sink: impl Sink + 'static) -> Outbox {
         let credit = Credit { left: prompt, most: prompt, filled: None };
         Outbox {
-            state: Mutex::new(State { credit, ..State::default() }),
+            state: Mutex::new(OutboxState { credit, ..OutboxState::default() }),
             ready: Condvar::new(),
             moved: Condvar::new(),
             bus: OnceLock::new(),
@@ -259,22 +259,22 @@ impl Outbox {
     /// Waits until it is time to write.
     fn wait_for_something<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, OutboxState>,
         last: Instant,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, OutboxState> {
         while !state.is_urgent() {
             let pause = PAUSE.saturating_sub(last.elapsed());
             if state.is_empty() {
-                state.writer = Writer::Idle;
+                state.writer = WriterState::Idle;
                 state = self.ready.wait(state).unwrap_or_else(|e| e.into_inner());
             } else if pause.is_zero() {
                 break;
             } else {
-                state.writer = Writer::Pausing;
+                state.writer = WriterState::Pausing;
                 state = self.ready.wait_timeout(state, pause).unwrap_or_else(|e| e.into_inner()).0;
             }
         }
-        state.writer = Writer::Busy;
+        state.writer = WriterState::Busy;
         state
     }
 
@@ -287,15 +287,15 @@ impl Outbox {
     }
 
     /// Nothing where the outbox is closed.
-    fn wait_for_room(&self) -> Option<MutexGuard<'_, State>> {
+    fn wait_for_room(&self) -> Option<MutexGuard<'_, OutboxState>> {
         let state = self.lock();
-        let full = |s: &mut State| s.bytes >= FULL && !s.closed;
+        let full = |s: &mut OutboxState| s.bytes >= FULL && !s.closed;
         let state = self.moved.wait_while(state, full).unwrap_or_else(|e| e.into_inner());
         (!state.closed).then_some(state)
     }
 
     /// Writes what was said at once, if there is credit for it; events can wait.
-    fn be_prompt(&self, mut state: MutexGuard<'_, State>) {
+    fn be_prompt(&self, mut state: MutexGuard<'_, OutboxState>) {
         if state.credit.spend() {
             drop(state);
             self.write_some(0);
@@ -306,14 +306,14 @@ impl Outbox {
 
     /// Wakes the writer if it waits and there is reason to.
     #[inline]
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, OutboxState>) {
         let due = match state.writer {
-            Writer::Busy => false,
-            Writer::Idle => true,
-            Writer::Pausing => state.is_urgent(),
+            WriterState::Busy => false,
+            WriterState::Idle => true,
+            WriterState::Pausing => state.is_urgent(),
         };
         if due {
-            state.writer = Writer::Busy;
+            state.writer = WriterState::Busy;
             drop(state);
             self.ready.notify_one();
         }
@@ -331,7 +331,7 @@ impl Outbox {
     }
 
     #[inline]
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
@@ -374,7 +374,7 @@ impl Credit {
     }
 }
 
-impl State {
+impl OutboxState {
     fn is_urgent(&self) -> bool {
         self.hurry || self.closed || self.bytes >= MANY_BYTES
     }

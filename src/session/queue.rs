@@ -12,7 +12,7 @@ const MANY: usize = 1024;
 /// See the module.
 #[derive(Default)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     arrived: Condvar,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Turn {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// Something came already.
     greeted: bool,
     /// Requests, and whether an interrupt has cancelled them.
@@ -67,7 +67,7 @@ impl Queue {
     pub fn next(&self) -> Turn {
         let mut state = self.lock();
         state.running = false;
-        let idle = |s: &mut State| s.waiting.is_empty() && !s.ended;
+        let idle = |s: &mut QueueState| s.waiting.is_empty() && !s.ended;
         let mut state = self.arrived.wait_while(state, idle).unwrap_or_else(|e| e.into_inner());
         let Some((request, cancelled)) = state.waiting.pop_front().filter(|_| !state.ended) else {
             return Turn::End;
@@ -106,12 +106,12 @@ impl Queue {
         self.arrived.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-impl State {
+impl QueueState {
     fn raise(&self) {
         if let Some(interrupt) = self.interrupt.as_ref().filter(|_| self.running) {
             interrupt.raise();

@@ -14,11 +14,11 @@ use super::{exit, lab};
 #[derive(clap::Args)]
 pub struct PackOptions {
     #[command(subcommand)]
-    command: Action,
+    command: PackAction,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum PackAction {
     /// Make a pack to begin with, with one lesson
     New {
         /// A folder that is not there yet
@@ -105,8 +105,8 @@ enum Action {
 /// Runs a subcommand and gives the exit status.
 pub fn run(options: &PackOptions, devices: &str) -> u8 {
     let done = match &options.command {
-        Action::New { dir, id, title } => make::new(dir, id.as_deref(), title.as_deref()),
-        Action::Check { dir, devices: sets, no_run, json } => {
+        PackAction::New { dir, id, title } => make::new(dir, id.as_deref(), title.as_deref()),
+        PackAction::Check { dir, devices: sets, no_run, json } => {
             // One that the environment names is the whole command's.
             let sets = match sets.as_slice() {
                 [] if devices != "auto" => vec![devices.to_owned()],
@@ -115,13 +115,13 @@ pub fn run(options: &PackOptions, devices: &str) -> u8 {
             };
             check::check(dir, &sets, *no_run, *json)
         }
-        Action::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
-        Action::Build { dir, output } => make::build(dir, output.as_deref()),
-        Action::Install { source, force } => installed::install(source, *force),
-        Action::Update { ids } => installed::update(ids),
-        Action::List { json } => installed::list(*json),
-        Action::Remove { id } => installed::remove(id),
-        Action::Info { pack, json } => installed::info(pack, *json),
+        PackAction::Preview { dir, lesson, look } => check::preview(dir, lesson.as_deref(), look, devices),
+        PackAction::Build { dir, output } => make::build(dir, output.as_deref()),
+        PackAction::Install { source, force } => installed::install(source, *force),
+        PackAction::Update { ids } => installed::update(ids),
+        PackAction::List { json } => installed::list(*json),
+        PackAction::Remove { id } => installed::remove(id),
+        PackAction::Info { pack, json } => installed::info(pack, *json),
     };
     done.unwrap_or_else(|text| {
         tell!("{}", text.trim_end());

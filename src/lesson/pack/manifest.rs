@@ -1,7 +1,7 @@
 //! `pack.toml`: what a pack says of itself.
 
 use crate::lesson::error::{Errors, LessonError};
-use crate::lesson::fields::{Fields, Found, Origin};
+use crate::lesson::fields::{Fields, Located, Origin};
 use crate::lesson::source::Source;
 use crate::lesson::text;
 
@@ -102,7 +102,7 @@ impl Manifest {
     }
 }
 
-fn read(fields: &mut Fields<'_, '_, '_>) -> Result<Manifest, Found<u32>> {
+fn read(fields: &mut Fields<'_, '_, '_>) -> Result<Manifest, Located<u32>> {
     let format = fields.optional_integer("format_version", 1..u32::MAX);
     let format = fields.require("format_version", format);
     if let Some(found) = format.filter(|found| found.value != FORMAT) {
@@ -141,7 +141,7 @@ fn read(fields: &mut Fields<'_, '_, '_>) -> Result<Manifest, Found<u32>> {
 }
 
 /// Text that is shown in one line.
-fn one_line(fields: &mut Fields<'_, '_, '_>, found: Option<Found<String>>) -> Option<String> {
+fn one_line(fields: &mut Fields<'_, '_, '_>, found: Option<Located<String>>) -> Option<String> {
     let found = found?;
     if found.value.contains('\n') {
         fields.fault(found.line, found.column, "this text has a line break".into(), "write it in one line");
@@ -170,7 +170,7 @@ fn version_of(fields: &mut Fields<'_, '_, '_>, key: &'static str, hint: &str) ->
 fn lessons(fields: &mut Fields<'_, '_, '_>) -> Vec<Listed> {
     let listed = fields.optional_texts("lessons");
     let mut out: Vec<Listed> = Vec::new();
-    for Found { value: name, line, column } in fields.require("lessons", listed).unwrap_or_default() {
+    for Located { value: name, line, column } in fields.require("lessons", listed).unwrap_or_default() {
         let full = format!("lessons/{name}");
         if let Some(why) = path::fault(&full) {
             fields.fault(
@@ -203,7 +203,7 @@ fn lessons(fields: &mut Fields<'_, '_, '_>) -> Vec<Listed> {
 fn invalidates(fields: &mut Fields<'_, '_, '_>) -> Vec<Invalidated> {
     let mut out = Vec::new();
     for found in fields.optional_texts("invalidates").unwrap_or_default() {
-        let Found { value, line, column } = found;
+        let Located { value, line, column } = found;
         let parts = value.split_once('@').and_then(|(step, version)| {
             let (lesson, step) = step.split_once('/')?;
             let known = text::is_id(lesson) && !step.is_empty();

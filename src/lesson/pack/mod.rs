@@ -174,7 +174,7 @@ pub fn manifest_of_archive(file: &Path) -> Result<Manifest, PackError> {
     let is_wanted = |listed: &Listing| listed.path == path::MANIFEST && listed.bytes <= most;
     archive::read(
         open_archive(file)?,
-        |listed| Ok(Kept(is_wanted(listed).then(Vec::new))),
+        |listed| Ok(KeptBytes(is_wanted(listed).then(Vec::new))),
         |kept| {
             bytes.extend(kept.0.unwrap_or_default());
             Ok(())
@@ -184,9 +184,9 @@ pub fn manifest_of_archive(file: &Path) -> Result<Manifest, PackError> {
 }
 
 /// Keeps what is written to it, or nothing.
-struct Kept(Option<Vec<u8>>);
+struct KeptBytes(Option<Vec<u8>>);
 
-impl Write for Kept {
+impl Write for KeptBytes {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if let Some(kept) = &mut self.0 {
             kept.extend_from_slice(bytes);

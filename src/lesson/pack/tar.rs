@@ -23,14 +23,14 @@ pub struct Header {
     pub bytes: u64,
 }
 
-type Block = [u8; BLOCK];
+type TarBlock = [u8; BLOCK];
 
 impl Header {
     /// The header of a file that everyone may read, of no time and nobody.
     ///
     /// # Errors
     /// A path or a size that does not fit.
-    pub fn to_block(&self) -> io::Result<Block> {
+    pub fn to_block(&self) -> io::Result<TarBlock> {
         let mut block = [0; BLOCK];
         if self.path.len() > NAME.1 || self.bytes >= 1 << 33 {
             return Err(io::Error::other("its name or size does not fit"));
@@ -74,7 +74,7 @@ impl Header {
 }
 
 /// Refuses what is no regular file, in words.
-fn regular(block: &Block, path: &str) -> Result<(), PackError> {
+fn regular(block: &TarBlock, path: &str) -> Result<(), PackError> {
     let kind = match field(block, (KIND, 1)) {
         b"0" if field(block, LINK).iter().all(|&b| b == 0) => return Ok(()),
         b"0" => "a file with the name of a link",
@@ -92,7 +92,7 @@ fn regular(block: &Block, path: &str) -> Result<(), PackError> {
 }
 
 /// The whole name, prefix included.
-fn text(block: &Block) -> Result<String, PackError> {
+fn text(block: &TarBlock) -> Result<String, PackError> {
     let part = |at| {
         let bytes = field(block, at);
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
@@ -132,7 +132,7 @@ pub fn take(
 
 /// What fills the last block of a file.
 pub fn padding(bytes: u64) -> &'static [u8] {
-    const ZEROS: Block = [0; BLOCK];
+    const ZEROS: TarBlock = [0; BLOCK];
     let over = (bytes % BLOCK as u64) as usize;
     let missing = if over == 0 { 0 } else { BLOCK - over };
     ZEROS.get(..missing).unwrap_or_default()
@@ -153,17 +153,17 @@ fn damaged(message: impl Into<String>) -> PackError {
     PackError::hinted(message, "get the archive again, or build it with `tensorlab pack build`")
 }
 
-fn block(from: &mut impl Read) -> Result<Block, PackError> {
+fn block(from: &mut impl Read) -> Result<TarBlock, PackError> {
     let mut block = [0; BLOCK];
     from.read_exact(&mut block).map_err(unread)?;
     Ok(block)
 }
 
-fn field(block: &Block, (start, length): (usize, usize)) -> &[u8] {
+fn field(block: &TarBlock, (start, length): (usize, usize)) -> &[u8] {
     block.get(start..start + length).unwrap_or_default()
 }
 
-fn put(block: &mut Block, start: usize, bytes: &[u8]) {
+fn put(block: &mut TarBlock, start: usize, bytes: &[u8]) {
     if let Some(place) = block.get_mut(start..start + bytes.len()) {
         place.copy_from_slice(bytes);
     }
@@ -180,7 +180,7 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// The sum of a header's bytes, its own field counted as spaces.
-fn sum(block: &Block) -> u32 {
+fn sum(block: &TarBlock) -> u32 {
     let own = SUM.0..SUM.0 + SUM.1;
     block.iter().enumerate().map(|(at, &b)| u32::from(if own.contains(&at) { b' ' } else { b })).sum()
 }

@@ -155,7 +155,7 @@ struct Walk<'t> {
 
 /// What stands before a part of a chain such as `x.y[i].f()`.
 #[derive(Clone, Copy, PartialEq)]
-enum Link {
+enum ChainLink {
     Dot,
     Bracket,
 }
@@ -320,8 +320,8 @@ impl<'t> Walk<'t> {
             Expr::Map(map, _) => map.0.iter().for_each(|(_, value)| self.expression(value)),
             Expr::Stmt(block) => self.block(&[], block.statements()),
             Expr::FnCall(call, _) => self.call(call),
-            Expr::Dot(pair, flags, _) => self.chain(pair, Link::Dot, *flags),
-            Expr::Index(pair, flags, _) => self.chain(pair, Link::Bracket, *flags),
+            Expr::Dot(pair, flags, _) => self.chain(pair, ChainLink::Dot, *flags),
+            Expr::Index(pair, flags, _) => self.chain(pair, ChainLink::Bracket, *flags),
             Expr::And(all, _) | Expr::Or(all, _) | Expr::Coalesce(all, _) => {
                 all.iter().for_each(|part| self.expression(part));
             }
@@ -334,7 +334,7 @@ impl<'t> Walk<'t> {
         self.uses.insert(name);
     }
 
-    fn chain(&mut self, pair: &BinaryExpr, link: Link, flags: ASTFlags) {
+    fn chain(&mut self, pair: &BinaryExpr, link: ChainLink, flags: ASTFlags) {
         self.expression(&pair.lhs);
         if self.links(&pair.rhs, link, flags) {
             self.change_root(&pair.lhs);
@@ -342,24 +342,26 @@ impl<'t> Walk<'t> {
     }
 
     /// The parts of a chain behind its first one: whether any of them changes what it is called on.
-    fn links(&mut self, rest: &Expr, link: Link, flags: ASTFlags) -> bool {
+    fn links(&mut self, rest: &Expr, link: ChainLink, flags: ASTFlags) -> bool {
         let (pair, next, more) = match rest {
-            Expr::Dot(pair, more, _) if !flags.intersects(ASTFlags::BREAK) => (pair, Link::Dot, more),
-            Expr::Index(pair, more, _) if !flags.intersects(ASTFlags::BREAK) => (pair, Link::Bracket, more),
+            Expr::Dot(pair, more, _) if !flags.intersects(ASTFlags::BREAK) => (pair, ChainLink::Dot, more),
+            Expr::Index(pair, more, _) if !flags.intersects(ASTFlags::BREAK) => {
+                (pair, ChainLink::Bracket, more)
+            }
             last => return self.link(last, link),
         };
         let first = self.link(&pair.lhs, link);
         self.links(&pair.rhs, next, *more) || first
     }
 
-    fn link(&mut self, part: &Expr, link: Link) -> bool {
+    fn link(&mut self, part: &Expr, link: ChainLink) -> bool {
         match (part, link) {
-            (Expr::MethodCall(call, _) | Expr::FnCall(call, _), Link::Dot) => {
+            (Expr::MethodCall(call, _) | Expr::FnCall(call, _), ChainLink::Dot) => {
                 self.use_function(&call.name);
                 call.args.iter().for_each(|argument| self.expression(argument));
                 call.name.ends_with('_') || CHANGING.contains(&call.name.as_str())
             }
-            (Expr::Property(..), Link::Dot) => false,
+            (Expr::Property(..), ChainLink::Dot) => false,
             (index, _) => {
                 self.expression(index);
                 false

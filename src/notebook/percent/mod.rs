@@ -98,7 +98,7 @@ pub fn write(notebook: &Notebook) -> String {
     let begin = out.len();
     let mut commented = false;
     for cell in &notebook.cells {
-        let place = Place { is_first: out.len() == begin, is_only: notebook.cells.len() == 1, commented };
+        let place = CellPlace { is_first: out.len() == begin, is_only: notebook.cells.len() == 1, commented };
         let (head, body, tail) = pieces(cell, place, newline);
         if !(place.is_first || out.ends_with('\n')) {
             out.push_str(newline);
@@ -183,14 +183,14 @@ fn comments(text: &str) -> usize {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct CellPlace {
     is_first: bool,
     is_only: bool,
     /// The cell before is one of comments.
     commented: bool,
 }
 
-impl Place {
+impl CellPlace {
     /// Whether a code cell can do without a marker here and still be read as a cell of its own.
     fn needs_no_marker(self, body: &str) -> bool {
         let begins = body.split('\n').next().unwrap_or_default();
@@ -203,7 +203,7 @@ impl Place {
 }
 
 /// Head, body and tail of a cell as they are written: those of its layout where they still say the same.
-fn pieces<'c>(cell: &'c Cell, place: Place, newline: &str) -> (Cow<'c, str>, Cow<'c, str>, Cow<'c, str>) {
+fn pieces<'c>(cell: &'c Cell, place: CellPlace, newline: &str) -> (Cow<'c, str>, Cow<'c, str>, Cow<'c, str>) {
     let head = Head::of(cell);
     let layout = cell.layout.as_ref();
     let written = layout.map(|l| l.head.split_inclusive('\n').find_map(Head::of_line));

@@ -1,6 +1,6 @@
 //! The embedded font: widths for layout, and glyphs for pixels.
 
-use super::{Anchor, Ink, Place};
+use super::{Anchor, Ink, Point};
 use crate::plot::PlotError;
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
 use std::sync::OnceLock;
@@ -87,7 +87,7 @@ pub(in crate::plot) fn wrap(text: &str, em: f64, width: f64, most: usize) -> Vec
 /// Calls `pixel(x, y, coverage)` for each pixel that `text` touches.
 pub(super) fn draw(
     text: &str,
-    at: Place,
+    at: Point,
     ink: Ink,
     mut pixel: impl FnMut(i32, i32, f32) -> Result<(), PlotError>,
 ) -> Result<(), PlotError> {

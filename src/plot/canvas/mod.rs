@@ -16,7 +16,7 @@ use super::color::Rgb;
 use super::picture::Picture;
 
 /// A point.
-pub(super) type Place = (f64, f64);
+pub(super) type Point = (f64, f64);
 
 /// A rectangle between two corners, the second beyond the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ impl Rect {
         self.bottom - self.top
     }
 
-    pub fn contains(&self, (x, y): Place) -> bool {
+    pub fn contains(&self, (x, y): Point) -> bool {
         x >= self.left && x <= self.right && y >= self.top && y <= self.bottom
     }
 }
@@ -66,16 +66,16 @@ pub(super) trait Canvas {
     fn rect(&mut self, rect: Rect, color: Rgb, alpha: f64) -> Result<(), PlotError>;
 
     /// Draws joined lines of `width` pixels with round joins.
-    fn path(&mut self, points: &[Place], width: f64, color: Rgb) -> Result<(), PlotError>;
+    fn path(&mut self, points: &[Point], width: f64, color: Rgb) -> Result<(), PlotError>;
 
     /// Fills a convex polygon.
-    fn polygon(&mut self, corners: &[Place], color: Rgb) -> Result<(), PlotError>;
+    fn polygon(&mut self, corners: &[Point], color: Rgb) -> Result<(), PlotError>;
 
     /// Fills a circle.
-    fn disc(&mut self, center: Place, radius: f64, color: Rgb) -> Result<(), PlotError>;
+    fn disc(&mut self, center: Point, radius: f64, color: Rgb) -> Result<(), PlotError>;
 
     /// Writes on a baseline through `at`. Text lies above everything else, whenever it is written.
-    fn text(&mut self, text: &str, at: Place, ink: Ink) -> Result<(), PlotError>;
+    fn text(&mut self, text: &str, at: Point, ink: Ink) -> Result<(), PlotError>;
 
     /// Draws a picture with crisp pixels. Pictures lie below everything else, whenever they are drawn.
     fn picture(&mut self, picture: &Picture, rect: Rect) -> Result<(), PlotError>;

@@ -1,7 +1,7 @@
 //! Pixels: shapes are filled span by span on a picture enlarged by a whole factor, which is then averaged down; text is
 //! drawn last, at the final size.
 
-use super::{Canvas, Ink, Place, Rect, font};
+use super::{Canvas, Ink, Point, Rect, font};
 use crate::base::memory;
 use crate::plot::PlotError;
 use crate::plot::color::Rgb;
@@ -16,7 +16,7 @@ pub(in crate::plot) struct Raster<'a> {
     factor: f64,
     /// Size of the enlarged picture.
     size: (i32, i32),
-    texts: Vec<(String, Place, Ink)>,
+    texts: Vec<(String, Point, Ink)>,
 }
 
 /// Above this the enlarged picture would take more memory than its edges are worth.
@@ -76,7 +76,7 @@ impl Raster<'_> {
     }
 
     /// Fills all points within `radius` of the line from `a` to `b`.
-    fn capsule(&mut self, a: Place, b: Place, radius: f64, color: RGBAColor) -> Result<(), PlotError> {
+    fn capsule(&mut self, a: Point, b: Point, radius: f64, color: RGBAColor) -> Result<(), PlotError> {
         let band = Band::new(a, b, radius);
         for y in self.rows(a.1.min(b.1) - radius, a.1.max(b.1) + radius) {
             let center = f64::from(y) + 0.5;
@@ -96,7 +96,7 @@ impl Raster<'_> {
         Ok(())
     }
 
-    fn enlarge(&self, (x, y): Place) -> Place {
+    fn enlarge(&self, (x, y): Point) -> Point {
         (x * self.factor, y * self.factor)
     }
 }
@@ -118,7 +118,7 @@ impl Canvas for Raster<'_> {
         done.map_err(failed)
     }
 
-    fn path(&mut self, points: &[Place], width: f64, color: Rgb) -> Result<(), PlotError> {
+    fn path(&mut self, points: &[Point], width: f64, color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
         let radius = width * self.factor / 2.0;
         let color = with_alpha(color, 1.0);
@@ -132,9 +132,9 @@ impl Canvas for Raster<'_> {
         Ok(())
     }
 
-    fn polygon(&mut self, corners: &[Place], color: Rgb) -> Result<(), PlotError> {
+    fn polygon(&mut self, corners: &[Point], color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
-        let corners: Vec<Place> = corners.iter().map(|&corner| self.enlarge(corner)).collect();
+        let corners: Vec<Point> = corners.iter().map(|&corner| self.enlarge(corner)).collect();
         let top = corners.iter().map(|corner| corner.1).reduce(f64::min);
         let bottom = corners.iter().map(|corner| corner.1).reduce(f64::max);
         let (Some(top), Some(bottom)) = (top, bottom) else {
@@ -158,13 +158,13 @@ impl Canvas for Raster<'_> {
         Ok(())
     }
 
-    fn disc(&mut self, center: Place, radius: f64, color: Rgb) -> Result<(), PlotError> {
+    fn disc(&mut self, center: Point, radius: f64, color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
         let center = self.enlarge(center);
         self.capsule(center, center, radius * self.factor, with_alpha(color, 1.0))
     }
 
-    fn text(&mut self, text: &str, at: Place, ink: Ink) -> Result<(), PlotError> {
+    fn text(&mut self, text: &str, at: Point, ink: Ink) -> Result<(), PlotError> {
         self.texts.push((text.to_string(), at, ink));
         Ok(())
     }
@@ -196,7 +196,7 @@ fn failed(error: impl std::fmt::Display) -> PlotError {
     PlotError::Backend { reason: error.to_string() }
 }
 
-fn disc_chord((x, y): Place, radius: f64, row: f64) -> Option<(f64, f64)> {
+fn disc_chord((x, y): Point, radius: f64, row: f64) -> Option<(f64, f64)> {
     if (row - y).abs() >= radius {
         return None;
     }
@@ -206,7 +206,7 @@ fn disc_chord((x, y): Place, radius: f64, row: f64) -> Option<(f64, f64)> {
 
 /// The straight part of a thick line.
 struct Band {
-    from: Place,
+    from: Point,
     /// Of length 1.
     direction: (f64, f64),
     length: f64,
@@ -214,7 +214,7 @@ struct Band {
 }
 
 impl Band {
-    fn new(from: Place, to: Place, radius: f64) -> Option<Self> {
+    fn new(from: Point, to: Point, radius: f64) -> Option<Self> {
         let length = (to.0 - from.0).hypot(to.1 - from.1);
         let direction = ((to.0 - from.0) / length, (to.1 - from.1) / length);
         (length >= 1e-9).then_some(Self { from, direction, length, radius })
@@ -282,7 +282,7 @@ fn average<const N: usize>(rows: [&[u8]; N], pixels: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn write(rgb: &mut [u8], size: (u32, u32), texts: &[(String, Place, Ink)]) -> Result<(), PlotError> {
+fn write(rgb: &mut [u8], size: (u32, u32), texts: &[(String, Point, Ink)]) -> Result<(), PlotError> {
     let mut backend = backend(rgb, size)?;
     for (text, at, ink) in texts {
         font::draw(text, *at, *ink, |x, y, coverage| {

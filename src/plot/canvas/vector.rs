@@ -1,6 +1,6 @@
 //! SVG.
 
-use super::{Anchor, Canvas, Ink, Place, Rect, font};
+use super::{Anchor, Canvas, Ink, Point, Rect, font};
 use crate::base::base64;
 use crate::plot::PlotError;
 use crate::plot::color::Rgb;
@@ -77,7 +77,7 @@ impl Canvas for Vector<'_> {
         self.backend.draw_rect(corners.0, corners.1, &color, true).map_err(failed)
     }
 
-    fn path(&mut self, points: &[Place], width: f64, color: Rgb) -> Result<(), PlotError> {
+    fn path(&mut self, points: &[Point], width: f64, color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
         // A line without length is not drawn by every viewer.
         if let [only] = points {
@@ -91,18 +91,18 @@ impl Canvas for Vector<'_> {
         self.backend.draw_path(points.iter().map(|&point| fine(point)), &style).map_err(failed)
     }
 
-    fn polygon(&mut self, corners: &[Place], color: Rgb) -> Result<(), PlotError> {
+    fn polygon(&mut self, corners: &[Point], color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
         self.backend.fill_polygon(corners.iter().map(|&corner| fine(corner)), &solid(color)).map_err(failed)
     }
 
-    fn disc(&mut self, center: Place, radius: f64, color: Rgb) -> Result<(), PlotError> {
+    fn disc(&mut self, center: Point, radius: f64, color: Rgb) -> Result<(), PlotError> {
         stop::check()?;
         let radius = (radius * FINE).round().max(1.0) as u32;
         self.backend.draw_circle(fine(center), radius, &solid(color), true).map_err(failed)
     }
 
-    fn text(&mut self, text: &str, at: Place, ink: Ink) -> Result<(), PlotError> {
+    fn text(&mut self, text: &str, at: Point, ink: Ink) -> Result<(), PlotError> {
         let family = FontFamily::Name(font::FAMILY);
         let font = FontDesc::new(family, ink.em * FINE * SIZE_TO_EM, FontStyle::Normal);
         let down = TOP_TO_BASELINE * ink.em;
@@ -147,7 +147,7 @@ impl Canvas for Vector<'_> {
     }
 }
 
-fn fine((x, y): Place) -> (i32, i32) {
+fn fine((x, y): Point) -> (i32, i32) {
     ((x * FINE).round() as i32, (y * FINE).round() as i32)
 }
 

@@ -1,10 +1,10 @@
 //! Lines, points and bars between their axes.
 
-use super::layout::{Detail, Names, Sizes, Words, ticks_across, ticks_down, widest};
+use super::layout::{Detail, FigureSizes, Names, Words, ticks_across, ticks_down, widest};
 use super::legend::{self, Covered};
 use super::{DARK, GRID, horizontal, ink, marker, vertical};
 use crate::plot::PlotError;
-use crate::plot::canvas::{Anchor, Canvas, Ink, Place, Rect, width_of};
+use crate::plot::canvas::{Anchor, Canvas, Ink, Point, Rect, width_of};
 use crate::plot::decimate::{self, Points};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
@@ -19,8 +19,8 @@ pub(super) fn draw(
 ) -> Result<(), PlotError> {
     let layout = Detail::choose(
         size,
-        |detail| Layout::new(figure, chart, size, detail),
-        |layout: &Layout| layout.inner,
+        |detail| ChartLayout::new(figure, chart, size, detail),
+        |layout: &ChartLayout| layout.inner,
     );
     layout.draw_grid(canvas)?;
     let mut series = SeriesDrawing {
@@ -44,7 +44,7 @@ pub(super) fn draw(
 }
 
 /// Where everything around the data goes.
-struct Layout {
+struct ChartLayout {
     detail: Detail,
     words: Words,
     inner: Rect,
@@ -56,7 +56,7 @@ struct Layout {
     category: (f64, f64),
 }
 
-impl Layout {
+impl ChartLayout {
     fn new(figure: &Figure, chart: &Chart<'_>, size: (f64, f64), detail: Detail) -> Self {
         let words = Words::new(figure, &chart.notes, size, detail);
         let sizes = words.sizes;
@@ -221,7 +221,7 @@ struct SeriesDrawing<'a> {
     canvas: &'a mut dyn Canvas,
     chart: &'a Chart<'a>,
     inner: Rect,
-    sizes: Sizes,
+    sizes: FigureSizes,
     covered: Covered,
     signs: bool,
 }
@@ -235,7 +235,7 @@ impl SeriesDrawing<'_> {
         }
     }
 
-    fn pixel(&self, (x, y): Place) -> Place {
+    fn pixel(&self, (x, y): Point) -> Point {
         (self.inner.left + x * self.inner.width(), self.inner.bottom - y * self.inner.height())
     }
 
@@ -275,7 +275,7 @@ impl SeriesDrawing<'_> {
     }
 
     /// A sign every so often, each series at its own distance from the beginning.
-    fn line_signs(&mut self, layer: &Layer<'_>, stretches: &[Vec<Place>]) -> Result<(), PlotError> {
+    fn line_signs(&mut self, layer: &Layer<'_>, stretches: &[Vec<Point>]) -> Result<(), PlotError> {
         let apart = self.inner.width() / 9.0;
         let phase = (0.25 + 0.37 * layer.index as f64).fract();
         let mut next = self.inner.left + apart * phase;
@@ -375,7 +375,7 @@ impl ThinBars {
 }
 
 /// Points along a line, a few pixels apart; few enough of a dense one.
-fn sample(stretch: &[Place], out: &mut Vec<Place>) {
+fn sample(stretch: &[Point], out: &mut Vec<Point>) {
     let stride = stretch.len() / 2_000 + 1;
     let points = || stretch.iter().step_by(stride);
     for (a, b) in points().zip(points().skip(1)) {

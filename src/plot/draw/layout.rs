@@ -9,7 +9,7 @@ use crate::plot::ticks::Ticks;
 
 /// Sizes in pixels, which grow with the figure.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sizes {
+pub(super) struct FigureSizes {
     /// 1 for a figure of 800 x 500.
     pub unit: f64,
     pub tick: f64,
@@ -24,7 +24,7 @@ pub(super) struct Sizes {
     pub hairline: f64,
 }
 
-impl Sizes {
+impl FigureSizes {
     pub fn of((width, height): (f64, f64)) -> Self {
         let unit = (width / 800.0).min(height / 500.0).clamp(0.65, 24.0);
         Self {
@@ -69,7 +69,7 @@ impl Detail {
 
 /// Title, names of the axes and notes, with the room they take.
 pub(super) struct Words {
-    pub sizes: Sizes,
+    pub sizes: FigureSizes,
     size: (f64, f64),
     title: Vec<String>,
     x_label: String,
@@ -81,7 +81,7 @@ pub(super) struct Words {
 
 impl Words {
     pub fn new(figure: &Figure, notes: &[String], size: (f64, f64), detail: Detail) -> Self {
-        let sizes = Sizes::of(size);
+        let sizes = FigureSizes::of(size);
         let wide = (size.0 - 2.0 * sizes.pad).max(0.0);
         let (mut title, mut notes_drawn) = (Vec::new(), Vec::new());
         let (mut x_label, mut y_label) = (String::new(), String::new());

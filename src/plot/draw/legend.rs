@@ -1,9 +1,9 @@
 //! The legend, in the corner where it hides least.
 
-use super::layout::Sizes;
+use super::layout::FigureSizes;
 use super::{DARK, GRID, WHITE, ink, marker};
 use crate::plot::PlotError;
-use crate::plot::canvas::{Anchor, Canvas, Place, Rect, ellipsis, width_of};
+use crate::plot::canvas::{Anchor, Canvas, Point, Rect, ellipsis, width_of};
 use crate::plot::color::Rgb;
 use crate::plot::label::{clean, count};
 use crate::plot::scene::{Chart, Layer, Shape};
@@ -11,7 +11,7 @@ use crate::plot::scene::{Chart, Layer, Shape};
 /// Where ink has been put, sampled.
 #[derive(Default)]
 pub(super) struct Covered {
-    pub points: Vec<Place>,
+    pub points: Vec<Point>,
     pub rects: Vec<Rect>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn draw(
     canvas: &mut dyn Canvas,
     chart: &Chart<'_>,
     inner: Rect,
-    sizes: Sizes,
+    sizes: FigureSizes,
     covered: &Covered,
 ) -> Result<(), PlotError> {
     let em = sizes.tick;
@@ -106,7 +106,12 @@ fn frame(canvas: &mut dyn Canvas, area: Rect, line: f64) -> Result<(), PlotError
     canvas.rect(inside, WHITE, 1.0)
 }
 
-fn swatch(canvas: &mut dyn Canvas, layer: &Layer<'_>, (x, y): Place, sizes: Sizes) -> Result<(), PlotError> {
+fn swatch(
+    canvas: &mut dyn Canvas,
+    layer: &Layer<'_>,
+    (x, y): Point,
+    sizes: FigureSizes,
+) -> Result<(), PlotError> {
     let half = sizes.tick * 0.95;
     let color: Rgb = layer.color;
     match &layer.shape {

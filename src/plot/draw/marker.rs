@@ -2,14 +2,14 @@
 
 use super::WHITE;
 use crate::plot::PlotError;
-use crate::plot::canvas::{Canvas, Place, Rect};
+use crate::plot::canvas::{Canvas, Point, Rect};
 use crate::plot::color::Rgb;
 
 /// Draws the sign of the series at `index`: a disc, square, triangle or diamond of about `radius` pixels.
 pub(super) fn draw(
     canvas: &mut dyn Canvas,
     index: usize,
-    (x, y): Place,
+    (x, y): Point,
     radius: f64,
     color: Rgb,
 ) -> Result<(), PlotError> {
@@ -36,7 +36,7 @@ pub(super) fn draw(
 pub(super) fn draw_rimmed(
     canvas: &mut dyn Canvas,
     index: usize,
-    at: Place,
+    at: Point,
     radius: f64,
     color: Rgb,
 ) -> Result<(), PlotError> {

@@ -19,8 +19,8 @@ pub(super) fn draw(
 ) -> Result<(), PlotError> {
     let layout = Detail::choose(
         size,
-        |detail| Layout::new(figure, scene, size, detail),
-        |layout: &Layout<'_>| layout.room,
+        |detail| PictureLayout::new(figure, scene, size, detail),
+        |layout: &PictureLayout<'_>| layout.room,
     );
     canvas.picture(&scene.picture, layout.inner)?;
     if layout.detail == Detail::Bare {
@@ -33,7 +33,7 @@ pub(super) fn draw(
     layout.words.draw(canvas, layout.inner, layout.outer())
 }
 
-struct Layout<'a> {
+struct PictureLayout<'a> {
     detail: Detail,
     scene: &'a PictureScene<'a>,
     words: Words,
@@ -46,7 +46,7 @@ struct Layout<'a> {
     bar_ticks: Ticks,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> PictureLayout<'a> {
     fn new(figure: &Figure, scene: &'a PictureScene<'a>, size: (f64, f64), detail: Detail) -> Self {
         let words = Words::new(figure, &scene.notes, size, detail);
         let sizes = words.sizes;

@@ -14,7 +14,7 @@ pub(super) fn suits(chart: &Chart<'_>) -> bool {
         && chart.layers.iter().all(|layer| matches!(&layer.shape, Shape::Bars(bars) if !bars.joined))
 }
 
-struct Row<'a> {
+struct BarRow<'a> {
     place: usize,
     /// The first row of its category.
     first: bool,
@@ -58,7 +58,7 @@ pub(super) fn draw(
     height - area.height + rows.len()
 }
 
-fn draw_bars(grid: &mut Grid, area: Area, rows: &[Row<'_>], chart: &Chart<'_>, style: Style) {
+fn draw_bars(grid: &mut Grid, area: Area, rows: &[BarRow<'_>], chart: &Chart<'_>, style: Style) {
     let values = rows.iter().filter_map(|row| row.bar).map(|bar| short(bar.0, 4).len());
     let room = area.width.saturating_sub(values.max().unwrap_or(0) + 3);
     let scale = Lengths::new(chart, room);
@@ -76,7 +76,7 @@ fn draw_bars(grid: &mut Grid, area: Area, rows: &[Row<'_>], chart: &Chart<'_>, s
     }
 }
 
-fn rows<'a>(chart: &'a Chart<'a>) -> Vec<Row<'a>> {
+fn rows<'a>(chart: &'a Chart<'a>) -> Vec<BarRow<'a>> {
     let mut bars: Vec<(usize, usize, f64, &Layer<'_>)> = Vec::new();
     for layer in &chart.layers {
         if let Shape::Bars(shape) = &layer.shape {
@@ -91,13 +91,13 @@ fn rows<'a>(chart: &'a Chart<'a>) -> Vec<Row<'a>> {
         let mut first = true;
         while let Some((_, _, value, layer)) = bars.next_if(|bar| bar.0 == place) {
             let bar = Some((value, layer));
-            rows.push(Row { place, first, bar });
+            rows.push(BarRow { place, first, bar });
             first = false;
         }
         if first {
             // Its number could not be drawn.
             let bar = None;
-            rows.push(Row { place, first, bar });
+            rows.push(BarRow { place, first, bar });
         }
     }
     rows

@@ -1,13 +1,13 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
 use super::tree::{Expr, Stmt, only_value};
-use super::{Type, Writer};
+use super::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
 /// How losses put their elements together.
 const REDUCTIONS: [&str; 4] = ["none", "mean", "sum", "batchmean"];
 
-impl Writer {
+impl PythonWriter {
     /// A call that is a statement of another kind in Python.
     pub(super) fn own_statement(&mut self, value: &Expr) -> Option<String> {
         let Expr::Call(callee, arguments) = value else { return None };
@@ -102,7 +102,7 @@ impl Writer {
             && let [variable] = path.as_slice()
         {
             let caught = self.caught.contains(variable);
-            let python = Writer::variable(variable);
+            let python = PythonWriter::variable(variable);
             match name {
                 "message" if caught => return format!("str({python})"),
                 "kind" if caught => return format!("type({python}).__name__"),
@@ -194,7 +194,7 @@ impl Writer {
         self.scopes.push([(param.clone(), Type::Other)].into());
         let value = self.expr(value);
         self.scopes.pop();
-        let param = Writer::variable(param);
+        let param = PythonWriter::variable(param);
         let text = if name == "map" {
             format!("[{value} for {param} in {items}]")
         } else {

@@ -2,7 +2,7 @@
 
 use super::stmt::{Sink, needs_lines};
 use super::tree::{Expr, Part, Stmt, only_value};
-use super::{Type, Writer};
+use super::{PythonWriter, Type};
 
 /// How tightly Python binds, from a lambda to a name.
 const TERNARY: u8 = 0;
@@ -42,7 +42,7 @@ fn operator(rhai: &str) -> Option<(&'static str, u8)> {
     })
 }
 
-impl Writer {
+impl PythonWriter {
     pub(super) fn expr(&mut self, value: &Expr) -> String {
         self.bound(value, TERNARY)
     }
@@ -135,7 +135,7 @@ impl Writer {
             return (format!("float(\"{special}\")"), ATOM);
         }
         let none = *a == Expr::Unit || *b == Expr::Unit;
-        let both = |writer: &Writer, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
+        let both = |writer: &PythonWriter, of: Type| writer.type_of(a) == of && writer.type_of(b) == of;
         let python = match (rhai, none) {
             ("==", true) => "is",
             ("!=", true) => "is not",
@@ -153,7 +153,7 @@ impl Writer {
     }
 
     fn closure(&mut self, params: &[String], body: &[Stmt]) -> (String, u8) {
-        let shown: Vec<String> = params.iter().map(|param| Writer::variable(param)).collect();
+        let shown: Vec<String> = params.iter().map(|param| PythonWriter::variable(param)).collect();
         let before = self.lines.len();
         if let Some(value) = only_value(body).filter(|value| !needs_lines(value) || self.is_ternary(value)) {
             self.scopes.push(params.iter().map(|param| (param.clone(), Type::Other)).collect());

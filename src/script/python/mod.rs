@@ -29,7 +29,7 @@ enum Type {
 
 /// Python as it is written, line by line.
 #[derive(Default)]
-struct Writer {
+struct PythonWriter {
     lines: Vec<String>,
     indent: usize,
     imports: BTreeSet<&'static str>,
@@ -64,7 +64,7 @@ pub fn translate(code: &str) -> String {
             return no(Some(line), &text);
         }
     };
-    let mut writer = Writer { scopes: vec![HashMap::new()], ..Writer::default() };
+    let mut writer = PythonWriter { scopes: vec![HashMap::new()], ..PythonWriter::default() };
     writer.block(&block, &stmt::Sink::Leave);
     let mut out: Vec<String> = writer.imports.iter().map(|import| (*import).to_owned()).collect();
     if !out.is_empty() {
@@ -74,7 +74,7 @@ pub fn translate(code: &str) -> String {
     out.join("\n")
 }
 
-impl Writer {
+impl PythonWriter {
     fn line(&mut self, text: &str) {
         self.lines.push(if text.is_empty() {
             String::new()

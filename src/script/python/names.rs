@@ -1,6 +1,6 @@
 //! What names are called in Python.
 
-use super::Writer;
+use super::PythonWriter;
 use crate::op::Form;
 use crate::script::help;
 
@@ -37,7 +37,7 @@ const RESERVED: [&str; 21] = [
 /// What the lab has in `data` and PyTorch has not.
 const OWN_DATA: [&str; 3] = ["digits", "csv", "files"];
 
-impl Writer {
+impl PythonWriter {
     /// A variable's name.
     pub(super) fn variable(name: &str) -> String {
         if name == "this" {
@@ -78,7 +78,7 @@ impl Writer {
 
     fn simple(&mut self, name: &str, called: bool) -> String {
         if self.known(name).is_some() {
-            return Writer::variable(name);
+            return PythonWriter::variable(name);
         }
         match name {
             "float64" | "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8"
@@ -112,7 +112,7 @@ impl Writer {
                 self.note(format!("{name}() is this lab's own; PyTorch has no such call"));
                 name.to_owned()
             }
-            _ => Writer::variable(name),
+            _ => PythonWriter::variable(name),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::tree::{Block, Case, Expr, Stmt, only_value};
-use super::{Type, Writer};
+use super::{PythonWriter, Type};
 
 /// What becomes of a block's value.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,7 +15,7 @@ pub enum Sink {
     To(String),
 }
 
-impl Writer {
+impl PythonWriter {
     pub(super) fn block(&mut self, block: &[Stmt], sink: &Sink) {
         let last = block.iter().rposition(|s| !matches!(s, Stmt::Comment(..) | Stmt::Blank));
         for (i, statement) in block.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Writer {
             Stmt::Let(name, value) => self.bind_value(name, value.as_ref()),
             Stmt::Assign(target, operator, value) => self.assign(target, operator, value),
             Stmt::Expr(value, ended) => self.value(value, if *ended { &Sink::Leave } else { sink }),
-            Stmt::Fn(name, params, body) => self.function(&Writer::variable(name), params, body),
+            Stmt::Fn(name, params, body) => self.function(&PythonWriter::variable(name), params, body),
             Stmt::For(names, items, body) => self.for_loop(names, items, body),
             Stmt::While(condition, body) => {
                 let condition = self.expr(condition);
@@ -103,7 +103,7 @@ impl Writer {
     }
 
     fn bind_value(&mut self, name: &str, value: Option<&Expr>) {
-        let python = Writer::variable(name);
+        let python = PythonWriter::variable(name);
         match value {
             None => self.line(&format!("{python} = None")),
             Some(value) => {
@@ -122,7 +122,7 @@ impl Writer {
             && let [name] = path.as_slice()
         {
             let of = self.type_of(value);
-            self.value(value, &Sink::To(Writer::variable(name)));
+            self.value(value, &Sink::To(PythonWriter::variable(name)));
             if self.known(name) != Some(of) {
                 self.bind(name, Type::Other);
             }
@@ -250,7 +250,7 @@ impl Writer {
     }
 
     pub(super) fn function(&mut self, name: &str, params: &[String], body: &[Stmt]) {
-        let shown: Vec<String> = params.iter().map(|param| Writer::variable(param)).collect();
+        let shown: Vec<String> = params.iter().map(|param| PythonWriter::variable(param)).collect();
         self.line(&format!("def {name}({}):", shown.join(", ")));
         let outside = self.assigned_outside(params, body);
         if !outside.is_empty() {
@@ -277,7 +277,7 @@ impl Writer {
     fn for_loop(&mut self, names: &[String], items: &Expr, body: &[Stmt]) {
         let of = if let Expr::Range(from, ..) = items { self.type_of(from) } else { Type::Other };
         let items = self.items(items);
-        let shown: Vec<String> = names.iter().map(|name| Writer::variable(name)).collect();
+        let shown: Vec<String> = names.iter().map(|name| PythonWriter::variable(name)).collect();
         match shown.as_slice() {
             [item, count] => self.line(&format!("for {count}, {item} in enumerate({items}):")),
             _ => self.line(&format!("for {} in {items}:", shown.join(", "))),
@@ -292,7 +292,7 @@ impl Writer {
         self.line("try:");
         self.inner(body, sink);
         match name {
-            Some(name) => self.line(&format!("except Exception as {}:", Writer::variable(name))),
+            Some(name) => self.line(&format!("except Exception as {}:", PythonWriter::variable(name))),
             None => self.line("except Exception:"),
         }
         self.caught.extend(name.map(str::to_owned));
