@@ -37,6 +37,16 @@ const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
 const LONGEST_FILE: usize = 600;
 const LONGEST_MAIN: usize = 60;
 
+/// What defines a type by name.
+const TYPES: &[&str] = &["struct", "enum", "union", "trait", "type"];
+
+/// A name that so many files define leads nobody to its type.
+const CROWDED: usize = 4;
+const MOST_CROWDED: usize = 5;
+
+/// Where names are not counted.
+const ELSEWHERE: &[&str] = &["lab"];
+
 /// A file of `src`, by its path in it.
 struct File {
     path: String,
@@ -286,6 +296,84 @@ fn length(file: &File) -> Vec<String> {
     }
 }
 
+/// The names of types that too many files define, with these files.
+///
+/// What counts is what a reader may search for: the types of modules, at any visibility. Associated types, types inside
+/// functions, what macros write, and tests do not.
+fn crowded(files: &[File]) -> Vec<String> {
+    let tests: Vec<Vec<String>> = files.iter().flat_map(test_modules).collect();
+    let mut all: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+    for file in files {
+        let module = file.module();
+        let test = tests.iter().any(|t| t.iter().zip(&module).filter(|(a, b)| a == *b).count() == t.len());
+        if test || ELSEWHERE.iter().any(|place| file.is_in(place)) {
+            continue;
+        }
+        for (name, line) in items(file).types {
+            all.entry(name).or_default().entry(&file.path).or_insert(line);
+        }
+    }
+    let crowded = all.iter().filter(|(_, places)| places.len() >= CROWDED);
+    let shown = crowded.map(|(name, places)| {
+        let places: Vec<String> = places.iter().map(|(path, line)| format!("src/{path}:{line}")).collect();
+        format!("`{name}` is defined in {} files: {}", places.len(), places.join(", "))
+    });
+    shown.collect()
+}
+
+/// The modules of tests that are files of their own, by their paths from the crate's root.
+fn test_modules(file: &File) -> Vec<Vec<String>> {
+    let path = |name: String| file.module().into_iter().map(str::to_string).chain([name]).collect();
+    items(file).tests.into_iter().map(path).collect()
+}
+
+/// What stands in a file's modules, outside of tests.
+#[derive(Default)]
+struct Items {
+    types: Vec<(String, usize)>,
+    /// Modules of tests in other files.
+    tests: Vec<String>,
+}
+
+fn items(file: &File) -> Items {
+    let source = &file.source;
+    let mut out = Items::default();
+    let (mut at, mut test) = (0, false);
+    while at < source.tokens.len() {
+        let next = source.text(at + 1);
+        match source.text(at) {
+            "#" if next == "[" => {
+                let end = source.after_bracket(at + 1);
+                let has = |word: &str| source.tokens[at + 2..end].iter().any(|t| t.text == word);
+                test |= source.text(at + 2) == "cfg" && has("test") && !has("not");
+                at = end;
+                continue;
+            }
+            "mod" if source.text(at + 2) == "{" && !test => {
+                at += 3;
+                continue;
+            }
+            "mod" if source.text(at + 2) == ";" && test => out.tests.push(next.into()),
+            "(" | "[" => {
+                at = source.after_bracket(at);
+                continue;
+            }
+            "{" => {
+                test = false;
+                at = source.after_bracket(at);
+                continue;
+            }
+            ";" => test = false,
+            word if TYPES.contains(&word) && !test && next.starts_with(char::is_uppercase) => {
+                out.types.push((next.into(), source.tokens[at].line));
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out
+}
+
 /// The files under a folder, by their path from it.
 fn files_under(folder: &Path) -> Vec<File> {
     let mut out = Vec::new();
@@ -306,9 +394,13 @@ fn files_under(folder: &Path) -> Vec<File> {
     out
 }
 
+fn source_files() -> Vec<File> {
+    files_under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
 #[test]
 fn the_source_keeps_to_the_architecture() {
-    let files = files_under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let files = source_files();
     let read = |layer: &str| files.iter().any(|f| f.layer() == Some(layer));
     for layer in ["base", "device", "tensor", "op", "nn", "plot", "script", "session", "lesson", "lab", "cli"]
     {
@@ -316,6 +408,17 @@ fn the_source_keeps_to_the_architecture() {
     }
     let faults = faults(&files);
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn the_name_of_a_type_leads_to_it() {
+    let names = crowded(&source_files());
+    assert!(
+        names.len() <= MOST_CROWDED,
+        "{} names are defined in {CROWDED} files or more, where {MOST_CROWDED} are the most:\n{}",
+        names.len(),
+        names.join("\n")
+    );
 }
 
 mod rules {
@@ -440,5 +543,52 @@ mod rules {
         none("op/mod.rs", &"\n".repeat(LONGEST_FILE));
         only("op/mod.rs", &"\n".repeat(LONGEST_FILE + 1), LONGEST_FILE + 1, "601 lines");
         only("main.rs", &"\n".repeat(LONGEST_MAIN + 1), LONGEST_MAIN + 1, "61 lines");
+    }
+
+    #[test]
+    fn names_are_counted_by_file() {
+        let crowd = |texts: &[&str]| {
+            let paths = ["op/a.rs", "op/b.rs", "op/c.rs", "op/d.rs"];
+            let files: Vec<File> = paths.iter().zip(texts).map(|(p, t)| File::new(p, t)).collect();
+            crowded(&files)
+        };
+        let all = [
+            "struct Job(u8);\npub enum Job {}",
+            "fn f() {}\npub(super) type Job = u8;",
+            "mod m { fn g() {} trait Job {} }",
+        ];
+        assert_eq!(crowd(&all), Vec::<String>::new());
+        let more = |text| crowd(&[&all[..], &[text]].concat());
+        assert_eq!(
+            more("#[cfg(test)]\nuse x::{y, z};\n#[derive(Debug)]\nunion Job { a: u8 }"),
+            ["`Job` is defined in 4 files: src/op/a.rs:1, src/op/b.rs:2, src/op/c.rs:1, src/op/d.rs:4"]
+        );
+        for text in [
+            "impl Job for u8 { type Job = u8; }",
+            "fn f() { struct Job; }",
+            "macro_rules! m { () => { struct Job; } }",
+            "#[cfg(test)]\nmod tests { struct Job; }",
+            "#[cfg(test)]\nstruct Job;",
+            "#[cfg(all(test, unix))]\nstruct Job;",
+            "use super::Job; // struct Job;",
+        ] {
+            assert_eq!(more(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_in_files_of_tests_and_elsewhere_are_not_counted() {
+        let job = "struct Job;";
+        let counted = |path: &str, root: &str| {
+            let paths = ["op/b.rs", "op/c.rs", "op/d.rs", path];
+            let mut files: Vec<File> = paths.iter().map(|p| File::new(p, job)).collect();
+            files.push(File::new("op/mod.rs", root));
+            !crowded(&files).is_empty()
+        };
+        assert!(counted("op/testing.rs", "mod testing;"));
+        assert!(!counted("op/testing.rs", "#[cfg(test)]\nmod testing;"));
+        assert!(!counted("op/testing/deep.rs", "#[cfg(test)]\nmod testing;"));
+        assert!(counted("op/testings.rs", "#[cfg(test)]\nmod testing;"));
+        assert!(!counted("lab/run.rs", ""));
     }
 }
