@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use super::{aiding, answering, cells, editing, home, machine, messages, running, scrolling, verifying};
-use crate::lab::item::ItemState;
-use crate::lab::keys::{Action, Edit};
-use crate::lab::machine::Section;
-use crate::lab::msg::Effect;
-use crate::lab::panels::glossary;
-use crate::lab::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
+use crate::lab::layout;
+use crate::lab::layout::glossary;
+use crate::lab::model::actions::{Action, Edit};
+use crate::lab::model::item::ItemState;
+use crate::lab::model::machine::Section;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
+use crate::lab::update::selecting::{go_to_step, show};
+use crate::lab::update::{
+    answering, cells, completion, editing, home, machine, messages, running, scrolling, selecting, verifying,
+};
 use crate::session::protocol::Request;
 
 /// A second interrupt within this time offers a restart.
@@ -33,7 +37,7 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         }
         Action::RunAndGo => {
             if running::run_selected(state, fx) {
-                editing::leave(state);
+                selecting::leave(state);
                 editing::go_on(state);
             }
         }
@@ -60,7 +64,7 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::First => scrolling::first(state),
         Action::Last => scrolling::last(state),
         Action::Enter => {
-            editing::enter(state);
+            selecting::enter(state);
             answering::commit_choices(state, fx);
         }
         Action::AddAbove => editing::add_cell(state, false),
@@ -108,42 +112,18 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::Leave => leave(state),
         Action::Commit => answering::commit(state, fx),
         Action::Edit(edit) => editing::edit(state, edit, fx),
-        Action::Complete => aiding::complete(state),
-        Action::Doc => aiding::doc(state),
-        Action::Find => aiding::find(state),
-        Action::Palette => aiding::palette(state),
-        Action::Past => aiding::past(state),
+        Action::Complete => completion::complete(state),
+        Action::Doc => completion::doc(state),
+        Action::Find => completion::find(state),
+        Action::Palette => completion::palette(state),
+        Action::Past => completion::past(state),
         Action::Python => {
             state.aid.python = !state.aid.python;
             state.cells().for_each(|cell| cell.laid.clear());
         }
-        Action::Choice(choice) => aiding::choice(state, choice, fx),
+        Action::Choice(choice) => completion::choice(state, choice, fx),
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,
-    }
-}
-
-/// Brings a pane into view and gives it the focus.
-pub fn show(state: &mut State, pane: Pane) {
-    if !state.panes().contains(&pane) {
-        return;
-    }
-    state.screen = Screen::Work;
-    if pane != Pane::Cells {
-        editing::leave(state);
-        state.side = pane;
-    }
-    state.focus = pane;
-}
-
-/// Goes to a step, where it exists, with its first item selected.
-pub fn go_to_step(state: &mut State, step: usize) {
-    if step < state.steps.len() && step != state.step {
-        state.step = step;
-        state.select_first();
-        state.tops.lesson = 0;
-        state.tops.cells = 0;
-        state.follow = true;
     }
 }
 
@@ -232,7 +212,7 @@ fn help(state: &mut State) {
         state.popup = Some(Popup::Help(0));
         return;
     }
-    let area = scrolling::whole(state);
+    let area = layout::whole(state);
     let section = if machine::has_keys(state) { state.machine.section } else { Section::Memory };
     let row = glossary::row_of(section, area, &state.theme);
     state.popup = Some(Popup::Glossary(u16::try_from(row).unwrap_or(0)));
@@ -267,6 +247,6 @@ fn leave(state: &mut State) {
         if let Some(ItemState::Predict(predict)) = state.selected_item() {
             predict.laid.clear();
         }
-        editing::leave(state);
+        selecting::leave(state);
     }
 }

@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::editing;
-use crate::lab::item::{Guess, ItemState, QuizState};
-use crate::lab::msg::Effect;
-use crate::lab::state::{Pane, State};
-use crate::lab::text;
+use crate::lab::model::item::{Guess, ItemState, QuizState};
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Pane, State};
+use crate::lab::model::text;
+use crate::lab::update::selecting;
 use crate::lesson::{Entry, parse_quantity};
 
 /// Characters of a number.
@@ -47,8 +47,8 @@ pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
             fx.push(Effect::Record { step: predict.id.clone(), entry });
             predict.guess = Guess::Made(quantity);
             predict.laid.clear();
-            editing::leave(state);
-            editing::select_next(state);
+            selecting::leave(state);
+            selecting::select_next(state);
         }
         Err(error) => {
             let text = text::clean_line(&error.to_string());
@@ -65,7 +65,7 @@ pub fn skip(state: &mut State, fx: &mut Vec<Effect>) {
         fx.push(Effect::Record { step: predict.id.clone(), entry: Entry::Skipped });
         predict.guess = Guess::Skipped;
         predict.laid.clear();
-        editing::select_next(state);
+        selecting::select_next(state);
     }
 }
 

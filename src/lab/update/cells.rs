@@ -1,9 +1,10 @@
 //! Whole cells: cut, copied, pasted, deleted and brought back, made text or code.
 
-use super::editing::{self, place_cell};
-use crate::lab::document::Cell;
-use crate::lab::item::{CellState, ItemState};
-use crate::lab::state::State;
+use crate::lab::model::document::Cell;
+use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::state::State;
+use crate::lab::update::editing::place_cell;
+use crate::lab::update::selecting;
 use crate::notebook::new_id;
 
 /// Takes away the selected cell into the clipboard, if the learner added it or the document is a notebook.
@@ -108,7 +109,7 @@ fn take_away(state: &mut State) -> Option<Box<CellState>> {
         state.say("this cell belongs to the lesson");
         return None;
     }
-    editing::leave(state);
+    selecting::leave(state);
     let at = state.selected;
     let step = state.steps.get_mut(state.step)?;
     let ItemState::Cell(cell) = step.items.remove(at) else { return None };

@@ -1,56 +1,16 @@
 //! Typing in cells, and adding cells.
 
-use super::{aiding, answering};
-use crate::lab::document::Cell;
-use crate::lab::editor::{Editor, Pos};
-use crate::lab::item::{CellState, Guess, ItemState, PredictState};
-use crate::lab::keys::{Edit, Way};
-use crate::lab::msg::Effect;
-use crate::lab::state::{Pane, Screen, State};
+use crate::lab::model::actions::{Edit, Way};
+use crate::lab::model::document::Cell;
+use crate::lab::model::editor::{Editor, Pos};
+use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Screen, State};
+use crate::lab::update::selecting::select_next;
+use crate::lab::update::{answering, completion};
 use crate::notebook::new_id;
 
 const PAGE: isize = 10;
-
-/// Begins to type in the selected item.
-pub fn enter(state: &mut State) {
-    let can = match state.selected_item_mut() {
-        Some(ItemState::Cell(_)) => true,
-        Some(ItemState::Predict(predict)) => predict.is_open() || reopen(predict),
-        Some(ItemState::Quiz(_) | ItemState::Text(_)) | None => false,
-    };
-    if can {
-        state.focus = Pane::Cells;
-        state.editing = true;
-        state.follow = true;
-        if let Some(cell) = state.selected_cell_mut().filter(|cell| cell.rendered) {
-            cell.rendered = false;
-            cell.laid.clear();
-        }
-    }
-}
-
-/// A skipped prediction can still be answered before it is measured.
-fn reopen(predict: &mut PredictState) -> bool {
-    let can = predict.guess == Guess::Skipped && predict.answer.is_none();
-    if can {
-        predict.guess = Guess::Open;
-        predict.laid.clear();
-    }
-    can
-}
-
-pub fn leave(state: &mut State) {
-    state.editing = false;
-    state.aid.completing = None;
-    if let Some(cell) = state.selected_cell_mut() {
-        cell.editor.clear_selection();
-        let rendered = cell.markdown && !cell.editor.text().trim().is_empty();
-        if rendered != cell.rendered {
-            cell.rendered = rendered;
-            cell.laid.clear();
-        }
-    }
-}
 
 /// Types a character into the selected item.
 pub fn insert(state: &mut State, c: char) {
@@ -62,7 +22,7 @@ pub fn insert(state: &mut State, c: char) {
 
 pub fn paste(state: &mut State, text: &str) {
     if state.screen == Screen::Home && state.popup.is_none() {
-        text.trim().chars().for_each(|c| super::home::insert(state, c));
+        text.trim().chars().for_each(|c| crate::lab::update::home::insert(state, c));
         return;
     }
     if state.popup.is_some() || !state.editing || state.screen != Screen::Work {
@@ -145,11 +105,11 @@ fn at_indent(state: &State) -> bool {
 }
 
 fn tab(state: &mut State) {
-    if at_indent(state) { with_editor(state, Editor::indent) } else { aiding::complete(state) }
+    if at_indent(state) { with_editor(state, Editor::indent) } else { completion::complete(state) }
 }
 
 fn back_tab(state: &mut State) {
-    if at_indent(state) { with_editor(state, did(Editor::dedent)) } else { aiding::doc(state) }
+    if at_indent(state) { with_editor(state, did(Editor::dedent)) } else { completion::doc(state) }
 }
 
 /// Takes what is selected, or the line, into the clipboard.
@@ -181,20 +141,6 @@ pub fn go_on(state: &mut State) {
     if !select_next(state) && !state.has_text {
         add_cell(state, true);
     }
-}
-
-/// Selects the item after the selected one, if there is one in the step.
-pub fn select_next(state: &mut State) -> bool {
-    let after = state.selected.saturating_add(1);
-    let next = state.current_step().and_then(|step| {
-        let later = step.items.iter().enumerate().skip(after);
-        later.filter(|(_, item)| item.is_selectable()).map(|(i, _)| i).next()
-    });
-    if let Some(next) = next {
-        state.selected = next;
-        state.follow = true;
-    }
-    next.is_some()
 }
 
 /// Adds an empty cell beside the selected item and selects it.

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use ratatui::layout::Position;
 
-use super::{editing, messages};
-use crate::lab::document::Document;
-use crate::lab::home::{Listing, Target};
-use crate::lab::item::ItemState;
-use crate::lab::layout::Areas;
-use crate::lab::msg::Effect;
-use crate::lab::panels::home;
-use crate::lab::state::{Confirm, Pane, Popup, Screen, State};
-use crate::lab::text;
+use crate::lab::layout::{Areas, home};
+use crate::lab::model::document::Document;
+use crate::lab::model::home::{Listing, Target};
+use crate::lab::model::item::ItemState;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Confirm, Pane, Popup, Screen, State};
+use crate::lab::model::text;
+use crate::lab::update::{messages, selecting};
 
 /// Characters of a path.
 const MAX_PATH: usize = 1000;
@@ -24,7 +23,7 @@ pub fn toggle(state: &mut State, fx: &mut Vec<Effect>) {
             state.screen = Screen::Work;
         }
     } else if state.home.is_there {
-        editing::leave(state);
+        selecting::leave(state);
         state.screen = Screen::Home;
         fx.push(Effect::List);
     } else {

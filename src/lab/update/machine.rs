@@ -2,20 +2,21 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::{editing, scrolling};
 use crate::base::event::Clock;
-use crate::lab::editor::Pos;
-use crate::lab::history::{LaneId, TensorKey};
-use crate::lab::laid::Part;
-use crate::lab::layout::{Areas, inner};
-use crate::lab::machine::{Pick, Section};
-use crate::lab::panels::machine::{Parts, parts};
-use crate::lab::panels::{cells, memory, tensors, timeline, transfers};
-use crate::lab::state::{Pane, Screen, State};
+use crate::lab::layout;
+use crate::lab::layout::machine::{Parts, parts};
+use crate::lab::layout::{Areas, cells, inner, memory, tensors, timeline, transfers};
+use crate::lab::model::editor::Pos;
+use crate::lab::model::history::order::TensorKey;
+use crate::lab::model::history::timeline::LaneId;
+use crate::lab::model::laid::Part;
+use crate::lab::model::machine::{Pick, Section};
+use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::update::selecting;
 
 /// Shows the machine alone, or goes back to where one was.
 pub fn toggle(state: &mut State) {
-    editing::leave(state);
+    selecting::leave(state);
     state.screen = if state.screen == Screen::Machine { Screen::Work } else { Screen::Machine };
 }
 
@@ -112,7 +113,7 @@ fn pick(state: &mut State, pick: Pick) {
 }
 
 fn shown(state: &State) -> Option<Parts> {
-    parts(state, &scrolling::screen(state)?)
+    parts(state, &layout::screen(state)?)
 }
 
 /// Scrolls a section without picking.
@@ -217,7 +218,7 @@ pub fn sort(state: &mut State) {
 /// Selects the cell before or after, whose transfers and events are marked.
 pub fn cell(state: &mut State, forward: bool) {
     let focus = std::mem::replace(&mut state.focus, Pane::Cells);
-    scrolling::select(state, forward);
+    selecting::select(state, forward);
     state.focus = focus;
     let number = state.selected_cell().and_then(|cell| cell.number.filter(|_| !cell.earlier));
     match number {
@@ -236,7 +237,7 @@ pub fn go_to_line(state: &mut State) {
         state.say("the cell that did this has run again, or is gone");
         return;
     };
-    super::actions::go_to_step(state, step);
+    crate::lab::update::selecting::go_to_step(state, step);
     state.screen = Screen::Work;
     state.focus = Pane::Cells;
     state.selected = item;
@@ -251,7 +252,7 @@ pub fn go_to_line(state: &mut State) {
 /// Scrolls the cells so that the line of what is picked is in sight, if it is in this step.
 fn show_line(state: &mut State) {
     let Some(source) = state.machine.source(&state.history) else { return };
-    let Some(pane) = scrolling::screen(state).and_then(|areas| areas.pane(Pane::Cells)) else { return };
+    let Some(pane) = layout::screen(state).and_then(|areas| areas.pane(Pane::Cells)) else { return };
     let Some((_, item)) = state.place_of_run(source.cell).filter(|(step, _)| *step == state.step) else {
         return;
     };

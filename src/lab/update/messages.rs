@@ -1,12 +1,13 @@
 //! What the session says, and its end.
 
-use super::{book, running, verifying};
-use crate::lab::history::History;
-use crate::lab::item::{Answer, CellState, Check, Key, Progress, Status};
-use crate::lab::msg::Effect;
-use crate::lab::output::Ink;
-use crate::lab::state::{Current, Pending, SET_UP, SessionStatus, State};
-use crate::lab::text;
+use crate::lab::model::history::History;
+use crate::lab::model::item::{Answer, CellState, Check, Progress, Status};
+use crate::lab::model::key::Key;
+use crate::lab::model::message::Effect;
+use crate::lab::model::output::Ink;
+use crate::lab::model::state::{Current, Pending, SET_UP, SessionStatus, State};
+use crate::lab::model::text;
+use crate::lab::update::{book, running, verifying};
 use crate::lesson::{self, Entry};
 use crate::notebook;
 use crate::script::complete::Known;
@@ -61,7 +62,7 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
             state.history.set_variables(&variables, &held);
-            super::placing::place(state, &variables, &held);
+            crate::lab::update::variables::place(state, &variables, &held);
             state.aid.known = variables.into_iter().map(known).collect();
         }
         Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
@@ -122,7 +123,7 @@ pub fn forget_session(state: &mut State) {
     let sort = state.history.sorted_by();
     state.history = History::default();
     state.history.sort(sort);
-    super::placing::place(state, &[], &[]);
+    crate::lab::update::variables::place(state, &[], &[]);
     state.machine.forget();
     state.aid.known.clear();
     state.session.status = SessionStatus::Starting;

@@ -1,27 +1,29 @@
 //! How the state changes: one message in, what is to be done about it out.
 
 mod actions;
-mod aiding;
 mod answering;
 mod book;
 mod cells;
+mod completion;
 mod editing;
 mod home;
 mod machine;
 mod messages;
 mod mouse;
 mod pictures;
-mod placing;
 mod running;
 mod scrolling;
+mod selecting;
+mod variables;
 mod verifying;
 mod vi;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys::{self, Edit};
-use super::msg::{Effect, Msg};
-use super::state::{Screen, State};
+use crate::lab::model::actions::{Action, Edit};
+use crate::lab::model::active_keys;
+use crate::lab::model::message::{Effect, Msg};
+use crate::lab::model::state::{Screen, State};
 use crate::session::client::FromSession;
 
 /// Takes a message. The effects are to be carried out in order.
@@ -42,7 +44,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
         Msg::Saved(saved) => book::saved(state, saved),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
-        Msg::Note(text) => state.say(super::text::clean_line(&text)),
+        Msg::Note(text) => state.say(crate::lab::model::text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.home.found = Some(devices),
         Msg::Opened { document, at, can_save } => {
@@ -85,28 +87,28 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
         return;
     }
     let plain = !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-    if let Some(action) = keys::find(state, event) {
-        if action == keys::Action::DeleteCell && first_key != Some('d') {
+    if let Some(action) = active_keys::find(state, event) {
+        if action == Action::DeleteCell && first_key != Some('d') {
             state.aid.first_key = Some('d');
             return;
         }
         actions::act(state, action, event, fx);
         match action {
-            keys::Action::Choice(_) | keys::Action::Complete | keys::Action::Edit(Edit::Tab) => {}
-            keys::Action::Edit(Edit::Backspace) => aiding::narrow(state),
+            Action::Choice(_) | Action::Complete | Action::Edit(Edit::Tab) => {}
+            Action::Edit(Edit::Backspace) => completion::narrow(state),
             _ => state.aid.completing = None,
         }
     } else if let KeyCode::Char(c) = event.code
         && plain
     {
         match (state.popup.is_none(), state.screen, state.editing) {
-            (false, ..) => aiding::typed(state, c),
+            (false, ..) => completion::typed(state, c),
             (true, Screen::Home, _) => home::insert(state, c),
             // The machine has no text of its own.
             (true, Screen::Machine, _) => {}
             (true, Screen::Work, true) => {
                 editing::insert(state, c);
-                aiding::narrow(state);
+                completion::narrow(state);
             }
             (true, Screen::Work, false) => answering::begin_with(state, c),
         }

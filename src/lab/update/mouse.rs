@@ -3,19 +3,19 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{actions, answering, editing, home, machine, scrolling};
-use crate::lab::editor::Pos;
-use crate::lab::laid::{Part, Row};
-use crate::lab::layout::{Areas, inner};
-use crate::lab::msg::Effect;
-use crate::lab::panels::cells;
-use crate::lab::state::{Pane, Screen, State};
-use crate::lab::text;
+use crate::lab::layout;
+use crate::lab::layout::{Areas, cells, inner};
+use crate::lab::model::editor::Pos;
+use crate::lab::model::laid::{Part, Row};
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::text;
+use crate::lab::update::{answering, home, machine, scrolling, selecting};
 
 const WHEEL: usize = 3;
 
 pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
-    let Some(areas) = scrolling::screen(state) else { return };
+    let Some(areas) = layout::screen(state) else { return };
     let at = Position::new(event.column, event.row);
     if state.popup.is_some() {
         match event.kind {
@@ -82,7 +82,7 @@ fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
     }
     let Some(&(pane, rect)) = areas.panes.iter().find(|(_, rect)| rect.contains(at)) else { return };
     if pane != state.focus {
-        actions::show(state, pane);
+        selecting::show(state, pane);
     }
     if pane == Pane::Machine {
         machine::press(state, areas, at);
@@ -126,11 +126,11 @@ fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effec
     let code = matches!(row.part, Part::Code { .. });
     if item == state.selected && code && !state.editing && state.selected_cell().is_some() {
         // A second click on code begins to type there.
-        editing::enter(state);
+        selecting::enter(state);
         state.follow = false;
     }
     if item != state.selected {
-        editing::leave(state);
+        selecting::leave(state);
         state.selected = item;
         // The view stays where it is: what was clicked is in sight.
         state.follow = false;

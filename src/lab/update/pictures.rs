@@ -2,12 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use crate::lab::item::{ItemState, Key};
-use crate::lab::layout::{areas, inner};
-use crate::lab::msg::Effect;
-use crate::lab::panels::{cell, cells};
-use crate::lab::picture::Drawing;
-use crate::lab::state::{Pane, State};
+use crate::lab::layout::{areas, cell, cells, inner};
+use crate::lab::model::item::ItemState;
+use crate::lab::model::key::Key;
+use crate::lab::model::message::Effect;
+use crate::lab::model::picture::Drawing;
+use crate::lab::model::state::{Pane, State};
 
 /// Asks for the drawings that the cells in sight lack.
 pub fn ask(state: &mut State, fx: &mut Vec<Effect>) {

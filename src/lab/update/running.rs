@@ -1,9 +1,10 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
-use super::book;
-use crate::lab::item::{CellState, Check, Guess, ItemState, Key, Status};
-use crate::lab::msg::Effect;
-use crate::lab::state::{Current, Pane, Pending, SessionStatus, State};
+use crate::lab::model::item::{CellState, Check, Guess, ItemState, Status};
+use crate::lab::model::key::Key;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Current, Pane, Pending, SessionStatus, State};
+use crate::lab::update::book;
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 use crate::session::protocol::Request;

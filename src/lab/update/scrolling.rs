@@ -1,26 +1,14 @@
 //! Scrolling and selecting.
 
-use ratatui::layout::Rect;
-
-use super::machine;
-use crate::lab::item::ItemState;
-use crate::lab::layout::{Areas, areas, inner};
-use crate::lab::panels::{glossary, popup};
-use crate::lab::scroll;
-use crate::lab::state::{Pane, Popup, State};
+use crate::lab::layout;
+use crate::lab::layout::{doc, glossary, help, inner, scroll, whole};
+use crate::lab::model::item::ItemState;
+use crate::lab::model::state::{Pane, Popup, State};
+use crate::lab::update::machine;
+use crate::lab::update::selecting::select;
 
 /// Rows of context that a page keeps.
 const OVERLAP: usize = 2;
-
-/// The rectangles of the whole screen, where it is large enough.
-pub fn screen(state: &State) -> Option<Areas> {
-    areas(state, whole(state))
-}
-
-pub fn whole(state: &State) -> Rect {
-    // Terminals are never larger; a rectangle's area must fit its type.
-    Rect::new(0, 0, state.size.0.min(2000), state.size.1.min(2000))
-}
 
 pub fn up(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
@@ -56,7 +44,7 @@ pub fn page(state: &mut State, forward: bool) {
         machine::page(state, forward, false);
         return;
     }
-    let pane = screen(state).and_then(|areas| areas.pane(state.focus)).map(inner);
+    let pane = layout::screen(state).and_then(|areas| areas.pane(state.focus)).map(inner);
     let rows = pane.map_or(10, |area| usize::from(area.height)).saturating_sub(OVERLAP).max(1);
     match (state.popup.is_none(), state.focus) {
         (true, Pane::Cells) => scroll_cells(state, rows, forward),
@@ -99,39 +87,21 @@ pub fn last(state: &mut State) {
 
 /// Brings the scroll positions into range and the selection into sight, as the view shows them.
 pub fn settle(state: &mut State) {
-    if let Some(areas) = screen(state) {
+    if let Some(areas) = layout::screen(state) {
         state.tops = scroll::settled(state, &areas);
     }
 }
 
-pub fn select(state: &mut State, forward: bool) {
-    let selected = state.selected;
-    let Some(step) = state.current_step() else { return };
-    let found = if forward {
-        let later = step.items.iter().enumerate().skip(selected + 1);
-        later.filter(|(_, item)| item.is_selectable()).map(|(i, _)| i).next()
-    } else {
-        step.items.iter().take(selected).rposition(ItemState::is_selectable)
-    };
-    if let Some(found) = found {
-        state.selected = found;
-    }
-    state.follow = true;
-}
-
 fn help_to(state: &mut State, top: usize) {
     let glossary = matches!(state.popup, Some(Popup::Glossary(_)));
-    let (total, rows) = if glossary {
-        glossary::extent(whole(state), &state.theme)
-    } else {
-        popup::help_extent(whole(state))
-    };
+    let (total, rows) =
+        if glossary { glossary::extent(whole(state), &state.theme) } else { help::help_extent(whole(state)) };
     let top = u16::try_from(top.min(total.saturating_sub(rows))).unwrap_or(u16::MAX);
     state.popup = Some(if glossary { Popup::Glossary(top) } else { Popup::Help(top) });
 }
 
 fn doc_to(state: &mut State, top: usize) {
-    let (total, rows) = popup::doc_extent(state, whole(state));
+    let (total, rows) = doc::doc_extent(state, whole(state));
     let top = top.min(total.saturating_sub(rows));
     state.popup = Some(Popup::Doc(u16::try_from(top).unwrap_or(u16::MAX)));
 }

@@ -1,9 +1,10 @@
 //! Running all cells anew, and holding what they give against what they gave.
 
-use super::{messages, running};
-use crate::lab::item::{CellState, Key, Verified};
-use crate::lab::msg::Effect;
-use crate::lab::state::State;
+use crate::lab::model::item::{CellState, Verified};
+use crate::lab::model::key::Key;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::State;
+use crate::lab::update::{messages, running};
 use crate::notebook::verify::{Line, compare};
 use crate::notebook::{Cell, Notebook};
 

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyEvent;
 
-use super::{aiding, editing};
-use crate::lab::keys::Chord;
-use crate::lab::state::State;
-use crate::lab::vi::After;
+use crate::lab::model::keys::Chord;
+use crate::lab::model::state::State;
+use crate::lab::model::vi::After;
+use crate::lab::update::{completion, selecting};
 
 /// Takes a key; false where it is not vi's.
 pub fn key(state: &mut State, event: KeyEvent) -> bool {
@@ -28,10 +28,10 @@ pub fn key(state: &mut State, event: KeyEvent) -> bool {
         After::Pass => return false,
         After::Changed => state.text_changed(),
         After::Moved => state.follow = true,
-        After::Leave => editing::leave(state),
-        After::Search => aiding::find(state),
+        After::Leave => selecting::leave(state),
+        After::Search => completion::find(state),
         After::Next(forward) => {
-            aiding::seek(state, forward, true);
+            completion::seek(state, forward, true);
             if let Some(cell) = state.selected_cell_mut() {
                 cell.editor.clear_selection();
             }

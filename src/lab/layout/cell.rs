@@ -1,0 +1,439 @@
+//! One cell: its heading, code, output, usage, check and hints as rows.
+
+use std::time::Duration;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::base::event::Clock;
+use crate::base::figures;
+use crate::lab::layout::{flow, highlight, markdown};
+use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
+use crate::lab::model::laid::{Layout, Part};
+use crate::lab::model::output::{Ink, OutLine, SHORT_END, SHORT_OUTPUT};
+use crate::lab::model::picture::Content;
+use crate::lab::model::places::{Place, Places};
+use crate::lab::model::text::Break;
+use crate::lab::model::theme::Theme;
+use crate::lab::model::{places, text};
+use crate::lesson::markdown::parse;
+use crate::notebook::verify;
+use crate::script::lexer::{self, Wholeness};
+use crate::script::python;
+use crate::session::protocol::{Usage, Verdict};
+
+/// From this width on, the marks beside the code tell the dtype as well.
+const MARKS_FROM: usize = 48;
+/// Lines of code that are parsed while one types.
+const MAX_PARSED: usize = 2000;
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
+pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
+    let mut layout = Layout::default();
+    let width = usize::from(width);
+    layout.push(Line::default(), Part::Head);
+    if cell.rendered {
+        let blocks = parse(&cell.editor.text());
+        layout.plain(
+            markdown::lay(&blocks, width.saturating_sub(1), theme).into_iter().map(|l| indented(l, 1)),
+        );
+        layout.push(Line::default(), Part::Gap);
+        return layout;
+    }
+    let gutter = code(&mut layout, cell, places, width, theme);
+    if python && !cell.markdown {
+        beside(&mut layout, cell, width, gutter, theme);
+    }
+    output(&mut layout, cell, width, gutter, theme);
+    shown(&mut layout, cell, width.saturating_sub(gutter), gutter, theme);
+    for progress in &cell.progress {
+        layout.plain([indented(progress_line(progress, width.saturating_sub(gutter), theme), gutter)]);
+    }
+    if let Some(usage) = &cell.usage {
+        let lines = flow(&usage_parts(usage, theme), width.saturating_sub(gutter), theme.dim);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+    verified(&mut layout, cell, width, gutter, theme);
+    check(&mut layout, cell, width, gutter, theme);
+    hints(&mut layout, cell, width, gutter, theme);
+    layout.push(Line::default(), Part::Gap);
+    layout
+}
+
+/// `In [3]` and the state, filled to the width.
+pub fn head(
+    cell: &CellState,
+    width: usize,
+    selected: bool,
+    editing: Option<&str>,
+    now: Duration,
+    theme: &Theme,
+) -> Line<'static> {
+    let label_style = if selected { theme.selected } else { theme.strong };
+    if cell.markdown {
+        let state = editing.unwrap_or_default();
+        return head_line("Text", label_style, "", state, theme.dim, width, theme);
+    }
+    let number = cell.number.map_or_else(|| " ".to_owned(), |n| n.to_string());
+    let label = format!("In [{number}]");
+    let mut note = String::new();
+    if let Some(exercise) = &cell.exercise {
+        note = match exercise.points {
+            0 => " exercise".into(),
+            1 => " exercise, 1 point".into(),
+            n => format!(" exercise, {n} points"),
+        };
+    }
+    let (state, style) = status(cell, now, theme);
+    let state = match (editing, editing.and_then(|_| incomplete(cell))) {
+        (Some(mode), Some(why)) => format!("{mode}, {why}"),
+        (Some(mode), None) => format!("{mode}, {state}"),
+        (None, _) => state,
+    };
+    head_line(&label, label_style, &note, &state, style, width, theme)
+}
+
+/// What the code of a cell leaves open, as Rhai's parser has it; asked once for each change.
+fn incomplete(cell: &CellState) -> Option<String> {
+    let lines = cell.editor.lines();
+    let whole = cell.whole.get(0, || {
+        let short = lines.len() <= MAX_PARSED;
+        if short { lexer::wholeness(&cell.editor.text()) } else { Wholeness::Whole }
+    });
+    match whole.as_ref() {
+        Wholeness::Incomplete(why) if why.contains("closed") => Some(format!("… {why}")),
+        _ => None,
+    }
+}
+
+/// The same code in Python, below the code.
+fn beside(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let columns = width.saturating_sub(gutter + 2).max(1);
+    let translated = python::translate(&cell.editor.text());
+    let mut first = true;
+    for line in translated.lines() {
+        let chars: Vec<(char, Style)> = text::clean(line).chars().map(|c| (c, theme.text)).collect();
+        for row in text::break_anywhere(&chars, columns) {
+            let mark = if first { "Py" } else { "  " };
+            first = false;
+            let mark = Span::styled(format!("{mark:>gutter$}│ ", gutter = gutter.max(2)), theme.accent);
+            let mut spans = vec![mark];
+            spans.extend(text::line(row).spans);
+            layout.plain([Line::from(spans)]);
+        }
+    }
+}
+
+/// A heading: label and note at the left, state at the right, a rule between.
+pub fn head_line(
+    label: &str,
+    label_style: Style,
+    note: &str,
+    state: &str,
+    state_style: Style,
+    width: usize,
+    theme: &Theme,
+) -> Line<'static> {
+    let room = width.saturating_sub(text::width(label) + 2);
+    let state = text::clip(state, room);
+    let note = text::clip(note, room.saturating_sub(text::width(&state) + 2));
+    let used = text::width(label) + text::width(&note) + text::width(&state) + 2;
+    let rule = "─".repeat(width.saturating_sub(used));
+    Line::from(vec![
+        Span::styled(label.to_owned(), label_style),
+        Span::styled(note, theme.dim),
+        Span::styled(format!(" {rule} "), theme.border),
+        Span::styled(state, state_style),
+    ])
+}
+
+/// How the outputs held when all was run anew.
+fn verified(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let room = width.saturating_sub(gutter);
+    let mut say = |told: &str, style: Style| {
+        let lines = text::wrap(&[Span::styled(told.to_owned(), style)], room, Break::Words);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    };
+    match &cell.verified {
+        None => {}
+        Some(Verified::Same) => say("✓ verified: the same outputs as before", theme.ok),
+        Some(Verified::Differs(lines)) => {
+            say("✗ verify: run anew, it gives something else", theme.warn);
+            for line in lines {
+                match line {
+                    verify::Line::Gone(text) => say(&format!("- {}", text::clean_line(text)), theme.dim),
+                    verify::Line::New(text) => say(&format!("+ {}", text::clean_line(text)), theme.text),
+                    verify::Line::Same(_) => {}
+                }
+            }
+        }
+    }
+}
+
+fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
+    let (text, style) = match cell.status {
+        Status::Idle => return ("○ not run".into(), theme.dim),
+        Status::Queued => return ("… queued".into(), theme.dim),
+        Status::Running { since } => {
+            let elapsed = now.saturating_sub(since);
+            let frame = (now.as_millis() / 100) as usize % SPINNER.len();
+            let spinner = SPINNER.get(frame).copied().unwrap_or_default();
+            return (format!("{spinner} running {:.1} s", elapsed.as_secs_f64()), theme.accent);
+        }
+        Status::Ok => match (&cell.check, cell.exercise.is_some()) {
+            (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
+            (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
+            _ => ("✓ ok".into(), theme.ok),
+        },
+        Status::Failed => ("✗ error".into(), theme.error),
+        Status::Interrupted => ("■ interrupted".into(), theme.warn),
+        Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
+        Status::Lost => ("✗ session died".into(), theme.error),
+    };
+    match (cell.edited, cell.earlier) {
+        (_, true) if cell.from_file => {
+            (format!("{text}, from the file{}", if cell.edited { ", edited since" } else { "" }), theme.dim)
+        }
+        (true, _) => (format!("{text}, edited since"), theme.dim),
+        (_, false) if cell.stale.is_some() => {
+            (format!("{text}, ≠ stale: {}", cell.stale.as_deref().unwrap_or_default()), theme.warn)
+        }
+        (_, true) => (format!("{text}, before restart"), theme.dim),
+        _ => (text, style),
+    }
+}
+
+/// Columns of the line numbers, with which output is aligned.
+pub fn gutter(cell: &CellState) -> usize {
+    cell.editor.lines().len().to_string().len() + 2
+}
+
+/// Lays out the code; gives the width of its gutter, which output is aligned with.
+fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, theme: &Theme) -> usize {
+    let lines = cell.editor.lines();
+    let gutter = gutter(cell);
+    let digits = gutter - 2;
+    let named = if cell.markdown { Vec::new() } else { named_places(lines, places) };
+    let marks = match named.iter().any(|line| !line.is_empty()) {
+        false => 0,
+        true if width >= MARKS_FROM => places::WIDE,
+        true => places::NARROW,
+    };
+    let columns = width.saturating_sub(gutter + marks).max(1);
+    let checked_line = match &cell.check {
+        Check::Done(Verdict::Fail { line, .. }) => *line,
+        _ => None,
+    };
+    let plain = |line: &String| line.chars().map(|c| (c, theme.text)).collect();
+    let styled: Vec<Vec<(char, Style)>> =
+        if cell.markdown { lines.iter().map(plain).collect() } else { highlight::styled(lines, theme) };
+    for (i, chars) in styled.iter().enumerate() {
+        let line = u32::try_from(i + 1).ok();
+        let (mark, style) = if line == cell.fault_line {
+            ("✗", theme.error)
+        } else if line == checked_line && line.is_some() {
+            ("▲", theme.warn)
+        } else {
+            (" ", theme.border)
+        };
+        let mut from = 0;
+        for row in text::break_anywhere(chars, columns) {
+            let number =
+                if from == 0 { format!("{mark}{:>digits$} ", i + 1) } else { " ".repeat(digits) + "↪ " };
+            let mut spans = vec![Span::styled(number, style)];
+            if marks > 0 {
+                let here: Vec<_> = named.get(i).into_iter().flatten().map(|(_, place)| *place).collect();
+                spans.push(places::mark(if from == 0 { &here } else { &[] }, marks, theme));
+            }
+            spans.extend(text::line(row).spans);
+            let part = Part::Code { line: i, from, length: row.len(), indent: gutter + marks };
+            layout.push(Line::from(spans), part);
+            from += row.len();
+        }
+    }
+    if marks > 0 {
+        let told = told_places(&named, marks < places::WIDE, theme);
+        let lines = flow(&told, width.saturating_sub(gutter), theme.dim);
+        layout.plain(lines.into_iter().take(3).map(|line| indented(line, gutter)));
+    }
+    gutter
+}
+
+/// The variables that each line names and that hold tensors, with their places.
+fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, Place)>> {
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let known = |name: String| places.get_key_value(&name).map(|(name, place)| (name.as_str(), *place));
+    highlight::names(lines).into_iter().map(|line| line.into_iter().filter_map(known).collect()).collect()
+}
+
+fn differ(pair: &[(&str, Place)]) -> bool {
+    matches!(pair, [(_, a), (_, b)] if a != b)
+}
+
+/// In words, each variable once: those of lines whose mark alone does not say it, or all of them.
+fn told_places(named: &[Vec<(&str, Place)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(differ);
+    let mut seen = Vec::new();
+    for (name, place) in named.iter().filter(mixed).flatten() {
+        if !seen.iter().any(|(known, _)| known == name) {
+            seen.push((*name, *place));
+        }
+    }
+    seen.iter().map(|(name, place)| places::told(name, place, theme)).collect()
+}
+
+fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    if cell.output.is_empty() {
+        return;
+    }
+    let ends =
+        if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
+    let excerpt = cell.output.excerpt(ends, ends);
+    let mut before = None;
+    let mut show = |layout: &mut Layout, lines: &[&OutLine]| {
+        for line in lines {
+            layout.plain(out_line(line, before != Some(line.ink), width, gutter, theme));
+            before = Some(line.ink);
+        }
+    };
+    show(layout, &excerpt.head);
+    if excerpt.hidden > 0 {
+        let how = if cell.expanded { "not kept" } else { "hidden, o shows them" };
+        let text = format!("⋯ {} {how}", figures::plural(excerpt.hidden as u64, "line", "lines"));
+        layout.plain([indented(Line::styled(text, theme.dim), gutter)]);
+    }
+    show(layout, &excerpt.tail);
+}
+
+fn out_line(line: &OutLine, first: bool, width: usize, gutter: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let style = match line.ink {
+        Ink::Out | Ink::Value | Ink::Table => theme.text,
+        Ink::Err => theme.warn,
+        Ink::Report if first => theme.error,
+        Ink::Report if line.text.trim_start().starts_with("hint") => theme.accent,
+        Ink::Report => theme.text,
+    };
+    let mut spans = vec![Span::styled(line.text.clone(), style)];
+    if line.cut > 0 {
+        spans.push(Span::styled(format!("… {} more", figures::count(line.cut as u64)), theme.dim));
+    }
+    let at = if line.ink == Ink::Table { Break::Anywhere } else { Break::Words };
+    let mut lines = text::wrap(&spans, width.saturating_sub(gutter), at);
+    for (i, line_out) in lines.iter_mut().enumerate() {
+        let mark = if line.ink == Ink::Value && first && i == 0 { "=" } else { "" };
+        line_out.spans.insert(0, Span::styled(format!("{mark:>w$} ", w = gutter - 1), theme.dim));
+    }
+    lines
+}
+
+fn shown(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, theme: &Theme) {
+    for shown in cell.output.shown() {
+        let drawing = match (&shown.content, &shown.drawing) {
+            (Content::Text(text), _) => {
+                let lines = text::wrap(&[Span::styled(text.clone(), theme.text)], columns, Break::Anywhere);
+                layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+                continue;
+            }
+            (Content::Figure(_), None) => {
+                layout.plain([indented(Line::styled("… drawing", theme.dim), gutter)]);
+                continue;
+            }
+            (Content::Figure(_), Some(drawing)) => drawing,
+        };
+        let rows = if drawing.art.is_some() { usize::from(drawing.size.rows) } else { drawing.lines.len() };
+        for row in 0..rows {
+            let line = drawing.lines.get(row).cloned().unwrap_or_default();
+            let row = u16::try_from(row).unwrap_or(u16::MAX);
+            layout.push(indented(line, gutter), Part::Picture { slot: shown.slot, row, indent: gutter });
+        }
+    }
+}
+
+fn indented(mut line: Line<'static>, columns: usize) -> Line<'static> {
+    line.spans.insert(0, Span::raw(" ".repeat(columns)));
+    line
+}
+
+fn progress_line(progress: &Progress, width: usize, theme: &Theme) -> Line<'static> {
+    let label = text::clip(&progress.label, 16);
+    let Some(total) = progress.total.filter(|total| *total > 0) else {
+        let text = format!("{label} {} {}", figures::count(progress.done), progress.note);
+        return Line::styled(text::clip(&text, width), theme.text);
+    };
+    let counts = format!(" {}/{} ", figures::count(progress.done), figures::count(total));
+    let bar = 12.min(width / 4);
+    let share = (progress.done.min(total) as f64 / total as f64 * bar as f64).round() as usize;
+    let used = text::width(&label) + 1 + bar + text::width(&counts);
+    Line::from(vec![
+        Span::styled(format!("{label} "), theme.text),
+        Span::styled("█".repeat(share.min(bar)), theme.accent),
+        Span::styled("░".repeat(bar - share.min(bar)), theme.free),
+        Span::styled(counts, theme.text),
+        Span::styled(text::clip(&progress.note, width.saturating_sub(used)), theme.dim),
+    ])
+}
+
+fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    let dim = |text: String| vec![Span::styled(text, theme.dim)];
+    let mut parts = vec![dim(figures::timed(usage.host_nanos, Clock::Measured))];
+    if let Some(nanos) = usage.modelled_nanos {
+        parts.push(dim(figures::timed(nanos, Clock::Modelled)));
+    }
+    for (device, change) in usage.allocated.iter().filter(|(_, change)| *change != 0) {
+        parts.push(vec![
+            Span::styled(format!("{device} "), theme.dim),
+            Span::styled(figures::change(*change), theme.allocated),
+        ]);
+    }
+    for (from, to, count, bytes) in &usage.copies {
+        let copies = figures::plural(*count, "copy", "copies");
+        parts.push(dim(format!("{from}→{to} {copies}, {}", figures::bytes(*bytes))));
+    }
+    parts
+}
+
+fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    if cell.exercise.is_none() {
+        return;
+    }
+    let failed = cell.status == Status::Failed;
+    let (text, style) = match &cell.check {
+        Check::Open => return,
+        Check::Running => ("… checking".to_owned(), theme.dim),
+        Check::Cut => ("■ the check was cut short: run the cell again".into(), theme.warn),
+        Check::Done(Verdict::Pass) => ("✓ check passed".into(), theme.ok),
+        Check::Done(Verdict::Fail { .. }) if failed => {
+            ("✗ not yet: the cell ended with an error".into(), theme.error)
+        }
+        Check::Done(Verdict::Fail { reason, line: Some(line) }) => {
+            (format!("✗ check failed at line {line}: {reason}"), theme.error)
+        }
+        Check::Done(Verdict::Fail { reason, line: None }) => {
+            (format!("✗ check failed: {reason}"), theme.error)
+        }
+        Check::Done(Verdict::CheckerFault { fault }) => {
+            (format!("▲ the check itself is at fault, not your code: {}", fault.message), theme.warn)
+        }
+        Check::Done(Verdict::Timeout) => ("■ the check took too long".into(), theme.warn),
+    };
+    boxed(layout, &[Span::styled(text, style)], width, gutter);
+}
+
+fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, theme: &Theme) {
+    let Some(exercise) = &cell.exercise else { return };
+    let all = exercise.hints.len();
+    for (i, hint) in exercise.hints.iter().enumerate().take(cell.hints_shown) {
+        let label = Span::styled(format!("hint {} of {all}", i + 1), theme.accent);
+        boxed(layout, &[label], width, gutter);
+        let lines = markdown::lay(&hint.text, width.saturating_sub(gutter), theme);
+        layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+    }
+}
+
+fn boxed(layout: &mut Layout, spans: &[Span<'static>], width: usize, gutter: usize) {
+    let lines = text::wrap(spans, width.saturating_sub(gutter), Break::Words);
+    layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
+}

@@ -1,0 +1,116 @@
+//! The cells panel: the items of a step, one below the other.
+
+use std::rc::Rc;
+
+use ratatui::layout::Rect;
+
+use crate::lab::layout::{cell, question};
+use crate::lab::model::editor::Pos;
+use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::laid::{Layout, Part, Row};
+use crate::lab::model::state::State;
+use crate::lab::model::text;
+
+/// Columns before an item: the selection's bar.
+pub const BAR: u16 = 1;
+/// Columns left free after an item.
+const MARGIN: u16 = 1;
+
+/// An item's place in the panel, in rows from the top of the step.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// The item's place in the step.
+    pub item: usize,
+    pub top: usize,
+    pub layout: Rc<Layout>,
+}
+
+impl Extent {
+    pub fn height(&self) -> usize {
+        self.layout.rows.len()
+    }
+}
+
+/// The items that the panel shows, laid out for the width within its border.
+pub fn extents(state: &State, width: u16) -> Vec<Extent> {
+    let columns = columns(width);
+    let mut top = 0;
+    let mut all = Vec::new();
+    for (item, content) in
+        state.current_step().map(|s| s.items.as_slice()).unwrap_or_default().iter().enumerate()
+    {
+        let theme = &state.theme;
+        let layout = match content {
+            ItemState::Text(_) => continue,
+            ItemState::Cell(cell) => {
+                let python = state.aid.python;
+                cell.laid.get(columns, || cell::lay(cell, &state.places, columns, theme, python))
+            }
+            ItemState::Predict(predict) => {
+                predict.laid.get(columns, || question::lay_predict(predict, columns, theme))
+            }
+            ItemState::Quiz(quiz) => quiz.laid.get(columns, || question::lay_quiz(quiz, columns, theme)),
+        };
+        let extent = Extent { item, top, layout };
+        top += extent.height();
+        all.push(extent);
+    }
+    all
+}
+
+/// What an item has of the width within the border.
+pub fn columns(width: u16) -> u16 {
+    width.saturating_sub(BAR + MARGIN).max(1)
+}
+
+/// Rows of all extents.
+pub fn height(extents: &[Extent]) -> usize {
+    extents.last().map_or(0, |last| last.top + last.height())
+}
+
+/// The row within the step, and the column within the panel, where the cursor of the edited item stands.
+pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
+    let extent = extents.iter().find(|extent| extent.item == state.selected)?;
+    let place = |row: usize, column: usize| Some((extent.top + row, usize::from(BAR) + column));
+    match state.selected_item()? {
+        ItemState::Cell(cell) => {
+            let (row, column) = code_place(extent, cell, cell.editor.cursor())?;
+            place(row, column)
+        }
+        ItemState::Predict(_) => extent.layout.rows.iter().enumerate().find_map(|(i, row)| match row.part {
+            Part::Input { column } => place(i, column),
+            _ => None,
+        }),
+        ItemState::Quiz(_) | ItemState::Text(_) => None,
+    }
+}
+
+/// The row and column within an item where a place of its code stands.
+fn code_place(extent: &Extent, cell: &CellState, at: Pos) -> Option<(usize, usize)> {
+    let (row, from, indent) =
+        extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
+            Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+                Some((i, from, indent))
+            }
+            _ => None,
+        })?;
+    let code = cell.editor.lines().get(at.row)?;
+    let before: usize = code.chars().take(at.col).skip(from).map(text::char_width).sum();
+    Some((row, indent + before))
+}
+
+/// The column and row on the screen of a place of the edited cell's code, where it is in sight.
+pub fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u16, u16)> {
+    let all = extents(state, inside.width);
+    let extent = all.iter().find(|extent| extent.item == state.selected)?;
+    let (row, column) = code_place(extent, state.selected_cell()?, at)?;
+    let y = (extent.top + row).checked_sub(top).filter(|y| *y < usize::from(inside.height))?;
+    let x = (column + usize::from(BAR)).min(usize::from(inside.width));
+    Some((inside.x + u16::try_from(x).ok()?, inside.y + u16::try_from(y).ok()?))
+}
+
+/// The item and row at a row of the step.
+pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &Row)> {
+    let extent = extents.iter().find(|extent| row >= extent.top && row < extent.top + extent.height())?;
+    extent.layout.rows.get(row - extent.top).map(|found| (extent, found))
+}

@@ -1,0 +1,34 @@
+//! The lesson panel: a step's text, with a mark where each of its cells and questions belongs.
+
+use std::rc::Rc;
+
+use ratatui::text::Line;
+
+use crate::lab::layout::markdown;
+use crate::lab::model::item::ItemState;
+use crate::lab::model::laid::{Layout, Part};
+use crate::lab::model::state::{State, StepState};
+use crate::lab::model::theme::Theme;
+
+/// Columns left free at each side.
+pub const MARGIN: u16 = 1;
+
+/// The step's text for the width within the panel's border.
+pub fn layout(state: &State, width: u16) -> Option<Rc<Layout>> {
+    let columns = width.saturating_sub(2 * MARGIN).max(1);
+    let step = state.current_step()?;
+    Some(step.text.get(columns, || lay(step, usize::from(columns), &state.theme)))
+}
+
+fn lay(step: &StepState, columns: usize, theme: &Theme) -> Layout {
+    let mut layout = Layout::default();
+    for (i, item) in step.items.iter().enumerate() {
+        match item {
+            ItemState::Text(blocks) => layout.plain(markdown::lay(blocks, columns, theme)),
+            _ => layout.push(Line::default(), Part::Anchor(i)),
+        }
+        layout.push(Line::default(), Part::Gap);
+    }
+    layout.rows.pop();
+    layout
+}

@@ -1,0 +1,144 @@
+//! The machine: each device's memory, the tensors that live there, the transfers between them, what ran when. As a pane
+//! beside the cells, and as a screen of its own.
+
+use ratatui::layout::Rect;
+
+use crate::lab::layout::{Areas, inner, memory, timeline};
+use crate::lab::model::machine::Section;
+use crate::lab::model::state::{Pane, Screen, State};
+
+/// From this size on, the screen shows all sections at once.
+const GRID: (u16, u16) = (110, 30);
+/// Rows that say what is picked and where it comes from.
+const PICKED: u16 = 2;
+
+/// The rows of each section; one that is not shown has none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    /// The names of the sections, where not all of them are shown.
+    pub tabs: Rect,
+    pub memory: Rect,
+    pub tensors: Rect,
+    pub transfers: Rect,
+    pub timeline: Rect,
+    pub picked: Rect,
+}
+
+impl Parts {
+    /// The sections that are shown, with their places.
+    pub fn shown(&self) -> impl Iterator<Item = (Section, Rect)> {
+        let all = [
+            (Section::Memory, self.memory),
+            (Section::Tensors, self.tensors),
+            (Section::Transfers, self.transfers),
+            (Section::Timeline, self.timeline),
+        ];
+        all.into_iter().filter(|(_, area)| area.height > 0 && area.width > 0)
+    }
+
+    pub fn of(&self, section: Section) -> Rect {
+        match section {
+            Section::Memory => self.memory,
+            Section::Tensors => self.tensors,
+            Section::Transfers => self.transfers,
+            Section::Timeline => self.timeline,
+        }
+    }
+}
+
+/// Where the machine's sections stand; `None` where the machine is not shown.
+pub fn parts(state: &State, areas: &Areas) -> Option<Parts> {
+    match state.screen {
+        Screen::Machine => Some(screen_parts(state, areas.body)),
+        Screen::Work => areas.pane(Pane::Machine).map(|pane| pane_parts(state, inside(pane))),
+        Screen::Home => None,
+    }
+}
+
+/// What is within the pane's border and margins.
+pub fn inside(area: Rect) -> Rect {
+    let inside = inner(area);
+    Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside }
+}
+
+/// Cuts rows off an area, from the top.
+fn cut(area: &mut Rect, rows: u16) -> Rect {
+    let height = rows.min(area.height);
+    let top = Rect { height, ..*area };
+    area.y = area.y.saturating_add(height);
+    area.height -= height;
+    top
+}
+
+/// Cuts rows off an area, from the bottom.
+fn cut_low(area: &mut Rect, rows: u16) -> Rect {
+    let height = rows.min(area.height);
+    area.height -= height;
+    Rect { y: area.y.saturating_add(area.height), height, ..*area }
+}
+
+fn rows(n: usize) -> u16 {
+    u16::try_from(n).unwrap_or(u16::MAX)
+}
+
+pub fn pane_parts(state: &State, mut area: Rect) -> Parts {
+    let mut parts = Parts::default();
+    if state.machine.pick.is_some() && area.height >= 16 {
+        parts.picked = cut_low(&mut area, PICKED);
+    }
+    let width = usize::from(area.width);
+    let room = usize::from(area.height);
+    let devices = state.history.devices().count();
+    // A free row parts the sections where there is room for it.
+    let gap = u16::from(room >= 24);
+    let wanted = memory::rows(state, width, memory::detail(state, width, room / 2)).max(devices.min(1));
+    parts.memory = cut(&mut area, rows(wanted.min(room.saturating_sub(8)).max(1)));
+    cut(&mut area, gap);
+    let lanes = timeline::wanted(state);
+    if area.height >= 17 && lanes > 0 {
+        let most = area.height / 3;
+        parts.timeline = cut_low(&mut area, rows(lanes).max(4).min(most));
+        cut_low(&mut area, gap);
+    }
+    let half = area.height.div_ceil(2);
+    parts.tensors = cut(&mut area, half);
+    cut(&mut area, gap);
+    if state.machine.section == Section::Timeline && parts.timeline.height == 0 {
+        parts.timeline = area;
+    } else {
+        parts.transfers = area;
+    }
+    parts
+}
+
+pub fn screen_parts(state: &State, body: Rect) -> Parts {
+    let mut parts = Parts::default();
+    let mut area = Rect { x: body.x.saturating_add(1), width: body.width.saturating_sub(2), ..body };
+    if body.width < GRID.0 || body.height < GRID.1 {
+        parts.tabs = cut(&mut area, 1);
+        if state.machine.pick.is_some() {
+            parts.picked = cut_low(&mut area, PICKED);
+        }
+        match state.machine.section {
+            Section::Memory => parts.memory = area,
+            Section::Tensors => parts.tensors = area,
+            Section::Transfers => parts.transfers = area,
+            Section::Timeline => parts.timeline = area,
+        }
+        return parts;
+    }
+    parts.picked = cut_low(&mut area, PICKED);
+    cut_low(&mut area, 1);
+    let lanes = rows(timeline::wanted(state)).max(6);
+    let most = area.height / 3;
+    parts.timeline = cut_low(&mut area, lanes.min(most));
+    cut_low(&mut area, 1);
+    let left = u16::try_from(u32::from(area.width) * 9 / 20).unwrap_or(area.width);
+    parts.memory = Rect { width: left, ..area };
+    let mut right = Rect { x: area.x + left + 2, width: area.width.saturating_sub(left + 2), ..area };
+    let half = right.height.div_ceil(2);
+    parts.tensors = cut(&mut right, half);
+    cut(&mut right, 1);
+    parts.transfers = right;
+    parts
+}

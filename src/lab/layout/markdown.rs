@@ -1,0 +1,236 @@
+//! A lesson's text, block by block, as rows.
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::lab::layout::highlight;
+use crate::lab::model::text;
+use crate::lab::model::text::Break;
+use crate::lab::model::theme::{Colour, Theme};
+use crate::lesson::markdown::{Align, Block, Inline};
+
+const MIN_COLUMNS: usize = 8;
+
+/// Rows of some blocks for a width in columns, with an empty row between two blocks.
+pub fn lay(blocks: &[Block], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for (i, block) in blocks.iter().enumerate() {
+        if i > 0 {
+            lines.push(Line::default());
+        }
+        lay_block(&mut lines, block, columns.max(MIN_COLUMNS), theme);
+    }
+    lines
+}
+
+fn lay_block(lines: &mut Vec<Line<'static>>, block: &Block, columns: usize, theme: &Theme) {
+    match block {
+        Block::Heading { level, text } => {
+            let style = if *level <= 2 { theme.accent } else { theme.strong };
+            lines.extend(text::wrap(&spans(text, style, theme), columns, Break::Words));
+        }
+        Block::Paragraph(text) => {
+            lines.extend(text::wrap(&spans(text, theme.text, theme), columns, Break::Words));
+        }
+        Block::List { start, items } => list(lines, *start, items, columns, theme),
+        Block::Quote(blocks) => {
+            let inner = lay(blocks, columns.saturating_sub(2), theme);
+            lines.extend(inner.into_iter().map(|line| lead("│ ".into(), theme.accent, line)));
+        }
+        Block::Code { language, text } => code(lines, language, text, columns, theme),
+        Block::Table { align, head, rows } => table(lines, align, head, rows, columns, theme),
+        Block::Rule => lines.push(Line::styled("─".repeat(columns), theme.border)),
+    }
+}
+
+fn list(
+    lines: &mut Vec<Line<'static>>,
+    start: Option<u64>,
+    items: &[Vec<Block>],
+    columns: usize,
+    theme: &Theme,
+) {
+    let last = start.map(|n| n.saturating_add(items.len() as u64));
+    let width = last.map_or(2, |n| n.to_string().len() + 2);
+    for (i, item) in items.iter().enumerate() {
+        let mark = start.map_or("•".to_owned(), |n| format!("{}.", n.saturating_add(i as u64)));
+        let inner = lay(item, columns.saturating_sub(width), theme);
+        for (row, line) in inner.into_iter().enumerate() {
+            let mark = if row == 0 { mark.as_str() } else { "" };
+            lines.push(lead(text::left(mark, width), theme.accent, line));
+        }
+    }
+}
+
+fn code(lines: &mut Vec<Line<'static>>, language: &str, code: &str, columns: usize, theme: &Theme) {
+    let code = text::clean(code);
+    let rows: Vec<String> = code.trim_end().split('\n').map(str::to_owned).collect();
+    let styled = if language.starts_with("rhai") {
+        highlight::styled(&rows, theme)
+    } else {
+        rows.iter().map(|row| row.chars().map(|c| (c, theme.text)).collect()).collect()
+    };
+    for row in styled {
+        for piece in text::break_anywhere(&row, columns.saturating_sub(2)) {
+            lines.push(lead("  ".into(), Style::new(), text::line(piece)));
+        }
+    }
+}
+
+fn table(
+    lines: &mut Vec<Line<'static>>,
+    align: &[Align],
+    head: &[Vec<Inline>],
+    rows: &[Vec<Vec<Inline>>],
+    columns: usize,
+    theme: &Theme,
+) {
+    let count = rows.iter().map(Vec::len).chain([head.len()]).max().unwrap_or(0);
+    if count == 0 {
+        return;
+    }
+    let widths = table_widths(head, rows, count, columns, theme);
+    let shape: Vec<(usize, Align)> = widths
+        .iter()
+        .enumerate()
+        .map(|(i, width)| (*width, align.get(i).copied().unwrap_or(Align::Left)))
+        .collect();
+    table_row(lines, head, &shape, theme.strong, theme);
+    let rule = widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("──");
+    lines.push(Line::styled(rule, theme.border));
+    for row in rows {
+        table_row(lines, row, &shape, theme.text, theme);
+    }
+}
+
+/// Widths as wide as the content asks, the widest giving way until all fit.
+fn table_widths(
+    head: &[Vec<Inline>],
+    rows: &[Vec<Vec<Inline>>],
+    count: usize,
+    columns: usize,
+    theme: &Theme,
+) -> Vec<usize> {
+    let width = |cell: &[Inline]| spans(cell, theme.text, theme).iter().map(Span::width).sum::<usize>();
+    let mut widths: Vec<usize> = (0..count)
+        .map(|i| {
+            let all = rows.iter().map(Vec::as_slice).chain([head]);
+            all.filter_map(|row| row.get(i)).map(|cell| width(cell)).max().unwrap_or(0).clamp(1, columns)
+        })
+        .collect();
+    let room = columns.saturating_sub(2 * (count - 1)).max(count);
+    while widths.iter().sum::<usize>() > room {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > 1 => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+fn table_row(
+    lines: &mut Vec<Line<'static>>,
+    row: &[Vec<Inline>],
+    shape: &[(usize, Align)],
+    style: Style,
+    theme: &Theme,
+) {
+    let cells: Vec<Vec<Line<'static>>> = shape
+        .iter()
+        .enumerate()
+        .map(|(i, (width, _))| {
+            let inlines = row.get(i).map(Vec::as_slice).unwrap_or_default();
+            text::wrap(&spans(inlines, style, theme), *width, Break::Words)
+        })
+        .collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for y in 0..height {
+        let mut joined: Vec<Span<'static>> = Vec::new();
+        for (i, (cell, (width, align))) in cells.iter().zip(shape).enumerate() {
+            let line = cell.get(y).cloned().unwrap_or_default();
+            let fill = width.saturating_sub(line.width());
+            let before = match align {
+                Align::Left => 0,
+                Align::Center => fill / 2,
+                Align::Right => fill,
+            };
+            let after = fill - before + if i + 1 < shape.len() { 2 } else { 0 };
+            joined.push(Span::raw(" ".repeat(before)));
+            joined.extend(line.spans);
+            joined.push(Span::raw(" ".repeat(after)));
+        }
+        lines.push(Line::from(joined));
+    }
+}
+
+/// Runs of text with the style of their kind upon `base`.
+fn spans(text: &[Inline], base: Style, theme: &Theme) -> Vec<Span<'static>> {
+    let mut out = Vec::new();
+    add_spans(&mut out, text, base, theme);
+    out
+}
+
+fn add_spans(out: &mut Vec<Span<'static>>, text: &[Inline], base: Style, theme: &Theme) {
+    let span = |text: &str, style: Style| Span::styled(text::clean_line(text), style);
+    for inline in text {
+        match inline {
+            Inline::Text(text) => out.push(span(text, base)),
+            // Without colours, code keeps its marks.
+            Inline::Code(text) if theme.look.colour == Colour::None => {
+                out.push(span(&format!("`{text}`"), base));
+            }
+            Inline::Code(text) => out.push(span(text, base.patch(theme.function))),
+            Inline::Image { alt, .. } => out.push(span(&format!("[{alt}]"), base.patch(theme.dim))),
+            Inline::Break => out.push(Span::styled("\n", base)),
+            Inline::Emphasis(inner) => add_spans(out, inner, base.add_modifier(Modifier::ITALIC), theme),
+            Inline::Strong(inner) => add_spans(out, inner, base.add_modifier(Modifier::BOLD), theme),
+            Inline::Strike(inner) => add_spans(out, inner, base.add_modifier(Modifier::CROSSED_OUT), theme),
+            Inline::Link { text, .. } => {
+                let style = base.patch(theme.accent).add_modifier(Modifier::UNDERLINED);
+                add_spans(out, text, style, theme);
+            }
+        }
+    }
+}
+
+fn lead(mark: String, style: Style, mut line: Line<'static>) -> Line<'static> {
+    line.spans.insert(0, Span::styled(mark, style));
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::model::theme::Look;
+    use crate::lesson::markdown::parse;
+
+    fn shown(markdown: &str, columns: usize) -> Vec<String> {
+        let theme = Theme::new(Look { colour: Colour::True, light: false, ascii: false });
+        let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.as_ref()).collect::<String>();
+        lay(&parse(markdown), columns, &theme).iter().map(|line| text(line).trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn lists_hang_and_quotes_are_marked() {
+        let lines = shown("9. one two three\n10. *four*\n\n> a **b**\n", 12);
+        assert_eq!(lines, ["9.  one two", "    three", "10. four", "", "│ a b"]);
+    }
+
+    #[test]
+    fn a_table_fits_by_wrapping_its_widest_column() {
+        let lines = shown("| k | what it does |\n|--:|---|\n| aa | moves `it` |\n", 13);
+        assert_eq!(lines, [" k  what it", "    does", "─────────────", "aa  moves it"]);
+    }
+
+    #[test]
+    fn line_breaks_code_and_nesting_stay() {
+        let lines = shown("one\\\ntwo\n\n```rhai\nlet  x = 1;\n```\n\n- a\n  - b\n", 40);
+        assert_eq!(lines, ["one", "two", "", "  let  x = 1;", "", "• a", "", "  • b"]);
+    }
+
+    #[test]
+    fn quotes_within_quotes_without_end_are_drawn() {
+        assert!(shown(&">".repeat(5000), 40).len() < 100);
+        assert!(shown(&("> ".repeat(100) + "deep"), 40).iter().any(|line| line.contains("deep")));
+    }
+}

@@ -1,0 +1,79 @@
+//! What of each pane is in sight: nothing is scrolled beyond its end, and what is selected or typed in is seen.
+
+use std::ops::Range;
+
+use ratatui::layout::Rect;
+
+use crate::lab::layout::{Areas, cells, home, inner, lesson, machine, memory, tensors, timeline, transfers};
+use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::tops::Tops;
+
+/// The state's scroll positions, brought into range for these rectangles.
+pub fn settled(state: &State, areas: &Areas) -> Tops {
+    let mut tops = state.tops;
+    if let Some(pane) = areas.pane(Pane::Cells) {
+        tops.cells = cells_top(state, inner(pane));
+    }
+    if let Some(pane) = areas.pane(Pane::Lesson) {
+        let inside = inner(pane);
+        let rows = lesson::layout(state, inside.width).map_or(0, |layout| layout.rows.len());
+        tops.lesson = tops.lesson.min(rows.saturating_sub(usize::from(inside.height)));
+    }
+    if state.screen == Screen::Home {
+        tops.home = home::top(state, areas.body);
+    }
+    if let Some(parts) = machine::parts(state, areas) {
+        let held = |top: usize, rows: usize, room: usize| top.min(rows.saturating_sub(room));
+        let width = usize::from(parts.memory.width);
+        let room = memory::fitting(state, parts.memory);
+        tops.memory = held(tops.memory, memory::rows(state, width, memory::detail(state, width, room)), room);
+        tops.tensors = held(tops.tensors, tensors::rows(state), tensors::fitting(parts.tensors));
+        let log = state.history.transfers().len();
+        tops.transfers = held(tops.transfers, log, transfers::fitting(parts.transfers));
+        let lanes = timeline::rows(state).len();
+        tops.timeline = held(tops.timeline, lanes, timeline::fitting(parts.timeline));
+    }
+    tops
+}
+
+fn cells_top(state: &State, inside: Rect) -> usize {
+    let rows = usize::from(inside.height);
+    let extents = cells::extents(state, inside.width);
+    let mut top = state.tops.cells;
+    if state.follow
+        && let Some(extent) = extents.iter().find(|extent| extent.item == state.selected)
+    {
+        // The empty row after the item need not be seen.
+        let end = extent.top + extent.height().saturating_sub(1);
+        let running = state.selected_cell().is_some_and(|cell| cell.is_busy());
+        top = show(top, rows, extent.top..end, running);
+        if state.editing
+            && let Some((row, _)) = cells::cursor(state, &extents)
+        {
+            top = show(top, rows, row..row + 1, false);
+        }
+    }
+    top.min(cells::height(&extents).saturating_sub(rows))
+}
+
+/// The least scrolled position that shows a range; of one that does not fit, its end or its beginning.
+fn show(top: usize, rows: usize, range: Range<usize>, prefer_end: bool) -> usize {
+    if range.len() > rows {
+        return if prefer_end { range.end.saturating_sub(rows) } else { range.start };
+    }
+    top.clamp(range.end.saturating_sub(rows), range.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn showing_scrolls_no_more_than_it_must() {
+        assert_eq!(show(0, 10, 3..8, false), 0);
+        assert_eq!(show(0, 10, 8..14, false), 4);
+        assert_eq!(show(9, 10, 3..8, false), 3);
+        assert_eq!(show(0, 10, 5..25, false), 5);
+        assert_eq!(show(0, 10, 5..25, true), 15);
+    }
+}

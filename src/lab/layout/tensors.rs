@@ -1,0 +1,155 @@
+//! The table of live tensors.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::base::Device;
+use crate::base::figures;
+use crate::lab::layout::marks::{list_title, place, row_mark};
+use crate::lab::layout::placed::Placed;
+use crate::lab::layout::position;
+use crate::lab::model::history::order::{Sort, TensorKey};
+use crate::lab::model::history::records::{Grad, Live};
+use crate::lab::model::machine::{Pick, Section};
+use crate::lab::model::state::State;
+use crate::lab::model::text;
+
+const DTYPE: usize = 4;
+const BYTES: usize = 10;
+const DEVICE: usize = 6;
+const GRAD: usize = 10;
+
+/// Rows that the table takes if all of it is shown. Sorted by device, each device that has tensors has a heading.
+pub fn rows(state: &State) -> usize {
+    state.history.live_count() + headings(state)
+}
+
+fn headings(state: &State) -> usize {
+    match state.history.sorted_by() {
+        Sort::Device => state.history.devices().filter(|tally| tally.tensors > 0).count(),
+        _ => 0,
+    }
+}
+
+/// Rows of the table that fit an area.
+pub fn fitting(area: Rect) -> usize {
+    usize::from(area.height).saturating_sub(1)
+}
+
+/// A row of the table.
+enum Row<'a> {
+    Heading(Device),
+    Tensor(&'a Live),
+}
+
+/// The rows from number `top` on, `room` of them.
+fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
+    let history = &state.history;
+    if headings(state) == 0 {
+        return history.live(top, room).into_iter().map(Row::Tensor).collect();
+    }
+    let (mut row, mut first) = (0, 0);
+    let mut out = Vec::with_capacity(room);
+    for tally in history.devices().filter(|tally| tally.tensors > 0) {
+        let end = row + 1 + tally.tensors;
+        if end > top && out.len() < room {
+            if row >= top {
+                out.push(Row::Heading(tally.device));
+            }
+            let skipped = top.saturating_sub(row + 1);
+            let wanted = (tally.tensors - skipped.min(tally.tensors)).min(room - out.len());
+            out.extend(history.live(first + skipped, wanted).into_iter().map(Row::Tensor));
+        }
+        row = end;
+        first += tally.tensors;
+    }
+    out
+}
+
+/// The tensors in sight, with their rows below the title.
+pub fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, TensorKey)> {
+    let rows = visible(state, top, fitting(area)).into_iter().enumerate();
+    rows.filter_map(|(row, what)| match what {
+        Row::Tensor(live) => Some((row, (live.device, live.address))),
+        Row::Heading(_) => None,
+    })
+    .collect()
+}
+
+pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
+    let mut placed = Placed::default();
+    let width = usize::from(area.width);
+    let room = fitting(area);
+    let history = &state.history;
+    let mut note = position(top, room, rows(state));
+    if history.sorted_by() != Sort::Device {
+        let by = format!("by {}", history.sorted_by().name());
+        note = if note.is_empty() { by } else { format!("{by}, {note}") };
+    }
+    if history.untracked > 0 {
+        note = format!("{note}, {} not listed", figures::count(history.untracked));
+    }
+    let name = figures::plural(history.live_count() as u64, "live tensor", "live tensors");
+    placed.put(0, list_title(state, Section::Tensors, &name, &note, width));
+    for (y, row) in visible(state, top, room).into_iter().enumerate() {
+        let line = match row {
+            Row::Heading(device) => heading(state, device),
+            Row::Tensor(live) => tensor(state, live, width),
+        };
+        placed.put(y + 1, line);
+    }
+    placed
+}
+
+fn heading(state: &State, device: Device) -> Line<'static> {
+    let theme = &state.theme;
+    let held = state.history.devices().find(|tally| tally.device == device);
+    let (tensors, bytes) = held.map_or((0, 0), |tally| (tally.tensors, tally.tensor_bytes));
+    let text =
+        format!("  {}, {}", figures::plural(tensors as u64, "tensor", "tensors"), figures::bytes(bytes));
+    Line::from(vec![Span::styled(device.to_string(), theme.accent), Span::styled(text, theme.dim)])
+}
+
+fn tensor(state: &State, live: &Live, width: usize) -> Line<'static> {
+    let theme = &state.theme;
+    let picked = state.machine.pick == Some(Pick::Tensor((live.device, live.address)));
+    // Where the headings do not name the device, each row does.
+    let device = if state.history.sorted_by() == Sort::Device { 0 } else { DEVICE + 1 };
+    let grad = if width >= 76 { GRAD + 1 } else { 0 };
+    let made_by = width >= 58 + grad;
+    let names = if made_by { 12 + width.saturating_sub(80).min(24) / 2 } else { 8 };
+    let fixed = names + DTYPE + BYTES + device + grad + 4;
+    let shapes = if made_by { 18 } else { width.saturating_sub(fixed) };
+    let (name, name_style) = live.name.as_deref().map_or(("–", theme.dim), |name| (name, theme.strong));
+    let name_style = if picked { theme.selected } else { name_style };
+    let mut spans = vec![
+        row_mark(state, picked, live.source),
+        Span::styled(format!("{} ", text::left(name, names)), name_style),
+        Span::styled(format!("{} ", text::left(&shape(&live.shape), shapes)), theme.text),
+        Span::styled(format!("{} ", text::left(figures::dtype(live.dtype), DTYPE)), theme.dim),
+    ];
+    if device > 0 {
+        spans.push(Span::styled(format!("{} ", text::left(&live.device.to_string(), DEVICE)), theme.accent));
+    }
+    spans.push(Span::styled(text::right(&figures::bytes(live.bytes), BYTES), theme.text));
+    if grad > 0 {
+        let (told, style) = match live.grad {
+            None => ("", theme.dim),
+            Some(Grad::No) => ("no grad", theme.dim),
+            Some(Grad::Wanted) => ("grad: none", theme.text),
+            Some(Grad::There(_)) => ("has .grad", theme.ok),
+        };
+        spans.push(Span::styled(format!(" {}", text::left(told, GRAD)), style));
+    }
+    if made_by && !live.op.is_empty() {
+        let room = width.saturating_sub(fixed + shapes + 2);
+        let text = format!("{}{}", live.op, place(" ", live.source));
+        spans.push(Span::styled(format!("  {}", text::clip(&text, room)), theme.dim));
+    }
+    Line::from(spans)
+}
+
+fn shape(sizes: &[usize]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    format!("[{}]", sizes.join(", "))
+}

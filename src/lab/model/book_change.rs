@@ -1,0 +1,37 @@
+//! What the notebook's file is told of the cells, and why it was not saved.
+
+use crate::lab::model::document;
+use crate::lab::model::document::Stored;
+
+/// What the lab does to a cell of the notebook, which is named by its id.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BookChange {
+    Text {
+        id: String,
+        text: String,
+    },
+    Markdown {
+        id: String,
+        markdown: bool,
+    },
+    /// Below the cell `after`, or at the top.
+    Insert {
+        after: Option<String>,
+        cell: Box<document::Cell>,
+    },
+    Remove {
+        id: String,
+    },
+    Ran {
+        id: String,
+        stored: Box<Stored>,
+    },
+}
+
+/// Why a notebook was not saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotSaved {
+    /// Another program has changed the file meanwhile.
+    Conflict(String),
+    Failed(String),
+}

@@ -1,0 +1,334 @@
+//! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
+
+pub mod log;
+pub mod order;
+pub mod records;
+pub mod segments;
+pub mod timeline;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::base::Device;
+use crate::base::event::{Body, Clock, Event, Name, Source};
+use crate::lab::model::history::records::{DeviceTally, Direction, Grad, Live, Ring, Transfer, clean_name};
+use crate::lab::model::text;
+use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
+
+use log::Log;
+use order::Order;
+
+use order::{Sort, TensorKey};
+use segments::SegmentMap;
+use timeline::Timeline;
+
+/// Tensors kept in the table of live ones.
+pub const LIVE_KEPT: usize = 1 << 16;
+/// Places kept of a device where the host waited unasked.
+const WAITS_KEPT: usize = 64;
+
+/// What happened since the session started.
+#[derive(Debug, Default)]
+pub struct History {
+    devices: BTreeMap<Device, DeviceTally>,
+    live: HashMap<TensorKey, Live>,
+    order: Order,
+    named: HashSet<TensorKey>,
+    segments: BTreeMap<Device, SegmentMap>,
+    timeline: Timeline,
+    transfers: Ring<Transfer>,
+    directions: BTreeMap<(Device, Device), Direction>,
+    /// The events themselves.
+    pub log: Log,
+    /// Events that the session could not send.
+    pub missed: u64,
+    /// Live tensors beyond what the table keeps.
+    pub untracked: u64,
+    pub events: u64,
+}
+
+impl History {
+    /// Takes a batch of events, and how many before them were lost.
+    pub fn take(&mut self, events: Vec<Event>, dropped: u64) {
+        self.missed = self.missed.saturating_add(dropped);
+        events.iter().for_each(|event| self.fold(event.clone()));
+        self.log.take(events, dropped);
+    }
+
+    /// Takes one event.
+    pub fn fold(&mut self, event: Event) {
+        self.events += 1;
+        let Event { seq, source, body } = event;
+        self.timeline.fold(seq, source, &body);
+        match body {
+            Body::Alloc {
+                device, address, bytes, requested, dtype, shape, op, allocated, reserved, ..
+            } => {
+                self.memory(device, allocated, reserved);
+                self.map(device, |map| map.take(address, bytes));
+                let op = clean_name(op);
+                let bytes = requested;
+                let shape = shape.to_vec();
+                let (name, grad) = (None, None);
+                let live = Live { device, address, bytes, dtype, shape, op, source, name, grad, seq };
+                self.hold(live);
+            }
+            Body::Free { device, address, allocated, reserved, .. } => {
+                self.memory(device, allocated, reserved);
+                self.map(device, |map| map.give(address));
+                if !self.release(device, address) {
+                    self.untracked = self.untracked.saturating_sub(1);
+                }
+            }
+            Body::Segment { device, address, bytes, mapped, reserved } => {
+                self.tally(device).reserved = reserved;
+                self.map(device, |map| if mapped { map.map(address, bytes) } else { map.unmap(address) });
+            }
+            Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
+                let direction = self.directions.entry((from, to)).or_default();
+                direction.count += 1;
+                direction.bytes = direction.bytes.saturating_add(bytes);
+                self.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
+            }
+            Body::Launch { device, .. } => self.tally(device).launches += 1,
+            Body::Sync { device, implicit, cause, .. } => {
+                let tally = self.tally(device);
+                tally.syncs += 1;
+                if implicit {
+                    tally.implicit_syncs += 1;
+                    let cause = clean_name(cause);
+                    tally.last_implicit = Some((cause, source));
+                    let place = (source.cell, source.line, cause);
+                    if tally.waits.len() < WAITS_KEPT || tally.waits.contains_key(&place) {
+                        *tally.waits.entry(place).or_default() += 1;
+                    }
+                }
+            }
+            Body::OutOfMemory { device, requested, .. } => {
+                let tally = self.tally(device);
+                tally.out_of_memory += 1;
+                tally.last_refused = requested;
+            }
+            Body::PeakReset { device } => {
+                let tally = self.tally(device);
+                tally.peak = tally.allocated;
+            }
+            Body::CellStart { .. } | Body::CellEnd { .. } => {}
+        }
+    }
+
+    /// Takes the devices as the session gives them.
+    pub fn set_devices(&mut self, devices: &[DeviceInfo]) {
+        for info in devices {
+            let tally = self.tally(info.device);
+            tally.name = text::clean_line(&info.name);
+            tally.simulated = info.simulated;
+            tally.total = info.total;
+            tally.allocated = info.allocated;
+            tally.reserved = info.reserved;
+            tally.peak = info.peak;
+            tally.told_free = info.free.map(|free| (free, info.reserved));
+            self.reconcile(info);
+            if info.device.is_cuda() {
+                self.segments.entry(info.device).or_default().reset(&info.segments);
+            }
+        }
+    }
+
+    /// Takes the scope's variables, and the tensors within them: they name live tensors.
+    pub fn set_variables(&mut self, variables: &[Variable], held: &[(String, TensorInfo)]) {
+        let own = variables.iter().filter_map(|v| Some((v.name.as_str(), v.tensor.as_ref()?)));
+        let within = held.iter().map(|(name, tensor)| (name.as_str(), tensor));
+        let mut names: HashMap<TensorKey, (String, Grad)> = HashMap::new();
+        for (name, tensor) in own.chain(within) {
+            let key = (tensor.device, tensor.address);
+            if !self.live.contains_key(&key) && tensor.bytes > 0 {
+                self.hold(unseen(tensor));
+            }
+            let name = text::clean_line(name);
+            let grad = match (tensor.requires_grad, tensor.grad) {
+                (_, Some(bytes)) => Grad::There(bytes),
+                (true, None) => Grad::Wanted,
+                (false, None) => Grad::No,
+            };
+            let known = names.entry(key).or_insert_with(|| (String::new(), grad));
+            known.0 = if known.0.is_empty() { name } else { format!("{}, {name}", known.0) };
+            if known.1 == Grad::No {
+                known.1 = grad;
+            }
+        }
+        for key in std::mem::take(&mut self.named).into_iter().filter(|key| !names.contains_key(key)) {
+            self.call(key, None);
+        }
+        for (key, name) in names {
+            self.named.insert(key);
+            self.call(key, Some(name));
+        }
+    }
+
+    fn call(&mut self, key: TensorKey, name: Option<(String, Grad)>) {
+        let Some(live) = self.live.get_mut(&key) else { return };
+        let (name, grad) = name.unzip();
+        if (&live.name, live.grad) != (&name, grad) {
+            self.order.remove(live);
+            (live.name, live.grad) = (name, grad);
+            self.order.insert(live);
+        }
+    }
+
+    /// Sorts the table of live tensors anew.
+    pub fn sort(&mut self, sort: Sort) {
+        self.order.by(sort, self.live.values());
+    }
+
+    pub fn sorted_by(&self) -> Sort {
+        self.order.sort
+    }
+
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// A device's segments; `None` where none is known.
+    pub fn segments(&self, device: Device) -> Option<&SegmentMap> {
+        self.segments.get(&device)
+    }
+
+    pub fn tensor(&self, key: TensorKey) -> Option<&Live> {
+        self.live.get(&key)
+    }
+
+    /// The live tensors there are in the table.
+    pub fn live_count(&self) -> usize {
+        self.live.len()
+    }
+
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceTally> {
+        self.devices.values()
+    }
+
+    pub fn transfers(&self) -> &Ring<Transfer> {
+        &self.transfers
+    }
+
+    /// The transfer of that number, while it is in the log.
+    pub fn transfer(&self, seq: u64) -> Option<&Transfer> {
+        self.transfers.newest().find(|transfer| transfer.seq == seq)
+    }
+
+    /// Copies by direction: from, to.
+    pub fn directions(&self) -> impl Iterator<Item = (Device, Device, Direction)> {
+        self.directions.iter().map(|(&(from, to), &direction)| (from, to, direction))
+    }
+
+    /// `n` live tensors from number `from` on, in the order of the table.
+    pub fn live(&self, from: usize, n: usize) -> Vec<&Live> {
+        self.order.keys().skip(from).take(n).filter_map(|key| self.live.get(&key)).collect()
+    }
+
+    /// True where every transfer in the log was timed by this clock.
+    pub fn all_timed_by(&self, clock: Clock) -> bool {
+        self.transfers.newest().all(|t| t.span.clock == clock)
+    }
+
+    /// True where some device's clock is a virtual one.
+    pub fn any_simulated(&self) -> bool {
+        self.devices.values().any(|d| d.simulated)
+    }
+
+    fn hold(&mut self, live: Live) {
+        let (device, address, bytes) = (live.device, live.address, live.bytes);
+        self.release(device, address);
+        if self.live.len() >= LIVE_KEPT {
+            self.untracked += 1;
+            return;
+        }
+        self.order.insert(&live);
+        self.live.insert((device, address), live);
+        let tally = self.tally(device);
+        tally.tensors += 1;
+        tally.tensor_bytes = tally.tensor_bytes.saturating_add(bytes);
+    }
+
+    /// Takes a tensor out of the table; false where it was not in it.
+    fn release(&mut self, device: Device, address: u64) -> bool {
+        let Some(live) = self.live.remove(&(device, address)) else { return false };
+        self.order.remove(&live);
+        let tally = self.tally(device);
+        tally.tensors = tally.tensors.saturating_sub(1);
+        tally.tensor_bytes = tally.tensor_bytes.saturating_sub(live.bytes);
+        true
+    }
+
+    /// Changes an accelerator's map of segments.
+    fn map(&mut self, device: Device, change: impl FnOnce(&mut SegmentMap)) {
+        if device.is_cuda() {
+            change(self.segments.entry(device).or_default());
+        }
+    }
+
+    fn memory(&mut self, device: Device, allocated: u64, reserved: u64) {
+        let tally = self.tally(device);
+        tally.allocated = allocated;
+        tally.reserved = reserved;
+        tally.peak = tally.peak.max(allocated);
+    }
+
+    /// Forgets tensors that no block of the device holds: their frees were missed.
+    fn reconcile(&mut self, info: &DeviceInfo) {
+        let told = info.device.is_cuda() && (info.allocated == 0 || !info.segments.is_empty());
+        if self.missed == 0 || !told {
+            return;
+        }
+        let blocks = info.segments.iter().flat_map(|segment| {
+            let held = segment.blocks.iter().filter(|(.., held)| *held);
+            held.map(|(offset, ..)| segment.address.saturating_add(*offset))
+        });
+        let held: HashSet<u64> = blocks.collect();
+        let gone = |(device, address): &&(Device, u64)| *device == info.device && !held.contains(address);
+        let gone: Vec<u64> = self.live.keys().filter(gone).map(|(_, address)| *address).collect();
+        for address in gone {
+            self.release(info.device, address);
+        }
+    }
+
+    fn tally(&mut self, device: Device) -> &mut DeviceTally {
+        self.devices.entry(device).or_insert_with(|| DeviceTally {
+            device,
+            name: String::new(),
+            simulated: false,
+            total: 0,
+            allocated: 0,
+            reserved: 0,
+            peak: 0,
+            launches: 0,
+            syncs: 0,
+            implicit_syncs: 0,
+            last_implicit: None,
+            waits: BTreeMap::new(),
+            told_free: None,
+            out_of_memory: 0,
+            last_refused: 0,
+            tensors: 0,
+            tensor_bytes: 0,
+        })
+    }
+}
+
+/// A tensor whose making was missed.
+fn unseen(tensor: &TensorInfo) -> Live {
+    Live {
+        device: tensor.device,
+        address: tensor.address,
+        bytes: tensor.bytes,
+        dtype: tensor.dtype,
+        shape: tensor.shape.clone(),
+        op: Name::new(""),
+        source: Source::default(),
+        name: None,
+        grad: None,
+        seq: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

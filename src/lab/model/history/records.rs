@@ -1,0 +1,142 @@
+//! What is kept of devices, tensors and copies.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::base::event::{Name, Source, Span};
+use crate::base::{DType, Device};
+use crate::lab::model::text;
+
+/// Transfers kept in the log.
+pub const TRANSFERS_KEPT: usize = 1000;
+
+/// One device, as it is now.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceTally {
+    pub device: Device,
+    pub name: String,
+    pub simulated: bool,
+    /// Memory in bytes; 0 where there is no such limit.
+    pub total: u64,
+    pub allocated: u64,
+    pub reserved: u64,
+    pub peak: u64,
+    pub launches: u64,
+    pub syncs: u64,
+    pub implicit_syncs: u64,
+    /// What made the host wait unasked, last.
+    pub last_implicit: Option<(Name, Source)>,
+    /// All that did, by cause and place: how often.
+    pub waits: BTreeMap<(u32, u32, Name), u64>,
+    /// Bytes that the device says nobody has taken, and what was reserved then.
+    pub told_free: Option<(u64, u64)>,
+    pub out_of_memory: u64,
+    /// Bytes asked for when memory ran out, last.
+    pub last_refused: u64,
+    /// Live tensors in the table, and their bytes.
+    pub tensors: usize,
+    pub tensor_bytes: u64,
+}
+
+/// A tensor's storage that is held now.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Live {
+    pub device: Device,
+    pub address: u64,
+    pub bytes: u64,
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+    /// The operation that made it; empty where the events that told it were missed.
+    pub op: Name,
+    pub source: Source,
+    /// The variables that hold it, as far as the session has told.
+    pub name: Option<String>,
+    /// Whether it requires a gradient, as far as the session has told, and the bytes of the one it has.
+    pub grad: Option<Grad>,
+    pub seq: u64,
+}
+
+/// What is known of a tensor's gradient.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grad {
+    /// None is wanted.
+    No,
+    /// It is wanted, and there is none yet.
+    Wanted,
+    /// There is one, of so many bytes.
+    There(u64),
+}
+
+/// A copy between memories.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Transfer {
+    /// The event's number.
+    pub seq: u64,
+    pub from: Device,
+    pub to: Device,
+    pub bytes: u64,
+    pub pinned: bool,
+    pub blocking: bool,
+    pub span: Span,
+    pub source: Source,
+}
+
+/// All copies one way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Direction {
+    pub count: u64,
+    pub bytes: u64,
+}
+
+/// The last values of a stream, and how many earlier ones were dropped.
+#[derive(Debug)]
+pub struct Ring<T> {
+    items: VecDeque<T>,
+    pub dropped: u64,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Ring { items: VecDeque::new(), dropped: 0 }
+    }
+}
+
+impl<T> Ring<T> {
+    pub(super) fn push(&mut self, item: T) {
+        if self.items.len() >= TRANSFERS_KEPT {
+            self.items.pop_front();
+            self.dropped += 1;
+        }
+        self.items.push_back(item);
+    }
+
+    /// From the newest to the oldest.
+    pub fn newest(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().rev()
+    }
+
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+impl DeviceTally {
+    /// Bytes that are taken, but not by this program's allocator: a context, other programs. `None` where the device
+    /// does not say.
+    pub fn other(&self) -> Option<u64> {
+        let (free, reserved) = self.told_free?;
+        Some(self.total.saturating_sub(free).saturating_sub(reserved))
+    }
+
+    /// Bytes that can still be taken from the device.
+    pub fn free(&self) -> u64 {
+        self.total.saturating_sub(self.reserved).saturating_sub(self.other().unwrap_or(0))
+    }
+}
+
+pub(super) fn clean_name(name: Name) -> Name {
+    if name.chars().all(text::printable) { name } else { Name::read(&text::clean_line(&name)) }
+}

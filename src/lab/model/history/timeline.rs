@@ -1,0 +1,208 @@
+//! What ran when: the events that have a span, in lanes of the host's threads and the devices' streams.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::base::event::{Body, Clock, Name, Source, Span};
+use crate::base::{DType, Device};
+use crate::lab::model::history::records::clean_name;
+
+/// Events kept of a lane; older ones are dropped and counted.
+pub const MARKS_KEPT: usize = 4096;
+/// Lanes kept; what happens on further ones is counted only.
+const LANES_KEPT: usize = 64;
+
+/// Who was busy.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Track {
+    /// A thread of the host: 0 is the script's own, `i` a loader's worker `i - 1`.
+    Host(u32),
+    Stream(Device, u32),
+}
+
+/// A lane's place: clocks are never mixed, so each has lanes of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LaneId {
+    measured: bool,
+    pub track: Track,
+}
+
+/// One lane's events, by their start.
+#[derive(Debug, Default)]
+pub struct Lane {
+    marks: VecDeque<Mark>,
+    pub dropped: u64,
+}
+
+/// An event with a span.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mark {
+    pub seq: u64,
+    pub span: Span,
+    pub what: What,
+    pub source: Source,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum What {
+    Launch {
+        op: Name,
+        kernel: Name,
+        dtype: DType,
+        bytes: u64,
+        flops: u64,
+    },
+    Copy {
+        from: Device,
+        to: Device,
+        bytes: u64,
+        pinned: bool,
+        blocking: bool,
+    },
+    /// The host waited for a device.
+    Wait {
+        device: Device,
+        cause: Name,
+        implicit: bool,
+    },
+}
+
+/// The first and last moment of what a cell did, on one clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    pub cell: u32,
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Timeline {
+    lanes: BTreeMap<LaneId, Lane>,
+    /// What the last cell did on the modelled and on the measured clock.
+    last: [Option<Extent>; 2],
+    /// Events of lanes that are not kept.
+    pub unkept: u64,
+}
+
+impl LaneId {
+    pub fn clock(self) -> Clock {
+        if self.measured { Clock::Measured } else { Clock::Modelled }
+    }
+}
+
+impl Lane {
+    /// The events that touch `start..end`, or at least lie near it: those that began before are looked for among
+    /// the last few only, as a stream runs in order.
+    pub fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &Mark> {
+        let first = self.marks.partition_point(|mark| mark.span.start < start);
+        let from = first.saturating_sub(4);
+        self.marks.range(from..).take_while(move |mark| mark.span.start < end.max(start.saturating_add(1)))
+    }
+
+    pub fn find(&self, seq: u64) -> Option<&Mark> {
+        self.marks.iter().find(|mark| mark.seq == seq)
+    }
+
+    /// The event after or before another; the last one where that is not there.
+    pub fn beside(&self, seq: Option<u64>, forward: bool) -> Option<&Mark> {
+        let at = seq.and_then(|seq| self.marks.iter().position(|mark| mark.seq == seq));
+        match at {
+            None => self.marks.back(),
+            Some(at) if forward => self.marks.get(at + 1),
+            Some(at) => self.marks.get(at.checked_sub(1)?),
+        }
+    }
+
+    pub fn ends(&self) -> Option<(u64, u64)> {
+        Some((self.marks.front()?.span.start, self.marks.back()?.span.end()))
+    }
+
+    fn push(&mut self, mark: Mark) {
+        if self.marks.len() >= MARKS_KEPT {
+            self.marks.pop_front();
+            self.dropped += 1;
+        }
+        // Events come in the order in which they were told, which is nearly that of their starts.
+        let late = self.marks.iter().rev().take(64).take_while(|m| m.span.start > mark.span.start).count();
+        if late == 0 {
+            self.marks.push_back(mark);
+        } else {
+            self.marks.insert(self.marks.len().saturating_sub(late), mark);
+        }
+    }
+}
+
+impl Timeline {
+    /// Takes an event, if it has a span.
+    pub fn fold(&mut self, seq: u64, source: Source, body: &Body) {
+        let (track, span, what) = match *body {
+            Body::Launch { device, stream, op, kernel, dtype, bytes, flops, span } => {
+                let track =
+                    if device.is_cuda() { Track::Stream(device, stream) } else { Track::Host(stream) };
+                let (op, kernel) = (clean_name(op), clean_name(kernel));
+                (track, span, What::Launch { op, kernel, dtype, bytes, flops })
+            }
+            Body::Copy { from, to, bytes, pinned, blocking, stream, span } => {
+                // A copy between two accelerators runs on a stream of the one that has the data.
+                let device = if from.is_cuda() { from } else { to };
+                let track = if device.is_cuda() { Track::Stream(device, stream) } else { Track::Host(0) };
+                (track, span, What::Copy { from, to, bytes, pinned, blocking })
+            }
+            Body::Sync { device, implicit, cause, span } => {
+                (Track::Host(0), span, What::Wait { device, cause: clean_name(cause), implicit })
+            }
+            _ => return,
+        };
+        let lane = LaneId { measured: span.clock == Clock::Measured, track };
+        if self.lanes.len() >= LANES_KEPT && !self.lanes.contains_key(&lane) {
+            self.unkept += 1;
+            return;
+        }
+        self.lanes.entry(lane).or_default().push(Mark { seq, span, what, source });
+        let last = self.last.get_mut(usize::from(lane.measured));
+        let Some(last) = last else { return };
+        match last {
+            Some(extent) if extent.cell == source.cell => {
+                extent.start = extent.start.min(span.start);
+                extent.end = extent.end.max(span.end());
+            }
+            _ => *last = Some(Extent { cell: source.cell, start: span.start, end: span.end() }),
+        }
+    }
+
+    /// The lanes, those of the modelled clock first, the host's before the streams'.
+    pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &Lane)> {
+        self.lanes.iter().map(|(id, lane)| (*id, lane))
+    }
+
+    pub fn lane(&self, id: LaneId) -> Option<&Lane> {
+        self.lanes.get(&id)
+    }
+
+    /// The clocks that something was timed by.
+    pub fn clocks(&self) -> impl Iterator<Item = Clock> {
+        let has = |clock: Clock| self.lanes.keys().any(|id| id.clock() == clock);
+        [Clock::Modelled, Clock::Measured].into_iter().filter(move |clock| has(*clock))
+    }
+
+    /// What the last cell with a span did on this clock.
+    pub fn last(&self, clock: Clock) -> Option<Extent> {
+        self.last.get(usize::from(clock == Clock::Measured)).copied().flatten()
+    }
+
+    /// From the first event that is kept to the end of the last, on this clock.
+    pub fn whole(&self, clock: Clock) -> Option<(u64, u64)> {
+        let ends =
+            self.lanes.iter().filter(|(id, _)| id.clock() == clock).filter_map(|(_, lane)| lane.ends());
+        ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The event of that number, and its lane.
+    pub fn find(&self, seq: u64) -> Option<(LaneId, &Mark)> {
+        self.lanes.iter().find_map(|(id, lane)| Some((*id, lane.find(seq)?)))
+    }
+
+    /// Events that are no longer kept.
+    pub fn dropped(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.dropped).fold(self.unkept, u64::saturating_add)
+    }
+}

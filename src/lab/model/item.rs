@@ -1,0 +1,483 @@
+//! Items of a step as they are worked on: cells, predictions and quizzes with what became of them.
+
+use std::time::Duration;
+
+use crate::lab::model::document::{Cell, Item, Predict, Quiz, Stored};
+use crate::lab::model::editor::Editor;
+use crate::lab::model::key::Key;
+use crate::lab::model::laid::{Layout, Memo};
+use crate::lab::model::output::Output;
+use crate::lesson::markdown::Block;
+use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
+use crate::notebook::hash::Hash;
+use crate::notebook::{self, Kind, Recorder};
+use crate::script::lexer::Wholeness;
+use crate::session::protocol::{ProbeValue, Usage, Verdict};
+
+#[derive(Debug)]
+pub enum ItemState {
+    Text(Vec<Block>),
+    Cell(Box<CellState>),
+    Predict(Box<PredictState>),
+    Quiz(QuizState),
+}
+
+/// How far a cell has come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Status {
+    Idle,
+    Queued,
+    /// Since when, on the lab's clock.
+    Running {
+        since: Duration,
+    },
+    Ok,
+    Failed,
+    Interrupted,
+    TimedOut {
+        seconds: f64,
+    },
+    /// The session died while it ran.
+    Lost,
+}
+
+#[derive(Debug)]
+pub struct CellState {
+    pub key: Key,
+    pub id: String,
+    pub setup: Vec<Code>,
+    pub exercise: Option<Exercise>,
+    /// Added by the learner, who may take it away again.
+    pub own: bool,
+    pub editor: Editor,
+    /// It is text in Markdown, not code.
+    pub markdown: bool,
+    /// Markdown is shown as it will be read, not as it is written.
+    pub rendered: bool,
+    /// The text was changed since it was last saved.
+    pub unsaved: bool,
+    /// The text was changed since it last ran.
+    pub edited: bool,
+    /// The number it ran with last, `n` in `In [n]`.
+    pub number: Option<u32>,
+    /// It ran in a session that is no more.
+    pub earlier: bool,
+    pub status: Status,
+    pub output: Output,
+    /// All of the output is shown.
+    pub expanded: bool,
+    pub progress: Vec<Progress>,
+    pub fault_line: Option<u32>,
+    pub usage: Option<Usage>,
+    pub check: Check,
+    pub hints_shown: usize,
+    /// What the run that is shown gave, as a notebook keeps it.
+    pub outputs: Vec<notebook::Output>,
+    pub recorder: Recorder,
+    /// The content that ran.
+    pub ran: Option<Hash>,
+    /// What is shown was read from the notebook's file.
+    pub from_file: bool,
+    /// Why what is shown would not be shown again.
+    pub stale: Option<String>,
+    /// How the outputs held when all was run anew.
+    pub verified: Option<Verified>,
+    /// Counts the changes of the text.
+    pub version: u64,
+    pub laid: Memo<Layout>,
+    /// Whether the code is whole.
+    pub whole: Memo<Wholeness>,
+}
+
+/// How a cell's outputs held against those of a new run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verified {
+    Same,
+    /// The first lines that differ.
+    Differs(Vec<notebook::verify::Line>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Progress {
+    pub label: String,
+    pub done: u64,
+    pub total: Option<u64>,
+    pub note: String,
+}
+
+/// What became of an exercise's check.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Check {
+    #[default]
+    Open,
+    Running,
+    Done(Verdict),
+    /// Interrupted, or the session died.
+    Cut,
+}
+
+#[derive(Debug)]
+pub struct PredictState {
+    pub key: Key,
+    pub id: String,
+    pub question: crate::lesson::Predict,
+    pub input: String,
+    pub guess: Guess,
+    /// What was measured, or why nothing was.
+    pub answer: Option<Result<Answer, String>>,
+    pub laid: Memo<Layout>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Guess {
+    Open,
+    Made(Quantity),
+    Skipped,
+}
+
+/// What a prediction was held against.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    Compared(Outcome),
+    /// There was no guess, or nothing that a number compares with.
+    Told(String),
+}
+
+#[derive(Debug)]
+pub struct QuizState {
+    pub key: Key,
+    pub id: String,
+    pub question: crate::lesson::Quiz,
+    /// Choices taken now, by their places.
+    pub taken: Vec<usize>,
+    /// Choices that have been tried; their explanations are shown.
+    pub tried: Vec<usize>,
+    pub attempts: u32,
+    pub solved: bool,
+    pub laid: Memo<Layout>,
+}
+
+impl ItemState {
+    pub(in crate::lab) fn new(key: Key, item: Item) -> ItemState {
+        let laid = Memo::default();
+        match item {
+            Item::Text(blocks) => ItemState::Text(blocks),
+            Item::Cell(cell) => ItemState::Cell(Box::new(CellState::new(key, *cell))),
+            Item::Predict(predict) => {
+                let Predict { id, question } = *predict;
+                let (input, guess, answer) = (String::new(), Guess::Open, None);
+                ItemState::Predict(Box::new(PredictState { key, id, question, input, guess, answer, laid }))
+            }
+            Item::Quiz(Quiz { id, question }) => {
+                let (taken, tried) = (Vec::new(), Vec::new());
+                let (attempts, solved) = (0, false);
+                ItemState::Quiz(QuizState { key, id, question, taken, tried, attempts, solved, laid })
+            }
+        }
+    }
+
+    /// The item as a document holds it, with the learner's text.
+    pub(in crate::lab) fn to_item(&self) -> Item {
+        match self {
+            ItemState::Text(blocks) => Item::Text(blocks.clone()),
+            ItemState::Cell(cell) => Item::Cell(Box::new(cell.to_cell())),
+            ItemState::Predict(predict) => {
+                let (id, question) = (predict.id.clone(), predict.question.clone());
+                Item::Predict(Box::new(Predict { id, question }))
+            }
+            ItemState::Quiz(quiz) => {
+                Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() })
+            }
+        }
+    }
+
+    /// `None` for text.
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            ItemState::Text(_) => None,
+            ItemState::Cell(cell) => Some(cell.key),
+            ItemState::Predict(predict) => Some(predict.key),
+            ItemState::Quiz(quiz) => Some(quiz.key),
+        }
+    }
+
+    /// True for what stands in the cells panel and can be selected.
+    pub fn is_selectable(&self) -> bool {
+        !matches!(self, ItemState::Text(_))
+    }
+}
+
+impl CellState {
+    pub(in crate::lab) fn new(key: Key, cell: Cell) -> CellState {
+        let mut state = CellState {
+            key,
+            id: cell.id,
+            setup: cell.setup,
+            exercise: cell.exercise,
+            own: false,
+            editor: Editor::new(&cell.code),
+            markdown: cell.markdown,
+            rendered: cell.markdown && !cell.code.trim().is_empty(),
+            unsaved: false,
+            edited: false,
+            number: None,
+            earlier: false,
+            status: Status::Idle,
+            output: Output::default(),
+            expanded: false,
+            progress: Vec::new(),
+            fault_line: None,
+            usage: None,
+            check: Check::Open,
+            hints_shown: 0,
+            outputs: Vec::new(),
+            recorder: Recorder::default(),
+            ran: None,
+            from_file: false,
+            stale: None,
+            verified: None,
+            version: 0,
+            laid: Memo::default(),
+            whole: Memo::default(),
+        };
+        if let Some(stored) = cell.stored {
+            state.load(*stored);
+        }
+        state
+    }
+
+    /// Shows what an earlier session gave.
+    fn load(&mut self, stored: Stored) {
+        let failed = stored.outputs.iter().any(notebook::Output::is_error);
+        self.status = if failed { Status::Failed } else { Status::Ok };
+        (self.from_file, self.earlier) = (true, true);
+        self.number = stored.count.and_then(|n| u32::try_from(n).ok());
+        self.output = Output::of(&stored.outputs);
+        (self.outputs, self.ran, self.usage) = (stored.outputs, stored.ran, stored.usage);
+        self.edited = self.ran.is_some_and(|ran| ran != self.hash());
+    }
+
+    /// The cell as a document holds it.
+    pub(in crate::lab) fn to_cell(&self) -> Cell {
+        Cell {
+            id: self.id.clone(),
+            code: self.editor.text(),
+            setup: self.setup.clone(),
+            exercise: self.exercise.clone(),
+            markdown: self.markdown,
+            stored: self.ran.map(|_| Box::new(self.stored())),
+        }
+    }
+
+    /// It becomes a cell that never ran.
+    pub(in crate::lab) fn forget_run(&mut self) {
+        (self.status, self.number, self.ran, self.usage) = (Status::Idle, None, None, None);
+        (self.earlier, self.from_file, self.edited) = (false, false, false);
+        self.output = Output::default();
+        self.outputs.clear();
+        (self.stale, self.verified, self.fault_line) = (None, None, None);
+    }
+
+    /// What the last run gave, for the notebook's file.
+    pub(in crate::lab) fn stored(&self) -> Stored {
+        Stored {
+            outputs: self.outputs.clone(),
+            ran: self.ran,
+            count: self.number.map(u64::from),
+            usage: self.usage.clone(),
+        }
+    }
+
+    /// The hash of the cell as it is now.
+    pub(in crate::lab) fn hash(&self) -> Hash {
+        let kind = if self.markdown { Kind::Markdown } else { Kind::Code };
+        kind.hash(&self.editor.text())
+    }
+
+    /// Queued or running.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.status, Status::Queued | Status::Running { .. })
+    }
+
+    /// The code was changed.
+    pub(in crate::lab) fn changed(&mut self) {
+        self.unsaved = true;
+        self.version += 1;
+        self.edited = self.status != Status::Idle;
+        self.fault_line = None;
+        self.laid.clear();
+        self.whole.clear();
+    }
+
+    /// The cell begins to run as number `number`: what it showed before goes.
+    pub(in crate::lab) fn begin(&mut self, number: u32, now: Duration) {
+        self.status = Status::Running { since: now };
+        self.number = Some(number);
+        (self.earlier, self.from_file, self.edited) = (false, false, false);
+        self.ran = Some(self.hash());
+        self.outputs.clear();
+        self.recorder = Recorder::default();
+        (self.stale, self.verified) = (None, None);
+        self.output = Output::default();
+        self.expanded = false;
+        self.progress.clear();
+        self.fault_line = None;
+        self.usage = None;
+        self.check = Check::Open;
+        self.laid.clear();
+    }
+}
+
+impl PredictState {
+    /// True while a learner still has to commit or skip.
+    pub fn is_open(&self) -> bool {
+        self.guess == Guess::Open
+    }
+
+    /// Whether the guess held; `None` before it was compared.
+    pub fn is_hit(&self) -> Option<bool> {
+        match &self.answer {
+            Some(Ok(Answer::Compared(outcome))) => Some(outcome.hit),
+            _ => None,
+        }
+    }
+
+    /// Holds what was measured against the guess. `simulated` says that times are those of a virtual clock.
+    pub(in crate::lab) fn measured(&mut self, value: ProbeValue, simulated: bool) {
+        let unit = self.question.unit;
+        let basis = basis(unit, simulated);
+        self.answer = Some(match (value, &self.guess) {
+            (ProbeValue::Number(answer), Guess::Made(guess)) => {
+                compare(guess, answer, unit, self.question.tolerance, basis).map(Answer::Compared)
+            }
+            (ProbeValue::Number(answer), _) => Ok(Answer::Told(told(&unit.show(answer), basis))),
+            (ProbeValue::Bool(answer), _) => Ok(Answer::Told(told(&answer.to_string(), basis))),
+            (ProbeValue::Text(answer), _) => Ok(Answer::Told(told(&answer, basis))),
+        });
+        self.laid.clear();
+    }
+}
+
+fn basis(unit: Unit, simulated: bool) -> Basis {
+    match (unit.dimension(), simulated) {
+        (Dimension::Time | Dimension::Rate, true) => Basis::Modelled,
+        (Dimension::Time | Dimension::Rate, false) => Basis::Measured,
+        _ => Basis::Counted,
+    }
+}
+
+fn told(answer: &str, basis: Basis) -> String {
+    let word = match basis {
+        Basis::Counted => "Counted",
+        Basis::Measured => "Measured",
+        Basis::Modelled => "Modelled",
+    };
+    format!("{word}: {answer}.")
+}
+
+impl QuizState {
+    /// Takes or puts back a choice. Where only one is right, it counts at once; true where it does.
+    pub(in crate::lab) fn take(&mut self, choice: usize) -> bool {
+        if self.solved || choice >= self.question.choices.len() {
+            return false;
+        }
+        self.laid.clear();
+        if !self.question.takes_several() {
+            if self.tried.contains(&choice) {
+                return false;
+            }
+            self.taken = vec![choice];
+            return self.commit();
+        }
+        match self.taken.iter().position(|taken| *taken == choice) {
+            Some(at) => {
+                self.taken.remove(at);
+            }
+            None => self.taken.push(choice),
+        }
+        false
+    }
+
+    /// Counts what is taken as an attempt; false where nothing is.
+    pub(in crate::lab) fn commit(&mut self) -> bool {
+        if self.taken.is_empty() || self.solved {
+            return false;
+        }
+        self.attempts = self.attempts.saturating_add(1);
+        let new: Vec<usize> =
+            self.taken.iter().copied().filter(|choice| !self.tried.contains(choice)).collect();
+        self.tried.extend(new);
+        self.solved = self.question.is_right(&self.taken);
+        self.laid.clear();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::{Choice, Tolerance, parse_quantity};
+
+    fn predict(unit: Unit, input: &str) -> PredictState {
+        let answer = Code { text: "x".into(), line: 1 };
+        let (ask, explain, cell) = (Vec::new(), Vec::new(), "c".to_owned());
+        let tolerance = Tolerance::Relative(0.1);
+        let question = crate::lesson::Predict { ask, unit, answer, tolerance, explain, cell };
+        let item = Item::Predict(Box::new(Predict { id: "p".into(), question }));
+        let ItemState::Predict(mut state) = ItemState::new(Key(1), item) else { panic!() };
+        state.guess = parse_quantity(input, unit).map_or(Guess::Skipped, Guess::Made);
+        *state
+    }
+
+    fn said(state: &PredictState) -> String {
+        match &state.answer {
+            Some(Ok(Answer::Compared(outcome))) => outcome.sentence.clone(),
+            Some(Ok(Answer::Told(text))) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_simulated_time_is_called_modelled_whether_guessed_or_not() {
+        for (input, hit) in [("0.35", Some(true)), ("7", Some(false)), ("", None)] {
+            let mut state = predict(Unit::Milliseconds, input);
+            state.measured(ProbeValue::Number(0.361), true);
+            assert!(said(&state).contains("Modelled: 0.361 ms"), "{}", said(&state));
+            assert_eq!(state.is_hit(), hit);
+        }
+        let mut state = predict(Unit::Bytes, "4 MiB");
+        state.measured(ProbeValue::Number(4_194_304.0), true);
+        assert!(said(&state).contains("Counted: 4,194,304 bytes"), "{}", said(&state));
+    }
+
+    #[test]
+    fn an_answer_that_is_no_number_is_told_and_one_that_is_none_is_a_fault() {
+        let mut state = predict(Unit::Count, "3");
+        state.measured(ProbeValue::Bool(true), false);
+        assert_eq!((said(&state).as_str(), state.is_hit()), ("Counted: true.", None));
+        state.measured(ProbeValue::Number(f64::NAN), false);
+        assert!(matches!(&state.answer, Some(Err(reason)) if reason.contains("finite")));
+    }
+
+    #[test]
+    fn several_choices_count_when_committed_and_one_at_once() {
+        let quiz = |right: &[bool]| {
+            let choice =
+                |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
+            let choices = right.iter().map(choice).collect();
+            let question = crate::lesson::Quiz { ask: Vec::new(), choices };
+            match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question })) {
+                ItemState::Quiz(state) => state,
+                other => panic!("{other:?}"),
+            }
+        };
+        let mut one = quiz(&[false, true]);
+        assert!(one.take(0) && !one.solved && !one.take(0), "a choice is tried once");
+        assert!(one.take(1) && one.solved && !one.take(0));
+        assert_eq!(one.attempts, 2);
+        let mut two = quiz(&[true, false, true]);
+        assert!(!two.commit() && !two.take(0) && !two.take(1) && two.commit() && !two.solved);
+        assert!(!two.take(1) && !two.take(2) && !two.solved, "not before it is committed");
+        assert!(two.commit() && two.solved);
+    }
+}

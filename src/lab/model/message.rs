@@ -1,0 +1,101 @@
+//! What comes in ([`Msg`]) and what is to be done ([`Effect`]).
+
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
+
+use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::document::Document;
+use crate::lab::model::export_kind::What;
+use crate::lab::model::home::{Found, Listing, Target};
+use crate::lab::model::key::Key;
+use crate::lab::model::picture::{Drawing, Job};
+use crate::lesson::Entry;
+use crate::session::client::FromSession;
+use crate::session::protocol::Request;
+
+/// Something the lab reacts to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Msg {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Text pasted in one piece.
+    Paste(String),
+    /// Columns and rows of the terminal.
+    Resize(u16, u16),
+    Session(FromSession),
+    /// Time since the lab was opened.
+    Tick(Duration),
+    /// How saving went, after [`Effect::Save`].
+    Saved(Result<Vec<String>, NotSaved>),
+    /// A figure has been drawn, after [`Effect::Draw`].
+    Drawn {
+        cell: Key,
+        slot: u64,
+        drawing: Drawing,
+    },
+    /// Something to tell the learner for a few seconds.
+    Note(String),
+    /// What there is to open.
+    Listed(Box<Listing>),
+    /// The devices of this computer.
+    Found(Vec<Found>),
+    /// A document in place of the one that was open, and the id of the item where one left off; its session is
+    /// started next.
+    Opened {
+        document: Document,
+        at: Option<String>,
+        can_save: bool,
+    },
+}
+
+/// Something the lab's surroundings do for it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    Send(Request),
+    /// End the session and start a new one.
+    RestartSession,
+    /// Write the notebook to its file, `over` even where another program has changed it.
+    Save {
+        over: bool,
+    },
+    /// Tell the notebook's file of a change.
+    Book(BookChange),
+    /// Put text into the terminal's clipboard.
+    Copy(String),
+    /// Keep code that was run for later sessions.
+    Remember(String),
+    /// Draw a figure, elsewhere than on the thread that draws the screen; [`Msg::drawn`] is the answer.
+    Draw(Box<Job>),
+    /// Keep what the learner has done at a step of the lesson.
+    Record {
+        step: String,
+        entry: Entry,
+    },
+    /// Write a file of what the session did, and tell its name.
+    Export(What),
+    /// Tell what there is to open, with [`Msg::Listed`].
+    List,
+    /// Open it, with [`Msg::Opened`] and a session for it.
+    Open(Target),
+    Quit,
+}
+
+impl Msg {
+    /// Draws, and says so.
+    pub fn drawn(job: &Job) -> Msg {
+        Msg::Drawn { cell: job.cell, slot: job.slot, drawing: job.run() }
+    }
+
+    /// A terminal's event as a message; `None` for what does not matter, such as a key's release.
+    pub fn from_terminal(event: Event) -> Option<Msg> {
+        match event {
+            Event::Key(key) if key.kind == KeyEventKind::Release => None,
+            Event::Key(key) => Some(Msg::Key(key)),
+            Event::Mouse(mouse) => Some(Msg::Mouse(mouse)),
+            Event::Paste(text) => Some(Msg::Paste(text)),
+            Event::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+            Event::FocusGained | Event::FocusLost => None,
+        }
+    }
+}

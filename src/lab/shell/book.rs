@@ -1,0 +1,318 @@
+//! The notebook behind the lab's cells: its file, its journal, and what other programs do to the file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::document;
+use crate::lab::model::document::{Document, Item, Step, Stored};
+use crate::notebook::store::{self, SaveError};
+use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, new_id};
+
+/// A notebook that is open in the lab.
+#[derive(Debug)]
+pub struct Book {
+    file: NotebookFile,
+    /// With every change that the lab has made.
+    notebook: Notebook,
+    /// What was done to an empty notebook before anything else: the journal has it once there is more.
+    first: Option<Change>,
+    /// Changes were recorded since the journal was last on the disk.
+    unsynced: bool,
+    /// A change from outside has been told.
+    told: bool,
+}
+
+impl Book {
+    /// Opens a notebook, and says what there is to say of it; one that is not there yet is empty. Changes that an
+    /// earlier lab could not save are taken over, or, where the file is another one now, kept in a file of their own.
+    ///
+    /// # Errors
+    /// The file can't be read, or is no notebook.
+    pub fn open(path: &Path) -> Result<(Book, Vec<String>), String> {
+        let opened = NotebookFile::open(path).map_err(|error| error.to_string())?;
+        let (mut file, mut notebook, mut notes) = (opened.file, opened.notebook, opened.notes);
+        if let Some(found) = opened.recovered {
+            if found.file_changed {
+                notes.push(set_aside(&mut file, &found.notebook, found.changes));
+            } else if file.accept().is_ok() {
+                // They are shown, and the file has them once they are saved.
+                notes.push(format!("{} changes that were not saved are recovered", found.changes));
+                notebook = found.notebook;
+            }
+        }
+        let mut first = None;
+        if notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
+            let mut cell = Box::new(Cell::code(""));
+            cell.id = new_id();
+            let change = Change::Insert { at: notebook.cells.len(), cell };
+            notebook.apply(&change);
+            first = Some(change);
+        }
+        Ok((Book { file, notebook, first, unsynced: false, told: false }, notes))
+    }
+
+    /// The cells as the lab shows them: code, and text in Markdown.
+    pub fn document(&self) -> Document {
+        let cells = self.notebook.cells.iter().filter(|cell| cell.kind != Kind::Raw);
+        let items = cells.map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
+        let title = self.file.path().display().to_string();
+        Document { title, steps: vec![Step { items, ..Step::default() }] }
+    }
+
+    /// Whether this is the file's notebook, however its path is written.
+    pub fn is_of(&self, path: &Path) -> bool {
+        let own = self.file.path();
+        own == path || own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|other| own == other))
+    }
+
+    /// Makes a change, and writes it to the journal at once.
+    ///
+    /// # Errors
+    /// The journal can't be written: the change is here alone until the notebook is saved.
+    pub fn change(&mut self, change: BookChange) -> io::Result<()> {
+        for change in self.changes(change) {
+            if let Some(first) = self.first.take() {
+                self.file.record(&first)?;
+            }
+            if self.notebook.apply(&change) {
+                self.file.record(&change)?;
+                self.unsynced = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file; `over` even where another program has changed it. Notes on what could not be kept.
+    ///
+    /// # Errors
+    /// Nothing is lost then.
+    pub fn save(&mut self, over: bool) -> Result<Vec<String>, NotSaved> {
+        let saved = if over { self.file.save_over(&self.notebook) } else { self.file.save(&self.notebook) };
+        match saved {
+            Ok(notes) => {
+                (self.unsynced, self.told) = (false, false);
+                Ok(notes)
+            }
+            Err(error @ SaveError::Conflict { .. }) => Err(NotSaved::Conflict(error.to_string())),
+            Err(error) => Err(NotSaved::Failed(error.to_string())),
+        }
+    }
+
+    /// What another program has done to the file, once each time.
+    pub fn foreign_change(&mut self) -> Option<&'static str> {
+        let change = self.file.foreign_change(false);
+        let new = change.is_some() && !self.told;
+        self.told = change.is_some();
+        new.then_some("another program has changed the file; saving will ask which one stays")
+    }
+
+    /// Has the journal written to the disk, elsewhere than on this thread.
+    pub fn sync(&mut self) {
+        if std::mem::take(&mut self.unsynced)
+            && let Some(Ok(journal)) = self.file.journal()
+        {
+            // Where no thread can be had, the journal outlasts this process all the same.
+            let _ = std::thread::Builder::new().name("journal".into()).spawn(move || journal.sync());
+        }
+    }
+
+    fn changes(&self, change: BookChange) -> Vec<Change> {
+        match change {
+            BookChange::Text { id, text } => {
+                self.notebook.cell(&id).and_then(|cell| Change::source(cell, &text)).into_iter().collect()
+            }
+            BookChange::Markdown { id, markdown } => {
+                let kind = if markdown { Kind::Markdown } else { Kind::Code };
+                vec![Change::ClearOutputs { id: id.clone() }, Change::Kind { id, kind }]
+            }
+            BookChange::Insert { after, cell } => {
+                // Raw text, which the lab does not show, stays behind the cell it stood behind.
+                let above = after.and_then(|id| self.notebook.position(&id)).map_or(0, |at| at + 1);
+                let raw = self.notebook.cells.iter().skip(above).take_while(|cell| cell.kind == Kind::Raw);
+                vec![Change::Insert { at: above + raw.count(), cell: Box::new(kept(*cell)) }]
+            }
+            BookChange::Remove { id } => vec![Change::Remove { id }],
+            BookChange::Ran { id, stored } => {
+                let Stored { outputs, ran, count, usage } = *stored;
+                let hash = ran.unwrap_or_else(|| Kind::Code.hash(""));
+                vec![Change::Ran { id, hash, execution_count: count, outputs, usage: usage.map(Box::new) }]
+            }
+        }
+    }
+}
+
+/// Writes recovered changes to a file of their own, as their file is another one now.
+fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> String {
+    let free = |path: &PathBuf| !path.exists();
+    let path = file.path();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let named = |n: u32| path.with_file_name(format!("{name}.recovered-{n}.{extension}"));
+    let Some(aside) = (1..1000).map(named).find(free) else {
+        return format!("{changes} changes that were not saved wait beside the file");
+    };
+    let written = store::write(&aside, recovered).map_err(|error| error.to_string());
+    match written.and_then(|_| file.discard().map_err(|error| error.to_string())) {
+        Ok(()) => format!(
+            "{changes} changes that were not saved are in {}: another program has changed this file since",
+            aside.display()
+        ),
+        Err(reason) => format!("{changes} changes that were not saved wait beside the file: {reason}"),
+    }
+}
+
+fn shown(cell: &Cell) -> document::Cell {
+    let stored = Stored {
+        outputs: cell.outputs.clone(),
+        ran: cell.ran,
+        count: cell.execution_count,
+        usage: cell.usage.clone(),
+    };
+    let has_run = cell.kind == Kind::Code && (!cell.outputs.is_empty() || cell.ran.is_some());
+    document::Cell {
+        id: cell.id.clone(),
+        code: cell.source.clone(),
+        markdown: cell.kind == Kind::Markdown,
+        stored: has_run.then(|| Box::new(stored)),
+        ..document::Cell::default()
+    }
+}
+
+fn kept(cell: document::Cell) -> Cell {
+    let kind = if cell.markdown { Kind::Markdown } else { Kind::Code };
+    let mut kept = Cell::new(kind, cell.code);
+    kept.id = cell.id;
+    if let Some(stored) = cell.stored {
+        (kept.outputs, kept.ran) = (stored.outputs, stored.ran);
+        (kept.execution_count, kept.usage) = (stored.count, stored.usage);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::notebook::Output;
+
+    /// A folder of its own with a notebook of this text.
+    fn folder(name: &str, text: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tensorlab-book-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("n.rhai");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn ids(book: &Book) -> Vec<String> {
+        book.notebook.cells.iter().map(|cell| cell.id.clone()).collect()
+    }
+
+    fn text(id: &str, text: &str) -> BookChange {
+        BookChange::Text { id: id.into(), text: text.into() }
+    }
+
+    fn new_cell(id: &str, code: &str) -> Box<document::Cell> {
+        Box::new(document::Cell { id: id.into(), code: code.into(), ..document::Cell::default() })
+    }
+
+    #[test]
+    fn saving_keeps_what_the_lab_does_not_show() {
+        let source =
+            "// %% [markdown]\n// # T\n\n// %%  One\nlet x = 1;\n\n\n// %% [raw]\n// between\n// %%\nx\n";
+        let path = folder("raw", source);
+        let (mut book, notes) = Book::open(&path).unwrap();
+        assert_eq!(notes, Vec::<String>::new());
+        assert_eq!(book.document().steps[0].items.len(), 3);
+        book.save(false).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), source);
+        let [_, one, _, last] = ids(&book).try_into().unwrap();
+        book.change(text(&one, "let x = 2;")).unwrap();
+        book.change(BookChange::Insert { after: Some(one.clone()), cell: new_cell("new", "new") }).unwrap();
+        book.save(false).unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        assert_eq!(written, source.replace("= 1", "= 2").replace("// %%\nx", "\n// %%\nnew\n// %%\nx"));
+        book.change(BookChange::Remove { id: one }).unwrap();
+        book.change(BookChange::Markdown { id: last, markdown: true }).unwrap();
+        let kinds: Vec<_> = book.notebook.cells.iter().map(|c| (c.kind, c.source.as_str())).collect();
+        use Kind::*;
+        assert_eq!(kinds, [(Markdown, "# T"), (Raw, "between"), (Code, "new"), (Markdown, "x")]);
+    }
+
+    #[test]
+    fn what_was_not_saved_comes_back_with_its_outputs() {
+        let path = folder("crash", "// %%\nlet x = 1;\n// %%\nx\n");
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [a, b] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "let x = 5;")).unwrap();
+        let outputs = vec![Output::result("5", 2)];
+        let stored = Stored { outputs, ran: Some(Kind::Code.hash("x")), count: Some(2), usage: None };
+        book.change(BookChange::Ran { id: b, stored: Box::new(stored.clone()) }).unwrap();
+        drop(book);
+        let (mut book, notes) = Book::open(&path).unwrap();
+        assert_eq!(notes, ["2 changes that were not saved are recovered"]);
+        let document = book.document();
+        let [Item::Cell(first), Item::Cell(second)] = document.steps[0].items.as_slice() else { panic!() };
+        assert_eq!(first.code, "let x = 5;");
+        assert_eq!(second.stored.as_deref(), Some(&stored));
+        book.save(false).unwrap();
+        drop(book);
+        let (book, notes) = Book::open(&path).unwrap();
+        assert!(notes.is_empty(), "{notes:?}");
+        assert!(book.document() == document, "the outputs are beside the file");
+    }
+
+    #[test]
+    fn a_new_notebook_has_a_cell_that_comes_back_too() {
+        let path = folder("new", "");
+        fs::remove_file(&path).unwrap();
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [only] = ids(&book).try_into().unwrap();
+        book.change(text(&only, "1 + 1")).unwrap();
+        drop(book);
+        let (book, notes) = Book::open(&path).unwrap();
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert_eq!(book.notebook.cells[0].source, "1 + 1");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn changes_to_a_file_that_is_another_one_now_are_kept_beside_it() {
+        let path = folder("aside", "// %%\nlet x = 1;\n");
+        let (mut book, _) = Book::open(&path).unwrap();
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "mine")).unwrap();
+        drop(book);
+        fs::write(&path, "// %%\ntheirs\n").unwrap();
+        let (mut book, notes) = Book::open(&path).unwrap();
+        assert!(notes[0].contains("n.recovered-1.rhai") && notes[0].contains("another program"), "{notes:?}");
+        assert_eq!(book.notebook.cells[0].source, "theirs");
+        let aside = path.with_file_name("n.recovered-1.rhai");
+        assert!(fs::read_to_string(aside).unwrap().contains("mine"));
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "theirs and mine")).unwrap();
+        drop(book);
+        let (book, _) = Book::open(&path).unwrap();
+        assert_eq!(book.notebook.cells[0].source, "theirs and mine", "the journal goes on");
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_written_over_only_when_told_so() {
+        let path = folder("conflict", "// %%\nlet x = 1;\n");
+        let (mut book, _) = Book::open(&path).unwrap();
+        assert_eq!(book.foreign_change(), None);
+        fs::write(&path, "// %%\nsomething else\n").unwrap();
+        assert!(book.foreign_change().is_some());
+        assert_eq!(book.foreign_change(), None, "it is told once");
+        let [a] = ids(&book).try_into().unwrap();
+        book.change(text(&a, "mine")).unwrap();
+        assert!(matches!(book.save(false), Err(NotSaved::Conflict(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "// %%\nsomething else\n");
+        book.save(true).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().contains("mine"));
+        assert_eq!(book.foreign_change(), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! Finds what there is to open, and opens it.
+
+use crate::lab::model::document::Document;
+use crate::lab::model::home::{Found, Listing, Target};
+use crate::lab::shell::book::Book;
+use crate::lab::shell::run::Keep;
+
+/// Finds what there is to open, and opens it.
+pub trait Library {
+    fn list(&mut self) -> Listing;
+
+    /// Opens something; an error says why it can't be.
+    fn open(&mut self, target: &Target) -> Result<Opened, String>;
+
+    /// Looks for the devices of this computer, on a thread of its own, as it may take a while.
+    fn devices(&self) -> Box<dyn FnOnce() -> Vec<Found> + Send>;
+}
+
+/// What was opened. The session that is started next is one for it.
+pub struct Opened {
+    pub document: Document,
+    pub book: Option<Book>,
+    pub keep: Option<Keep>,
+    /// The id of the item where one left off.
+    pub at: Option<String>,
+    /// What there is to tell of it.
+    pub notes: Vec<String>,
+}

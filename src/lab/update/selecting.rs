@@ -1,0 +1,98 @@
+//! What is selected, in which pane and step; beginning and leaving off to type.
+
+use crate::lab::model::item::{Guess, ItemState, PredictState};
+use crate::lab::model::state::{Pane, Screen, State};
+
+pub fn select(state: &mut State, forward: bool) {
+    let selected = state.selected;
+    let Some(step) = state.current_step() else { return };
+    let found = if forward {
+        let later = step.items.iter().enumerate().skip(selected + 1);
+        later.filter(|(_, item)| item.is_selectable()).map(|(i, _)| i).next()
+    } else {
+        step.items.iter().take(selected).rposition(ItemState::is_selectable)
+    };
+    if let Some(found) = found {
+        state.selected = found;
+    }
+    state.follow = true;
+}
+
+/// Brings a pane into view and gives it the focus.
+pub fn show(state: &mut State, pane: Pane) {
+    if !state.panes().contains(&pane) {
+        return;
+    }
+    state.screen = Screen::Work;
+    if pane != Pane::Cells {
+        leave(state);
+        state.side = pane;
+    }
+    state.focus = pane;
+}
+
+/// Goes to a step, where it exists, with its first item selected.
+pub fn go_to_step(state: &mut State, step: usize) {
+    if step < state.steps.len() && step != state.step {
+        state.step = step;
+        state.select_first();
+        state.tops.lesson = 0;
+        state.tops.cells = 0;
+        state.follow = true;
+    }
+}
+
+/// Begins to type in the selected item.
+pub fn enter(state: &mut State) {
+    let can = match state.selected_item_mut() {
+        Some(ItemState::Cell(_)) => true,
+        Some(ItemState::Predict(predict)) => predict.is_open() || reopen(predict),
+        Some(ItemState::Quiz(_) | ItemState::Text(_)) | None => false,
+    };
+    if can {
+        state.focus = Pane::Cells;
+        state.editing = true;
+        state.follow = true;
+        if let Some(cell) = state.selected_cell_mut().filter(|cell| cell.rendered) {
+            cell.rendered = false;
+            cell.laid.clear();
+        }
+    }
+}
+
+/// A skipped prediction can still be answered before it is measured.
+fn reopen(predict: &mut PredictState) -> bool {
+    let can = predict.guess == Guess::Skipped && predict.answer.is_none();
+    if can {
+        predict.guess = Guess::Open;
+        predict.laid.clear();
+    }
+    can
+}
+
+pub fn leave(state: &mut State) {
+    state.editing = false;
+    state.aid.completing = None;
+    if let Some(cell) = state.selected_cell_mut() {
+        cell.editor.clear_selection();
+        let rendered = cell.markdown && !cell.editor.text().trim().is_empty();
+        if rendered != cell.rendered {
+            cell.rendered = rendered;
+            cell.laid.clear();
+        }
+    }
+}
+
+/// Selects the item after the selected one, if there is one in the step.
+pub fn select_next(state: &mut State) -> bool {
+    let after = state.selected.saturating_add(1);
+    let next = state.current_step().and_then(|step| {
+        let later = step.items.iter().enumerate().skip(after);
+        later.filter(|(_, item)| item.is_selectable()).map(|(i, _)| i).next()
+    });
+    if let Some(next) = next {
+        state.selected = next;
+        state.follow = true;
+    }
+    next.is_some()
+}

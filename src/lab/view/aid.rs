@@ -1,0 +1,200 @@
+//! What helps while typing: the list of names, how the open call is written, lists to choose from, pages of help.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
+
+use crate::lab::layout::doc::{doc_area, doc_lines};
+use crate::lab::layout::{cells, highlight, inner, position};
+use crate::lab::model::aid::completing::Completing;
+use crate::lab::model::aid::picker::Picker;
+use crate::lab::model::editor::bytes::cursor_byte;
+use crate::lab::model::state::{Popup, State};
+use crate::lab::model::text;
+use crate::lab::model::text::Break;
+use crate::lab::view::paint::{frame, put, put_at};
+use crate::script::complete;
+
+/// Columns of what is told beside the list of names.
+const BESIDE: usize = 44;
+/// Rows that the list of names has at least, so that what is told beside it has room.
+const LEAST: usize = 5;
+/// Rows and columns of a list to choose from.
+const LIST: (u16, u16) = (76, 18);
+
+/// The list of names, below the name that is typed or above it, with what is known of the one chosen beside it.
+pub fn completions(state: &State, top: usize, buffer: &mut Buffer, pane: Rect, area: Rect) {
+    let Some(completing) = &state.aid.completing else { return };
+    let Some((x, y)) = cells::on_screen(state, inner(pane), top, completing.start) else { return };
+    let rows = completing.rows.max(LEAST);
+    let width = (completing.columns + 3).min(usize::from(area.width));
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX);
+    let below = y + 1 + height < area.bottom();
+    let y = if below { y + 1 } else { y.saturating_sub(height).max(area.y) };
+    let x = x.saturating_sub(2).min(area.right().saturating_sub(width as u16)).max(area.x);
+    let list = Rect { x, y, width: width as u16, height }.intersection(area);
+    names(state, completing, buffer, list);
+    let room = usize::from(area.right().saturating_sub(list.right()));
+    let beside = if room >= 24 {
+        Rect { x: list.right(), width: room.min(BESIDE) as u16, ..list }
+    } else {
+        let width = usize::from(list.x.saturating_sub(area.x)).min(BESIDE) as u16;
+        Rect { x: list.x - width, width, ..list }
+    };
+    if beside.width >= 20 {
+        told(state, completing, buffer, beside);
+    }
+}
+
+fn names(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    Clear.render(area.intersection(buffer.area), buffer);
+    let shown = position(completing.top(), completing.rows, completing.found.len());
+    let shown = shown.rsplit(' ').next().filter(|count| !count.is_empty()).unwrap_or_default().to_owned();
+    frame(buffer, area, Line::default(), false, &shown, theme);
+    let inside = inner(area);
+    let columns = usize::from(inside.width);
+    for (row, (i, found)) in
+        completing.found.iter().enumerate().skip(completing.top()).take(completing.rows).enumerate()
+    {
+        let style = if i == completing.selected { theme.selected } else { theme.text };
+        let mark = if i == completing.selected { "▸" } else { " " };
+        put(buffer, inside, row, &Line::styled(text::left(&format!("{mark}{}", found.text), columns), style));
+    }
+}
+
+fn told(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let Some(chosen) = completing.chosen() else { return };
+    Clear.render(area.intersection(buffer.area), buffer);
+    frame(buffer, area, Line::default(), false, "", theme);
+    let inside = inner(area);
+    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    let columns = usize::from(inside.width);
+    let mut lines =
+        text::wrap(&[Span::styled(chosen.signature.clone(), theme.strong)], columns, Break::Words);
+    if !chosen.summary.is_empty() {
+        lines.extend(text::wrap(&[Span::styled(chosen.summary.clone(), theme.text)], columns, Break::Words));
+    }
+    for (row, line) in lines.iter().take(usize::from(inside.height)).enumerate() {
+        put(buffer, inside, row, line);
+    }
+}
+
+/// What stands in the lower border of the cells while typing: what is looked for, or how the open call is written.
+pub fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) {
+    let theme = &state.theme;
+    let row = usize::from(area.height).saturating_sub(1);
+    let line = if state.popup == Some(Popup::Find) {
+        let places = state.selected_cell().map_or(0, |cell| {
+            let lines = cell.editor.lines().iter();
+            lines.map(|line| crate::lab::model::editor::find::matches(line, &state.aid.find.text).len()).sum()
+        });
+        let count = crate::base::figures::plural(places as u64, "place", "places");
+        vec![
+            Span::styled(" find: ", theme.accent),
+            Span::styled(format!("{}▏", state.aid.find.text), theme.text),
+            Span::styled(format!(" {count} "), theme.dim),
+        ]
+    } else {
+        let Some(hint) = hint(state) else { return };
+        let part = |range: std::ops::Range<usize>, style| {
+            Span::styled(hint.text.get(range).unwrap_or_default().to_owned(), style)
+        };
+        let due = hint.due.clone().unwrap_or(0..0);
+        vec![
+            Span::raw(" "),
+            part(0..due.start, theme.dim),
+            part(due.clone(), theme.selected),
+            part(due.end..hint.text.len(), theme.dim),
+            Span::raw(" "),
+        ]
+    };
+    let chars: Vec<_> = line.iter().flat_map(|s| s.content.chars().map(move |c| (c, s.style))).collect();
+    let shown = text::break_anywhere(&chars, room).first().map(|chars| text::line(chars)).unwrap_or_default();
+    put_at(buffer, area, 2, row, &shown);
+}
+
+fn hint(state: &State) -> Option<complete::Hint> {
+    let cell = state.selected_cell().filter(|cell| state.editing && !cell.markdown)?;
+    let at = cell.editor.cursor();
+    // A call is looked for in the lines around the cursor, so that a long cell is no slower to type in.
+    let first = at.row.saturating_sub(40);
+    let lines = cell.editor.lines().get(first..=at.row)?;
+    let code = lines.join("\n");
+    let before: usize = cell.editor.lines().iter().take(first).map(|line| line.len() + 1).sum();
+    complete::hint(&code, cursor_byte(&cell.editor).checked_sub(before)?)
+}
+
+/// The list of actions, or of cells run before.
+pub fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
+    let Some(picker) = &state.aid.picker else { return };
+    let theme = &state.theme;
+    let (width, height) = (LIST.0.min(area.width), LIST.1.min(area.height.saturating_sub(2)));
+    // At one place, however much fits: the list does not move while one types.
+    let area = Rect { x: area.x + (area.width - width) / 2, y: area.y + 1, width, height };
+    Clear.render(area.intersection(buffer.area), buffer);
+    let inside = inner(area);
+    let rows = usize::from(inside.height).saturating_sub(1);
+    let top = (picker.selected + 1).saturating_sub(rows);
+    let shown = position(top, rows, picker.len());
+    frame(buffer, area, Line::styled(format!(" {title} "), theme.accent), true, &shown, theme);
+    let typed = Line::from(vec![
+        Span::styled(" > ", theme.accent),
+        Span::styled(picker.typed.clone(), theme.text),
+        Span::styled("▏", theme.accent),
+    ]);
+    put(buffer, inside, 0, &typed);
+    for (row, (i, entry)) in picker.entries().enumerate().skip(top).take(rows).enumerate() {
+        let columns = usize::from(inside.width);
+        let note = if entry.note.is_empty() { String::new() } else { format!(" {} ", entry.note) };
+        let room = columns.saturating_sub(text::width(&note) + 2);
+        let words = text::left(&entry.text.replace('\n', " ↵ "), room);
+        let mark = if i == picker.selected { " ▸" } else { "  " };
+        let style = if i == picker.selected { theme.selected } else { theme.text };
+        let line =
+            Line::from(vec![Span::styled(format!("{mark}{words}"), style), Span::styled(note, theme.accent)]);
+        put(buffer, inside, row + 1, &line);
+    }
+    if picker.len() == 0 {
+        put(buffer, inside, 1, &Line::styled("   nothing fits", theme.dim));
+    }
+    preview(state, picker, buffer, area);
+}
+
+/// Below the list of cells run before, the chosen one in full, as far as there is room.
+fn preview(state: &State, picker: &Picker, buffer: &mut Buffer, list: Rect) {
+    let Some(chosen) = picker.chosen().filter(|entry| entry.note.is_empty() && entry.text.contains('\n'))
+    else {
+        return;
+    };
+    let rows = buffer.area.bottom().saturating_sub(list.bottom() + 1);
+    let area = Rect { y: list.bottom(), height: rows.min(12), ..list };
+    if area.height < 4 {
+        return;
+    }
+    Clear.render(area, buffer);
+    frame(buffer, area, Line::default(), false, "", &state.theme);
+    let inside = inner(area);
+    let lines: Vec<String> = chosen.text.lines().take(usize::from(inside.height)).map(text::clean).collect();
+    for (row, chars) in highlight::styled(&lines, &state.theme).iter().enumerate() {
+        put_at(buffer, inside, 1, row, &text::line(chars));
+    }
+}
+
+/// A page of help on a name.
+pub fn doc(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let area = doc_area(area);
+    Clear.render(area.intersection(buffer.area), buffer);
+    let inside = inner(area);
+    let rows = usize::from(inside.height);
+    let lines = doc_lines(state, usize::from(inside.width).saturating_sub(2));
+    let top = usize::from(top).min(lines.len().saturating_sub(rows));
+    let title = state.aid.doc.as_ref().map(|doc| format!(" {} ", doc.title)).unwrap_or_default();
+    frame(buffer, area, Line::styled(title, theme.accent), true, &position(top, rows, lines.len()), theme);
+    for (row, line) in lines.iter().skip(top).take(rows).enumerate() {
+        put_at(buffer, inside, 1, row, line);
+    }
+}

@@ -1,0 +1,79 @@
+//! The first rows: what is open, where one is in it, how the session is; tabs where not every pane is shown.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::base::figures;
+use crate::lab::layout::Areas;
+use crate::lab::model::state::{Pane, Screen, SessionStatus, State};
+use crate::lab::model::text;
+use crate::lab::view::machine;
+use crate::lab::view::paint::{put, put_at};
+
+pub fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
+    let theme = &state.theme;
+    let width = usize::from(areas.header.width);
+    let (status, style) = right_side(state);
+    let status = text::clip(&status, width.saturating_sub(24));
+    let room = width.saturating_sub(text::width(&status) + 3);
+    let mut left = vec![Span::styled(" tensorlab ", theme.accent)];
+    let mut title = state.title.clone();
+    if state.steps.len() > 1 {
+        title = format!("{title} · step {} of {}", state.step + 1, state.steps.len());
+    }
+    if state.screen == Screen::Machine {
+        left.extend(machine::title(state, true));
+    }
+    let used: usize = left.iter().map(Span::width).sum();
+    left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
+    put(buffer, areas.header, 0, &Line::from(left));
+    let column = width.saturating_sub(text::width(&status) + 1);
+    // What stands at the left may reach below it: a space tells them apart.
+    put_at(buffer, areas.header, column.saturating_sub(1), 0, &Line::raw(" "));
+    put_at(buffer, areas.header, column, 0, &Line::styled(status, style));
+    if let Some(area) = areas.tabs {
+        tabs(state, buffer, area, areas);
+    }
+}
+
+/// A note while there is one, else the session's state.
+fn right_side(state: &State) -> (String, Style) {
+    let theme = &state.theme;
+    if let Some(note) = &state.note {
+        return (note.text.clone(), theme.warn);
+    }
+    match &state.session.status {
+        _ if !state.has_document() => (String::new(), theme.dim),
+        SessionStatus::Starting => ("session starting".into(), theme.dim),
+        SessionStatus::Dead { reason } => (format!("✗ session ended: {reason}"), theme.error),
+        SessionStatus::Ready if state.work.current.is_some() => {
+            let queued = state.work.queue.len() as u64;
+            let more =
+                if queued > 0 { format!(", {} queued", figures::count(queued)) } else { String::new() };
+            (format!("running{more}"), theme.accent)
+        }
+        SessionStatus::Ready => ("session ready".into(), theme.dim),
+    }
+}
+
+fn tabs(state: &State, buffer: &mut Buffer, area: Rect, areas: &Areas) {
+    let theme = &state.theme;
+    let mut spans = vec![Span::raw(" ")];
+    for pane in state.panes() {
+        let (key, name) = match pane {
+            Pane::Lesson => ("F1", "lesson"),
+            Pane::Cells => ("F2", "cells"),
+            Pane::Machine => ("F3", "machine"),
+        };
+        let style = match (*pane == state.focus, areas.pane(*pane).is_some()) {
+            (true, _) => theme.selected,
+            (_, true) => theme.strong,
+            _ => theme.dim,
+        };
+        spans.push(Span::styled(format!(" {key} {name} "), style));
+        spans.push(Span::raw(" "));
+    }
+    put(buffer, area, 0, &Line::from(spans));
+}

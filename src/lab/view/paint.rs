@@ -1,0 +1,53 @@
+//! What panels are drawn with: lines at their places, and the frame of a pane.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use crate::lab::model::text;
+use crate::lab::model::theme::Theme;
+
+/// Writes a line at row `row` of an area; nothing outside of it.
+pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
+    put_at(buffer, area, 0, row, line);
+}
+
+/// Writes a line from column `column` of row `row` of an area; nothing outside of it.
+pub fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize, line: &Line<'_>) {
+    let area = area.intersection(buffer.area);
+    let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { return };
+    if row < area.height && column < area.width {
+        buffer.set_line(area.x + column, area.y + row, line, area.width - column);
+    }
+}
+
+/// The border of a pane with its title; thick where it has the focus. `position` is shown at the lower right.
+pub fn frame(buffer: &mut Buffer, area: Rect, title: Line<'_>, focused: bool, position: &str, theme: &Theme) {
+    let area = area.intersection(buffer.area);
+    if area.width < 2 || area.height < 2 {
+        return;
+    }
+    let style = if focused { theme.border_focus } else { theme.border };
+    let [across, down, corners @ ..] = if focused {
+        ["━", "┃", "┏", "┓", "┗", "┛"]
+    } else {
+        ["─", "│", "┌", "┐", "└", "┘"]
+    };
+    let width = usize::from(area.width) - 2;
+    let [top_left, top_right, low_left, low_right] = corners;
+    let horizontal = across.repeat(width);
+    put(buffer, area, 0, &Line::styled(format!("{top_left}{horizontal}{top_right}"), style));
+    let last = usize::from(area.height) - 1;
+    for row in 1..last {
+        put(buffer, area, row, &Line::styled(down, style));
+        put_at(buffer, area, width + 1, row, &Line::styled(down, style));
+    }
+    put(buffer, area, last, &Line::styled(format!("{low_left}{horizontal}{low_right}"), style));
+    let room = Rect { width: area.width - 2, ..area };
+    put_at(buffer, room, 2, 0, &title);
+    if !position.is_empty() {
+        let text = format!(" {position} ");
+        let column = (width + 1).saturating_sub(text::width(&text) + 1);
+        put_at(buffer, area, column, last, &Line::styled(text, theme.dim));
+    }
+}
