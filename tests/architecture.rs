@@ -1,9 +1,10 @@
 //! The source keeps to the architecture: imports point downwards, `unsafe` stays where it is allowed, nothing is
 //! left unfinished, files stay readable. See `docs/architecture.md`.
 
+mod paths;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use source::Source;
@@ -27,6 +28,13 @@ const LAYERS: &[&[&str]] = &[
 
 /// Layers that see less than what is below them. A figure is plain data: it knows no tensors.
 const NARROW: &[(&str, &[&str])] = &[("plot", &["base"])];
+
+/// Floors within a layer, its folders and files from the bottom up. Those of one row do not see each other.
+const FLOORS: &[(&str, &[&[&str]])] =
+    &[("lab", &[&["model"], &["layout"], &["update"], &["view"], &["shell"]])];
+
+/// Folders whose files must not import each other in a ring.
+const UNTIED: &[&str] = &["lab"];
 
 /// Where `unsafe` may stand.
 const UNSAFE: &[&str] = &["device/cpu", "device/cuda", "session/sandbox"];
@@ -85,7 +93,7 @@ fn faults(files: &[File]) -> Vec<String> {
     let each = files.iter().flat_map(|file| {
         [imports(file, &exported), unsafety(file), unfinished(file), exemptions(file), length(file)]
     });
-    each.flatten().collect()
+    each.flatten().chain(files.iter().flat_map(floors)).chain(knots(files)).collect()
 }
 
 /// The layer of each macro that stands at the crate's root.
@@ -127,6 +135,55 @@ fn imports(file: &File, macros: &BTreeMap<String, String>) -> Vec<String> {
         };
         if !allowed {
             out.push(file.fault(line, format!("`{own}` must not import from `{layer}`")));
+        }
+    }
+    out
+}
+
+/// Imports within a layer that point to a higher floor, and those that name none.
+fn floors(file: &File) -> Vec<String> {
+    let module = file.module();
+    let [layer, own, ..] = module.as_slice() else { return Vec::new() };
+    let Some((_, rows)) = FLOORS.iter().find(|(name, _)| name == layer) else { return Vec::new() };
+    let height = |floor: &str| rows.iter().position(|row| row.contains(&floor));
+    let Some(here) = height(own) else {
+        return vec![file.fault(1, format!("`{layer}/{own}` is no floor; tests/architecture.rs lists them"))];
+    };
+    let mut out = Vec::new();
+    for (path, line) in paths::paths(&module, &file.source) {
+        let [first, floor, ..] = path.as_slice() else { continue };
+        match height(floor) {
+            _ if first != layer || floor == own => {}
+            None => out.push(file.fault(line, format!("`{layer}::{floor}` names no floor of `{layer}`"))),
+            Some(there) if there < here => {}
+            Some(_) => {
+                out.push(file.fault(line, format!("`{layer}/{own}` must not import from `{layer}/{floor}`")))
+            }
+        }
+    }
+    out
+}
+
+/// Rings of imports between the files of a folder.
+fn knots(files: &[File]) -> Vec<String> {
+    let modules: BTreeMap<String, &str> =
+        files.iter().map(|file| (file.module().join("::"), file.path.as_str())).collect();
+    let mut out = Vec::new();
+    for folder in UNTIED {
+        let inside: Vec<&File> = files.iter().filter(|file| file.is_in(folder)).collect();
+        let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for file in inside {
+            let paths = paths::paths(&file.module(), &file.source);
+            let named = paths.iter().filter_map(|(path, _)| {
+                (1..=path.len()).rev().find_map(|end| modules.get(&path[..end].join("::")).copied())
+            });
+            // The folder's own root only declares what is in it.
+            let root = file.module().join("/") == *folder;
+            let others = named.filter(|other| !root && *other != file.path);
+            imports.insert(&file.path, others.collect());
+        }
+        for ring in paths::knots(&imports) {
+            out.push(format!("src/{}: a ring of imports: {}", ring[0], ring.join(", ")));
         }
     }
     out
@@ -466,6 +523,41 @@ mod rules {
         only("nn/linear.rs", "use crate::optim::Sgd;", 1, "`nn` must not import from `optim`");
         only("data/loader.rs", "use crate::base::Error;\nuse crate::nn::Module;", 2, "from `nn`");
         only("plot/figure.rs", "use crate::tensor::Tensor;", 1, "`plot` must not import from `tensor`");
+    }
+
+    #[test]
+    fn floors_of_a_layer_import_downwards() {
+        none("lab/view/cells.rs", "use crate::lab::model::state::State;\nuse super::paint::put;");
+        none("lab/mod.rs", "pub use shell::run::run;");
+        none("lab/model/mod.rs", "pub mod state;\npub(in crate::lab) fn f() {}");
+        only(
+            "lab/model/keys.rs",
+            "\nuse crate::lab::{model::state::State, view::paint};",
+            2,
+            "`lab/model` must not import from `lab/view`",
+        );
+        only("lab/update/mod.rs", "fn f() { super::shell::run::run() }", 1, "from `lab/shell`");
+        only("lab/view/mod.rs", "use crate::lab::State;", 1, "`lab::State` names no floor");
+        only("lab/help.rs", "", 1, "`lab/help` is no floor");
+    }
+
+    #[test]
+    fn rings_of_imports_are_found() {
+        let file = |path: &str, text: &str| File::new(path, text);
+        let found = faults(&[
+            file("lab/model/mod.rs", "pub mod a;\npub mod b;\npub mod c;"),
+            file("lab/model/a.rs", "use super::b::B;\n#[cfg(test)]\nmod tests { use super::super::c::C; }"),
+            file("lab/model/b.rs", "fn f() -> crate::lab::model::c::C {}"),
+            file("lab/model/c.rs", "use crate::lab::model::{a::{self, A}};"),
+            file("lab/model/d.rs", "use crate::lab::model::a;"),
+        ]);
+        assert_eq!(
+            found,
+            ["src/lab/model/a.rs: a ring of imports: lab/model/a.rs, lab/model/b.rs, lab/model/c.rs"]
+        );
+        let parent = file("lab/model/mod.rs", "mod a;\nuse a::A;\nfn f() { a::g() }");
+        let child = file("lab/model/a.rs", "use super::B;");
+        assert_eq!(faults(&[parent, child]).len(), 1);
     }
 
     #[test]

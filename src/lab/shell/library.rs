@@ -1,9 +1,14 @@
 //! Finds what there is to open, and opens it.
 
+use std::io;
+
 use crate::lab::model::document::Document;
 use crate::lab::model::home::{Found, Listing, Target};
 use crate::lab::shell::book::Book;
-use crate::lab::shell::run::Keep;
+use crate::lesson::Entry;
+
+/// Keeps what a learner did at a step of the lesson, by the step's id.
+pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
 /// Finds what there is to open, and opens it.
 pub trait Library {

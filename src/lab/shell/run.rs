@@ -17,13 +17,12 @@ use crate::lab::model::picture::Job;
 use crate::lab::model::state::State;
 use crate::lab::model::theme::Look;
 use crate::lab::shell::book::Book;
-use crate::lab::shell::library::{Library, Opened};
+use crate::lab::shell::library::{Keep, Library, Opened};
 use crate::lab::shell::link::SessionLink;
 use crate::lab::shell::record::Begun;
 use crate::lab::shell::terminal::{Screen, signals};
 use crate::lab::shell::{record, terminal};
 use crate::lab::update::update;
-use crate::lesson::Entry;
 use crate::session::client::{FromSession, Wake};
 use crate::session::death::{Death, How};
 use crate::session::protocol::Request;
@@ -40,9 +39,6 @@ const INPUT_POLL: Duration = Duration::from_millis(50);
 const BACKLOG: usize = 256;
 /// How long an ended session is waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
-
-/// Keeps what a learner did at a step of the lesson, by the step's id.
-pub type Keep = Box<dyn FnMut(&str, &Entry) -> io::Result<()>>;
 
 /// Keeps code that was run, for the search in later sessions.
 pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::lab::layout;
 use crate::lab::layout::glossary;
@@ -13,7 +13,8 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
-    answering, cells, completion, editing, home, machine, messages, running, scrolling, selecting, verifying,
+    answering, cells, completion, editing, finding, help_pages, home, machine, picking, restarting, running,
+    scrolling, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -113,15 +114,19 @@ pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effe
         Action::Commit => answering::commit(state, fx),
         Action::Edit(edit) => editing::edit(state, edit, fx),
         Action::Complete => completion::complete(state),
-        Action::Doc => completion::doc(state),
-        Action::Find => completion::find(state),
-        Action::Palette => completion::palette(state),
-        Action::Past => completion::past(state),
+        Action::Doc => help_pages::doc(state),
+        Action::Find => finding::find(state),
+        Action::Palette => picking::palette(state),
+        Action::Past => picking::past(state),
         Action::Python => {
             state.aid.python = !state.aid.python;
             state.cells().for_each(|cell| cell.laid.clear());
         }
-        Action::Choice(choice) => completion::choice(state, choice, fx),
+        Action::Choice(choice) => {
+            if let Some(chosen) = picking::choice(state, choice, fx) {
+                act(state, chosen, KeyEvent::new(KeyCode::Null, KeyModifiers::NONE), fx);
+            }
+        }
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,
     }
@@ -176,7 +181,7 @@ fn interrupt(state: &mut State, fx: &mut Vec<Effect>) {
 fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
     match state.session.status {
         // A dead session has no variables to lose.
-        SessionStatus::Dead { .. } => messages::restart(state, fx),
+        SessionStatus::Dead { .. } => restarting::restart(state, fx),
         _ => state.popup = Some(Popup::Confirm(Confirm::Restart)),
     }
 }
@@ -221,7 +226,7 @@ fn help(state: &mut State) {
 fn yes(state: &mut State, fx: &mut Vec<Effect>) {
     match state.popup.take() {
         Some(Popup::Confirm(Confirm::Quit)) => fx.push(Effect::Quit),
-        Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => messages::restart(state, fx),
+        Some(Popup::Confirm(Confirm::Restart | Confirm::RestartStuck)) => restarting::restart(state, fx),
         Some(Popup::Confirm(Confirm::Open)) => home::yes(state, fx),
         Some(Popup::Confirm(Confirm::RunAnew)) => verifying::restart_and_run_all(state, fx),
         Some(Popup::Confirm(Confirm::Verify)) => verifying::verify(state, fx),

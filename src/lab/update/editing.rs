@@ -7,7 +7,7 @@ use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Screen, State};
 use crate::lab::update::selecting::select_next;
-use crate::lab::update::{answering, completion};
+use crate::lab::update::{answering, completion, help_pages};
 use crate::notebook::new_id;
 
 const PAGE: isize = 10;
@@ -109,7 +109,7 @@ fn tab(state: &mut State) {
 }
 
 fn back_tab(state: &mut State) {
-    if at_indent(state) { with_editor(state, did(Editor::dedent)) } else { completion::doc(state) }
+    if at_indent(state) { with_editor(state, did(Editor::dedent)) } else { help_pages::doc(state) }
 }
 
 /// Takes what is selected, or the line, into the clipboard.

@@ -11,7 +11,7 @@ use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Pane, Popup, Screen, State};
 use crate::lab::model::text;
-use crate::lab::update::{messages, selecting};
+use crate::lab::update::{restarting, selecting};
 
 /// Characters of a path.
 const MAX_PATH: usize = 1000;
@@ -113,7 +113,7 @@ pub fn yes(state: &mut State, fx: &mut Vec<Effect>) {
 
 /// Takes a document in place of the one that was open. Its session is started next.
 pub fn opened(state: &mut State, document: Document, at: Option<&str>, can_save: bool) {
-    messages::forget_session(state);
+    restarting::forget_session(state);
     state.take_document(document);
     state.can_save = can_save;
     state.screen = Screen::Work;

@@ -1,12 +1,12 @@
 //! What the session says, and its end.
 
-use crate::lab::model::history::History;
 use crate::lab::model::item::{Answer, CellState, Check, Progress, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
-use crate::lab::model::state::{Current, Pending, SET_UP, SessionStatus, State};
+use crate::lab::model::state::{Current, Pending, SessionStatus, State};
 use crate::lab::model::text;
+use crate::lab::update::restarting::{abandon, cut_pending};
 use crate::lab::update::{book, running, verifying};
 use crate::lesson::{self, Entry};
 use crate::notebook;
@@ -99,47 +99,6 @@ pub fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     state.verifying = None;
     state.session.status = SessionStatus::Dead { reason };
     state.note = None;
-}
-
-/// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
-pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
-    forget_session(state);
-    fx.push(Effect::RestartSession);
-}
-
-/// Gives up on the session that was: another is started next.
-pub fn forget_session(state: &mut State) {
-    running::clear_queue(state);
-    abandon(state, Status::Interrupted);
-    for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
-        cell.earlier = true;
-        cell.laid.clear();
-    }
-    state.work.executions = 0;
-    state.runs.clear();
-    state.verifying = None;
-    state.work.set_ups = SET_UP;
-    state.work.interrupted_at = None;
-    let sort = state.history.sorted_by();
-    state.history = History::default();
-    state.history.sort(sort);
-    crate::lab::update::variables::place(state, &[], &[]);
-    state.machine.forget();
-    state.aid.known.clear();
-    state.session.status = SessionStatus::Starting;
-    state.popup = None;
-}
-
-/// Gives up on all that was asked and not answered.
-fn abandon(state: &mut State, status: Status) {
-    if let Some(current) = state.work.current.take()
-        && let Some(cell) = state.cell_mut(current.key)
-    {
-        cell.status = status;
-        cell.laid.clear();
-    }
-    cut_pending(state);
-    state.work.pending.clear();
 }
 
 fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut CellState)) {
@@ -261,25 +220,6 @@ fn record_run(state: &mut State, key: Key, ok: bool, fx: &mut Vec<Effect>) {
     if let Some(cell) = state.cell_mut(key).filter(|cell| cell.exercise.is_none() && !cell.own) {
         fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
     }
-}
-
-fn cut_pending(state: &mut State) {
-    let cut: Vec<Key> = state
-        .work
-        .pending
-        .values()
-        .filter_map(|pending| match pending {
-            Pending::Check(key) => Some(*key),
-            Pending::Probe(_) | Pending::Inspect | Pending::Snapshot => None,
-        })
-        .collect();
-    for key in cut {
-        if let Some(cell) = state.cell_mut(key) {
-            cell.check = Check::Cut;
-            cell.laid.clear();
-        }
-    }
-    state.work.pending.retain(|_, pending| matches!(pending, Pending::Inspect | Pending::Snapshot));
 }
 
 fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {

@@ -6,11 +6,15 @@ mod book;
 mod cells;
 mod completion;
 mod editing;
+mod finding;
+mod help_pages;
 mod home;
 mod machine;
 mod messages;
 mod mouse;
+mod picking;
 mod pictures;
+mod restarting;
 mod running;
 mod scrolling;
 mod selecting;
@@ -102,7 +106,7 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
         && plain
     {
         match (state.popup.is_none(), state.screen, state.editing) {
-            (false, ..) => completion::typed(state, c),
+            (false, ..) => picking::typed(state, c),
             (true, Screen::Home, _) => home::insert(state, c),
             // The machine has no text of its own.
             (true, Screen::Machine, _) => {}

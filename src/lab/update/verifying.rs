@@ -4,7 +4,7 @@ use crate::lab::model::item::{CellState, Verified};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::State;
-use crate::lab::update::{messages, running};
+use crate::lab::update::{restarting, running};
 use crate::notebook::verify::{Line, compare};
 use crate::notebook::{Cell, Notebook};
 
@@ -13,7 +13,7 @@ const SHOWN: usize = 6;
 
 /// Starts a new session and runs all cells in it.
 pub fn restart_and_run_all(state: &mut State, fx: &mut Vec<Effect>) {
-    messages::restart(state, fx);
+    restarting::restart(state, fx);
     running::run_step(state, fx);
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use crate::lab::model::keys::Chord;
 use crate::lab::model::state::State;
 use crate::lab::model::vi::After;
-use crate::lab::update::{completion, selecting};
+use crate::lab::update::{finding, selecting};
 
 /// Takes a key; false where it is not vi's.
 pub fn key(state: &mut State, event: KeyEvent) -> bool {
@@ -29,9 +29,9 @@ pub fn key(state: &mut State, event: KeyEvent) -> bool {
         After::Changed => state.text_changed(),
         After::Moved => state.follow = true,
         After::Leave => selecting::leave(state),
-        After::Search => completion::find(state),
+        After::Search => finding::find(state),
         After::Next(forward) => {
-            completion::seek(state, forward, true);
+            finding::seek(state, forward, true);
             if let Some(cell) = state.selected_cell_mut() {
                 cell.editor.clear_selection();
             }

@@ -1,0 +1,37 @@
+//! Help on the name at the cursor.
+
+use crate::lab::model::aid::Doc;
+use crate::lab::model::editor::bytes::cursor_byte;
+use crate::lab::model::state::{Popup, State};
+use crate::lab::model::text;
+use crate::script::{help, lexer};
+
+/// Tells of the name at the cursor.
+pub fn doc(state: &mut State) {
+    let Some(cell) = state.selected_cell() else { return state.say("select a cell first") };
+    let (code, byte) = (cell.editor.text(), cursor_byte(&cell.editor));
+    let called = || lexer::call_at(&code, byte).map(|call| call.name);
+    let Some(name) = lexer::name_at(&code, byte).or_else(called) else {
+        return state.say("no name stands at the cursor");
+    };
+    show_doc(state, &name);
+}
+
+fn show_doc(state: &mut State, name: &str) {
+    let known = state.aid.known.iter().find(|known| known.name == name);
+    let page = help::page(name).or_else(|| help::page(name.rsplit("::").next().unwrap_or(name)));
+    let mut lines = Vec::new();
+    if let Some(known) = known {
+        lines.push(format!("{name}: {} {}", known.type_name, known.summary));
+    }
+    match page {
+        Some(page) => lines.extend(page.lines().map(text::clean)),
+        None if known.is_none() => {
+            let near = help::suggestions(name).first().map(|n| format!("; did you mean `{n}`?"));
+            return state.say(format!("there is no help on `{name}`{}", near.unwrap_or_default()));
+        }
+        None => {}
+    }
+    state.aid.doc = Some(Doc { title: name.to_owned(), lines });
+    state.popup = Some(Popup::Doc(0));
+}

@@ -1,0 +1,166 @@
+//! Lists that one chooses from by typing: every action, and the cells run before.
+
+use crate::lab::model::actions::{Action, Choice, Context};
+use crate::lab::model::aid::picker::{Entry, Picker};
+use crate::lab::model::bindings::{BINDINGS, Binding};
+use crate::lab::model::keys::names;
+use crate::lab::model::message::Effect;
+use crate::lab::model::state::{Pane, Popup, Screen, State};
+use crate::lab::model::text;
+use crate::lab::update::completion::PAGE;
+use crate::lab::update::{completion, editing, finding, home, machine, selecting};
+
+/// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
+pub fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
+    match state.popup {
+        Some(Popup::Find) => finding::find_choice(state, choice),
+        Some(Popup::Palette | Popup::Past) => return pick(state, choice, fx),
+        _ => completion::offered(state, choice),
+    }
+    None
+}
+
+fn pick(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
+    let picker = state.aid.picker.as_mut()?;
+    match choice {
+        Choice::Next => picker.go(1),
+        Choice::Previous => picker.go(-1),
+        Choice::PageNext => picker.go(PAGE as isize),
+        Choice::PagePrevious => picker.go(-(PAGE as isize)),
+        Choice::Erase => picker.pop(),
+        Choice::Close => close(state),
+        Choice::Accept => {
+            let id = picker.chosen().map(|entry| entry.id)?;
+            let which = state.popup;
+            close(state);
+            match which {
+                Some(Popup::Palette) => return chosen(state, id, fx),
+                _ => recall(state, id),
+            }
+        }
+    }
+    None
+}
+
+fn close(state: &mut State) {
+    state.popup = None;
+    state.aid.picker = None;
+}
+
+/// A character typed into a list or into what to find.
+pub fn typed(state: &mut State, c: char) {
+    if !text::printable(c) {
+        return;
+    }
+    match (state.popup, &mut state.aid.picker) {
+        (Some(Popup::Palette | Popup::Past), Some(picker)) => picker.push(c),
+        (Some(Popup::Find), _) => {
+            state.aid.find.text.push(c);
+            finding::seek(state, true, false);
+        }
+        _ => {}
+    }
+}
+
+/// The name of a part of the key table, in a list of actions.
+pub fn section(context: Context) -> Option<&'static str> {
+    Some(match context {
+        Context::Anywhere | Context::Browse => "lab",
+        Context::Lesson => "lesson",
+        Context::Cells => "cells",
+        Context::Machine => "machine",
+        Context::MachineScreen => "machine, full-screen",
+        Context::Home => "home",
+        Context::Editor => "edit",
+        Context::Answer
+        | Context::Prompt
+        | Context::Complete
+        | Context::Picker
+        | Context::Find
+        | Context::Help
+        | Context::Confirm => {
+            return None;
+        }
+    })
+}
+
+/// Opens the list of all actions.
+pub fn palette(state: &mut State) {
+    let rows = state.keymap.rows().enumerate();
+    let entries = rows.filter_map(|(id, (binding, keys))| {
+        if matches!(binding.action, Action::Choose | Action::Palette) || !is_offered(state, binding) {
+            return None;
+        }
+        let text = format!("{}: {}", section(binding.context)?, binding.help);
+        Some(Entry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
+    });
+    state.aid.picker = Some(Picker::new(entries.collect(), false));
+    state.popup = Some(Popup::Palette);
+}
+
+/// Without a document there is only the home screen, and without that only the document; what the machine's keys do
+/// full-screen as elsewhere is listed once.
+fn is_offered(state: &State, binding: &Binding) -> bool {
+    let elsewhere = |other: &Binding| {
+        matches!(other.context, Context::Machine | Context::Browse | Context::Anywhere)
+            && other.action == binding.action
+    };
+    match binding.context {
+        Context::Home => state.home.is_there,
+        Context::MachineScreen => state.has_document() && !BINDINGS.iter().any(elsewhere),
+        _ => state.has_document() || matches!(binding.action, Action::Quit | Action::Help),
+    }
+}
+
+/// Goes to the screen that a row of the key table is of.
+fn go_to_screen(state: &mut State, context: Context, fx: &mut Vec<Effect>) {
+    match (context, state.screen) {
+        (Context::Home, Screen::Home)
+        | (Context::Anywhere, _)
+        | (Context::Machine | Context::MachineScreen, Screen::Machine) => {}
+        (Context::Home, _) => home::toggle(state, fx),
+        (Context::MachineScreen, _) => machine::toggle(state),
+        _ if state.has_document() => state.screen = Screen::Work,
+        _ => {}
+    }
+}
+
+/// Goes to where a row of the key table is done; gives what it does.
+fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action> {
+    let binding = BINDINGS.get(row)?;
+    go_to_screen(state, binding.context, fx);
+    match binding.context {
+        Context::Lesson => selecting::show(state, Pane::Lesson),
+        Context::Machine if state.screen == Screen::Work => selecting::show(state, Pane::Machine),
+        Context::Cells => {
+            selecting::leave(state);
+            selecting::show(state, Pane::Cells);
+        }
+        Context::Editor if state.selected_cell().is_some() && !state.editing => selecting::enter(state),
+        _ => {}
+    }
+    Some(binding.action)
+}
+
+/// Opens the search in the cells run before.
+pub fn past(state: &mut State) {
+    if state.aid.past.is_empty() {
+        return state.say("no cell was run yet");
+    }
+    let entry = |(id, code): (usize, &String)| Entry { text: code.clone(), note: String::new(), id };
+    let entries = state.aid.past.iter().enumerate().map(entry).collect();
+    state.aid.picker = Some(Picker::new(entries, true));
+    state.popup = Some(Popup::Past);
+}
+
+/// Puts code that was run before at the cursor, or into a cell of its own.
+fn recall(state: &mut State, id: usize) {
+    let Some(code) = state.aid.past.get(id).cloned() else { return };
+    state.screen = Screen::Work;
+    if !state.editing || state.selected_cell().is_none() {
+        selecting::leave(state);
+        editing::add_cell(state, true);
+        selecting::enter(state);
+    }
+    editing::paste(state, &code);
+}
