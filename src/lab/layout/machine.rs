@@ -3,7 +3,8 @@
 
 use ratatui::layout::Rect;
 
-use crate::lab::layout::{Areas, inner, memory, timeline};
+use crate::lab::layout::sections::{memory, timeline};
+use crate::lab::layout::{Areas, inner};
 use crate::lab::model::machine::Section;
 use crate::lab::model::state::{Pane, Screen, State};
 
@@ -17,31 +18,24 @@ const PICKED: u16 = 2;
 pub struct Parts {
     /// The names of the sections, where not all of them are shown.
     pub tabs: Rect,
-    pub memory: Rect,
-    pub tensors: Rect,
-    pub transfers: Rect,
-    pub timeline: Rect,
+    areas: [Rect; Section::ALL.len()],
     pub picked: Rect,
 }
 
 impl Parts {
     /// The sections that are shown, with their places.
     pub fn shown(&self) -> impl Iterator<Item = (Section, Rect)> {
-        let all = [
-            (Section::Memory, self.memory),
-            (Section::Tensors, self.tensors),
-            (Section::Transfers, self.transfers),
-            (Section::Timeline, self.timeline),
-        ];
+        let all = Section::ALL.map(|section| (section, self.of(section)));
         all.into_iter().filter(|(_, area)| area.height > 0 && area.width > 0)
     }
 
     pub fn of(&self, section: Section) -> Rect {
-        match section {
-            Section::Memory => self.memory,
-            Section::Tensors => self.tensors,
-            Section::Transfers => self.transfers,
-            Section::Timeline => self.timeline,
+        self.areas.get(section as usize).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, section: Section, area: Rect) {
+        if let Some(place) = self.areas.get_mut(section as usize) {
+            *place = area;
         }
     }
 }
@@ -92,22 +86,20 @@ pub fn pane_parts(state: &State, mut area: Rect) -> Parts {
     // A free row parts the sections where there is room for it.
     let gap = u16::from(room >= 24);
     let wanted = memory::rows(state, width, memory::detail(state, width, room / 2)).max(devices.min(1));
-    parts.memory = cut(&mut area, rows(wanted.min(room.saturating_sub(8)).max(1)));
+    parts.set(Section::Memory, cut(&mut area, rows(wanted.min(room.saturating_sub(8)).max(1))));
     cut(&mut area, gap);
     let lanes = timeline::wanted(state);
     if area.height >= 17 && lanes > 0 {
         let most = area.height / 3;
-        parts.timeline = cut_low(&mut area, rows(lanes).max(4).min(most));
+        parts.set(Section::Timeline, cut_low(&mut area, rows(lanes).max(4).min(most)));
         cut_low(&mut area, gap);
     }
     let half = area.height.div_ceil(2);
-    parts.tensors = cut(&mut area, half);
+    parts.set(Section::Tensors, cut(&mut area, half));
     cut(&mut area, gap);
-    if state.machine.section == Section::Timeline && parts.timeline.height == 0 {
-        parts.timeline = area;
-    } else {
-        parts.transfers = area;
-    }
+    // A section that has the keys and no place of its own takes that of the transfers.
+    let active = state.machine.section;
+    parts.set(if parts.of(active).height == 0 { active } else { Section::Transfers }, area);
     parts
 }
 
@@ -119,26 +111,21 @@ pub fn screen_parts(state: &State, body: Rect) -> Parts {
         if state.machine.pick.is_some() {
             parts.picked = cut_low(&mut area, PICKED);
         }
-        match state.machine.section {
-            Section::Memory => parts.memory = area,
-            Section::Tensors => parts.tensors = area,
-            Section::Transfers => parts.transfers = area,
-            Section::Timeline => parts.timeline = area,
-        }
+        parts.set(state.machine.section, area);
         return parts;
     }
     parts.picked = cut_low(&mut area, PICKED);
     cut_low(&mut area, 1);
     let lanes = rows(timeline::wanted(state)).max(6);
     let most = area.height / 3;
-    parts.timeline = cut_low(&mut area, lanes.min(most));
+    parts.set(Section::Timeline, cut_low(&mut area, lanes.min(most)));
     cut_low(&mut area, 1);
     let left = u16::try_from(u32::from(area.width) * 9 / 20).unwrap_or(area.width);
-    parts.memory = Rect { width: left, ..area };
+    parts.set(Section::Memory, Rect { width: left, ..area });
     let mut right = Rect { x: area.x + left + 2, width: area.width.saturating_sub(left + 2), ..area };
     let half = right.height.div_ceil(2);
-    parts.tensors = cut(&mut right, half);
+    parts.set(Section::Tensors, cut(&mut right, half));
     cut(&mut right, 1);
-    parts.transfers = right;
+    parts.set(Section::Transfers, right);
     parts
 }

@@ -10,15 +10,10 @@ pub mod home;
 pub mod lesson;
 pub mod machine;
 pub mod markdown;
-pub mod marks;
-pub mod memory;
 pub mod placed;
 pub mod question;
 pub mod scroll;
-pub mod segments;
-pub mod tensors;
-pub mod timeline;
-pub mod transfers;
+pub mod sections;
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use ratatui::layout::Rect;
 
-use crate::lab::layout::{Areas, cells, home, inner, lesson, machine, memory, tensors, timeline, transfers};
+use crate::lab::layout::sections::SECTIONS;
+use crate::lab::layout::{Areas, cells, home, inner, lesson, machine};
 use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::model::tops::Tops;
 
@@ -23,15 +24,11 @@ pub fn settled(state: &State, areas: &Areas) -> Tops {
         tops.home = home::top(state, areas.body);
     }
     if let Some(parts) = machine::parts(state, areas) {
-        let held = |top: usize, rows: usize, room: usize| top.min(rows.saturating_sub(room));
-        let width = usize::from(parts.memory.width);
-        let room = memory::fitting(state, parts.memory);
-        tops.memory = held(tops.memory, memory::rows(state, width, memory::detail(state, width, room)), room);
-        tops.tensors = held(tops.tensors, tensors::rows(state), tensors::fitting(parts.tensors));
-        let log = state.history.transfers().len();
-        tops.transfers = held(tops.transfers, log, transfers::fitting(parts.transfers));
-        let lanes = timeline::rows(state).len();
-        tops.timeline = held(tops.timeline, lanes, timeline::fitting(parts.timeline));
+        for entry in SECTIONS {
+            let area = parts.of(entry.section);
+            let most = (entry.rows)(state, area).saturating_sub((entry.fitting)(state, area));
+            tops.set(entry.section, tops.of(entry.section).min(most));
+        }
     }
     tops
 }

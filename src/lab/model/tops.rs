@@ -1,14 +1,25 @@
 //! How far whatever scrolls is scrolled.
 
+use crate::lab::model::machine::Section;
+
 /// The first row in sight of whatever scrolls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tops {
     pub lesson: usize,
     pub cells: usize,
-    pub tensors: usize,
-    pub transfers: usize,
-    pub memory: usize,
-    /// Lanes of the timeline.
-    pub timeline: usize,
+    /// Of each section of the machine.
+    pub(super) sections: [usize; Section::ALL.len()],
     pub home: usize,
+}
+
+impl Tops {
+    pub fn of(&self, section: Section) -> usize {
+        self.sections.get(section as usize).copied().unwrap_or_default()
+    }
+
+    pub fn set(&mut self, section: Section, top: usize) {
+        if let Some(place) = self.sections.get_mut(section as usize) {
+            *place = top;
+        }
+    }
 }

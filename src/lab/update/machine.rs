@@ -5,9 +5,10 @@ use ratatui::layout::{Position, Rect};
 use crate::base::event::Clock;
 use crate::lab::layout;
 use crate::lab::layout::machine::{Parts, parts};
-use crate::lab::layout::{Areas, cells, inner, memory, tensors, timeline, transfers};
+use crate::lab::layout::sections::entry::{Hit, scrolled};
+use crate::lab::layout::sections::entry_of;
+use crate::lab::layout::{Areas, cells, inner};
 use crate::lab::model::editor::Pos;
-use crate::lab::model::history::order::TensorKey;
 use crate::lab::model::history::timeline::LaneId;
 use crate::lab::model::laid::Part;
 use crate::lab::model::machine::{Pick, Section};
@@ -40,70 +41,12 @@ pub fn has_keys(state: &State) -> bool {
 pub fn step(state: &mut State, forward: bool) {
     let Some(parts) = shown(state) else { return };
     let section = state.machine.section;
-    let area = parts.of(section);
-    match section {
-        Section::Memory => scroll(state, section, 1, forward),
-        Section::Timeline => choose_lane(state, area, forward),
-        Section::Tensors => {
-            let last = tensors::rows(state).saturating_sub(tensors::fitting(area));
-            let now = match state.machine.pick {
-                Some(Pick::Tensor(key)) => Some(key),
-                _ => None,
-            };
-            let list = |top| tensors::picks(state, top, area).into_iter().map(|(_, key)| key).collect();
-            let moved = beside(list, now, state.tops.tensors.min(last), last, forward);
-            take(state, moved.map(|(key, top): (TensorKey, usize)| (Pick::Tensor(key), top)));
-        }
-        Section::Transfers => {
-            let last = state.history.transfers().len().saturating_sub(transfers::fitting(area));
-            let now = match state.machine.pick {
-                Some(Pick::Event(seq)) => Some(seq),
-                _ => None,
-            };
-            let list = |top| transfers::picks(state, top, area);
-            let moved = beside(list, now, state.tops.transfers.min(last), last, forward);
-            take(state, moved.map(|(seq, top): (u64, usize)| (Pick::Event(seq), top)));
-        }
+    let Some(step) = (entry_of(section).step)(state, parts.of(section), forward) else { return };
+    state.tops.set(section, step.top);
+    state.machine.lane = step.lane.or(state.machine.lane);
+    if let Some(picked) = step.pick {
+        pick(state, picked);
     }
-}
-
-/// The entry beside the picked one, and the first row in sight that shows it. Without one in sight, the first entry.
-fn beside<K: PartialEq + Copy>(
-    list: impl Fn(usize) -> Vec<K>,
-    now: Option<K>,
-    mut top: usize,
-    last: usize,
-    forward: bool,
-) -> Option<(K, usize)> {
-    // A heading may stand between two entries.
-    for _ in 0..4 {
-        let all = list(top);
-        let at = now.and_then(|now| all.iter().position(|key| *key == now));
-        let next = match at {
-            None => all.first(),
-            Some(at) if forward => all.get(at + 1),
-            Some(at) => at.checked_sub(1).and_then(|at| all.get(at)),
-        };
-        if let Some(next) = next {
-            return Some((*next, top));
-        }
-        let scrolled = if forward { (top + 1).min(last) } else { top.saturating_sub(1) };
-        if scrolled == top {
-            return None;
-        }
-        top = scrolled;
-    }
-    None
-}
-
-fn take(state: &mut State, picked: Option<(Pick, usize)>) {
-    let Some((pick, top)) = picked else { return };
-    match state.machine.section {
-        Section::Tensors => state.tops.tensors = top,
-        Section::Transfers => state.tops.transfers = top,
-        Section::Memory | Section::Timeline => {}
-    }
-    self::pick(state, pick);
 }
 
 /// Picks something, and brings its line into sight.
@@ -118,49 +61,20 @@ fn shown(state: &State) -> Option<Parts> {
 
 /// Scrolls a section without picking.
 pub fn scroll(state: &mut State, section: Section, rows: usize, forward: bool) {
-    let tops = &mut state.tops;
-    let top = match section {
-        Section::Memory => &mut tops.memory,
-        Section::Tensors => &mut tops.tensors,
-        Section::Transfers => &mut tops.transfers,
-        Section::Timeline => &mut tops.timeline,
-    };
-    *top = if forward { top.saturating_add(rows) } else { top.saturating_sub(rows) };
+    state.tops.set(section, scrolled(state.tops.of(section), rows, forward));
 }
 
 /// Scrolls the section that has the keys by a page, or to its end.
 pub fn page(state: &mut State, forward: bool, to_end: bool) {
     let section = state.machine.section;
     let area = shown(state).map(|parts| parts.of(section)).unwrap_or_default();
-    let rows = match section {
-        Section::Memory => memory::fitting(state, area),
-        Section::Tensors => tensors::fitting(area),
-        Section::Transfers => transfers::fitting(area),
-        Section::Timeline => timeline::fitting(area),
-    };
+    let rows = (entry_of(section).fitting)(state, area);
     let rows = if to_end { usize::MAX } else { rows.saturating_sub(1).max(1) };
     scroll(state, section, rows, forward);
 }
 
 fn lanes(state: &State) -> Vec<LaneId> {
     state.history.timeline().lanes().map(|(id, _)| id).collect()
-}
-
-fn choose_lane(state: &mut State, area: Rect, forward: bool) {
-    let all = lanes(state);
-    let at = state.machine.lane.and_then(|lane| all.iter().position(|id| *id == lane));
-    let to = match at {
-        None => Some(0),
-        Some(at) if forward => Some(at + 1),
-        Some(at) => at.checked_sub(1),
-    };
-    let Some(lane) = to.and_then(|to| all.get(to)) else { return };
-    state.machine.lane = Some(*lane);
-    let row = timeline::rows(state).iter().position(|row| *row == timeline::Row::Lane(*lane));
-    let room = timeline::fitting(area).max(1);
-    if let Some(row) = row {
-        state.tops.timeline = state.tops.timeline.clamp((row + 1).saturating_sub(room), row);
-    }
 }
 
 /// Picks the event after or before, on the lane that was chosen.
@@ -210,7 +124,7 @@ pub fn fit(state: &mut State, all: bool) {
 pub fn sort(state: &mut State) {
     let sort = state.history.sorted_by().next();
     state.history.sort(sort);
-    state.tops.tensors = 0;
+    state.tops.set(Section::Tensors, 0);
     state.machine.section = Section::Tensors;
     state.say(format!("tensors by {}", sort.name()));
 }
@@ -286,30 +200,15 @@ pub fn press(state: &mut State, areas: &Areas, at: Position) {
     if section != Section::Memory || state.screen == Screen::Machine {
         state.machine.section = section;
     }
-    let row = usize::from(at.y - area.y);
-    match section {
-        Section::Memory => {}
-        Section::Tensors => {
-            let all = tensors::picks(state, state.tops.tensors, area);
-            if let Some((_, key)) = all.into_iter().find(|(at, _)| at + 1 == row) {
-                pick(state, Pick::Tensor(key));
+    match (entry_of(section).hit)(state, area, at) {
+        Some(Hit::Pick(picked)) => pick(state, picked),
+        Some(Hit::Lane(lane, _, picked)) => {
+            state.machine.lane = Some(lane);
+            if let Some(picked) = picked {
+                pick(state, picked);
             }
         }
-        Section::Transfers => {
-            let number = row.checked_sub(2).map(|row| row / transfers::rows_each(area));
-            let all = transfers::picks(state, state.tops.transfers, area);
-            if let Some(seq) = number.and_then(|number| all.get(number)) {
-                pick(state, Pick::Event(*seq));
-            }
-        }
-        Section::Timeline => {
-            if let Some((lane, mark, _)) = timeline::at(state, state.tops.timeline, area, at) {
-                state.machine.lane = Some(lane);
-                if let Some(mark) = mark {
-                    pick(state, Pick::Event(mark.seq));
-                }
-            }
-        }
+        None => {}
     }
 }
 
@@ -327,12 +226,10 @@ fn tab_at(tabs: Rect, at: Position) -> Option<Section> {
 pub fn wheel(state: &mut State, areas: &Areas, at: Position, rows: usize, forward: bool) {
     let Some(parts) = parts(state, areas) else { return };
     let Some((section, area)) = parts.shown().find(|(_, area)| area.contains(at)) else { return };
-    let lane = match section {
-        Section::Timeline => timeline::at(state, state.tops.timeline, area, at),
-        _ => None,
-    };
-    match lane {
-        Some((lane, _, moment)) => state.machine.zoom(&state.history, lane.clock(), !forward, Some(moment)),
-        None => scroll(state, section, rows, forward),
+    match (entry_of(section).hit)(state, area, at) {
+        Some(Hit::Lane(lane, moment, _)) => {
+            state.machine.zoom(&state.history, lane.clock(), !forward, Some(moment));
+        }
+        _ => scroll(state, section, rows, forward),
     }
 }

@@ -5,8 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
+use crate::lab::layout::Areas;
 use crate::lab::layout::machine::{Parts, inside, pane_parts, screen_parts};
-use crate::lab::layout::{Areas, memory, tensors, timeline, transfers};
+use crate::lab::layout::sections::entry_of;
 use crate::lab::model::machine::Section;
 use crate::lab::model::state::{Pane, SessionStatus, State};
 use crate::lab::model::tops::Tops;
@@ -58,12 +59,7 @@ pub fn screen(state: &State, tops: Tops, buffer: &mut Buffer, areas: &Areas) {
 
 fn sections(state: &State, tops: Tops, buffer: &mut Buffer, parts: &Parts) {
     for (section, area) in parts.shown() {
-        let placed = match section {
-            Section::Memory => memory::lay(state, tops.memory, area),
-            Section::Tensors => tensors::lay(state, tops.tensors, area),
-            Section::Transfers => transfers::lay(state, tops.transfers, area),
-            Section::Timeline => timeline::lay(state, tops.timeline, area),
-        };
+        let placed = (entry_of(section).lay)(state, tops.of(section), area);
         for (column, row, line) in &placed.lines {
             put_at(buffer, area, *column, *row, line);
         }

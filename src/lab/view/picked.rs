@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::base::event::Source;
 use crate::base::figures;
-use crate::lab::layout::marks::place;
+use crate::lab::layout::sections::marks::place;
 use crate::lab::model::history::records::{Grad, Live, Transfer};
 use crate::lab::model::history::timeline::{Mark, What};
 use crate::lab::model::machine::Pick;

@@ -6,14 +6,47 @@ use ratatui::text::{Line, Span};
 
 use crate::base::event::Clock;
 use crate::base::figures;
-use crate::lab::layout::marks::{is_active, list_title};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term};
+use crate::lab::layout::sections::marks::{is_active, list_title};
 use crate::lab::model::history::timeline::{Lane, LaneId, MARKS_KEPT, Mark, Track, What};
 use crate::lab::model::machine::{Pick, Section, Window};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
+
+pub const ENTRY: SectionEntry = SectionEntry {
+    section: Section::Timeline,
+    rows: |state, _| rows(state).len(),
+    fitting: |_, area| fitting(area),
+    lay,
+    hit,
+    step,
+    terms: TERMS,
+};
+
+const TERMS: &[Term] = &[
+    Term {
+        name: "lane",
+        means: "What one thread of the host, or one stream of a device, did in its order. A loader's workers are threads \
+         of their own. Things on different lanes can run at the same time.",
+    },
+    Term {
+        name: "stream",
+        means: "A queue of a device: what is put on it runs in order. Work on different streams may overlap; \
+         torch.cuda.Stream() makes one, events order them.",
+    },
+    Term {
+        name: "synchronise",
+        means: "To let the host wait until a device has done its work. Kernels are only queued when a line has run: a timing \
+         without synchronising measures the queueing.",
+    },
+    Term {
+        name: "height of a column",
+        means: "How much of that time the stream was busy: a full column had no gap, a low one was mostly idle.",
+    },
+];
 
 /// Columns of a lane's name.
 const NAME: usize = 11;
@@ -22,7 +55,7 @@ const FILL: [&str; 9] = ["▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇",
 
 /// A row of the section, below its title.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Row {
+enum Row {
     /// A clock's name and the stretch that is shown.
     Axis(Clock),
     Lane(LaneId),
@@ -31,7 +64,7 @@ pub enum Row {
 }
 
 /// The rows of all clocks.
-pub fn rows(state: &State) -> Vec<Row> {
+fn rows(state: &State) -> Vec<Row> {
     let timeline = state.history.timeline();
     let cell = state.selected_cell().is_some_and(|cell| cell.number.is_some() && !cell.earlier);
     let mut rows = Vec::new();
@@ -54,11 +87,11 @@ pub fn wanted(state: &State) -> usize {
 }
 
 /// Rows below the title that are seen at once.
-pub fn fitting(area: Rect) -> usize {
+fn fitting(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(if area.height >= 6 { 2 } else { 1 })
 }
 
-pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
+fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut placed = Placed::default();
     let theme = &state.theme;
     let width = usize::from(area.width);
@@ -105,7 +138,7 @@ pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
 }
 
 /// The lane and the moment at a place of the section, where there is one.
-pub fn at(state: &State, top: usize, area: Rect, place: Position) -> Option<(LaneId, Option<Mark>, u64)> {
+fn at(state: &State, top: usize, area: Rect, place: Position) -> Option<(LaneId, Option<Mark>, u64)> {
     let row = usize::from(place.y.checked_sub(area.y)?).checked_sub(1)?;
     let Row::Lane(id) = rows(state).get(top + row).copied()? else { return None };
     let column = usize::from(place.x.saturating_sub(area.x)).checked_sub(NAME)?;
@@ -123,6 +156,28 @@ pub fn at(state: &State, top: usize, area: Rect, place: Position) -> Option<(Lan
         .filter(|mark| mark.span.end() > start || column_of(mark, window, columns) == column);
     let mark = touching.max_by_key(|mark| mark.span.nanos).copied();
     Some((id, mark, start + (end - start) / 2))
+}
+
+fn hit(state: &State, area: Rect, place: Position) -> Option<Hit> {
+    let (lane, mark, moment) = at(state, state.tops.of(Section::Timeline), area, place)?;
+    Some(Hit::Lane(lane, moment, mark.map(|mark| Pick::Event(mark.seq))))
+}
+
+/// Chooses the lane above or below.
+fn step(state: &State, area: Rect, forward: bool) -> Option<Step> {
+    let all: Vec<LaneId> = state.history.timeline().lanes().map(|(id, _)| id).collect();
+    let at = state.machine.lane.and_then(|lane| all.iter().position(|id| *id == lane));
+    let to = match at {
+        None => Some(0),
+        Some(at) if forward => Some(at + 1),
+        Some(at) => at.checked_sub(1),
+    };
+    let lane = to.and_then(|to| all.get(to)).copied()?;
+    let row = rows(state).iter().position(|row| *row == Row::Lane(lane));
+    let room = fitting(area).max(1);
+    let top = state.tops.of(Section::Timeline);
+    let top = row.map_or(top, |row| top.clamp((row + 1).saturating_sub(room), row));
+    Some(Step { pick: None, lane: Some(lane), top })
 }
 
 fn column_of(mark: &Mark, window: Window, columns: usize) -> usize {

@@ -1,38 +1,88 @@
 //! The transfer log, newest first.
 
+use ratatui::layout::Position;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::event::Clock;
 use crate::base::figures;
-use crate::lab::layout::marks::{list_title, place, row_mark};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term, beside};
+use crate::lab::layout::sections::marks::{list_title, place, row_mark};
 use crate::lab::model::history::records::{TRANSFERS_KEPT, Transfer};
 use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 
+pub const ENTRY: SectionEntry = SectionEntry {
+    section: Section::Transfers,
+    rows: |state, _| state.history.transfers().len(),
+    fitting: |_, area| fitting(area),
+    lay,
+    hit,
+    step,
+    terms: TERMS,
+};
+
+const TERMS: &[Term] = &[
+    Term {
+        name: "direction",
+        means: "cpu→cuda:0 is host to device (h2d), cuda:0→cpu device to host (d2h), cuda:0→cuda:1 device to device (d2d).",
+    },
+    Term {
+        name: "GB/s",
+        means: "10^9 bytes a second of this copy. Small copies are slow: their start costs the most.",
+    },
+    Term {
+        name: "pageable",
+        means: "Ordinary main memory, which the system may move. The driver copies it through a buffer of its own, and the \
+         host waits, non_blocking or not.",
+    },
+    Term {
+        name: "pinned",
+        means: "Page-locked main memory: pin_memory(). The device reads it by itself, faster, and with non_blocking = true \
+         the host goes on meanwhile.",
+    },
+    Term {
+        name: "waits, async",
+        means: "Whether the host was held until the copy had ended (blocking), or went on (non_blocking from pinned memory).",
+    },
+];
+
 /// From this width on, a transfer takes one row; below, two.
 const WIDE: usize = 72;
 
 /// Transfers that fit an area.
-pub fn fitting(area: Rect) -> usize {
+fn fitting(area: Rect) -> usize {
     let rows = usize::from(area.height).saturating_sub(2);
     if usize::from(area.width) >= WIDE { rows } else { rows / 2 }
 }
 
 /// Rows of one transfer.
-pub fn rows_each(area: Rect) -> usize {
+fn rows_each(area: Rect) -> usize {
     if usize::from(area.width) >= WIDE { 1 } else { 2 }
 }
 
-/// The numbers of the transfers in sight.
-pub fn picks(state: &State, top: usize, area: Rect) -> Vec<u64> {
-    state.history.transfers().newest().skip(top).take(fitting(area)).map(|transfer| transfer.seq).collect()
+/// The transfers in sight.
+fn picks(state: &State, top: usize, area: Rect) -> Vec<Pick> {
+    let newest = state.history.transfers().newest().skip(top).take(fitting(area));
+    newest.map(|transfer| Pick::Event(transfer.seq)).collect()
 }
 
-pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
+fn hit(state: &State, area: Rect, at: Position) -> Option<Hit> {
+    let row = usize::from(at.y - area.y);
+    let number = row.checked_sub(2).map(|row| row / rows_each(area))?;
+    picks(state, state.tops.of(Section::Transfers), area).get(number).copied().map(Hit::Pick)
+}
+
+fn step(state: &State, area: Rect, forward: bool) -> Option<Step> {
+    let last = state.history.transfers().len().saturating_sub(fitting(area));
+    let list = |top| picks(state, top, area);
+    beside(list, state.machine.pick, state.tops.of(Section::Transfers).min(last), last, forward)
+}
+
+fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut placed = Placed::default();
     let theme = &state.theme;
     let width = usize::from(area.width);

@@ -6,15 +6,34 @@ use ratatui::text::{Line, Span};
 
 use crate::base::event::Source;
 use crate::base::figures;
-use crate::lab::layout::marks::{list_title, place};
 use crate::lab::layout::placed::Placed;
-use crate::lab::layout::{position, segments};
+use crate::lab::layout::position;
+use crate::lab::layout::sections::entry::{SectionEntry, Step, scrolled};
+use crate::lab::layout::sections::marks::{list_title, place};
+use crate::lab::layout::sections::memory_terms::TERMS;
+use crate::lab::layout::sections::segments;
 use crate::lab::model::history::records::DeviceTally;
 use crate::lab::model::history::segments::SegmentMap;
 use crate::lab::model::machine::Section;
 use crate::lab::model::state::{Screen, State};
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
+
+pub const ENTRY: SectionEntry = SectionEntry {
+    section: Section::Memory,
+    rows: |state, area| {
+        let width = usize::from(area.width);
+        rows(state, width, detail(state, width, fitting(state, area)))
+    },
+    fitting,
+    lay,
+    hit: |_, _, _| None,
+    step: |state, _, forward| {
+        let top = scrolled(state.tops.of(Section::Memory), 1, forward);
+        Some(Step { top, ..Step::default() })
+    },
+    terms: TERMS,
+};
 
 /// A bar shows the part in use alone where that is a smaller share than one in this many.
 const ZOOM: u64 = 8;
@@ -71,12 +90,12 @@ pub fn rows(state: &State, width: usize, detail: Detail) -> usize {
 }
 
 /// Rows of the section that are seen at once.
-pub fn fitting(state: &State, area: Rect) -> usize {
+fn fitting(state: &State, area: Rect) -> usize {
     usize::from(area.height).saturating_sub(usize::from(state.screen == Screen::Machine))
 }
 
 /// The section from row `top` on.
-pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
+fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut placed = Placed::default();
     let theme = &state.theme;
     let width = usize::from(area.width);
@@ -180,7 +199,7 @@ fn block(
 const WIDE: usize = 76;
 
 /// The device in one row, for when there are many.
-pub fn row(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
+fn row(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
     let name = text::left(&device.device.to_string(), 8);
     let used = figures::mebibytes(device.allocated);
     if device.total == 0 {

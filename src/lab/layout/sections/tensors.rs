@@ -1,18 +1,53 @@
 //! The table of live tensors.
 
+use ratatui::layout::Position;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::Device;
 use crate::base::figures;
-use crate::lab::layout::marks::{list_title, place, row_mark};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
-use crate::lab::model::history::order::{Sort, TensorKey};
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term, beside};
+use crate::lab::layout::sections::marks::{list_title, place, row_mark};
+use crate::lab::model::history::order::Sort;
 use crate::lab::model::history::records::{Grad, Live};
 use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
+
+pub const ENTRY: SectionEntry = SectionEntry {
+    section: Section::Tensors,
+    rows: |state, _| rows(state),
+    fitting: |_, area| fitting(area),
+    lay,
+    hit,
+    step,
+    terms: TERMS,
+};
+
+const TERMS: &[Term] = &[
+    Term {
+        name: "live tensor",
+        means: "A storage that something still refers to: a variable, a view, the graph for the backward pass. It goes with \
+         the last of them, not before.",
+    },
+    Term {
+        name: "name",
+        means: "The variables that hold it, also within arrays, maps and modules. Without a name (–) it lives in the graph, \
+         in an optimiser's state, or in a function that runs.",
+    },
+    Term {
+        name: "dtype",
+        means: "The type of its elements: f32 is torch.float32, bf16 torch.bfloat16, i64 torch.int64.",
+    },
+    Term {
+        name: "grad",
+        means: "'grad: none' requires a gradient (requires_grad) and has none yet; 'has .grad' takes as much memory again, \
+         until zero_grad() sets it to none.",
+    },
+    Term { name: "bytes", means: "Elements x bytes of one element. The allocator rounds it up." },
+];
 
 const DTYPE: usize = 4;
 const BYTES: usize = 10;
@@ -20,7 +55,7 @@ const DEVICE: usize = 6;
 const GRAD: usize = 10;
 
 /// Rows that the table takes if all of it is shown. Sorted by device, each device that has tensors has a heading.
-pub fn rows(state: &State) -> usize {
+fn rows(state: &State) -> usize {
     state.history.live_count() + headings(state)
 }
 
@@ -32,7 +67,7 @@ fn headings(state: &State) -> usize {
 }
 
 /// Rows of the table that fit an area.
-pub fn fitting(area: Rect) -> usize {
+fn fitting(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(1)
 }
 
@@ -67,16 +102,28 @@ fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
 }
 
 /// The tensors in sight, with their rows below the title.
-pub fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, TensorKey)> {
+fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, Pick)> {
     let rows = visible(state, top, fitting(area)).into_iter().enumerate();
     rows.filter_map(|(row, what)| match what {
-        Row::Tensor(live) => Some((row, (live.device, live.address))),
+        Row::Tensor(live) => Some((row, Pick::Tensor((live.device, live.address)))),
         Row::Heading(_) => None,
     })
     .collect()
 }
 
-pub fn lay(state: &State, top: usize, area: Rect) -> Placed {
+fn hit(state: &State, area: Rect, at: Position) -> Option<Hit> {
+    let row = usize::from(at.y - area.y);
+    let all = picks(state, state.tops.of(Section::Tensors), area);
+    all.into_iter().find(|(at, _)| at + 1 == row).map(|(_, pick)| Hit::Pick(pick))
+}
+
+fn step(state: &State, area: Rect, forward: bool) -> Option<Step> {
+    let last = rows(state).saturating_sub(fitting(area));
+    let list = |top| picks(state, top, area).into_iter().map(|(_, pick)| pick).collect();
+    beside(list, state.machine.pick, state.tops.of(Section::Tensors).min(last), last, forward)
+}
+
+fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut placed = Placed::default();
     let width = usize::from(area.width);
     let room = fitting(area);
