@@ -9,10 +9,10 @@ use crate::base::event::Clock;
 use crate::base::figures;
 use crate::lab::layout::{flow, highlight, markdown};
 use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
-use crate::lab::model::laid::{Layout, Part};
+use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::output::{Ink, OutLine, SHORT_END, SHORT_OUTPUT};
 use crate::lab::model::picture::Content;
-use crate::lab::model::places::{Place, Places};
+use crate::lab::model::places::{Places, VariablePlace};
 use crate::lab::model::text::Break;
 use crate::lab::model::theme::Theme;
 use crate::lab::model::{places, text};
@@ -32,13 +32,13 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
     let mut layout = Layout::default();
     let width = usize::from(width);
-    layout.push(Line::default(), Part::Head);
+    layout.push(Line::default(), RowPart::Head);
     if cell.rendered {
         let blocks = parse(&cell.editor.text());
         layout.plain(
             markdown::lay(&blocks, width.saturating_sub(1), theme).into_iter().map(|l| indented(l, 1)),
         );
-        layout.push(Line::default(), Part::Gap);
+        layout.push(Line::default(), RowPart::Gap);
         return layout;
     }
     let gutter = code(&mut layout, cell, places, width, theme);
@@ -57,7 +57,7 @@ pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python:
     verified(&mut layout, cell, width, gutter, theme);
     check(&mut layout, cell, width, gutter, theme);
     hints(&mut layout, cell, width, gutter, theme);
-    layout.push(Line::default(), Part::Gap);
+    layout.push(Line::default(), RowPart::Gap);
     layout
 }
 
@@ -247,7 +247,7 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
                 spans.push(places::mark(if from == 0 { &here } else { &[] }, marks, theme));
             }
             spans.extend(text::line(row).spans);
-            let part = Part::Code { line: i, from, length: row.len(), indent: gutter + marks };
+            let part = RowPart::Code { line: i, from, length: row.len(), indent: gutter + marks };
             layout.push(Line::from(spans), part);
             from += row.len();
         }
@@ -261,7 +261,7 @@ fn code(layout: &mut Layout, cell: &CellState, places: &Places, width: usize, th
 }
 
 /// The variables that each line names and that hold tensors, with their places.
-fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, Place)>> {
+fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, VariablePlace)>> {
     if places.is_empty() {
         return Vec::new();
     }
@@ -269,13 +269,13 @@ fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, P
     highlight::names(lines).into_iter().map(|line| line.into_iter().filter_map(known).collect()).collect()
 }
 
-fn differ(pair: &[(&str, Place)]) -> bool {
+fn differ(pair: &[(&str, VariablePlace)]) -> bool {
     matches!(pair, [(_, a), (_, b)] if a != b)
 }
 
 /// In words, each variable once: those of lines whose mark alone does not say it, or all of them.
-fn told_places(named: &[Vec<(&str, Place)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
-    let mixed = |line: &&Vec<(&str, Place)>| all || line.windows(2).any(differ);
+fn told_places(named: &[Vec<(&str, VariablePlace)>], all: bool, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    let mixed = |line: &&Vec<(&str, VariablePlace)>| all || line.windows(2).any(differ);
     let mut seen = Vec::new();
     for (name, place) in named.iter().filter(mixed).flatten() {
         if !seen.iter().any(|(known, _)| known == name) {
@@ -347,7 +347,7 @@ fn shown(layout: &mut Layout, cell: &CellState, columns: usize, gutter: usize, t
         for row in 0..rows {
             let line = drawing.lines.get(row).cloned().unwrap_or_default();
             let row = u16::try_from(row).unwrap_or(u16::MAX);
-            layout.push(indented(line, gutter), Part::Picture { slot: shown.slot, row, indent: gutter });
+            layout.push(indented(line, gutter), RowPart::Picture { slot: shown.slot, row, indent: gutter });
         }
     }
 }

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use crate::lab::layout::{cell, question};
 use crate::lab::model::editor::Pos;
 use crate::lab::model::item::{CellState, ItemState};
-use crate::lab::model::laid::{Layout, Part, Row};
+use crate::lab::model::laid::{LaidRow, Layout, RowPart};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 
@@ -78,7 +78,7 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
             place(row, column)
         }
         ItemState::Predict(_) => extent.layout.rows.iter().enumerate().find_map(|(i, row)| match row.part {
-            Part::Input { column } => place(i, column),
+            RowPart::Input { column } => place(i, column),
             _ => None,
         }),
         ItemState::Quiz(_) | ItemState::Text(_) => None,
@@ -89,7 +89,7 @@ pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
 fn code_place(extent: &Extent, cell: &CellState, at: Pos) -> Option<(usize, usize)> {
     let (row, from, indent) =
         extent.layout.rows.iter().enumerate().rev().find_map(|(i, row)| match row.part {
-            Part::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
+            RowPart::Code { line, from, indent, .. } if line == at.row && from <= at.col => {
                 Some((i, from, indent))
             }
             _ => None,
@@ -110,7 +110,7 @@ pub fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u1
 }
 
 /// The item and row at a row of the step.
-pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &Row)> {
+pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &LaidRow)> {
     let extent = extents.iter().find(|extent| row >= extent.top && row < extent.top + extent.height())?;
     extent.layout.rows.get(row - extent.top).map(|found| (extent, found))
 }

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
-use crate::lab::model::home::{Entry, HomeLesson};
+use crate::lab::model::home::{HomeEntry, HomeLesson};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -18,7 +18,7 @@ const BAR: usize = 10;
 pub const LEAD: &str = "Path: ";
 
 /// A row of the screen, and the entry that it belongs to.
-pub struct Row {
+pub struct HomeRow {
     pub line: Line<'static>,
     pub entry: Option<usize>,
 }
@@ -62,41 +62,41 @@ pub fn shown_path(path: &str, width: usize) -> String {
     shown
 }
 
-pub fn rows(state: &State, width: usize) -> Vec<Row> {
+pub fn rows(state: &State, width: usize) -> Vec<HomeRow> {
     let theme = &state.theme;
     let home = &state.home;
-    let mut out: Vec<Row> = Vec::new();
+    let mut out: Vec<HomeRow> = Vec::new();
     let mut pack = None;
     let mut notebooks = false;
     for (i, entry) in home.entries().into_iter().enumerate() {
         let selected = i == home.selected;
         let style = if selected { theme.selected } else { theme.strong };
-        let mut own = |line: Line<'static>| out.push(Row { line, entry: Some(i) });
+        let mut own = |line: Line<'static>| out.push(HomeRow { line, entry: Some(i) });
         match entry {
-            Entry::Resume(_, told) => {
+            HomeEntry::Resume(_, told) => {
                 own(Line::from(vec![
                     mark(selected, theme),
                     Span::styled(text::clip(told, width.saturating_sub(8)), style),
                     Span::styled("  c", theme.accent),
                 ]));
             }
-            Entry::Lesson(of, lesson) => {
+            HomeEntry::Lesson(of, lesson) => {
                 if pack != Some(&of.id) {
                     pack = Some(&of.id);
                     let done = of.lessons.iter().filter(|lesson| lesson.is_done()).count();
                     let told = format!("{done} of {} done", of.lessons.len());
                     heading(&mut out, &of.title, &told, width, theme);
                 }
-                out.push(Row { line: lesson_row(lesson, selected, width, theme), entry: Some(i) });
+                out.push(HomeRow { line: lesson_row(lesson, selected, width, theme), entry: Some(i) });
                 if selected {
                     let spans = [Span::styled(lesson.summary.clone(), theme.dim)];
                     for mut line in text::wrap(&spans, width.saturating_sub(BAR + 10), Break::Words) {
                         line.spans.insert(0, Span::raw(" ".repeat(BAR + 10)));
-                        out.push(Row { line, entry: Some(i) });
+                        out.push(HomeRow { line, entry: Some(i) });
                     }
                 }
             }
-            Entry::Notebook(recent) => {
+            HomeEntry::Notebook(recent) => {
                 if !std::mem::replace(&mut notebooks, true) {
                     heading(&mut out, "Notebooks", "", width, theme);
                 }
@@ -107,19 +107,19 @@ pub fn rows(state: &State, width: usize) -> Vec<Row> {
                     Span::styled(text::clip(&path, room), style),
                     Span::styled(format!("  {}", recent.when), theme.dim),
                 ]);
-                out.push(Row { line, entry: Some(i) });
+                out.push(HomeRow { line, entry: Some(i) });
             }
-            Entry::Path => {
+            HomeEntry::Path => {
                 if !std::mem::replace(&mut notebooks, true) {
                     heading(&mut out, "Notebooks", "", width, theme);
                 }
-                out.push(Row { line: path_row(state, selected, width), entry: Some(i) });
+                out.push(HomeRow { line: path_row(state, selected, width), entry: Some(i) });
             }
         }
     }
     devices(&mut out, state, width);
     for note in &home.listing.notes {
-        out.push(Row {
+        out.push(HomeRow {
             line: Line::styled(text::clip(&format!("▲ {note}"), width), theme.warn),
             entry: None,
         });
@@ -149,7 +149,7 @@ fn mark(selected: bool, theme: &Theme) -> Span<'static> {
 }
 
 /// An empty row, then a name with a rule and a note.
-fn heading(out: &mut Vec<Row>, name: &str, note: &str, width: usize, theme: &Theme) {
+fn heading(out: &mut Vec<HomeRow>, name: &str, note: &str, width: usize, theme: &Theme) {
     let name = text::clip(&text::clean_line(name), width.saturating_sub(text::width(note) + 4));
     let rule = width.saturating_sub(text::width(&name) + text::width(note) + 2);
     let line = Line::from(vec![
@@ -158,9 +158,9 @@ fn heading(out: &mut Vec<Row>, name: &str, note: &str, width: usize, theme: &The
         Span::styled(note.to_owned(), theme.dim),
     ]);
     if !out.is_empty() {
-        out.push(Row { line: Line::default(), entry: None });
+        out.push(HomeRow { line: Line::default(), entry: None });
     }
-    out.push(Row { line, entry: None });
+    out.push(HomeRow { line, entry: None });
 }
 
 /// `▸ ████░░░░░░  4/12  Moving tensors               20 min`
@@ -188,10 +188,10 @@ fn lesson_row(lesson: &HomeLesson, selected: bool, width: usize, theme: &Theme) 
     ])
 }
 
-fn devices(out: &mut Vec<Row>, state: &State, width: usize) {
+fn devices(out: &mut Vec<HomeRow>, state: &State, width: usize) {
     let theme = &state.theme;
     heading(out, "Devices", "", width, theme);
-    let mut say = |line: Line<'static>| out.push(Row { line, entry: None });
+    let mut say = |line: Line<'static>| out.push(HomeRow { line, entry: None });
     let Some(found) = &state.home.found else {
         say(Line::styled("  … looking", theme.dim));
         return;

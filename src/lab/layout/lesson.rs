@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use crate::lab::layout::markdown;
 use crate::lab::model::item::ItemState;
-use crate::lab::model::laid::{Layout, Part};
+use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::state::{State, StepState};
 use crate::lab::model::theme::Theme;
 
@@ -25,9 +25,9 @@ fn lay(step: &StepState, columns: usize, theme: &Theme) -> Layout {
     for (i, item) in step.items.iter().enumerate() {
         match item {
             ItemState::Text(blocks) => layout.plain(markdown::lay(blocks, columns, theme)),
-            _ => layout.push(Line::default(), Part::Anchor(i)),
+            _ => layout.push(Line::default(), RowPart::Anchor(i)),
         }
-        layout.push(Line::default(), Part::Gap);
+        layout.push(Line::default(), RowPart::Gap);
     }
     layout.rows.pop();
     layout

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::lab::layout::cell::head_line;
 use crate::lab::layout::markdown;
 use crate::lab::model::item::{Answer, Guess, PredictState, QuizState};
-use crate::lab::model::laid::{Layout, Part};
+use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
 use crate::lab::model::theme::Theme;
@@ -21,7 +21,7 @@ const CHOICE: usize = 5;
 pub fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
-    layout.push(Line::default(), Part::Head);
+    layout.push(Line::default(), RowPart::Head);
     blocks(&mut layout, &predict.question.ask, columns, theme);
     let unit = predict.question.unit;
     match (&predict.guess, &predict.answer) {
@@ -40,7 +40,7 @@ pub fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> Layout 
             blocks(&mut layout, &predict.question.explain, columns, theme);
         }
     }
-    layout.push(Line::default(), Part::Gap);
+    layout.push(Line::default(), RowPart::Gap);
     layout
 }
 
@@ -57,7 +57,7 @@ fn input(layout: &mut Layout, predict: &PredictState, theme: &Theme) {
         Span::styled("_ ", theme.accent),
         Span::styled(unit, theme.dim),
     ]);
-    layout.push(line, Part::Input { column });
+    layout.push(line, RowPart::Input { column });
 }
 
 /// The heading of a prediction.
@@ -76,7 +76,7 @@ pub fn predict_head(predict: &PredictState, width: usize, selected: bool, theme:
 pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
-    layout.push(Line::default(), Part::Head);
+    layout.push(Line::default(), RowPart::Head);
     blocks(&mut layout, &quiz.question.ask, columns, theme);
     for (i, choice) in quiz.question.choices.iter().enumerate() {
         let (taken, tried) = (quiz.taken.contains(&i), quiz.tried.contains(&i));
@@ -89,7 +89,7 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
         let lines = markdown::lay(&choice.text, columns.saturating_sub(CHOICE), theme);
         for (row, line) in lines.into_iter().enumerate() {
             let lead = if row == 0 { format!("  {mark} {}  ", i + 1) } else { " ".repeat(INDENT + CHOICE) };
-            layout.push(led(Span::styled(lead, style), line), Part::Choice(i));
+            layout.push(led(Span::styled(lead, style), line), RowPart::Choice(i));
         }
         if tried {
             let lines = markdown::lay(&choice.explain, columns.saturating_sub(CHOICE + 2), theme);
@@ -97,7 +97,7 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
             layout.plain(lines.into_iter().map(|line| led(lead(), line)));
         }
     }
-    layout.push(Line::default(), Part::Gap);
+    layout.push(Line::default(), RowPart::Gap);
     layout
 }
 

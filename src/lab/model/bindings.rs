@@ -8,6 +8,7 @@ use crate::lab::model::export_kind::What;
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::keys::{Chord, Keymap, c, ctrl, f, key, names};
 use crate::lab::model::machine::Section;
+use crate::lab::model::output::SHORT_OUTPUT;
 use crate::lab::model::state::{Pane, Popup, SessionStatus, State};
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
@@ -419,7 +420,7 @@ fn has_hint(state: &State) -> bool {
 }
 
 fn has_long_output(state: &State) -> bool {
-    state.selected_cell().is_some_and(|cell| cell.output.total() > crate::lab::model::output::SHORT_OUTPUT)
+    state.selected_cell().is_some_and(|cell| cell.output.total() > SHORT_OUTPUT)
 }
 
 fn has_next_step(state: &State) -> bool {

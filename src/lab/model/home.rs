@@ -85,7 +85,7 @@ pub struct Home {
 
 /// An entry of the home screen that can be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entry<'a> {
+pub enum HomeEntry<'a> {
     Resume(&'a Target, &'a str),
     Lesson(&'a HomePack, &'a HomeLesson),
     Notebook(&'a Recent),
@@ -95,26 +95,26 @@ pub enum Entry<'a> {
 
 impl Home {
     /// The entries in the order in which they stand on the screen.
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<HomeEntry<'_>> {
         let listing = &self.listing;
-        let resume = listing.resume.iter().map(|(target, text)| Entry::Resume(target, text));
+        let resume = listing.resume.iter().map(|(target, text)| HomeEntry::Resume(target, text));
         let lessons = listing
             .packs
             .iter()
-            .flat_map(|pack| pack.lessons.iter().map(move |lesson| Entry::Lesson(pack, lesson)));
-        let notebooks = listing.notebooks.iter().map(Entry::Notebook);
-        resume.chain(lessons).chain(notebooks).chain([Entry::Path]).collect()
+            .flat_map(|pack| pack.lessons.iter().map(move |lesson| HomeEntry::Lesson(pack, lesson)));
+        let notebooks = listing.notebooks.iter().map(HomeEntry::Notebook);
+        resume.chain(lessons).chain(notebooks).chain([HomeEntry::Path]).collect()
     }
 
     /// What the selected entry opens.
     pub fn target(&self) -> Option<Target> {
         match self.entries().get(self.selected)? {
-            Entry::Resume(target, _) => Some((*target).clone()),
-            Entry::Lesson(pack, lesson) => {
+            HomeEntry::Resume(target, _) => Some((*target).clone()),
+            HomeEntry::Lesson(pack, lesson) => {
                 Some(Target::Lesson { pack: pack.id.clone(), id: lesson.id.clone() })
             }
-            Entry::Notebook(recent) => Some(Target::Notebook(recent.path.clone())),
-            Entry::Path => None,
+            HomeEntry::Notebook(recent) => Some(Target::Notebook(recent.path.clone())),
+            HomeEntry::Path => None,
         }
     }
 }

@@ -8,18 +8,18 @@ use ratatui::text::Line;
 /// Rows of an item of the cells panel, or of a step's text.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    pub rows: Vec<Row>,
+    pub rows: Vec<LaidRow>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct LaidRow {
     pub line: Line<'static>,
-    pub part: Part,
+    pub part: RowPart,
 }
 
 /// What a row is, for what is drawn anew each frame and for the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum RowPart {
     /// The heading of an item: number and state.
     Head,
     /// Characters `from..from + length` of a line of code, after a gutter of `indent` columns.
@@ -49,12 +49,12 @@ pub enum Part {
 }
 
 impl Layout {
-    pub fn push(&mut self, line: impl Into<Line<'static>>, part: Part) {
-        self.rows.push(Row { line: line.into(), part });
+    pub fn push(&mut self, line: impl Into<Line<'static>>, part: RowPart) {
+        self.rows.push(LaidRow { line: line.into(), part });
     }
 
     pub fn plain(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
-        self.rows.extend(lines.into_iter().map(|line| Row { line, part: Part::Plain }));
+        self.rows.extend(lines.into_iter().map(|line| LaidRow { line, part: RowPart::Plain }));
     }
 }
 

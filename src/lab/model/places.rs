@@ -12,18 +12,18 @@ use crate::lab::model::theme::Theme;
 use crate::session::protocol::{TensorInfo, Variable};
 
 /// Variables by name.
-pub type Places = HashMap<String, Place>;
+pub type Places = HashMap<String, VariablePlace>;
 
 /// Where a variable's tensors are, and of which dtype; `None` for several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct VariablePlace {
     pub device: Option<Device>,
     pub dtype: Option<DType>,
 }
 
-impl Place {
-    fn and(self, other: Place) -> Place {
-        Place {
+impl VariablePlace {
+    fn and(self, other: VariablePlace) -> VariablePlace {
+        VariablePlace {
             device: self.device.filter(|device| other.device == Some(*device)),
             dtype: self.dtype.filter(|dtype| other.dtype == Some(*dtype)),
         }
@@ -40,7 +40,8 @@ impl Place {
 
 /// The places of variables. A module, an array or a map is where the tensors within it are.
 pub fn of(variables: &[Variable], held: &[(String, TensorInfo)]) -> Places {
-    let place = |tensor: &TensorInfo| Place { device: Some(tensor.device), dtype: Some(tensor.dtype) };
+    let place =
+        |tensor: &TensorInfo| VariablePlace { device: Some(tensor.device), dtype: Some(tensor.dtype) };
     let own = variables.iter().filter_map(|v| Some((text::clean_line(&v.name), place(v.tensor.as_ref()?))));
     let mut places: Places = own.collect();
     let alone: Vec<String> = places.keys().cloned().collect();
@@ -61,8 +62,10 @@ pub const NARROW: usize = 2;
 
 /// The mark of a line that names these variables: `0·f32` for a float32 on `cuda:0`, `c` for the CPU, `≠` for
 /// several devices. With `columns` too few, the device alone.
-pub fn mark(named: &[Place], columns: usize, theme: &Theme) -> Span<'static> {
-    let Some(all) = named.iter().copied().reduce(Place::and) else { return Span::raw(" ".repeat(columns)) };
+pub fn mark(named: &[VariablePlace], columns: usize, theme: &Theme) -> Span<'static> {
+    let Some(all) = named.iter().copied().reduce(VariablePlace::and) else {
+        return Span::raw(" ".repeat(columns));
+    };
     let (device, style) = match all.device {
         None => ("≠".to_owned(), theme.warn),
         Some(Device::Cpu) => ("c".into(), theme.dim),
@@ -74,7 +77,7 @@ pub fn mark(named: &[Place], columns: usize, theme: &Theme) -> Span<'static> {
 }
 
 /// `x cuda:0 f32`: a variable's place in words.
-pub fn told(name: &str, place: &Place, theme: &Theme) -> Vec<Span<'static>> {
+pub fn told(name: &str, place: &VariablePlace, theme: &Theme) -> Vec<Span<'static>> {
     let style: Style = match place.device {
         None => theme.warn,
         Some(Device::Cpu) => theme.dim,
@@ -125,17 +128,17 @@ mod tests {
         ];
         let places = of(&[x, variable("net", None)], &held);
         let f32 = Some(DType::Float32);
-        assert_eq!(places["x"], Place { device: Some(cpu), dtype: f32 });
-        assert_eq!(places["net"], Place { device: Some(gpu), dtype: f32 });
-        assert_eq!(places["both"], Place { device: None, dtype: f32 });
+        assert_eq!(places["x"], VariablePlace { device: Some(cpu), dtype: f32 });
+        assert_eq!(places["net"], VariablePlace { device: Some(gpu), dtype: f32 });
+        assert_eq!(places["both"], VariablePlace { device: None, dtype: f32 });
     }
 
     #[test]
     fn marks_differ_without_colour_and_keep_their_width() {
         let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
-        let on = |device| Place { device: Some(device), dtype: Some(DType::BFloat16) };
+        let on = |device| VariablePlace { device: Some(device), dtype: Some(DType::BFloat16) };
         let (cpu, gpu) = (on(Device::Cpu), on(Device::Cuda(1)));
-        let shown = |named: &[Place], columns| mark(named, columns, &theme).content.into_owned();
+        let shown = |named: &[VariablePlace], columns| mark(named, columns, &theme).content.into_owned();
         assert_eq!(shown(&[cpu, cpu], WIDE), "c·bf16 ");
         assert_eq!(shown(&[gpu], WIDE), "1·bf16 ");
         assert_eq!(shown(&[cpu, gpu], WIDE), "≠·bf16 ");

@@ -1,4 +1,4 @@
-//! Everything the lab knows. [`view`](crate::lab::view::view) draws it, [`update`](crate::lab::update::update) changes it.
+//! Everything the lab knows. `view` draws it, `update` changes it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::event::Event;
 use crate::base::figures::plural;
 use crate::lab::model::export_kind::What;
+use crate::lab::model::history::records::DeviceTally;
 use crate::lab::model::state::{Pending, SET_UP, SessionStatus, State};
 use crate::lab::model::text;
 use crate::script::lines::{self, Header, Known};
@@ -20,13 +21,13 @@ pub enum Begun {
     /// The session writes it, and answers.
     Ask(Request),
     /// The lab does, on a thread of its own.
-    Write(Job),
+    Write(ExportJob),
     /// There is nothing to write; why.
     Nothing(&'static str),
 }
 
 /// A file to be written.
-pub struct Job {
+pub struct ExportJob {
     what: What,
     path: PathBuf,
     header: Header,
@@ -44,14 +45,14 @@ pub fn begin(state: &mut State, what: What) -> Begun {
         What::Snapshot => Begun::Ask(ask(state, &path)),
         _ if log.is_empty() => Begun::Nothing("nothing has happened yet that could be written"),
         _ => {
-            let known = |device: &crate::lab::model::history::records::DeviceTally| Known {
+            let known = |device: &DeviceTally| Known {
                 device: device.device,
                 name: device.name.clone(),
                 simulated: device.simulated,
             };
             let devices = state.history.devices().map(known).collect();
             let header = Header { origin: state.title.clone(), devices, dropped: log.dropped };
-            Begun::Write(Job { what, path, header, batches: log.batches() })
+            Begun::Write(ExportJob { what, path, header, batches: log.batches() })
         }
     }
 }
@@ -66,7 +67,7 @@ fn ask(state: &mut State, path: &Path) -> Request {
     Request::Evaluate { id, cell: SET_UP, code, first_line: 1 }
 }
 
-impl Job {
+impl ExportJob {
     /// Writes the file, and says what came of it.
     pub fn run(&self) -> String {
         let events: Vec<Event> = self.batches.iter().flat_map(|batch| batch.iter().cloned()).collect();

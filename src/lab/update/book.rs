@@ -5,6 +5,7 @@ use crate::lab::model::item::{CellState, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Noted, Popup, State};
+use crate::lab::model::text;
 use crate::notebook::stale::{Freshness, How, Run, Why, stale};
 
 /// Runs of a session that stale marks are made from; of more, the first are forgotten.
@@ -109,11 +110,11 @@ pub fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
             state.cells_mut().for_each(|cell| cell.unsaved = false);
             state.removed_unsaved = false;
             let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
-            state.say(crate::lab::model::text::clean_line(&format!("saved{notes}")));
+            state.say(text::clean_line(&format!("saved{notes}")));
         }
         Err(NotSaved::Conflict(_)) => state.popup = Some(Popup::Confirm(Confirm::Overwrite)),
         Err(NotSaved::Failed(reason)) => {
-            state.say(crate::lab::model::text::clean_line(&format!("not saved: {reason}")));
+            state.say(text::clean_line(&format!("not saved: {reason}")));
         }
     }
 }

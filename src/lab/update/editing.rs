@@ -7,7 +7,7 @@ use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Screen, State};
 use crate::lab::update::selecting::select_next;
-use crate::lab::update::{answering, completion, help_pages};
+use crate::lab::update::{answering, completion, help_pages, home};
 use crate::notebook::new_id;
 
 const PAGE: isize = 10;
@@ -22,7 +22,7 @@ pub fn insert(state: &mut State, c: char) {
 
 pub fn paste(state: &mut State, text: &str) {
     if state.screen == Screen::Home && state.popup.is_none() {
-        text.trim().chars().for_each(|c| crate::lab::update::home::insert(state, c));
+        text.trim().chars().for_each(|c| home::insert(state, c));
         return;
     }
     if state.popup.is_some() || !state.editing || state.screen != Screen::Work {

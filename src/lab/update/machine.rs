@@ -10,7 +10,7 @@ use crate::lab::layout::sections::entry_of;
 use crate::lab::layout::{Areas, cells, inner};
 use crate::lab::model::editor::Pos;
 use crate::lab::model::history::timeline::LaneId;
-use crate::lab::model::laid::Part;
+use crate::lab::model::laid::RowPart;
 use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::update::selecting;
@@ -151,7 +151,7 @@ pub fn go_to_line(state: &mut State) {
         state.say("the cell that did this has run again, or is gone");
         return;
     };
-    crate::lab::update::selecting::go_to_step(state, step);
+    selecting::go_to_step(state, step);
     state.screen = Screen::Work;
     state.focus = Pane::Cells;
     state.selected = item;
@@ -178,7 +178,7 @@ fn show_line(state: &mut State) {
         .layout
         .rows
         .iter()
-        .position(|row| matches!(row.part, Part::Code { line, .. } if line == wanted));
+        .position(|row| matches!(row.part, RowPart::Code { line, .. } if line == wanted));
     let row = extent.top + row.unwrap_or(0);
     let rows = usize::from(inside.height);
     if row < state.tops.cells || row >= state.tops.cells + rows {

@@ -7,7 +7,7 @@ use crate::lab::model::output::Ink;
 use crate::lab::model::state::{Current, Pending, SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::restarting::{abandon, cut_pending};
-use crate::lab::update::{book, running, verifying};
+use crate::lab::update::{book, running, variables, verifying};
 use crate::lesson::{self, Entry};
 use crate::notebook;
 use crate::script::complete::Known;
@@ -62,7 +62,7 @@ pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> boo
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
             state.history.set_variables(&variables, &held);
-            crate::lab::update::variables::place(state, &variables, &held);
+            variables::place(state, &variables, &held);
             state.aid.known = variables.into_iter().map(known).collect();
         }
         Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),

@@ -25,9 +25,9 @@ mod vi;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::lab::model::actions::{Action, Edit};
-use crate::lab::model::active_keys;
 use crate::lab::model::message::{Effect, Msg};
 use crate::lab::model::state::{Screen, State};
+use crate::lab::model::{active_keys, text};
 use crate::session::client::FromSession;
 
 /// Takes a message. The effects are to be carried out in order.
@@ -48,7 +48,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Session(FromSession::Died { reason }) => messages::died(state, &reason.to_string(), fx),
         Msg::Saved(saved) => book::saved(state, saved),
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
-        Msg::Note(text) => state.say(crate::lab::model::text::clean_line(&text)),
+        Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.home.found = Some(devices),
         Msg::Opened { document, at, can_save } => {

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::lab::layout;
 use crate::lab::layout::{Areas, cells, inner};
 use crate::lab::model::editor::Pos;
-use crate::lab::model::laid::{Part, Row};
+use crate::lab::model::laid::{LaidRow, RowPart};
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::model::text;
@@ -123,7 +123,7 @@ fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effec
     let Some((extent, row)) = cells::row_at(&extents, row) else { return };
     let (item, row) = (extent.item, row.clone());
     state.aid.completing = None;
-    let code = matches!(row.part, Part::Code { .. });
+    let code = matches!(row.part, RowPart::Code { .. });
     if item == state.selected && code && !state.editing && state.selected_cell().is_some() {
         // A second click on code begins to type there.
         selecting::enter(state);
@@ -136,14 +136,14 @@ fn click_cells(state: &mut State, inside: Rect, at: Position, fx: &mut Vec<Effec
         state.follow = false;
     }
     match row.part {
-        Part::Choice(choice) => answering::choose_at(state, choice, fx),
-        Part::Code { .. } => place_cursor(state, &row, usize::from(at.x - inside.x).saturating_sub(1)),
+        RowPart::Choice(choice) => answering::choose_at(state, choice, fx),
+        RowPart::Code { .. } => place_cursor(state, &row, usize::from(at.x - inside.x).saturating_sub(1)),
         _ => {}
     }
 }
 
 /// Puts the text cursor where a row of code was clicked, if the cell is being edited; a selection begins there.
-fn place_cursor(state: &mut State, row: &Row, column: usize) {
+fn place_cursor(state: &mut State, row: &LaidRow, column: usize) {
     if !state.editing {
         return;
     }
@@ -156,8 +156,8 @@ fn place_cursor(state: &mut State, row: &Row, column: usize) {
 }
 
 /// The place in the code at a column of a row.
-fn place_at(state: &State, row: &Row, column: usize) -> Option<Pos> {
-    let Part::Code { line, from, length, indent } = row.part else { return None };
+fn place_at(state: &State, row: &LaidRow, column: usize) -> Option<Pos> {
+    let RowPart::Code { line, from, length, indent } = row.part else { return None };
     let cell = state.selected_cell()?;
     let mut used = indent;
     let before = cell.editor.line(line).chars().skip(from).take(length).take_while(|c| {
@@ -180,7 +180,7 @@ fn select(state: &mut State, areas: &Areas, at: Position) {
     }
     let column = usize::from(at.x.saturating_sub(inside.x)).saturating_sub(1);
     let (row, to) = (row.clone(), place_at(state, row, column));
-    if let (Some(to), Part::Code { .. }) = (to, row.part)
+    if let (Some(to), RowPart::Code { .. }) = (to, row.part)
         && let Some(cell) = state.selected_cell_mut()
     {
         cell.editor.select(from, to);

@@ -1,7 +1,7 @@
 //! Lists that one chooses from by typing: every action, and the cells run before.
 
 use crate::lab::model::actions::{Action, Choice, Context};
-use crate::lab::model::aid::picker::{Entry, Picker};
+use crate::lab::model::aid::picker::{Picker, PickerEntry};
 use crate::lab::model::bindings::{BINDINGS, Binding};
 use crate::lab::model::keys::names;
 use crate::lab::model::message::Effect;
@@ -92,7 +92,7 @@ pub fn palette(state: &mut State) {
             return None;
         }
         let text = format!("{}: {}", section(binding.context)?, binding.help);
-        Some(Entry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
+        Some(PickerEntry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
     });
     state.aid.picker = Some(Picker::new(entries.collect(), false));
     state.popup = Some(Popup::Palette);
@@ -147,7 +147,7 @@ pub fn past(state: &mut State) {
     if state.aid.past.is_empty() {
         return state.say("no cell was run yet");
     }
-    let entry = |(id, code): (usize, &String)| Entry { text: code.clone(), note: String::new(), id };
+    let entry = |(id, code): (usize, &String)| PickerEntry { text: code.clone(), note: String::new(), id };
     let entries = state.aid.past.iter().enumerate().map(entry).collect();
     state.aid.picker = Some(Picker::new(entries, true));
     state.popup = Some(Popup::Past);

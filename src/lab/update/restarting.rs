@@ -5,7 +5,7 @@ use crate::lab::model::item::{Check, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Pending, SET_UP, SessionStatus, State};
-use crate::lab::update::running;
+use crate::lab::update::{running, variables};
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
 pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
@@ -29,7 +29,7 @@ pub fn forget_session(state: &mut State) {
     let sort = state.history.sorted_by();
     state.history = History::default();
     state.history.sort(sort);
-    crate::lab::update::variables::place(state, &[], &[]);
+    variables::place(state, &[], &[]);
     state.machine.forget();
     state.aid.known.clear();
     state.session.status = SessionStatus::Starting;

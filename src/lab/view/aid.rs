@@ -10,6 +10,7 @@ use crate::lab::layout::{cells, highlight, inner, position};
 use crate::lab::model::aid::completing::Completing;
 use crate::lab::model::aid::picker::Picker;
 use crate::lab::model::editor::bytes::cursor_byte;
+use crate::lab::model::editor::find::matches;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
@@ -89,7 +90,7 @@ pub fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) {
     let line = if state.popup == Some(Popup::Find) {
         let places = state.selected_cell().map_or(0, |cell| {
             let lines = cell.editor.lines().iter();
-            lines.map(|line| crate::lab::model::editor::find::matches(line, &state.aid.find.text).len()).sum()
+            lines.map(|line| matches(line, &state.aid.find.text).len()).sum()
         });
         let count = crate::base::figures::plural(places as u64, "place", "places");
         vec![

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::lab::layout::cells::{BAR, Extent, columns, cursor, extents, height};
 use crate::lab::layout::{cell, inner, position, question};
 use crate::lab::model::item::ItemState;
-use crate::lab::model::laid::Part;
+use crate::lab::model::laid::RowPart;
 use crate::lab::model::state::{Pane, State};
 use crate::lab::model::text;
 use crate::lab::model::vi::Vi;
@@ -64,21 +64,21 @@ fn item(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: 
             return;
         }
         match row.part {
-            Part::Head => {
+            RowPart::Head => {
                 put_at(buffer, inside, usize::from(BAR), y, &head(state, extent.item, columns, selected))
             }
-            Part::Picture { slot, row: of, indent } => {
+            RowPart::Picture { slot, row: of, indent } => {
                 put_at(buffer, inside, usize::from(BAR), y, &row.line);
                 picture(state, buffer, inside, (extent.item, slot, of), (usize::from(BAR) + indent, y));
             }
             _ => put_at(buffer, inside, usize::from(BAR), y, &row.line),
         }
-        if let Part::Code { line, .. } = row.part
+        if let RowPart::Code { line, .. } = row.part
             && is_picked(state, extent.item, line)
         {
             point_at(state, buffer, inside, y);
         }
-        if row.part != Part::Gap {
+        if row.part != RowPart::Gap {
             put(buffer, inside, y, &bar);
         }
     }

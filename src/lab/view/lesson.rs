@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::lab::layout::lesson::{MARGIN, layout};
 use crate::lab::layout::{inner, position};
 use crate::lab::model::item::{CellState, Check, ItemState, Status};
-use crate::lab::model::laid::Part;
+use crate::lab::model::laid::RowPart;
 use crate::lab::model::state::{Pane, State};
 use crate::lab::model::text;
 use crate::lab::view::paint::{frame, put_at};
@@ -25,7 +25,7 @@ pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let columns = usize::from(inside.width.saturating_sub(2 * MARGIN));
     for (y, row) in layout.rows.iter().skip(top).take(rows).enumerate() {
         match row.part {
-            Part::Anchor(item) => {
+            RowPart::Anchor(item) => {
                 let line = anchor(state, item, columns);
                 put_at(buffer, inside, usize::from(MARGIN), y, &line);
             }

@@ -10,7 +10,7 @@ use crate::lab::model::editor::bytes::{cursor_byte, place_of};
 use crate::lab::model::editor::find::matches;
 use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::item::CellState;
-use crate::lab::model::laid::Part;
+use crate::lab::model::laid::RowPart;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::model::vi::Mode;
@@ -27,7 +27,7 @@ pub fn draw(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, t
         return;
     }
     for (i, row) in extent.layout.rows.iter().enumerate() {
-        let Part::Code { line, from, length, indent } = row.part else { continue };
+        let RowPart::Code { line, from, length, indent } = row.part else { continue };
         let Some(y) = (extent.top + i).checked_sub(top).filter(|y| *y < usize::from(inside.height)) else {
             continue;
         };

@@ -8,7 +8,7 @@ use crate::base::event::Source;
 use crate::base::figures;
 use crate::lab::layout::sections::marks::place;
 use crate::lab::model::history::records::{Grad, Live, Transfer};
-use crate::lab::model::history::timeline::{Mark, What};
+use crate::lab::model::history::timeline::{Mark, MarkKind};
 use crate::lab::model::machine::Pick;
 use crate::lab::model::state::{SET_UP, State};
 use crate::lab::model::text;
@@ -63,16 +63,16 @@ fn tensor(live: &Live) -> String {
 fn event(mark: &Mark) -> String {
     let time = figures::timed(mark.span.nanos, mark.span.clock);
     match mark.what {
-        What::Launch { op, kernel, dtype, bytes, flops } => {
+        MarkKind::Launch { op, kernel, dtype, bytes, flops } => {
             let flops = if flops > 0 { format!(", {} flop", figures::short(flops)) } else { String::new() };
             format!("{op}: kernel {kernel} {}, {time}, {}{flops}", dtype.name(), figures::bytes(bytes))
         }
-        What::Copy { from, to, bytes, pinned, blocking } => {
+        MarkKind::Copy { from, to, bytes, pinned, blocking } => {
             let seq = mark.seq;
             let (span, source) = (mark.span, mark.source);
             transfer(&Transfer { seq, from, to, bytes, pinned, blocking, span, source })
         }
-        What::Wait { device, cause, implicit } => {
+        MarkKind::Wait { device, cause, implicit } => {
             let how = if implicit { "▲ implicit: nobody asked for it, " } else { "" };
             format!("{how}{cause} made the host wait {time} for {device}")
         }

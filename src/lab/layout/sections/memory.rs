@@ -17,7 +17,7 @@ use crate::lab::model::history::segments::SegmentMap;
 use crate::lab::model::machine::Section;
 use crate::lab::model::state::{Screen, State};
 use crate::lab::model::text;
-use crate::lab::model::theme::Theme;
+use crate::lab::model::theme::{Colour, Look, Theme};
 
 pub const ENTRY: SectionEntry = SectionEntry {
     section: Section::Memory,
@@ -144,11 +144,7 @@ fn height(device: &DeviceTally, map: Option<&SegmentMap>, width: usize, detail: 
 }
 
 /// Any look: only lengths matter.
-const PLAIN: crate::lab::model::theme::Look = crate::lab::model::theme::Look {
-    colour: crate::lab::model::theme::Colour::None,
-    light: false,
-    ascii: false,
-};
+const PLAIN: Look = Look { colour: Colour::None, light: false, ascii: false };
 
 /// The device in full: name, bar, figures, segments, counters. `whole` keeps the bar at the whole memory's scale.
 fn block(

@@ -72,16 +72,16 @@ fn fitting(area: Rect) -> usize {
 }
 
 /// A row of the table.
-enum Row<'a> {
+enum TensorRow<'a> {
     Heading(Device),
     Tensor(&'a Live),
 }
 
 /// The rows from number `top` on, `room` of them.
-fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
+fn visible(state: &State, top: usize, room: usize) -> Vec<TensorRow<'_>> {
     let history = &state.history;
     if headings(state) == 0 {
-        return history.live(top, room).into_iter().map(Row::Tensor).collect();
+        return history.live(top, room).into_iter().map(TensorRow::Tensor).collect();
     }
     let (mut row, mut first) = (0, 0);
     let mut out = Vec::with_capacity(room);
@@ -89,11 +89,11 @@ fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
         let end = row + 1 + tally.tensors;
         if end > top && out.len() < room {
             if row >= top {
-                out.push(Row::Heading(tally.device));
+                out.push(TensorRow::Heading(tally.device));
             }
             let skipped = top.saturating_sub(row + 1);
             let wanted = (tally.tensors - skipped.min(tally.tensors)).min(room - out.len());
-            out.extend(history.live(first + skipped, wanted).into_iter().map(Row::Tensor));
+            out.extend(history.live(first + skipped, wanted).into_iter().map(TensorRow::Tensor));
         }
         row = end;
         first += tally.tensors;
@@ -105,8 +105,8 @@ fn visible(state: &State, top: usize, room: usize) -> Vec<Row<'_>> {
 fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, Pick)> {
     let rows = visible(state, top, fitting(area)).into_iter().enumerate();
     rows.filter_map(|(row, what)| match what {
-        Row::Tensor(live) => Some((row, Pick::Tensor((live.device, live.address)))),
-        Row::Heading(_) => None,
+        TensorRow::Tensor(live) => Some((row, Pick::Tensor((live.device, live.address)))),
+        TensorRow::Heading(_) => None,
     })
     .collect()
 }
@@ -140,8 +140,8 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     placed.put(0, list_title(state, Section::Tensors, &name, &note, width));
     for (y, row) in visible(state, top, room).into_iter().enumerate() {
         let line = match row {
-            Row::Heading(device) => heading(state, device),
-            Row::Tensor(live) => tensor(state, live, width),
+            TensorRow::Heading(device) => heading(state, device),
+            TensorRow::Tensor(live) => tensor(state, live, width),
         };
         placed.put(y + 1, line);
     }

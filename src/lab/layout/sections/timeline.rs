@@ -10,7 +10,7 @@ use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term};
 use crate::lab::layout::sections::marks::{is_active, list_title};
-use crate::lab::model::history::timeline::{Lane, LaneId, MARKS_KEPT, Mark, Track, What};
+use crate::lab::model::history::timeline::{Lane, LaneId, MARKS_KEPT, Mark, MarkKind, Track};
 use crate::lab::model::machine::{Pick, Section, Window};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
@@ -55,7 +55,7 @@ const FILL: [&str; 9] = ["▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇",
 
 /// A row of the section, below its title.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Row {
+enum TimelineRow {
     /// A clock's name and the stretch that is shown.
     Axis(Clock),
     Lane(LaneId),
@@ -64,15 +64,17 @@ enum Row {
 }
 
 /// The rows of all clocks.
-fn rows(state: &State) -> Vec<Row> {
+fn rows(state: &State) -> Vec<TimelineRow> {
     let timeline = state.history.timeline();
     let cell = state.selected_cell().is_some_and(|cell| cell.number.is_some() && !cell.earlier);
     let mut rows = Vec::new();
     for clock in timeline.clocks() {
-        rows.push(Row::Axis(clock));
-        rows.extend(timeline.lanes().filter(|(id, _)| id.clock() == clock).map(|(id, _)| Row::Lane(id)));
+        rows.push(TimelineRow::Axis(clock));
+        rows.extend(
+            timeline.lanes().filter(|(id, _)| id.clock() == clock).map(|(id, _)| TimelineRow::Lane(id)),
+        );
         if cell {
-            rows.push(Row::Cell(clock));
+            rows.push(TimelineRow::Cell(clock));
         }
     }
     rows
@@ -113,8 +115,8 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let columns = width.saturating_sub(NAME);
     for (y, row) in rows.iter().skip(top).take(room).enumerate() {
         match row {
-            Row::Axis(clock) => placed.put(y + 1, axis(state, *clock, width)),
-            Row::Lane(id) => {
+            TimelineRow::Axis(clock) => placed.put(y + 1, axis(state, *clock, width)),
+            TimelineRow::Lane(id) => {
                 placed.put(y + 1, name(state, *id));
                 if let (Some(lane), Some(window)) =
                     (timeline.lane(*id), state.machine.window(&state.history, id.clock()))
@@ -122,7 +124,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
                     placed.put_at(NAME, y + 1, lane_line(state, lane, window, columns));
                 }
             }
-            Row::Cell(clock) => {
+            TimelineRow::Cell(clock) => {
                 let number = state.selected_cell().and_then(|cell| cell.number).unwrap_or_default();
                 let label = text::left(&format!(" In [{number}]"), NAME);
                 placed.put(y + 1, Line::styled(label, theme.accent));
@@ -140,7 +142,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
 /// The lane and the moment at a place of the section, where there is one.
 fn at(state: &State, top: usize, area: Rect, place: Position) -> Option<(LaneId, Option<Mark>, u64)> {
     let row = usize::from(place.y.checked_sub(area.y)?).checked_sub(1)?;
-    let Row::Lane(id) = rows(state).get(top + row).copied()? else { return None };
+    let TimelineRow::Lane(id) = rows(state).get(top + row).copied()? else { return None };
     let column = usize::from(place.x.saturating_sub(area.x)).checked_sub(NAME)?;
     let columns = usize::from(area.width).saturating_sub(NAME);
     let window = state.machine.window(&state.history, id.clock())?;
@@ -173,7 +175,7 @@ fn step(state: &State, area: Rect, forward: bool) -> Option<Step> {
         Some(at) => at.checked_sub(1),
     };
     let lane = to.and_then(|to| all.get(to)).copied()?;
-    let row = rows(state).iter().position(|row| *row == Row::Lane(lane));
+    let row = rows(state).iter().position(|row| *row == TimelineRow::Lane(lane));
     let room = fitting(area).max(1);
     let top = state.tops.of(Section::Timeline);
     let top = row.map_or(top, |row| top.clamp((row + 1).saturating_sub(room), row));
@@ -244,15 +246,15 @@ fn lane_line(state: &State, lane: &Lane, window: Window, columns: usize) -> Line
         spread(mark, window, columns, |column, nanos, first| {
             let Some(column) = all.get_mut(column) else { return };
             let place = match mark.what {
-                What::Launch { .. } => &mut column.kernels,
-                What::Copy { .. } => &mut column.copies,
-                What::Wait { implicit: false, .. } => &mut column.waits,
-                What::Wait { implicit: true, .. } => &mut column.implicit,
+                MarkKind::Launch { .. } => &mut column.kernels,
+                MarkKind::Copy { .. } => &mut column.copies,
+                MarkKind::Wait { implicit: false, .. } => &mut column.waits,
+                MarkKind::Wait { implicit: true, .. } => &mut column.implicit,
             };
             *place = place.saturating_add(nanos);
             column.any = true;
             column.picked |= picked;
-            column.flagged |= first && matches!(mark.what, What::Wait { implicit: true, .. });
+            column.flagged |= first && matches!(mark.what, MarkKind::Wait { implicit: true, .. });
         });
     }
     let worth = (window.length / columns.max(1) as u64).max(1);
@@ -364,7 +366,7 @@ mod tests {
     fn mark(start: u64, nanos: u64) -> Mark {
         let span = crate::base::event::Span { start, nanos, clock: Clock::Modelled };
         let (op, kernel, dtype) = (Name::new("add"), Name::new("map"), DType::Float32);
-        let what = What::Launch { op, kernel, dtype, bytes: 0, flops: 0 };
+        let what = MarkKind::Launch { op, kernel, dtype, bytes: 0, flops: 0 };
         Mark { seq: 0, span, what, source: Source::default() }
     }
 

@@ -4,7 +4,7 @@ use crate::lab::model::aid::fuzzy;
 
 /// Something to choose.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct PickerEntry {
     /// What is searched and shown.
     pub text: String,
     /// Shown at the right: the key, or nothing.
@@ -17,7 +17,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picker {
     pub typed: String,
-    all: Vec<Entry>,
+    all: Vec<PickerEntry>,
     /// Places in the list, the best first.
     fitting: Vec<usize>,
     pub selected: usize,
@@ -26,7 +26,7 @@ pub struct Picker {
 }
 
 impl Picker {
-    pub fn new(all: Vec<Entry>, newest_first: bool) -> Picker {
+    pub fn new(all: Vec<PickerEntry>, newest_first: bool) -> Picker {
         let (typed, fitting) = (String::new(), Vec::new());
         let mut picker = Picker { typed, all, fitting, selected: 0, newest_first };
         picker.search();
@@ -48,7 +48,7 @@ impl Picker {
     }
 
     /// What fits, the best first.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &PickerEntry> {
         self.fitting.iter().filter_map(|i| self.all.get(*i))
     }
 
@@ -56,7 +56,7 @@ impl Picker {
         self.fitting.len()
     }
 
-    pub fn chosen(&self) -> Option<&Entry> {
+    pub fn chosen(&self) -> Option<&PickerEntry> {
         self.entries().nth(self.selected)
     }
 
@@ -82,7 +82,8 @@ mod tests {
     use super::*;
 
     fn picker(texts: &[&str], newest_first: bool) -> Picker {
-        let entry = |(id, text): (usize, &&str)| Entry { text: (*text).into(), note: String::new(), id };
+        let entry =
+            |(id, text): (usize, &&str)| PickerEntry { text: (*text).into(), note: String::new(), id };
         Picker::new(texts.iter().enumerate().map(entry).collect(), newest_first)
     }
 

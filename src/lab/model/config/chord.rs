@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::lab::model::actions::{Action, Context};
-use crate::lab::model::bindings::BINDINGS;
+use crate::lab::model::bindings::{BINDINGS, Binding};
 use crate::lab::model::keys::Chord;
 
 /// Names of keys beside those of single characters and function keys.
@@ -121,7 +121,7 @@ pub fn list(chords: &[Chord]) -> String {
 
 /// The key table: context, action, keys, help.
 pub fn table() -> Vec<(&'static str, String, String, &'static str)> {
-    let row = |binding: &'static crate::lab::model::bindings::Binding| {
+    let row = |binding: &'static Binding| {
         let name = context_name(binding.context)?;
         Some((name, action_name(binding.action), list(binding.keys), binding.help))
     };

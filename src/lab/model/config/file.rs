@@ -8,7 +8,7 @@ use crate::base::near::nearest;
 use crate::lab::model::actions::{Context, TOGETHER};
 use crate::lab::model::bindings::BINDINGS;
 use crate::lab::model::config::chord::{action_name, context_name, list, parse};
-use crate::lab::model::config::{Config, Kind, Problem, SETTINGS, Value};
+use crate::lab::model::config::{Config, Problem, SETTINGS, SettingKind, Value};
 use crate::lab::model::keys::Chord;
 
 /// The file is no longer than this.
@@ -104,8 +104,8 @@ impl Reader<'_> {
         };
         let place = value.span().start;
         let taken = match (setting.kind, value.into_inner()) {
-            (Kind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(value)),
-            (Kind::OneOf(all), DeValue::String(text)) => {
+            (SettingKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(value)),
+            (SettingKind::OneOf(all), DeValue::String(text)) => {
                 let text = text.into_owned();
                 if !all.contains(&text.as_str()) {
                     let near = nearest(&text, all.iter().copied());
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 }
                 Some(Value::Text(text))
             }
-            (Kind::Whole(from, to), DeValue::Integer(number)) => {
+            (SettingKind::Whole(from, to), DeValue::Integer(number)) => {
                 let number = i64::from_str_radix(number.as_str(), number.radix()).ok();
                 number.filter(|n| (from..=to).contains(n)).map(Value::Whole)
             }

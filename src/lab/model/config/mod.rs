@@ -15,7 +15,7 @@ use crate::lab::model::theme::{Colour, Look};
 
 /// What a setting takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     Bool,
     OneOf(&'static [&'static str]),
     /// From, to.
@@ -27,7 +27,7 @@ pub enum Kind {
 pub struct Setting {
     /// With its table: `look.theme`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// As it stands in a file.
     pub default: &'static str,
     pub help: &'static str,
@@ -37,50 +37,55 @@ pub struct Setting {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "look.theme",
-        kind: Kind::OneOf(&["dark", "light"]),
+        kind: SettingKind::OneOf(&["dark", "light"]),
         default: "\"dark\"",
         help: "colours for a dark or a light terminal; both can be told apart by the colour-blind",
     },
     Setting {
         name: "look.colour",
-        kind: Kind::OneOf(&["auto", "none", "256", "true"]),
+        kind: SettingKind::OneOf(&["auto", "none", "256", "true"]),
         default: "\"auto\"",
         help: "auto asks the terminal; NO_COLOR means none",
     },
     Setting {
         name: "look.ascii",
-        kind: Kind::Bool,
+        kind: SettingKind::Bool,
         default: "false",
         help: "draw with ASCII characters alone",
     },
-    Setting { name: "edit.vi", kind: Kind::Bool, default: "false", help: "vi's keys while typing in a cell" },
+    Setting {
+        name: "edit.vi",
+        kind: SettingKind::Bool,
+        default: "false",
+        help: "vi's keys while typing in a cell",
+    },
     Setting {
         name: "edit.clipboard",
-        kind: Kind::Bool,
+        kind: SettingKind::Bool,
         default: "true",
         help: "what is cut or copied goes into the terminal's clipboard as well",
     },
     Setting {
         name: "edit.python",
-        kind: Kind::Bool,
+        kind: SettingKind::Bool,
         default: "false",
         help: "show the same code in Python from the start",
     },
     Setting {
         name: "size.lesson",
-        kind: Kind::Whole(16, 60),
+        kind: SettingKind::Whole(16, 60),
         default: "28",
         help: "share of the width that the lesson has, in percent",
     },
     Setting {
         name: "size.machine",
-        kind: Kind::Whole(16, 60),
+        kind: SettingKind::Whole(16, 60),
         default: "35",
         help: "share of the width that the machine has, in percent",
     },
     Setting {
         name: "history.cells",
-        kind: Kind::Whole(0, 100_000),
+        kind: SettingKind::Whole(0, 100_000),
         default: "1000",
         help: "cells run before that are kept for the search",
     },
@@ -197,18 +202,20 @@ impl Config {
 impl Setting {
     fn default_value(&self) -> Option<Value> {
         Some(match self.kind {
-            Kind::Bool => Value::Bool(self.default == "true"),
-            Kind::OneOf(_) => Value::Text(self.default.trim_matches('"').to_owned()),
-            Kind::Whole(..) => Value::Whole(self.default.parse().ok()?),
+            SettingKind::Bool => Value::Bool(self.default == "true"),
+            SettingKind::OneOf(_) => Value::Text(self.default.trim_matches('"').to_owned()),
+            SettingKind::Whole(..) => Value::Whole(self.default.parse().ok()?),
         })
     }
 
     /// What it takes, in words.
     pub fn takes(&self) -> String {
         match self.kind {
-            Kind::Bool => "true or false".into(),
-            Kind::OneOf(all) => all.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>().join(", "),
-            Kind::Whole(from, to) => format!("a whole number from {from} to {to}"),
+            SettingKind::Bool => "true or false".into(),
+            SettingKind::OneOf(all) => {
+                all.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>().join(", ")
+            }
+            SettingKind::Whole(from, to) => format!("a whole number from {from} to {to}"),
         }
     }
 }

@@ -38,12 +38,12 @@ pub struct Lane {
 pub struct Mark {
     pub seq: u64,
     pub span: Span,
-    pub what: What,
+    pub what: MarkKind,
     pub source: Source,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum What {
+pub enum MarkKind {
     Launch {
         op: Name,
         kernel: Name,
@@ -139,16 +139,16 @@ impl Timeline {
                 let track =
                     if device.is_cuda() { Track::Stream(device, stream) } else { Track::Host(stream) };
                 let (op, kernel) = (clean_name(op), clean_name(kernel));
-                (track, span, What::Launch { op, kernel, dtype, bytes, flops })
+                (track, span, MarkKind::Launch { op, kernel, dtype, bytes, flops })
             }
             Body::Copy { from, to, bytes, pinned, blocking, stream, span } => {
                 // A copy between two accelerators runs on a stream of the one that has the data.
                 let device = if from.is_cuda() { from } else { to };
                 let track = if device.is_cuda() { Track::Stream(device, stream) } else { Track::Host(0) };
-                (track, span, What::Copy { from, to, bytes, pinned, blocking })
+                (track, span, MarkKind::Copy { from, to, bytes, pinned, blocking })
             }
             Body::Sync { device, implicit, cause, span } => {
-                (Track::Host(0), span, What::Wait { device, cause: clean_name(cause), implicit })
+                (Track::Host(0), span, MarkKind::Wait { device, cause: clean_name(cause), implicit })
             }
             _ => return,
         };

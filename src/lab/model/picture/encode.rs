@@ -91,9 +91,7 @@ mod tests {
     #[test]
     fn each_place_is_one_column_wide() {
         use unicode_width::UnicodeWidthStr;
-        for row in *crate::lab::model::picture::size::ART_ROWS.start()
-            ..=*crate::lab::model::picture::size::ART_ROWS.end()
-        {
+        for row in *super::super::size::ART_ROWS.start()..=*super::super::size::ART_ROWS.end() {
             assert_eq!(placeholder(row - 1, 0).chars().count(), 3);
             assert_eq!(placeholder(row - 1, 0).width(), 1);
         }

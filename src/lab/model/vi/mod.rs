@@ -9,6 +9,7 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use crate::lab::model::editor::words::Class;
 use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::keys::Chord;
 
@@ -254,7 +255,7 @@ impl Vi {
         let extent = match (operator, target) {
             // `cw` leaves the space after the word.
             (Operator::Change, Target::Motion(parse::Motion::Word(true)))
-                if editor.class(at) != crate::lab::model::editor::words::Class::Space =>
+                if editor.class(at) != Class::Space =>
             {
                 let end = motion::words_end(editor, at, count.unwrap_or(1));
                 Some((at, Pos { col: end.col + 1, ..end }, false))

@@ -7,6 +7,7 @@ use super::*;
 use crate::lab::model::document::{Cell, Item, Step, Stored};
 use crate::lab::model::home::{Found, Listing};
 use crate::lab::model::theme::Colour;
+use crate::lab::shell::export::render_to_string;
 use crate::lab::shell::library::{Library, Opened};
 use crate::notebook::{self, Kind};
 use crate::plot::Figure;
@@ -75,7 +76,7 @@ fn play(document: Document, script: Vec<(&'static str, Vec<Input>)>) -> (State, 
     let mut frames = 0;
     let end = drive(&mut state, &inputs, &mut around, &mut |state| {
         frames += 1;
-        let shown = crate::lab::shell::export::render_to_string(state, 100, 30);
+        let shown = render_to_string(state, 100, 30);
         while script.peek().is_some_and(|(text, _)| shown.contains(text)) {
             for input in script.next().unwrap().1 {
                 inbox.send(input).unwrap();
@@ -146,7 +147,7 @@ fn a_notebook_that_cannot_be_opened_leaves_the_open_one_as_it_is() {
     take(&mut state, key(KeyCode::Char('b')), &mut around);
     take(&mut state, Input::Msg(Msg::Key(save)), &mut around);
     assert_eq!(state.unsaved(), 1);
-    assert!(crate::lab::shell::export::render_to_string(&state, 120, 30).contains("not saved"));
+    assert!(render_to_string(&state, 120, 30).contains("not saved"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -168,7 +169,7 @@ fn a_figure_of_the_file_is_drawn_though_nothing_ran() {
     say(&mut state, Msg::Resize(80, 24), &mut around);
     let mut ended = false;
     let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-        if !ended && crate::lab::shell::export::render_to_string(state, 80, 24).contains("a drawn title") {
+        if !ended && render_to_string(state, 80, 24).contains("a drawn title") {
             ended = true;
             inbox.send(Input::Signal(15)).unwrap();
         }
@@ -204,7 +205,7 @@ fn a_session_that_cannot_start_is_told() {
     let look = Look { colour: Colour::None, light: false, ascii: false };
     let mut state = State::new(Document::notebook("n", []), look);
     let end = drive(&mut state, &inputs, &mut around, &mut |state| {
-        if crate::lab::shell::export::render_to_string(state, 120, 30).contains("no such program") {
+        if render_to_string(state, 120, 30).contains("no such program") {
             inbox.send(key(KeyCode::Char('q'))).unwrap();
         }
         Ok(())
