@@ -3,7 +3,7 @@
 use rhai::{Array, Dynamic, Engine, Map};
 
 use crate::amp::scaler::Snapshot;
-use crate::amp::{Autocast, GradScaler, Options, Steps, autocast};
+use crate::amp::{Autocast, GradScaler, ScalerOptions, Steps, autocast};
 use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::op::params::kind::{Bool, DType, Float, Int, Str};
@@ -129,7 +129,7 @@ pub static ROWS: &[ScriptRow] = &[
         .example("amp::GradScaler(#{device: \"cpu\", init_scale: 1024.0}).get_scale()", "1024.0"),
         run: |call| {
             let given = GradScalerParams::of(&call.args)?;
-            let options = Options {
+            let options = ScalerOptions {
                 init_scale: given.init_scale,
                 growth_factor: given.growth_factor,
                 backoff_factor: given.backoff_factor,
