@@ -73,6 +73,14 @@ fn parameters_are_said_to_be_for_something() {
 }
 
 #[test]
+fn every_dtype_has_a_page() {
+    for dtype in tensorlab::base::DType::ALL {
+        let page = tensorlab::script::help::page(dtype.name());
+        assert!(page.is_some_and(|page| page.contains(&format!("torch.{}", dtype.name()))), "{dtype:?}");
+    }
+}
+
+#[test]
 fn names_are_unique_and_rows_are_documented() {
     let mut seen = HashSet::new();
     for def in tensorlab::op::table() {

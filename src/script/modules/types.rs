@@ -62,6 +62,12 @@ pub static ROWS: &[ScriptRow] = &[
         ("ones(2).to(uint8).dtype", "torch.uint8"),
         |_| constant("uint8"),
     ),
+    dtype(
+        "bool",
+        "True or false: what comparisons give, and masks.",
+        ("ones(2).to(bool).dtype", "torch.bool"),
+        |_| constant("bool"),
+    ),
     dtype("double", "Another name of float64.", ("ones(2).to(double).dtype", "torch.float64"), |_| {
         constant("double")
     }),
