@@ -117,3 +117,25 @@ fn a_simulated_device_has_the_same_edges() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// What a size is multiplied with may be more than 64 bits hold, and a width may not fit its points: errors, in every
+/// build, and never memory that is not the tensor's.
+#[test]
+fn sizes_that_do_not_fit_are_errors() {
+    let mut lab = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+    for (code, wanted) in [
+        ("ones([1]).expand([1000000000000000000]).diagflat()", "OutOfMemoryError"),
+        ("nn::LSTMCell(3, 9223372036854775806)", "OutOfMemoryError"),
+        ("nn::LSTM(3, 9223372036854775806)", "OutOfMemoryError"),
+        ("ones([3, 4]).as_strided([2, 3], [3, 1], 9223372036854775807)", "RuntimeError"),
+        ("trapezoid(rand([2, 3, 4, 5]), tensor([1.0, 2.0, 4.0]))", "RuntimeError"),
+        ("cumulative_trapezoid(rand([5]), tensor([1.0, 2.0, 4.0]))", "RuntimeError"),
+    ] {
+        let error = run(&mut lab, code).expect_err(code);
+        assert_eq!(kind(&error), wanted, "{code}: {error}");
+    }
+    let schedule = "let opt = optim::SGD([ones(1)], #{lr: 1.0}); \
+                    let s = optim::lr_scheduler::CosineAnnealingLR(opt, 9223372036854775807); \
+                    opt.step(); s.step(); s.get_last_lr()[0]";
+    assert_eq!(run(&mut lab, schedule).unwrap().as_float().unwrap(), 1.0);
+}

@@ -1,6 +1,6 @@
 //! One step of recurrent layers, and the cells that take it.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Result, memory};
 use crate::op::binary::{add, mul, sub};
 use crate::op::def::DefaultValue;
 use crate::op::joins::chunk;
@@ -253,7 +253,7 @@ impl Layer for RecurrentCell {
 fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
     let (inputs, hidden) = (super::module::size(a, 0)?, super::module::size(a, 1)?);
     let dtype = a.dtype(at + 1).unwrap_or(DType::Float32);
-    let rows = mode.gates() * hidden;
+    let rows = memory::count::<u8>(&[mode.gates(), hidden])?;
     let bias = a.bool(2)?;
     let vector = || if bias { drawn(&[rows], hidden, dtype).map(Some) } else { Ok(None) };
     let parts = Parts::new()

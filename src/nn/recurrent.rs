@@ -358,7 +358,8 @@ fn projection(size: i64, hidden: usize) -> Result<Option<usize>> {
 
 /// Every weight under PyTorch's name, drawn in its order.
 fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
-    let (rows, hidden) = (layer.mode.gates() * layer.hidden, layer.hidden);
+    let hidden = layer.hidden;
+    let rows = memory::count::<u8>(&[layer.mode.gates(), hidden])?;
     let mut parts = Parts::new();
     for number in 0..layer.layers {
         let inputs = if number == 0 { layer.inputs } else { layer.width() * layer.directions() };

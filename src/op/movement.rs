@@ -31,6 +31,10 @@ pub fn reshape_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
         None => {
             let packed = contiguous(x)?;
             let layout = Layout::contiguous(shape)?;
+            if layout.numel() != x.numel() {
+                let text = format!("shape '{}' is invalid for input of size {}", show(shape), x.numel());
+                return Err(Error::runtime(text));
+            }
             Ok(viewed(&packed, layout, &VIEW))
         }
     }

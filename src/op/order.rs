@@ -473,6 +473,11 @@ fn trapezoids(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tenso
     let at = y.dim(dim)?;
     let size = y.size(dim)?;
     let step = size.saturating_sub(1);
+    if let Some(x) = x.filter(|x| x.rank() == 1 && x.numel() != size) {
+        let text = "trapezoid: There must be one `x` value for each sample point";
+        return Err(Error::runtime(text)
+            .with_hint(format!("`x` has {} values, and dimension {dim} of `y` has {size}", x.numel())));
+    }
     let pairs = add(&slice(y, at, size - step, step, 1)?, &slice(y, at, 0, step, 1)?)?;
     match x {
         None => scale(&pairs, 0.5 * dx),

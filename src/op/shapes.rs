@@ -38,7 +38,7 @@ pub fn diag_embed(x: &Tensor, offset: i64, a: i64, b: i64) -> Result<Tensor> {
     let mut flat: Dims = x.shape().into();
     flat.pop();
     let rows: Dims = flat.clone();
-    flat.push(size * size);
+    flat.push(memory::count::<u8>(&[size, size])?);
     let zeros = Tensor::full(&flat, 0i64.into(), x.dtype(), &x.context(), "diag_embed")?;
     let first = if offset >= 0 { shift } else { shift * size };
     let steps = Tensor::empty(&[length], DType::Int64, &x.context(), "diag_embed")?;
@@ -155,7 +155,7 @@ pub fn as_strided(x: &Tensor, size: &[i64], stride: &[i64], offset: Option<i64>)
             show(size),
             show(stride),
             x.dtype().size(),
-            reach.map_or("too many".into(), |end| ((end + 1) * x.dtype().size()).to_string()),
+            reach.map_or("too many".into(), |end| (end + 1).saturating_mul(x.dtype().size()).to_string()),
             have * x.dtype().size()
         )));
     }

@@ -160,7 +160,9 @@ pub static COSINE: Formula = Formula {
             return cosine(now, epoch as f64 / span);
         }
         // Where the old rate is the lowest, nothing can be multiplied up from it.
-        if (epoch - 1 - period) % (2 * period) == 0 {
+        let beyond = (epoch - 1).checked_sub(period);
+        let cycle = period.checked_mul(2);
+        if beyond.zip(cycle).and_then(|(beyond, cycle)| beyond.checked_rem(cycle)) == Some(0) {
             return Ok(now.lr + (now.base - low) * (1.0 - (PI / span).cos()) / 2.0);
         }
         let height = |epoch: i64| 1.0 + (PI * epoch as f64 / span).cos();
