@@ -105,7 +105,7 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
         CompletionPlace::Anything => {
             let call = lexer::call_at(before, before.len()).filter(|call| call.options);
             match call.filter(|_| at_option(head)) {
-                Some(call) => options(&mut all, &call),
+                Some(call) => options(&mut all, &call, before),
                 None => anything(&mut all, known, code),
             }
         }
@@ -120,7 +120,12 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
 /// The call that a byte of the code is in, as it is written.
 pub fn hint(code: &str, at: usize) -> Option<Hint> {
     let call = lexer::call_at(code, at)?;
-    if let Some(def) = row_of(&call) {
+    let owner = owner(code, &call);
+    let shown = format!("{owner}.{}(", call.name);
+    if let Some(page) = pages().find(|page| call.method && page.call.starts_with(&shown)) {
+        return Some(Hint { text: page.call.to_owned(), due: None });
+    }
+    if let Some(def) = row_of(&call, owner) {
         let own = usize::from(call.method && is_method(def) && def.receiver == Receiver::None);
         let text = signature(def);
         let due = def.params.get(call.argument + own).and_then(|param| {
@@ -303,8 +308,8 @@ fn spaces() -> Vec<String> {
     all
 }
 
-fn options(all: &mut Vec<Candidate>, call: &Call) {
-    let Some(def) = row_of(call) else { return };
+fn options(all: &mut Vec<Candidate>, call: &Call, code: &str) {
+    let Some(def) = row_of(call, owner(code, call)) else { return };
     let own = usize::from(is_method(def) && def.receiver == Receiver::None);
     for param in def.params.iter().skip(own).filter(|param| param.default.is_some()) {
         let what = match param.what {
@@ -315,8 +320,17 @@ fn options(all: &mut Vec<Candidate>, call: &Call) {
     }
 }
 
-/// The row that a call is of: the module's where it names one.
-fn row_of(call: &Call) -> Option<&'static OpDef> {
+/// The name that a method is called on, or nothing.
+fn owner<'c>(code: &'c str, call: &Call) -> &'c str {
+    let before =
+        code.get(..call.start).and_then(|head| head.trim_end().strip_suffix('.')).filter(|_| call.method);
+    let before = before.unwrap_or_default();
+    before.rsplit(|c| !is_name(c)).next().unwrap_or_default()
+}
+
+/// The row that a call is of: the module's where it names one, and of several methods the one of values that
+/// documentation calls as `owner` is called.
+fn row_of(call: &Call, owner: &str) -> Option<&'static OpDef> {
     let (space, name) = call.name.rsplit_once("::").unwrap_or(("", &call.name));
     let fits = |form: &Form| match form {
         Form::Of(s) => *s == space,
@@ -325,7 +339,8 @@ fn row_of(call: &Call) -> Option<&'static OpDef> {
         Form::Function => !call.method && space.is_empty(),
         Form::Operator(_) | Form::With(_) | Form::Constant => false,
     };
-    rows().find(|def| def.name == name && def.forms.iter().any(fits))
+    let fitting = || rows().filter(|def| def.name == name && def.forms.iter().any(fits));
+    fitting().find(|def| call.method && def.receiver.variable() == owner).or_else(|| fitting().next())
 }
 
 fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
