@@ -65,11 +65,27 @@ pub mod kind {
         Bool => bool, Args::bool;
         Str => &'a str, Args::str;
         Ints => Vec<i64>, Args::ints;
+        /// As `Ints`; several integers in a row are one array.
+        Sizes => Vec<i64>, Args::ints;
         Tensors => Vec<&'a super::Tensor>, Args::tensors;
         DType => crate::base::DType, |args: &Args, at| args.dtype(at).ok_or_else(|| args.wrong(at, args.get(at)));
         Device => DeviceSpec, |args: &Args, at| args.device(at).ok_or_else(|| args.wrong(at, args.get(at)));
         /// Anything.
         Any => &'a Value, |args: &'a Args, at| Ok(args.get(at));
+        /// Anything but a map.
+        Object => &'a Value, |args: &'a Args, at| Ok(args.get(at));
+    }
+
+    impl Scalar {
+        pub const fn or(value: i64) -> DefaultValue {
+            DefaultValue::Int(value)
+        }
+    }
+
+    impl Ints {
+        pub const fn or(value: i64) -> DefaultValue {
+            DefaultValue::Int(value)
+        }
     }
 
     impl Int {
@@ -98,29 +114,32 @@ pub mod kind {
 }
 
 /// Declares a struct whose fields are the parameters of a row: `name: Kind, "what it is for"`, or with a default
-/// `name: Kind = value, "what it is for"`. `NAME::LIST` is the row's list; `NAME::of(&args)` reads a call.
+/// `name: Kind = value, "what it is for"`; `name: Kind => DefaultValue::Ints(&[-2, -1]), "…"` where the default is
+/// written otherwise than values of the kind are. `NAME::LIST` is the row's list; `NAME::of(&args)` reads a call.
 macro_rules! params {
-    ($(#[$doc:meta])* $vis:vis $name:ident { $($field:ident: $kind:ty $(= $default:expr)?, $what:literal;)* }) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident {
+        $($field:ident: $kind:ty $(= $default:expr)? $(=> $written:expr)?, $what:literal;)*
+    }) => {
         $(#[$doc])*
         $vis struct $name<'a> {
-            $($field: <$kind as $crate::op::params::Accept>::Given<'a>,)*
+            $($vis $field: <$kind as $crate::op::params::Accept>::Given<'a>,)*
             call: std::marker::PhantomData<&'a ()>,
         }
 
         impl<'a> $name<'a> {
             /// The row's parameters, in this order.
-            const LIST: &'static [$crate::op::Param] = &[$(
+            $vis const LIST: &'static [$crate::op::Param] = &[$(
                 $crate::op::Param {
                     name: stringify!($field),
                     kind: <$kind as $crate::op::params::Accept>::KIND,
-                    default: params!(@default $kind $(, $default)?),
+                    default: params!(@default $kind $(= $default)? $(=> $written)?),
                     what: $what,
                 },
             )*];
 
             /// The arguments of a call of the row.
             #[allow(unused_assignments, unused_mut, unused_variables, reason = "for the last, and for none")]
-            fn of(args: &'a $crate::op::Args) -> $crate::base::Result<Self> {
+            $vis fn of(args: &'a $crate::op::Args) -> $crate::base::Result<Self> {
                 let mut at = 0;
                 $(
                     let $field = <$kind as $crate::op::params::Accept>::take(args, at)?;
@@ -131,7 +150,19 @@ macro_rules! params {
         }
     };
     (@default $kind:ty) => { <$kind as $crate::op::params::Accept>::DEFAULT };
-    (@default $kind:ty, $default:expr) => { Some(<$kind>::or($default)) };
+    (@default $kind:ty = $default:expr) => { Some(<$kind>::or($default)) };
+    (@default $kind:ty => $written:expr) => { Some($written) };
 }
 
+/// A row's function from its arguments by name: `by_name!(NormParams, |a| one(norm(a.input, a.p)))`.
+macro_rules! by_name {
+    ($params:ident, |$a:pat_param| $body:expr) => {
+        |args: &$crate::op::Args| {
+            let $a = $params::of(args)?;
+            $body
+        }
+    };
+}
+
+pub(crate) use by_name;
 pub(crate) use params;

@@ -5,6 +5,7 @@ use crate::base::{Error, Result};
 use crate::op::args::{Args, Value};
 use crate::op::def::DefaultValue as D;
 use crate::op::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::params::{by_name, kind, params};
 use crate::op::record::replaced;
 use crate::op::{binary, extra, unary};
 
@@ -17,6 +18,15 @@ const PAIR: &[Param] = &[SELF, OTHER];
 
 const WHOLE: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Index(30)), Draw::of("b", &[4], Domain::Index(30))];
 const NO_SLOPE: Gradient = Gradient::NoGrad("the result is a whole number");
+
+params! {
+    RenormParams {
+        input: kind::Tensor, "the tensor whose slices are scaled";
+        p: kind::Float, "which norm is taken: 1, 2, …";
+        dim: kind::Int, "the dimension along which the slices are counted";
+        maxnorm: kind::Float, "the largest norm that a slice may keep";
+    }
+}
 
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -61,15 +71,12 @@ pub static ROWS: &[OpDef] = &[
         "renorm",
         Family::Normalise,
         "The slices along a dimension whose `p`-norm is more than `maxnorm`, scaled down to it.",
-        &[
-            SELF,
-            Param::required("p", ParamKind::Float),
-            Param::required("dim", ParamKind::Int),
-            Param::required("maxnorm", ParamKind::Float),
-        ],
-        |a| one(extra::renorm(a.tensor(0)?, a.float(1)?, a.int(2)?, a.float(3)?)),
+        RenormParams::LIST,
+        by_name!(RenormParams, |a| one(extra::renorm(a.input, a.p, a.dim, a.maxnorm))),
     )
-    .in_place(|a| one(replaced(a.tensor(0)?, |x| extra::renorm(x, a.float(1)?, a.int(2)?, a.float(3)?))))
+    .in_place(by_name!(RenormParams, |a| {
+        one(replaced(a.input, |x| extra::renorm(x, a.p, a.dim, a.maxnorm)))
+    }))
     .example(
         "tensor([[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]]).renorm(2, 0, 4)",
         "tensor([[1.0000, 2.0000, 2.0000],\n        [2.4000, 3.2000, 0.0000]])",
