@@ -1,6 +1,6 @@
 //! `autocast`: a region in which operations choose their precision. Which do is in `op::autocast`.
 
-use crate::base::{Cause, DType, Error, Result};
+use crate::base::{DType, DeviceCause, Error, Result};
 use crate::device::Machine;
 use crate::tensor::autocast::{AutocastMode, On, Region, enter, settings};
 
@@ -76,6 +76,6 @@ fn kind(device_type: &str) -> Result<On> {
             Err(Error::runtime(format!("User specified an unsupported autocast device_type '{device_type}'"))
                 .with_hint("autocast takes \"cuda\" or \"cpu\""))
         }
-        _ => Err(Cause::UnknownDevice(device_type.to_string()).into()),
+        _ => Err(DeviceCause::UnknownDevice(device_type.to_string()).into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::error::{Cause, Result};
+use super::error::{Result, ShapeCause};
 use super::shape::{Dims, Strides, contiguous_strides, numel};
 
 /// Sizes, strides and the offset of the first element, all in elements.
@@ -89,7 +89,7 @@ impl Layout {
 
     /// Broadcasts to `shape` with zero strides, or an error as `Tensor.expand` gives.
     pub fn expand(&self, shape: &[usize]) -> Result<Layout> {
-        let bad = |size: usize, old: usize, dim: usize| Cause::Expand {
+        let bad = |size: usize, old: usize, dim: usize| ShapeCause::Expand {
             size,
             existing: old,
             dim,
@@ -97,7 +97,7 @@ impl Layout {
             sizes: self.shape.clone(),
         };
         let Some(extra) = shape.len().checked_sub(self.rank()) else {
-            return Err(Cause::ExpandRank { target: shape.into(), sizes: self.shape.clone() }.into());
+            return Err(ShapeCause::ExpandRank { target: shape.into(), sizes: self.shape.clone() }.into());
         };
         let mut strides: Strides = SmallVec::from_elem(0, extra);
         for (i, (&want, (&have, &step))) in

@@ -3,7 +3,7 @@
 //!
 //! The collections' own functions that ask for memory by number are refused by `clippy.toml`.
 
-use super::{Cause, Error, Result};
+use super::{DeviceCause, Error, Result};
 
 /// An empty vector with room for `n` elements.
 pub fn with_capacity<T>(n: usize) -> Result<Vec<T>> {
@@ -92,7 +92,7 @@ pub fn count<T>(sizes: &[usize]) -> Result<usize> {
 /// The error of `n` elements for which there is no memory.
 #[cold]
 pub fn refused<T>(n: usize) -> Error {
-    Cause::HostMemory { bytes: n.saturating_mul(size_of::<T>()) }.into()
+    DeviceCause::HostMemory { bytes: n.saturating_mul(size_of::<T>()) }.into()
 }
 
 #[cfg(test)]
@@ -101,14 +101,16 @@ mod tests {
 
     #[test]
     fn refused_memory_is_an_error() {
-        let full = |error: Error| matches!(error.cause(), Cause::HostMemory { .. });
+        let full = |error: Error| {
+            matches!(error.cause(), crate::base::Cause::Device(DeviceCause::HostMemory { .. }))
+        };
         assert!(full(with_capacity::<u64>(usize::MAX).unwrap_err()));
         assert!(full(with_capacity::<u8>(usize::MAX / 4).unwrap_err()));
         assert!(full(filled(usize::MAX, 'a').unwrap_err()));
         assert!(full(collected(0..usize::MAX).unwrap_err()));
         assert!(full(try_collected((0..usize::MAX).map(Ok)).unwrap_err()));
         assert!(full(count::<u8>(&[1 << 32, 1 << 32]).unwrap_err()));
-        assert_eq!(refused::<u64>(3).message(), Error::from(Cause::HostMemory { bytes: 24 }).message());
+        assert_eq!(refused::<u64>(3).message(), Error::from(DeviceCause::HostMemory { bytes: 24 }).message());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod table;
 pub mod text;
 
 pub use dtype::{DType, Scalar};
-pub use error::{Cause, Error, Kind, Result};
+pub use error::{Cause, DeviceCause, Error, GradCause, Kind, Result, ShapeCause};
 pub use layout::Layout;
 pub use shape::{Dims, Strides};
 
@@ -151,17 +151,19 @@ impl FromStr for DeviceSpec {
         let number = match index {
             None => None,
             Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => Some(
-                digits.parse::<u16>().map_err(|_| Error::from(Cause::InvalidDeviceString(text.into())))?,
+                digits
+                    .parse::<u16>()
+                    .map_err(|_| Error::from(DeviceCause::InvalidDeviceString(text.into())))?,
             ),
-            Some(_) => return Err(Cause::InvalidDeviceString(text.into()).into()),
+            Some(_) => return Err(DeviceCause::InvalidDeviceString(text.into()).into()),
         };
         match kind {
             "cpu" => match number {
                 None | Some(0) => Ok(DeviceSpec::Cpu),
-                Some(_) => Err(Cause::InvalidDeviceString(text.into()).into()),
+                Some(_) => Err(DeviceCause::InvalidDeviceString(text.into()).into()),
             },
             "cuda" => Ok(DeviceSpec::Cuda(number)),
-            _ => Err(Cause::UnknownDevice(text.into()).into()),
+            _ => Err(DeviceCause::UnknownDevice(text.into()).into()),
         }
     }
 }

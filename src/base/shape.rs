@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::error::{Cause, Result};
+use super::error::{Result, ShapeCause};
 
 /// Sizes of a tensor's dimensions, outermost first.
 pub type Dims = SmallVec<[usize; 6]>;
@@ -21,7 +21,7 @@ pub fn numel(shape: &[usize]) -> Result<usize> {
         .iter()
         .try_fold(1usize, |n, &d| n.checked_mul(d))
         .filter(|&n| n <= MAX_ELEMENTS)
-        .ok_or_else(|| Cause::StorageOverflow(shape.into()).into())
+        .ok_or_else(|| ShapeCause::StorageOverflow(shape.into()).into())
 }
 
 /// Row-major strides.
@@ -51,7 +51,9 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Dims> {
             (x, y) if x == y => Ok(x),
             (1, y) => Ok(y),
             (x, 1) => Ok(x),
-            (x, y) => Err(Cause::Broadcast { a: x, b: y, dim: i, left: a.into(), right: b.into() }.into()),
+            (x, y) => {
+                Err(ShapeCause::Broadcast { a: x, b: y, dim: i, left: a.into(), right: b.into() }.into())
+            }
         })
         .collect()
 }
@@ -60,7 +62,7 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Dims> {
 pub fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
     let n = rank.max(1) as i64;
     if dim < -n || dim >= n {
-        return Err(Cause::DimOutOfRange { dim, rank: n as usize }.into());
+        return Err(ShapeCause::DimOutOfRange { dim, rank: n as usize }.into());
     }
     Ok(if dim < 0 { dim + n } else { dim } as usize)
 }
@@ -69,7 +71,9 @@ pub fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
 pub fn checked_sizes(sizes: &[i64]) -> Result<Dims> {
     let dims: Dims = sizes
         .iter()
-        .map(|&d| usize::try_from(d).map_err(|_| Cause::NegativeSize { size: d, shape: sizes.into() }.into()))
+        .map(|&d| {
+            usize::try_from(d).map_err(|_| ShapeCause::NegativeSize { size: d, shape: sizes.into() }.into())
+        })
         .collect::<Result<_>>()?;
     numel(&dims)?;
     Ok(dims)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::chain::Link;
-use crate::base::{Cause, Error, Kind, Result, memory};
+use crate::base::{Cause, Error, Kind, Result, ShapeCause, memory};
 use crate::device::Machine;
 use crate::device::random::Shared;
 use crate::op::scatter::index_select;
@@ -96,7 +96,7 @@ impl Data {
         let at = if index < 0 { index.saturating_add(size as i64) } else { index };
         match usize::try_from(at).ok().filter(|&at| at < size) {
             Some(at) => self.0.get(at),
-            None => Err(Cause::IndexOutOfBounds { index, dim: 0, size }.into()),
+            None => Err(ShapeCause::IndexOutOfBounds { index, dim: 0, size }.into()),
         }
     }
 
@@ -244,7 +244,7 @@ impl Subset {
         let at = |&index: &i64| {
             let at = if index < 0 { index.saturating_add(size as i64) } else { index };
             let inside = usize::try_from(at).ok().filter(|&at| at < size);
-            inside.ok_or_else(|| Cause::IndexOutOfBounds { index, dim: 0, size }.into())
+            inside.ok_or_else(|| ShapeCause::IndexOutOfBounds { index, dim: 0, size }.into())
         };
         let indices = memory::try_collected(indices.iter().map(at))?;
         Ok(Subset { of, indices })

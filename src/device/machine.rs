@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
-use crate::base::{Cause, DType, Device, DeviceSpec, Result};
+use crate::base::{DType, Device, DeviceCause, DeviceSpec, Result};
 
 use super::backend::Backend;
 use super::context::{Context, Shared};
@@ -121,7 +121,7 @@ impl Machine {
         match device {
             Device::Cpu => Ok(&self.cpu),
             Device::Cuda(i) => self.gpus.get(usize::from(i)).ok_or_else(|| {
-                Cause::InvalidOrdinal { ordinal: usize::from(i), count: self.gpus.len() }.into()
+                DeviceCause::InvalidOrdinal { ordinal: usize::from(i), count: self.gpus.len() }.into()
             }),
         }
     }
@@ -147,7 +147,7 @@ impl Machine {
     /// Makes an accelerator current and gives the one that was.
     pub fn set_current_gpu(&self, ordinal: usize) -> Result<usize> {
         if ordinal >= self.gpus.len() {
-            return Err(Cause::InvalidOrdinal { ordinal, count: self.gpus.len() }.into());
+            return Err(DeviceCause::InvalidOrdinal { ordinal, count: self.gpus.len() }.into());
         }
         Ok(self.current.swap(ordinal, Ordering::Relaxed))
     }

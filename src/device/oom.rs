@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::error::{Retell, Teller};
 use crate::base::shape::show;
-use crate::base::{Cause, Error};
+use crate::base::{DeviceCause, Error};
 
 use super::context::{Context, Live};
 use super::pool::{LiveTensor, OutOfMemory, remedy};
@@ -16,7 +16,7 @@ pub fn explain(context: &Context, full: &OutOfMemory) -> Error {
     let state = Refused { full: full.clone(), live: context.live() };
     let hint = state.hint(context.shared.names());
     let teller = Teller(Arc::new(state));
-    Cause::OutOfMemory { device: context.device, message: full.message(), hint, teller }.into()
+    DeviceCause::OutOfMemory { device: context.device, message: full.message(), hint, teller }.into()
 }
 
 /// What the device held when it refused.

@@ -1,6 +1,6 @@
 //! Normalisation per channel over a batch, from reductions and maps.
 
-use crate::base::{Cause, DType, Error, Layout, Result, Scalar};
+use crate::base::{DType, Error, Layout, Result, Scalar, ShapeCause};
 use crate::device::kernel::ReduceOp;
 use crate::device::{Kernel, MapOp};
 use crate::tensor::accumulate::sum_to;
@@ -57,7 +57,7 @@ fn reduce_channels(x: &Tensor, op: ReduceOp, dtype: DType, name: &'static str) -
 
 /// A per-channel vector laid out over a whole input.
 fn over(vector: &Tensor, shape: &[usize]) -> Result<Layout> {
-    let kept = vector.layout().view(&kept_channels(shape)).ok_or(Cause::ViewNotContiguous)?;
+    let kept = vector.layout().view(&kept_channels(shape)).ok_or(ShapeCause::ViewNotContiguous)?;
     kept.expand(shape)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
-use crate::base::{Cause, DType, DeviceSpec, Dims, Error, Kind, Layout, Result, Scalar, memory};
+use crate::base::{DType, DeviceSpec, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Kernel, Machine};
 use crate::tensor::{Tensor, launch};
 
@@ -284,7 +284,7 @@ impl Nested {
                 items.iter().try_for_each(|item| self.read(item, depth + 1))
             }
             (Value::List(items), Some(&want)) => {
-                Err(Cause::Ragged { want, dim: depth, got: items.len() }.into())
+                Err(ShapeCause::Ragged { want, dim: depth, got: items.len() }.into())
             }
             (Value::List(_), None) => {
                 let text = format!("expected a number at dim {depth} (got an array)");

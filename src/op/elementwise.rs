@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::base::dense;
 use crate::base::dtype::Category;
 use crate::base::shape::{broadcast, same};
-use crate::base::{Cause, DType, Error, Kind, Layout, Result, Scalar};
+use crate::base::{Cause, DType, DeviceCause, Error, Kind, Layout, Result, Scalar};
 use crate::device::{Kernel, Machine, MapOp};
 use crate::tensor::autograd::{Node, Rule, Saver, grad_enabled, needs_graph};
 use crate::tensor::{In, Tensor, launch};
@@ -208,7 +208,7 @@ impl Binary {
         self.check(Operand::Tensor(a), b)?;
         let device = common_device(&both)?;
         if a.device() != device {
-            return Err(Cause::TwoDevices { first: device, second: a.device() }.into());
+            return Err(DeviceCause::TwoDevices { first: device, second: a.device() }.into());
         }
         let (compute, out) = dtypes(self.gives, self.name, result_type(&both))?;
         check_cast(out, a.dtype())?;

@@ -1,7 +1,7 @@
 //! Indexing as `x[…]` has it: numbers, ranges, masks and index tensors, read and written.
 
 use crate::base::shape::broadcast;
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar, memory};
+use crate::base::{DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::{expand, sum_to};
@@ -206,7 +206,7 @@ impl IndexPlan {
             return match (t.device(), self.view.device()) {
                 (a, b) if a == b => Ok(t.clone()),
                 (a, _) if !a.is_cuda() => t.moved(&self.view.context(), false, "index"),
-                (_, indexed) => Err(Cause::IndexDevice { indexed }.into()),
+                (_, indexed) => Err(DeviceCause::IndexDevice { indexed }.into()),
             };
         }
         let text = "tensors used as indices must be long, int, byte or bool tensors";
@@ -411,7 +411,7 @@ impl IndexChoice {
             return Ok(HeldValue::Number(cast(number, view.dtype())));
         }
         if t.device() != view.device() {
-            return Err(Cause::TwoDevices { first: view.device(), second: t.device() }.into());
+            return Err(DeviceCause::TwoDevices { first: view.device(), second: t.device() }.into());
         }
         if broadcast(t.shape(), &self.result).ok().as_deref() != Some(&self.result) {
             return Err(Error::runtime(format!(
@@ -432,10 +432,10 @@ impl IndexChoice {
                 if let Some(&bad) = all.iter().find(|&&i| i < -limit || i >= limit) {
                     // PyTorch names the dimension among those that are chosen from.
                     let dim = d.saturating_sub(self.first());
-                    return Cause::IndexOutOfBounds { index: bad, dim, size: *extent }.into();
+                    return ShapeCause::IndexOutOfBounds { index: bad, dim, size: *extent }.into();
                 }
             }
-            Cause::IndexOutOfBounds { index, dim, size }.into()
+            ShapeCause::IndexOutOfBounds { index, dim, size }.into()
         })
     }
 
@@ -523,7 +523,7 @@ fn stretched(linear: &Tensor, dim: usize, shape: &[usize]) -> Result<Layout> {
     if let Some(size) = narrow.get_mut(dim) {
         *size = linear.numel();
     }
-    let layout = linear.layout().view(&narrow).ok_or(Cause::ViewNotContiguous)?;
+    let layout = linear.layout().view(&narrow).ok_or(ShapeCause::ViewNotContiguous)?;
     layout.expand(shape)
 }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::shape::{checked_sizes, show, wrap_dim};
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, memory};
+use crate::base::{DType, DeviceCause, Dims, Error, Kind, Layout, Result, ShapeCause, memory};
 use crate::device::Kernel;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -260,7 +260,7 @@ pub fn same_device(tensors: &[&Tensor], argument: &'static str, method: &'static
         None => Ok(()),
         Some(other) => {
             let (is_on, others) = (other.device(), first.device());
-            Err(Cause::ArgumentDevice { argument, is_on, others, method }.into())
+            Err(DeviceCause::ArgumentDevice { argument, is_on, others, method }.into())
         }
     }
 }
@@ -326,7 +326,7 @@ fn check_cat(first: &Tensor, t: &Tensor, dim: usize, number: usize) -> Result<()
     }
     for (d, (&want, &got)) in first.shape().iter().zip(t.shape()).enumerate() {
         if d != dim && want != got {
-            return Err(Cause::CatSizes { dim, want, got, number }.into());
+            return Err(ShapeCause::CatSizes { dim, want, got, number }.into());
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Normalisation over trailing dimensions, on its own kernels.
 
-use crate::base::{Cause, Dims, Error, Layout, Result};
+use crate::base::{Dims, Error, Layout, Result, ShapeCause};
 use crate::device::Kernel;
 use crate::tensor::accumulate::sum_to;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
@@ -137,7 +137,7 @@ fn affine_pair(
     let flat = |t: Option<&Tensor>, absent: i64| match t {
         Some(t) => {
             let t = t.contiguous_detached()?;
-            let layout = t.layout().view(&[inner]).ok_or(Cause::ViewNotContiguous)?;
+            let layout = t.layout().view(&[inner]).ok_or(ShapeCause::ViewNotContiguous)?;
             Ok(t.with_layout(layout))
         }
         None => Tensor::full(&[inner], absent.into(), x.dtype(), &x.context(), "layer_norm"),

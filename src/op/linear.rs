@@ -1,6 +1,6 @@
 //! `x @ weight.t() + bias` in one product.
 
-use crate::base::{Cause, Dims, Error, Layout, Result};
+use crate::base::{Cause, Dims, Error, Layout, Result, ShapeCause};
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 use crate::tensor::{In, Tensor};
 
@@ -40,7 +40,7 @@ fn run(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     if k != in_features {
         let op = if bias.is_some() { "addmm" } else { "mm" };
         let (left, right) = ([count, k], [in_features, out_features]);
-        return Err(Cause::MatmulShapes { op, left: left[..].into(), right: right[..].into() }.into());
+        return Err(ShapeCause::MatmulShapes { op, left: left[..].into(), right: right[..].into() }.into());
     }
     if x.dtype() != weight.dtype() {
         return Err(Cause::DtypeMismatch { left: x.dtype(), right: weight.dtype() }.into());

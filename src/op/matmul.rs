@@ -3,7 +3,7 @@
 
 use crate::base::dtype::Category;
 use crate::base::shape::broadcast;
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result};
+use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::Kernel;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
@@ -52,7 +52,7 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let ([n, _, k], [m, l, _]) = (batches_of(a, "batch1")?, batches_of(b, "batch2")?);
         same_place(a, b, "wrapper_CUDA_bmm")?;
         if (n, k) != (m, l) {
-            return Err(Cause::BatchMatmul { want: [n, k], got: [m, l] }.into());
+            return Err(ShapeCause::BatchMatmul { want: [n, k], got: [m, l] }.into());
         }
         batched("bmm", a, b, &RULE)
     };
@@ -114,7 +114,7 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             .with_hint(format!("convert one of them, for example `b.to({})`", a.dtype())));
         }
         if n != m {
-            return Err(Cause::VectorSizes { left: n, right: m }.into());
+            return Err(ShapeCause::VectorSizes { left: n, right: m }.into());
         }
         let out = Tensor::empty(&[], a.dtype(), &a.context(), "dot")?;
         let (row, column) = (a.layout().unsqueeze(0)?, b.layout().unsqueeze(1)?);
@@ -156,9 +156,12 @@ pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> R
             return Err(Error::runtime("addmm takes matrices"));
         };
         if k != l {
-            return Err(
-                Cause::MatmulShapes { op: "addmm", left: a.shape().into(), right: b.shape().into() }.into()
-            );
+            return Err(ShapeCause::MatmulShapes {
+                op: "addmm",
+                left: a.shape().into(),
+                right: b.shape().into(),
+            }
+            .into());
         }
         let wide = input.layout().expand(&[m, n])?;
         let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "addmm")?;
@@ -182,7 +185,7 @@ pub fn baddbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) ->
         let [other, l, p] = batches_of(b, "batch2")?;
         check_addmm(input, a, b)?;
         if (n, k) != (other, l) {
-            return Err(Cause::BatchMatmul { want: [n, k], got: [other, l] }.into());
+            return Err(ShapeCause::BatchMatmul { want: [n, k], got: [other, l] }.into());
         }
         let wide = input.layout().expand(&[n, m, p])?;
         let out = Tensor::empty(&[n, m, p], a.dtype(), &a.context(), "baddbmm")?;
@@ -251,7 +254,7 @@ pub fn same_place(a: &Tensor, b: &Tensor, method: &'static str) -> Result<()> {
         return Ok(());
     }
     let (is_on, others) = (b.device(), a.device());
-    Err(Cause::ArgumentDevice { argument: "mat2", is_on, others, method }.into())
+    Err(DeviceCause::ArgumentDevice { argument: "mat2", is_on, others, method }.into())
 }
 
 /// Devices and dtypes of `addmm` and `linear`, in the words of PyTorch.
@@ -260,7 +263,7 @@ pub fn check_addmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
     for (argument, x) in [("mat1", a), ("mat2", b)] {
         if x.device() != input.device() {
             let (is_on, others) = (x.device(), input.device());
-            return Err(Cause::ArgumentDevice { argument, is_on, others, method }.into());
+            return Err(DeviceCause::ArgumentDevice { argument, is_on, others, method }.into());
         }
     }
     check_numbers(a.dtype())?;
@@ -308,7 +311,9 @@ fn matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (&[m, k], &[l, n]) = (a.shape(), b.shape()) else { return Err(Error::runtime("mm takes matrices")) };
     same_place(a, b, "wrapper_CUDA_mm")?;
     if k != l {
-        return Err(Cause::MatmulShapes { op: "mm", left: a.shape().into(), right: b.shape().into() }.into());
+        return Err(
+            ShapeCause::MatmulShapes { op: "mm", left: a.shape().into(), right: b.shape().into() }.into()
+        );
     }
     if a.dtype() != b.dtype() {
         return Err(Cause::DtypeMismatch { left: a.dtype(), right: b.dtype() }.into());
@@ -330,12 +335,12 @@ fn batched(name: &'static str, a: &Tensor, b: &Tensor, rule: &'static Vjp) -> Re
     let folded = b.rank() == 2;
     if folded && k != l {
         let left: Dims = [head_a.iter().product::<usize>() * m, k].into_iter().collect();
-        return Err(Cause::MatmulShapes { op: "mm", left, right: b.shape().into() }.into());
+        return Err(ShapeCause::MatmulShapes { op: "mm", left, right: b.shape().into() }.into());
     }
     let batch = broadcast(head_a, head_b)?;
     if k != l {
         let count = batch.iter().product();
-        return Err(Cause::BatchMatmul { want: [count, k], got: [count, l] }.into());
+        return Err(ShapeCause::BatchMatmul { want: [count, k], got: [count, l] }.into());
     }
     if a.dtype() != b.dtype() {
         if folded {

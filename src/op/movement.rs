@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
-use crate::base::{Cause, Dims, Error, Kind, Layout, Result};
+use crate::base::{Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::hold_reserve;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
@@ -14,7 +14,7 @@ use super::record::{one, recorded};
 /// `x` with `shape`, sharing its memory; an error where strides do not allow that.
 pub fn view(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
     let target = infer(shape, x.numel())?;
-    let layout = x.layout().view(&target).ok_or(Cause::ViewNotContiguous)?;
+    let layout = x.layout().view(&target).ok_or(ShapeCause::ViewNotContiguous)?;
     Ok(viewed(x, layout, &VIEW))
 }
 
@@ -249,7 +249,7 @@ pub fn at_index(x: &Tensor, dim: usize, index: i64, named: usize) -> Result<Tens
         Some(index) => cut(x, Cut::Select { dim, index }),
         None => {
             let size = x.shape().get(dim).copied().unwrap_or(1);
-            Err(Cause::IndexOutOfBounds { index, dim: named, size }.into())
+            Err(ShapeCause::IndexOutOfBounds { index, dim: named, size }.into())
         }
     }
 }
@@ -410,7 +410,7 @@ fn squeeze_dims(x: &Tensor, gone: &[usize], rule: &'static Vjp) -> Result<Tensor
 
 /// Works out a size of -1 and checks that the sizes fit `numel` elements.
 fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
-    let bad = || Cause::Reshape { target: shape.to_vec(), numel };
+    let bad = || ShapeCause::Reshape { target: shape.to_vec(), numel };
     if let Some((i, &d)) = shape.iter().enumerate().find(|(_, d)| **d < -1) {
         let text = format!("invalid shape dimension {d} at index {i} of shape {}", show(shape));
         return Err(Error::runtime(text));

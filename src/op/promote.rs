@@ -1,7 +1,7 @@
 //! Result types of mixed operands, as `torch.result_type`.
 
 use crate::base::dtype::Category;
-use crate::base::{Cause, DType, Device, Result};
+use crate::base::{DType, Device, DeviceCause, Result};
 use crate::tensor::Tensor;
 
 use super::def::Operand;
@@ -50,7 +50,7 @@ pub fn common_device(operands: &[Operand]) -> Result<Device> {
             None => found = Some(t.device()),
             Some(d) if d != t.device() => {
                 let (first, second) = if d == Device::Cpu { (t.device(), d) } else { (d, t.device()) };
-                return Err(Cause::TwoDevices { first, second }.into());
+                return Err(DeviceCause::TwoDevices { first, second }.into());
             }
             Some(_) => {}
         }

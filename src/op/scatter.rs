@@ -1,6 +1,6 @@
 //! Choosing and writing elements by index tensors along one dimension.
 
-use crate::base::{Cause, DType, Dims, Error, Kind, Layout, Result, Scalar};
+use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::tensor::accumulate::expand;
@@ -153,7 +153,7 @@ pub fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static str) -
 /// An index outside its dimension, said as the op says it: `(index, dim, size)`.
 pub fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) -> Error {
     match *error.cause() {
-        Cause::IndexOutOfBounds { index, dim, size } => say(index, dim, size),
+        Cause::Shape(ShapeCause::IndexOutOfBounds { index, dim, size }) => say(index, dim, size),
         _ => error,
     }
 }
@@ -202,7 +202,7 @@ pub fn same_place(x: &Tensor, argument: &'static str, other: &Tensor, method: &'
     if other.device() == x.device() {
         return Ok(());
     }
-    Err(Cause::ArgumentDevice { argument, is_on: other.device(), others: x.device(), method }.into())
+    Err(DeviceCause::ArgumentDevice { argument, is_on: other.device(), others: x.device(), method }.into())
 }
 
 static INDEX_ADD: Vjp = Vjp {

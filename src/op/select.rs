@@ -2,7 +2,7 @@
 
 use crate::base::dtype::Category;
 use crate::base::shape::broadcast;
-use crate::base::{Cause, DType, Dims, Error, Result, Scalar};
+use crate::base::{DType, DeviceCause, Dims, Error, Result, Scalar};
 use crate::device::{Kernel, MapOp};
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp, needs_graph};
 use crate::tensor::{Tensor, launch};
@@ -181,7 +181,7 @@ pub fn ternary_into(
 ) -> Result<()> {
     let device = common_device(&all)?;
     if device != x.device() {
-        return Err(Cause::TwoDevices { first: device, second: x.device() }.into());
+        return Err(DeviceCause::TwoDevices { first: device, second: x.device() }.into());
     }
     let shape = common_shape(&all)?;
     if shape.as_slice() != x.shape() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::error::Kind;
-use crate::base::{Cause, Device, Error, Result, Scalar};
+use crate::base::{Cause, Device, DeviceCause, Error, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::nn::{Call, Layer, Module, Parts, Role};
 use crate::op::Value;
@@ -194,8 +194,8 @@ fn caught(error: Error, replica: usize, device: Device) -> Error {
         // These end everything, or keep what the front end reads of them.
         Cause::Interrupted
         | Cause::Timeout { .. }
-        | Cause::OutOfMemory { .. }
-        | Cause::DeviceFault { .. } => error,
+        | Cause::Device(DeviceCause::OutOfMemory { .. })
+        | Cause::Device(DeviceCause::DeviceFault { .. }) => error,
         _ => {
             let text = format!(
                 "Caught {} in replica {replica} on device {}.\n{}",
@@ -215,7 +215,7 @@ fn caught(error: Error, replica: usize, device: Device) -> Error {
 /// Looking at a device that is not there is PyTorch's assertion.
 fn unknown_id(error: Error) -> Error {
     match error.cause() {
-        Cause::InvalidOrdinal { .. } => Cause::InvalidDeviceId.into(),
+        Cause::Device(DeviceCause::InvalidOrdinal { .. }) => DeviceCause::InvalidDeviceId.into(),
         _ => error,
     }
 }

@@ -16,7 +16,7 @@ pub use spread::{gather, scatter};
 use std::sync::Arc;
 
 use crate::base::error::Kind;
-use crate::base::{Cause, Device, DeviceSpec, Error, Result, Scalar};
+use crate::base::{Device, DeviceCause, DeviceSpec, Error, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::op::{OpDef, Value};
 
@@ -34,7 +34,7 @@ pub fn device_of(value: &Value) -> Result<Device> {
         Value::Scalar(Scalar::Int(-1)) => DeviceSpec::Cpu,
         Value::Scalar(Scalar::Int(i)) => match u16::try_from(*i) {
             Ok(i) => DeviceSpec::Cuda(Some(i)),
-            Err(_) => return Err(Cause::InvalidDeviceId.into()),
+            Err(_) => return Err(DeviceCause::InvalidDeviceId.into()),
         },
         Value::Device(device) => *device,
         Value::Str(name) => name.parse()?,

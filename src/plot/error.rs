@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::base::{Cause, Error};
+use crate::base::{Cause, DeviceCause, Error};
 
 /// Why a figure cannot be drawn or saved.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ pub enum PlotError {
 impl From<Error> for PlotError {
     fn from(error: Error) -> PlotError {
         match error.cause() {
-            Cause::HostMemory { bytes } => PlotError::Memory { bytes: *bytes },
+            Cause::Device(DeviceCause::HostMemory { bytes }) => PlotError::Memory { bytes: *bytes },
             Cause::Interrupted => PlotError::Stopped,
             _ => PlotError::Backend { reason: error.message() },
         }
@@ -59,7 +59,7 @@ impl From<Error> for PlotError {
 impl From<PlotError> for Error {
     fn from(error: PlotError) -> Error {
         match error {
-            PlotError::Memory { bytes } => Cause::HostMemory { bytes }.into(),
+            PlotError::Memory { bytes } => DeviceCause::HostMemory { bytes }.into(),
             PlotError::Stopped => Cause::Interrupted.into(),
             other => Error::value(other.to_string()),
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use smallvec::SmallVec;
 
 use crate::base::chain::Link;
-use crate::base::{Cause, DType, Device, Dims, Error, Result};
+use crate::base::{DType, Device, Dims, Error, GradCause, Result};
 
 use super::checkpoint::{Pass, StandIn, pack};
 use super::hooks::Hooks;
@@ -315,7 +315,7 @@ impl Saved {
     fn modified(&self, kept: &SavedTensor, t: &Tensor) -> Error {
         let node = self.node.as_ref().and_then(Weak::upgrade);
         let of = if kept.output { node.map_or("", |n| n.rule.name()) } else { kept.made_by };
-        Cause::ModifiedInPlace {
+        GradCause::ModifiedInPlace {
             dtype: t.dtype(),
             device: t.device(),
             shape: t.shape().into(),
@@ -372,7 +372,7 @@ impl Node {
     pub fn saved(&self, keep: bool) -> Result<Saved> {
         let mut slot = self.saved.lock().unwrap_or_else(|e| e.into_inner());
         let saved = if keep { slot.clone() } else { slot.take() };
-        saved.ok_or_else(|| Cause::BackwardTwice.into())
+        saved.ok_or_else(|| GradCause::BackwardTwice.into())
     }
 }
 
@@ -415,7 +415,7 @@ impl Tensor {
     /// Asks for (or gives up) a gradient of a leaf.
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
         if on && !self.dtype().is_float() {
-            return Err(Cause::RequiresGradDtype.into());
+            return Err(GradCause::RequiresGradDtype.into());
         }
         if !on && self.node().is_some() {
             return Err(Error::runtime(

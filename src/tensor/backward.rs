@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::base::{Cause, Error, Result};
+use crate::base::{DeviceCause, Error, GradCause, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
 use super::checkpoint::{self, Caller, NoCaller};
@@ -64,7 +64,7 @@ impl Tensor {
 
     fn seed(&self, grad: Option<&Tensor>) -> Result<Tensor> {
         if !self.requires_grad() {
-            return Err(Cause::NoGradFn.into());
+            return Err(GradCause::NoGradFn.into());
         }
         match grad {
             Some(g) if g.shape() != self.shape() => Err(Error::runtime(format!(
@@ -74,13 +74,13 @@ impl Tensor {
                 self.shape()
             ))),
             Some(g) if g.device() != self.device() => {
-                Err(Cause::TwoDevices { first: self.device(), second: g.device() }.into())
+                Err(DeviceCause::TwoDevices { first: self.device(), second: g.device() }.into())
             }
             Some(g) => Ok(g.clone()),
             None if self.numel() == 1 => {
                 Tensor::full(self.shape(), 1i64.into(), self.dtype(), &self.context(), "ones_like")
             }
-            None => Err(Cause::NonScalarBackward.into()),
+            None => Err(GradCause::NonScalarBackward.into()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::dtype::{Bool, Element};
-use crate::base::{Cause, DType, Device, Error, Layout, Result, Scalar, memory};
+use crate::base::{DType, Device, Error, Layout, Result, Scalar, ShapeCause, memory};
 use crate::device::storage::Place;
 use crate::device::{Context, Kernel, Machine, MapOp, Transfer, poll};
 use crate::with_element;
@@ -143,7 +143,7 @@ impl Tensor {
     /// The only element. On an accelerator the host waits for it.
     pub fn item(&self) -> Result<Scalar> {
         if self.numel() != 1 {
-            return Err(Cause::NotScalar { numel: self.numel() }.into());
+            return Err(ShapeCause::NotScalar { numel: self.numel() }.into());
         }
         let all = self.to_scalars("item")?;
         Ok(all.first().copied().unwrap_or(Scalar::Int(0)))

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
-use crate::base::{Cause, Error, Layout, Result};
+use crate::base::{Error, GradCause, Layout, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Saved, Vjp, grad_enabled};
 use super::{TRACKED, Tensor, VIEW};
@@ -31,7 +31,7 @@ impl Tensor {
             return Ok(());
         }
         if self.requires_grad() && self.node().is_none() {
-            return Err(Cause::InplaceLeaf.into());
+            return Err(GradCause::InplaceLeaf.into());
         }
         self.check_untracked(recorded)?;
         let base = self.auto().base.as_ref().map(|(b, _)| b.clone());

@@ -4,7 +4,7 @@ use std::sync::RwLockReadGuard;
 
 use smallvec::SmallVec;
 
-use crate::base::{Cause, Layout, Result, Scalar};
+use crate::base::{DeviceCause, Layout, Result, Scalar};
 use crate::device::graph::Captured;
 use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View, hold_reserve};
@@ -41,7 +41,7 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
     let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
     for tensor in reads.chain(outputs.iter().copied()) {
         if tensor.device() != first.device() {
-            return Err(Cause::TwoDevices { first: first.device(), second: tensor.device() }.into());
+            return Err(DeviceCause::TwoDevices { first: first.device(), second: tensor.device() }.into());
         }
         places.push(tensor.storage().place());
     }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::chain::Link;
 use crate::base::error::Operand;
-use crate::base::{Cause, DType, Device, Layout, Result};
+use crate::base::{DType, Device, GradCause, Layout, Result};
 use crate::device::{Context, Purpose, Storage};
 
 pub use autograd::{Edge, Node, Rule};
@@ -203,7 +203,7 @@ impl Tensor {
     pub fn check_writable(&self) -> Result<()> {
         let spread = self.shape().iter().zip(self.layout().strides());
         if spread.into_iter().any(|(&d, &s)| d > 1 && s == 0) {
-            return Err(Cause::InplaceExpanded.into());
+            return Err(GradCause::InplaceExpanded.into());
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Misfortunes on request.
 
 use super::*;
-use tensorlab::base::{Cause, Error};
+use tensorlab::base::{Cause, DeviceCause, Error};
 
 const TEXT: &str = "CUDA error: an illegal memory access was encountered\n";
 
 fn is_fault(error: &Error) -> bool {
-    let lost = matches!(error.cause(), Cause::DeviceFault { device: Device::Cuda(0), .. });
+    let lost =
+        matches!(error.cause(), Cause::Device(DeviceCause::DeviceFault { device: Device::Cuda(0), .. }));
     lost && error.kind() == Kind::DeviceError && error.message().starts_with(TEXT)
 }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::base::dtype::Element;
 use crate::base::shape::contiguous_strides;
-use crate::base::{Cause, Result};
+use crate::base::{Result, ShapeCause};
 use crate::device::kernel::{Arg, Launch, ScatterMode};
 use crate::with_element;
 
@@ -274,7 +274,7 @@ fn checked(launch: &Launch, input: usize, dim: usize, size: usize, from_end: boo
             let wrapped = if from_end && i < 0 { i.saturating_add_unsigned(size as u64) } else { i };
             match usize::try_from(wrapped) {
                 Ok(at) if at < size => *place = at,
-                _ => return Err(Cause::IndexOutOfBounds { index: i, dim, size }.into()),
+                _ => return Err(ShapeCause::IndexOutOfBounds { index: i, dim, size }.into()),
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock};
 
-use crate::base::{Cause, Result};
+use crate::base::{DeviceCause, Result};
 
 use super::pages::{LARGE, LARGE_PAGE};
 use super::reserve;
@@ -140,7 +140,7 @@ impl HostPool {
         let prepared = self.kept_from == 0;
         let size =
             size_class(bytes).and_then(|n| if prepared { n.checked_next_multiple_of(PAGE) } else { Some(n) });
-        let capacity = size.ok_or(Cause::HostMemory { bytes })?;
+        let capacity = size.ok_or(DeviceCause::HostMemory { bytes })?;
         if capacity >= self.kept_from
             && let Some(block) = self.reuse(capacity)
         {
@@ -160,7 +160,7 @@ impl HostPool {
             self.clear();
             system_block(capacity, alignment)
         });
-        let block = fresh.ok_or(Cause::HostMemory { bytes })?;
+        let block = fresh.ok_or(DeviceCause::HostMemory { bytes })?;
         match prepare(&block) {
             Ok(()) => Ok(block),
             Err(error) => {
@@ -363,7 +363,7 @@ mod tests {
         let block = pool.take_prepared(100, note).unwrap();
         pool.give(block);
         assert_eq!((prepared, pool.kept()), (vec![PAGE], PAGE));
-        let refuse = |_: &HostBlock| Err(Cause::Interrupted.into());
+        let refuse = |_: &HostBlock| Err(crate::base::Cause::Interrupted.into());
         let again = pool.take_prepared(100, refuse).unwrap();
         assert!(pool.take_prepared(100, refuse).is_err(), "a second block is fresh");
         assert_eq!(pool.kept(), 0, "what could not be prepared is not kept");

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 
 use cudarc::driver::sys::CUdevice_attribute;
 
-use crate::base::{Cause, Device, Error, Kind, Result};
+use crate::base::{Device, DeviceCause, Error, Kind, Result};
 
 use super::table::{Driver, Handle, driver};
 
@@ -146,7 +146,7 @@ fn failure(driver: &Driver, device: Device, code: c_int) -> Error {
          be incorrect.\n"
     );
     if STICKY.contains(&code) {
-        return Cause::DeviceFault { device, message }.into();
+        return DeviceCause::DeviceFault { device, message }.into();
     }
     Error::new(Kind::DeviceError, message)
 }

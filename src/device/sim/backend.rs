@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::event;
-use crate::base::{Cause, Device, Error, Kind, Result, memory};
+use crate::base::{Device, DeviceCause, Error, Kind, Result, memory};
 use crate::device::backend::{
     Backend, Buffer, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
 };
@@ -309,7 +309,9 @@ fn on_clock(mark: Mark) -> clock::Mark {
 /// A clock's refusal as PyTorch puts it.
 fn refused(error: ClockError) -> Error {
     match error {
-        ClockError::NoDevice { device, count } => Cause::InvalidOrdinal { ordinal: device, count }.into(),
+        ClockError::NoDevice { device, count } => {
+            DeviceCause::InvalidOrdinal { ordinal: device, count }.into()
+        }
         ClockError::NotReached { .. } => {
             Error::runtime("Both events must be completed before calculating elapsed time.")
                 .with_hint("wait for the later one first: `end.synchronize()`")

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::base::{Cause, Device, Error, Result};
+use crate::base::{Device, DeviceCause, Error, Result};
 
 /// The failure of a device at its n-th launch, as hardware fails: the launch itself returns, the error comes
 /// from the first call after the device has got there, and every call after it gives the same one.
@@ -55,7 +55,7 @@ impl SimFault {
             CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below \
             might be incorrect.\n\
             For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n";
-        Cause::DeviceFault { device: self.device, message: message.into() }.into()
+        DeviceCause::DeviceFault { device: self.device, message: message.into() }.into()
     }
 }
 
@@ -74,7 +74,10 @@ mod tests {
             let error = fault.check(now).unwrap_err();
             let text = "CUDA error: an illegal memory access was encountered\n";
             assert!(error.message().starts_with(text), "{error}");
-            assert!(matches!(error.cause(), Cause::DeviceFault { device: Device::Cuda(1), .. }));
+            assert!(matches!(
+                error.cause(),
+                crate::base::Cause::Device(DeviceCause::DeviceFault { device: Device::Cuda(1), .. })
+            ));
         }
     }
 

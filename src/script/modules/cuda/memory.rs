@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, INT, Map};
 
-use crate::base::{Cause, DeviceSpec, Error, Result};
+use crate::base::{Cause, DeviceCause, DeviceSpec, Error, Result};
 use crate::device::graph::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
@@ -172,7 +172,7 @@ fn pooled(call: &Call) -> Result<Arc<Context>> {
 
 fn pool_of(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
     gpu(machine, device).map_err(|error| match error.cause() {
-        Cause::InvalidOrdinal { ordinal, count } if *count > 0 => {
+        Cause::Device(DeviceCause::InvalidOrdinal { ordinal, count }) if *count > 0 => {
             let last = count.saturating_sub(1);
             Error::runtime(format!("Invalid device argument {ordinal}: did you call init?"))
                 .with_hint(format!("devices are numbered from 0 to {last}"))

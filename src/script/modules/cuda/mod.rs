@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, INT, Map};
 
-use crate::base::{Cause, Device, DeviceSpec, Error, Kind, Result};
+use crate::base::{Cause, Device, DeviceCause, DeviceSpec, Error, Kind, Result};
 use crate::device::{Context, Machine};
 use crate::op::params::kind::{self, Int};
 use crate::op::params::{Maybe, params};
@@ -233,7 +233,7 @@ fn gpu(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
 /// As [`gpu`], with the error of functions that only look.
 fn known_gpu(machine: &Machine, device: Option<DeviceSpec>, text: &str) -> Result<Arc<Context>> {
     gpu(machine, device).map_err(|e| match e.cause() {
-        Cause::InvalidOrdinal { count, .. } => {
+        Cause::Device(DeviceCause::InvalidOrdinal { count, .. }) => {
             let last = count.saturating_sub(1);
             let hint = match count {
                 0 => "there is no GPU: `--devices sim:t4x2` gives two simulated ones".to_string(),

@@ -1,0 +1,135 @@
+//! Why a device, or what is said of one, fails.
+
+use crate::base::Device;
+
+use super::{Kind, Teller};
+
+/// A device is wrong, missing, full or broken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceCause {
+    /// Elementwise operands on two devices, in the order PyTorch names them.
+    TwoDevices {
+        first: Device,
+        second: Device,
+    },
+    /// An argument of `method` off the device of the others.
+    ArgumentDevice {
+        argument: &'static str,
+        is_on: Device,
+        others: Device,
+        /// PyTorch's own name for it, such as `wrapper_CUDA_mm`.
+        method: &'static str,
+    },
+    /// An index tensor on a GPU for a tensor on another device.
+    IndexDevice {
+        indexed: Device,
+    },
+    InvalidDeviceString(String),
+    UnknownDevice(String),
+    InvalidOrdinal {
+        ordinal: usize,
+        count: usize,
+    },
+    InvalidDeviceId,
+    /// The device's memory is full; the text comes from the allocator's numbers.
+    OutOfMemory {
+        device: Device,
+        message: String,
+        hint: String,
+        /// Says the hint again once more is known.
+        teller: Teller,
+    },
+    /// The host refused memory.
+    HostMemory {
+        bytes: usize,
+    },
+    /// A fault of a device that lasts until the session restarts.
+    DeviceFault {
+        device: Device,
+        message: String,
+    },
+}
+
+impl DeviceCause {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            DeviceCause::InvalidOrdinal { .. } | DeviceCause::DeviceFault { .. } => Kind::DeviceError,
+            DeviceCause::InvalidDeviceId => Kind::AssertionError,
+            DeviceCause::OutOfMemory { .. } | DeviceCause::HostMemory { .. } => Kind::OutOfMemoryError,
+            DeviceCause::TwoDevices { .. }
+            | DeviceCause::ArgumentDevice { .. }
+            | DeviceCause::IndexDevice { .. }
+            | DeviceCause::InvalidDeviceString(_)
+            | DeviceCause::UnknownDevice(_) => Kind::RuntimeError,
+        }
+    }
+
+    pub(super) fn message(&self) -> String {
+        const SAME: &str = "Expected all tensors to be on the same device, but";
+        match self {
+            DeviceCause::TwoDevices { first, second } => {
+                format!("{SAME} found at least two devices, {first} and {second}!")
+            }
+            DeviceCause::ArgumentDevice { argument, is_on, others, method } => format!(
+                "{SAME} got {argument} is on {is_on}, different from other tensors on {others} (when checking \
+                 argument in method {method})"
+            ),
+            DeviceCause::IndexDevice { indexed } => format!(
+                "indices should be either on cpu or on the same device as the indexed tensor ({indexed})"
+            ),
+            DeviceCause::InvalidDeviceString(text) => format!("Invalid device string: '{text}'"),
+            DeviceCause::UnknownDevice(text) => format!(
+                "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, \
+                 lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: {text}"
+            ),
+            DeviceCause::InvalidOrdinal { .. } => "CUDA error: invalid device ordinal\n\
+                 GPU device may be out of range, do you have enough GPUs?\n"
+                .into(),
+            DeviceCause::InvalidDeviceId => "Invalid device id".into(),
+            DeviceCause::OutOfMemory { message, .. } | DeviceCause::DeviceFault { message, .. } => {
+                message.clone()
+            }
+            DeviceCause::HostMemory { bytes } => {
+                format!("DefaultCPUAllocator: can't allocate memory: you tried to allocate {bytes} bytes.")
+            }
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            DeviceCause::TwoDevices { first, second } => {
+                format!(
+                    "move one of them first, for example `b.to(\"{first}\")` or `a.to(\"{second}\")`: a copy between devices is never made silently"
+                )
+            }
+            DeviceCause::ArgumentDevice { argument, others, .. } => {
+                format!("move `{argument}` with `.to(\"{others}\")`, or the others to its device")
+            }
+            DeviceCause::IndexDevice { indexed } => format!("move the index with `.to(\"{indexed}\")`"),
+            DeviceCause::InvalidOrdinal { ordinal, count: 0 } => {
+                format!(
+                    "there is no CUDA device, so no `cuda:{ordinal}`; `--devices sim:t4x2` gives two simulated ones"
+                )
+            }
+            DeviceCause::InvalidOrdinal { count, .. } => format!(
+                "there {} here: `cuda:0`{}",
+                if *count == 1 { "is 1 CUDA device".into() } else { format!("are {count} CUDA devices") },
+                if *count > 1 { format!(" to `cuda:{}`", count - 1) } else { String::new() }
+            ),
+            DeviceCause::UnknownDevice(_) | DeviceCause::InvalidDeviceString(_) => {
+                "a device is written \"cpu\", \"cuda\" or \"cuda:1\"".into()
+            }
+            DeviceCause::OutOfMemory { hint, .. } => hint.clone(),
+            DeviceCause::DeviceFault { device, .. } => format!(
+                "{device} stays in this state until the session restarts; what failed may stand before the line \
+                 named here, for work is queued"
+            ),
+            DeviceCause::HostMemory { .. } => {
+                "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
+                    .into()
+            }
+            DeviceCause::InvalidDeviceId => return None,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Why a gradient cannot be had.
+
+use crate::base::shape::{Dims, show};
+use crate::base::{DType, Device};
+
+/// What autograd refuses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GradCause {
+    RequiresGradDtype,
+    InplaceLeaf,
+    InplaceExpanded,
+    NoGradFn,
+    NonScalarBackward,
+    BackwardTwice,
+    ModifiedInPlace {
+        dtype: DType,
+        device: Device,
+        shape: Dims,
+        of: &'static str,
+        version: u32,
+        expected: u32,
+        /// Anomaly detection is on: the hint names the line.
+        watched: bool,
+    },
+}
+
+impl GradCause {
+    pub(super) fn message(&self) -> String {
+        match self {
+            GradCause::RequiresGradDtype => {
+                "Only Tensors of floating point and complex dtype can require gradients".into()
+            }
+            GradCause::InplaceLeaf => {
+                "a leaf Variable that requires grad is being used in an in-place operation.".into()
+            }
+            GradCause::InplaceExpanded => "unsupported operation: more than one element of the written-to tensor refers \
+                 to a single memory location. Please clone() the tensor before performing the operation."
+                .into(),
+            GradCause::NoGradFn => "element 0 of tensors does not require grad and does not have a grad_fn".into(),
+            GradCause::NonScalarBackward => "grad can be implicitly created only for scalar outputs".into(),
+            GradCause::BackwardTwice => "Trying to backward through the graph a second time (or directly access saved \
+                 tensors after they have already been freed). Saved intermediate values of the graph are freed when \
+                 you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through \
+                 the graph a second time or if you need to access saved tensors after calling backward."
+                .into(),
+            GradCause::ModifiedInPlace { dtype, device, shape, of, version, expected, watched } => {
+                let module = if device.is_cuda() { "torch.cuda" } else { "torch" };
+                let advice = if *watched {
+                    "the backtrace further above shows the operation that failed to compute its gradient. The variable \
+                     in question was changed in there or anywhere later. Good luck!"
+                } else {
+                    "enable anomaly detection to find the operation that failed to compute its gradient, with \
+                     torch.autograd.set_detect_anomaly(True, check_nan=False)."
+                };
+                format!(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: \
+                     [{module}.{}Tensor {}], which is output 0 of {of}, is at version {version}; expected version \
+                     {expected} instead. Hint: {advice}",
+                    dtype.type_name(),
+                    show(shape)
+                )
+            }
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            GradCause::RequiresGradDtype => {
+                "make it a float first: `tensor(…, #{dtype: float32})` or `.float()`".into()
+            }
+            GradCause::InplaceLeaf => {
+                "wrap it: `with no_grad() { w -= lr * w.grad }`, or write `w = w - …`".into()
+            }
+            GradCause::ModifiedInPlace { .. } => {
+                "write `y = y + …` instead of `y += …`, or change a copy: `y.clone()`".into()
+            }
+            GradCause::BackwardTwice => {
+                "pass `#{retain_graph: true}` to the first pass, or compute the value anew".into()
+            }
+            GradCause::NoGradFn => {
+                "create a leaf with `#{requires_grad: true}` and compute with it outside `no_grad()`".into()
+            }
+            GradCause::NonScalarBackward => {
+                "reduce to one number (`.sum()`, `.mean()`), or pass a gradient: `y.backward(g)`".into()
+            }
+            GradCause::InplaceExpanded => return None,
+        })
+    }
+}

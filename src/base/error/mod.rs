@@ -1,0 +1,273 @@
+//! Errors as a taxonomy with fields. The script layer renders them once, with position, caret and hint.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Device;
+use super::dtype::DType;
+
+mod device;
+mod grad;
+mod shape;
+
+pub use device::DeviceCause;
+pub use grad::GradCause;
+pub use shape::ShapeCause;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The class of an error, by the name a script sees in `e.kind`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Kind {
+    RuntimeError,
+    IndexError,
+    ValueError,
+    TypeError,
+    OutOfMemoryError,
+    AssertionError,
+    DeviceError,
+    NotImplementedError,
+    Interrupted,
+    Timeout,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// What one operand of a failed op was.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Operand {
+    /// The variable's or parameter's name, where known.
+    pub name: Option<String>,
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+    pub device: Device,
+}
+
+/// An error with its cause and what was added on the way up: the op, its operands, the source line.
+#[derive(Clone, Debug)]
+pub struct Error(Box<ErrorParts>);
+
+#[derive(Clone, Debug)]
+struct ErrorParts {
+    cause: Cause,
+    op: Option<&'static str>,
+    operands: Vec<Operand>,
+    /// What to do about it, beside what the cause says of itself.
+    hint: Option<String>,
+    /// What else is worth knowing, said after the hint.
+    note: Option<String>,
+}
+
+/// The state behind an out-of-memory error. The script layer knows more variables' names than the device did, and
+/// has the remedy told with them.
+pub trait Retell: Send + Sync {
+    /// The remedy; `names` are those of variables, each with an address inside its tensor.
+    fn hint(&self, names: Vec<(u64, String)>) -> String;
+}
+
+/// A [`Retell`] inside an error.
+#[derive(Clone)]
+pub struct Teller(pub Arc<dyn Retell>);
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Teller")
+    }
+}
+
+impl PartialEq for Teller {
+    fn eq(&self, other: &Teller) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Why something failed. Texts follow PyTorch 2.15, see `tests/golden/semantics.json`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    Device(DeviceCause),
+    Shape(ShapeCause),
+    Grad(GradCause),
+    DtypeMismatch {
+        left: DType,
+        right: DType,
+    },
+    ResultCast {
+        from: DType,
+        to: DType,
+    },
+    Interrupted,
+    Timeout {
+        seconds: f64,
+    },
+    /// Anything with a text and no fields worth keeping apart.
+    Other {
+        kind: Kind,
+        message: String,
+    },
+}
+
+impl Error {
+    /// An error with a text of its own.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+        Cause::Other { kind, message: message.into() }.into()
+    }
+
+    pub fn runtime(message: impl Into<String>) -> Error {
+        Error::new(Kind::RuntimeError, message)
+    }
+
+    pub fn value(message: impl Into<String>) -> Error {
+        Error::new(Kind::ValueError, message)
+    }
+
+    pub fn type_error(message: impl Into<String>) -> Error {
+        Error::new(Kind::TypeError, message)
+    }
+
+    /// Adds a hint, said behind the cause's own; the first one given stays.
+    pub fn with_hint(mut self, text: impl Into<String>) -> Error {
+        self.0.hint.get_or_insert_with(|| text.into());
+        self
+    }
+
+    /// Names the op that failed and its operands; the innermost op keeps its say.
+    pub fn in_op(mut self, op: &'static str, operands: impl FnOnce() -> Vec<Operand>) -> Error {
+        if self.0.op.is_none() {
+            self.0.op = Some(op);
+            self.0.operands = operands();
+        }
+        self
+    }
+
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    pub fn op(&self) -> Option<&'static str> {
+        self.0.op
+    }
+
+    pub fn operands(&self) -> &[Operand] {
+        &self.0.operands
+    }
+
+    /// Tells the remedy of an out-of-memory error with the names of variables, each with an address.
+    pub fn retell(&mut self, names: impl FnOnce() -> Vec<(u64, String)>) {
+        if let Cause::Device(DeviceCause::OutOfMemory { hint, teller, .. }) = &mut self.0.cause {
+            *hint = teller.0.hint(names());
+        }
+    }
+
+    pub fn operands_mut(&mut self) -> &mut [Operand] {
+        &mut self.0.operands
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.0.cause.kind()
+    }
+
+    /// PyTorch's text for this error.
+    pub fn message(&self) -> String {
+        self.0.cause.message()
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<String> {
+        let said = self.0.cause.hint().into_iter().chain(self.0.hint.clone()).chain(self.0.note.clone());
+        said.reduce(|all, next| format!("{all}; {next}"))
+    }
+
+    /// Adds to the hint, whatever the cause is; the first note stays.
+    pub fn with_note(mut self, text: impl FnOnce() -> String) -> Error {
+        self.0.note.get_or_insert_with(text);
+        self
+    }
+
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self.kind(), Kind::Interrupted | Kind::Timeout)
+    }
+}
+
+impl From<Cause> for Error {
+    fn from(cause: Cause) -> Error {
+        Error(Box::new(ErrorParts { cause, op: None, operands: Vec::new(), hint: None, note: None }))
+    }
+}
+
+impl From<DeviceCause> for Error {
+    fn from(cause: DeviceCause) -> Error {
+        Cause::Device(cause).into()
+    }
+}
+
+impl From<ShapeCause> for Error {
+    fn from(cause: ShapeCause) -> Error {
+        Cause::Shape(cause).into()
+    }
+}
+
+impl From<GradCause> for Error {
+    fn from(cause: GradCause) -> Error {
+        Cause::Grad(cause).into()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind(), self.message())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Cause {
+    fn kind(&self) -> Kind {
+        match self {
+            Cause::Device(cause) => cause.kind(),
+            Cause::Shape(cause) => cause.kind(),
+            Cause::Grad(_) | Cause::DtypeMismatch { .. } | Cause::ResultCast { .. } => Kind::RuntimeError,
+            Cause::Interrupted => Kind::Interrupted,
+            Cause::Timeout { .. } => Kind::Timeout,
+            Cause::Other { kind, .. } => *kind,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Cause::Device(cause) => cause.message(),
+            Cause::Shape(cause) => cause.message(),
+            Cause::Grad(cause) => cause.message(),
+            Cause::DtypeMismatch { left, right } => format!(
+                "expected m1 and m2 to have the same dtype, but got: {} != {}",
+                left.c_name(),
+                right.c_name()
+            ),
+            Cause::ResultCast { from, to } => format!(
+                "result type {} can't be cast to the desired output type {}",
+                from.type_name(),
+                to.type_name()
+            ),
+            Cause::Interrupted => "interrupted".into(),
+            Cause::Timeout { seconds } => format!("timed out after {seconds} s"),
+            Cause::Other { message, .. } => message.clone(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Cause::Device(cause) => cause.hint(),
+            Cause::Shape(cause) => cause.hint(),
+            Cause::Grad(cause) => cause.hint(),
+            Cause::DtypeMismatch { left, .. } => {
+                Some(format!("convert one of them, for example `b.to({left})`"))
+            }
+            Cause::ResultCast { .. } | Cause::Interrupted | Cause::Timeout { .. } | Cause::Other { .. } => {
+                None
+            }
+        }
+    }
+}
