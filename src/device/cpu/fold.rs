@@ -268,7 +268,7 @@ fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C:
 }
 
 /// Rows up to this long are folded one after another.
-const SHORT: usize = 128;
+pub const SHORT: usize = 128;
 
 /// Sums at hand, on whole cache lines: what is stored across two of them is slow to load again.
 #[repr(align(64))]
@@ -303,9 +303,9 @@ pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
 }
 
 /// The same sums, read row by row: short rows are neighbours, and memory that is read in order comes several times as
-/// fast as the same memory read in steps.
+/// fast as the same memory read in steps. There are at most [`SHORT`] sums.
 #[inline(always)]
-fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
+pub fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     sums: &mut [C::Wide],
     rows: [&[C]; N],
     centres: &[C],

@@ -202,7 +202,7 @@ impl<C: Folded, F: Fold> Folding<'_, '_, C, F> {
                 let centres = centres.get(done..done + width).unwrap_or(&[]);
                 done += width;
                 wide.fill(C::wide_start::<F>());
-                if source.plain && step == 1 && width <= NARROW && !F::LONG {
+                if I::TUNED && source.plain && step == 1 && width <= NARROW && !F::LONG {
                     source.narrow_rows::<F, I>(cancel, start, part.clone(), centres, wide);
                     continue;
                 }

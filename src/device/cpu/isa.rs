@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub trait Isa: Copy + Send + Sync + 'static {
     /// A fused multiply-add is one instruction.
     const FMA: bool;
+    /// It is worth code of its own: not on old processors, which would make the program larger for few.
+    const TUNED: bool = true;
     /// Functions cover every argument, even where that takes a call or a branch.
     const CAREFUL: bool = false;
 }
@@ -28,6 +30,7 @@ pub struct Avx512;
 
 impl Isa for Baseline {
     const FMA: bool = cfg!(target_arch = "aarch64");
+    const TUNED: bool = !cfg!(target_arch = "x86_64");
 }
 
 impl Isa for Careful {

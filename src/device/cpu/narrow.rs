@@ -1,11 +1,14 @@
 //! Folding narrow rows in the order of the memory: the sums of all their columns lie in registers.
 
 use super::block::Room;
-use super::fold::{Fold, Folded, fold_rows};
+use super::fold::{Fold, Folded, SHORT, fold_rows, fold_short_rows};
 use super::isa::Isa;
 
 /// Rows up to this long are narrow: their sums fit in registers.
 pub const NARROW: usize = 8 * VECTOR;
+
+// Rows that are folded one after another hold as many sums.
+const _: () = assert!(NARROW <= SHORT);
 
 /// Columns that are folded side by side.
 const VECTOR: usize = 16;
@@ -44,25 +47,24 @@ impl<C> Rows<C> {
 pub unsafe fn fold_narrow<F: Fold, C: Folded, I: Isa>(sums: &mut [C::Wide], rows: Rows<C>, centres: &[C]) {
     let width = sums.len();
     let beside = if rows.apart == width as isize { STRIP / width.max(1) } else { 1 };
-    let joined = rows.count / beside.max(1);
-    if beside <= 1 || joined < if width < VECTOR { 2 } else { DEEP } {
-        // SAFETY: the caller's promise.
-        return unsafe { fold_apart::<F, C, I>(sums, rows, centres) };
-    }
+    let fewest = if width < VECTOR { 2 } else { DEEP };
+    let joined = Some(rows.count / beside.max(1)).filter(|n| beside > 1 && *n >= fewest).unwrap_or(0);
     let (mut many, mut repeated) = (Room::<C::Wide, STRIP>::new(), Room::<C, STRIP>::new());
     // SAFETY: all values are written before they are read; rows without a gap are also rows of several of them.
     unsafe {
-        let many = many.first(beside * width);
-        let repeated = repeated.first(if F::CENTRED { many.len() } else { 0 });
+        let columns = if joined == 0 { 0 } else { beside * width };
+        let (many, repeated) = (many.first(columns), repeated.first(columns));
         many.fill(C::wide_start::<F>());
         repeated.iter_mut().zip(centres.iter().cycle()).for_each(|(to, &centre)| *to = centre);
-        let several = Rows { first: rows.first, apart: many.len() as isize, count: joined };
-        fold_strip::<F, C, I, 4>(many, several, repeated);
-        for part in many.chunks_exact(width) {
+        let several = Rows { first: rows.first, apart: columns as isize, count: joined };
+        let rest = rows.part(joined * beside, rows.count - joined * beside);
+        // In a loop, so that what is compiled for each fold, type and instruction set is there once.
+        for (sums, rows, centres) in [(&mut *many, several, &*repeated), (&mut *sums, rest, centres)] {
+            fold_apart::<F, C, I>(sums, rows, centres);
+        }
+        for part in many.chunks_exact(width.max(1)) {
             sums.iter_mut().zip(part).for_each(|(sum, &other)| *sum = C::wide_join::<F>(*sum, other));
         }
-        let done = joined * beside;
-        fold_apart::<F, C, I>(sums, rows.part(done, rows.count - done), centres);
     }
 }
 
@@ -70,23 +72,25 @@ pub unsafe fn fold_narrow<F: Fold, C: Folded, I: Isa>(sums: &mut [C::Wide], rows
 /// As [`fold_narrow`].
 #[inline(always)]
 unsafe fn fold_apart<F: Fold, C: Folded, I: Isa>(sums: &mut [C::Wide], rows: Rows<C>, centres: &[C]) {
+    let deep = if sums.len() < VECTOR { 0 } else { rows.count - rows.count % DEEP };
     // SAFETY: the caller's promise.
     unsafe {
+        let strip = rows.part(0, deep);
         match sums.len().div_ceil(VECTOR) {
-            _ if sums.len() < VECTOR || rows.count < DEEP => fold_few::<F, C, I>(sums, rows, centres),
-            1..=2 => fold_strip::<F, C, I, 2>(sums, rows, centres),
-            3..=4 => fold_strip::<F, C, I, 4>(sums, rows, centres),
-            5..=6 => fold_strip::<F, C, I, 6>(sums, rows, centres),
-            7..=8 => fold_strip::<F, C, I, 8>(sums, rows, centres),
-            _ => fold_few::<F, C, I>(sums, rows, centres),
+            _ if deep == 0 => {}
+            0..=2 => fold_strip::<F, C, I, 2>(sums, strip, centres),
+            3..=4 => fold_strip::<F, C, I, 4>(sums, strip, centres),
+            5..=6 => fold_strip::<F, C, I, 6>(sums, strip, centres),
+            _ => fold_strip::<F, C, I, 8>(sums, strip, centres),
         }
+        fold_few::<F, C, I>(sums, rows.part(deep, rows.count - deep), centres);
     }
 }
 
 /// Folds rows that `K` vectors cover; vectors that would reach beyond a row's end lie over those before.
 ///
 /// # Safety
-/// As [`fold_narrow`]; a row has at least the columns of one vector.
+/// As [`fold_narrow`]; a row has at least the columns of one vector, and there are as many rows as [`DEEP`] divides.
 #[inline(always)]
 unsafe fn fold_strip<F: Fold, C: Folded, I: Isa, const K: usize>(
     sums: &mut [C::Wide],
@@ -106,15 +110,9 @@ unsafe fn fold_strip<F: Fold, C: Folded, I: Isa, const K: usize>(
         }
     }
     let mut wide = [[C::wide_start::<F>(); VECTOR]; K];
-    let whole = rows.count - rows.count % DEEP;
-    // SAFETY: the caller's promise.
-    unsafe {
-        for row in (0..whole).step_by(DEEP) {
-            fold_deep::<F, C, I, K, DEEP>(&mut wide, rows.part(row, DEEP), &columns, &centred);
-        }
-        for row in whole..rows.count {
-            fold_deep::<F, C, I, K, 1>(&mut wide, rows.part(row, 1), &columns, &centred);
-        }
+    for row in (0..rows.count).step_by(DEEP) {
+        // SAFETY: the caller's promise.
+        unsafe { fold_deep::<F, C, I, K>(&mut wide, rows.part(row, DEEP), &columns, &centred) };
     }
     let mut at = 0;
     for (column, values) in columns.iter().zip(&wide) {
@@ -128,9 +126,9 @@ unsafe fn fold_strip<F: Fold, C: Folded, I: Isa, const K: usize>(
 /// as fast as the same memory read in steps.
 ///
 /// # Safety
-/// As [`fold_narrow`], for `D` rows.
+/// As [`fold_narrow`], for as many rows as [`DEEP`].
 #[inline(always)]
-unsafe fn fold_deep<F: Fold, C: Folded, I: Isa, const K: usize, const D: usize>(
+unsafe fn fold_deep<F: Fold, C: Folded, I: Isa, const K: usize>(
     wide: &mut [[C::Wide; VECTOR]; K],
     rows: Rows<C>,
     columns: &[usize; K],
@@ -138,7 +136,7 @@ unsafe fn fold_deep<F: Fold, C: Folded, I: Isa, const K: usize, const D: usize>(
 ) {
     for lane in 0..VECTOR {
         let mut held = [C::start::<F>(); K];
-        for row in 0..D {
+        for row in 0..DEEP {
             for ((held, &column), centres) in held.iter_mut().zip(columns).zip(centres) {
                 // SAFETY: the caller's promise; `lane` is below `VECTOR`.
                 let (x, centre) = unsafe {
@@ -167,7 +165,7 @@ unsafe fn fold_few<F: Fold, C: Folded, I: Isa>(sums: &mut [C::Wide], rows: Rows<
     let slice = |row: usize| unsafe { std::slice::from_raw_parts(rows.part(row, 1).first, width) };
     let whole = rows.count - rows.count % DEEP;
     for row in (0..whole).step_by(DEEP) {
-        fold_rows::<F, C, I, DEEP>(sums, std::array::from_fn(|i| slice(row + i)), centres);
+        fold_short_rows::<F, C, I, DEEP>(sums, std::array::from_fn(|i| slice(row + i)), centres);
     }
     for row in whole..rows.count {
         fold_rows::<F, C, I, 1>(sums, [slice(row)], centres);
