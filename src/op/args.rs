@@ -142,6 +142,11 @@ impl<'a> Args<'a> {
         Ok(Args { def, values })
     }
 
+    /// Each parameter with its argument, in the row's order.
+    pub fn each(&self) -> impl Iterator<Item = (&'static Param, &Value)> {
+        self.def.params.iter().zip(&self.values)
+    }
+
     pub fn get(&self, i: usize) -> &Value {
         self.values.get(i).unwrap_or(&Value::None)
     }
@@ -253,6 +258,12 @@ impl<'a> Args<'a> {
             Value::Device(d) => Some(*d),
             _ => None,
         }
+    }
+
+    /// The error for a parameter's value of the wrong kind.
+    pub fn wrong_for(&self, name: &str, got: &Value) -> Error {
+        let at = self.def.params.iter().position(|p| p.name == name);
+        self.wrong(at.unwrap_or(usize::MAX), got)
     }
 
     /// The error for a value of the wrong kind.

@@ -148,6 +148,7 @@ pub enum Form {
 }
 
 /// A parameter. The first of a method is the tensor itself.
+#[derive(Clone, Copy)]
 pub struct Param {
     pub name: &'static str,
     pub kind: ParamKind,

@@ -251,18 +251,23 @@ pub fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
 }
 
 /// Sizes and factors of [`interpolate`] among the arguments.
-pub fn wanted(a: &Args, at: usize) -> Result<(Option<Vec<i64>>, Option<Vec<f64>>)> {
-    let factors = match a.get(at + 1) {
-        Value::None => None,
-        Value::Scalar(s) => Some(vec![s.as_f64()]),
+fn wanted(a: &Args, at: usize) -> Result<(Option<Vec<i64>>, Option<Vec<f64>>)> {
+    let factors = factors(a, at + 1)?;
+    Ok((a.optional_ints(at)?, factors))
+}
+
+/// The factors of an argument, one or one for each dimension.
+pub fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
+    match a.get(at) {
+        Value::None => Ok(None),
+        Value::Scalar(s) => Ok(Some(vec![s.as_f64()])),
         Value::List(items) => {
             let number = |v: &Value| if let Value::Scalar(s) = v { Some(s.as_f64()) } else { None };
             let all: Option<Vec<f64>> = items.iter().map(number).collect();
-            Some(all.ok_or_else(|| a.wrong(at + 1, a.get(at + 1)))?)
+            all.map(Some).ok_or_else(|| a.wrong(at, a.get(at)))
         }
-        other => return Err(a.wrong(at + 1, other)),
-    };
-    Ok((a.optional_ints(at)?, factors))
+        other => Err(a.wrong(at, other)),
+    }
 }
 
 /// Whether corners are aligned, where that is said.

@@ -25,18 +25,22 @@ pub struct Window {
 
 impl Window {
     /// Kernel size, dilation, padding and stride from four arguments in this order; a number stands for both.
-    pub fn from_args(a: &Args, first: usize) -> Result<Window> {
-        let positive = |at: usize, what: &str, names: [&str; 2]| {
-            let sizes = both(a, at)?;
-            match sizes.map(|v| usize::try_from(v).ok().filter(|v| (1..1 << 31).contains(v))) {
-                [Some(h), Some(w)] => Ok([h, w]),
-                _ => Err(Error::runtime(format!(
-                    "{what} should be greater than zero, but got {}: {} {}: {}",
-                    names[0], sizes[0], names[1], sizes[1]
-                ))),
-            }
+    fn from_args(a: &Args, first: usize) -> Result<Window> {
+        Window::new(&a.ints(first)?, &a.ints(first + 1)?, &a.ints(first + 2)?, &a.ints(first + 3)?)
+    }
+
+    /// A window of these options; one number stands for both directions.
+    pub fn new(size: &[i64], dilation: &[i64], padding: &[i64], stride: &[i64]) -> Result<Window> {
+        let positive = |sizes: [i64; 2], what: &str, names: [&str; 2]| match sizes
+            .map(|v| usize::try_from(v).ok().filter(|v| (1..1 << 31).contains(v)))
+        {
+            [Some(h), Some(w)] => Ok([h, w]),
+            _ => Err(Error::runtime(format!(
+                "{what} should be greater than zero, but got {}: {} {}: {}",
+                names[0], sizes[0], names[1], sizes[1]
+            ))),
         };
-        let padding = both(a, first + 2)?;
+        let padding = both("padding", padding)?;
         let [Some(top), Some(left)] = padding.map(|v| usize::try_from(v).ok().filter(|v| *v < 1 << 31))
         else {
             return Err(Error::runtime(format!(
@@ -45,10 +49,14 @@ impl Window {
             )));
         };
         Ok(Window {
-            size: positive(first, "kernel size", ["kernel_height", "kernel_width"])?,
-            dilation: positive(first + 1, "dilation", ["dilation_height", "dilation_width"])?,
+            size: positive(both("kernel_size", size)?, "kernel size", ["kernel_height", "kernel_width"])?,
+            dilation: positive(
+                both("dilation", dilation)?,
+                "dilation",
+                ["dilation_height", "dilation_width"],
+            )?,
             padding: [top, left],
-            stride: positive(first + 3, "stride", ["stride_height", "stride_width"])?,
+            stride: positive(both("stride", stride)?, "stride", ["stride_height", "stride_width"])?,
         })
     }
 
@@ -97,12 +105,11 @@ impl Window {
 }
 
 /// A number, or one for height and one for width.
-fn both(a: &Args, at: usize) -> Result<[i64; 2]> {
-    match a.ints(at)?.as_slice() {
+pub fn both(name: &str, values: &[i64]) -> Result<[i64; 2]> {
+    match values {
         [one] => Ok([*one; 2]),
         [height, width] => Ok([*height, *width]),
         many => {
-            let name = a.def.params.get(at).map_or("", |p| p.name);
             Err(Error::runtime(format!("It is expected {name} equals to 2, but got size {}", many.len())))
         }
     }
@@ -198,16 +205,11 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
     narrow(&narrow(&padded, 2, top, h as i64)?, 3, left, w as i64)
 }
 
-/// `output_size` of `fold`.
-pub fn output_size(a: &Args, at: usize) -> Result<[i64; 2]> {
-    both(a, at)
-}
-
-pub const KERNEL: Param = Param::required("kernel_size", ParamKind::Ints);
-pub const DILATION: Param = Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1));
-pub const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
-pub const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1));
-pub const OUTPUT: Param = Param::required("output_size", ParamKind::Ints);
+const KERNEL: Param = Param::required("kernel_size", ParamKind::Ints);
+const DILATION: Param = Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1));
+const OUTPUT: Param = Param::required("output_size", ParamKind::Ints);
 
 const COLUMNS: &[Draw] = &[Draw::of("x", &[2, 8, 6], Domain::Any)];
 
@@ -217,7 +219,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     Family::Convolution,
     "Adds columns of sliding windows up to the image they came from: what `F::unfold` picks apart.",
     &[SELF, OUTPUT, KERNEL, DILATION, PADDING, STRIDE],
-    |a| fold(a.tensor(0)?, both(a, 1)?, &Window::from_args(a, 2)?).map(Value::from),
+    |a| fold(a.tensor(0)?, both("output_size", &a.ints(1)?)?, &Window::from_args(a, 2)?).map(Value::from),
 )
 .forms(FUNCTIONAL)
 .details(
