@@ -6,9 +6,10 @@ use crate::op::activation::{
 };
 use crate::op::composed::usual_dim;
 use crate::op::def::DefaultValue;
+use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::scan::{log_softmax, softmax};
 use crate::op::unary::{relu, relu_, sigmoid, tanh};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::{Args, OpDef, ParamKind, Value};
 use crate::tensor::Tensor;
 
 use super::linear::constructor;
@@ -43,6 +44,19 @@ impl Simple {
 
     pub fn option(mut self, name: &'static str, value: &Value) -> Simple {
         self.options.push((name, value.clone()));
+        self
+    }
+
+    /// Every argument of the constructor's call as an option.
+    pub fn options_of(mut self, args: &Args) -> Simple {
+        self.options.extend(args.each().map(|(param, value)| (param.name, value.clone())));
+        self
+    }
+
+    /// Every argument of the constructor's call but tensors, to be read and not printed.
+    pub fn hidden_of(mut self, args: &Args) -> Simple {
+        let values = args.each().filter(|(param, _)| param.kind != ParamKind::Tensor);
+        self.hidden.extend(values.map(|(param, value)| (param.name, value.clone())));
         self
     }
 
@@ -98,28 +112,17 @@ impl Layer for Simple {
     }
 }
 
-const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
-const INPLACE: Param = Param::optional("inplace", ParamKind::Bool, DefaultValue::Bool(false));
-
-const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
-}
-
-fn make_relu(a: &Args) -> Result<Value> {
-    if a.bool(0)? {
-        return Simple::new("ReLU", |c| relu_(c.only()?)).option("inplace", a.get(0)).module();
+/// A share of dropout, or another number that prints as it was written.
+pub(super) fn number(value: &Value) -> Result<f64> {
+    match value {
+        Value::Scalar(s) => Ok(s.as_f64()),
+        other => Err(Error::type_error(format!("dropout must be a number, not {}", other.describe()))),
     }
-    Simple::new("ReLU", |c| relu(c.only()?)).hidden("inplace", a.get(0)).module()
 }
 
 /// A dropout layer; `p` is a number.
 pub fn dropout_module(p: &Value) -> Result<Module> {
-    let share = match p {
-        Value::Scalar(s) => s.as_f64(),
-        other => {
-            return Err(Error::type_error(format!("dropout must be a number, not {}", other.describe())));
-        }
-    };
+    let share = number(p)?;
     check_probability(share)?;
     Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))
         .option("p", p)
@@ -127,21 +130,77 @@ pub fn dropout_module(p: &Value) -> Result<Module> {
         .made()
 }
 
+params! {
+    ReluParams {
+        inplace: kind::Bool = false, "whether it writes to its input, which saves memory";
+    }
+}
+
+params! {
+    GeluParams {
+        approximate: kind::Str = "none", "\"tanh\" for a cheaper formula that is nearly the same";
+    }
+}
+
+params! {
+    SoftplusParams {
+        beta: kind::Float = 1.0, "how sharp the bend at 0 is";
+        threshold: kind::Float = 20.0, "where `beta * x` is above it, the output is `x` itself";
+    }
+}
+
+params! {
+    EluParams {
+        alpha: kind::Float = 1.0, "how far below 0 the output of very negative inputs is";
+    }
+}
+
+params! {
+    LeakyReluParams {
+        negative_slope: kind::Float = 0.01, "what inputs below 0 are multiplied by";
+    }
+}
+
+params! {
+    HardtanhParams {
+        min_val: kind::Float = -1.0, "the least output";
+        max_val: kind::Float = 1.0, "the greatest output";
+    }
+}
+
+params! {
+    pub(super) SoftmaxParams {
+        dim: Maybe<kind::Int>, "the dimension along which the outputs sum up to 1";
+    }
+}
+
+params! {
+    pub(super) DropoutParams {
+        p: Written<kind::Float> => DefaultValue::Float(0.5), "how probable it is that an element becomes zero";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    constructor("ReLU", "Each element, or 0 where it is negative.", &[INPLACE], make_relu)
-        .details("`inplace` writes to the input instead of a new tensor.")
-        .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
+    constructor(
+        "ReLU",
+        "Each element, or 0 where it is negative.",
+        ReluParams::LIST,
+        by_name!(ReluParams, |a, args| match a.inplace {
+            true => Simple::new("ReLU", |c| relu_(c.only()?)).options_of(args).module(),
+            false => Simple::new("ReLU", |c| relu(c.only()?)).hidden_of(args).module(),
+        }),
+    )
+    .details("`inplace` writes to the input instead of a new tensor.")
+    .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
     constructor(
         "GELU",
         "The Gaussian error linear unit.",
-        &[Param::optional("approximate", ParamKind::Str, DefaultValue::Str("none"))],
-        |a| {
-            let approximate = a.str(0)?.to_string();
-            Simple::new("GELU", move |c| gelu(c.only()?, &approximate))
-                .option("approximate", a.get(0))
-                .module()
-        },
+        GeluParams::LIST,
+        by_name!(GeluParams, |a, args| {
+            let approximate = a.approximate.to_string();
+            Simple::new("GELU", move |c| gelu(c.only()?, &approximate)).options_of(args).module()
+        }),
     )
     .example("nn::GELU()", "GELU(approximate='none')"),
     constructor("SiLU", "`x * sigmoid(x)`.", &[], |_| Simple::new("SiLU", |c| silu(c.only()?)).module())
@@ -162,68 +221,70 @@ pub static ROWS: &[OpDef] = &[
         Simple::new("ReLU6", |c| hardtanh(c.only()?, 0.0, 6.0)).module()
     })
     .example("nn::ReLU6()", "ReLU6()"),
-    constructor("Softplus", "A smooth relu.", &[number("beta", 1.0), number("threshold", 20.0)], |a| {
-        let (beta, threshold) = (a.float(0)?, a.float(1)?);
-        Simple::new("Softplus", move |c| softplus(c.only()?, beta, threshold))
-            .option("beta", a.get(0))
-            .option("threshold", a.get(1))
-            .module()
-    })
+    constructor(
+        "Softplus",
+        "A smooth relu.",
+        SoftplusParams::LIST,
+        by_name!(SoftplusParams, |a, args| {
+            let run = move |c: &Call| softplus(c.only()?, a.beta, a.threshold);
+            Simple::new("Softplus", run).options_of(args).module()
+        }),
+    )
     .example("nn::Softplus()", "Softplus(beta=1.0, threshold=20.0)"),
     constructor(
         "ELU",
         "`x` where positive, `alpha * (exp(x) - 1)` elsewhere.",
-        &[number("alpha", 1.0)],
-        |a| {
-            let alpha = a.float(0)?;
-            Simple::new("ELU", move |c| elu(c.only()?, alpha)).option("alpha", a.get(0)).module()
-        },
+        EluParams::LIST,
+        by_name!(EluParams, |a, args| {
+            Simple::new("ELU", move |c| elu(c.only()?, a.alpha)).options_of(args).module()
+        }),
     )
     .example("nn::ELU()", "ELU(alpha=1.0)"),
     constructor(
         "LeakyReLU",
         "`x` where positive, `negative_slope * x` elsewhere.",
-        &[number("negative_slope", 0.01)],
-        |a| {
-            let slope = a.float(0)?;
-            Simple::new("LeakyReLU", move |c| leaky_relu(c.only()?, slope))
-                .option("negative_slope", a.get(0))
-                .module()
-        },
+        LeakyReluParams::LIST,
+        by_name!(LeakyReluParams, |a, args| {
+            let run = move |c: &Call| leaky_relu(c.only()?, a.negative_slope);
+            Simple::new("LeakyReLU", run).options_of(args).module()
+        }),
     )
     .example("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
     constructor(
         "Hardtanh",
         "Each element kept within bounds.",
-        &[number("min_val", -1.0), number("max_val", 1.0)],
-        |a| {
-            let (low, high) = (a.float(0)?, a.float(1)?);
-            Simple::new("Hardtanh", move |c| hardtanh(c.only()?, low, high))
-                .option("min_val", a.get(0))
-                .option("max_val", a.get(1))
-                .module()
-        },
+        HardtanhParams::LIST,
+        by_name!(HardtanhParams, |a, args| {
+            let run = move |c: &Call| hardtanh(c.only()?, a.min_val, a.max_val);
+            Simple::new("Hardtanh", run).options_of(args).module()
+        }),
     )
     .example("nn::Hardtanh()", "Hardtanh(min_val=-1.0, max_val=1.0)"),
-    constructor("Softmax", "`exp(x)` divided by its sum along a dimension.", &[DIM], |a| {
-        let dim = a.optional_int(0);
-        Simple::new("Softmax", move |c| softmax(c.only()?, usual_dim(c.only()?, dim), None))
-            .option("dim", a.get(0))
-            .module()
-    })
+    constructor(
+        "Softmax",
+        "`exp(x)` divided by its sum along a dimension.",
+        SoftmaxParams::LIST,
+        by_name!(SoftmaxParams, |a, args| {
+            let run = move |c: &Call| softmax(c.only()?, usual_dim(c.only()?, a.dim), None);
+            Simple::new("Softmax", run).options_of(args).module()
+        }),
+    )
     .example("nn::Softmax(1)", "Softmax(dim=1)"),
-    constructor("LogSoftmax", "The logarithm of softmax.", &[DIM], |a| {
-        let dim = a.optional_int(0);
-        Simple::new("LogSoftmax", move |c| log_softmax(c.only()?, usual_dim(c.only()?, dim), None))
-            .option("dim", a.get(0))
-            .module()
-    })
+    constructor(
+        "LogSoftmax",
+        "The logarithm of softmax.",
+        SoftmaxParams::LIST,
+        by_name!(SoftmaxParams, |a, args| {
+            let run = move |c: &Call| log_softmax(c.only()?, usual_dim(c.only()?, a.dim), None);
+            Simple::new("LogSoftmax", run).options_of(args).module()
+        }),
+    )
     .example("nn::LogSoftmax(1)", "LogSoftmax(dim=1)"),
     constructor(
         "Dropout",
         "While training, zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
-        &[number("p", 0.5)],
-        |a| dropout_module(a.get(0)).map(Module::into_value),
+        DropoutParams::LIST,
+        by_name!(DropoutParams, |a| dropout_module(a.p).map(Module::into_value)),
     )
     .details("`net.eval()` turns it off.")
     .example("nn::Dropout(0.2)", "Dropout(p=0.2, inplace=False)"),

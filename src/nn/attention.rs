@@ -4,21 +4,21 @@ use crate::base::{DType, Error, Kind, Result, python};
 use crate::op::activation::{check_probability, dropout};
 use crate::op::attention::{Attention, scaled_dot_product_attention};
 use crate::op::binary::add;
-use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, chunk, repeat};
 use crate::op::linear::linear;
 use crate::op::matmul::bmm;
 use crate::op::movement::{narrow, permute, reshape, squeeze, transpose, unsqueeze};
+use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::reduce::mean;
 use crate::op::scan::softmax;
 use crate::op::select::masked_fill;
 use crate::op::unary::scale;
-use crate::op::{Args, OpDef, Param, ParamKind, Value, pad};
+use crate::op::{Args, OpDef, Value, pad};
 use crate::tensor::Tensor;
 
 use super::init::{self, xavier_normal_, xavier_uniform_};
-use super::linear::{BIAS, DEVICE, DTYPE, constructor, made};
-use super::module::{Call, Layer, Module, Parts, call_row, size};
+use super::linear::{Made, constructor, made};
+use super::module::{Call, Layer, Module, Parts, call_row};
 
 /// Attention of several heads, with PyTorch's names of parameters.
 pub struct MultiheadAttention {
@@ -345,20 +345,19 @@ impl Layer for MultiheadAttention {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", CALL);
+        static ROW: OpDef = call_row("forward", MultiheadCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let masks =
-            Masks { padding: a.optional_tensor(3), attention: a.optional_tensor(5), is_causal: a.bool(7)? };
-        let weights = match (a.bool(4)?, a.bool(6)?) {
+        let a = MultiheadCall::of(a)?;
+        let masks = Masks { padding: a.key_padding_mask, attention: a.attn_mask, is_causal: a.is_causal };
+        let weights = match (a.need_weights, a.average_attn_weights) {
             (false, _) => Weights::None,
             (true, true) => Weights::Averaged,
             (true, false) => Weights::PerHead,
         };
-        let inputs = [a.tensor(0)?, a.tensor(1)?, a.tensor(2)?];
-        let (out, seen) = self.attend(call.module, inputs, masks, weights)?;
+        let (out, seen) = self.attend(call.module, [a.query, a.key, a.value], masks, weights)?;
         Ok(Value::List(vec![out.into(), seen.map_or(Value::None, Value::from)]))
     }
 
@@ -382,28 +381,18 @@ impl Layer for MultiheadAttention {
     }
 }
 
-const fn tensor(name: &'static str) -> Param {
-    Param::required(name, ParamKind::Tensor)
+params! {
+    MultiheadCall {
+        query: kind::Tensor, "what looks: one place of the output for each of its places";
+        key: kind::Tensor, "what is looked at";
+        value: kind::Tensor, "what is gathered from the places that are looked at";
+        key_padding_mask: Maybe<kind::Tensor>, "true or `-inf` at keys that are padding";
+        need_weights: kind::Bool = true, "whether the weights come with the output";
+        attn_mask: Maybe<kind::Tensor>, "true or `-inf` where a query must not look";
+        average_attn_weights: kind::Bool = true, "whether the weights are the means of all heads";
+        is_causal: kind::Bool = false, "says that `attn_mask` is the causal mask";
+    }
 }
-
-pub(super) const fn mask(name: &'static str) -> Param {
-    Param::optional(name, ParamKind::Tensor, DefaultValue::None)
-}
-
-pub(super) const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
-}
-
-const CALL: &[Param] = &[
-    tensor("query"),
-    tensor("key"),
-    tensor("value"),
-    mask("key_padding_mask"),
-    flag("need_weights", true),
-    mask("attn_mask"),
-    flag("average_attn_weights", true),
-    flag("is_causal", false),
-];
 
 /// Options of [`multihead`].
 #[derive(Clone, Copy)]
@@ -470,41 +459,42 @@ pub fn multihead(options: Multihead) -> Result<Module> {
     Module::new(layer, parts.child("out_proj", out))
 }
 
-fn make(a: &Args) -> Result<Value> {
-    let width = size(a, 0)?;
-    let features = |i: usize| if a.is_none(i) { Ok(width) } else { size(a, i) };
-    let options = Multihead {
+params! {
+    MultiheadParams {
+        embed_dim: kind::Size, "how many features a place has, of all heads together";
+        num_heads: kind::Size, "how many heads share the features";
+        dropout: kind::Float = 0.0, "how probable it is that a weight becomes zero while training";
+        bias: kind::Bool = true, "whether the projections add a trained vector";
+        add_bias_kv: kind::Bool = false, "whether a trained pair joins the keys and values";
+        add_zero_attn: kind::Bool = false, "whether a pair of zeros joins the keys and values";
+        kdim: Maybe<kind::Size>, "how many features keys have, where they are not `embed_dim`";
+        vdim: Maybe<kind::Size>, "how many features values have, where they are not `embed_dim`";
+        batch_first: kind::Bool = false, "whether the batch is dimension 0 of inputs, and not 1";
+        ..made: Made;
+    }
+}
+
+fn make(a: MultiheadParams) -> Result<Value> {
+    let width = a.embed_dim;
+    a.made.place(multihead(Multihead {
         width,
-        heads: size(a, 1)?,
-        dropout: a.float(2)?,
-        bias: a.bool(3)?,
-        bias_kv: a.bool(4)?,
-        zero: a.bool(5)?,
-        from: [features(6)?, features(7)?],
-        batch_first: a.bool(8)?,
-        dtype: a.dtype(10).unwrap_or(DType::Float32),
-    };
-    multihead(options)?.placed(a.device(9)).map(Module::into_value)
+        heads: a.num_heads,
+        dropout: a.dropout,
+        bias: a.bias,
+        bias_kv: a.add_bias_kv,
+        zero: a.add_zero_attn,
+        from: [a.kdim.unwrap_or(width), a.vdim.unwrap_or(width)],
+        batch_first: a.batch_first,
+        dtype: a.made.dtype(),
+    })?)
 }
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[constructor(
     "MultiheadAttention",
     "Attention of several heads, each in its own share of the features.",
-    &[
-        Param::required("embed_dim", ParamKind::Int),
-        Param::required("num_heads", ParamKind::Int),
-        Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.0)),
-        BIAS,
-        flag("add_bias_kv", false),
-        flag("add_zero_attn", false),
-        Param::optional("kdim", ParamKind::Int, DefaultValue::None),
-        Param::optional("vdim", ParamKind::Int, DefaultValue::None),
-        flag("batch_first", false),
-        DEVICE,
-        DTYPE,
-    ],
-    make,
+    MultiheadParams::LIST,
+    by_name!(MultiheadParams, |a| make(a)),
 )
 .details(
     "`forward(query, key, value, #{key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal})` \

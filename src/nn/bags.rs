@@ -1,21 +1,20 @@
 //! Layers of pairs, of bags and of sliding windows, and the loss of sequences of labels.
 
-use crate::base::{DType, Error, Result};
+use crate::base::{Error, Result};
 use crate::op::bilinear::bilinear;
-use crate::op::ctc::{
-    self, BLANK, Ctc, INPUT_LENGTHS, LOG_PROBS, REDUCTION, TARGET_LENGTHS, TARGETS, ZERO, ctc_loss, lengths,
-};
-use crate::op::def::DefaultValue;
+use crate::op::ctc::{Ctc, ctc_loss, lengths};
 use crate::op::embedding::padding_row;
 use crate::op::embedding_bag::{Bag, Bags, embedding_bag};
-use crate::op::sliding::{self, DILATION, KERNEL, OUTPUT, PADDING, STRIDE, Window, fold, unfold};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::loss::reduction;
+use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::sliding::{Window, both, fold, unfold};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::init;
-use super::linear::{BIAS, DEVICE, DTYPE, constructor};
-use super::module::{Call, Layer, Module, Parts, call_row, size};
+use super::linear::{Made, constructor};
+use super::module::{Call, Layer, Module, Parts, call_row};
 use super::show::option;
 
 struct Bilinear {
@@ -48,18 +47,27 @@ impl Layer for Bilinear {
     }
 }
 
-fn make_bilinear(a: &Args) -> Result<Value> {
-    let (first, second, outputs) = (size(a, 0)?, size(a, 1)?, size(a, 2)?);
+params! {
+    BilinearParams {
+        in1_features: kind::Size, "how long the last dimension of the first input is";
+        in2_features: kind::Size, "how long the last dimension of the second input is";
+        out_features: kind::Size, "how long the last dimension of the output is";
+        bias: kind::Bool = true, "whether a trained vector is added to the output";
+        ..made: Made;
+    }
+}
+
+fn make_bilinear(a: BilinearParams) -> Result<Value> {
+    let sizes @ [first, second, outputs] = [a.in1_features, a.in2_features, a.out_features];
     if first == 0 {
         return Err(Error::value("in1_features must be > 0, but got 0"));
     }
-    let dtype = a.dtype(5).unwrap_or(DType::Float32);
     let bound = 1.0 / (first as f64).sqrt();
-    let weight = init::uniform(&[outputs, first, second], -bound, bound, dtype)?;
-    let bias = if a.bool(3)? { Some(init::uniform(&[outputs], -bound, bound, dtype)?) } else { None };
+    let drawn = |shape: &[usize]| init::uniform(shape, -bound, bound, a.made.dtype());
+    let weight = drawn(&[outputs, first, second])?;
+    let bias = if a.bias { Some(drawn(&[outputs])?) } else { None };
     let parts = Parts::new().parameter("weight", Some(weight)).parameter("bias", bias);
-    let layer = Bilinear { sizes: [first, second, outputs] };
-    Module::new(layer, parts)?.placed(a.device(4)).map(Module::into_value)
+    a.made.place(Module::new(Bilinear { sizes }, parts)?)
 }
 
 struct EmbeddingBag {
@@ -85,19 +93,20 @@ impl Layer for EmbeddingBag {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", BAG_CALL);
+        static ROW: OpDef = call_row("forward", EmbeddingBagCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
+        let a = EmbeddingBagCall::of(a)?;
         let bags = Bags {
-            offsets: a.optional_tensor(1),
+            offsets: a.offsets,
             mode: Bag::parse(&self.mode)?,
-            weights: a.optional_tensor(2),
+            weights: a.per_sample_weights,
             include_last: self.include_last,
             padding: self.padding.map(|row| row as i64),
         };
-        embedding_bag(a.tensor(0)?, &call.module.needed("weight")?, &bags).map(Value::Tensor)
+        embedding_bag(a.input, &call.module.needed("weight")?, &bags).map(Value::Tensor)
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -113,17 +122,35 @@ impl Layer for EmbeddingBag {
     }
 }
 
-fn make_bag(a: &Args) -> Result<Value> {
-    let (count, width, mode) = (size(a, 0)?, size(a, 1)?, a.str(2)?.to_string());
+params! {
+    EmbeddingBagCall {
+        input: kind::Tensor, "numbers of vectors: a row for each bag, or all bags in one row";
+        offsets: Maybe<kind::Tensor>, "where in one row each bag begins";
+        per_sample_weights: Maybe<kind::Tensor>, "what each vector is multiplied by, where bags are summed up";
+    }
+}
+
+params! {
+    EmbeddingBagParams {
+        num_embeddings: kind::Size, "how many vectors the table has";
+        embedding_dim: kind::Size, "how long each vector is";
+        mode: kind::Str = "mean", "how a bag is combined: \"sum\", \"mean\" or \"max\"";
+        include_last_offset: kind::Bool = false, "whether offsets end with the end of the last bag";
+        padding_idx: Maybe<kind::Int>, "the number of a vector that is zero and counts for nothing";
+        ..made: Made;
+    }
+}
+
+fn make_bag(a: EmbeddingBagParams) -> Result<Value> {
+    let (count, width, mode) = (a.num_embeddings, a.embedding_dim, a.mode.to_string());
     Bag::parse(&mode)?;
-    let weight = init::normal(&[count, width], a.dtype(6).unwrap_or(DType::Float32))?;
-    let padding = padding_row(&weight, a.optional_int(4))?;
+    let weight = init::normal(&[count, width], a.made.dtype())?;
+    let padding = padding_row(&weight, a.padding_idx)?;
     if let Some(row) = padding {
         weight.with_layout(weight.layout().select(0, row)?).fill(0i64.into(), "fill_")?;
     }
-    let layer = EmbeddingBag { count, width, mode, include_last: a.bool(3)?, padding };
-    let parts = Parts::new().parameter("weight", Some(weight));
-    Module::new(layer, parts)?.placed(a.device(5)).map(Module::into_value)
+    let layer = EmbeddingBag { count, width, mode, include_last: a.include_last_offset, padding };
+    a.made.place(Module::new(layer, Parts::new().parameter("weight", Some(weight)))?)
 }
 
 struct CtcLoss {
@@ -141,13 +168,14 @@ impl Layer for CtcLoss {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", CTC_CALL);
+        static ROW: OpDef = call_row("forward", CtcCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, _: &Call, a: &Args) -> Result<Value> {
-        let (inputs, targets) = (lengths(a, 2)?, lengths(a, 3)?);
-        ctc_loss(a.tensor(0)?, a.tensor(1)?, &inputs, &targets, &self.options).map(Value::Tensor)
+        let a = CtcCall::of(a)?;
+        ctc_loss(a.log_probs, a.targets, &a.input_lengths, &a.target_lengths, &self.options)
+            .map(Value::Tensor)
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -160,48 +188,69 @@ impl Layer for CtcLoss {
     }
 }
 
-fn make_ctc(a: &Args) -> Result<Value> {
-    let layer = CtcLoss { options: ctc::options(a, 0)?, reduction: a.str(1)?.to_string() };
-    Module::new(layer, Parts::new()).map(Module::into_value)
+kinds! {
+    CtcLengths(Any) => Vec<i64>, lengths;
 }
 
-const BAG_CALL: &[Param] = &[
-    Param::required("input", ParamKind::Tensor),
-    Param::optional("offsets", ParamKind::Tensor, DefaultValue::None),
-    Param::optional("per_sample_weights", ParamKind::Tensor, DefaultValue::None),
-];
-const CTC_CALL: &[Param] = &[LOG_PROBS, TARGETS, INPUT_LENGTHS, TARGET_LENGTHS];
+params! {
+    CtcCall {
+        log_probs: kind::Tensor, "the logarithms of the labels' probabilities, `[length, n, labels]`";
+        targets: kind::Tensor, "the sequences of labels, in rows or one after the other";
+        input_lengths: CtcLengths, "how long each input is";
+        target_lengths: CtcLengths, "how long each sequence of labels is";
+    }
+}
+
+params! {
+    CtcParams {
+        blank: kind::Int = 0, "the label that stands between others and for none";
+        reduction: kind::Str = "mean", "what becomes of the sequences' losses: \"mean\", \"sum\" or \"none\"";
+        zero_infinity: kind::Bool = false, "whether a loss without bound, of too short an input, counts as 0";
+    }
+}
+
+params! {
+    UnfoldParams {
+        kernel_size: kind::Ints, "how large the window is, along both dimensions or along each";
+        dilation: kind::Ints = 1, "how far the elements of a window are from each other";
+        padding: kind::Ints = 0, "how wide a border of zeros is";
+        stride: kind::Ints = 1, "how far the window moves on";
+    }
+}
+
+params! {
+    FoldParams {
+        output_size: kind::Ints, "height and width of the image";
+        ..window: UnfoldParams;
+    }
+}
+
+impl UnfoldParams<'_> {
+    fn window(&self) -> Result<Window> {
+        Window::new(&self.kernel_size, &self.dilation, &self.padding, &self.stride)
+    }
+}
+
+fn make_ctc(CtcParams { blank, reduction: how, zero_infinity, .. }: CtcParams) -> Result<Value> {
+    let options = Ctc { blank, reduction: reduction(how)?, zero_infinity };
+    Module::new(CtcLoss { options, reduction: how.to_string() }, Parts::new()).map(Module::into_value)
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "Bilinear",
         "A product of two inputs with a weight for each output and each pair of their features.",
-        &[
-            Param::required("in1_features", ParamKind::Int),
-            Param::required("in2_features", ParamKind::Int),
-            Param::required("out_features", ParamKind::Int),
-            BIAS,
-            DEVICE,
-            DTYPE,
-        ],
-        make_bilinear,
+        BilinearParams::LIST,
+        by_name!(BilinearParams, |a| make_bilinear(a)),
     )
     .details("`forward(x1, x2)`. Weight and bias are drawn uniform within `1 / sqrt(in1_features)`.")
     .example("nn::Bilinear(2, 3, 4).forward(ones([5, 2]), ones([5, 3])).shape", "[5, 4]"),
     constructor(
         "EmbeddingBag",
         "A table of vectors, looked up by number and combined bag by bag.",
-        &[
-            Param::required("num_embeddings", ParamKind::Int),
-            Param::required("embedding_dim", ParamKind::Int),
-            Param::optional("mode", ParamKind::Str, DefaultValue::Str("mean")),
-            Param::optional("include_last_offset", ParamKind::Bool, DefaultValue::Bool(false)),
-            Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
-            DEVICE,
-            DTYPE,
-        ],
-        make_bag,
+        EmbeddingBagParams::LIST,
+        by_name!(EmbeddingBagParams, |a| make_bag(a)),
     )
     .details(
         "`forward(input, #{offsets, per_sample_weights})`, as `F::embedding_bag`. The rows are drawn from the normal \
@@ -211,8 +260,8 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "CTCLoss",
         "Minus the log-probability of label sequences whose places in the input are not known.",
-        &[BLANK, REDUCTION, ZERO],
-        make_ctc,
+        CtcParams::LIST,
+        by_name!(CtcParams, |a| make_ctc(a)),
     )
     .details("`forward(log_probs, targets, input_lengths, target_lengths)`, as `F::ctc_loss`.")
     .example(
@@ -222,32 +271,21 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Unfold",
         "Picks an image apart into the columns of a sliding window.",
-        &[KERNEL, DILATION, PADDING, STRIDE],
-        |a| {
-            let window = Window::from_args(a, 0)?;
-            Simple::new("Unfold", move |c| unfold(c.only()?, &window))
-                .option("kernel_size", a.get(0))
-                .option("dilation", a.get(1))
-                .option("padding", a.get(2))
-                .option("stride", a.get(3))
-                .module()
-        },
+        UnfoldParams::LIST,
+        by_name!(UnfoldParams, |a, args| {
+            let window = a.window()?;
+            Simple::new("Unfold", move |c| unfold(c.only()?, &window)).options_of(args).module()
+        }),
     )
     .example("nn::Unfold([2, 3]).forward(zeros([2, 5, 3, 4])).shape", "[2, 30, 4]"),
     constructor(
         "Fold",
         "Adds columns of sliding windows up to the image they came from.",
-        &[OUTPUT, KERNEL, DILATION, PADDING, STRIDE],
-        |a| {
-            let (output, window) = (sliding::output_size(a, 0)?, Window::from_args(a, 1)?);
-            Simple::new("Fold", move |c| fold(c.only()?, output, &window))
-                .option("output_size", a.get(0))
-                .option("kernel_size", a.get(1))
-                .option("dilation", a.get(2))
-                .option("padding", a.get(3))
-                .option("stride", a.get(4))
-                .module()
-        },
+        FoldParams::LIST,
+        by_name!(FoldParams, |a, args| {
+            let (output, window) = (both("output_size", &a.output_size)?, a.window.window()?);
+            Simple::new("Fold", move |c| fold(c.only()?, output, &window)).options_of(args).module()
+        }),
     )
     .example("nn::Fold([4, 5], 2).forward(zeros([1, 12, 12])).shape", "[1, 3, 4, 5]"),
 ];

@@ -6,12 +6,13 @@ use crate::op::def::DefaultValue;
 use crate::op::joins::chunk;
 use crate::op::linear::linear;
 use crate::op::movement::{squeeze, unsqueeze};
+use crate::op::params::{by_name, kind, params};
 use crate::op::unary::{relu, sigmoid, tanh};
-use crate::op::{Args, OpDef, Param, ParamKind, Value, autocast};
+use crate::op::{Args, OpDef, Value, autocast};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{BIAS, DEVICE, DTYPE, constructor};
+use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
 
 /// What a recurrent layer computes in each step.
@@ -109,9 +110,8 @@ pub fn zeros(shape: &[usize], x: &Tensor) -> Result<Tensor> {
 }
 
 /// A size of a recurrent layer.
-pub fn above_zero(a: &Args, i: usize) -> Result<usize> {
-    let name = a.def.params.get(i).map_or("size", |p| p.name);
-    usize::try_from(a.int(i)?)
+pub fn above_zero(name: &str, size: i64) -> Result<usize> {
+    usize::try_from(size)
         .ok()
         .filter(|n| *n > 0)
         .ok_or_else(|| Error::value(format!("{name} must be greater than zero")))
@@ -206,12 +206,12 @@ impl Layer for RecurrentCell {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", CALL);
+        static ROW: OpDef = call_row("forward", CellCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let x = a.tensor(0)?;
+        let CellCall { input: x, hx, .. } = CellCall::of(a)?;
         self.rank("input", x)?;
         let batched = x.rank() == 2;
         let x = if batched { x.clone() } else { unsqueeze(x, 0)? };
@@ -220,7 +220,7 @@ impl Layer for RecurrentCell {
             let text = format!("input has inconsistent input_size: got {found} expected {}", self.inputs);
             return Err(Error::runtime(text));
         }
-        let state = self.given(&x, a.get(1), batched)?;
+        let state = self.given(&x, hx, batched)?;
         let module = call.module;
         // A cell computes in lower precision on accelerators alone.
         let casts = if x.device().is_cuda() { autocast::enter("linear", &[&x])? } else { None };
@@ -250,48 +250,70 @@ impl Layer for RecurrentCell {
     }
 }
 
-fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
-    let (inputs, hidden) = (super::module::size(a, 0)?, super::module::size(a, 1)?);
-    let dtype = a.dtype(at + 1).unwrap_or(DType::Float32);
+params! {
+    CellCall {
+        input: kind::Tensor, "what comes in this step";
+        hx: kind::Any => DefaultValue::None, "the state before; zeros where it is left out";
+    }
+}
+
+params! {
+    RnnCellParams {
+        input_size: kind::Size, "how many features come in";
+        hidden_size: kind::Size, "how many features the state has";
+        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        nonlinearity: kind::Str = "tanh", "what the sum goes through: \"tanh\" or \"relu\"";
+        ..made: Made;
+    }
+}
+
+params! {
+    GatedCellParams {
+        input_size: kind::Size, "how many features come in";
+        hidden_size: kind::Size, "how many features the state has";
+        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        ..made: Made;
+    }
+}
+
+fn make(mode: Mode, [inputs, hidden]: [usize; 2], bias: bool, place: &Made) -> Result<Value> {
+    let dtype = place.dtype();
     let rows = memory::count::<u8>(&[mode.gates(), hidden])?;
-    let bias = a.bool(2)?;
     let vector = || if bias { drawn(&[rows], hidden, dtype).map(Some) } else { Ok(None) };
     let parts = Parts::new()
         .parameter("weight_ih", Some(drawn(&[rows, inputs], hidden, dtype)?))
         .parameter("weight_hh", Some(drawn(&[rows, hidden], hidden, dtype)?))
         .parameter("bias_ih", vector()?)
         .parameter("bias_hh", vector()?);
-    Module::new(RecurrentCell { mode, inputs, hidden }, parts)?.placed(a.device(at)).map(Module::into_value)
+    place.place(Module::new(RecurrentCell { mode, inputs, hidden }, parts)?)
 }
-
-const CALL: &[Param] =
-    &[Param::required("input", ParamKind::Tensor), Param::optional("hx", ParamKind::Any, DefaultValue::None)];
-const INPUTS: Param = Param::required("input_size", ParamKind::Int);
-const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
-/// The nonlinearity of a plain recurrent layer.
-pub const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, DefaultValue::Str("tanh"));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "RNNCell",
         "One step of a recurrent layer: `tanh(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)`.",
-        &[INPUTS, HIDDEN, BIAS, NONLINEARITY, DEVICE, DTYPE],
-        |a| make(a, Mode::of(a.str(3)?)?, 4),
+        RnnCellParams::LIST,
+        by_name!(RnnCellParams, |a| {
+            make(Mode::of(a.nonlinearity)?, [a.input_size, a.hidden_size], a.bias, &a.made)
+        }),
     )
     .details("`cell.forward(x, h)` takes `[n, input_size]` and the state before, zeros where it is left out.")
     .example("nn::RNNCell(3, 4).forward(ones([2, 3])).shape", "[2, 4]"),
     constructor(
         "LSTMCell",
         "One step of an LSTM: its state is an output and a memory.",
-        &[INPUTS, HIDDEN, BIAS, DEVICE, DTYPE],
-        |a| make(a, Mode::Lstm, 3),
+        GatedCellParams::LIST,
+        by_name!(GatedCellParams, |a| make(Mode::Lstm, [a.input_size, a.hidden_size], a.bias, &a.made)),
     )
     .details("`cell.forward(x, [h, c])` gives `[h, c]`; the state before is zeros where it is left out.")
     .example("nn::LSTMCell(3, 4).forward(ones([2, 3])).map(|t| t.shape)", "[[2, 4], [2, 4]]"),
-    constructor("GRUCell", "One step of a GRU.", &[INPUTS, HIDDEN, BIAS, DEVICE, DTYPE], |a| {
-        make(a, Mode::Gru, 3)
-    })
+    constructor(
+        "GRUCell",
+        "One step of a GRU.",
+        GatedCellParams::LIST,
+        by_name!(GatedCellParams, |a| make(Mode::Gru, [a.input_size, a.hidden_size], a.bias, &a.made)),
+    )
     .details("`cell.forward(x, h)` takes `[n, input_size]` and the state before, zeros where it is left out.")
     .example("nn::GRUCell(3, 4)", "GRUCell(3, 4)"),
 ];

@@ -2,12 +2,12 @@
 
 use crate::base::{Error, Result};
 use crate::op::binary::{add, div, specs};
-use crate::op::def::DefaultValue;
 use crate::op::joins::stack;
+use crate::op::params::{by_name, kind, kinds, params};
 use crate::op::record::no_grad;
 use crate::op::reduce::norm;
 use crate::op::select::{clamp_, clamp_max};
-use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
 use crate::tensor::Tensor;
 
 /// Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.
@@ -55,7 +55,24 @@ fn tensors(a: &Args, i: usize) -> Result<Vec<Tensor>> {
     }
 }
 
-const PARAMETERS: Param = Param::required("parameters", ParamKind::Any);
+kinds! {
+    Parameters(Any) => Vec<Tensor>, tensors;
+}
+
+params! {
+    ClipNormParams {
+        parameters: Parameters, "the tensors whose gradients are scaled, or one of them";
+        max_norm: kind::Float, "the largest norm that all gradients together may keep";
+        norm_type: kind::Float = 2.0, "which norm is taken: 1, 2, …";
+    }
+}
+
+params! {
+    ClipValueParams {
+        parameters: Parameters, "the tensors whose gradients are cut off, or one of them";
+        clip_value: kind::Float, "how far from 0 an element may be";
+    }
+}
 
 const fn row(
     name: &'static str,
@@ -73,12 +90,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "clip_grad_norm_",
         "Scales all gradients so that their common norm is at most `max_norm`; gives the norm before.",
-        &[
-            PARAMETERS,
-            Param::required("max_norm", ParamKind::Float),
-            Param::optional("norm_type", ParamKind::Float, DefaultValue::Float(2.0)),
-        ],
-        |a| clip_grad_norm_(&tensors(a, 0)?, a.float(1)?, a.float(2)?).map(Value::from),
+        ClipNormParams::LIST,
+        by_name!(ClipNormParams, |a| {
+            clip_grad_norm_(&a.parameters, a.max_norm, a.norm_type).map(Value::from)
+        }),
     )
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, 4.0]); nn::utils::clip_grad_norm_(w, 1.0)",
@@ -87,15 +102,14 @@ pub static ROWS: &[OpDef] = &[
     row(
         "clip_grad_value_",
         "Keeps every element of all gradients within `-clip_value..clip_value`.",
-        &[PARAMETERS, Param::required("clip_value", ParamKind::Float)],
-        |a| {
-            let _quiet = no_grad();
-            let bound = a.float(1)?;
-            for g in tensors(a, 0)?.iter().filter_map(Tensor::grad) {
+        ClipValueParams::LIST,
+        by_name!(ClipValueParams, |a| {
+            let (_quiet, bound) = (no_grad(), a.clip_value);
+            for g in a.parameters.iter().filter_map(Tensor::grad) {
                 clamp_(&g, Some((-bound).into()), Some(bound.into()))?;
             }
             Ok(Value::None)
-        },
+        }),
     )
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, -0.5]); nn::utils::clip_grad_value_(w, 1.0); \

@@ -1,22 +1,23 @@
 //! Layers of composed operations: gates, channel dropout, RMS norm, and maps of modules.
 
-use crate::base::{DType, Error, Result, python, shape};
+use crate::base::{Error, Result, python, shape};
 use crate::op::activation::check_probability;
 use crate::op::composed::{
     celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish, logsigmoid, prelu, rms_norm, selu,
     softsign, usual_dim,
 };
 use crate::op::def::DefaultValue;
+use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::scan::softmax;
 use crate::op::shapes::unflatten;
 use crate::op::unary::neg;
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::{Args, MapValue, OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::activation::Simple;
+use super::activation::{Simple, SoftmaxParams};
 use super::init;
-use super::linear::{DEVICE, DTYPE, constructor};
-use super::module::{Call, Layer, Module, Parts, size};
+use super::linear::{Made, constructor};
+use super::module::{Call, Layer, Module, Parts};
 
 struct RmsNorm {
     shape: Vec<i64>,
@@ -52,13 +53,20 @@ impl Layer for RmsNorm {
     }
 }
 
-fn make_rms_norm(a: &Args) -> Result<Value> {
-    let over = a.ints(0)?;
-    let sizes = shape::checked_sizes(&over)?;
-    let dtype = a.dtype(4).unwrap_or(DType::Float32);
-    let weight = if a.bool(2)? { Some(init::full(&sizes, 1.0, dtype)?) } else { None };
-    let layer = RmsNorm { shape: over, eps: a.optional_float(1) };
-    Module::new(layer, Parts::new().parameter("weight", weight))?.placed(a.device(3)).map(Module::into_value)
+params! {
+    RmsNormParams {
+        normalized_shape: kind::Ints, "the sizes of the last dimensions, which are normalised together";
+        eps: Maybe<kind::Float>, "what is added to the mean square; without it the dtype's smallest step from 1";
+        elementwise_affine: kind::Bool = true, "whether the result is multiplied by trained weights";
+        ..made: Made;
+    }
+}
+
+fn make_rms_norm(a: RmsNormParams) -> Result<Value> {
+    let sizes = shape::checked_sizes(&a.normalized_shape)?;
+    let weight = if a.elementwise_affine { Some(init::full(&sizes, 1.0, a.made.dtype())?) } else { None };
+    let layer = RmsNorm { shape: a.normalized_shape, eps: a.eps };
+    a.made.place(Module::new(layer, Parts::new().parameter("weight", weight))?)
 }
 
 struct Prelu {
@@ -83,11 +91,18 @@ impl Layer for Prelu {
     }
 }
 
-fn make_prelu(a: &Args) -> Result<Value> {
-    let count = size(a, 0)?;
-    let weight = init::full(&[count], a.float(1)?, a.dtype(3).unwrap_or(DType::Float32))?;
+params! {
+    PreluParams {
+        num_parameters: kind::Size = 1, "how many weights there are: 1, or one for each channel";
+        init: kind::Float = 0.25, "what the weights are before training";
+        ..made: Made;
+    }
+}
+
+fn make_prelu(a: PreluParams) -> Result<Value> {
+    let weight = init::full(&[a.num_parameters], a.init, a.made.dtype())?;
     let parts = Parts::new().parameter("weight", Some(weight));
-    Module::new(Prelu { count }, parts)?.placed(a.device(2)).map(Module::into_value)
+    a.made.place(Module::new(Prelu { count: a.num_parameters }, parts)?)
 }
 
 struct ModuleDict;
@@ -107,16 +122,25 @@ impl Layer for ModuleDict {
     }
 }
 
-fn make_dict(a: &Args) -> Result<Value> {
-    let mut parts = Parts::new();
-    let entries: &[(String, Value)] = match a.get(0) {
-        Value::None => &[],
-        Value::Object(o) => match o.get::<Vec<(String, Value)>>() {
-            Some(entries) => entries,
-            None => return Err(a.wrong(0, a.get(0))),
+kinds! {
+    DictEntries(Any) => &'a [(String, Value)], |args: &'a Args, at| match args.get(at) {
+        Value::None => Ok(&[][..]),
+        Value::Object(o) => match o.get::<MapValue>() {
+            Some(entries) => Ok(entries.as_slice()),
+            None => Err(args.wrong(at, args.get(at))),
         },
-        other => return Err(a.wrong(0, other)),
+        other => Err(args.wrong(at, other)),
     };
+}
+
+params! {
+    ModuleDictParams {
+        modules: DictEntries => DefaultValue::None, "a map from names to modules";
+    }
+}
+
+fn make_dict(entries: &[(String, Value)]) -> Result<Value> {
+    let mut parts = Parts::new();
     for (name, value) in entries {
         let Some(module) = Module::from_value(value) else {
             let text = format!("ModuleDict(): '{name}' is no module but {}", value.describe());
@@ -127,21 +151,44 @@ fn make_dict(a: &Args) -> Result<Value> {
     Module::new(ModuleDict, parts).map(Module::into_value)
 }
 
+params! {
+    CeluParams {
+        alpha: kind::Float = 1.0, "how far below 0 the output of very negative inputs is";
+    }
+}
+
+params! {
+    GluParams {
+        dim: kind::Int = -1, "the dimension that is cut in two halves";
+    }
+}
+
+params! {
+    ChannelDropoutParams {
+        p: kind::Float = 0.5, "how probable it is that a channel becomes zero";
+    }
+}
+
+params! {
+    UnflattenParams {
+        dim: kind::Int, "the dimension that is split";
+        unflattened_size: kind::Ints, "the sizes it is split into; -1 stands for what is left";
+    }
+}
+
+/// A dropout of whole channels.
 fn channel_dropout(
     name: &'static str,
-    a: &Args,
+    args: &Args,
     run: fn(&Tensor, f64, bool) -> Result<Tensor>,
 ) -> Result<Value> {
-    let p = a.float(0)?;
+    let ChannelDropoutParams { p, .. } = ChannelDropoutParams::of(args)?;
     check_probability(p)?;
     Simple::new(name, move |c| run(c.only()?, p, c.module.training()))
-        .option("p", a.get(0))
+        .options_of(args)
         .option("inplace", &Value::Scalar(false.into()))
         .module()
 }
-
-const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
-const SHARE: Param = Param::optional("p", ParamKind::Float, DefaultValue::Float(0.5));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -168,88 +215,75 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "CELU",
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
-        &[Param::optional("alpha", ParamKind::Float, DefaultValue::Float(1.0))],
-        |a| {
-            let alpha = a.float(0)?;
-            Simple::new("CELU", move |c| celu(c.only()?, alpha)).option("alpha", a.get(0)).module()
-        },
+        CeluParams::LIST,
+        by_name!(CeluParams, |a, args| {
+            Simple::new("CELU", move |c| celu(c.only()?, a.alpha)).options_of(args).module()
+        }),
     )
     .example("nn::CELU()", "CELU(alpha=1.0)"),
     constructor(
         "GLU",
         "The first half along a dimension times the sigmoid of the second.",
-        &[Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1))],
-        |a| {
-            let dim = a.int(0)?;
-            Simple::new("GLU", move |c| glu(c.only()?, dim)).option("dim", a.get(0)).module()
-        },
+        GluParams::LIST,
+        by_name!(GluParams, |a, args| {
+            Simple::new("GLU", move |c| glu(c.only()?, a.dim)).options_of(args).module()
+        }),
     )
     .example("nn::GLU()", "GLU(dim=-1)"),
-    constructor("Softmin", "Softmax of `-x`.", &[DIM], |a| {
-        let dim = a.optional_int(0);
-        Simple::new("Softmin", move |c| softmax(&neg(c.only()?)?, usual_dim(c.only()?, dim), None))
-            .option("dim", a.get(0))
-            .module()
-    })
+    constructor(
+        "Softmin",
+        "Softmax of `-x`.",
+        SoftmaxParams::LIST,
+        by_name!(SoftmaxParams, |a, args| {
+            let run = move |c: &Call| softmax(&neg(c.only()?)?, usual_dim(c.only()?, a.dim), None);
+            Simple::new("Softmin", run).options_of(args).module()
+        }),
+    )
     .example("nn::Softmin(1)", "Softmin(dim=1)"),
     constructor(
         "PReLU",
         "`x` where positive, a trained `weight * x` elsewhere.",
-        &[
-            Param::optional("num_parameters", ParamKind::Int, DefaultValue::Int(1)),
-            Param::optional("init", ParamKind::Float, DefaultValue::Float(0.25)),
-            DEVICE,
-            DTYPE,
-        ],
-        make_prelu,
+        PreluParams::LIST,
+        by_name!(PreluParams, |a| make_prelu(a)),
     )
     .details("One weight for all, or one for each channel (dimension 1).")
     .example("nn::PReLU(3)", "PReLU(num_parameters=3)"),
     constructor(
         "RMSNorm",
         "Divides by the root of the mean square over the trailing dimensions.",
-        &[
-            Param::required("normalized_shape", ParamKind::Ints),
-            Param::optional("eps", ParamKind::Float, DefaultValue::None),
-            Param::optional("elementwise_affine", ParamKind::Bool, DefaultValue::Bool(true)),
-            DEVICE,
-            DTYPE,
-        ],
-        make_rms_norm,
+        RmsNormParams::LIST,
+        by_name!(RmsNormParams, |a| make_rms_norm(a)),
     )
     .example("nn::RMSNorm(4)", "RMSNorm((4,), eps=None, elementwise_affine=True)"),
     constructor(
         "Dropout1d",
         "While training, zeroes whole channels of `[n, channels, length]`.",
-        &[SHARE],
+        ChannelDropoutParams::LIST,
         |a| channel_dropout("Dropout1d", a, dropout1d),
     )
     .example("nn::Dropout1d(0.2)", "Dropout1d(p=0.2, inplace=False)"),
     constructor(
         "Dropout2d",
         "While training, zeroes whole channels of `[n, channels, h, w]`.",
-        &[SHARE],
+        ChannelDropoutParams::LIST,
         |a| channel_dropout("Dropout2d", a, feature_dropout),
     )
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
     constructor(
         "Unflatten",
         "Splits one dimension into several.",
-        &[Param::required("dim", ParamKind::Int), Param::required("unflattened_size", ParamKind::Ints)],
-        |a| {
-            let (dim, sizes) = (a.int(0)?, a.ints(1)?);
-            Simple::new("Unflatten", move |c| unflatten(c.only()?, dim, &sizes))
-                .option("dim", a.get(0))
-                .option("unflattened_size", a.get(1))
-                .module()
-        },
+        UnflattenParams::LIST,
+        by_name!(UnflattenParams, |a, args| {
+            let run = move |c: &Call| unflatten(c.only()?, a.dim, &a.unflattened_size);
+            Simple::new("Unflatten", run).options_of(args).module()
+        }),
     )
     .example("nn::Unflatten(1, [2, 3]).forward(zeros([4, 6])).shape", "[4, 2, 3]"),
     constructor(
         "ModuleDict",
         "Modules by name, which one calls oneself.",
-        &[Param::optional("modules", ParamKind::Any, DefaultValue::None)],
-        make_dict,
+        ModuleDictParams::LIST,
+        by_name!(ModuleDictParams, |a| make_dict(a.modules)),
     )
     .details(
         "`dict[\"name\"] = module` puts a module there, `pop(\"name\")` takes it out, `update(#{…})` puts several and \

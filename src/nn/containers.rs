@@ -2,7 +2,8 @@
 
 use crate::base::{Error, Kind, Result};
 use crate::op::def::DefaultValue;
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{by_name, kinds, params};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::linear::constructor;
@@ -78,9 +79,19 @@ fn numbered(modules: &[Module]) -> Parts {
     modules.iter().enumerate().fold(Parts::new(), |parts, (i, m)| parts.child(i.to_string(), m.clone()))
 }
 
-/// Modules given one by one or in an array.
-fn modules(a: &Args) -> Result<Vec<Module>> {
-    let items = match a.get(0) {
+kinds! {
+    /// Modules given one by one or in an array.
+    Modules(Any) => Vec<Module>, modules;
+}
+
+params! {
+    ContainerParams {
+        modules: Modules => DefaultValue::None, "what it holds, one by one or in an array";
+    }
+}
+
+fn modules(a: &Args, at: usize) -> Result<Vec<Module>> {
+    let items = match a.get(at) {
         Value::List(items) => items.as_slice(),
         Value::None => &[],
         other => std::slice::from_ref(other),
@@ -94,13 +105,14 @@ fn modules(a: &Args) -> Result<Vec<Module>> {
     items.iter().map(one).collect()
 }
 
-const MODULES: &[Param] = &[Param::optional("modules", ParamKind::Any, DefaultValue::None)];
-
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    constructor("Sequential", "Modules that run one after the other.", MODULES, |a| {
-        sequential(&modules(a)?).map(Module::into_value)
-    })
+    constructor(
+        "Sequential",
+        "Modules that run one after the other.",
+        ContainerParams::LIST,
+        by_name!(ContainerParams, |a| sequential(&a.modules).map(Module::into_value)),
+    )
     .details(
         "It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part, and `net[0] = module` puts \
          another in its place. `append`, `extend`, `insert` and `pop` change the row.",
@@ -109,9 +121,12 @@ pub static ROWS: &[OpDef] = &[
         "nn::Sequential(nn::Linear(2, 3), nn::ReLU())",
         "Sequential(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): ReLU()\n)",
     ),
-    constructor("ModuleList", "A list of modules, which one goes through oneself.", MODULES, |a| {
-        module_list(&modules(a)?).map(Module::into_value)
-    })
+    constructor(
+        "ModuleList",
+        "A list of modules, which one goes through oneself.",
+        ContainerParams::LIST,
+        by_name!(ContainerParams, |a| module_list(&a.modules).map(Module::into_value)),
+    )
     .details(
         "`list[0] = module` puts another in a place; `append`, `extend`, `insert` and `pop` change the list. Each is found \
          by parameters(), state_dict() and to().",

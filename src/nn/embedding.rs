@@ -1,14 +1,14 @@
 //! Tables of vectors.
 
-use crate::base::{DType, Result};
-use crate::op::def::DefaultValue;
+use crate::base::Result;
 use crate::op::embedding::{embedding, padding_row};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{DEVICE, DTYPE, constructor};
-use super::module::{Call, Layer, Module, Parts, size};
+use super::linear::{Made, constructor};
+use super::module::{Call, Layer, Module, Parts};
 
 struct Embedding {
     count: usize,
@@ -41,29 +41,32 @@ impl Layer for Embedding {
     }
 }
 
-fn make(a: &Args) -> Result<Value> {
-    let (count, width) = (size(a, 0)?, size(a, 1)?);
-    let weight = init::normal(&[count, width], a.dtype(4).unwrap_or(DType::Float32))?;
-    let padding = padding_row(&weight, a.optional_int(2))?;
+params! {
+    EmbeddingParams {
+        num_embeddings: kind::Size, "how many vectors the table has";
+        embedding_dim: kind::Size, "how long each vector is";
+        padding_idx: Maybe<kind::Int>, "the number of a vector that stays zero, for places that mean nothing";
+        ..made: Made;
+    }
+}
+
+fn make(a: EmbeddingParams) -> Result<Value> {
+    let (count, width) = (a.num_embeddings, a.embedding_dim);
+    let weight = init::normal(&[count, width], a.made.dtype())?;
+    let padding = padding_row(&weight, a.padding_idx)?;
     if let Some(row) = padding {
         weight.with_layout(weight.layout().select(0, row)?).fill(0i64.into(), "fill_")?;
     }
     let parts = Parts::new().parameter("weight", Some(weight));
-    Module::new(Embedding { count, width, padding }, parts)?.placed(a.device(3)).map(Module::into_value)
+    a.made.place(Module::new(Embedding { count, width, padding }, parts)?)
 }
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[constructor(
     "Embedding",
     "A table of vectors, looked up by number.",
-    &[
-        Param::required("num_embeddings", ParamKind::Int),
-        Param::required("embedding_dim", ParamKind::Int),
-        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
-        DEVICE,
-        DTYPE,
-    ],
-    make,
+    EmbeddingParams::LIST,
+    by_name!(EmbeddingParams, |a| make(a)),
 )
 .details(
     "The rows are drawn from the normal distribution; the row `padding_idx` is zero and gets no gradient.",

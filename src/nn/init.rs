@@ -5,13 +5,15 @@ use crate::device::Machine;
 use crate::device::kernel::Distribution;
 use crate::op::binary::{gt, logical_and, logical_or, lt, mul};
 use crate::op::decompose::qr;
+use crate::op::def::DefaultValue;
 use crate::op::draw::draw_into;
 use crate::op::movement::{diagonal, matrix_transpose, reshape_to};
+use crate::op::params::{by_name, kind, kinds, params};
 use crate::op::record::no_grad;
 use crate::op::reduce::any;
 use crate::op::select::where_;
 use crate::op::unary::{erf, log, scale, shift, sign, square};
-use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, ParamKind, Value, def::DefaultValue};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
 use crate::tensor::Tensor;
 
 /// An uninitialised tensor on the CPU, where parameters are drawn.
@@ -186,12 +188,69 @@ fn fans(x: &Tensor) -> Result<(f64, f64)> {
     Ok((*inputs as f64 * field, *out as f64 * field))
 }
 
-const TENSOR: Param = Param::required("tensor", ParamKind::Tensor);
-const MODE: Param = Param::optional("mode", ParamKind::Str, DefaultValue::Str("fan_in"));
-const NONLINEARITY: Param = Param::optional("nonlinearity", ParamKind::Str, DefaultValue::Str("leaky_relu"));
+kinds! {
+    /// Whether the fan is the inputs.
+    FanIn(Str) => bool, |args: &Args, at| match args.str(at)? {
+        "fan_in" => Ok(true),
+        "fan_out" => Ok(false),
+        other => {
+            let text = format!("Mode {other} not supported, please use one of ['fan_in', 'fan_out']");
+            Err(Error::value(text))
+        }
+    };
+}
 
-const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
+params! {
+    InitParams {
+        tensor: kind::Tensor, "what is filled, in place";
+    }
+}
+
+params! {
+    UniformParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        a: kind::Float = 0.0, "the least value";
+        b: kind::Float = 1.0, "the bound that values stay below";
+    }
+}
+
+params! {
+    NormalParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        mean: kind::Float = 0.0, "the middle of the distribution";
+        std: kind::Float = 1.0, "the standard deviation: how far from the middle draws are";
+    }
+}
+
+params! {
+    ConstantParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        val: kind::Float, "what every element becomes";
+    }
+}
+
+params! {
+    GainParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        gain: kind::Float = 1.0, "what the values are multiplied by";
+    }
+}
+
+params! {
+    TruncNormalParams {
+        ..normal: NormalParams;
+        a: kind::Float = -2.0, "the least value";
+        b: kind::Float = 2.0, "the greatest value";
+    }
+}
+
+params! {
+    KaimingParams {
+        tensor: kind::Tensor, "what is filled, in place";
+        a: kind::Float = 0.0, "the slope below 0 of the leaky rectifier that follows";
+        mode: FanIn => DefaultValue::Str("fan_in"), "which signals keep their size: \"fan_in\" those forward";
+        nonlinearity: kind::Str = "leaky_relu", "what follows the layer, by its name";
+    }
 }
 
 const fn row(
@@ -205,30 +264,19 @@ const fn row(
         .gradient(Gradient::NoGrad("it writes values in place, outside the graph"))
 }
 
-/// Runs an initialiser on the first argument and gives it back.
-fn written(a: &Args, write: impl FnOnce(&Tensor) -> Result<()>) -> Result<Value> {
-    let x = a.tensor(0)?;
+/// Runs an initialiser on a tensor and gives it back.
+fn written(x: &Tensor, write: impl FnOnce(&Tensor) -> Result<()>) -> Result<Value> {
     x.check_writable()?;
     write(x)?;
     Ok(x.clone().into())
 }
 
-fn filled(a: &Args, value: f64) -> Result<Value> {
-    written(a, |x| {
+fn filled(x: &Tensor, value: f64) -> Result<Value> {
+    written(x, |x| {
         x.fill(value.into(), "fill_")?;
         x.bump_version();
         Ok(())
     })
-}
-
-fn fan_in(a: &Args, i: usize) -> Result<bool> {
-    match a.str(i)? {
-        "fan_in" => Ok(true),
-        "fan_out" => Ok(false),
-        other => {
-            Err(Error::value(format!("Mode {other} not supported, please use one of ['fan_in', 'fan_out']")))
-        }
-    }
 }
 
 /// Uniform with the deviation `gain * sqrt(2 / (fan_in + fan_out))` (Glorot and Bengio, 2010).
@@ -253,39 +301,39 @@ pub static ROWS: &[OpDef] = &[
     row(
         "uniform_",
         "Fills with draws between `a` and `b`.",
-        &[TENSOR, number("a", 0.0), number("b", 1.0)],
-        |a| {
-            let distribution = Distribution::Uniform { low: a.float(1)?, high: a.float(2)? };
-            written(a, |x| draw_into(x, distribution, "uniform_"))
-        },
+        UniformParams::LIST,
+        by_name!(UniformParams, |a| {
+            let distribution = Distribution::Uniform { low: a.a, high: a.b };
+            written(a.tensor, |x| draw_into(x, distribution, "uniform_"))
+        }),
     )
     .example("manual_seed(0); nn::init::uniform_(empty([2]))", "tensor([0.4963, 0.7682])"),
     row(
         "normal_",
         "Fills with draws from the normal distribution.",
-        &[TENSOR, number("mean", 0.0), number("std", 1.0)],
-        |a| {
-            let distribution = Distribution::Normal { mean: a.float(1)?, std: a.float(2)? };
-            written(a, |x| draw_into(x, distribution, "normal_"))
-        },
+        NormalParams::LIST,
+        by_name!(NormalParams, |a| {
+            let distribution = Distribution::Normal { mean: a.mean, std: a.std };
+            written(a.tensor, |x| draw_into(x, distribution, "normal_"))
+        }),
     )
     .example("manual_seed(0); nn::init::normal_(empty([2]))", "tensor([ 1.5410, -0.2934])"),
-    row("constant_", "Fills with one value.", &[TENSOR, Param::required("val", ParamKind::Float)], |a| {
-        filled(a, a.float(1)?)
-    })
+    row(
+        "constant_",
+        "Fills with one value.",
+        ConstantParams::LIST,
+        by_name!(ConstantParams, |a| filled(a.tensor, a.val)),
+    )
     .example("nn::init::constant_(empty([2]), 0.5)", "tensor([0.5000, 0.5000])"),
-    row("zeros_", "Fills with zeros.", &[TENSOR], |a| filled(a, 0.0))
+    row("zeros_", "Fills with zeros.", InitParams::LIST, by_name!(InitParams, |a| filled(a.tensor, 0.0)))
         .example("nn::init::zeros_(ones(2))", "tensor([0., 0.])"),
-    row("ones_", "Fills with ones.", &[TENSOR], |a| filled(a, 1.0))
+    row("ones_", "Fills with ones.", InitParams::LIST, by_name!(InitParams, |a| filled(a.tensor, 1.0)))
         .example("nn::init::ones_(zeros(2))", "tensor([1., 1.])"),
     row(
         "orthogonal_",
         "Fills with a matrix whose rows or columns, whichever are fewer, are orthogonal and of length `gain`.",
-        &[TENSOR, number("gain", 1.0)],
-        |a| {
-            let gain = a.float(1)?;
-            written(a, |x| orthogonal_(x, gain))
-        },
+        GainParams::LIST,
+        by_name!(GainParams, |a| written(a.tensor, |x| orthogonal_(x, a.gain))),
     )
     .details("What is behind the first dimension counts as one.")
     .example(
@@ -295,11 +343,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "trunc_normal_",
         "Fills with draws from the normal distribution, those outside of `a` to `b` drawn again.",
-        &[TENSOR, number("mean", 0.0), number("std", 1.0), number("a", -2.0), number("b", 2.0)],
-        |a| {
-            let (mean, std, bounds) = (a.float(1)?, a.float(2)?, [a.float(3)?, a.float(4)?]);
-            written(a, |x| trunc_normal_(x, mean, std, bounds))
-        },
+        TruncNormalParams::LIST,
+        by_name!(TruncNormalParams, |TruncNormalParams { normal, a, b, .. }| {
+            written(normal.tensor, |x| trunc_normal_(x, normal.mean, normal.std, [a, b]))
+        }),
     )
     .details("The bounds are numbers, not multiples of `std`. The host waits for the device.")
     .example(
@@ -309,11 +356,8 @@ pub static ROWS: &[OpDef] = &[
     row(
         "kaiming_uniform_",
         "Fills with uniform draws whose spread keeps a signal's size through layers with a rectifier.",
-        &[TENSOR, number("a", 0.0), MODE, NONLINEARITY],
-        |a| {
-            let (slope, inputs) = (a.float(1)?, fan_in(a, 2)?);
-            written(a, |x| kaiming_uniform_(x, slope, inputs, a.str(3)?))
-        },
+        KaimingParams::LIST,
+        by_name!(KaimingParams, |a| written(a.tensor, |x| kaiming_uniform_(x, a.a, a.mode, a.nonlinearity))),
     )
     .details("`mode` is \"fan_in\" (forward signals keep their size) or \"fan_out\" (gradients do).")
     .example(
@@ -323,22 +367,16 @@ pub static ROWS: &[OpDef] = &[
     row(
         "kaiming_normal_",
         "Fills with normal draws whose spread keeps a signal's size through layers with a rectifier.",
-        &[TENSOR, number("a", 0.0), MODE, NONLINEARITY],
-        |a| {
-            let (slope, inputs) = (a.float(1)?, fan_in(a, 2)?);
-            written(a, |x| kaiming_normal_(x, slope, inputs, a.str(3)?))
-        },
+        KaimingParams::LIST,
+        by_name!(KaimingParams, |a| written(a.tensor, |x| kaiming_normal_(x, a.a, a.mode, a.nonlinearity))),
     )
     .details("`mode` is \"fan_in\" (forward signals keep their size) or \"fan_out\" (gradients do).")
     .example("manual_seed(0); nn::init::kaiming_normal_(empty([1, 2]))", "tensor([[ 1.5410, -0.2934]])"),
     row(
         "xavier_uniform_",
         "Fills with uniform draws whose spread suits layers with a symmetric activation.",
-        &[TENSOR, number("gain", 1.0)],
-        |a| {
-            let gain = a.float(1)?;
-            written(a, |x| xavier_uniform_(x, gain))
-        },
+        GainParams::LIST,
+        by_name!(GainParams, |a| written(a.tensor, |x| xavier_uniform_(x, a.gain))),
     )
     .example(
         "manual_seed(0); nn::init::xavier_uniform_(empty([3, 3]))[0]",
@@ -347,11 +385,8 @@ pub static ROWS: &[OpDef] = &[
     row(
         "xavier_normal_",
         "Fills with normal draws whose spread suits layers with a symmetric activation.",
-        &[TENSOR, number("gain", 1.0)],
-        |a| {
-            let gain = a.float(1)?;
-            written(a, |x| xavier_normal_(x, gain))
-        },
+        GainParams::LIST,
+        by_name!(GainParams, |a| written(a.tensor, |x| xavier_normal_(x, a.gain))),
     )
     .example(
         "manual_seed(0); nn::init::xavier_normal_(empty([1, 3]))",

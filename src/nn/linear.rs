@@ -1,22 +1,38 @@
 //! Linear layers, and the layers that only reshape.
 
 use crate::base::{DType, Result};
-use crate::op::def::DefaultValue;
 use crate::op::linear::linear;
 use crate::op::movement::flatten;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::init;
-use super::module::{Call, Layer, Module, Parts, size};
+use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
 
 /// `nn::name(…)`
 pub const NN: &[Form] = &[Form::Of("nn")];
-pub const DEVICE: Param = Param::optional("device", ParamKind::Device, DefaultValue::None);
-pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
-pub const BIAS: Param = Param::optional("bias", ParamKind::Bool, DefaultValue::Bool(true));
+
+params! {
+    /// What the tensors of a new module are: the last parameters of most constructors.
+    pub group Made {
+        device: Maybe<kind::Device>, "where the module's tensors lie; without it on the CPU";
+        dtype: Maybe<kind::DType>, "what the module's tensors hold; without it float32";
+    }
+}
+
+impl Made<'_> {
+    pub fn dtype(&self) -> DType {
+        self.dtype.unwrap_or(DType::Float32)
+    }
+
+    /// A new module in its place, as a script gets it.
+    pub fn place(&self, module: Module) -> Result<Value> {
+        module.placed(self.device).map(Module::into_value)
+    }
+}
 
 /// A constructor's row.
 pub const fn constructor(
@@ -66,18 +82,20 @@ pub fn made(name: &'static str, [inputs, outputs]: [usize; 2], bias: bool, dtype
     Module::new(Linear { name, inputs, outputs }, parts)
 }
 
-fn make_linear(a: &Args) -> Result<Value> {
-    let dtype = a.dtype(4).unwrap_or(DType::Float32);
-    let module = made("Linear", [size(a, 0)?, size(a, 1)?], a.bool(2)?, dtype)?;
-    module.placed(a.device(3)).map(Module::into_value)
+params! {
+    LinearParams {
+        in_features: kind::Size, "how long the last dimension of an input is";
+        out_features: kind::Size, "how long the last dimension of the output is";
+        bias: kind::Bool = true, "whether a trained vector is added to the output";
+        ..made: Made;
+    }
 }
 
-fn make_flatten(a: &Args) -> Result<Value> {
-    let (start, end) = (a.int(0)?, a.int(1)?);
-    Simple::new("Flatten", move |c| flatten(c.only()?, start, end))
-        .option("start_dim", a.get(0))
-        .option("end_dim", a.get(1))
-        .module()
+params! {
+    FlattenParams {
+        start_dim: kind::Int = 1, "the first dimension to merge; 0 merges the batch as well";
+        end_dim: kind::Int = -1, "the last dimension to merge";
+    }
 }
 
 /// The rows of this file.
@@ -85,14 +103,11 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Linear",
         "A linear layer: `x @ weight.T + bias`.",
-        &[
-            Param::required("in_features", ParamKind::Int),
-            Param::required("out_features", ParamKind::Int),
-            BIAS,
-            DEVICE,
-            DTYPE,
-        ],
-        make_linear,
+        LinearParams::LIST,
+        by_name!(LinearParams, |a| {
+            let sizes = [a.in_features, a.out_features];
+            a.made.place(made("Linear", sizes, a.bias, a.made.dtype())?)
+        }),
     )
     .details(
         "The weight is `[out_features, in_features]`; both are drawn uniform within `1 / sqrt(in_features)`.",
@@ -101,11 +116,12 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Flatten",
         "Merges the dimensions after the batch into one.",
-        &[
-            Param::optional("start_dim", ParamKind::Int, DefaultValue::Int(1)),
-            Param::optional("end_dim", ParamKind::Int, DefaultValue::Int(-1)),
-        ],
-        make_flatten,
+        FlattenParams::LIST,
+        by_name!(FlattenParams, |a, args| {
+            Simple::new("Flatten", move |c| flatten(c.only()?, a.start_dim, a.end_dim))
+                .options_of(args)
+                .module()
+        }),
     )
     .example("nn::Flatten().forward(zeros([2, 3, 4])).shape", "[2, 12]"),
     constructor("Identity", "Gives its input back.", &[], |_| {

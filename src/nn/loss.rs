@@ -9,10 +9,11 @@ use crate::op::loss::{
     mse_loss, reduction, smooth_l1_loss,
 };
 use crate::op::nll::{Classes, cross_entropy, nll_loss};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Maybe, Written, by_name, kind, kinds, params};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::activation::Simple;
+use super::activation::{Simple, number};
 use super::linear::constructor;
 use super::module::Call;
 
@@ -28,64 +29,139 @@ fn pair<'a>(c: &'a Call) -> Result<(&'a Tensor, &'a Tensor)> {
     }
 }
 
+kinds! {
+    /// How a loss becomes one number, by its name.
+    pub(super) Reduced(Str) => Reduction, |args: &Args, at| reduction(args.str(at)?);
+}
+
+params! {
+    pub(super) LossParams {
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    CrossEntropyParams {
+        ..classes: NllParams;
+        label_smoothing: kind::Float = 0.0, "the share of a target that all classes get alike";
+    }
+}
+
+params! {
+    NllParams {
+        weight: Maybe<kind::Tensor>, "how much each class counts";
+        ignore_index: kind::Int = -100, "a target that counts for nothing";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    SmoothL1Params {
+        ..loss: LossParams;
+        beta: kind::Float = 1.0, "the difference from which on the loss is straight";
+    }
+}
+
+params! {
+    HuberParams {
+        ..loss: LossParams;
+        delta: kind::Float = 1.0, "the difference from which on the loss is straight";
+    }
+}
+
+params! {
+    BceParams {
+        weight: Maybe<kind::Tensor>, "how much each element counts";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    BceWithLogitsParams {
+        weight: Maybe<kind::Tensor>, "how much each element counts";
+        ..loss: LossParams;
+        pos_weight: Maybe<kind::Tensor>, "how much more the positive targets of each class count";
+    }
+}
+
+params! {
+    KlDivParams {
+        reduction: kind::Str = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
+        log_target: kind::Bool = false, "whether targets are logarithms of probabilities";
+    }
+}
+
+params! {
+    CosineSimilarityParams {
+        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        eps: kind::Float = 1e-8, "the least product of lengths that is divided by";
+    }
+}
+
+params! {
+    PairwiseDistanceParams {
+        p: Written<kind::Float> => DefaultValue::Float(2.0), "which norm is taken: 1, 2, …";
+        eps: kind::Float = 1e-6, "a small number that is added to each difference";
+        keepdim: kind::Bool = false, "whether the last dimension stays, with size 1";
+    }
+}
+
 /// A loss of input, target and reduction.
 fn reduced(
     name: &'static str,
-    a: &Args,
-    at: usize,
+    args: &Args,
+    how: Reduction,
     run: impl Fn(&Tensor, &Tensor, Reduction) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Result<Value> {
-    let how = reduction(a.str(at)?)?;
     let call = move |c: &Call| {
         let (input, target) = pair(c)?;
         run(input, target, how)
     };
-    Simple::new(name, call).hidden("reduction", a.get(at)).module()
+    Simple::new(name, call).hidden_of(args).module()
 }
 
-/// A loss over classes: weight, ignore_index, reduction, and label_smoothing where there is one.
-fn classes(name: &'static str, a: &Args, smooth: bool) -> Result<Value> {
-    type Run = fn(&Tensor, &Tensor, &Classes) -> Result<Tensor>;
-    let run: Run = if smooth { cross_entropy } else { nll_loss };
-    let (ignore_index, reduction) = (a.int(1)?, reduction(a.str(2)?)?);
-    let label_smoothing = if smooth { a.float(3)? } else { 0.0 };
+/// A loss over classes.
+fn classes(
+    name: &'static str,
+    args: &Args,
+    a: NllParams,
+    run: impl Fn(&Tensor, &Tensor, Classes) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Value> {
+    let (ignore_index, reduction) = (a.ignore_index, a.loss.reduction);
     let call = move |c: &Call| {
         let (input, target) = pair(c)?;
         let weight = c.module.tensor("weight");
-        run(input, target, &Classes { weight: weight.as_ref(), ignore_index, reduction, label_smoothing })
+        let classes = Classes { weight: weight.as_ref(), ignore_index, reduction, label_smoothing: 0.0 };
+        run(input, target, classes)
     };
-    let simple = Simple::new(name, call)
-        .buffer("weight", a.optional_tensor(0))
-        .hidden("ignore_index", a.get(1))
-        .hidden("reduction", a.get(2));
-    if smooth { simple.hidden("label_smoothing", a.get(3)).module() } else { simple.module() }
+    Simple::new(name, call).buffer("weight", a.weight).hidden_of(args).module()
 }
 
-fn make_bce(a: &Args) -> Result<Value> {
-    let how = reduction(a.str(1)?)?;
+fn make_bce(a: BceParams, args: &Args) -> Result<Value> {
+    let how = a.loss.reduction;
     let call = move |c: &Call| {
         let (input, target) = pair(c)?;
         binary_cross_entropy(input, target, c.module.tensor("weight").as_ref(), how)
     };
-    Simple::new("BCELoss", call).buffer("weight", a.optional_tensor(0)).hidden("reduction", a.get(1)).module()
+    Simple::new("BCELoss", call).buffer("weight", a.weight).hidden_of(args).module()
 }
 
-fn make_bce_logits(a: &Args) -> Result<Value> {
-    let how = reduction(a.str(1)?)?;
+fn make_bce_logits(a: BceWithLogitsParams, args: &Args) -> Result<Value> {
+    let how = a.loss.reduction;
     let call = move |c: &Call| {
         let (input, target) = pair(c)?;
         let (weight, positive) = (c.module.tensor("weight"), c.module.tensor("pos_weight"));
         binary_cross_entropy_with_logits(input, target, weight.as_ref(), how, positive.as_ref())
     };
     Simple::new("BCEWithLogitsLoss", call)
-        .buffer("weight", a.optional_tensor(0))
-        .buffer("pos_weight", a.optional_tensor(2))
-        .hidden("reduction", a.get(1))
+        .buffer("weight", a.weight)
+        .buffer("pos_weight", a.pos_weight)
+        .hidden_of(args)
         .module()
 }
 
-fn make_kl(a: &Args) -> Result<Value> {
-    let (how, log_target) = (a.str(0)?.to_string(), a.bool(1)?);
+fn make_kl(a: KlDivParams, args: &Args) -> Result<Value> {
+    let (how, log_target) = (a.reduction.to_string(), a.log_target);
     if how != "batchmean" {
         reduction(&how)?;
     }
@@ -93,15 +169,7 @@ fn make_kl(a: &Args) -> Result<Value> {
         let (input, target) = pair(c)?;
         kl_div(input, target, &how, log_target)
     };
-    Simple::new("KLDivLoss", call).hidden("reduction", a.get(0)).hidden("log_target", a.get(1)).module()
-}
-
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, DefaultValue::Int(-100));
-
-const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
+    Simple::new("KLDivLoss", call).hidden_of(args).module()
 }
 
 /// The rows of this file.
@@ -109,100 +177,104 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "CrossEntropyLoss",
         "How far predicted scores are from the true classes.",
-        &[WEIGHT, IGNORE, REDUCTION, number("label_smoothing", 0.0)],
-        |a| classes("CrossEntropyLoss", a, true),
+        CrossEntropyParams::LIST,
+        by_name!(CrossEntropyParams, |a, args| {
+            let label_smoothing = a.label_smoothing;
+            classes("CrossEntropyLoss", args, a.classes, move |input, target, classes| {
+                cross_entropy(input, target, &Classes { label_smoothing, ..classes })
+            })
+        }),
     )
     .example("nn::CrossEntropyLoss().forward(tensor([[2.0, 0.0]]), tensor([0]))", "tensor(0.1269)"),
     constructor(
         "NLLLoss",
         "Minus the log-probability of the true class.",
-        &[WEIGHT, IGNORE, REDUCTION],
-        |a| classes("NLLLoss", a, false),
+        NllParams::LIST,
+        by_name!(NllParams, |a, args| {
+            classes("NLLLoss", args, a, |input, target, classes| nll_loss(input, target, &classes))
+        }),
     )
     .example("nn::NLLLoss()", "NLLLoss()"),
-    constructor("MSELoss", "The mean squared difference.", &[REDUCTION], |a| {
-        reduced("MSELoss", a, 0, mse_loss)
-    })
+    constructor(
+        "MSELoss",
+        "The mean squared difference.",
+        LossParams::LIST,
+        by_name!(LossParams, |a, args| reduced("MSELoss", args, a.reduction, mse_loss)),
+    )
     .example("nn::MSELoss().forward(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)"),
-    constructor("L1Loss", "The mean absolute difference.", &[REDUCTION], |a| {
-        reduced("L1Loss", a, 0, l1_loss)
-    })
+    constructor(
+        "L1Loss",
+        "The mean absolute difference.",
+        LossParams::LIST,
+        by_name!(LossParams, |a, args| reduced("L1Loss", args, a.reduction, l1_loss)),
+    )
     .example("nn::L1Loss()", "L1Loss()"),
     constructor(
         "SmoothL1Loss",
         "Squared where the difference is below `beta`, absolute above.",
-        &[REDUCTION, number("beta", 1.0)],
-        |a| {
-            let beta = a.float(1)?;
-            reduced("SmoothL1Loss", a, 0, move |x, y, how| smooth_l1_loss(x, y, how, beta))
-        },
+        SmoothL1Params::LIST,
+        by_name!(SmoothL1Params, |a, args| {
+            reduced("SmoothL1Loss", args, a.loss.reduction, move |x, y, how| {
+                smooth_l1_loss(x, y, how, a.beta)
+            })
+        }),
     )
     .example("nn::SmoothL1Loss()", "SmoothL1Loss()"),
     constructor(
         "HuberLoss",
         "Squared where the difference is below `delta`, linear above.",
-        &[REDUCTION, number("delta", 1.0)],
-        |a| {
-            let delta = a.float(1)?;
-            reduced("HuberLoss", a, 0, move |x, y, how| huber_loss(x, y, how, delta))
-        },
+        HuberParams::LIST,
+        by_name!(HuberParams, |a, args| {
+            reduced("HuberLoss", args, a.loss.reduction, move |x, y, how| huber_loss(x, y, how, a.delta))
+        }),
     )
     .example("nn::HuberLoss()", "HuberLoss()"),
     constructor(
         "BCELoss",
         "How far probabilities are from targets between 0 and 1.",
-        &[WEIGHT, REDUCTION],
-        make_bce,
+        BceParams::LIST,
+        by_name!(BceParams, |a, args| make_bce(a, args)),
     )
     .example("nn::BCELoss()", "BCELoss()"),
     constructor(
         "BCEWithLogitsLoss",
         "How far the sigmoid of scores is from targets between 0 and 1.",
-        &[WEIGHT, REDUCTION, Param::optional("pos_weight", ParamKind::Tensor, DefaultValue::None)],
-        make_bce_logits,
+        BceWithLogitsParams::LIST,
+        by_name!(BceWithLogitsParams, |a, args| make_bce_logits(a, args)),
     )
     .example("nn::BCEWithLogitsLoss()", "BCEWithLogitsLoss()"),
     constructor(
         "KLDivLoss",
         "The Kullback-Leibler divergence of log-probabilities from probabilities.",
-        &[REDUCTION, Param::optional("log_target", ParamKind::Bool, DefaultValue::Bool(false))],
-        make_kl,
+        KlDivParams::LIST,
+        by_name!(KlDivParams, |a, args| make_kl(a, args)),
     )
     .example("nn::KLDivLoss()", "KLDivLoss()"),
     constructor(
         "CosineSimilarity",
         "The cosine of the angle between two tensors along a dimension.",
-        &[Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)), number("eps", 1e-8)],
-        |a| {
-            let (dim, eps) = (a.int(0)?, a.float(1)?);
+        CosineSimilarityParams::LIST,
+        by_name!(CosineSimilarityParams, |a, args| {
             let call = move |c: &Call| {
                 let (x, y) = pair(c)?;
-                cosine_similarity(x, y, dim, eps)
+                cosine_similarity(x, y, a.dim, a.eps)
             };
-            Simple::new("CosineSimilarity", call).hidden("dim", a.get(0)).hidden("eps", a.get(1)).module()
-        },
+            Simple::new("CosineSimilarity", call).hidden_of(args).module()
+        }),
     )
     .example("nn::CosineSimilarity()", "CosineSimilarity()"),
     constructor(
         "PairwiseDistance",
         "The distances of vectors along the last dimension.",
-        &[
-            number("p", 2.0),
-            number("eps", 1e-6),
-            Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false)),
-        ],
-        |a| {
-            let (p, eps, keepdim) = (a.float(0)?, a.float(1)?, a.bool(2)?);
+        PairwiseDistanceParams::LIST,
+        by_name!(PairwiseDistanceParams, |a, args| {
+            let p = number(a.p)?;
             let call = move |c: &Call| {
                 let (x, y) = pair(c)?;
-                pairwise_distance(x, y, p, eps, keepdim)
+                pairwise_distance(x, y, p, a.eps, a.keepdim)
             };
-            Simple::new("PairwiseDistance", call)
-                .hidden("norm", a.get(0))
-                .hidden("eps", a.get(1))
-                .hidden("keepdim", a.get(2))
-                .module()
-        },
+            Simple::new("PairwiseDistance", call).hidden_of(args).hidden("norm", a.p).module()
+        }),
     )
     .example("nn::PairwiseDistance()", "PairwiseDistance()"),
 ];

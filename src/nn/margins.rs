@@ -2,19 +2,18 @@
 
 use crate::base::{Error, Result};
 use crate::op::def::DefaultValue;
-use crate::op::loss::reduction;
 use crate::op::margins::{
     Triplet, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
     triplet_margin_loss,
 };
-use crate::op::resize::{
-    ALIGN, FACTOR, MODE, SIZE, aligned, channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, wanted,
-};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::resize::{aligned, channel_shuffle, factors, interpolate, pixel_shuffle, pixel_unshuffle};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::linear::constructor;
+use super::loss::LossParams;
 use super::module::Call;
 
 /// So many inputs and no more.
@@ -25,30 +24,91 @@ fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {
     })
 }
 
-fn make_upsample(a: &Args) -> Result<Value> {
-    let (size, factors) = wanted(a, 0)?;
-    let (mode, align) = (a.str(2)?.to_string(), aligned(a, 3));
-    let shown = if size.is_some() { ("size", a.get(0)) } else { ("scale_factor", a.get(1)) };
-    let float = |v: &Value| match v {
-        Value::Scalar(s) if shown.0 == "scale_factor" => Value::Scalar(s.as_f64().into()),
-        other => other.clone(),
-    };
-    let value = match shown.1 {
-        Value::List(items) => Value::List(items.iter().map(float).collect()),
-        one => float(one),
-    };
-    let run = move |c: &Call| interpolate(c.only()?, size.as_deref(), factors.as_deref(), &mode, align);
-    Simple::new("Upsample", run)
-        .option(shown.0, &value)
-        .option("mode", a.get(2))
-        .hidden("align_corners", a.get(3))
-        .module()
+kinds! {
+    ScaleFactor(Any) => Option<Vec<f64>>, factors;
+    AlignCorners(Any) => Option<bool>, |args: &Args, at| Ok(aligned(args, at));
 }
 
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+params! {
+    UpsampleParams {
+        size: Maybe<kind::Ints>, "how large the trailing dimensions of the output are";
+        scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
+        mode: kind::Str = "nearest", "how values between those that are there are found";
+        align_corners: AlignCorners => DefaultValue::None, "whether the outermost values stay where they are";
+    }
+}
 
-const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
+params! {
+    MarginParams {
+        margin: kind::Float = 0.0, "how much greater the one is to be than the other";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    CosineEmbeddingParams {
+        margin: kind::Float = 0.0, "the cosine up to which nothing is lost where the target is -1";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    HingeEmbeddingParams {
+        margin: kind::Float = 1.0, "the distance from which on nothing is lost where the target is -1";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    TripletMarginParams {
+        margin: kind::Float = 1.0, "how much further the negative example is to be than the positive one";
+        p: kind::Float = 2.0, "which norm distances are: 1, 2, …";
+        eps: kind::Float = 1e-6, "a small number that is added to each difference";
+        swap: kind::Bool = false, "whether the positive example's distance from the negative one counts, if less";
+        ..loss: LossParams;
+    }
+}
+
+params! {
+    PixelShuffleParams {
+        upscale_factor: kind::Int, "how many times as high and as wide the output is";
+    }
+}
+
+params! {
+    PixelUnshuffleParams {
+        downscale_factor: kind::Int, "how many times as low and as narrow the output is";
+    }
+}
+
+params! {
+    ChannelShuffleParams {
+        groups: kind::Int, "how many parts the channels are dealt out over";
+    }
+}
+
+fn make_upsample(a: UpsampleParams, args: &Args) -> Result<Value> {
+    let by_size = a.size.is_some();
+    let float = |v: &Value| match v {
+        Value::Scalar(s) => Value::Scalar(s.as_f64().into()),
+        other => other.clone(),
+    };
+    let mode = a.mode.to_string();
+    let run = move |c: &Call| {
+        interpolate(c.only()?, a.size.as_deref(), a.scale_factor.as_deref(), &mode, a.align_corners)
+    };
+    let module =
+        args.each().fold(Simple::new("Upsample", run), |module, (param, value)| match (param.name, value) {
+            ("size", _) if !by_size => module,
+            ("scale_factor", _) if by_size => module,
+            ("scale_factor", Value::List(items)) => {
+                module.option("scale_factor", &Value::List(items.iter().map(float).collect()))
+            }
+            ("scale_factor", one) => module.option("scale_factor", &float(one)),
+            ("align_corners", value) => module.hidden("align_corners", value),
+            (name, value) => module.option(name, value),
+        });
+    module.module()
 }
 
 /// The rows of this file.
@@ -56,132 +116,105 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "MarginRankingLoss",
         "How far the order of two inputs is from the one that a target of 1 or -1 asks for.",
-        &[number("margin", 0.0), REDUCTION],
-        |a| {
-            let (margin, how) = (a.float(0)?, reduction(a.str(1)?)?);
+        MarginParams::LIST,
+        by_name!(MarginParams, |a, args| {
             let run = move |c: &Call| {
                 let [x, y, target] = inputs(c)?;
-                margin_ranking_loss(x, y, target, margin, how)
+                margin_ranking_loss(x, y, target, a.margin, a.loss.reduction)
             };
-            Simple::new("MarginRankingLoss", run)
-                .hidden("margin", a.get(0))
-                .hidden("reduction", a.get(1))
-                .module()
-        },
+            Simple::new("MarginRankingLoss", run).hidden_of(args).module()
+        }),
     )
     .example("nn::MarginRankingLoss()", "MarginRankingLoss()"),
     constructor(
         "HingeEmbeddingLoss",
         "Distances that should be small where the target is 1, and above a margin where it is -1.",
-        &[number("margin", 1.0), REDUCTION],
-        |a| {
-            let (margin, how) = (a.float(0)?, reduction(a.str(1)?)?);
+        HingeEmbeddingParams::LIST,
+        by_name!(HingeEmbeddingParams, |a, args| {
             let run = move |c: &Call| {
                 let [x, target] = inputs(c)?;
-                hinge_embedding_loss(x, target, margin, how)
+                hinge_embedding_loss(x, target, a.margin, a.loss.reduction)
             };
-            Simple::new("HingeEmbeddingLoss", run)
-                .hidden("margin", a.get(0))
-                .hidden("reduction", a.get(1))
-                .module()
-        },
+            Simple::new("HingeEmbeddingLoss", run).hidden_of(args).module()
+        }),
     )
     .example("nn::HingeEmbeddingLoss()", "HingeEmbeddingLoss()"),
     constructor(
         "CosineEmbeddingLoss",
         "Vectors that should point the same way where the target is 1, and apart where it is -1.",
-        &[number("margin", 0.0), REDUCTION],
-        |a| {
-            let (margin, how) = (a.float(0)?, reduction(a.str(1)?)?);
+        CosineEmbeddingParams::LIST,
+        by_name!(CosineEmbeddingParams, |a, args| {
             let run = move |c: &Call| {
                 let [x, y, target] = inputs(c)?;
-                cosine_embedding_loss(x, y, target, margin, how)
+                cosine_embedding_loss(x, y, target, a.margin, a.loss.reduction)
             };
-            Simple::new("CosineEmbeddingLoss", run)
-                .hidden("margin", a.get(0))
-                .hidden("reduction", a.get(1))
-                .module()
-        },
+            Simple::new("CosineEmbeddingLoss", run).hidden_of(args).module()
+        }),
     )
     .example("nn::CosineEmbeddingLoss()", "CosineEmbeddingLoss()"),
     constructor(
         "TripletMarginLoss",
         "How much nearer an anchor is to a negative example than to a positive one, with a margin.",
-        &[
-            number("margin", 1.0),
-            number("p", 2.0),
-            number("eps", 1e-6),
-            Param::optional("swap", ParamKind::Bool, DefaultValue::Bool(false)),
-            REDUCTION,
-        ],
-        |a| {
-            let by = Triplet { margin: a.float(0)?, p: a.float(1)?, eps: a.float(2)?, swap: a.bool(3)? };
-            let how = reduction(a.str(4)?)?;
-            Simple::new("TripletMarginLoss", move |c| triplet_margin_loss(inputs(c)?, by, how))
-                .hidden("margin", a.get(0))
-                .hidden("p", a.get(1))
-                .hidden("eps", a.get(2))
-                .hidden("swap", a.get(3))
-                .hidden("reduction", a.get(4))
-                .module()
-        },
+        TripletMarginParams::LIST,
+        by_name!(TripletMarginParams, |a, args| {
+            let (how, by) =
+                (a.loss.reduction, Triplet { margin: a.margin, p: a.p, eps: a.eps, swap: a.swap });
+            let run = move |c: &Call| triplet_margin_loss(inputs(c)?, by, how);
+            Simple::new("TripletMarginLoss", run).hidden_of(args).module()
+        }),
     )
     .example("nn::TripletMarginLoss()", "TripletMarginLoss()"),
     constructor(
         "SoftMarginLoss",
         "`log(1 + exp(-target * input))` for targets 1 and -1.",
-        &[REDUCTION],
-        |a| {
-            let how = reduction(a.str(0)?)?;
+        LossParams::LIST,
+        by_name!(LossParams, |a, args| {
             let run = move |c: &Call| {
                 let [x, target] = inputs(c)?;
-                soft_margin_loss(x, target, how)
+                soft_margin_loss(x, target, a.reduction)
             };
-            Simple::new("SoftMarginLoss", run).hidden("reduction", a.get(0)).module()
-        },
+            Simple::new("SoftMarginLoss", run).hidden_of(args).module()
+        }),
     )
     .example("nn::SoftMarginLoss()", "SoftMarginLoss()"),
     constructor(
         "PixelShuffle",
         "Channels of images as pixels: `[n, c * r², h, w]` becomes `[n, c, h * r, w * r]`.",
-        &[Param::required("upscale_factor", ParamKind::Int)],
-        |a| {
-            let factor = a.int(0)?;
-            Simple::new("PixelShuffle", move |c| pixel_shuffle(c.only()?, factor))
-                .option("upscale_factor", a.get(0))
+        PixelShuffleParams::LIST,
+        by_name!(PixelShuffleParams, |a, args| {
+            Simple::new("PixelShuffle", move |c| pixel_shuffle(c.only()?, a.upscale_factor))
+                .options_of(args)
                 .module()
-        },
+        }),
     )
     .example("nn::PixelShuffle(2)", "PixelShuffle(upscale_factor=2)"),
     constructor(
         "PixelUnshuffle",
         "Pixels of images as channels: undoes `nn::PixelShuffle`.",
-        &[Param::required("downscale_factor", ParamKind::Int)],
-        |a| {
-            let factor = a.int(0)?;
-            Simple::new("PixelUnshuffle", move |c| pixel_unshuffle(c.only()?, factor))
-                .option("downscale_factor", a.get(0))
+        PixelUnshuffleParams::LIST,
+        by_name!(PixelUnshuffleParams, |a, args| {
+            Simple::new("PixelUnshuffle", move |c| pixel_unshuffle(c.only()?, a.downscale_factor))
+                .options_of(args)
                 .module()
-        },
+        }),
     )
     .example("nn::PixelUnshuffle(2)", "PixelUnshuffle(downscale_factor=2)"),
     constructor(
         "ChannelShuffle",
         "Deals channels out over groups.",
-        &[Param::required("groups", ParamKind::Int)],
-        |a| {
-            let groups = a.int(0)?;
-            Simple::new("ChannelShuffle", move |c| channel_shuffle(c.only()?, groups))
-                .option("groups", a.get(0))
+        ChannelShuffleParams::LIST,
+        by_name!(ChannelShuffleParams, |a, args| {
+            Simple::new("ChannelShuffle", move |c| channel_shuffle(c.only()?, a.groups))
+                .options_of(args)
                 .module()
-        },
+        }),
     )
     .example("nn::ChannelShuffle(2)", "ChannelShuffle(groups=2)"),
     constructor(
         "Upsample",
         "Resizes the trailing dimensions of signals, images or volumes, as `F::interpolate` does.",
-        &[SIZE, FACTOR, MODE, ALIGN],
-        make_upsample,
+        UpsampleParams::LIST,
+        by_name!(UpsampleParams, |a, args| make_upsample(a, args)),
     )
     .example("nn::Upsample(#{scale_factor: 2})", "Upsample(scale_factor=2.0, mode='nearest')"),
 ];

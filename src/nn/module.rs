@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use crate::base::{Error, Kind, Result, ShapeCause};
+use crate::base::{Error, Kind, Result};
 use crate::op::{Args, Family, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
@@ -513,12 +513,6 @@ fn check_height(height: usize) -> Result<()> {
 /// `0.weight`; a path at the top is the name alone.
 pub fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
-}
-
-/// A size that a constructor was given, or PyTorch's error for a negative one.
-pub fn size(a: &Args, i: usize) -> Result<usize> {
-    let n = a.int(i)?;
-    usize::try_from(n).map_err(|_| ShapeCause::NegativeSize { size: n, shape: vec![n] }.into())
 }
 
 /// The arguments of a layer's forward function. The row is bound to, never run: the layer needs its module.

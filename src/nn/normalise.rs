@@ -6,29 +6,101 @@ use crate::op::binary::specs;
 use crate::op::def::DefaultValue;
 use crate::op::layer_norm::layer_norm;
 use crate::op::normalise::group_norm;
-use crate::op::{Args, OpDef, Operand, Param, ParamKind, Value};
+use crate::op::params::{by_name, kind, kinds, params};
+use crate::op::{Args, OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{BIAS, DEVICE, DTYPE, constructor};
-use super::module::{Call, Layer, Module, Parts, size};
+use super::linear::{Made, constructor};
+use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
 
-struct Batch {
-    /// Spatial dimensions of the class's name: 1 to 3.
-    dims: usize,
-    features: usize,
-    eps: f64,
-    /// `None` averages over all batches seen.
-    momentum: Option<f64>,
-    affine: bool,
-    tracks: bool,
+kinds! {
+    /// A number, or () for the mean of all batches.
+    pub(super) Momentum(Any) => Option<f64>, |args: &Args, at| match args.get(at) {
+        Value::None => Ok(None),
+        Value::Scalar(s) => Ok(Some(s.as_f64())),
+        other => Err(args.wrong(at, other)),
+    };
 }
+
+/// What a batch norm has in common with an instance norm: options, and tensors for each channel.
+pub(super) struct ChannelNorm {
+    /// Spatial dimensions of the class's name: 1 to 3.
+    pub(super) dims: usize,
+    pub(super) features: usize,
+    pub(super) eps: f64,
+    /// `None` averages over all batches seen.
+    pub(super) momentum: Option<f64>,
+    pub(super) affine: bool,
+    pub(super) tracks: bool,
+}
+
+impl ChannelNorm {
+    /// Weight and bias where it is affine, statistics where it tracks them.
+    pub(super) fn parts(&self, bias: bool, dtype: DType) -> Result<Parts> {
+        let made = |wanted: bool, value: f64, dtype: DType, shape: &[usize]| {
+            if wanted { init::full(shape, value, dtype).map(Some) } else { Ok(None) }
+        };
+        let channels = &[self.features];
+        Ok(Parts::new()
+            .parameter("weight", made(self.affine, 1.0, dtype, channels)?)
+            .parameter("bias", made(self.affine && bias, 0.0, dtype, channels)?)
+            .buffer("running_mean", made(self.tracks, 0.0, dtype, channels)?)
+            .buffer("running_var", made(self.tracks, 1.0, dtype, channels)?)
+            .buffer("num_batches_tracked", made(self.tracks, 0.0, DType::Int64, &[])?))
+    }
+
+    pub(super) fn options(&self, module: &Module) -> String {
+        format!(
+            "{}, eps={}, momentum={}, affine={}, bias={}, track_running_stats={}",
+            self.features,
+            python::float(self.eps),
+            self.momentum.map_or_else(|| "None".into(), python::float),
+            python::bool(self.affine),
+            python::bool(module.tensor("bias").is_some()),
+            python::bool(self.tracks)
+        )
+    }
+
+    /// `run` with the module's tensors; by an input's own statistics while training, and where there are no others.
+    pub(super) fn normalise(
+        &self,
+        module: &Module,
+        momentum: f64,
+        run: impl FnOnce(&BatchNorm) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let (mean, variance) = (module.tensor("running_mean"), module.tensor("running_var"));
+        let (weight, bias) = (module.tensor("weight"), module.tensor("bias"));
+        run(&BatchNorm {
+            running_mean: mean.as_ref(),
+            running_var: variance.as_ref(),
+            weight: weight.as_ref(),
+            bias: bias.as_ref(),
+            training: module.training() || mean.is_none(),
+            momentum,
+            eps: self.eps,
+        })
+    }
+
+    pub(super) fn attribute(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "num_features" => Value::Scalar((self.features as i64).into()),
+            "eps" => Value::Scalar(self.eps.into()),
+            "momentum" => self.momentum.map_or(Value::None, |m| Value::Scalar(m.into())),
+            "affine" => Value::Scalar(self.affine.into()),
+            "track_running_stats" => Value::Scalar(self.tracks.into()),
+            _ => return None,
+        })
+    }
+}
+
+struct Batch(ChannelNorm);
 
 impl Batch {
     fn check(&self, x: &Tensor) -> Result<()> {
         let rank = x.rank();
-        match self.dims {
+        match self.0.dims {
             1 if !matches!(rank, 2 | 3) => {
                 Err(Error::value(format!("expected 2D or 3D input (got {rank}D input)")))
             }
@@ -43,10 +115,10 @@ impl Batch {
     /// Counts the batch and gives the share it has in the running statistics.
     fn share(&self, module: &Module) -> Result<f64> {
         let Some(count) = module.tensor("num_batches_tracked").filter(|_| module.training()) else {
-            return Ok(self.momentum.unwrap_or(0.0));
+            return Ok(self.0.momentum.unwrap_or(0.0));
         };
         specs::Add.apply_in_place(&count, Operand::Scalar(Scalar::Int(1)), [1.0, 0.0])?;
-        match self.momentum {
+        match self.0.momentum {
             Some(momentum) => Ok(momentum),
             None => Ok(1.0 / count.item()?.as_f64()),
         }
@@ -55,7 +127,7 @@ impl Batch {
 
 impl Layer for Batch {
     fn name(&self) -> &str {
-        match self.dims {
+        match self.0.dims {
             1 => "BatchNorm1d",
             2 => "BatchNorm2d",
             _ => "BatchNorm3d",
@@ -63,68 +135,44 @@ impl Layer for Batch {
     }
 
     fn options(&self, module: &Module) -> String {
-        format!(
-            "{}, eps={}, momentum={}, affine={}, bias={}, track_running_stats={}",
-            self.features,
-            python::float(self.eps),
-            self.momentum.map_or_else(|| "None".into(), python::float),
-            python::bool(self.affine),
-            python::bool(module.tensor("bias").is_some()),
-            python::bool(self.tracks)
-        )
+        self.0.options(module)
     }
 
     fn forward(&self, call: &Call) -> Result<Tensor> {
-        let (x, module) = (call.only()?, call.module);
+        let x = call.only()?;
         self.check(x)?;
-        let momentum = self.share(module)?;
-        let (mean, variance) = (module.tensor("running_mean"), module.tensor("running_var"));
-        let training = module.training() || mean.is_none();
-        let (weight, bias) = (module.tensor("weight"), module.tensor("bias"));
-        let norm = BatchNorm {
-            running_mean: mean.as_ref(),
-            running_var: variance.as_ref(),
-            weight: weight.as_ref(),
-            bias: bias.as_ref(),
-            training,
-            momentum,
-            eps: self.eps,
-        };
-        batch_norm(x, &norm)
+        let momentum = self.share(call.module)?;
+        self.0.normalise(call.module, momentum, |norm| batch_norm(x, norm))
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
-        Some(match name {
-            "num_features" => Value::Scalar((self.features as i64).into()),
-            "eps" => Value::Scalar(self.eps.into()),
-            "momentum" => self.momentum.map_or(Value::None, |m| Value::Scalar(m.into())),
-            "affine" => Value::Scalar(self.affine.into()),
-            "track_running_stats" => Value::Scalar(self.tracks.into()),
-            _ => return None,
-        })
+        self.0.attribute(name)
     }
 }
 
-fn make_batch(a: &Args, dims: usize) -> Result<Value> {
-    let (features, eps) = (size(a, 0)?, a.float(1)?);
-    let momentum = match a.get(2) {
-        Value::None => None,
-        Value::Scalar(s) => Some(s.as_f64()),
-        other => return Err(a.wrong(2, other)),
+params! {
+    BatchNormParams {
+        num_features: kind::Size, "how many channels an input has";
+        eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
+        momentum: Momentum => DefaultValue::Float(0.1), "the share of a new batch in the running statistics";
+        affine: kind::Bool = true, "whether each channel is multiplied by a trained weight";
+        track_running_stats: kind::Bool = true, "whether statistics of batches are kept for use after `eval()`";
+        bias: kind::Bool = true, "whether a trained number is added to each channel, where it is affine";
+        ..made: Made;
+    }
+}
+
+fn make_batch(a: BatchNormParams, dims: usize) -> Result<Value> {
+    let norm = ChannelNorm {
+        dims,
+        features: a.num_features,
+        eps: a.eps,
+        momentum: a.momentum,
+        affine: a.affine,
+        tracks: a.track_running_stats,
     };
-    let (affine, tracks) = (a.bool(3)?, a.bool(4)?);
-    let dtype = a.dtype(7).unwrap_or(DType::Float32);
-    let made = |wanted: bool, value: f64, dtype: DType, shape: &[usize]| {
-        if wanted { init::full(shape, value, dtype).map(Some) } else { Ok(None) }
-    };
-    let parts = Parts::new()
-        .parameter("weight", made(affine, 1.0, dtype, &[features])?)
-        .parameter("bias", made(affine && a.bool(5)?, 0.0, dtype, &[features])?)
-        .buffer("running_mean", made(tracks, 0.0, dtype, &[features])?)
-        .buffer("running_var", made(tracks, 1.0, dtype, &[features])?)
-        .buffer("num_batches_tracked", made(tracks, 0.0, DType::Int64, &[])?);
-    let layer = Batch { dims, features, eps, momentum, affine, tracks };
-    Module::new(layer, parts)?.placed(a.device(6)).map(Module::into_value)
+    let parts = norm.parts(a.bias, a.made.dtype())?;
+    a.made.place(Module::new(Batch(norm), parts)?)
 }
 
 struct LayerNorm {
@@ -174,10 +222,24 @@ pub fn layer_norm_module(shape: &[i64], eps: f64, [affine, bias]: [bool; 2], dty
     Module::new(LayerNorm { shape: shape.to_vec(), eps, affine }, parts)
 }
 
-fn make_layer_norm(a: &Args) -> Result<Value> {
-    let dtype = a.dtype(5).unwrap_or(DType::Float32);
-    let module = layer_norm_module(&a.ints(0)?, a.float(1)?, [a.bool(2)?, a.bool(3)?], dtype)?;
-    module.placed(a.device(4)).map(Module::into_value)
+params! {
+    LayerNormParams {
+        normalized_shape: kind::Ints, "the sizes of the last dimensions, which are normalised together";
+        eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
+        elementwise_affine: kind::Bool = true, "whether the result is multiplied by trained weights";
+        bias: kind::Bool = true, "whether trained numbers are added, where it is affine";
+        ..made: Made;
+    }
+}
+
+params! {
+    GroupNormParams {
+        num_groups: kind::Int, "how many groups the channels are divided in";
+        num_channels: kind::Size, "how many channels an input has";
+        eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
+        affine: kind::Bool = true, "whether each channel has a trained weight and bias";
+        ..made: Made;
+    }
 }
 
 struct GroupNorm {
@@ -219,38 +281,20 @@ impl Layer for GroupNorm {
     }
 }
 
-fn make_group_norm(a: &Args) -> Result<Value> {
-    let (groups, channels, eps, affine) = (a.int(0)?, size(a, 1)?, a.float(2)?, a.bool(3)?);
+fn make_group_norm(a: GroupNormParams) -> Result<Value> {
+    let (groups, channels) = (a.num_groups, a.num_channels);
     if !usize::try_from(groups).is_ok_and(|g| g > 0 && channels.is_multiple_of(g)) {
         let text = format!("num_channels ({channels}) must be divisible by num_groups ({groups})");
         return Err(Error::value(text));
     }
-    let dtype = a.dtype(5).unwrap_or(DType::Float32);
-    let weight = if affine { Some(init::full(&[channels], 1.0, dtype)?) } else { None };
-    let bias = if affine { Some(init::full(&[channels], 0.0, dtype)?) } else { None };
-    let parts = Parts::new().parameter("weight", weight).parameter("bias", bias);
-    let layer = GroupNorm { groups, channels, eps, affine };
-    Module::new(layer, parts)?.placed(a.device(4)).map(Module::into_value)
+    let full = |value: f64| a.affine.then(|| init::full(&[channels], value, a.made.dtype())).transpose();
+    let parts = Parts::new().parameter("weight", full(1.0)?).parameter("bias", full(0.0)?);
+    a.made.place(Module::new(GroupNorm { groups, channels, eps: a.eps, affine: a.affine }, parts)?)
 }
-
-const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
-const AFFINE: Param = Param::optional("affine", ParamKind::Bool, DefaultValue::Bool(true));
-const BATCH: &[Param] = &[
-    Param::required("num_features", ParamKind::Int),
-    EPS,
-    Param::optional("momentum", ParamKind::Any, DefaultValue::Float(0.1)),
-    AFFINE,
-    Param::optional("track_running_stats", ParamKind::Bool, DefaultValue::Bool(true)),
-    BIAS,
-    DEVICE,
-    DTYPE,
-];
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    constructor("BatchNorm1d", "Normalises each channel over a batch `[n, c]` or `[n, c, l]`.", BATCH, |a| {
-        make_batch(a, 1)
-    })
+    constructor("BatchNorm1d", "Normalises each channel over a batch `[n, c]` or `[n, c, l]`.", BatchNormParams::LIST, by_name!(BatchNormParams, |a| make_batch(a, 1)))
     .details(
         "While training by the batch's statistics, which the running ones follow; after `eval()` by the running ones. \
          A `momentum` of () averages over all batches.",
@@ -259,9 +303,7 @@ pub static ROWS: &[OpDef] = &[
         "nn::BatchNorm1d(3)",
         "BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)",
     ),
-    constructor("BatchNorm2d", "Normalises each channel over a batch `[n, c, h, w]`.", BATCH, |a| {
-        make_batch(a, 2)
-    })
+    constructor("BatchNorm2d", "Normalises each channel over a batch `[n, c, h, w]`.", BatchNormParams::LIST, by_name!(BatchNormParams, |a| make_batch(a, 2)))
     .details(
         "While training by the batch's statistics, which the running ones follow; after `eval()` by the running ones. \
          A `momentum` of () averages over all batches.",
@@ -270,9 +312,7 @@ pub static ROWS: &[OpDef] = &[
         "nn::BatchNorm2d(3, #{affine: false})",
         "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=True)",
     ),
-    constructor("BatchNorm3d", "Normalises each channel over a batch `[n, c, d, h, w]`.", BATCH, |a| {
-        make_batch(a, 3)
-    })
+    constructor("BatchNorm3d", "Normalises each channel over a batch `[n, c, d, h, w]`.", BatchNormParams::LIST, by_name!(BatchNormParams, |a| make_batch(a, 3)))
     .details("As `BatchNorm2d`, of volumes.")
     .example(
         "nn::BatchNorm3d(3)",
@@ -281,29 +321,18 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "LayerNorm",
         "Normalises over the trailing dimensions.",
-        &[
-            Param::required("normalized_shape", ParamKind::Ints),
-            EPS,
-            Param::optional("elementwise_affine", ParamKind::Bool, DefaultValue::Bool(true)),
-            BIAS,
-            DEVICE,
-            DTYPE,
-        ],
-        make_layer_norm,
+        LayerNormParams::LIST,
+        by_name!(LayerNormParams, |a| {
+            let affine = [a.elementwise_affine, a.bias];
+            a.made.place(layer_norm_module(&a.normalized_shape, a.eps, affine, a.made.dtype())?)
+        }),
     )
     .example("nn::LayerNorm(256)", "LayerNorm((256,), eps=1e-05, elementwise_affine=True, bias=True)"),
     constructor(
         "GroupNorm",
         "Normalises groups of channels per example.",
-        &[
-            Param::required("num_groups", ParamKind::Int),
-            Param::required("num_channels", ParamKind::Int),
-            EPS,
-            AFFINE,
-            DEVICE,
-            DTYPE,
-        ],
-        make_group_norm,
+        GroupNormParams::LIST,
+        by_name!(GroupNormParams, |a| make_group_norm(a)),
     )
     .example("nn::GroupNorm(2, 4)", "GroupNorm(2, 4, eps=1e-05, affine=True, bias=True)"),
 ];

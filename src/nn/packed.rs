@@ -3,12 +3,12 @@
 
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
-use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, split_sizes};
 use crate::op::movement::{narrow, reshape_to, transpose};
 use crate::op::pad::constant;
+use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::scatter::index_select;
-use crate::op::{Args, Family, Form, Object, OpDef, Param, ParamKind, Value};
+use crate::op::{Args, Family, Form, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
@@ -239,23 +239,22 @@ pub fn by_step(x: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     split_sizes(x, &sizes.iter().map(|&n| n as i64).collect::<Vec<_>>(), 0)
 }
 
-/// A packed sequence among the arguments.
-pub fn packed<'a>(a: &'a Args<'_>, i: usize) -> Option<&'a Packed> {
-    match a.get(i) {
+/// The packed sequence that an argument is.
+pub fn packed(value: &Value) -> Option<&Packed> {
+    match value {
         Value::Object(object) => object.get::<Packed>(),
         _ => None,
     }
 }
 
-fn needed<'a>(a: &'a Args<'_>) -> Result<&'a Packed> {
-    packed(a, 0).ok_or_else(|| {
-        let text = format!(
-            "{}(): argument 'sequence' must be a PackedSequence, not {}",
-            a.def.name,
-            a.get(0).describe()
-        );
+kinds! {
+    PackedSequence(Any) => &'a Packed, |args: &'a Args, at| packed(args.get(at)).ok_or_else(|| {
+        let (name, got) = (args.def.name, args.get(at).describe());
+        let text = format!("{name}(): argument 'sequence' must be a PackedSequence, not {got}");
         Error::type_error(text).with_hint("`nn::utils::rnn::pack_padded_sequence(x, lengths)` makes one")
-    })
+    });
+    Lengths(Any) => Vec<i64>, lengths;
+    SequenceOrder(Object) => Vec<i64>, lengths;
 }
 
 /// Lengths from a tensor or an array.
@@ -281,23 +280,80 @@ fn listed(all: Vec<Tensor>) -> Value {
     Value::List(all.into_iter().map(Value::Tensor).collect())
 }
 
-fn pad_row(a: &Args) -> Result<Value> {
-    let left = match a.str(3)? {
+params! {
+    PadSequenceParams {
+        sequences: kind::Tensors, "the sequences, each `[length, …]`";
+        batch_first: kind::Bool = false, "whether the sequences are dimension 0 of the result, and not 1";
+        padding_value: kind::Float = 0.0, "what fills up the shorter ones";
+        padding_side: kind::Str = "right", "the side that is filled up";
+    }
+}
+
+params! {
+    PackPaddedParams {
+        input: kind::Tensor, "the padded sequences";
+        lengths: Lengths, "how long each sequence is without its padding";
+        batch_first: kind::Bool = false, "whether the sequences are dimension 0 of the input, and not 1";
+        enforce_sorted: kind::Bool = true, "whether an order other than from long to short is an error";
+    }
+}
+
+params! {
+    PadPackedParams {
+        sequence: PackedSequence, "what was packed";
+        batch_first: kind::Bool = false, "whether the sequences are dimension 0 of the result, and not 1";
+        padding_value: kind::Float = 0.0, "what fills up the shorter ones";
+        total_length: Maybe<kind::Int>, "how long the result is, where that is more than the longest sequence";
+    }
+}
+
+params! {
+    PackedPartsParams {
+        data: kind::Tensor, "the elements of all sequences, step by step";
+        batch_sizes: Lengths, "how many sequences reach each step";
+        sorted_indices: Maybe<SequenceOrder>, "which sequence stands at each place of the packed order";
+        unsorted_indices: Maybe<SequenceOrder>, "at which place of the packed order each sequence stands";
+    }
+}
+
+params! {
+    PackSequenceParams {
+        sequences: kind::Tensors, "the sequences, each `[length, …]`";
+        enforce_sorted: kind::Bool = true, "whether an order other than from long to short is an error";
+    }
+}
+
+params! {
+    UnpadSequenceParams {
+        padded_sequences: kind::Tensor, "the sequences with what fills them up";
+        lengths: Lengths, "how long each sequence is without its padding";
+        batch_first: kind::Bool = false, "whether the sequences are dimension 0 of the input, and not 1";
+    }
+}
+
+params! {
+    UnpackSequenceParams {
+        packed_sequences: PackedSequence, "what was packed";
+    }
+}
+
+fn pad_row(a: PadSequenceParams) -> Result<Value> {
+    let left = match a.padding_side {
         "right" => false,
         "left" => true,
         _ => return Err(Error::runtime("Expected padding_side to be one of left or right")),
     };
-    pad_sequence(&a.tensors(0)?, a.bool(1)?, a.float(2)?, left).map(Value::Tensor)
+    pad_sequence(&a.sequences, a.batch_first, a.padding_value, left).map(Value::Tensor)
 }
 
-fn pack_row(a: &Args) -> Result<Value> {
-    let all = a.tensors(0)?;
+fn pack_row(PackSequenceParams { sequences: all, enforce_sorted, .. }: PackSequenceParams) -> Result<Value> {
     let lengths: Vec<i64> = all.iter().map(|t| t.shape().first().copied().unwrap_or(0) as i64).collect();
-    pack_padded(&pad_sequence(&all, false, 0.0, false)?, &lengths, false, a.bool(1)?).map(Packed::into_value)
+    pack_padded(&pad_sequence(&all, false, 0.0, false)?, &lengths, false, enforce_sorted)
+        .map(Packed::into_value)
 }
 
-fn of_parts(a: &Args) -> Result<Value> {
-    let (data, sizes) = (a.tensor(0)?.clone(), lengths(a, 1)?);
+fn of_parts(a: PackedPartsParams) -> Result<Value> {
+    let (data, sizes) = (a.data.clone(), a.batch_sizes);
     let whole: Option<Vec<usize>> = sizes.iter().map(|&n| usize::try_from(n).ok()).collect();
     let falling = sizes.is_sorted_by(|a, b| a >= b) && sizes.last().is_none_or(|&n| n > 0);
     let sizes = whole.filter(|all| falling && data.shape().first() == Some(&all.iter().sum()));
@@ -306,9 +362,8 @@ fn of_parts(a: &Args) -> Result<Value> {
             "PackedSequence(): batch_sizes must not grow, and sum up to the number of elements of data";
         return Err(Error::value(text));
     };
-    let given = |i: usize| if a.is_none(i) { Ok(None) } else { lengths(a, i).map(Some) };
-    let mut packed = Packed { data, sizes, sorted: given(2)? };
-    if let (None, Some(places)) = (&packed.sorted, given(3)?) {
+    let mut packed = Packed { data, sizes, sorted: a.sorted_indices };
+    if let (None, Some(places)) = (&packed.sorted, a.unsorted_indices) {
         packed.sorted = Some(places);
         packed.sorted = packed.unsorted();
     }
@@ -329,20 +384,13 @@ const fn row(
     OpDef::call(name, Family::Module, summary, params, run).forms(&[Form::Of("nn::utils::rnn")])
 }
 
-const SEQUENCES: Param = Param::required("sequences", ParamKind::Tensors);
-const LENGTHS: Param = Param::required("lengths", ParamKind::Any);
-const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, DefaultValue::Bool(false));
-const VALUE: Param = Param::optional("padding_value", ParamKind::Float, DefaultValue::Float(0.0));
-const SORTED: Param = Param::optional("enforce_sorted", ParamKind::Bool, DefaultValue::Bool(true));
-const PACKED: Param = Param::required("sequence", ParamKind::Any);
-
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "pad_sequence",
         "Sequences of different lengths in one tensor, filled up with a value.",
-        &[SEQUENCES, FIRST, VALUE, Param::optional("padding_side", ParamKind::Str, DefaultValue::Str("right"))],
-        pad_row,
+        PadSequenceParams::LIST,
+        by_name!(PadSequenceParams, |a| pad_row(a)),
     )
     .details("`[longest, n, …]`, or `[n, longest, …]` with `batch_first`; `padding_side` is \"right\" or \"left\".")
     .example(
@@ -352,8 +400,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "pack_padded_sequence",
         "Packs padded sequences, so that a recurrent layer passes over the padding.",
-        &[Param::required("input", ParamKind::Tensor), LENGTHS, FIRST, SORTED],
-        |a| pack_padded(a.tensor(0)?, &lengths(a, 1)?, a.bool(2)?, a.bool(3)?).map(Packed::into_value),
+        PackPaddedParams::LIST,
+        by_name!(PackPaddedParams, |a| {
+            pack_padded(a.input, &a.lengths, a.batch_first, a.enforce_sorted).map(Packed::into_value)
+        }),
     )
     .details(
         "Longer sequences come before shorter ones, unless `enforce_sorted` is false: then they are ordered here, and come \
@@ -367,11 +417,11 @@ pub static ROWS: &[OpDef] = &[
     row(
         "pad_packed_sequence",
         "The padded sequences of packed ones, and their lengths.",
-        &[PACKED, FIRST, VALUE, Param::optional("total_length", ParamKind::Int, DefaultValue::None)],
-        |a| {
-            let (padded, lengths) = pad_packed(needed(a)?, a.bool(1)?, a.float(2)?, a.optional_int(3))?;
+        PadPackedParams::LIST,
+        by_name!(PadPackedParams, |a| {
+            let (padded, lengths) = pad_packed(a.sequence, a.batch_first, a.padding_value, a.total_length)?;
             Ok(Value::List(vec![padded.into(), tensors(lengths)?]))
-        },
+        }),
     )
     .details("`total_length` fills up to more than the longest sequence.")
     .example(
@@ -381,37 +431,43 @@ pub static ROWS: &[OpDef] = &[
     row(
         "PackedSequence",
         "A packed sequence of its parts, such as another one's with new data.",
-        &[
-            Param::required("data", ParamKind::Tensor),
-            Param::required("batch_sizes", ParamKind::Any),
-            Param::optional("sorted_indices", ParamKind::Object, DefaultValue::None),
-            Param::optional("unsorted_indices", ParamKind::Object, DefaultValue::None),
-        ],
-        of_parts,
+        PackedPartsParams::LIST,
+        by_name!(PackedPartsParams, |a| of_parts(a)),
     )
     .details("One of the two orders is enough.")
     .example(
         "let p = nn::utils::rnn::PackedSequence(tensor([1, 4, 2, 5, 3]), [2, 2, 1]); nn::utils::rnn::unpack_sequence(p)",
         "[tensor([1, 2, 3]), tensor([4, 5])]",
     ),
-    row("pack_sequence", "Packs sequences of different lengths.", &[SEQUENCES, SORTED], pack_row).example(
+    row(
+        "pack_sequence",
+        "Packs sequences of different lengths.",
+        PackSequenceParams::LIST,
+        by_name!(PackSequenceParams, |a| pack_row(a)),
+    )
+    .example(
         "nn::utils::rnn::pack_sequence([tensor([1]), tensor([2, 3])], #{enforce_sorted: false}).batch_sizes",
         "tensor([2, 1])",
     ),
     row(
         "unpad_sequence",
         "The sequences of a padded tensor, each of its own length.",
-        &[Param::required("padded_sequences", ParamKind::Tensor), LENGTHS, FIRST],
-        |a| unpad(a.tensor(0)?, &lengths(a, 1)?, a.bool(2)?).map(listed),
+        UnpadSequenceParams::LIST,
+        by_name!(UnpadSequenceParams, |a| unpad(a.padded_sequences, &a.lengths, a.batch_first).map(listed)),
     )
     .example(
         "nn::utils::rnn::unpad_sequence(tensor([[1, 4], [2, 0]]), [2, 1])",
         "[tensor([1, 2]), tensor([4])]",
     ),
-    row("unpack_sequence", "The sequences that were packed.", &[Param::required("packed_sequences", ParamKind::Any)], |a| {
-        let (padded, lengths) = pad_packed(needed(a)?, true, 0.0, None)?;
-        unpad(&padded, &lengths, true).map(listed)
-    })
+    row(
+        "unpack_sequence",
+        "The sequences that were packed.",
+        UnpackSequenceParams::LIST,
+        by_name!(UnpackSequenceParams, |a| {
+            let (padded, lengths) = pad_packed(a.packed_sequences, true, 0.0, None)?;
+            unpad(&padded, &lengths, true).map(listed)
+        }),
+    )
     .example(
         "nn::utils::rnn::unpack_sequence(nn::utils::rnn::pack_sequence([tensor([1, 2]), tensor([3])]))",
         "[tensor([1, 2]), tensor([3])]",

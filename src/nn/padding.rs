@@ -2,7 +2,8 @@
 
 use crate::base::{Error, Result, Scalar};
 use crate::op::pad::pad;
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Written, by_name, kind, params};
+use crate::op::{OpDef, Value};
 
 use super::activation::Simple;
 use super::linear::constructor;
@@ -17,10 +18,14 @@ struct Border {
 }
 
 impl Border {
-    fn sizes(&self, a: &Args) -> Result<Vec<i64>> {
-        let sizes = match a.get(0) {
-            Value::Scalar(_) => vec![a.ints(0)?.first().copied().unwrap_or(0); 2 * self.dims],
-            _ => a.ints(0)?,
+    fn sizes(&self, given: &Value) -> Result<Vec<i64>> {
+        let int = |v: &Value| match v {
+            Value::Scalar(s) => s.as_i64(),
+            _ => 0,
+        };
+        let sizes: Vec<i64> = match given {
+            Value::List(items) => items.iter().map(int).collect(),
+            one => vec![int(one); 2 * self.dims],
         };
         if sizes.len() > 2 * self.dims {
             let text = format!("{} takes up to {} sizes, and got {}", self.name, 2 * self.dims, sizes.len());
@@ -40,8 +45,8 @@ impl Border {
         Ok(())
     }
 
-    fn module(self, a: &Args, value: Option<&Value>) -> Result<Value> {
-        let sizes = self.sizes(a)?;
+    fn module(self, padding: &Value, value: Option<&Value>) -> Result<Value> {
+        let sizes = self.sizes(padding)?;
         let shown = Value::List(sizes.iter().map(|s| Value::Scalar((*s).into())).collect());
         let fill = match value {
             Some(Value::Scalar(s)) => *s,
@@ -59,17 +64,24 @@ impl Border {
     }
 }
 
-const PADDING: Param = Param::required("padding", ParamKind::Ints);
-const VALUE: Param = Param::required("value", ParamKind::Scalar);
+params! {
+    BorderParams {
+        padding: Written<kind::Ints>, "how wide each side of the border is, or one width for all";
+    }
+}
+
+params! {
+    ConstantBorderParams {
+        padding: Written<kind::Ints>, "how wide each side of the border is, or one width for all";
+        value: Written<kind::Scalar>, "what every element of the border is";
+    }
+}
 
 macro_rules! borders {
     ($($name:ident $dims:literal $mode:tt $summary:literal $code:literal => $shown:literal;)*) => {
         /// The rows of this file.
         pub static ROWS: &[OpDef] = &[$(
-            constructor(stringify!($name), $summary, borders!(@params $mode), |a| {
-                let border = Border { name: stringify!($name), dims: $dims, mode: borders!(@mode $mode) };
-                border.module(a, borders!(@value $mode a))
-            })
+            borders!(@row $name $dims $mode $summary)
             .details(
                 "`padding` is a number for every side, or the sizes before and after, the last dimension first: \
                  `[left, right, top, bottom]`.",
@@ -77,12 +89,28 @@ macro_rules! borders {
             .example($code, $shown),
         )*];
     };
-    (@params "value") => { &[PADDING, VALUE] };
-    (@params $mode:literal) => { &[PADDING] };
-    (@mode "value") => { "constant" };
-    (@mode $mode:literal) => { $mode };
-    (@value "value" $a:ident) => { Some($a.get(1)) };
-    (@value $mode:literal $a:ident) => { None };
+    (@row $name:ident $dims:literal "value" $summary:literal) => {
+        constructor(
+            stringify!($name),
+            $summary,
+            ConstantBorderParams::LIST,
+            by_name!(ConstantBorderParams, |a| {
+                let border = Border { name: stringify!($name), dims: $dims, mode: "constant" };
+                border.module(a.padding, Some(a.value))
+            }),
+        )
+    };
+    (@row $name:ident $dims:literal $mode:literal $summary:literal) => {
+        constructor(
+            stringify!($name),
+            $summary,
+            BorderParams::LIST,
+            by_name!(BorderParams, |a| {
+                let border = Border { name: stringify!($name), dims: $dims, mode: $mode };
+                border.module(a.padding, None)
+            }),
+        )
+    };
 }
 
 borders! {

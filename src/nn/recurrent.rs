@@ -8,13 +8,14 @@ use crate::op::def::DefaultValue;
 use crate::op::joins::{cat, stack};
 use crate::op::linear::linear;
 use crate::op::movement::{narrow, select, squeeze, transpose, unsqueeze};
-use crate::op::{Args, OpDef, Param, ParamKind, Value};
+use crate::op::params::{by_name, kind, params};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::cells::{Hidden, Mode, NONLINEARITY, Weights, above_zero, drawn, wants_pair, zeros};
-use super::linear::{BIAS, DEVICE, DTYPE, constructor};
+use super::cells::{Hidden, Mode, Weights, above_zero, drawn, wants_pair, zeros};
+use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
-use super::packed;
+use super::packed::packed;
 
 pub(super) struct Recurrent {
     pub(super) mode: Mode,
@@ -250,16 +251,17 @@ impl Layer for Recurrent {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", CALL);
+        static ROW: OpDef = call_row("forward", RecurrentCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        if let Some(packed) = packed::packed(a, 0) {
-            return super::recurrent_packed::respond(self, call.module, packed, a.get(1));
+        let RecurrentCall { input, hx, .. } = RecurrentCall::of(a)?;
+        if let Some(packed) = packed(input) {
+            return super::recurrent_packed::respond(self, call.module, packed, hx);
         }
-        let Value::Tensor(x) = a.get(0) else {
-            let got = a.get(0).describe();
+        let Value::Tensor(x) = input else {
+            let got = input.describe();
             let text =
                 format!("{}.forward(): input must be a Tensor or a PackedSequence, not {got}", self.name());
             return Err(Error::type_error(text));
@@ -275,7 +277,7 @@ impl Layer for Recurrent {
         if length == 0 {
             return Err(Error::runtime("Expected sequence length to be larger than 0 in RNN"));
         }
-        let state = self.given(&x, n, a.get(1), batched)?;
+        let state = self.given(&x, n, hx, batched)?;
         // On the CPU only PyTorch's LSTM computes in lower precision as a whole.
         let lower = x.device().is_cuda() || self.mode == Mode::Lstm;
         let casts = if lower { autocast::enter("linear", &[&x])? } else { None };
@@ -315,15 +317,72 @@ impl Layer for Recurrent {
     }
 }
 
-/// A layer whose options `bias` to `dtype` stand from place `at` on.
-fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
-    let dropout = a.float(at + 2)?;
+params! {
+    RecurrentCall {
+        input: kind::Any, "the sequences: a tensor, or packed ones";
+        hx: kind::Any => DefaultValue::None, "the states before the first step; zeros where they are left out";
+    }
+}
+
+params! {
+    group RecurrentSizes {
+        input_size: kind::Int, "how many features a step of a sequence has";
+        hidden_size: kind::Int, "how many features the state has";
+        num_layers: kind::Int = 1, "how many layers there are, each over the outputs of the one before";
+    }
+}
+
+params! {
+    group RecurrentOptions {
+        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        batch_first: kind::Bool = false, "whether the batch is dimension 0 of inputs and outputs, and not 1";
+        dropout: kind::Float = 0.0, "how probable it is that an element between two layers becomes zero";
+        bidirectional: kind::Bool = false, "whether there are layers that go through the sequence backwards too";
+    }
+}
+
+params! {
+    RnnParams {
+        ..sizes: RecurrentSizes;
+        nonlinearity: kind::Str = "tanh", "what each step goes through: \"tanh\" or \"relu\"";
+        ..options: RecurrentOptions;
+        ..made: Made;
+    }
+}
+
+params! {
+    LstmParams {
+        ..sizes: RecurrentSizes;
+        ..options: RecurrentOptions;
+        proj_size: kind::Int = 0, "how many features the outputs are projected to; 0 leaves them as they are";
+        ..made: Made;
+    }
+}
+
+params! {
+    GruParams {
+        ..sizes: RecurrentSizes;
+        ..options: RecurrentOptions;
+        ..made: Made;
+    }
+}
+
+fn make(
+    mode: Mode,
+    sizes: RecurrentSizes,
+    options: RecurrentOptions,
+    projected: i64,
+    place: Made,
+) -> Result<Value> {
+    let RecurrentOptions { bias, batch_first, dropout, bidirectional, .. } = options;
     if !(0.0..=1.0).contains(&dropout) {
         return Err(Error::value(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed",
         ));
     }
-    let (inputs, hidden, layers) = (above_zero(a, 0)?, above_zero(a, 1)?, above_zero(a, 2)?);
+    let inputs = above_zero("input_size", sizes.input_size)?;
+    let hidden = above_zero("hidden_size", sizes.hidden_size)?;
+    let layers = above_zero("num_layers", sizes.num_layers)?;
     if dropout > 0.0 && layers == 1 {
         Machine::current().shared.warn(&format!(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers \
@@ -331,21 +390,11 @@ fn make(a: &Args, mode: Mode, at: usize) -> Result<Value> {
             python::float(dropout)
         ));
     }
-    let last = if mode == Mode::Lstm { at + 5 } else { at + 4 };
-    let projected = if mode == Mode::Lstm { projection(a.int(at + 4)?, hidden)? } else { None };
-    let layer = Recurrent {
-        mode,
-        inputs,
-        hidden,
-        layers,
-        bias: a.bool(at)?,
-        batch_first: a.bool(at + 1)?,
-        dropout,
-        bidirectional: a.bool(at + 3)?,
-        projected,
-    };
-    let parts = parameters(&layer, a.dtype(last + 1).unwrap_or(DType::Float32))?;
-    Module::new(layer, parts)?.placed(a.device(last)).map(Module::into_value)
+    let projected = projection(projected, hidden)?;
+    let layer =
+        Recurrent { mode, inputs, hidden, layers, bias, batch_first, dropout, bidirectional, projected };
+    let parts = parameters(&layer, place.dtype())?;
+    place.place(Module::new(layer, parts)?)
 }
 
 fn projection(size: i64, hidden: usize) -> Result<Option<usize>> {
@@ -379,22 +428,13 @@ fn parameters(layer: &Recurrent, dtype: DType) -> Result<Parts> {
     Ok(parts)
 }
 
-const CALL: &[Param] =
-    &[Param::required("input", ParamKind::Any), Param::optional("hx", ParamKind::Any, DefaultValue::None)];
-const INPUTS: Param = Param::required("input_size", ParamKind::Int);
-const HIDDEN: Param = Param::required("hidden_size", ParamKind::Int);
-const LAYERS: Param = Param::optional("num_layers", ParamKind::Int, DefaultValue::Int(1));
-const FIRST: Param = Param::optional("batch_first", ParamKind::Bool, DefaultValue::Bool(false));
-const DROPOUT: Param = Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.0));
-const BOTH_WAYS: Param = Param::optional("bidirectional", ParamKind::Bool, DefaultValue::Bool(false));
-
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "RNN",
         "A recurrent layer over sequences `[length, n, input_size]`.",
-        &[INPUTS, HIDDEN, LAYERS, NONLINEARITY, BIAS, FIRST, DROPOUT, BOTH_WAYS, DEVICE, DTYPE],
-        |a| make(a, Mode::of(a.str(3)?)?, 4),
+        RnnParams::LIST,
+        by_name!(RnnParams, |a| make(Mode::of(a.nonlinearity)?, a.sizes, a.options, 0, a.made)),
     )
     .details(
         "`rnn.forward(x, h_0)` gives `[outputs, h_n]`: the outputs of all steps, `[length, n, hidden_size]`, and the last \
@@ -405,19 +445,8 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "LSTM",
         "A recurrent layer with a memory over sequences `[length, n, input_size]`.",
-        &[
-            INPUTS,
-            HIDDEN,
-            LAYERS,
-            BIAS,
-            FIRST,
-            DROPOUT,
-            BOTH_WAYS,
-            Param::optional("proj_size", ParamKind::Int, DefaultValue::Int(0)),
-            DEVICE,
-            DTYPE,
-        ],
-        |a| make(a, Mode::Lstm, 3),
+        LstmParams::LIST,
+        by_name!(LstmParams, |a| make(Mode::Lstm, a.sizes, a.options, a.proj_size, a.made)),
     )
     .details(
         "`lstm.forward(x, [h_0, c_0])` gives `[outputs, [h_n, c_n]]`. With `batch_first` sequences are `[n, length, \
@@ -428,8 +457,8 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "GRU",
         "A recurrent layer with gates over sequences `[length, n, input_size]`.",
-        &[INPUTS, HIDDEN, LAYERS, BIAS, FIRST, DROPOUT, BOTH_WAYS, DEVICE, DTYPE],
-        |a| make(a, Mode::Gru, 3),
+        GruParams::LIST,
+        by_name!(GruParams, |a| make(Mode::Gru, a.sizes, a.options, 0, a.made)),
     )
     .details(
         "`gru.forward(x, h_0)` gives `[outputs, h_n]`. With `batch_first` sequences are `[n, length, features]`; \

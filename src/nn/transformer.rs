@@ -8,16 +8,17 @@ use crate::op::binary::add;
 use crate::op::def::DefaultValue;
 use crate::op::joins::triu;
 use crate::op::movement::cloned;
+use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::unary::relu;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value, record};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Value, record};
 use crate::tensor::Tensor;
 
-use super::activation::dropout_module;
-use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, flag, mask, multihead};
+use super::activation::{dropout_module, number};
+use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, multihead};
 use super::containers::module_list;
 use super::init;
-use super::linear::{BIAS, DEVICE, DTYPE, constructor, made};
-use super::module::{Call, Layer, Module, Parts, Role, call_row, size};
+use super::linear::{Made, constructor, made};
+use super::module::{Call, Layer, Module, Parts, Role, call_row};
 use super::normalise::layer_norm_module;
 
 #[derive(Clone, Copy)]
@@ -69,43 +70,101 @@ pub(super) fn feed(call: &Call, activation: Activation, dropout: &str, x: &Tenso
     through(call, dropout, &narrow)
 }
 
-/// What a layer is made from.
-pub(super) struct LayerSizes {
-    pub width: usize,
-    pub heads: usize,
-    pub inner: usize,
-    /// A number, as it prints.
-    pub dropout: Value,
-    pub activation: Value,
-    pub eps: f64,
-    pub batch_first: bool,
-    pub norm_first: bool,
-    pub bias: bool,
-    pub dtype: DType,
+/// A part of a layer, added to what goes into it. The norm of this name stands before the part, or behind the sum.
+pub(super) fn residual(
+    call: &Call,
+    norm_first: bool,
+    norm: &str,
+    x: &Tensor,
+    part: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    if norm_first {
+        return add(x, &part(&through(call, norm, x)?)?);
+    }
+    through(call, norm, &add(x, &part(x)?)?)
 }
 
-impl LayerSizes {
-    /// From the arguments of a layer's row.
-    pub fn of_layer(a: &Args) -> Result<LayerSizes> {
-        Ok(LayerSizes {
-            width: size(a, 0)?,
-            heads: size(a, 1)?,
-            inner: size(a, 2)?,
-            dropout: a.get(3).clone(),
-            activation: a.get(4).clone(),
-            eps: a.float(5)?,
-            batch_first: a.bool(6)?,
-            norm_first: a.bool(7)?,
-            bias: a.bool(8)?,
-            dtype: a.dtype(10).unwrap_or(DType::Float32),
+params! {
+    /// The network of a layer.
+    pub(super) group FeedParams {
+        dim_feedforward: kind::Size = 2048, "how many features the network has between its two linear layers";
+        dropout: Written<kind::Float> => DefaultValue::Float(0.1), "how probable it is that an element becomes zero";
+        activation: kind::Any => DefaultValue::Str("relu"), "what stands between the linear layers";
+    }
+}
+
+params! {
+    /// The last parameters of layers and of the whole transformer.
+    pub(super) group LayerParams {
+        layer_norm_eps: kind::Float = 1e-5, "a small number that norms add to the variance";
+        batch_first: kind::Bool = false, "whether the batch is dimension 0 of inputs, and not 1";
+        norm_first: kind::Bool = false, "whether norms stand before each part, and not behind it";
+        bias: kind::Bool = true, "whether linear layers and norms add a trained vector";
+        ..made: Made;
+    }
+}
+
+params! {
+    /// Those of an encoder's layer and of a decoder's.
+    pub(super) TransformerLayerParams {
+        d_model: kind::Size, "how many features a place has";
+        nhead: kind::Size, "how many heads the attention has";
+        ..feed: FeedParams;
+        ..layer: LayerParams;
+    }
+}
+
+/// What a layer is made from.
+pub(super) struct LayerSizes<'s, 'a> {
+    pub width: usize,
+    pub heads: usize,
+    pub feed: &'s FeedParams<'a>,
+    pub layer: &'s LayerParams<'a>,
+}
+
+impl<'s, 'a> LayerSizes<'s, 'a> {
+    pub fn of(a: &'s TransformerLayerParams<'a>) -> LayerSizes<'s, 'a> {
+        LayerSizes { width: a.d_model, heads: a.nhead, feed: &a.feed, layer: &a.layer }
+    }
+
+    pub fn norm(&self) -> Result<Module> {
+        let LayerParams { layer_norm_eps, bias, made, .. } = self.layer;
+        layer_norm_module(&[self.width as i64], *layer_norm_eps, [true, *bias], made.dtype())
+    }
+
+    fn attention(&self) -> Result<Module> {
+        multihead(Multihead {
+            width: self.width,
+            heads: self.heads,
+            dropout: number(self.feed.dropout)?,
+            bias: self.layer.bias,
+            bias_kv: false,
+            zero: false,
+            from: [self.width; 2],
+            batch_first: self.layer.batch_first,
+            dtype: self.layer.made.dtype(),
         })
     }
 
-    pub fn share(&self) -> Result<f64> {
-        match &self.dropout {
-            Value::Scalar(p) => Ok(p.as_f64()),
-            other => Err(Error::type_error(format!("dropout must be a number, not {}", other.describe()))),
+    /// The children of a layer: attentions of these names, the network, and a norm and a dropout for each of them.
+    pub fn parts(&self, attentions: &[&str]) -> Result<(Parts, Activation)> {
+        let (activation, own) = activation(self.feed.activation)?;
+        let linear = |sizes| made("Linear", sizes, self.layer.bias, self.layer.made.dtype());
+        let (inner, dropout) = (self.feed.dim_feedforward, || dropout_module(self.feed.dropout));
+        let mut parts = Parts::new();
+        for name in attentions {
+            parts = parts.child(*name, self.attention()?);
         }
+        parts = parts.child("linear1", linear([self.width, inner])?);
+        parts = parts.child("dropout", dropout()?);
+        parts = parts.child("linear2", linear([inner, self.width])?);
+        for number in 1..=attentions.len() + 1 {
+            parts = parts.child(format!("norm{number}"), self.norm()?);
+        }
+        for number in 1..=attentions.len() + 1 {
+            parts = parts.child(format!("dropout{number}"), dropout()?);
+        }
+        Ok((own.into_iter().fold(parts, |parts, module| parts.child("activation", module)), activation))
     }
 }
 
@@ -119,27 +178,21 @@ impl Layer for EncoderLayer {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", LAYER_CALL);
+        static ROW: OpDef = call_row("forward", EncoderLayerCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let x = a.tensor(0)?;
-        let padding =
-            a.optional_tensor(2).map(|m| additive(m, "src_key_padding_mask", x.dtype())).transpose()?;
-        let mask = a.optional_tensor(1).map(|m| additive(m, "src_mask", x.dtype())).transpose()?;
-        let masks = Masks { padding: padding.as_ref(), attention: mask.as_ref(), is_causal: a.bool(3)? };
-        let norm = |name: &str, x: &Tensor| through(call, name, x);
+        let a = EncoderLayerCall::of(a)?;
+        let dtype = a.src.dtype();
+        let additive = |mask: Option<&Tensor>, name| mask.map(|m| additive(m, name, dtype)).transpose();
+        let padding = additive(a.src_key_padding_mask, "src_key_padding_mask")?;
+        let mask = additive(a.src_mask, "src_mask")?;
+        let masks = Masks { padding: padding.as_ref(), attention: mask.as_ref(), is_causal: a.is_causal };
         let look = |x: &Tensor| attend(call, ["self_attn", "dropout1"], [x, x, x], masks);
         let think = |x: &Tensor| feed(call, self.activation, "dropout2", x);
-        let out = if self.norm_first {
-            let x = add(x, &look(&norm("norm1", x)?)?)?;
-            add(&x, &think(&norm("norm2", &x)?)?)?
-        } else {
-            let x = norm("norm1", &add(x, &look(x)?)?)?;
-            norm("norm2", &add(&x, &think(&x)?)?)?
-        };
-        Ok(out.into())
+        let x = residual(call, self.norm_first, "norm1", a.src, look)?;
+        residual(call, self.norm_first, "norm2", &x, think).map(Value::from)
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -149,36 +202,8 @@ impl Layer for EncoderLayer {
 
 /// An encoder layer from its sizes.
 pub(super) fn encoder_layer(sizes: &LayerSizes) -> Result<Module> {
-    let LayerSizes { width, inner, dtype, bias, .. } = *sizes;
-    let (activation, own) = activation(&sizes.activation)?;
-    let attention = multihead(Multihead {
-        width,
-        heads: sizes.heads,
-        dropout: sizes.share()?,
-        bias,
-        bias_kv: false,
-        zero: false,
-        from: [width; 2],
-        batch_first: sizes.batch_first,
-        dtype,
-    })?;
-    let norm = || layer_norm_module(&[width as i64], sizes.eps, [true, bias], dtype);
-    let linear1 = made("Linear", [width, inner], bias, dtype)?;
-    let linear2 = made("Linear", [inner, width], bias, dtype)?;
-    let parts = Parts::new()
-        .child("self_attn", attention)
-        .child("linear1", linear1)
-        .child("dropout", dropout_module(&sizes.dropout)?)
-        .child("linear2", linear2)
-        .child("norm1", norm()?)
-        .child("norm2", norm()?)
-        .child("dropout1", dropout_module(&sizes.dropout)?)
-        .child("dropout2", dropout_module(&sizes.dropout)?);
-    let parts = match own {
-        Some(module) => parts.child("activation", module),
-        None => parts,
-    };
-    Module::new(EncoderLayer { activation, norm_first: sizes.norm_first }, parts)
+    let (parts, activation) = sizes.parts(&["self_attn"])?;
+    Module::new(EncoderLayer { activation, norm_first: sizes.layer.norm_first }, parts)
 }
 
 pub(super) fn activation(value: &Value) -> Result<(Activation, Option<Module>)> {
@@ -195,7 +220,7 @@ pub(super) fn activation(value: &Value) -> Result<(Activation, Option<Module>)> 
     }
 }
 
-struct Encoder;
+pub(super) struct Encoder;
 
 impl Layer for Encoder {
     fn name(&self) -> &str {
@@ -207,13 +232,15 @@ impl Layer for Encoder {
     }
 
     fn call_row(&self) -> Option<&'static OpDef> {
-        static ROW: OpDef = call_row("forward", ENCODER_CALL);
+        static ROW: OpDef = call_row("forward", EncoderCall::LIST);
         Some(&ROW)
     }
 
     fn respond(&self, call: &Call, a: &Args) -> Result<Value> {
-        let causal = if a.is_none(3) { Value::Scalar(false.into()) } else { a.get(3).clone() };
-        stack(call, a.tensor(0)?, &[a.get(1).clone(), a.get(2).clone(), causal]).map(Value::Tensor)
+        let a = EncoderCall::of(a)?;
+        let causal = a.is_causal.unwrap_or(false);
+        let rest = [passed(a.mask), passed(a.src_key_padding_mask), Value::Scalar(causal.into())];
+        stack(call, a.src, &rest).map(Value::Tensor)
     }
 }
 
@@ -236,32 +263,33 @@ pub(super) fn stack(call: &Call, x: &Tensor, rest: &[Value]) -> Result<Tensor> {
     }
 }
 
+/// A mask on its way to a layer.
+pub(super) fn passed(mask: Option<&Tensor>) -> Value {
+    mask.map_or(Value::None, |t| t.clone().into())
+}
+
 /// The module that an argument must be.
-pub(super) fn given_module(a: &Args, i: usize) -> Result<Module> {
-    Module::from_value(a.get(i)).cloned().ok_or_else(|| {
-        let text = format!("{} is not a Module subclass", a.get(i).describe());
+pub(super) fn given_module(value: &Value) -> Result<Module> {
+    Module::from_value(value).cloned().ok_or_else(|| {
+        let text = format!("{} is not a Module subclass", value.describe());
         Error::type_error(text).with_hint("the layers are made like `nn::TransformerEncoderLayer(64, 4)`")
     })
 }
 
-/// The module that an argument may be.
-pub(super) fn given_norm(a: &Args, i: usize) -> Result<Option<Module>> {
-    if a.is_none(i) { Ok(None) } else { given_module(a, i).map(Some) }
-}
-
-/// Copies of an encoder layer, and a norm for the end.
-pub(super) fn encoder(layer: &Module, count: usize, norm: Option<Module>) -> Result<Module> {
+/// An [`Encoder`] or a decoder: copies of a layer, and a norm for the end.
+pub(super) fn stacked(
+    stack: impl Layer,
+    layer: &Module,
+    count: usize,
+    norm: Option<Module>,
+) -> Result<Module> {
     if layer.layer().call_row().is_none() {
-        let text = format!("the layers of a TransformerEncoder cannot be a {}", layer.name());
-        return Err(Error::type_error(text).with_hint("give it an nn::TransformerEncoderLayer"));
+        let text = format!("the layers of a {} cannot be a {}", stack.name(), layer.name());
+        return Err(Error::type_error(text).with_hint(format!("give it an nn::{}Layer", stack.name())));
     }
     let copies = (0..count).map(|_| copy(layer)).collect::<Result<Vec<_>>>()?;
     let parts = Parts::new().child("layers", module_list(&copies)?);
-    let parts = match norm {
-        Some(norm) => parts.child("norm", norm),
-        None => parts,
-    };
-    Module::new(Encoder, parts)
+    Module::new(stack, norm.into_iter().fold(parts, |parts, norm| parts.child("norm", norm)))
 }
 
 /// A network of its own with the same values: what `copy.deepcopy` gives.
@@ -280,12 +308,19 @@ pub fn copy(module: &Module) -> Result<Module> {
     Ok(module.replica(&mut |t| copies.get(&t.id()).cloned().unwrap_or_else(|| t.clone())))
 }
 
+params! {
+    CausalMaskParams {
+        sz: kind::Size, "how many places the sequence has";
+        device: Maybe<kind::Device>, "where the mask lies; without it on the CPU";
+        dtype: Maybe<kind::DType>, "what the mask holds; without it float32";
+    }
+}
+
 /// `[n, n]` with `-inf` above the diagonal, zeros elsewhere.
-fn causal_mask(a: &Args) -> Result<Value> {
-    let n = size(a, 0)?;
-    let hidden = init::full(&[n, n], f64::NEG_INFINITY, a.dtype(2).unwrap_or(DType::Float32))?;
+fn causal_mask(CausalMaskParams { sz: n, device, dtype, .. }: CausalMaskParams) -> Result<Value> {
+    let hidden = init::full(&[n, n], f64::NEG_INFINITY, dtype.unwrap_or(DType::Float32))?;
     let mask = triu(&hidden, 1)?;
-    match a.device(1) {
+    match device {
         Some(spec) => {
             let machine = crate::device::Machine::current();
             let context = machine.context(machine.resolve(spec))?;
@@ -295,39 +330,39 @@ fn causal_mask(a: &Args) -> Result<Value> {
     }
 }
 
-const LAYER_CALL: &[Param] = &[
-    Param::required("src", ParamKind::Tensor),
-    mask("src_mask"),
-    mask("src_key_padding_mask"),
-    flag("is_causal", false),
-];
+params! {
+    EncoderLayerCall {
+        src: kind::Tensor, "the sequences";
+        src_mask: Maybe<kind::Tensor>, "true or `-inf` where a place must not look";
+        src_key_padding_mask: Maybe<kind::Tensor>, "true or `-inf` at places that are padding";
+        is_causal: kind::Bool = false, "says that `src_mask` is the causal mask";
+    }
+}
 
-const ENCODER_CALL: &[Param] = &[
-    Param::required("src", ParamKind::Tensor),
-    mask("mask"),
-    mask("src_key_padding_mask"),
-    Param::optional("is_causal", ParamKind::Bool, DefaultValue::None),
-];
+params! {
+    EncoderCall {
+        src: kind::Tensor, "the sequences";
+        mask: Maybe<kind::Tensor>, "true or `-inf` where a place must not look";
+        src_key_padding_mask: Maybe<kind::Tensor>, "true or `-inf` at places that are padding";
+        is_causal: Maybe<kind::Bool>, "says that `mask` is the causal mask";
+    }
+}
+
+params! {
+    EncoderParams {
+        encoder_layer: kind::Any, "the layer that is copied";
+        num_layers: kind::Size, "how many copies there are";
+        norm: Maybe<kind::Any>, "a module for the end, such as a LayerNorm";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "TransformerEncoderLayer",
         "Attention of a sequence to itself, then a small network on each place, each added to its input.",
-        &[
-            Param::required("d_model", ParamKind::Int),
-            Param::required("nhead", ParamKind::Int),
-            Param::optional("dim_feedforward", ParamKind::Int, DefaultValue::Int(2048)),
-            Param::optional("dropout", ParamKind::Float, DefaultValue::Float(0.1)),
-            Param::optional("activation", ParamKind::Any, DefaultValue::Str("relu")),
-            Param::optional("layer_norm_eps", ParamKind::Float, DefaultValue::Float(1e-5)),
-            flag("batch_first", false),
-            flag("norm_first", false),
-            BIAS,
-            DEVICE,
-            DTYPE,
-        ],
-        |a| encoder_layer(&LayerSizes::of_layer(a)?)?.placed(a.device(9)).map(Module::into_value),
+        TransformerLayerParams::LIST,
+        by_name!(TransformerLayerParams, |a| a.layer.made.place(encoder_layer(&LayerSizes::of(&a))?)),
     )
     .details(
         "`forward(src, #{src_mask, src_key_padding_mask, is_causal})`; `src` is `[length, batch, d_model]`, with \
@@ -338,12 +373,11 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "TransformerEncoder",
         "Copies of a transformer layer, one after the other.",
-        &[
-            Param::required("encoder_layer", ParamKind::Any),
-            Param::required("num_layers", ParamKind::Int),
-            Param::optional("norm", ParamKind::Any, DefaultValue::None),
-        ],
-        |a| encoder(&given_module(a, 0)?, size(a, 1)?, given_norm(a, 2)?).map(Module::into_value),
+        EncoderParams::LIST,
+        by_name!(EncoderParams, |a| {
+            let norm = a.norm.map(given_module).transpose()?;
+            stacked(Encoder, &given_module(a.encoder_layer)?, a.num_layers, norm).map(Module::into_value)
+        }),
     )
     .details(
         "The copies begin with the values of `encoder_layer` and are trained apart. `forward(src, #{mask, \
@@ -357,8 +391,8 @@ pub static ROWS: &[OpDef] = &[
         "generate_square_subsequent_mask",
         Family::Module,
         "A mask that hides from each place what comes after it.",
-        &[Param::required("sz", ParamKind::Int), DEVICE, DTYPE],
-        causal_mask,
+        CausalMaskParams::LIST,
+        by_name!(CausalMaskParams, |a| causal_mask(a)),
     )
     .forms(&[Form::Of("nn::Transformer")])
     .gradient(Gradient::NoGrad("the result does not depend on values of a tensor"))
