@@ -4,14 +4,15 @@ use crate::base::{Error, Result, Scalar, python};
 use crate::device::{Kernel, MapOp};
 use crate::op::binary::{add, maximum};
 use crate::op::def::DefaultValue;
+use crate::op::params::{kind, param_list};
 use crate::op::select::lerp_;
 use crate::op::unary::{neg, scale, shift, sqrt};
-use crate::op::{OpDef, Param, ParamKind, Value};
+use crate::op::{OpDef, Param, Value};
 use crate::tensor::{In, Tensor, launch};
 
 use super::adaptive::{times, update};
 use super::state::Moments;
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
 
 struct Adam {
     name: &'static str,
@@ -122,29 +123,26 @@ pub(super) fn check_betas(options: &Options) -> Result<()> {
     Ok(())
 }
 
-const fn params(decay: DefaultValue) -> [Param; 7] {
-    [
-        PARAMS,
-        number("lr", DefaultValue::Float(0.001)),
-        Param::optional("betas", ParamKind::Any, DefaultValue::Floats(&[0.9, 0.999])),
-        number("eps", DefaultValue::Float(1e-8)),
-        number("weight_decay", decay),
-        Param::optional("amsgrad", ParamKind::Bool, DefaultValue::Bool(false)),
-        MAXIMIZE,
-    ]
-}
+const FIRST: &[Param] = param_list! {
+    ..PARAMS;
+    lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of gradients and of their squares keep";
+    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+};
+const LAST: &[Param] = param_list! {
+    amsgrad: kind::Bool = false, "whether steps are divided by the largest mean square so far";
+    ..MAXIMIZE;
+};
 
 static ADAM: Adam = Adam { name: "Adam", decoupled: false };
 static ADAM_W: Adam = Adam { name: "AdamW", decoupled: true };
-static ADAM_PARAMS: [Param; 7] = params(DefaultValue::Int(0));
-static ADAM_W_PARAMS: [Param; 7] = params(DefaultValue::Float(0.01));
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "Adam",
         "Steps of nearly equal size per element, from running means of the gradient and its square.",
-        &ADAM_PARAMS,
+        param_list! { ..FIRST; ..DECAY; ..LAST; },
         |a| Optimizer::new(&ADAM, a).map(Optimizer::into_value),
     )
     .details(
@@ -158,7 +156,11 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "AdamW",
         "Adam whose weight decay acts on the parameter itself.",
-        &ADAM_W_PARAMS,
+        param_list! {
+            ..FIRST;
+            weight_decay: kind::Scalar => DefaultValue::Float(0.01), "how much smaller a parameter becomes, per `lr`";
+            ..LAST;
+        },
         |a| Optimizer::new(&ADAM_W, a).map(Optimizer::into_value),
     )
     .details(

@@ -4,12 +4,13 @@ use crate::base::Result;
 use crate::device::{Kernel, MapOp};
 use crate::op::binary::{add, specs};
 use crate::op::def::DefaultValue;
+use crate::op::params::{kind, param_list};
 use crate::op::unary::{neg, scale, shift, sqrt};
-use crate::op::{OpDef, Operand, Param, ParamKind};
+use crate::op::{OpDef, Operand};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::{Moments, filled};
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
 
 struct RmsProp;
 
@@ -108,16 +109,16 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "RMSprop",
         "Divides each element's step by the root of a running mean of squared gradients.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(0.01)),
-            number("alpha", DefaultValue::Float(0.99)),
-            number("eps", DefaultValue::Float(1e-8)),
-            number("weight_decay", DefaultValue::Int(0)),
-            number("momentum", DefaultValue::Int(0)),
-            Param::optional("centered", ParamKind::Bool, DefaultValue::Bool(false)),
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            alpha: kind::Scalar => DefaultValue::Float(0.99), "the share that the running mean of squares keeps";
+            eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+            ..DECAY;
+            momentum: kind::Scalar = 0, "the share of the last direction that the next step keeps";
+            centered: kind::Bool = false, "whether steps are divided by the deviation, and not the mean square";
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&RmsProp, a).map(Optimizer::into_value),
     )
     .details("`alpha` is the share that the running mean keeps; `centered` takes the variance instead.")
@@ -129,15 +130,15 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Adagrad",
         "Divides each element's step by the root of the sum of its squared gradients.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(0.01)),
-            number("lr_decay", DefaultValue::Int(0)),
-            number("weight_decay", DefaultValue::Int(0)),
-            number("initial_accumulator_value", DefaultValue::Int(0)),
-            number("eps", DefaultValue::Float(1e-10)),
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            lr_decay: kind::Scalar = 0, "how fast the learning rate shrinks with the steps";
+            ..DECAY;
+            initial_accumulator_value: kind::Scalar = 0, "where the sum of squared gradients begins";
+            eps: kind::Scalar => DefaultValue::Float(1e-10), "a small number that keeps a division from one by 0";
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&Adagrad, a).map(Optimizer::into_value),
     )
     .example(

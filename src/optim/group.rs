@@ -29,10 +29,9 @@ const NOTES: [&str; 5] = ["initial_lr", "max_lr", "min_lr", "max_momentum", "bas
 pub struct Options(Vec<(&'static str, Value)>);
 
 impl Options {
-    /// All arguments after the first: the parameters, or a scheduler's optimizer.
+    /// All arguments of a call.
     pub(super) fn of(a: &Args) -> Options {
-        let params = a.def.params.iter().enumerate().skip(1);
-        Options(params.map(|(i, p)| (p.name, a.get(i).clone())).collect())
+        Options(a.each().map(|(param, value)| (param.name, value.clone())).collect())
     }
 
     pub fn get(&self, name: &str) -> Option<&Value> {
@@ -55,6 +54,34 @@ impl Options {
         }
     }
 
+    /// A whole number, where the option has one.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Some(Value::Scalar(s)) => Some(s.as_i64()),
+            _ => None,
+        }
+    }
+
+    /// The whole numbers of an option.
+    pub fn ints(&self, name: &str) -> Vec<i64> {
+        let int = |v: &Value| match v {
+            Value::Scalar(s) => Some(s.as_i64()),
+            _ => None,
+        };
+        match self.get(name) {
+            Some(Value::List(items)) => items.iter().filter_map(int).collect(),
+            one => one.and_then(int).into_iter().collect(),
+        }
+    }
+
+    /// A word; empty for an option that has none.
+    pub fn str(&self, name: &str) -> &str {
+        match self.get(name) {
+            Some(Value::Str(s)) => s,
+            _ => "",
+        }
+    }
+
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
     }
@@ -67,9 +94,10 @@ impl Options {
         }
     }
 
-    pub(super) fn without(mut self, name: &str) -> Options {
-        self.0.retain(|(n, _)| *n != name);
-        self
+    /// Takes out what is no option, such as the parameters.
+    pub(super) fn take(&mut self, name: &str) -> Value {
+        let at = self.0.iter().position(|(n, _)| *n == name);
+        at.map_or(Value::None, |at| self.0.remove(at).1)
     }
 
     /// The two numbers of an option such as `betas`.

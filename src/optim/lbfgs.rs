@@ -7,14 +7,15 @@ use crate::op::binary::{specs, sub};
 use crate::op::def::DefaultValue as D;
 use crate::op::joins::cat;
 use crate::op::movement::{cloned, narrow, reshape_to};
+use crate::op::params::{Maybe, kind, param_list};
 use crate::op::record::no_grad;
 use crate::op::reduce::{max_all, sum};
 use crate::op::unary::{abs, neg, scale};
-use crate::op::{OpDef, Operand, Param, ParamKind, Value};
+use crate::op::{OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::state::Moments;
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
 
 /// Computes the loss and its gradients again, for the parameters as they are.
 pub type Evaluate<'a> = dyn FnMut() -> Result<f64> + 'a;
@@ -357,24 +358,25 @@ fn one_group() -> Error {
 pub static ROWS: &[OpDef] = &[constructor(
     "LBFGS",
     "Steps along the gradient turned by the curvature that the last steps tell of; for whole batches.",
-    &[
-        PARAMS,
-        number("lr", D::Int(1)),
-        Param::optional("max_iter", ParamKind::Int, D::Int(20)),
-        Param::optional("max_eval", ParamKind::Int, D::None),
-        number("tolerance_grad", D::Float(1e-7)),
-        number("tolerance_change", D::Float(1e-9)),
-        Param::optional("history_size", ParamKind::Int, D::Int(100)),
-        Param::optional("line_search_fn", ParamKind::Str, D::None),
-        MAXIMIZE,
-    ],
+    param_list! {
+        ..PARAMS;
+        lr: kind::Scalar = 1, "how long a step is; with a line search where the search begins";
+        max_iter: kind::Int = 20, "how often one step goes on at most";
+        max_eval: Maybe<kind::Int>, "how often one step evaluates the loss at most; without it 5/4 of `max_iter`";
+        tolerance_grad: kind::Scalar => D::Float(1e-7), "a gradient below it ends the step";
+        tolerance_change: kind::Scalar => D::Float(1e-9), "a change of parameters or loss below it ends the step";
+        history_size: kind::Int = 100, "how many steps the curvature is remembered from";
+        line_search_fn: Maybe<kind::Str>, "\"strong_wolfe\" to search each line for a good length of the step";
+        ..MAXIMIZE;
+    },
     |a| {
         let optimizer = Optimizer::new(&Lbfgs, a)?;
         if optimizer.group_count() != 1 {
             return Err(one_group());
         }
-        if a.is_none(3) {
-            let evaluations = a.int(2)?.saturating_mul(5) / 4;
+        let given = Options::of(a);
+        if let (None, Some(iterations)) = (given.int("max_eval"), given.int("max_iter")) {
+            let evaluations = iterations.saturating_mul(5) / 4;
             optimizer.note(0, "max_eval", Value::Scalar(evaluations.into()));
         }
         Ok(optimizer.into_value())

@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
+use crate::op::params::{kind, param_list};
 use crate::op::record::no_grad;
-use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, ParamKind, Value};
+use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 
 pub use group::{Group, Options};
@@ -59,9 +60,10 @@ struct OptimizerInner {
 }
 
 impl Optimizer {
-    /// An optimiser from the first argument, parameters or groups of them, and options of `rule` after it.
+    /// An optimiser from `params`, which are parameters or groups of them, and from the options of `rule`.
     pub fn new(rule: &'static dyn Rule, a: &Args) -> Result<Optimizer> {
-        let defaults = Options::of(a);
+        let mut defaults = Options::of(a);
+        let parameters = defaults.take("params");
         rule.check(&defaults)?;
         let optimizer = Optimizer(Arc::new(OptimizerInner {
             rule,
@@ -70,7 +72,7 @@ impl Optimizer {
             stepped: AtomicBool::default(),
             memory: Mutex::default(),
         }));
-        for (parameters, own) in group::split(a.get(0))? {
+        for (parameters, own) in group::split(&parameters)? {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
         }
         Ok(optimizer)
@@ -233,15 +235,18 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The parameters that every optimiser takes first.
-pub const PARAMS: Param = Param::required("params", ParamKind::Any);
-pub const MAXIMIZE: Param =
-    Param::optional("maximize", ParamKind::Bool, crate::op::def::DefaultValue::Bool(false));
-
-/// A number with a default that prints as it is written.
-pub const fn number(name: &'static str, default: crate::op::def::DefaultValue) -> Param {
-    Param::optional(name, ParamKind::Scalar, default)
-}
+/// What every optimiser takes first.
+const PARAMS: &[Param] = param_list! {
+    params: kind::Any, "the tensors that are trained, or groups of them such as `#{params, lr}`";
+};
+/// What every optimiser takes last.
+const MAXIMIZE: &[Param] = param_list! {
+    maximize: kind::Bool = false, "whether steps go uphill, for something that is to become large";
+};
+/// An option of most optimisers.
+const DECAY: &[Param] = param_list! {
+    weight_decay: kind::Scalar = 0, "how much of a parameter is added to its gradient, which draws it to 0";
+};
 
 /// An optimiser's row.
 pub const fn constructor(

@@ -2,12 +2,13 @@
 
 use crate::base::{Error, Result};
 use crate::device::Kernel;
+use crate::op::OpDef;
 use crate::op::def::DefaultValue;
-use crate::op::{OpDef, Param, ParamKind};
+use crate::op::params::{kind, param_list};
 use crate::tensor::{In, Tensor, launch};
 
 use super::state::Moments;
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
 
 struct Sgd;
 
@@ -56,15 +57,15 @@ impl Rule for Sgd {
 pub static ROWS: &[OpDef] = &[constructor(
     "SGD",
     "Stochastic gradient descent: each step goes `lr` times the gradient downhill.",
-    &[
-        PARAMS,
-        number("lr", DefaultValue::Float(0.001)),
-        number("momentum", DefaultValue::Int(0)),
-        number("dampening", DefaultValue::Int(0)),
-        number("weight_decay", DefaultValue::Int(0)),
-        Param::optional("nesterov", ParamKind::Bool, DefaultValue::Bool(false)),
-        MAXIMIZE,
-    ],
+    param_list! {
+        ..PARAMS;
+        lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+        momentum: kind::Scalar = 0, "the share of the last direction that the next step keeps";
+        dampening: kind::Scalar = 0, "the share of a new gradient that the direction leaves out";
+        ..DECAY;
+        nesterov: kind::Bool = false, "whether a step goes where the momentum is about to lead";
+        ..MAXIMIZE;
+    },
     |a| Optimizer::new(&Sgd, a).map(Optimizer::into_value),
 )
 .details("`params` are tensors or groups `#{params, lr, …}`; `momentum` keeps a running direction.")

@@ -4,15 +4,16 @@ use crate::base::{Error, Result, python};
 use crate::device::MapOp;
 use crate::op::binary::{eq, gt, lt, maximum, mul, specs, sub};
 use crate::op::def::DefaultValue;
+use crate::op::params::{kind, param_list};
 use crate::op::select::{clamp_, lerp_, masked_fill, where_};
 use crate::op::unary::{abs, neg, scale, shift, sign, sqrt};
-use crate::op::{OpDef, Operand, Param, ParamKind};
+use crate::op::{OpDef, Operand, Param};
 use crate::tensor::Tensor;
 
 use super::adam::check_betas;
 use super::adaptive::{direction, times, update};
 use super::state::{Moments, filled};
-use super::{MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor, number};
+use super::{DECAY, MAXIMIZE, Optimizer, Options, PARAMS, Rule, constructor};
 
 /// `x += factor * y` in place.
 fn add_scaled(x: &Tensor, y: &Tensor, factor: f64) -> Result<()> {
@@ -252,25 +253,29 @@ fn moments(
     Ok((mean, square))
 }
 
-const BETAS: Param = Param::optional("betas", ParamKind::Any, DefaultValue::Floats(&[0.9, 0.999]));
-const EPS: Param = number("eps", DefaultValue::Float(1e-8));
-const DECAY: Param = number("weight_decay", DefaultValue::Int(0));
-const DECOUPLED: Param =
-    Param::optional("decoupled_weight_decay", ParamKind::Bool, DefaultValue::Bool(false));
+/// Those of Adam's variants.
+const SHARED: &[Param] = param_list! {
+    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of gradients and of their squares keep";
+    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+    ..DECAY;
+};
+const DECOUPLED: &[Param] = param_list! {
+    decoupled_weight_decay: kind::Bool = false, "whether the decay makes the parameter itself smaller";
+};
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor(
         "Adadelta",
         "Steps as large as the last ones were, over the size of the gradients.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(1.0)),
-            number("rho", DefaultValue::Float(0.9)),
-            number("eps", DefaultValue::Float(1e-6)),
-            DECAY,
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(1.0), "the learning rate: how long a step is";
+            rho: kind::Scalar => DefaultValue::Float(0.9), "the share that both running means keep at each step";
+            eps: kind::Scalar => DefaultValue::Float(1e-6), "a small number that keeps a division from one by 0";
+            ..DECAY;
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&Adadelta, a).map(Optimizer::into_value),
     )
     .details("`rho` is the share that both running means keep at each step.")
@@ -281,7 +286,12 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Adamax",
         "Adam with the largest gradient, fading, instead of the mean square.",
-        &[PARAMS, number("lr", DefaultValue::Float(0.002)), BETAS, EPS, DECAY, MAXIMIZE],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.002), "the learning rate: how long a step is";
+            ..SHARED;
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&Adamax, a).map(Optimizer::into_value),
     )
     .example(
@@ -291,16 +301,14 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "NAdam",
         "Adam with Nesterov's momentum.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(0.002)),
-            BETAS,
-            EPS,
-            DECAY,
-            number("momentum_decay", DefaultValue::Float(0.004)),
-            DECOUPLED,
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.002), "the learning rate: how long a step is";
+            ..SHARED;
+            momentum_decay: kind::Scalar => DefaultValue::Float(0.004), "how fast the momentum comes to its full size";
+            ..DECOUPLED;
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&NAdam, a).map(Optimizer::into_value),
     )
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
@@ -312,7 +320,13 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "RAdam",
         "Adam that begins without dividing, until the mean square is to be trusted.",
-        &[PARAMS, number("lr", DefaultValue::Float(0.001)), BETAS, EPS, DECAY, DECOUPLED, MAXIMIZE],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
+            ..SHARED;
+            ..DECOUPLED;
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&RAdam, a).map(Optimizer::into_value),
     )
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
@@ -323,15 +337,15 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "ASGD",
         "Steps that become smaller, and from step `t0` on the mean of the parameters, `ax` in the state.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(0.01)),
-            number("lambd", DefaultValue::Float(1e-4)),
-            number("alpha", DefaultValue::Float(0.75)),
-            number("t0", DefaultValue::Float(1e6)),
-            DECAY,
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
+            lambd: kind::Scalar => DefaultValue::Float(1e-4), "how fast the parameters decay";
+            alpha: kind::Scalar => DefaultValue::Float(0.75), "how fast the steps shrink: a power";
+            t0: kind::Scalar => DefaultValue::Float(1e6), "the step from which on the mean is taken";
+            ..DECAY;
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&Asgd, a).map(Optimizer::into_value),
     )
     .details("`lambd` lets the parameters decay, `alpha` says how fast the steps shrink.")
@@ -343,13 +357,13 @@ pub static ROWS: &[OpDef] = &[
     constructor(
         "Rprop",
         "Steps that grow while a gradient keeps its sign, and shrink where it changes.",
-        &[
-            PARAMS,
-            number("lr", DefaultValue::Float(0.01)),
-            Param::optional("etas", ParamKind::Any, DefaultValue::Floats(&[0.5, 1.2])),
-            Param::optional("step_sizes", ParamKind::Any, DefaultValue::Floats(&[1e-6, 50.0])),
-            MAXIMIZE,
-        ],
+        param_list! {
+            ..PARAMS;
+            lr: kind::Scalar => DefaultValue::Float(0.01), "how long the first step is";
+            etas: kind::Any => DefaultValue::Floats(&[0.5, 1.2]), "what steps are multiplied by to shrink, and to grow";
+            step_sizes: kind::Any => DefaultValue::Floats(&[1e-6, 50.0]), "the least and the greatest length of a step";
+            ..MAXIMIZE;
+        },
         |a| Optimizer::new(&Rprop, a).map(Optimizer::into_value),
     )
     .details("`etas` are the factors of both, `step_sizes` the bounds. For whole batches: their noise changes signs.")

@@ -40,21 +40,12 @@ impl Now<'_> {
     }
 
     fn int(&self, name: &str) -> i64 {
-        match self.options.get(name) {
-            Some(Value::Scalar(s)) => s.as_i64(),
-            _ => 0,
-        }
+        self.options.int(name).unwrap_or(0)
     }
 
     /// How many of the milestones an epoch matches.
     fn milestones(&self, matches: impl Fn(i64) -> bool) -> f64 {
-        match self.options.get("milestones") {
-            Some(Value::List(items)) => {
-                let hit = |v: &&Value| matches!(v, Value::Scalar(s) if matches(s.as_i64()));
-                items.iter().filter(hit).count() as f64
-            }
-            _ => 0.0,
-        }
+        self.options.ints("milestones").into_iter().filter(|n| matches(*n)).count() as f64
     }
 
     fn noted(&self, name: &str) -> f64 {

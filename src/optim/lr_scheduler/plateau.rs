@@ -6,13 +6,6 @@ use crate::optim::Options;
 
 use super::{Scheduler, float};
 
-fn word(options: &Options, name: &str) -> String {
-    match options.get(name) {
-        Some(Value::Str(s)) => s.clone(),
-        _ => String::new(),
-    }
-}
-
 /// Fails on options out of range, in PyTorch's words, and puts in what the schedule counts.
 pub fn prepare(options: &mut Options, groups: usize) -> Result<()> {
     // A NaN is no factor either.
@@ -21,13 +14,13 @@ pub fn prepare(options: &mut Options, groups: usize) -> Result<()> {
             Error::value("Factor should be < 1.0.").with_hint("each reduction multiplies the rate by it")
         );
     }
-    let (mode, threshold) = (word(options, "mode"), word(options, "threshold_mode"));
-    if !matches!(mode.as_str(), "min" | "max") {
+    let (mode, threshold) = (options.str("mode"), options.str("threshold_mode"));
+    if !matches!(mode, "min" | "max") {
         return Err(
             Error::value(format!("mode {mode} is unknown!")).with_hint("modes are \"min\" and \"max\"")
         );
     }
-    if !matches!(threshold.as_str(), "rel" | "abs") {
+    if !matches!(threshold, "rel" | "abs") {
         let text = format!("threshold mode {threshold} is unknown!");
         return Err(Error::value(text).with_hint("threshold modes are \"rel\" and \"abs\""));
     }
@@ -45,7 +38,7 @@ pub fn prepare(options: &mut Options, groups: usize) -> Result<()> {
 
 fn better(options: &Options, value: f64) -> bool {
     let (best, threshold) = (options.float("best"), options.float("threshold"));
-    match (word(options, "mode") == "min", word(options, "threshold_mode") == "rel") {
+    match (options.str("mode") == "min", options.str("threshold_mode") == "rel") {
         (true, true) => value < best * (1.0 - threshold),
         (true, false) => value < best - threshold,
         (false, true) => value > best * (threshold + 1.0),

@@ -2,28 +2,26 @@
 
 use crate::base::{Error, Result, python};
 use crate::op::def::DefaultValue;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, ParamKind, Value};
+use crate::op::params::{Maybe, kind, param_list};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 
 use super::formula::{self, Formula, set_momentum};
 use super::{Function, Scheduler, SchedulerKind, plateau};
-use crate::optim::{Optimizer, Options, number};
+use crate::optim::{Optimizer, Options};
 
-const OPTIMIZER: Param = Param::required("optimizer", ParamKind::Any);
-const LAST_EPOCH: Param = Param::optional("last_epoch", ParamKind::Int, DefaultValue::Int(-1));
-const GAMMA: Param = number("gamma", DefaultValue::Float(0.1));
-
-const fn int(name: &'static str, default: i64) -> Param {
-    Param::optional(name, ParamKind::Int, DefaultValue::Int(default))
-}
-
-const fn needed(name: &'static str) -> Param {
-    Param::required(name, ParamKind::Int)
-}
-
-const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
-}
-
+/// What every scheduler of an optimizer takes first.
+const OPTIMIZER: &[Param] = param_list! {
+    optimizer: kind::Any, "the optimizer whose learning rate changes";
+};
+/// What most take last.
+const LAST_EPOCH: &[Param] = param_list! {
+    last_epoch: kind::Int = -1, "the epoch to go on from; -1 begins anew";
+};
+const LAMBDA: &[Param] = param_list! {
+    ..OPTIMIZER;
+    lr_lambda: kind::Any, "a function of the epoch, or one for each parameter group";
+    ..LAST_EPOCH;
+};
 const fn row(
     name: &'static str,
     summary: &'static str,
@@ -35,48 +33,101 @@ const fn row(
         .gradient(Gradient::NoGrad("it makes a scheduler"))
 }
 
-fn optimizer(a: &Args) -> Result<Optimizer> {
-    let found = match a.get(0) {
-        Value::Object(o) => o.get::<Optimizer>().cloned(),
-        _ => None,
-    };
-    found.ok_or_else(|| {
-        Error::type_error(format!("{} is not an Optimizer", a.get(0).describe()))
-            .with_hint(format!("`optim::lr_scheduler::{}(opt, …)` takes the optimizer first", a.def.name))
-    })
+/// The arguments of a constructor: its optimizer, and the options under their names.
+struct SchedulerArgs<'a> {
+    args: &'a Args<'a>,
+    optimizer: Optimizer,
+    options: Options,
 }
 
-fn last_epoch(a: &Args) -> i64 {
-    let at = a.def.params.iter().position(|p| p.name == "last_epoch");
-    at.and_then(|i| a.optional_int(i)).unwrap_or(-1)
-}
-
-fn by_formula(a: &Args, formula: &'static Formula) -> Result<Value> {
-    made(a, formula, Options::of(a))
-}
-
-fn made(a: &Args, formula: &'static Formula, options: Options) -> Result<Value> {
-    Ok(Scheduler::new(SchedulerKind::Formula(formula), optimizer(a)?, options, last_epoch(a)).into_value())
-}
-
-/// A whole number above 0, or PyTorch's error for another.
-fn positive(a: &Args, i: usize) -> Result<()> {
-    let (name, n) = (a.def.params.get(i).map_or("", |p| p.name), a.int(i)?);
-    if n > 0 {
-        return Ok(());
+impl<'a> SchedulerArgs<'a> {
+    fn of(args: &'a Args) -> Result<SchedulerArgs<'a>> {
+        let mut options = Options::of(args);
+        let given = options.take("optimizer");
+        let found = match &given {
+            Value::Object(o) => o.get::<Optimizer>().cloned(),
+            _ => None,
+        };
+        let optimizer = found.ok_or_else(|| {
+            let name = args.def.name;
+            Error::type_error(format!("{} is not an Optimizer", given.describe()))
+                .with_hint(format!("`optim::lr_scheduler::{name}(opt, …)` takes the optimizer first"))
+        })?;
+        Ok(SchedulerArgs { args, optimizer, options })
     }
-    Err(Error::value(format!("Expected positive integer {name}, but got {n}")))
+
+    fn last_epoch(&self) -> i64 {
+        self.options.int("last_epoch").unwrap_or(-1)
+    }
+
+    /// A whole number above 0, or PyTorch's error for another.
+    fn positive(&self, name: &str) -> Result<i64> {
+        match self.options.int(name).unwrap_or(0) {
+            n if n > 0 => Ok(n),
+            n => Err(Error::value(format!("Expected positive integer {name}, but got {n}"))),
+        }
+    }
+
+    /// One number for each group, from one number or an array of them.
+    fn per_group(&self, name: &str) -> Result<Vec<f64>> {
+        let groups = self.optimizer.group_count();
+        let number = |v: &Value| match v {
+            Value::Scalar(s) => Ok(s.as_f64()),
+            other => Err(self.args.wrong_for(name, other)),
+        };
+        match self.options.get(name).unwrap_or(&Value::None) {
+            Value::List(items) if items.len() == groups => items.iter().map(number).collect(),
+            Value::List(items) => Err(Error::value(format!(
+                "{name} must have the same length as optimizer.param_groups. {name} has {} values, param_groups has \
+                 {groups}.",
+                items.len()
+            ))),
+            one => Ok(vec![number(one)?; groups]),
+        }
+    }
+
+    /// Fails where the momentum is to change and the optimizer has none; else whether it is to.
+    fn cycles(&self) -> Result<bool> {
+        let (cycles, names) = (self.options.bool("cycle_momentum"), self.optimizer.option_names());
+        if cycles && !names.contains(&"momentum") && !names.contains(&"betas") {
+            let text = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled";
+            return Err(Error::value(text).with_hint("#{cycle_momentum: false} leaves the momentum out"));
+        }
+        Ok(cycles)
+    }
+
+    fn by(self, formula: &'static Formula) -> Result<Value> {
+        self.scheduler(SchedulerKind::Formula(formula))
+    }
+
+    fn scheduler(self, kind: SchedulerKind) -> Result<Value> {
+        let last_epoch = self.last_epoch();
+        Ok(Scheduler::new(kind, self.optimizer, self.options, last_epoch).into_value())
+    }
 }
 
-fn make_constant(a: &Args) -> Result<Value> {
-    if !(0.0..=1.0).contains(&a.float(1)?) {
+fn by_formula(args: &Args, formula: &'static Formula) -> Result<Value> {
+    SchedulerArgs::of(args)?.by(formula)
+}
+
+/// A formula over a whole number above 0.
+fn over(args: &Args, name: &str, formula: &'static Formula) -> Result<Value> {
+    let a = SchedulerArgs::of(args)?;
+    a.positive(name)?;
+    a.by(formula)
+}
+
+fn make_constant(args: &Args) -> Result<Value> {
+    let a = SchedulerArgs::of(args)?;
+    if !(0.0..=1.0).contains(&a.options.float("factor")) {
         return Err(Error::value("Constant multiplicative factor expected to be between 0 and 1."));
     }
-    by_formula(a, &formula::CONSTANT)
+    a.by(&formula::CONSTANT)
 }
 
-fn make_linear(a: &Args) -> Result<Value> {
-    let (start, end) = (a.float(1)?, a.float(2)?);
+fn make_linear(args: &Args) -> Result<Value> {
+    let a = SchedulerArgs::of(args)?;
+    let (start, end) = (a.options.float("start_factor"), a.options.float("end_factor"));
     if start.is_nan() || start <= 0.0 || start > 1.0 {
         let text = "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.";
         return Err(Error::value(text));
@@ -84,167 +135,134 @@ fn make_linear(a: &Args) -> Result<Value> {
     if !(0.0..=1.0).contains(&end) {
         return Err(Error::value("Ending multiplicative factor expected to be between 0 and 1."));
     }
-    by_formula(a, &formula::LINEAR)
+    a.by(&formula::LINEAR)
 }
 
-fn make_restarts(a: &Args) -> Result<Value> {
-    positive(a, 1)?;
-    if a.int(2)? < 1 {
-        return Err(Error::value(format!("Expected integer T_mult >= 1, but got {}", a.int(2)?)));
+fn make_restarts(args: &Args) -> Result<Value> {
+    let mut a = SchedulerArgs::of(args)?;
+    let first = a.positive("T_0")?;
+    let factor = a.options.int("T_mult").unwrap_or(1);
+    if factor < 1 {
+        return Err(Error::value(format!("Expected integer T_mult >= 1, but got {factor}")));
     }
-    let mut options = Options::of(a);
-    options.note("T_cur", Value::Scalar(0i64.into()));
-    options.note("T_i", a.get(1).clone());
-    made(a, &formula::WARM_RESTARTS, options)
+    a.options.note("T_cur", Value::Scalar(0i64.into()));
+    a.options.note("T_i", Value::Scalar(first.into()));
+    a.by(&formula::WARM_RESTARTS)
 }
 
-/// One number for each group, from one number or an array of them.
-fn per_group(a: &Args, i: usize, groups: usize) -> Result<Vec<f64>> {
-    let name = a.def.params.get(i).map_or("", |p| p.name);
-    match a.get(i) {
-        Value::Scalar(s) => Ok(vec![s.as_f64(); groups]),
-        Value::List(items) if items.len() == groups => items
-            .iter()
-            .map(|v| match v {
-                Value::Scalar(s) => Ok(s.as_f64()),
-                other => Err(a.wrong(i, other)),
-            })
-            .collect(),
-        Value::List(items) => Err(Error::value(format!(
-            "{name} must have the same length as optimizer.param_groups. {name} has {} values, param_groups has \
-             {groups}.",
-            items.len()
-        ))),
-        other => Err(a.wrong(i, other)),
+fn total_steps(a: &SchedulerArgs) -> Result<i64> {
+    if a.options.int("total_steps").is_some() {
+        return a.positive("total_steps");
     }
-}
-
-fn total_steps(a: &Args) -> Result<i64> {
-    if !a.is_none(2) {
-        positive(a, 2)?;
-        return a.int(2);
-    }
-    if a.is_none(3) || a.is_none(4) {
+    if a.options.int("epochs").is_none() || a.options.int("steps_per_epoch").is_none() {
         let text = "You must define either total_steps OR (epochs AND steps_per_epoch)";
         return Err(Error::value(text)
             .with_hint("the scheduler steps once per batch: #{epochs: 10, steps_per_epoch: loader.len()}"));
     }
-    positive(a, 3)?;
-    positive(a, 4)?;
-    Ok(a.int(3)?.saturating_mul(a.int(4)?))
+    Ok(a.positive("epochs")?.saturating_mul(a.positive("steps_per_epoch")?))
 }
 
-fn make_one_cycle(a: &Args) -> Result<Value> {
-    let (opt, total) = (optimizer(a)?, total_steps(a)?);
-    if !(0.0..=1.0).contains(&a.float(5)?) {
-        let given = python::scalar(a.scalar(5)?);
+fn make_one_cycle(args: &Args) -> Result<Value> {
+    let mut a = SchedulerArgs::of(args)?;
+    let total = total_steps(&a)?;
+    if let Some(Value::Scalar(share)) = a.options.get("pct_start")
+        && !(0.0..=1.0).contains(&share.as_f64())
+    {
+        let given = python::scalar(*share);
         return Err(Error::value(format!("Expected float between 0 and 1 pct_start, but got {given}")));
     }
-    if !matches!(a.str(6)?, "cos" | "linear") {
-        let text = format!("anneal_strategy must be one of 'cos' or 'linear', instead got {}", a.str(6)?);
+    let strategy = a.options.str("anneal_strategy");
+    if !matches!(strategy, "cos" | "linear") {
+        let text = format!("anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}");
         return Err(Error::value(text));
     }
-    let groups = opt.group_count();
-    let (highest, cycles) = (per_group(a, 1, groups)?, a.bool(7)?);
-    let (low, high) = (per_group(a, 8, groups)?, per_group(a, 9, groups)?);
-    let (division, last_division) = (a.float(10)?, a.float(11)?);
-    let has = |name: &str| opt.option_names().contains(&name);
-    if cycles && !has("momentum") && !has("betas") {
-        let text = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled";
-        return Err(Error::value(text).with_hint("#{cycle_momentum: false} leaves the momentum out"));
-    }
-    if last_epoch(a) == -1 {
+    let (highest, low, high) =
+        (a.per_group("max_lr")?, a.per_group("base_momentum")?, a.per_group("max_momentum")?);
+    let (division, last_division) = (a.options.float("div_factor"), a.options.float("final_div_factor"));
+    let cycles = a.cycles()?;
+    if a.last_epoch() == -1 {
         for (group, ((&top, &low), &high)) in highest.iter().zip(&low).zip(&high).enumerate() {
-            let note = |name, value: f64| opt.note(group, name, Value::Scalar(value.into()));
+            let note = |name, value: f64| a.optimizer.note(group, name, Value::Scalar(value.into()));
             note("initial_lr", top / division);
             note("max_lr", top);
             note("min_lr", top / division / last_division);
             if cycles {
-                set_momentum(&opt, group, high);
+                set_momentum(&a.optimizer, group, high);
                 note("max_momentum", high);
                 note("base_momentum", low);
             }
         }
     }
-    let mut options = Options::of(a);
-    options.note("total_steps", Value::Scalar(total.into()));
-    made(a, &formula::ONE_CYCLE, options)
+    a.options.note("total_steps", Value::Scalar(total.into()));
+    a.by(&formula::ONE_CYCLE)
 }
 
-fn make_cyclic(a: &Args) -> Result<Value> {
-    let opt = optimizer(a)?;
-    let groups = opt.group_count();
-    let (low, high) = (per_group(a, 1, groups)?, per_group(a, 2, groups)?);
-    let up = a.float(3)?;
-    let down = a.optional_float(4).unwrap_or(up);
+fn make_cyclic(args: &Args) -> Result<Value> {
+    let mut a = SchedulerArgs::of(args)?;
+    let (low, high) = (a.per_group("base_lr")?, a.per_group("max_lr")?);
+    let up = a.options.float("step_size_up");
+    let down = a.options.int("step_size_down").map_or(up, |n| n as f64);
     if up <= 0.0 || down <= 0.0 {
         let text = format!("step_size_up and step_size_down must be positive, but are {up} and {down}");
         return Err(Error::value(text));
     }
-    if !matches!(a.str(5)?, "triangular" | "triangular2" | "exp_range") {
+    if !matches!(a.options.str("mode"), "triangular" | "triangular2" | "exp_range") {
         return Err(Error::value("mode is invalid and scale_fn is None")
             .with_hint("modes are triangular, triangular2 and exp_range"));
     }
-    let cycles = a.bool(7)?;
-    let has = |name: &str| opt.option_names().contains(&name);
-    if cycles && !has("momentum") && !has("betas") {
-        let text = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled";
-        return Err(Error::value(text).with_hint("#{cycle_momentum: false} leaves the momentum out"));
-    }
-    let (least, most) = (per_group(a, 8, groups)?, per_group(a, 9, groups)?);
+    let cycles = a.cycles()?;
+    let (least, most) = (a.per_group("base_momentum")?, a.per_group("max_momentum")?);
     for (group, (&bottom, &top)) in low.iter().zip(&high).enumerate() {
-        let note = |name, value: f64| opt.note(group, name, Value::Scalar(value.into()));
+        let note = |name, value: f64| a.optimizer.note(group, name, Value::Scalar(value.into()));
         note("max_lr", top);
-        if last_epoch(a) == -1 {
+        if a.last_epoch() == -1 {
             note("lr", bottom);
             note("initial_lr", bottom);
             if let (true, Some(&least), Some(&most)) = (cycles, least.get(group), most.get(group)) {
-                set_momentum(&opt, group, most);
+                set_momentum(&a.optimizer, group, most);
                 note("max_momentum", most);
                 note("base_momentum", least);
             }
         }
     }
-    let mut options = Options::of(a);
-    options.note("total_size", Value::Scalar((up + down).into()));
-    options.note("step_ratio", Value::Scalar((up / (up + down)).into()));
-    made(a, &formula::CYCLIC, options)
+    a.options.note("total_size", Value::Scalar((up + down).into()));
+    a.options.note("step_ratio", Value::Scalar((up / (up + down)).into()));
+    a.by(&formula::CYCLIC)
 }
 
-fn make_plateau(a: &Args) -> Result<Value> {
-    let opt = optimizer(a)?;
-    let mut options = Options::of(a);
-    plateau::prepare(&mut options, opt.group_count())?;
-    Ok(Scheduler::new(SchedulerKind::Plateau, opt, options, 0).into_value())
+fn make_plateau(args: &Args) -> Result<Value> {
+    let SchedulerArgs { optimizer, mut options, .. } = SchedulerArgs::of(args)?;
+    plateau::prepare(&mut options, optimizer.group_count())?;
+    Ok(Scheduler::new(SchedulerKind::Plateau, optimizer, options, 0).into_value())
 }
 
 /// A function for all groups, or one for each.
-fn make_lambda(a: &Args, running: bool) -> Result<Value> {
-    let opt = optimizer(a)?;
+fn make_lambda(args: &Args, running: bool) -> Result<Value> {
+    let mut a = SchedulerArgs::of(args)?;
+    let (given, groups) = (a.options.take("lr_lambda"), a.optimizer.group_count());
     let one = |v: &Value| match v {
         Value::Object(o) => o.get::<Function>().cloned(),
         _ => None,
     };
-    let functions = match a.get(1) {
-        Value::List(items) if items.len() != opt.group_count() => {
-            let (groups, given) = (opt.group_count(), items.len());
-            return Err(Error::value(format!("Expected {groups} lr_lambdas, but got {given}")));
+    let functions = match &given {
+        Value::List(items) if items.len() != groups => {
+            return Err(Error::value(format!("Expected {groups} lr_lambdas, but got {}", items.len())));
         }
         Value::List(items) => items.iter().map(one).collect::<Option<Vec<_>>>(),
         single => one(single).map(|f| vec![f]),
     };
     let functions = functions.ok_or_else(|| {
-        Error::type_error(format!("lr_lambda should be a function, but got {}", a.get(1).describe()))
+        Error::type_error(format!("lr_lambda should be a function, but got {}", given.describe()))
             .with_hint("`|epoch| 0.95 ** epoch` is one")
     })?;
-    let options = Options::of(a).without("lr_lambda");
-    Ok(Scheduler::new(SchedulerKind::Lambda { functions, running }, opt, options, last_epoch(a)).into_value())
+    a.scheduler(SchedulerKind::Lambda { functions, running })
 }
 
-/// Schedulers of one optimizer, none of which wants a value.
-fn parts(a: &Args, i: usize, opt: Option<&Optimizer>) -> Result<Vec<Scheduler>> {
+/// Schedulers of one optimizer, none of which wants a value; taken out of the options.
+fn parts(a: &Args, options: &mut Options, opt: Option<&Optimizer>) -> Result<Vec<Scheduler>> {
     let name = a.def.name;
-    let Value::List(items) = a.get(i) else { return Err(a.wrong(i, a.get(i))) };
+    let given = options.take("schedulers");
+    let Value::List(items) = &given else { return Err(a.wrong_for("schedulers", &given)) };
     let mut all: Vec<Scheduler> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let part = Scheduler::from_value(item).ok_or_else(|| {
@@ -270,9 +288,10 @@ fn parts(a: &Args, i: usize, opt: Option<&Optimizer>) -> Result<Vec<Scheduler>> 
     Ok(all)
 }
 
-fn make_sequential(a: &Args) -> Result<Value> {
-    let opt = optimizer(a)?;
-    let (parts, milestones) = (parts(a, 1, Some(&opt))?, a.ints(2)?);
+fn make_sequential(args: &Args) -> Result<Value> {
+    let mut a = SchedulerArgs::of(args)?;
+    let parts = parts(args, &mut a.options, Some(&a.optimizer))?;
+    let milestones = a.options.ints("milestones");
     if parts.is_empty() {
         return Err(Error::value("SequentialLR expects at least one scheduler, but got no scheduler."));
     }
@@ -284,18 +303,17 @@ fn make_sequential(a: &Args) -> Result<Value> {
             milestones.len()
         )));
     }
-    let options = Options::of(a).without("schedulers");
-    Ok(Scheduler::new(SchedulerKind::Sequential { parts, milestones }, opt, options, last_epoch(a))
-        .into_value())
+    a.scheduler(SchedulerKind::Sequential { parts, milestones })
 }
 
-fn make_chained(a: &Args) -> Result<Value> {
-    let parts = parts(a, 0, None)?;
+fn make_chained(args: &Args) -> Result<Value> {
+    let mut options = Options::of(args);
+    let parts = parts(args, &mut options, None)?;
     let Some(opt) = parts.first().map(|p| p.optimizer().clone()) else {
         let text = "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.";
         return Err(Error::value(text));
     };
-    Ok(Scheduler::new(SchedulerKind::Chained(parts), opt, Options::of(a), 0).into_value())
+    Ok(Scheduler::new(SchedulerKind::Chained(parts), opt, options, 0).into_value())
 }
 
 /// The rows of this file.
@@ -303,11 +321,13 @@ pub static ROWS: &[OpDef] = &[
     row(
         "StepLR",
         "Multiplies the learning rate by `gamma` every `step_size` epochs.",
-        &[OPTIMIZER, needed("step_size"), GAMMA, LAST_EPOCH],
-        |a| {
-            positive(a, 1)?;
-            by_formula(a, &formula::STEP)
+        param_list! {
+            ..OPTIMIZER;
+            step_size: kind::Int, "after how many epochs the rate changes";
+            gamma: kind::Scalar => DefaultValue::Float(0.1), "what the rate is multiplied by";
+            ..LAST_EPOCH;
         },
+        |a| over(a, "step_size", &formula::STEP),
     )
     .details("`sched.step()` after each epoch; `sched.get_last_lr()` gives the rates.")
     .example(
@@ -318,7 +338,12 @@ pub static ROWS: &[OpDef] = &[
     row(
         "MultiStepLR",
         "Multiplies the learning rate by `gamma` at each of some epochs.",
-        &[OPTIMIZER, Param::required("milestones", ParamKind::Ints), GAMMA, LAST_EPOCH],
+        param_list! {
+            ..OPTIMIZER;
+            milestones: kind::Ints, "the epochs at which the rate changes";
+            gamma: kind::Scalar => DefaultValue::Float(0.1), "what the rate is multiplied by";
+            ..LAST_EPOCH;
+        },
         |a| by_formula(a, &formula::MULTI_STEP),
     )
     .example(
@@ -329,7 +354,11 @@ pub static ROWS: &[OpDef] = &[
     row(
         "ExponentialLR",
         "Multiplies the learning rate by `gamma` every epoch.",
-        &[OPTIMIZER, Param::required("gamma", ParamKind::Scalar), LAST_EPOCH],
+        param_list! {
+            ..OPTIMIZER;
+            gamma: kind::Scalar, "what the rate is multiplied by";
+            ..LAST_EPOCH;
+        },
         |a| by_formula(a, &formula::EXPONENTIAL),
     )
     .example(
@@ -340,7 +369,12 @@ pub static ROWS: &[OpDef] = &[
     row(
         "ConstantLR",
         "Keeps the learning rate at `factor` of its value for `total_iters` epochs.",
-        &[OPTIMIZER, number("factor", DefaultValue::Float(1.0 / 3.0)), int("total_iters", 5), LAST_EPOCH],
+        param_list! {
+            ..OPTIMIZER;
+            factor: kind::Scalar => DefaultValue::Float(1.0 / 3.0), "the share of the rate that is kept";
+            total_iters: kind::Int = 5, "after how many epochs the rate is whole again";
+            ..LAST_EPOCH;
+        },
         make_constant,
     )
     .example(
@@ -350,13 +384,13 @@ pub static ROWS: &[OpDef] = &[
     row(
         "LinearLR",
         "Leads the learning rate from `start_factor` of its value to `end_factor` in `total_iters` epochs.",
-        &[
-            OPTIMIZER,
-            number("start_factor", DefaultValue::Float(1.0 / 3.0)),
-            number("end_factor", DefaultValue::Float(1.0)),
-            int("total_iters", 5),
-            LAST_EPOCH,
-        ],
+        param_list! {
+            ..OPTIMIZER;
+            start_factor: kind::Scalar => DefaultValue::Float(1.0 / 3.0), "the share of the rate in the first epoch";
+            end_factor: kind::Scalar => DefaultValue::Float(1.0), "the share of the rate in the end";
+            total_iters: kind::Int = 5, "how many epochs it takes";
+            ..LAST_EPOCH;
+        },
         make_linear,
     )
     .details("A warm-up; `SequentialLR` lets another schedule follow.")
@@ -368,11 +402,13 @@ pub static ROWS: &[OpDef] = &[
     row(
         "PolynomialLR",
         "Leads the learning rate to 0 in `total_iters` epochs.",
-        &[OPTIMIZER, int("total_iters", 5), number("power", DefaultValue::Float(1.0)), LAST_EPOCH],
-        |a| {
-            positive(a, 1)?;
-            by_formula(a, &formula::POLYNOMIAL)
+        param_list! {
+            ..OPTIMIZER;
+            total_iters: kind::Int = 5, "how many epochs it takes";
+            power: kind::Scalar => DefaultValue::Float(1.0), "the shape of the way down: 1 is straight";
+            ..LAST_EPOCH;
         },
+        |a| over(a, "total_iters", &formula::POLYNOMIAL),
     )
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::PolynomialLR(opt, 4); s.step(); \
@@ -382,11 +418,13 @@ pub static ROWS: &[OpDef] = &[
     row(
         "CosineAnnealingLR",
         "Leads the learning rate down half a cosine to `eta_min` in `T_max` epochs.",
-        &[OPTIMIZER, needed("T_max"), number("eta_min", DefaultValue::Float(0.0)), LAST_EPOCH],
-        |a| {
-            positive(a, 1)?;
-            by_formula(a, &formula::COSINE)
+        param_list! {
+            ..OPTIMIZER;
+            T_max: kind::Int, "how many epochs the way down takes";
+            eta_min: kind::Scalar => DefaultValue::Float(0.0), "the least rate";
+            ..LAST_EPOCH;
         },
+        |a| over(a, "T_max", &formula::COSINE),
     )
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::CosineAnnealingLR(opt, 2); \
@@ -396,7 +434,13 @@ pub static ROWS: &[OpDef] = &[
     row(
         "CosineAnnealingWarmRestarts",
         "Half a cosine down in `T_0` epochs, again and again, each `T_mult` times as long as the one before.",
-        &[OPTIMIZER, needed("T_0"), int("T_mult", 1), number("eta_min", DefaultValue::Float(0.0)), LAST_EPOCH],
+        param_list! {
+            ..OPTIMIZER;
+            T_0: kind::Int, "how many epochs the first way down takes";
+            T_mult: kind::Int = 1, "how many times as long each way down is as the one before";
+            eta_min: kind::Scalar => DefaultValue::Float(0.0), "the least rate";
+            ..LAST_EPOCH;
+        },
         make_restarts,
     )
     .example(
@@ -407,22 +451,22 @@ pub static ROWS: &[OpDef] = &[
     row(
         "OneCycleLR",
         "Up to `max_lr` and down again within one training, the momentum the other way.",
-        &[
-            OPTIMIZER,
-            Param::required("max_lr", ParamKind::Any),
-            Param::optional("total_steps", ParamKind::Int, DefaultValue::None),
-            Param::optional("epochs", ParamKind::Int, DefaultValue::None),
-            Param::optional("steps_per_epoch", ParamKind::Int, DefaultValue::None),
-            number("pct_start", DefaultValue::Float(0.3)),
-            Param::optional("anneal_strategy", ParamKind::Str, DefaultValue::Str("cos")),
-            flag("cycle_momentum", true),
-            Param::optional("base_momentum", ParamKind::Any, DefaultValue::Float(0.85)),
-            Param::optional("max_momentum", ParamKind::Any, DefaultValue::Float(0.95)),
-            number("div_factor", DefaultValue::Float(25.0)),
-            number("final_div_factor", DefaultValue::Float(1e4)),
-            flag("three_phase", false),
-            LAST_EPOCH,
-        ],
+        param_list! {
+            ..OPTIMIZER;
+            max_lr: kind::Any, "the greatest rate, or one for each parameter group";
+            total_steps: Maybe<kind::Int>, "how many steps the training has";
+            epochs: Maybe<kind::Int>, "how many epochs the training has, where `total_steps` is left out";
+            steps_per_epoch: Maybe<kind::Int>, "how many steps an epoch has, where `total_steps` is left out";
+            pct_start: kind::Scalar => DefaultValue::Float(0.3), "the share of all steps on the way up";
+            anneal_strategy: kind::Str = "cos", "the shape of the ways: \"cos\" or \"linear\"";
+            cycle_momentum: kind::Bool = true, "whether the momentum goes down and up meanwhile";
+            base_momentum: kind::Any => DefaultValue::Float(0.85), "the least momentum, or one for each parameter group";
+            max_momentum: kind::Any => DefaultValue::Float(0.95), "the greatest momentum, or one for each parameter group";
+            div_factor: kind::Scalar => DefaultValue::Float(25.0), "how many times less than `max_lr` the first rate is";
+            final_div_factor: kind::Scalar => DefaultValue::Float(1e4), "how many times less than the first the last rate is";
+            three_phase: kind::Bool = false, "whether the way down first leads to the first rate, and then to the last";
+            ..LAST_EPOCH;
+        },
         make_one_cycle,
     )
     .details("`sched.step()` after each batch, `total_steps` (or `epochs * steps_per_epoch`) in all.")
@@ -434,19 +478,19 @@ pub static ROWS: &[OpDef] = &[
     row(
         "CyclicLR",
         "Up from `base_lr` to `max_lr` and down again, over and over, the momentum the other way.",
-        &[
-            OPTIMIZER,
-            Param::required("base_lr", ParamKind::Any),
-            Param::required("max_lr", ParamKind::Any),
-            int("step_size_up", 2000),
-            Param::optional("step_size_down", ParamKind::Int, DefaultValue::None),
-            Param::optional("mode", ParamKind::Str, DefaultValue::Str("triangular")),
-            number("gamma", DefaultValue::Float(1.0)),
-            flag("cycle_momentum", true),
-            Param::optional("base_momentum", ParamKind::Any, DefaultValue::Float(0.8)),
-            Param::optional("max_momentum", ParamKind::Any, DefaultValue::Float(0.9)),
-            LAST_EPOCH,
-        ],
+        param_list! {
+            ..OPTIMIZER;
+            base_lr: kind::Any, "the least rate, or one for each parameter group";
+            max_lr: kind::Any, "the greatest rate, or one for each parameter group";
+            step_size_up: kind::Int = 2000, "how many steps the way up takes";
+            step_size_down: Maybe<kind::Int>, "how many steps the way down takes; without it as many as up";
+            mode: kind::Str = "triangular", "how high each cycle is: \"triangular\", \"triangular2\" or \"exp_range\"";
+            gamma: kind::Scalar => DefaultValue::Float(1.0), "what \"exp_range\" multiplies the height by every step";
+            cycle_momentum: kind::Bool = true, "whether the momentum goes down and up meanwhile";
+            base_momentum: kind::Any => DefaultValue::Float(0.8), "the least momentum, or one for each parameter group";
+            max_momentum: kind::Any => DefaultValue::Float(0.9), "the greatest momentum, or one for each parameter group";
+            ..LAST_EPOCH;
+        },
         make_cyclic,
     )
     .details(
@@ -461,17 +505,17 @@ pub static ROWS: &[OpDef] = &[
     row(
         "ReduceLROnPlateau",
         "Multiplies the learning rate by `factor` where a measured value has not got better for `patience` epochs.",
-        &[
-            OPTIMIZER,
-            Param::optional("mode", ParamKind::Str, DefaultValue::Str("min")),
-            number("factor", DefaultValue::Float(0.1)),
-            int("patience", 10),
-            number("threshold", DefaultValue::Float(1e-4)),
-            Param::optional("threshold_mode", ParamKind::Str, DefaultValue::Str("rel")),
-            int("cooldown", 0),
-            Param::optional("min_lr", ParamKind::Any, DefaultValue::Int(0)),
-            number("eps", DefaultValue::Float(1e-8)),
-        ],
+        param_list! {
+            ..OPTIMIZER;
+            mode: kind::Str = "min", "whether the value is to become less, \"min\", or greater, \"max\"";
+            factor: kind::Scalar => DefaultValue::Float(0.1), "what the rate is multiplied by";
+            patience: kind::Int = 10, "how many epochs without a better value are waited for";
+            threshold: kind::Scalar => DefaultValue::Float(1e-4), "how much better a value must be to count";
+            threshold_mode: kind::Str = "rel", "whether `threshold` is a share of the best value, \"rel\", or a difference, \"abs\"";
+            cooldown: kind::Int = 0, "how many epochs after a change are not counted";
+            min_lr: kind::Any => DefaultValue::Int(0), "the least rate, or one for each parameter group";
+            eps: kind::Scalar => DefaultValue::Float(1e-8), "a change of the rate that is not more is left out";
+        },
         make_plateau,
     )
     .details("`sched.step(loss)` after each epoch, with a number or a tensor of one element.")
@@ -483,7 +527,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "LambdaLR",
         "The first learning rate times what a function gives for the epoch.",
-        &[OPTIMIZER, Param::required("lr_lambda", ParamKind::Any), LAST_EPOCH],
+        LAMBDA,
         |a| make_lambda(a, false),
     )
     .example(
@@ -494,7 +538,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "MultiplicativeLR",
         "Multiplies the learning rate by what a function gives for the epoch.",
-        &[OPTIMIZER, Param::required("lr_lambda", ParamKind::Any), LAST_EPOCH],
+        LAMBDA,
         |a| make_lambda(a, true),
     )
     .example(
@@ -505,12 +549,12 @@ pub static ROWS: &[OpDef] = &[
     row(
         "SequentialLR",
         "One scheduler after the other: the next from each of the `milestones` on.",
-        &[
-            OPTIMIZER,
-            Param::required("schedulers", ParamKind::Any),
-            Param::required("milestones", ParamKind::Ints),
-            LAST_EPOCH,
-        ],
+        param_list! {
+            ..OPTIMIZER;
+            schedulers: kind::Any, "the schedulers, in the order of their turns";
+            milestones: kind::Ints, "the epochs at which the next scheduler takes over";
+            ..LAST_EPOCH;
+        },
         make_sequential,
     )
     .example(
@@ -522,7 +566,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "ChainedScheduler",
         "Several schedulers at once: each changes what the one before it left.",
-        &[Param::required("schedulers", ParamKind::Any)],
+        param_list! { schedulers: kind::Any, "the schedulers, in the order in which they change the rate"; },
         make_chained,
     )
     .example(
