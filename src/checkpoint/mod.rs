@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
-use crate::op::def::DefaultValue as D;
-use crate::op::{Family, Form, Gradient, OpDef, Param, ParamKind};
+use crate::op::params::{kind, param_list};
+use crate::op::{Family, Form, Gradient, OpDef, Param};
 use crate::tensor::Tensor;
 use crate::tensor::autocast;
 use crate::tensor::checkpoint::{Caller, Frame};
@@ -112,9 +112,12 @@ impl Function {
     }
 }
 
-const INPUT: Param = Param::required("input", ParamKind::Any);
-const PRESERVE: Param = Param::optional("preserve_rng_state", ParamKind::Bool, D::Bool(true));
-const REENTRANT: Param = Param::optional("use_reentrant", ParamKind::Bool, D::Bool(false));
+/// What both take behind the function.
+const RECOMPUTED: &[Param] = param_list! {
+    input: kind::Any, "what goes in: a tensor, or several one after the other";
+    preserve_rng_state: kind::Bool = true, "whether random numbers are drawn again as they were";
+    use_reentrant: kind::Bool = false, "PyTorch's older way, which is not to be had here";
+};
 
 /// What a script calls; its binding runs the functions.
 pub static ROWS: &[OpDef] = &[
@@ -122,13 +125,11 @@ pub static ROWS: &[OpDef] = &[
         "checkpoint",
         Family::Checkpoint,
         "Runs a function without keeping its activations; the backward pass runs it again to have them.",
-        &[
-            Param::required("function", ParamKind::Any),
-            INPUT,
-            PRESERVE,
-            REENTRANT,
-            Param::optional("early_stop", ParamKind::Bool, D::Bool(true)),
-        ],
+        param_list! {
+            function: kind::Any, "a closure or a module, which does the same each time";
+            ..RECOMPUTED;
+            early_stop: kind::Bool = true, "whether the second run ends once nothing more is asked for";
+        },
         |_| Err(Error::type_error("checkpoint() runs a closure or a module, which only a script can call")),
     )
     .forms(&[Form::Function])
@@ -147,13 +148,11 @@ pub static ROWS: &[OpDef] = &[
         "checkpoint_sequential",
         Family::Checkpoint,
         "Runs modules one after the other in `segments` parts, all but the last checkpointed.",
-        &[
-            Param::required("functions", ParamKind::Any),
-            Param::required("segments", ParamKind::Int),
-            INPUT,
-            PRESERVE,
-            REENTRANT,
-        ],
+        param_list! {
+            functions: kind::Any, "an nn::Sequential, or modules and closures in an array";
+            segments: kind::Int, "how many parts the modules are divided in";
+            ..RECOMPUTED;
+        },
         |_| Err(Error::type_error("checkpoint_sequential() runs modules, which only a script can call")),
     )
     .forms(&[Form::Function])

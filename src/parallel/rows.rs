@@ -1,11 +1,14 @@
 //! What scripts call: `parallel::…` and `nn::DataParallel`.
 
+use std::sync::Arc;
+
 use crate::base::near::nearest;
 use crate::base::{Device, Error, Result};
-use crate::device::Machine;
+use crate::device::{Context, Machine};
 use crate::nn::Module;
 use crate::op::def::DefaultValue;
-use crate::op::{Args, Family, Form, Gradient, MapValue, OpDef, Param, ParamKind, Value};
+use crate::op::params::{by_name, kind, kinds, params};
+use crate::op::{Args, Family, Form, Gradient, MapValue, OpDef, Param, Value};
 use crate::tensor::autograd::grad_enabled;
 
 use super::data_parallel::{DataParallel, replicate};
@@ -13,7 +16,68 @@ use super::{accelerators, comm, device_of, spread};
 
 const PARALLEL: &[Form] = &[Form::Of("parallel")];
 const NN: &[Form] = &[Form::Of("nn")];
-const DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::Int(0));
+
+kinds! {
+    GpuList(Any) => Vec<Arc<Context>>, |args: &Args, at| accelerators(args.get(at));
+    NetworkKind(Any) => Module, |args: &Args, at| module(args.get(at), args.def.name);
+    /// The device that a function puts its result on: the current GPU where none is named.
+    Destination(Any) => Device, |args: &Args, at| match args.get(at) {
+        Value::None => {
+            let machine = Machine::current();
+            machine.context(Device::Cuda(machine.current_gpu() as u16)).map(|c| c.device)
+        }
+        given => device_of(given),
+    };
+    /// A device or several, or (); a map in their place has a key that is no option's name.
+    DevicesOrNone(Any) => &'a Value, |args: &'a Args, at| refuse_map(args, at).map(|()| args.get(at));
+}
+
+params! {
+    ScatterParams {
+        inputs: kind::Any, "what is cut: a tensor, or arrays and maps of them";
+        target_gpus: GpuList, "the GPUs that get a chunk each, such as [0, 1]";
+        dim: kind::Int = 0, "the dimension along which tensors are cut";
+    }
+}
+
+params! {
+    GatherParams {
+        outputs: kind::Any, "what is joined: an array with an entry from each GPU";
+        target_device: kind::Any, "where the result comes to lie";
+        dim: kind::Int = 0, "the dimension along which tensors are joined";
+    }
+}
+
+params! {
+    ReplicateParams {
+        network: NetworkKind, "the module that is copied";
+        devices: GpuList, "the GPUs that get a copy each, such as [0, 1]";
+        detach: kind::Bool = false, "whether the copies are no part of the graph";
+    }
+}
+
+params! {
+    BroadcastParams {
+        tensor: kind::Tensor, "what is copied";
+        devices: GpuList, "the GPUs that get a copy each, such as [0, 1]";
+    }
+}
+
+params! {
+    ReduceAddParams {
+        inputs: kind::Tensors, "what is summed up, from several GPUs";
+        destination: Destination => DefaultValue::None, "where the sum comes to lie; without it on the current GPU";
+    }
+}
+
+params! {
+    DataParallelParams {
+        module: NetworkKind, "the network that runs on every GPU";
+        device_ids: DevicesOrNone => DefaultValue::None, "the GPUs that take part; without it all of them";
+        output_device: DevicesOrNone => DefaultValue::None, "where the outputs are joined; without it on the first of them";
+        dim: kind::Int = 0, "the dimension along which inputs are cut: that of the batch";
+    }
+}
 
 /// A function of `parallel::`.
 const fn row(
@@ -31,25 +95,6 @@ fn module(value: &Value, function: &str) -> Result<Module> {
         .ok_or_else(|| Error::type_error(format!("{function}() takes a module, not {}", value.describe())))
 }
 
-/// The device that a function puts its result on: the current GPU where none is named.
-fn target(value: &Value) -> Result<Device> {
-    match value {
-        Value::None => {
-            let machine = Machine::current();
-            machine.context(Device::Cuda(machine.current_gpu() as u16)).map(|c| c.device)
-        }
-        given => device_of(given),
-    }
-}
-
-fn make_data_parallel(a: &Args) -> Result<Value> {
-    let net = module(a.get(0), "DataParallel")?;
-    for i in 1..=2 {
-        refuse_map(a, i)?;
-    }
-    DataParallel::wrap(&net, a.get(1), a.get(2), a.int(3)?).map(Module::into_value)
-}
-
 /// A map in the place of a device has a key that is no option's name.
 fn refuse_map(a: &Args, i: usize) -> Result<()> {
     let Value::Object(object) = a.get(i) else { return Ok(()) };
@@ -64,24 +109,13 @@ fn refuse_map(a: &Args, i: usize) -> Result<()> {
     })
 }
 
-fn make_replicas(a: &Args) -> Result<Value> {
-    let net = module(a.get(0), "replicate")?;
-    let detach = a.bool(2)? || !grad_enabled();
-    let replicas = replicate(&net, &accelerators(a.get(1))?, detach)?;
-    Ok(Value::List(replicas.into_iter().map(Module::into_value).collect()))
-}
-
 /// The rows of this layer.
 pub static ROWS: &[&OpDef] = &[
     &row(
         "scatter",
         "Cuts tensors into one chunk per GPU and moves each to its own.",
-        &[
-            Param::required("inputs", ParamKind::Any),
-            Param::required("target_gpus", ParamKind::Any),
-            DIM,
-        ],
-        |a| Ok(Value::List(spread::scatter(a.get(0), &accelerators(a.get(1))?, a.int(2)?)?)),
+        ScatterParams::LIST,
+        by_name!(ScatterParams, |a| spread::scatter(a.inputs, &a.target_gpus, a.dim).map(Value::List)),
     )
     .details(
         "Arrays and maps keep their form, each with its part of every tensor; what is no tensor goes to all. A \
@@ -91,27 +125,22 @@ pub static ROWS: &[&OpDef] = &[
     &row(
         "gather",
         "Joins tensors of several GPUs along a dimension on one device.",
-        &[
-            Param::required("outputs", ParamKind::Any),
-            Param::required("target_device", ParamKind::Any),
-            DIM,
-        ],
-        |a| match a.get(0) {
-            Value::List(items) => spread::gather(items, device_of(a.get(1))?, a.int(2)?),
+        GatherParams::LIST,
+        by_name!(GatherParams, |a| match a.outputs {
+            Value::List(items) => spread::gather(items, device_of(a.target_device)?, a.dim),
             other => Err(Error::type_error(format!("gather() takes an array, not {}", other.describe()))),
-        },
+        }),
     )
     .details("Arrays and maps are joined entry by entry; numbers become a vector. The target may be \"cpu\".")
     .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), 1)", "tensor([0, 1, 2, 3], device='cuda:1')"),
     &row(
         "replicate",
         "Copies of a network, one on each GPU; their gradients reach the network.",
-        &[
-            Param::required("network", ParamKind::Any),
-            Param::required("devices", ParamKind::Any),
-            Param::optional("detach", ParamKind::Bool, DefaultValue::Bool(false)),
-        ],
-        make_replicas,
+        ReplicateParams::LIST,
+        by_name!(ReplicateParams, |a| {
+            let replicas = replicate(&a.network, &a.devices, a.detach || !grad_enabled())?;
+            Ok(Value::List(replicas.into_iter().map(Module::into_value).collect()))
+        }),
     )
     .details(
         "The network must be on the first device; the copy there shares its memory. With `detach` the copies are \
@@ -124,22 +153,19 @@ pub static ROWS: &[&OpDef] = &[
     &row(
         "broadcast",
         "Copies of a tensor, one on each GPU.",
-        &[Param::required("tensor", ParamKind::Tensor), Param::required("devices", ParamKind::Any)],
-        |a| {
-            let copies = comm::broadcast(a.tensor(0)?, &accelerators(a.get(1))?)?;
+        BroadcastParams::LIST,
+        by_name!(BroadcastParams, |a| {
+            let copies = comm::broadcast(a.tensor, &a.devices)?;
             Ok(Value::List(copies.into_iter().map(Value::Tensor).collect()))
-        },
+        }),
     )
     .details("On the tensor's own device it is the tensor itself.")
     .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
     &row(
         "reduce_add",
         "The sum of tensors of several GPUs, on one of their devices.",
-        &[
-            Param::required("inputs", ParamKind::Tensors),
-            Param::optional("destination", ParamKind::Any, DefaultValue::None),
-        ],
-        |a| comm::reduce_add(&a.tensors(0)?, target(a.get(1))?).map(Value::Tensor),
+        ReduceAddParams::LIST,
+        by_name!(ReduceAddParams, |a| comm::reduce_add(&a.inputs, a.destination).map(Value::Tensor)),
     )
     .details("Without a destination it is the current GPU.")
     .example(
@@ -150,13 +176,10 @@ pub static ROWS: &[&OpDef] = &[
         "DataParallel",
         Family::Parallel,
         "Runs a network on several GPUs at once, each on its part of the batch.",
-        &[
-            Param::required("module", ParamKind::Any),
-            Param::optional("device_ids", ParamKind::Any, DefaultValue::None),
-            Param::optional("output_device", ParamKind::Any, DefaultValue::None),
-            DIM,
-        ],
-        make_data_parallel,
+        DataParallelParams::LIST,
+        by_name!(DataParallelParams, |a| {
+            DataParallel::wrap(&a.module, a.device_ids, a.output_device, a.dim).map(Module::into_value)
+        }),
     )
     .forms(NN)
     .gradient(Gradient::NoGrad("it makes a module; what the module computes has one"))

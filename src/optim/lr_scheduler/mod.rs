@@ -1,5 +1,6 @@
 //! Schedules of learning rates, step by step as `torch.optim.lr_scheduler` computes them.
 
+mod construct;
 mod formula;
 mod plateau;
 mod rows;
