@@ -87,7 +87,7 @@ fn parameters_are_said_to_be_for_something() {
                 wrong.push(format!("{}: '{}' is for \"{}\"", def.name, param.name, param.what));
             }
         }
-        if !def.summary.ends_with('.') {
+        if !def.summary.ends_with(['.', '…']) {
             wrong.push(format!("{}: the summary is a sentence", def.name));
         }
     }

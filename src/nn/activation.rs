@@ -1,6 +1,6 @@
 //! Modules without parameters: an operation with its options kept.
 
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::op::activation::{
     check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
 };
@@ -112,20 +112,11 @@ impl Layer for Simple {
     }
 }
 
-/// A share of dropout, or another number that prints as it was written.
-pub(super) fn number(value: &Value) -> Result<f64> {
-    match value {
-        Value::Scalar(s) => Ok(s.as_f64()),
-        other => Err(Error::type_error(format!("dropout must be a number, not {}", other.describe()))),
-    }
-}
-
-/// A dropout layer; `p` is a number.
-pub fn dropout_module(p: &Value) -> Result<Module> {
-    let share = number(p)?;
+/// A dropout layer; `written` is how its share prints.
+pub fn dropout_module((share, written): (f64, &Value)) -> Result<Module> {
     check_probability(share)?;
     Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))
-        .option("p", p)
+        .option("p", written)
         .option("inplace", &Value::Scalar(false.into()))
         .made()
 }

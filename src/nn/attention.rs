@@ -494,7 +494,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     "MultiheadAttention",
     "Attention of several heads, each in its own share of the features.",
     MultiheadParams::LIST,
-    by_name!(MultiheadParams, |a| make(a)),
+    by_name!(MultiheadParams, make),
 )
 .details(
     "`forward(query, key, value, #{key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal})` \

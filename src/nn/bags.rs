@@ -242,7 +242,7 @@ pub static ROWS: &[OpDef] = &[
         "Bilinear",
         "A product of two inputs with a weight for each output and each pair of their features.",
         BilinearParams::LIST,
-        by_name!(BilinearParams, |a| make_bilinear(a)),
+        by_name!(BilinearParams, make_bilinear),
     )
     .details("`forward(x1, x2)`. Weight and bias are drawn uniform within `1 / sqrt(in1_features)`.")
     .example("nn::Bilinear(2, 3, 4).forward(ones([5, 2]), ones([5, 3])).shape", "[5, 4]"),
@@ -250,7 +250,7 @@ pub static ROWS: &[OpDef] = &[
         "EmbeddingBag",
         "A table of vectors, looked up by number and combined bag by bag.",
         EmbeddingBagParams::LIST,
-        by_name!(EmbeddingBagParams, |a| make_bag(a)),
+        by_name!(EmbeddingBagParams, make_bag),
     )
     .details(
         "`forward(input, #{offsets, per_sample_weights})`, as `F::embedding_bag`. The rows are drawn from the normal \
@@ -261,7 +261,7 @@ pub static ROWS: &[OpDef] = &[
         "CTCLoss",
         "Minus the log-probability of label sequences whose places in the input are not known.",
         CtcParams::LIST,
-        by_name!(CtcParams, |a| make_ctc(a)),
+        by_name!(CtcParams, make_ctc),
     )
     .details("`forward(log_probs, targets, input_lengths, target_lengths)`, as `F::ctc_loss`.")
     .example(

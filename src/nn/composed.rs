@@ -244,7 +244,7 @@ pub static ROWS: &[OpDef] = &[
         "PReLU",
         "`x` where positive, a trained `weight * x` elsewhere.",
         PreluParams::LIST,
-        by_name!(PreluParams, |a| make_prelu(a)),
+        by_name!(PreluParams, make_prelu),
     )
     .details("One weight for all, or one for each channel (dimension 1).")
     .example("nn::PReLU(3)", "PReLU(num_parameters=3)"),
@@ -252,7 +252,7 @@ pub static ROWS: &[OpDef] = &[
         "RMSNorm",
         "Divides by the root of the mean square over the trailing dimensions.",
         RmsNormParams::LIST,
-        by_name!(RmsNormParams, |a| make_rms_norm(a)),
+        by_name!(RmsNormParams, make_rms_norm),
     )
     .example("nn::RMSNorm(4)", "RMSNorm((4,), eps=None, elementwise_affine=True)"),
     constructor(

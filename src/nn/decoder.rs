@@ -299,7 +299,7 @@ pub static ROWS: &[OpDef] = &[
         "Transformer",
         "An encoder of one sequence and a decoder of another that looks at it (Vaswani et al., 2017).",
         TransformerParams::LIST,
-        by_name!(TransformerParams, |a| make_transformer(a)),
+        by_name!(TransformerParams, make_transformer),
     )
     .details(
         "`forward(src, tgt, #{src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask, \

@@ -66,7 +66,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     "Embedding",
     "A table of vectors, looked up by number.",
     EmbeddingParams::LIST,
-    by_name!(EmbeddingParams, |a| make(a)),
+    by_name!(EmbeddingParams, make),
 )
 .details(
     "The rows are drawn from the normal distribution; the row `padding_idx` is zero and gets no gradient.",

@@ -209,8 +209,8 @@ params! {
 params! {
     UniformParams {
         tensor: kind::Tensor, "what is filled, in place";
-        a: kind::Float = 0.0, "the least value";
-        b: kind::Float = 1.0, "the bound that values stay below";
+        a: kind::Float = 0.0, "the least value that is drawn";
+        b: kind::Float = 1.0, "the bound that what is drawn stays below";
     }
 }
 
@@ -239,8 +239,8 @@ params! {
 params! {
     TruncNormalParams {
         ..normal: NormalParams;
-        a: kind::Float = -2.0, "the least value";
-        b: kind::Float = 2.0, "the greatest value";
+        a: kind::Float = -2.0, "the least value that is drawn";
+        b: kind::Float = 2.0, "the greatest value that is drawn";
     }
 }
 
@@ -248,7 +248,7 @@ params! {
     KaimingParams {
         tensor: kind::Tensor, "what is filled, in place";
         a: kind::Float = 0.0, "the slope below 0 of the leaky rectifier that follows";
-        mode: FanIn => DefaultValue::Str("fan_in"), "which signals keep their size: \"fan_in\" those forward";
+        mode: FanIn => DefaultValue::Str("fan_in"), "what keeps its size: \"fan_in\" signals, \"fan_out\" gradients";
         nonlinearity: kind::Str = "leaky_relu", "what follows the layer, by its name";
     }
 }

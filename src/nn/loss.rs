@@ -13,7 +13,7 @@ use crate::op::params::{Maybe, Written, by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::activation::{Simple, number};
+use super::activation::Simple;
 use super::linear::constructor;
 use super::module::Call;
 
@@ -94,7 +94,7 @@ params! {
 params! {
     CosineSimilarityParams {
         dim: kind::Int = 1, "the dimension along which the vectors lie";
-        eps: kind::Float = 1e-8, "the least product of lengths that is divided by";
+        eps: kind::Float = 1e-8, "the least length that a vector is divided by";
     }
 }
 
@@ -268,12 +268,12 @@ pub static ROWS: &[OpDef] = &[
         "The distances of vectors along the last dimension.",
         PairwiseDistanceParams::LIST,
         by_name!(PairwiseDistanceParams, |a, args| {
-            let p = number(a.p)?;
+            let (p, written) = a.p;
             let call = move |c: &Call| {
                 let (x, y) = pair(c)?;
                 pairwise_distance(x, y, p, a.eps, a.keepdim)
             };
-            Simple::new("PairwiseDistance", call).hidden_of(args).hidden("norm", a.p).module()
+            Simple::new("PairwiseDistance", call).hidden_of(args).hidden("norm", written).module()
         }),
     )
     .example("nn::PairwiseDistance()", "PairwiseDistance()"),

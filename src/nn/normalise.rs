@@ -332,7 +332,7 @@ pub static ROWS: &[OpDef] = &[
         "GroupNorm",
         "Normalises groups of channels per example.",
         GroupNormParams::LIST,
-        by_name!(GroupNormParams, |a| make_group_norm(a)),
+        by_name!(GroupNormParams, make_group_norm),
     )
     .example("nn::GroupNorm(2, 4)", "GroupNorm(2, 4, eps=1e-05, affine=True, bias=True)"),
 ];

@@ -390,7 +390,7 @@ pub static ROWS: &[OpDef] = &[
         "pad_sequence",
         "Sequences of different lengths in one tensor, filled up with a value.",
         PadSequenceParams::LIST,
-        by_name!(PadSequenceParams, |a| pad_row(a)),
+        by_name!(PadSequenceParams, pad_row),
     )
     .details("`[longest, n, …]`, or `[n, longest, …]` with `batch_first`; `padding_side` is \"right\" or \"left\".")
     .example(
@@ -432,7 +432,7 @@ pub static ROWS: &[OpDef] = &[
         "PackedSequence",
         "A packed sequence of its parts, such as another one's with new data.",
         PackedPartsParams::LIST,
-        by_name!(PackedPartsParams, |a| of_parts(a)),
+        by_name!(PackedPartsParams, of_parts),
     )
     .details("One of the two orders is enough.")
     .example(
@@ -443,7 +443,7 @@ pub static ROWS: &[OpDef] = &[
         "pack_sequence",
         "Packs sequences of different lengths.",
         PackSequenceParams::LIST,
-        by_name!(PackSequenceParams, |a| pack_row(a)),
+        by_name!(PackSequenceParams, pack_row),
     )
     .example(
         "nn::utils::rnn::pack_sequence([tensor([1]), tensor([2, 3])], #{enforce_sorted: false}).batch_sizes",

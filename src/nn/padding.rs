@@ -18,14 +18,10 @@ struct Border {
 }
 
 impl Border {
-    fn sizes(&self, given: &Value) -> Result<Vec<i64>> {
-        let int = |v: &Value| match v {
-            Value::Scalar(s) => s.as_i64(),
-            _ => 0,
-        };
-        let sizes: Vec<i64> = match given {
-            Value::List(items) => items.iter().map(int).collect(),
-            one => vec![int(one); 2 * self.dims],
+    fn sizes(&self, (sizes, written): (Vec<i64>, &Value)) -> Result<Vec<i64>> {
+        let sizes = match (written, sizes.as_slice()) {
+            (Value::Scalar(_), [all]) => vec![*all; 2 * self.dims],
+            _ => sizes,
         };
         if sizes.len() > 2 * self.dims {
             let text = format!("{} takes up to {} sizes, and got {}", self.name, 2 * self.dims, sizes.len());
@@ -45,20 +41,20 @@ impl Border {
         Ok(())
     }
 
-    fn module(self, padding: &Value, value: Option<&Value>) -> Result<Value> {
+    fn module(self, padding: (Vec<i64>, &Value), value: Option<Scalar>) -> Result<Value> {
         let sizes = self.sizes(padding)?;
         let shown = Value::List(sizes.iter().map(|s| Value::Scalar((*s).into())).collect());
-        let fill = match value {
-            Some(Value::Scalar(s)) => *s,
-            _ => Scalar::Float(0.0),
-        };
+        let fill = value.unwrap_or(Scalar::Float(0.0));
         let name = self.name;
         let run = move |c: &Call| {
             self.check(c)?;
             pad(c.only()?, &sizes, self.mode, fill)
         };
         match value {
-            Some(value) => Simple::new(name, run).option("padding", &shown).option("value", value).module(),
+            Some(value) => Simple::new(name, run)
+                .option("padding", &shown)
+                .option("value", &Value::Scalar(value))
+                .module(),
             None => Simple::new(name, run).bare("padding", &shown).module(),
         }
     }
@@ -73,7 +69,7 @@ params! {
 params! {
     ConstantBorderParams {
         padding: Written<kind::Ints>, "how wide each side of the border is, or one width for all";
-        value: Written<kind::Scalar>, "what every element of the border is";
+        value: kind::Scalar, "what every element of the border is";
     }
 }
 

@@ -13,7 +13,7 @@ use crate::op::unary::relu;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Value, record};
 use crate::tensor::Tensor;
 
-use super::activation::{dropout_module, number};
+use super::activation::dropout_module;
 use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, multihead};
 use super::containers::module_list;
 use super::init;
@@ -136,7 +136,7 @@ impl<'s, 'a> LayerSizes<'s, 'a> {
         multihead(Multihead {
             width: self.width,
             heads: self.heads,
-            dropout: number(self.feed.dropout)?,
+            dropout: self.feed.dropout.0,
             bias: self.layer.bias,
             bias_kv: false,
             zero: false,
@@ -392,7 +392,7 @@ pub static ROWS: &[OpDef] = &[
         Family::Module,
         "A mask that hides from each place what comes after it.",
         CausalMaskParams::LIST,
-        by_name!(CausalMaskParams, |a| causal_mask(a)),
+        by_name!(CausalMaskParams, causal_mask),
     )
     .forms(&[Form::Of("nn::Transformer")])
     .gradient(Gradient::NoGrad("the result does not depend on values of a tensor"))

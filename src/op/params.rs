@@ -49,16 +49,16 @@ impl<K: Accept> Accept for Maybe<K> {
     }
 }
 
-/// As it was written: an integer where a number is taken stays one.
+/// Also as it was written: an integer where a number is taken stays one there.
 pub struct Written<K>(std::marker::PhantomData<K>);
 
 impl<K: Accept> Accept for Written<K> {
-    type Given<'a> = &'a Value;
+    type Given<'a> = (K::Given<'a>, &'a Value);
     const KIND: ParamKind = K::KIND;
     const DEFAULT: Option<DefaultValue> = K::DEFAULT;
 
-    fn take<'a>(args: &'a Args, at: usize) -> Result<&'a Value> {
-        Ok(args.get(at))
+    fn take<'a>(args: &'a Args, at: usize) -> Result<Self::Given<'a>> {
+        Ok((K::take(args, at)?, args.get(at)))
     }
 }
 
@@ -267,6 +267,7 @@ macro_rules! params {
 }
 
 /// A row's function from its arguments by name: `by_name!(NormParams, |a| one(norm(a.input, a.p)))`.
+/// A function's name stands for a call with all of them: `by_name!(NormParams, norm_row)`.
 /// A second name is that of the call itself, for what keeps arguments as they were given.
 macro_rules! by_name {
     ($params:ident, |$a:pat_param| $body:expr) => {
@@ -274,6 +275,9 @@ macro_rules! by_name {
             let $a = $params::of(args)?;
             $body
         }
+    };
+    ($params:ident, $run:path) => {
+        |args: &$crate::op::Args| $run($params::of(args)?)
     };
     ($params:ident, |$a:pat_param, $args:ident| $body:expr) => {
         |$args: &$crate::op::Args| {

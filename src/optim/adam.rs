@@ -126,8 +126,8 @@ pub(super) fn check_betas(options: &Options) -> Result<()> {
 const FIRST: &[Param] = param_list! {
     ..PARAMS;
     lr: kind::Scalar => DefaultValue::Float(0.001), "the learning rate: how long a step is";
-    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of gradients and of their squares keep";
-    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of the gradient and of its size keep";
+    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number added to what is divided by, which is then never 0";
 };
 const LAST: &[Param] = param_list! {
     amsgrad: kind::Bool = false, "whether steps are divided by the largest mean square so far";
@@ -158,7 +158,7 @@ pub static ROWS: &[OpDef] = &[
         "Adam whose weight decay acts on the parameter itself.",
         param_list! {
             ..FIRST;
-            weight_decay: kind::Scalar => DefaultValue::Float(0.01), "how much smaller a parameter becomes, per `lr`";
+            weight_decay: kind::Scalar => DefaultValue::Float(0.01), "the share of a parameter, times `lr`, that each step takes off";
             ..LAST;
         },
         |a| Optimizer::new(&ADAM_W, a).map(Optimizer::into_value),

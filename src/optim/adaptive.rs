@@ -113,7 +113,7 @@ pub static ROWS: &[OpDef] = &[
             ..PARAMS;
             lr: kind::Scalar => DefaultValue::Float(0.01), "the learning rate: how long a step is";
             alpha: kind::Scalar => DefaultValue::Float(0.99), "the share that the running mean of squares keeps";
-            eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+            eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number added to what is divided by, which is then never 0";
             ..DECAY;
             momentum: kind::Scalar = 0, "the share of the last direction that the next step keeps";
             centered: kind::Bool = false, "whether steps are divided by the deviation, and not the mean square";
@@ -136,7 +136,7 @@ pub static ROWS: &[OpDef] = &[
             lr_decay: kind::Scalar = 0, "how fast the learning rate shrinks with the steps";
             ..DECAY;
             initial_accumulator_value: kind::Scalar = 0, "where the sum of squared gradients begins";
-            eps: kind::Scalar => DefaultValue::Float(1e-10), "a small number that keeps a division from one by 0";
+            eps: kind::Scalar => DefaultValue::Float(1e-10), "a small number added to what is divided by, which is then never 0";
             ..MAXIMIZE;
         },
         |a| Optimizer::new(&Adagrad, a).map(Optimizer::into_value),

@@ -361,7 +361,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     param_list! {
         ..PARAMS;
         lr: kind::Scalar = 1, "how long a step is; with a line search where the search begins";
-        max_iter: kind::Int = 20, "how often one step goes on at most";
+        max_iter: kind::Int = 20, "how many directions one step follows at most";
         max_eval: Maybe<kind::Int>, "how often one step evaluates the loss at most; without it 5/4 of `max_iter`";
         tolerance_grad: kind::Scalar => D::Float(1e-7), "a gradient below it ends the step";
         tolerance_change: kind::Scalar => D::Float(1e-9), "a change of parameters or loss below it ends the step";

@@ -255,8 +255,8 @@ fn moments(
 
 /// Those of Adam's variants.
 const SHARED: &[Param] = param_list! {
-    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of gradients and of their squares keep";
-    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number that keeps a division from one by 0";
+    betas: kind::Any => DefaultValue::Floats(&[0.9, 0.999]), "the shares that the running means of the gradient and of its size keep";
+    eps: kind::Scalar => DefaultValue::Float(1e-8), "a small number added to what is divided by, which is then never 0";
     ..DECAY;
 };
 const DECOUPLED: &[Param] = param_list! {
@@ -272,7 +272,7 @@ pub static ROWS: &[OpDef] = &[
             ..PARAMS;
             lr: kind::Scalar => DefaultValue::Float(1.0), "the learning rate: how long a step is";
             rho: kind::Scalar => DefaultValue::Float(0.9), "the share that both running means keep at each step";
-            eps: kind::Scalar => DefaultValue::Float(1e-6), "a small number that keeps a division from one by 0";
+            eps: kind::Scalar => DefaultValue::Float(1e-6), "a small number added to what is divided by, which is then never 0";
             ..DECAY;
             ..MAXIMIZE;
         },

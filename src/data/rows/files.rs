@@ -19,7 +19,7 @@ pub static ROWS: &[OpDef] = &[
         "load",
         "Reads tensors from a `.safetensors`, `.npy` or `.npz` file.",
         LoadParams::LIST,
-        by_name!(LoadParams, |a| load(a)),
+        by_name!(LoadParams, load),
     )
     .forms(FUNCTION)
     .details(
@@ -36,7 +36,7 @@ pub static ROWS: &[OpDef] = &[
         "save",
         "Writes a value to a `.safetensors`, `.npy` or `.npz` file.",
         SaveParams::LIST,
-        by_name!(SaveParams, |a| save(a)),
+        by_name!(SaveParams, save),
     )
     .forms(FUNCTION)
     .details(
@@ -71,7 +71,7 @@ pub static ROWS: &[OpDef] = &[
         "csv",
         "Reads numbers from comma-separated text as a tensor of rows and columns.",
         CsvParams::LIST,
-        by_name!(CsvParams, |a| read_csv(a)),
+        by_name!(CsvParams, read_csv),
     )
     .details(
         "A first line that is no numbers is a header. `dtype` is float32, float64 or int64. An error names the line and \

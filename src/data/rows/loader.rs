@@ -16,7 +16,7 @@ pub static ROWS: &[OpDef] = &[
         "DataLoader",
         "Goes through a dataset in batches: `for batch in loader { … }` is one epoch.",
         LoaderParams::LIST,
-        by_name!(LoaderParams, |a| loader(a)),
+        by_name!(LoaderParams, loader),
     )
     .details(
         "The dataset is a TensorDataset, a Dataset, a Subset, a tensor with rows, an array, or a map \

@@ -50,7 +50,7 @@ static ROWS: &[OpDef] = &[
         "Dataset",
         "A dataset of `length` samples that a function makes of their index.",
         DatasetParams::LIST,
-        by_name!(DatasetParams, |a| computed(a)),
+        by_name!(DatasetParams, computed),
     )
     .details(
         "A sample is a tensor, a number, a string, or an array or a map of them. In a loader with workers the function \
@@ -80,7 +80,7 @@ static ROWS: &[OpDef] = &[
         "random_split",
         "Splits a dataset at random into parts of given lengths, or of fractions that sum up to 1.",
         SplitParams::LIST,
-        by_name!(SplitParams, |a| split(a)),
+        by_name!(SplitParams, split),
     )
     .details("`generator` draws the order, where it shall not depend on what else is drawn.")
     .example(
@@ -128,7 +128,7 @@ static ROWS: &[OpDef] = &[
         "WeightedRandomSampler",
         "Indices drawn in proportion to weights, one weight for each sample.",
         WeightedParams::LIST,
-        by_name!(WeightedParams, |a| weighted(a)),
+        by_name!(WeightedParams, weighted),
     )
     .details("With weights of one over the count of a sample's class, all classes come equally often.")
     .example(
