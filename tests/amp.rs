@@ -9,7 +9,7 @@ use serde_json::Value;
 use tensorlab::base::DType;
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
-use tensorlab::op::autocast::{Policy, TABLE};
+use tensorlab::op::core::autocast::{Policy, TABLE};
 use tensorlab::script::engine::{Host, Stopped};
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 use tensorlab::tensor::Tensor;

@@ -7,7 +7,7 @@ use tensorlab::base::DType;
 use tensorlab::checkpoint::{Options, checkpoint_native, segments};
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
-use tensorlab::op::unary::sin;
+use tensorlab::op::elementwise::unary::sin;
 use tensorlab::script::engine::Stopped;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 use tensorlab::tensor::Tensor;

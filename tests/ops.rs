@@ -113,7 +113,9 @@ impl Lie {
 
     /// The view of a leaf, recorded in the graph.
     fn view(self, leaf: &Tensor, shape: &[usize]) -> Result<Tensor> {
-        use tensorlab::op::movement::{expand_to, reversed, slice};
+        use tensorlab::op::shape::part::slice;
+        use tensorlab::op::shape::permute::reversed;
+        use tensorlab::op::shape::view::expand_to;
         match self {
             Lie::Packed => Ok(leaf.clone()),
             Lie::Transposed => reversed(leaf),

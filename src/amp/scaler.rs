@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{DType, Device, Error, Kind, Result};
 use crate::device::{Context, Kernel, Machine};
-use crate::op::binary::{add, mul};
-use crate::op::convert::{to_device, to_dtype};
-use crate::op::record::no_grad;
-use crate::op::unary::reciprocal;
+use crate::op::core::convert::{to_device, to_dtype};
+use crate::op::core::record::no_grad;
+use crate::op::elementwise::arithmetic::{add, mul};
+use crate::op::elementwise::unary::reciprocal;
 use crate::tensor::{In, Tensor, launch};
 
 /// An optimiser as a scaler sees it.

@@ -1,7 +1,7 @@
 //! Samples put together to a batch, as `torch.utils.data.default_collate` does it.
 
 use crate::base::{DType, Error, Kind, Result, Scalar, memory};
-use crate::op::joins::stack;
+use crate::op::shape::join::stack;
 use crate::op::{Value, map_value};
 use crate::tensor::Tensor;
 

@@ -7,7 +7,7 @@ use crate::base::chain::Link;
 use crate::base::{Cause, Error, Kind, Result, ShapeCause, memory};
 use crate::device::Machine;
 use crate::device::random::Shared;
-use crate::op::scatter::index_select;
+use crate::op::gather::along_dim::index_select;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
@@ -366,7 +366,7 @@ fn shares(fractions: &[f64], total: usize) -> Result<Vec<usize>> {
 }
 
 fn row(t: &Tensor, index: usize) -> Result<Value> {
-    crate::op::movement::select(t, 0, index as i64).map(Value::Tensor)
+    crate::op::shape::part::select(t, 0, index as i64).map(Value::Tensor)
 }
 
 fn rows(t: &Tensor, indices: &[usize]) -> Result<Value> {

@@ -6,8 +6,8 @@ use crate::base::{DType, Error, Kind, Result, memory};
 pub use crate::device::random::Generator;
 use crate::device::random::Shared;
 use crate::device::{Machine, poll};
-use crate::op::convert::to_dtype;
-use crate::op::sampling::multinomial;
+use crate::op::core::convert::to_dtype;
+use crate::op::random::distributions::multinomial;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 

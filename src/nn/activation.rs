@@ -1,14 +1,13 @@
 //! Modules without parameters: an operation with its options kept.
 
 use crate::base::Result;
-use crate::op::activation::{
-    check_probability, dropout, elu, gelu, hardtanh, leaky_relu, mish, silu, softplus,
-};
-use crate::op::composed::usual_dim;
+use crate::op::activation::composed::usual_dim;
+use crate::op::activation::dropout::{check_probability, dropout};
+use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
 use crate::op::def::DefaultValue;
+use crate::op::elementwise::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::params::{Maybe, Written, by_name, kind, params};
-use crate::op::scan::{log_softmax, softmax};
-use crate::op::unary::{relu, relu_, sigmoid, tanh};
+use crate::op::reduce::softmax::{log_softmax, softmax};
 use crate::op::{Args, OpDef, ParamKind, Value};
 use crate::tensor::Tensor;
 

@@ -1,19 +1,24 @@
 //! Multi-head attention.
 
 use crate::base::{DType, Error, Kind, Result, python};
-use crate::op::activation::{check_probability, dropout};
-use crate::op::attention::{Attention, scaled_dot_product_attention};
-use crate::op::binary::add;
-use crate::op::joins::{cat, chunk, repeat};
-use crate::op::linear::linear;
-use crate::op::matmul::bmm;
-use crate::op::movement::{narrow, permute, reshape, squeeze, transpose, unsqueeze};
+use crate::op::activation::dropout::{check_probability, dropout};
+use crate::op::arrange::pad;
+use crate::op::attention::scaled::{Attention, scaled_dot_product_attention};
+use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::arithmetic::scale;
+use crate::op::elementwise::choose::masked_fill;
+use crate::op::linalg::linear::linear;
+use crate::op::linalg::matmul::bmm;
 use crate::op::params::{Maybe, by_name, kind, params};
-use crate::op::reduce::mean;
-use crate::op::scan::softmax;
-use crate::op::select::masked_fill;
-use crate::op::unary::scale;
-use crate::op::{Args, OpDef, Value, pad};
+use crate::op::reduce::softmax::softmax;
+use crate::op::reduce::sums::mean;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::narrow;
+use crate::op::shape::permute::{permute, transpose};
+use crate::op::shape::repeat::repeat;
+use crate::op::shape::split::chunk;
+use crate::op::shape::view::{reshape, squeeze, unsqueeze};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init::{self, xavier_normal_, xavier_uniform_};
@@ -328,7 +333,7 @@ fn merged(
         )));
     }
     let row = reshape(&padding, &[n, 1, 1, s])?;
-    let all = reshape(&crate::op::movement::expand_to(&row, &[n, heads, 1, s])?, &[n * heads, 1, s])?;
+    let all = reshape(&crate::op::shape::view::expand_to(&row, &[n, heads, 1, s])?, &[n * heads, 1, s])?;
     match mask {
         Some(mask) => add(&mask, &all).map(Some),
         None => Ok(Some(all)),

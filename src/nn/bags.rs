@@ -1,13 +1,13 @@
 //! Layers of pairs, of bags and of sliding windows, and the loss of sequences of labels.
 
 use crate::base::{Error, Result};
-use crate::op::bilinear::bilinear;
-use crate::op::ctc::{Ctc, ctc_loss, lengths};
-use crate::op::embedding::padding_row;
-use crate::op::embedding_bag::{Bag, Bags, embedding_bag};
-use crate::op::loss::reduction;
+use crate::op::convolution::sliding::{Window, both, fold, unfold};
+use crate::op::embedding::bag::{Bag, Bags, embedding_bag};
+use crate::op::embedding::table::padding_row;
+use crate::op::linalg::bilinear::bilinear;
+use crate::op::loss::ctc::{Ctc, ctc_loss, lengths};
+use crate::op::loss::elements::reduction;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::sliding::{Window, both, fold, unfold};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 

@@ -1,14 +1,15 @@
 //! One step of recurrent layers, and the cells that take it.
 
 use crate::base::{DType, Error, Result, memory};
-use crate::op::binary::{add, mul, sub};
+use crate::op::core::autocast;
 use crate::op::def::DefaultValue;
-use crate::op::joins::chunk;
-use crate::op::linear::linear;
-use crate::op::movement::{squeeze, unsqueeze};
+use crate::op::elementwise::arithmetic::{add, mul, sub};
+use crate::op::elementwise::unary::{relu, sigmoid, tanh};
+use crate::op::linalg::linear::linear;
 use crate::op::params::{by_name, kind, params};
-use crate::op::unary::{relu, sigmoid, tanh};
-use crate::op::{Args, OpDef, Value, autocast};
+use crate::op::shape::split::chunk;
+use crate::op::shape::view::{squeeze, unsqueeze};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;

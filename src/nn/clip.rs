@@ -1,12 +1,13 @@
 //! Keeping gradients within bounds.
 
 use crate::base::{Error, Result};
-use crate::op::binary::{add, div, specs};
-use crate::op::joins::stack;
+use crate::op::core::record::no_grad;
+use crate::op::elementwise::arithmetic::specs;
+use crate::op::elementwise::arithmetic::{add, div};
+use crate::op::elementwise::clamp::{clamp_, clamp_max};
 use crate::op::params::{by_name, kind, kinds, params};
-use crate::op::record::no_grad;
-use crate::op::reduce::norm;
-use crate::op::select::{clamp_, clamp_max};
+use crate::op::reduce::norms::norm;
+use crate::op::shape::join::stack;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
 use crate::tensor::Tensor;
 

@@ -1,16 +1,17 @@
 //! Layers of composed operations: gates, channel dropout, RMS norm, and maps of modules.
 
 use crate::base::{Error, Result, python, shape};
-use crate::op::activation::check_probability;
-use crate::op::composed::{
-    celu, dropout1d, feature_dropout, glu, hardsigmoid, hardswish, logsigmoid, prelu, rms_norm, selu,
-    softsign, usual_dim,
+use crate::op::activation::composed::{
+    celu, glu, hardsigmoid, hardswish, logsigmoid, prelu, selu, softsign, usual_dim,
 };
+use crate::op::activation::dropout::check_probability;
+use crate::op::activation::dropout::{dropout1d, feature_dropout};
 use crate::op::def::DefaultValue;
+use crate::op::elementwise::sign::neg;
+use crate::op::normalise::layer_norm::rms_norm;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::scan::softmax;
-use crate::op::shapes::unflatten;
-use crate::op::unary::neg;
+use crate::op::reduce::softmax::softmax;
+use crate::op::shape::view::unflatten;
 use crate::op::{Args, MapValue, OpDef, Value};
 use crate::tensor::Tensor;
 

@@ -1,8 +1,8 @@
 //! Transposed convolution layers.
 
 use crate::base::{Error, Result};
-use crate::op::conv_transpose::conv_transpose;
-use crate::op::convolution::Padding;
+use crate::op::convolution::conv::Padding;
+use crate::op::convolution::transposed::conv_transpose;
 use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;

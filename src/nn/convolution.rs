@@ -1,11 +1,12 @@
 //! Convolution layers.
 
 use crate::base::{Error, Result, python};
-use crate::op::convolution::{ConvolutionOptions, Padding, conv1d, conv2d};
+use crate::op::arrange::pad;
+use crate::op::convolution::conv::{ConvolutionOptions, Padding, conv1d, conv2d};
+use crate::op::convolution::volumes::conv3d;
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
-use crate::op::volumes::conv3d;
-use crate::op::{OpDef, Value, pad};
+use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;

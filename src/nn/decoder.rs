@@ -1,8 +1,9 @@
 //! Transformer decoders, and encoder and decoder together.
 
 use crate::base::{Error, Result};
+use crate::op::core::record;
 use crate::op::params::{Maybe, by_name, kind, params};
-use crate::op::{Args, OpDef, Value, record};
+use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::attention::{Masks, additive};

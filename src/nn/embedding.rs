@@ -1,7 +1,7 @@
 //! Tables of vectors.
 
 use crate::base::Result;
-use crate::op::embedding::{embedding, padding_row};
+use crate::op::embedding::table::{embedding, padding_row};
 use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;

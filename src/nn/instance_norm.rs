@@ -1,11 +1,11 @@
 //! Instance normalisation layers.
 
 use crate::base::{Error, Result};
-use crate::op::batch_norm::BatchNorm;
 use crate::op::def::DefaultValue;
-use crate::op::instance_norm::instance_norm;
-use crate::op::movement::{squeeze, unsqueeze};
+use crate::op::normalise::batch_norm::BatchNorm;
+use crate::op::normalise::instance_norm::instance_norm;
 use crate::op::params::{by_name, kind, params};
+use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 

@@ -1,9 +1,9 @@
 //! Linear layers, and the layers that only reshape.
 
 use crate::base::{DType, Result};
-use crate::op::linear::linear;
-use crate::op::movement::flatten;
+use crate::op::linalg::linear::linear;
 use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::shape::view::flatten;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 use crate::tensor::Tensor;
 

@@ -3,12 +3,12 @@
 use crate::base::{Error, Result};
 use crate::device::kernel::Reduction;
 use crate::op::def::DefaultValue;
-use crate::op::distance::pairwise_distance;
-use crate::op::loss::{
+use crate::op::linalg::distance::pairwise_distance;
+use crate::op::loss::classes::{Classes, cross_entropy, nll_loss};
+use crate::op::loss::elements::{
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div, l1_loss,
     mse_loss, reduction, smooth_l1_loss,
 };
-use crate::op::nll::{Classes, cross_entropy, nll_loss};
 use crate::op::params::{Maybe, Written, by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;

@@ -2,12 +2,14 @@
 
 use crate::base::{Error, Result};
 use crate::op::def::DefaultValue;
-use crate::op::margins::{
+use crate::op::image::resize::{
+    aligned, channel_shuffle, factors, interpolate, pixel_shuffle, pixel_unshuffle,
+};
+use crate::op::loss::margins::{
     Triplet, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
     triplet_margin_loss,
 };
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::resize::{aligned, channel_shuffle, factors, interpolate, pixel_shuffle, pixel_unshuffle};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 

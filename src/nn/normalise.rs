@@ -1,11 +1,11 @@
 //! Normalisation layers.
 
 use crate::base::{DType, Error, Result, Scalar, python};
-use crate::op::batch_norm::{BatchNorm, batch_norm};
-use crate::op::binary::specs;
 use crate::op::def::DefaultValue;
-use crate::op::layer_norm::layer_norm;
-use crate::op::normalise::group_norm;
+use crate::op::elementwise::arithmetic::specs;
+use crate::op::normalise::batch_norm::{BatchNorm, batch_norm};
+use crate::op::normalise::group_norm::group_norm;
+use crate::op::normalise::layer_norm::layer_norm;
 use crate::op::params::{by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Operand, Value};
 use crate::tensor::Tensor;

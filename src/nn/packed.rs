@@ -3,11 +3,14 @@
 
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
-use crate::op::joins::{cat, split_sizes};
-use crate::op::movement::{narrow, reshape_to, transpose};
-use crate::op::pad::constant;
+use crate::op::arrange::pad::constant;
+use crate::op::gather::along_dim::index_select;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::scatter::index_select;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::narrow;
+use crate::op::shape::permute::transpose;
+use crate::op::shape::split::split_sizes;
+use crate::op::shape::view::reshape_to;
 use crate::op::{Args, Family, Form, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
@@ -105,7 +108,7 @@ pub fn pad_sequence(all: &[&Tensor], batch_first: bool, value: f64, left: bool) 
         padded.push(if missing == 0 { (*t).clone() } else { constant(t, &widths, value.into())? });
     }
     let dim = if batch_first { 0 } else { 1 };
-    crate::op::joins::stack(&padded.iter().collect::<Vec<_>>(), dim)
+    crate::op::shape::join::stack(&padded.iter().collect::<Vec<_>>(), dim)
 }
 
 /// Packs `[longest, n, ...]`, or `[n, longest, ...]`, of which the first `lengths` count.
@@ -230,7 +233,7 @@ pub fn unpad(padded: &Tensor, lengths: &[i64], batch_first: bool) -> Result<Vec<
         )));
     }
     let sequence =
-        |(i, &length): (usize, &i64)| narrow(&crate::op::movement::select(&x, 0, i as i64)?, 0, 0, length);
+        |(i, &length): (usize, &i64)| narrow(&crate::op::shape::part::select(&x, 0, i as i64)?, 0, 0, length);
     lengths.iter().enumerate().map(sequence).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Borders as modules.
 
 use crate::base::{Error, Result, Scalar};
-use crate::op::pad::pad;
+use crate::op::arrange::pad::pad;
 use crate::op::params::{Written, by_name, kind, params};
 use crate::op::{OpDef, Value};
 

@@ -2,13 +2,16 @@
 
 use crate::base::{DType, Error, Result, memory, python};
 use crate::device::Machine;
-use crate::op::activation::dropout;
-use crate::op::autocast::{self, Casts};
+use crate::op::activation::dropout::dropout;
+use crate::op::core::autocast;
+use crate::op::core::autocast::Casts;
 use crate::op::def::DefaultValue;
-use crate::op::joins::{cat, stack};
-use crate::op::linear::linear;
-use crate::op::movement::{narrow, select, squeeze, transpose, unsqueeze};
+use crate::op::linalg::linear::linear;
 use crate::op::params::{by_name, kind, params};
+use crate::op::shape::join::{cat, stack};
+use crate::op::shape::part::{narrow, select};
+use crate::op::shape::permute::transpose;
+use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 

@@ -2,9 +2,9 @@
 
 use crate::base::{Result, memory};
 use crate::op::Value;
-use crate::op::autocast;
-use crate::op::joins::cat;
-use crate::op::movement::narrow;
+use crate::op::core::autocast;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::narrow;
 use crate::tensor::Tensor;
 
 use super::cells::{Hidden, Mode, Weights};

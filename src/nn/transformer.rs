@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use crate::base::{DType, Error, Result};
-use crate::op::activation::gelu;
-use crate::op::binary::add;
+use crate::op::activation::functions::gelu;
+use crate::op::core::convert::cloned;
+use crate::op::core::record;
 use crate::op::def::DefaultValue;
-use crate::op::joins::triu;
-use crate::op::movement::cloned;
+use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::unary::relu;
 use crate::op::params::{Maybe, Written, by_name, kind, params};
-use crate::op::unary::relu;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Value, record};
+use crate::op::shape::triangle::triu;
+use crate::op::{Args, Family, Form, Gradient, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::dropout_module;

@@ -2,11 +2,14 @@
 
 use crate::base::{Error, Result, Scalar, python};
 use crate::device::{Kernel, MapOp};
-use crate::op::binary::{add, maximum};
 use crate::op::def::DefaultValue;
+use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::arithmetic::{scale, shift};
+use crate::op::elementwise::binary::maximum;
+use crate::op::elementwise::fused::lerp_;
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::sqrt;
 use crate::op::params::{kind, param_list};
-use crate::op::select::lerp_;
-use crate::op::unary::{neg, scale, shift, sqrt};
 use crate::op::{OpDef, Param, Value};
 use crate::tensor::{In, Tensor, launch};
 

@@ -2,10 +2,13 @@
 
 use crate::base::Result;
 use crate::device::{Kernel, MapOp};
-use crate::op::binary::{add, specs};
 use crate::op::def::DefaultValue;
+use crate::op::elementwise::arithmetic::add;
+use crate::op::elementwise::arithmetic::specs;
+use crate::op::elementwise::arithmetic::{scale, shift};
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::sqrt;
 use crate::op::params::{kind, param_list};
-use crate::op::unary::{neg, scale, shift, sqrt};
 use crate::op::{OpDef, Operand};
 use crate::tensor::{In, Tensor, launch};
 

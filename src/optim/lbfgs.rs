@@ -3,14 +3,19 @@
 use std::sync::PoisonError;
 
 use crate::base::{Error, Result, memory};
-use crate::op::binary::{specs, sub};
+use crate::op::core::convert::cloned;
+use crate::op::core::record::no_grad;
 use crate::op::def::DefaultValue as D;
-use crate::op::joins::cat;
-use crate::op::movement::{cloned, narrow, reshape_to};
+use crate::op::elementwise::arithmetic::scale;
+use crate::op::elementwise::arithmetic::specs;
+use crate::op::elementwise::arithmetic::sub;
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::abs;
 use crate::op::params::{Maybe, kind, param_list};
-use crate::op::record::no_grad;
-use crate::op::reduce::{max_all, sum};
-use crate::op::unary::{abs, neg, scale};
+use crate::op::reduce::sums::{max_all, sum};
+use crate::op::shape::join::cat;
+use crate::op::shape::part::narrow;
+use crate::op::shape::view::reshape_to;
 use crate::op::{OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
@@ -113,7 +118,7 @@ impl Problem {
 }
 
 fn dot(a: &Tensor, b: &Tensor) -> Result<f64> {
-    Ok(crate::op::matmul::dot(a, b)?.item()?.as_f64())
+    Ok(crate::op::linalg::matmul::dot(a, b)?.item()?.as_f64())
 }
 
 fn largest(x: &Tensor) -> Result<f64> {

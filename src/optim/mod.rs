@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
+use crate::op::core::record::no_grad;
 use crate::op::params::{kind, param_list};
-use crate::op::record::no_grad;
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
 

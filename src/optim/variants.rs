@@ -2,11 +2,18 @@
 
 use crate::base::{Error, Result, python};
 use crate::device::MapOp;
-use crate::op::binary::{eq, gt, lt, maximum, mul, specs, sub};
 use crate::op::def::DefaultValue;
+use crate::op::elementwise::arithmetic::specs;
+use crate::op::elementwise::arithmetic::{mul, sub};
+use crate::op::elementwise::arithmetic::{scale, shift};
+use crate::op::elementwise::binary::maximum;
+use crate::op::elementwise::choose::{masked_fill, where_};
+use crate::op::elementwise::clamp::clamp_;
+use crate::op::elementwise::comparison::{eq, gt, lt};
+use crate::op::elementwise::fused::lerp_;
+use crate::op::elementwise::sign::{neg, sign};
+use crate::op::elementwise::unary::{abs, sqrt};
 use crate::op::params::{kind, param_list};
-use crate::op::select::{clamp_, lerp_, masked_fill, where_};
-use crate::op::unary::{abs, neg, scale, shift, sign, sqrt};
 use crate::op::{OpDef, Operand, Param};
 use crate::tensor::Tensor;
 
@@ -48,7 +55,7 @@ impl Rule for Adadelta {
         times(&square, rho)?;
         update(MapOp::Addcmul, &square, [&grad, &grad], 1.0 - rho)?;
         let root = |x: &Tensor| sqrt(&shift(x, eps)?);
-        let delta = mul(&crate::op::binary::div(&root(&moved)?, &root(&square)?)?, &grad)?;
+        let delta = mul(&crate::op::elementwise::arithmetic::div(&root(&moved)?, &root(&square)?)?, &grad)?;
         times(&moved, rho)?;
         update(MapOp::Addcmul, &moved, [&delta, &delta], 1.0 - rho)?;
         add_scaled(parameter, &delta, -options.float("lr"))?;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::base::shape::show_x;
 use crate::base::{Device, Dims, Error, Result};
 use crate::device::{Context, Machine};
-use crate::op::binary::add;
-use crate::op::convert::to_device;
-use crate::op::joins::{chunk, split_sizes};
-use crate::op::movement::reshape_to;
-use crate::op::record::{one, recorded};
+use crate::op::core::convert::to_device;
+use crate::op::core::record::{one, recorded};
+use crate::op::elementwise::arithmetic::add;
+use crate::op::shape::split::{chunk, split_sizes};
+use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 

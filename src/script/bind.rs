@@ -8,8 +8,8 @@ use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
-use crate::op::binary;
-use crate::op::elementwise::{Binary, Unary};
+use crate::op::core::spec::{Binary, Unary};
+use crate::op::elementwise::arithmetic;
 use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -81,7 +81,7 @@ fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
             Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
             _ => Err(Error::runtime("not a unary row")),
         },
-        Forward::Binary(_) => |args| binary::with_options(args, false).map(Value::from),
+        Forward::Binary(_) => |args| arithmetic::with_options(args, false).map(Value::from),
     }
 }
 
@@ -184,7 +184,7 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
                 engine,
                 &name,
                 def,
-                |a| binary::with_options(a, true).map(Value::from),
+                |a| arithmetic::with_options(a, true).map(Value::from),
                 2,
                 shared,
             );

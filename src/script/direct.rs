@@ -15,7 +15,7 @@ use rhai::{Dynamic, DynamicReadLock, Engine, EvalContext, Expr, Expression, FnCa
 
 use crate::base::Scalar;
 use crate::device::{MapOp, Shared};
-use crate::op::elementwise::Binary;
+use crate::op::core::spec::Binary;
 use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 

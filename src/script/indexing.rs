@@ -9,7 +9,8 @@ use crate::base::{Error, Layout, Result};
 use crate::device::{Shared, Storage};
 use crate::op::Operand;
 use crate::op::Value;
-use crate::op::index::{Index, index, index_put_};
+use crate::op::index::brackets::{index, index_put_};
+use crate::op::index::indices::Index;
 use crate::tensor::Tensor;
 
 use super::bind::note_line;

@@ -1,8 +1,35 @@
 //! Every gradient rule against finite differences in float64, over inputs that lie in memory in several ways.
 
 use tensorlab::base::{Result, Scalar};
+use tensorlab::op::core::convert;
 use tensorlab::op::def::{Domain, Forward, Operand};
-use tensorlab::op::*;
+use tensorlab::op::elementwise::arithmetic;
+use tensorlab::op::elementwise::choose;
+use tensorlab::op::elementwise::clamp;
+use tensorlab::op::elementwise::fused;
+use tensorlab::op::gather::along_dim;
+use tensorlab::op::index::brackets;
+use tensorlab::op::index::masks;
+use tensorlab::op::linalg::added;
+use tensorlab::op::linalg::einsum;
+use tensorlab::op::linalg::linear;
+use tensorlab::op::linalg::matmul;
+use tensorlab::op::order::extremum;
+use tensorlab::op::order::sort;
+use tensorlab::op::reduce::norms;
+use tensorlab::op::reduce::products;
+use tensorlab::op::reduce::scan;
+use tensorlab::op::reduce::softmax;
+use tensorlab::op::reduce::spread;
+use tensorlab::op::reduce::sums;
+use tensorlab::op::shape::join;
+use tensorlab::op::shape::part;
+use tensorlab::op::shape::permute;
+use tensorlab::op::shape::repeat;
+use tensorlab::op::shape::split;
+use tensorlab::op::shape::triangle;
+use tensorlab::op::shape::view;
+use tensorlab::op::{Gradient, table};
 use tensorlab::tensor::Tensor;
 use tensorlab::tensor::backward::Pass;
 
@@ -83,35 +110,35 @@ fn reductions() -> Vec<Case> {
     let x: &[(&[usize], Domain)] = &[(&[3, 4, 2], Any)];
     let apart: &[(&[usize], Domain)] = &[(&[3, 4], Distinct)];
     let mut cases = vec![
-        case("sum", x, true, |x| reduce::sum(&x[0], None, false)),
-        case("sum dims", x, true, |x| reduce::sum(&x[0], Some(&[0, 2]), false)),
-        case("sum keepdim", x, true, |x| reduce::sum(&x[0], Some(&[-2]), true)),
-        case("mean", x, true, |x| reduce::mean(&x[0], None, false)),
-        case("mean dims", x, true, |x| reduce::mean(&x[0], Some(&[1]), true)),
-        case("prod", &[(&[2, 3], Any)], true, |x| reduce::prod(&x[0], None, false, None)),
-        case("prod dim", x, true, |x| reduce::prod(&x[0], Some(1), false, None)),
-        case("amax", apart, false, |x| reduce::amax(&x[0], Some(&[1]), false)),
-        case("amin keepdim", apart, false, |x| reduce::amin(&x[0], Some(&[0]), true)),
-        case("max", apart, false, |x| reduce::max_all(&x[0])),
-        case("min", apart, false, |x| reduce::min_all(&x[0])),
+        case("sum", x, true, |x| sums::sum(&x[0], None, false)),
+        case("sum dims", x, true, |x| sums::sum(&x[0], Some(&[0, 2]), false)),
+        case("sum keepdim", x, true, |x| sums::sum(&x[0], Some(&[-2]), true)),
+        case("mean", x, true, |x| sums::mean(&x[0], None, false)),
+        case("mean dims", x, true, |x| sums::mean(&x[0], Some(&[1]), true)),
+        case("prod", &[(&[2, 3], Any)], true, |x| products::prod(&x[0], None, false, None)),
+        case("prod dim", x, true, |x| products::prod(&x[0], Some(1), false, None)),
+        case("amax", apart, false, |x| sums::amax(&x[0], Some(&[1]), false)),
+        case("amin keepdim", apart, false, |x| sums::amin(&x[0], Some(&[0]), true)),
+        case("max", apart, false, |x| sums::max_all(&x[0])),
+        case("min", apart, false, |x| sums::min_all(&x[0])),
         case("max dim", apart, false, |x| Ok(extremum::max_dim(&x[0], 1, false)?.0)),
         case("min dim", apart, false, |x| Ok(extremum::min_dim(&x[0], 0, true)?.0)),
-        case("var", x, true, |x| reduce::var(&x[0], None, 1.0, false)),
-        case("var dims", x, true, |x| reduce::var(&x[0], Some(&[0, 1]), 0.0, true)),
-        case("std", x, true, |x| reduce::std(&x[0], Some(&[1]), 1.0, false)),
-        case("logsumexp", x, true, |x| reduce::logsumexp(&x[0], &[0, 1], false)),
+        case("var", x, true, |x| spread::var(&x[0], None, 1.0, false)),
+        case("var dims", x, true, |x| spread::var(&x[0], Some(&[0, 1]), 0.0, true)),
+        case("std", x, true, |x| spread::std(&x[0], Some(&[1]), 1.0, false)),
+        case("logsumexp", x, true, |x| sums::logsumexp(&x[0], &[0, 1], false)),
         case("cumsum", x, true, |x| scan::cumsum(&x[0], 1, None)),
-        case("cumprod", &[(&[2, 4], Any)], true, |x| scan::cumprod(&x[0], 1, None)),
-        case("softmax", x, true, |x| scan::softmax(&x[0], -1, None)),
-        case("softmax 0", x, true, |x| scan::softmax(&x[0], 0, None)),
-        case("log_softmax", x, true, |x| scan::log_softmax(&x[0], 1, None)),
+        case("cumprod", &[(&[2, 4], Any)], true, |x| products::cumprod(&x[0], 1, None)),
+        case("softmax", x, true, |x| softmax::softmax(&x[0], -1, None)),
+        case("softmax 0", x, true, |x| softmax::softmax(&x[0], 0, None)),
+        case("log_softmax", x, true, |x| softmax::log_softmax(&x[0], 1, None)),
         case("sort", apart, false, |x| Ok(sort::sort(&x[0], 0, true)?.0)),
         case("topk", apart, false, |x| Ok(sort::topk(&x[0], 2, -1, true)?.0)),
     ];
     for (name, p) in [("norm 2", 2.0), ("norm 1", 1.0), ("norm 3", 3.0), ("norm inf", f64::INFINITY)] {
         let domain = if p.is_infinite() { Distinct } else { Any };
         cases.push(case(name, &[(&[3, 4], domain)], p == 2.0 || p == 3.0, move |x| {
-            reduce::norm(&x[0], p, Some(&[1]), false)
+            norms::norm(&x[0], p, Some(&[1]), false)
         }));
     }
     cases
@@ -121,13 +148,13 @@ fn products() -> Vec<Case> {
     let of = |a: &'static [usize], b: &'static [usize]| [(a, Any), (b, Any)];
     let mut cases = vec![
         case("mm", &of(&[3, 4], &[4, 2]), true, |x| matmul::mm(&x[0], &x[1])),
-        case("mm t", &of(&[3, 4], &[2, 4]), true, |x| matmul::mm(&x[0], &movement::t(&x[1])?)),
+        case("mm t", &of(&[3, 4], &[2, 4]), true, |x| matmul::mm(&x[0], &permute::t(&x[1])?)),
         case("bmm", &of(&[2, 3, 4], &[2, 4, 2]), true, |x| matmul::bmm(&x[0], &x[1])),
         case("mv", &of(&[3, 4], &[4]), true, |x| matmul::mv(&x[0], &x[1])),
         case("dot", &of(&[4], &[4]), true, |x| matmul::dot(&x[0], &x[1])),
         case("outer", &of(&[3], &[4]), true, |x| matmul::outer(&x[0], &x[1])),
         case("addmm", &[(&[2], Any), (&[3, 4], Any), (&[4, 2], Any)], true, |x| {
-            matmul::addmm(&x[0], &x[1], &x[2], 0.5, 2.0)
+            added::addmm(&x[0], &x[1], &x[2], 0.5, 2.0)
         }),
         case("linear", &[(&[2, 3, 4], Any), (&[5, 4], Any), (&[5], Any)], true, |x| {
             linear::linear(&x[0], &x[1], Some(&x[2]))
@@ -171,30 +198,30 @@ fn movements() -> Vec<Case> {
     let x: &[(&[usize], Domain)] = &[(&[2, 3, 4], Any)];
     let two: &[(&[usize], Domain)] = &[(&[2, 3], Any), (&[2, 3], Any)];
     vec![
-        case("reshape", x, true, |x| movement::reshape(&x[0], &[4, -1])),
-        case("transpose", x, true, |x| movement::transpose(&x[0], 0, 2)),
-        case("permute", x, true, |x| movement::permute(&x[0], &[2, 0, 1])),
-        case("movedim", x, true, |x| movement::movedim(&x[0], &[0, 1], &[2, 0])),
-        case("flatten", x, true, |x| movement::flatten(&x[0], 1, -1)),
-        case("unsqueeze", x, true, |x| movement::unsqueeze(&x[0], 1)),
-        case("squeeze", &[(&[2, 1, 3], Any)], true, |x| movement::squeeze(&x[0], Some(&[1]))),
-        case("expand", &[(&[3, 1], Any)], true, |x| movement::expand_to(&x[0], &[2, 3, 4])),
-        case("narrow", x, true, |x| movement::narrow(&x[0], 2, 1, 2)),
-        case("select", x, true, |x| movement::select(&x[0], 1, -1)),
-        case("diagonal", x, true, |x| movement::diagonal(&x[0], 1, 0, 2)),
-        case("contiguous", x, true, |x| movement::contiguous(&movement::transpose(&x[0], 0, 1)?)),
-        case("clone", x, true, |x| movement::cloned(&x[0])),
-        case("repeat", &[(&[2, 3], Any)], true, |x| joins::repeat(&x[0], &[2, 1, 3])),
-        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| joins::repeat_interleave(&x[0], 2, Some(1))),
-        case("flip", x, true, |x| joins::flip(&x[0], &[0, 2])),
-        case("roll", x, true, |x| joins::roll(&x[0], &[1, -2], &[0, 2])),
-        case("roll flat", x, true, |x| joins::roll(&x[0], &[5], &[])),
-        case("tril", x, true, |x| joins::tril(&x[0], 0)),
-        case("triu", x, true, |x| joins::triu(&x[0], 1)),
-        case("split", x, true, |x| Ok(joins::split(&x[0], 2, 1)?.remove(1))),
-        case("unbind", x, true, |x| Ok(joins::unbind(&x[0], 1)?.remove(2))),
-        case("cat", two, true, |x| joins::cat(&[&x[0], &x[1]], 1)),
-        case("stack", two, true, |x| joins::stack(&[&x[0], &x[1]], 1)),
+        case("reshape", x, true, |x| view::reshape(&x[0], &[4, -1])),
+        case("transpose", x, true, |x| permute::transpose(&x[0], 0, 2)),
+        case("permute", x, true, |x| permute::permute(&x[0], &[2, 0, 1])),
+        case("movedim", x, true, |x| permute::movedim(&x[0], &[0, 1], &[2, 0])),
+        case("flatten", x, true, |x| view::flatten(&x[0], 1, -1)),
+        case("unsqueeze", x, true, |x| view::unsqueeze(&x[0], 1)),
+        case("squeeze", &[(&[2, 1, 3], Any)], true, |x| view::squeeze(&x[0], Some(&[1]))),
+        case("expand", &[(&[3, 1], Any)], true, |x| view::expand_to(&x[0], &[2, 3, 4])),
+        case("narrow", x, true, |x| part::narrow(&x[0], 2, 1, 2)),
+        case("select", x, true, |x| part::select(&x[0], 1, -1)),
+        case("diagonal", x, true, |x| part::diagonal(&x[0], 1, 0, 2)),
+        case("contiguous", x, true, |x| view::contiguous(&permute::transpose(&x[0], 0, 1)?)),
+        case("clone", x, true, |x| convert::cloned(&x[0])),
+        case("repeat", &[(&[2, 3], Any)], true, |x| repeat::repeat(&x[0], &[2, 1, 3])),
+        case("repeat_interleave", &[(&[2, 3], Any)], true, |x| repeat::repeat_interleave(&x[0], 2, Some(1))),
+        case("flip", x, true, |x| repeat::flip(&x[0], &[0, 2])),
+        case("roll", x, true, |x| repeat::roll(&x[0], &[1, -2], &[0, 2])),
+        case("roll flat", x, true, |x| repeat::roll(&x[0], &[5], &[])),
+        case("tril", x, true, |x| triangle::tril(&x[0], 0)),
+        case("triu", x, true, |x| triangle::triu(&x[0], 1)),
+        case("split", x, true, |x| Ok(split::split(&x[0], 2, 1)?.remove(1))),
+        case("unbind", x, true, |x| Ok(split::unbind(&x[0], 1)?.remove(2))),
+        case("cat", two, true, |x| join::cat(&[&x[0], &x[1]], 1)),
+        case("stack", two, true, |x| join::stack(&[&x[0], &x[1]], 1)),
     ]
 }
 
@@ -207,63 +234,65 @@ fn choices() -> Vec<Case> {
     let places = || i64s(&[1, 0, 2, 2, 1, 1, 0, 4, 4, 3, 0, 1], &[4, 3]);
     vec![
         case("where", &[(&[3, 4], Any), (&[4], Any)], true, move |x| {
-            select::where_(&m(), (&x[0]).into(), (&x[1]).into())
+            choose::where_(&m(), (&x[0]).into(), (&x[1]).into())
         }),
         case("masked_fill", &[(&[3, 4], Any)], true, move |x| {
-            select::masked_fill(&x[0], &m(), Scalar::Float(2.5))
+            choose::masked_fill(&x[0], &m(), Scalar::Float(2.5))
         }),
         case("masked_select", &[(&[3, 4], Any)], true, move |x| masks::masked_select(&x[0], &m())),
         case("clamp", &[(&[3, 4], Any)], false, |x| {
-            select::clamp(&x[0], Some((-0.5).into()), Some(0.7.into()))
+            clamp::clamp(&x[0], Some((-0.5).into()), Some(0.7.into()))
         }),
         case("lerp", &[(&[3, 4], Any), (&[4], Any)], true, |x| {
-            select::lerp(&x[0], &x[1], Operand::Scalar(0.3.into()))
+            fused::lerp(&x[0], &x[1], Operand::Scalar(0.3.into()))
         }),
-        case("lerp tensor", three, true, |x| select::lerp(&x[0], &x[1], (&x[2]).into())),
-        case("addcmul", three, true, |x| select::addcmul(&x[0], &x[1], &x[2], 0.5)),
-        case("addcdiv", three, true, |x| select::addcdiv(&x[0], &x[1], &x[2], 0.5)),
-        case("index_select", x, true, move |x| scatter::index_select(&x[0], 0, &at())),
-        case("index_add", with_rows, true, move |x| scatter::index_add(&x[0], 0, &at(), &x[1], 0.5)),
-        case("gather", x, true, move |x| scatter::gather(&x[0], 0, &places())),
+        case("lerp tensor", three, true, |x| fused::lerp(&x[0], &x[1], (&x[2]).into())),
+        case("addcmul", three, true, |x| fused::addcmul(&x[0], &x[1], &x[2], 0.5)),
+        case("addcdiv", three, true, |x| fused::addcdiv(&x[0], &x[1], &x[2], 0.5)),
+        case("index_select", x, true, move |x| along_dim::index_select(&x[0], 0, &at())),
+        case("index_add", with_rows, true, move |x| along_dim::index_add(&x[0], 0, &at(), &x[1], 0.5)),
+        case("gather", x, true, move |x| along_dim::gather(&x[0], 0, &places())),
         case("scatter", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
-            scatter::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
+            along_dim::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
         }),
         case("scatter larger source", &[(&[5, 3], Any), (&[4, 3], Any)], true, |x| {
-            scatter::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
+            along_dim::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())
         }),
         case("scatter number", x, true, move |x| {
-            scatter::scatter(&x[0], 0, &places(), Operand::Scalar(1.5.into()))
+            along_dim::scatter(&x[0], 0, &places(), Operand::Scalar(1.5.into()))
         }),
-        case("scatter_add", with_rows, true, move |x| scatter::scatter_add(&x[0], 0, &places(), &x[1])),
-        case("take_along_dim", x, true, |x| scatter::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))),
-        case("x[i]", x, true, move |x| index::index(&x[0], &[index::Index::Tensor(at())])),
+        case("scatter_add", with_rows, true, move |x| along_dim::scatter_add(&x[0], 0, &places(), &x[1])),
+        case("take_along_dim", x, true, |x| {
+            along_dim::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))
+        }),
+        case("x[i]", x, true, move |x| brackets::index(&x[0], &[brackets::Index::Tensor(at())])),
         case("x[i, j]", x, true, move |x| {
             let j = i64s(&[-1, 0, 2, 0], &[4]);
-            index::index(&x[0], &[index::Index::Tensor(at()), index::Index::Tensor(j)])
+            brackets::index(&x[0], &[brackets::Index::Tensor(at()), brackets::Index::Tensor(j)])
         }),
         case("x[1..4, i]", x, true, |x| {
             let i = i64s(&[2, -3, 1, 1], &[2, 2]);
-            index::index(&x[0], &[index::Index::Range(Some(1), Some(4)), index::Index::Tensor(i)])
+            brackets::index(&x[0], &[brackets::Index::Range(Some(1), Some(4)), brackets::Index::Tensor(i)])
         }),
         case("x[i, :, j]", &[(&[3, 2, 4], Any)], true, |x| {
             let (i, j) = (i64s(&[2, 0], &[2]), i64s(&[3, 3], &[2]));
-            let at = [index::Index::Tensor(i), index::Index::All, index::Index::Tensor(j)];
-            index::index(&x[0], &at)
+            let at = [brackets::Index::Tensor(i), brackets::Index::All, brackets::Index::Tensor(j)];
+            brackets::index(&x[0], &at)
         }),
         case("x[mask]", &[(&[3, 4, 2], Any)], true, move |x| {
-            index::index(&x[0], &[index::Index::Tensor(m())])
+            brackets::index(&x[0], &[brackets::Index::Tensor(m())])
         }),
         case("index_put_", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
-            let target = movement::cloned(&x[0])?;
-            let at = [index::Index::Tensor(i64s(&[4, -4], &[2]))];
-            index::index_put_(&target, &at, (&x[1]).into(), false)
+            let target = convert::cloned(&x[0])?;
+            let at = [brackets::Index::Tensor(i64s(&[4, -4], &[2]))];
+            brackets::index_put_(&target, &at, (&x[1]).into(), false)
         }),
         case("index_put_ accumulate", &[(&[5, 3], Any), (&[3], Any)], true, move |x| {
-            let target = movement::cloned(&x[0])?;
-            index::index_put_(&target, &[index::Index::Tensor(at())], (&x[1]).into(), true)
+            let target = convert::cloned(&x[0])?;
+            brackets::index_put_(&target, &[brackets::Index::Tensor(at())], (&x[1]).into(), true)
         }),
         case("to", x, true, |x| {
-            let x = binary::mul(&x[0], &x[0])?;
+            let x = arithmetic::mul(&x[0], &x[0])?;
             convert::to(&x, convert::Target::dtype(x.dtype()), false, true)
         }),
     ]
@@ -384,14 +413,14 @@ fn products_and_running_products_have_gradients_where_elements_are_zero() {
         [([0.0, 2.0, 3.0, 4.0], None), ([0.0, 2.0, 0.0, 4.0], Some(0)), ([1.0, 0.0, 3.0, 0.0], None)]
     {
         let x = leaf(f64s(&values, &[4]));
-        let run = |x: &Tensor| reduce::prod(x, dim, false, None).unwrap();
+        let run = |x: &Tensor| products::prod(x, dim, false, None).unwrap();
         run(&x).backward(None, Pass::default()).unwrap();
         let want = differences(std::slice::from_ref(&x), 0, |x| numbers(&run(&x[0]))[0]);
         assert_near("prod", &numbers(&x.grad().unwrap()), &want, 1e-6);
 
         let x = leaf(f64s(&values, &[4]));
         let w = f64s(&[0.3, -1.0, 2.0, 0.7], &[4]);
-        let run = |x: &Tensor| scan::cumprod(x, 0, None).unwrap();
+        let run = |x: &Tensor| products::cumprod(x, 0, None).unwrap();
         run(&x).backward(Some(&w), Pass::default()).unwrap();
         let want = differences(std::slice::from_ref(&x), 0, |x| weighted(&run(&x[0]), &w));
         assert_near("cumprod", &numbers(&x.grad().unwrap()), &want, 1e-6);

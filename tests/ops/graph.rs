@@ -1,9 +1,13 @@
 //! The graph: accumulation, grad mode, graphs used twice, deep graphs.
 
-use tensorlab::op::binary::{add, mul};
-use tensorlab::op::reduce::sum;
-use tensorlab::op::unary::exp;
-use tensorlab::op::{linear, matmul, movement};
+use tensorlab::op::elementwise::arithmetic::{add, mul};
+use tensorlab::op::elementwise::unary::exp;
+use tensorlab::op::linalg::linear;
+use tensorlab::op::linalg::matmul;
+use tensorlab::op::reduce::sums::sum;
+use tensorlab::op::shape::part;
+use tensorlab::op::shape::permute;
+use tensorlab::op::shape::view;
 use tensorlab::tensor::Tensor;
 use tensorlab::tensor::autograd::set_grad_mode;
 use tensorlab::tensor::backward::Pass;
@@ -81,7 +85,7 @@ fn a_graph_of_a_hundred_thousand_nodes_runs_back_and_is_dropped() {
     let x = leaf(f32s(&[1.0, 1.0], &[2]));
     let mut y = x.clone();
     for _ in 0..50_000 {
-        y = movement::reshape(&mul(&y, 1.0).unwrap(), &[2]).unwrap();
+        y = view::reshape(&mul(&y, 1.0).unwrap(), &[2]).unwrap();
     }
     let dropped_unused = mul(&y, 2.0).unwrap();
     drop(dropped_unused);
@@ -98,7 +102,7 @@ fn a_graph_of_a_hundred_thousand_nodes_runs_back_and_is_dropped() {
 #[test]
 fn a_transposed_weight_gets_its_gradient_without_a_copy() {
     let (x, w) = (f32s(&[1.0; 6], &[2, 3]), leaf(f32s(&[1.0; 12], &[4, 3])));
-    let y = matmul::matmul(&x, &movement::t(&w).unwrap()).unwrap();
+    let y = matmul::matmul(&x, &permute::t(&w).unwrap()).unwrap();
     total(&y).backward(None, Pass::default()).unwrap();
     let grad = w.grad().unwrap();
     assert!(grad.is_contiguous() && grad.shape() == [4, 3]);
@@ -114,7 +118,7 @@ fn only_what_a_gradient_needs_is_kept() {
     // The product keeps `x` for w's gradient, and not `w`, since x wants none: w may change.
     {
         let _off = set_grad_mode(false);
-        tensorlab::op::fill::zero_(&w).unwrap();
+        tensorlab::op::core::fill::zero_(&w).unwrap();
     }
     assert_ne!(w.version(), held);
     total(&y).backward(None, Pass::default()).unwrap();
@@ -130,7 +134,7 @@ fn the_names_of_what_made_a_tensor_are_pytorchs() {
     assert_eq!(name(&sum(&x, Some(&[0]), false).unwrap()), "SumBackward1");
     assert_eq!(name(&linear::linear(&x, &w, Some(&b)).unwrap()), "AddmmBackward0");
     assert_eq!(name(&linear::linear(&x, &w, None).unwrap()), "MmBackward0");
-    assert_eq!(name(&movement::t(&x).unwrap()), "TBackward0");
-    assert_eq!(name(&movement::reversed(&x).unwrap()), "PermuteBackward0");
-    assert_eq!(name(&movement::select(&x, 0, 0).unwrap()), "SelectBackward0");
+    assert_eq!(name(&permute::t(&x).unwrap()), "TBackward0");
+    assert_eq!(name(&permute::reversed(&x).unwrap()), "PermuteBackward0");
+    assert_eq!(name(&part::select(&x, 0, 0).unwrap()), "SelectBackward0");
 }

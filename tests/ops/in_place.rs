@@ -1,10 +1,18 @@
 //! Writing in place: versions, views, and what the graph makes of it.
 
 use tensorlab::base::{DType, Scalar};
+use tensorlab::op::core::convert;
+use tensorlab::op::core::fill;
 use tensorlab::op::def::Operand;
-use tensorlab::op::index::{Index, index, index_put_};
-use tensorlab::op::reduce::sum;
-use tensorlab::op::{binary, fill, movement, select, unary};
+use tensorlab::op::elementwise::arithmetic;
+use tensorlab::op::elementwise::choose;
+use tensorlab::op::elementwise::clamp;
+use tensorlab::op::elementwise::unary;
+use tensorlab::op::index::brackets::{index, index_put_};
+use tensorlab::op::index::indices::Index;
+use tensorlab::op::reduce::sums::sum;
+use tensorlab::op::shape::part;
+use tensorlab::op::shape::view;
 use tensorlab::tensor::Tensor;
 use tensorlab::tensor::autograd::set_grad_mode;
 use tensorlab::tensor::backward::Pass;
@@ -12,7 +20,7 @@ use tensorlab::tensor::backward::Pass;
 use super::{f32s, f64s, failure, i64s, leaf, mask, numbers};
 
 fn scaled(x: &Tensor, by: f64) {
-    binary::specs::Mul.apply_in_place(x, Operand::Scalar(by.into()), [0.0; 2]).unwrap();
+    arithmetic::specs::Mul.apply_in_place(x, Operand::Scalar(by.into()), [0.0; 2]).unwrap();
 }
 
 fn back(y: &Tensor) {
@@ -22,7 +30,7 @@ fn back(y: &Tensor) {
 #[test]
 fn a_row_written_in_place_reaches_the_graph_of_its_base() {
     let x = leaf(f64s(&[1.0, 2.0, 3.0, 4.0], &[2, 2]));
-    let y = binary::mul(&x, &x).unwrap();
+    let y = arithmetic::mul(&x, &x).unwrap();
     let row = index(&y, &[Index::At(0)]).unwrap();
     scaled(&row, 5.0);
     assert_eq!(numbers(&y), [5.0, 20.0, 9.0, 16.0]);
@@ -34,8 +42,8 @@ fn a_row_written_in_place_reaches_the_graph_of_its_base() {
 #[test]
 fn writing_to_a_base_reaches_the_views_made_before() {
     let x = leaf(f64s(&[1.0, 2.0], &[2]));
-    let y = binary::mul(&x, 3.0).unwrap();
-    let view = movement::reshape(&y, &[2, 1]).unwrap();
+    let y = arithmetic::mul(&x, 3.0).unwrap();
+    let view = view::reshape(&y, &[2, 1]).unwrap();
     scaled(&y, 2.0);
     assert_eq!(numbers(&view), [6.0, 12.0]);
     back(&view);
@@ -56,22 +64,22 @@ fn a_saved_value_that_was_overwritten_is_noticed() {
 #[test]
 fn functions_in_place_keep_the_value_their_gradient_needs() {
     let x = leaf(f64s(&[0.3, -0.4, 0.9], &[3]));
-    let y = movement::cloned(&x).unwrap();
+    let y = convert::cloned(&x).unwrap();
     unary_in_place(&y, "sin");
     back(&y);
     let want: Vec<f64> = [0.3f64, -0.4, 0.9].iter().map(|v| v.cos()).collect();
     super::gradients::assert_near("sin_", &numbers(&x.grad().unwrap()), &want, 1e-12);
 
     let (x, w) = (leaf(f64s(&[2.0, 3.0], &[2])), leaf(f64s(&[5.0, 7.0], &[2])));
-    let y = movement::cloned(&x).unwrap();
-    binary::specs::Mul.apply_in_place(&y, (&w).into(), [0.0; 2]).unwrap();
+    let y = convert::cloned(&x).unwrap();
+    arithmetic::specs::Mul.apply_in_place(&y, (&w).into(), [0.0; 2]).unwrap();
     back(&y);
     assert_eq!(numbers(&x.grad().unwrap()), [5.0, 7.0]);
     assert_eq!(numbers(&w.grad().unwrap()), [2.0, 3.0]);
 
     let x = leaf(f64s(&[-1.0, 0.5, 2.0], &[3]));
-    let y = movement::cloned(&x).unwrap();
-    select::clamp_(&y, Some(0.0.into()), Some(1.0.into())).unwrap();
+    let y = convert::cloned(&x).unwrap();
+    clamp::clamp_(&y, Some(0.0.into()), Some(1.0.into())).unwrap();
     assert_eq!(numbers(&y), [0.0, 0.5, 1.0]);
     back(&y);
     assert_eq!(numbers(&x.grad().unwrap()), [0.0, 1.0, 0.0]);
@@ -97,7 +105,7 @@ fn leaves_and_stretched_tensors_may_not_be_written() {
         fill::zero_(&x).unwrap();
     }
     assert_eq!(numbers(&x), [0.0, 0.0]);
-    let wide = movement::expand_to(&f32s(&[1.0], &[1]), &[3]).unwrap();
+    let wide = view::expand_to(&f32s(&[1.0], &[1]), &[3]).unwrap();
     assert!(failure(fill::zero_(&wide)).contains("more than one element of the written-to tensor"));
 }
 
@@ -105,14 +113,14 @@ fn leaves_and_stretched_tensors_may_not_be_written() {
 fn a_view_made_without_grad_does_not_smuggle_a_change_into_a_graph() {
     let view = |x: &Tensor| {
         let _off = set_grad_mode(false);
-        movement::reshape(x, &[2]).unwrap()
+        view::reshape(x, &[2]).unwrap()
     };
     let want = "RuntimeError: A view was created in no_grad mode and is being modified inplace with grad mode enabled.";
     let of_leaf = view(&leaf(f32s(&[1.0, 2.0], &[2])));
     assert!(!of_leaf.requires_grad());
     let plain = f32s(&[1.0, 2.0], &[2]);
     let (of_plain, w) = (view(&plain), leaf(f32s(&[1.0, 2.0], &[2])));
-    let text = failure(binary::specs::Mul.apply_in_place(&of_plain, (&w).into(), [0.0; 2]));
+    let text = failure(arithmetic::specs::Mul.apply_in_place(&of_plain, (&w).into(), [0.0; 2]));
     assert!(text.starts_with(want), "{text}");
     scaled(&of_plain, 2.0);
     assert_eq!(numbers(&plain), [2.0, 4.0]);
@@ -121,16 +129,16 @@ fn a_view_made_without_grad_does_not_smuggle_a_change_into_a_graph() {
 #[test]
 fn filling_copying_and_masking_pass_gradients_as_they_should() {
     let (x, s) = (leaf(f64s(&[1.0, 2.0, 3.0], &[3])), leaf(f64s(&[7.0], &[1])));
-    let y = movement::cloned(&x).unwrap();
-    fill::copy_(&movement::narrow(&y, 0, 1, 2).unwrap(), &s, false).unwrap();
+    let y = convert::cloned(&x).unwrap();
+    fill::copy_(&part::narrow(&y, 0, 1, 2).unwrap(), &s, false).unwrap();
     assert_eq!(numbers(&y), [1.0, 7.0, 7.0]);
     back(&y);
     assert_eq!(numbers(&x.grad().unwrap()), [1.0, 0.0, 0.0]);
     assert_eq!(numbers(&s.grad().unwrap()), [2.0]);
 
     let x = leaf(f64s(&[1.0, 2.0, 3.0], &[3]));
-    let y = movement::cloned(&x).unwrap();
-    select::masked_fill_(&y, &mask(&[1, 0, 0], &[3]), Scalar::Int(9)).unwrap();
+    let y = convert::cloned(&x).unwrap();
+    choose::masked_fill_(&y, &mask(&[1, 0, 0], &[3]), Scalar::Int(9)).unwrap();
     fill::fill_(&index(&y, &[Index::At(1)]).unwrap(), Operand::Scalar(4.into())).unwrap();
     assert_eq!(numbers(&y), [9.0, 4.0, 3.0]);
     back(&y);
@@ -140,7 +148,7 @@ fn filling_copying_and_masking_pass_gradients_as_they_should() {
 #[test]
 fn written_places_take_their_gradient_to_the_value() {
     let (x, v) = (leaf(f64s(&[1.0; 6], &[3, 2])), leaf(f64s(&[5.0, 6.0], &[2])));
-    let y = movement::cloned(&x).unwrap();
+    let y = convert::cloned(&x).unwrap();
     index_put_(&y, &[Index::Tensor(i64s(&[0, -1], &[2]))], (&v).into(), false).unwrap();
     assert_eq!(numbers(&y), [5.0, 6.0, 1.0, 1.0, 5.0, 6.0]);
     back(&y);
@@ -151,9 +159,9 @@ fn written_places_take_their_gradient_to_the_value() {
 #[test]
 fn results_are_cast_down_only_within_a_category() {
     let whole = i64s(&[1, 2], &[2]);
-    let text = failure(binary::specs::Add.apply_in_place(&whole, 1.5.into(), [1.0, 0.0]));
+    let text = failure(arithmetic::specs::Add.apply_in_place(&whole, 1.5.into(), [1.0, 0.0]));
     assert_eq!(text, "RuntimeError: result type Float can't be cast to the desired output type Long");
     let half = f32s(&[1.0], &[1]).copied(DType::Float16, "to").unwrap();
-    binary::specs::Add.apply_in_place(&half, (&f32s(&[0.5], &[1])).into(), [1.0, 0.0]).unwrap();
+    arithmetic::specs::Add.apply_in_place(&half, (&f32s(&[0.5], &[1])).into(), [1.0, 0.0]).unwrap();
     assert_eq!((half.dtype(), numbers(&half)), (DType::Float16, vec![1.5]));
 }

@@ -1,9 +1,14 @@
 //! Reading and writing at indices: what PyTorch gives for the same index.
 
+use tensorlab::op::Value;
+use tensorlab::op::core::convert;
 use tensorlab::op::def::Operand;
-use tensorlab::op::index::{Index, index, index_put_};
-use tensorlab::op::masks::{masked_select, nonzero, nonzero_columns, positions};
-use tensorlab::op::{Value, movement, scatter, sort};
+use tensorlab::op::gather::along_dim;
+use tensorlab::op::index::brackets::{index, index_put_};
+use tensorlab::op::index::indices::Index;
+use tensorlab::op::index::masks::{masked_select, nonzero, nonzero_columns, positions};
+use tensorlab::op::order::sort;
+use tensorlab::op::shape::permute;
 use tensorlab::tensor::Tensor;
 
 use super::{f32s, failure, i64s, mask, numbers, shown};
@@ -48,7 +53,7 @@ fn index_tensors_choose_as_in_pytorch() {
     );
     assert_eq!(pick(&x, &[t(&[], &[0])]).0, [0, 3, 4]);
     assert_eq!(
-        pick(&movement::reversed(&x).unwrap(), &[t(&[3], &[1]), t(&[1], &[1])]),
+        pick(&permute::reversed(&x).unwrap(), &[t(&[3], &[1]), t(&[1], &[1])]),
         (vec![1, 2], vec![7.0, 19.0])
     );
 }
@@ -73,7 +78,7 @@ fn masks_choose_what_is_true() {
 fn values_are_written_at_any_index() {
     let x = cube();
     let put = |at: &[Index], value: Operand, accumulate| {
-        let y = movement::cloned(&x).unwrap();
+        let y = convert::cloned(&x).unwrap();
         index_put_(&y, at, value, accumulate).unwrap();
         let before = numbers(&x);
         numbers(&y).into_iter().zip(before).filter(|(a, b)| a != b).map(|(a, _)| a).collect::<Vec<_>>()
@@ -89,9 +94,9 @@ fn values_are_written_at_any_index() {
     assert_eq!(put(&[Index::At(0), t(&[2], &[1])], (&value).into(), false), [-1.0, -2.0, -3.0, -4.0]);
     let twice = put(&[t(&[0, 0], &[2]), Index::At(0), Index::At(0)], number(5.0), true);
     assert_eq!(twice, [10.0], "equal places add up");
-    let flipped = movement::transpose(&x, 0, 2).unwrap();
-    let y = movement::cloned(&x).unwrap();
-    let turned = movement::transpose(&y, 0, 2).unwrap();
+    let flipped = permute::transpose(&x, 0, 2).unwrap();
+    let y = convert::cloned(&x).unwrap();
+    let turned = permute::transpose(&y, 0, 2).unwrap();
     index_put_(&turned, &[t(&[3, 0], &[2]), t(&[1, 1], &[2])], number(-1.0), false).unwrap();
     assert_eq!(numbers(&flipped).len(), 24);
     assert_eq!(
@@ -165,15 +170,15 @@ fn indices_that_cannot_be_are_named() {
 fn gather_and_scatter_check_their_indices() {
     let x = f32s(&[1.0; 6], &[3, 2]);
     assert_eq!(
-        failure(scatter::gather(&x, 0, &i64s(&[5, 0], &[1, 2]))),
+        failure(along_dim::gather(&x, 0, &i64s(&[5, 0], &[1, 2]))),
         "RuntimeError: index 5 is out of bounds for dimension 0 with size 3"
     );
     assert_eq!(
-        failure(scatter::index_select(&x, 0, &i64s(&[5], &[1]))),
+        failure(along_dim::index_select(&x, 0, &i64s(&[5], &[1]))),
         "IndexError: index out of range in self"
     );
     assert_eq!(
-        failure(scatter::scatter(&x, 0, &i64s(&[0], &[1]), Operand::Scalar(1.into()))),
+        failure(along_dim::scatter(&x, 0, &i64s(&[0], &[1]), Operand::Scalar(1.into()))),
         "RuntimeError: Index tensor must have the same number of dimensions as self tensor"
     );
     assert_eq!(

@@ -5,8 +5,9 @@ use tensorlab::device::Machine;
 use tensorlab::device::Use;
 use tensorlab::device::sim::Selection;
 use tensorlab::op::Value;
-use tensorlab::op::create::{Make, arange, eye, from_nested, full, full_like, linspace, zeros};
-use tensorlab::op::random::{bernoulli, rand, rand_like, randint, randn, randperm, uniform_};
+use tensorlab::op::create::filled::{Make, eye, from_nested, full, full_like, zeros};
+use tensorlab::op::create::ranges::{arange, linspace};
+use tensorlab::op::random::uniform_normal::{bernoulli, rand, rand_like, randint, randn, randperm, uniform_};
 use tensorlab::tensor::Tensor;
 
 use super::{f32s, failure, i64s, numbers, shown};

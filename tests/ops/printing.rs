@@ -4,8 +4,12 @@ use tensorlab::base::{DType, Scalar};
 use tensorlab::device::Machine;
 use tensorlab::device::Use;
 use tensorlab::device::sim::Selection;
-use tensorlab::op::create::{Make, arange, full, ones, zeros};
-use tensorlab::op::{binary, convert, movement};
+use tensorlab::op::core::convert;
+use tensorlab::op::create::filled::{Make, full, ones, zeros};
+use tensorlab::op::create::ranges::arange;
+use tensorlab::op::elementwise::arithmetic;
+use tensorlab::op::shape::permute;
+use tensorlab::op::shape::view;
 use tensorlab::tensor::Tensor;
 
 use super::{f32s, f64s, leaf, mask, shown};
@@ -37,11 +41,11 @@ fn the_golden_forms() {
         ("repr bool", mask(&[1, 0], &[2])),
         ("repr scalar", f32s(&[1.5], &[])),
         ("repr grad", leaf(f32s(&[1.0, 1.0], &[2]))),
-        ("repr gradfn", binary::mul(&leaf(f32s(&[1.0, 1.0], &[2])), 2.0).unwrap()),
+        ("repr gradfn", arithmetic::mul(&leaf(f32s(&[1.0, 1.0], &[2])), 2.0).unwrap()),
         ("repr empty", f32s(&[], &[0])),
         ("repr big", range(2000, true)),
-        ("repr big2d", movement::view(&range(40_000, true), &[200, 200]).unwrap()),
-        ("repr 3d", movement::view(&range(8, true), &[2, 2, 2]).unwrap()),
+        ("repr big2d", view::view(&range(40_000, true), &[200, 200]).unwrap()),
+        ("repr 3d", view::view(&range(8, true), &[2, 2, 2]).unwrap()),
         ("repr nan inf", f32s(&[f64::NAN, f64::INFINITY, 1.0], &[3])),
         ("repr f64", f64s(&[1.5], &[1])),
         ("repr wide", range(30, false)),
@@ -70,8 +74,8 @@ fn suffixes_that_do_not_fit_start_a_line() {
 
 #[test]
 fn long_dimensions_show_their_ends_however_they_lie() {
-    let x = movement::view(&range(1200, false), &[400, 3]).unwrap();
-    let text = shown(&movement::reversed(&x).unwrap());
+    let x = view::view(&range(1200, false), &[400, 3]).unwrap();
+    let text = shown(&permute::reversed(&x).unwrap());
     let want = "tensor([[   0,    3,    6,  ..., 1191, 1194, 1197],\n        [   1,    4,    7,  ..., 1192, 1195, 1198],\n        \
                 [   2,    5,    8,  ..., 1193, 1196, 1199]])";
     assert_eq!(text, want);

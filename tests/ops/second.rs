@@ -1,7 +1,7 @@
 //! Second derivatives: a recorded backward pass against differences of first derivatives.
 
-use tensorlab::op::binary::{add, mul};
-use tensorlab::op::reduce::sum;
+use tensorlab::op::elementwise::arithmetic::{add, mul};
+use tensorlab::op::reduce::sums::sum;
 use tensorlab::tensor::Tensor;
 use tensorlab::tensor::backward::Pass;
 

@@ -5,11 +5,21 @@ use std::sync::Arc;
 use tensorlab::base::{DType, DeviceSpec, Result};
 use tensorlab::device::sim::Selection;
 use tensorlab::device::{Machine, Use};
-use tensorlab::op::convert::{Target, pin_memory, requires_grad_, to};
-use tensorlab::op::create::{Make, ones};
+use tensorlab::op::core::convert::{Target, pin_memory, requires_grad_, to};
+use tensorlab::op::core::fill;
+use tensorlab::op::create::filled::{Make, ones};
 use tensorlab::op::def::Operand;
-use tensorlab::op::index::{Index, index};
-use tensorlab::op::{binary, fill, joins, linear, matmul, movement, scatter, select, unary};
+use tensorlab::op::elementwise::arithmetic;
+use tensorlab::op::elementwise::choose;
+use tensorlab::op::elementwise::unary;
+use tensorlab::op::gather::along_dim;
+use tensorlab::op::index::brackets::index;
+use tensorlab::op::index::indices::Index;
+use tensorlab::op::linalg::linear;
+use tensorlab::op::linalg::matmul;
+use tensorlab::op::shape::join;
+use tensorlab::op::shape::permute;
+use tensorlab::op::shape::view;
 use tensorlab::tensor::Tensor;
 use tensorlab::tensor::backward::Pass;
 
@@ -47,32 +57,32 @@ fn operands_on_two_devices() {
     let _here = machine.enter();
     let c = full(&[2, 3]);
     let (g, g1) = (gpu(&c, 0), gpu(&c, 1));
-    let t = |x: &Tensor| movement::t(x).unwrap();
-    assert_says("c + g", binary::add(&c, &g));
-    assert_says("g + c", binary::add(&g, &c));
-    assert_says("g + g1", binary::add(&g, &g1));
-    assert_says("g1 * g", binary::mul(&g1, &g));
+    let t = |x: &Tensor| permute::t(x).unwrap();
+    assert_says("c + g", arithmetic::add(&c, &g));
+    assert_says("g + c", arithmetic::add(&g, &c));
+    assert_says("g + g1", arithmetic::add(&g, &g1));
+    assert_says("g1 * g", arithmetic::mul(&g1, &g));
     assert_says("c @ g.t()", matmul::matmul(&c, &t(&g)));
     assert_says("g @ c.t()", matmul::matmul(&g, &t(&c)));
     assert_says("g @ g1.t()", matmul::matmul(&g, &t(&g1)));
     let two = f32s(&[2.0], &[]);
-    assert_eq!(binary::mul(&g, &two).unwrap().device(), g.device());
-    assert_says("g * tensor(2.0).cuda(1) [0-dim other gpu]", binary::mul(&g, &gpu(&two, 1)));
-    assert_says("cat", joins::cat(&[&c, &g], 0));
-    assert_says("stack", joins::stack(&[&g, &c], 0));
+    assert_eq!(arithmetic::mul(&g, &two).unwrap().device(), g.device());
+    assert_says("g * tensor(2.0).cuda(1) [0-dim other gpu]", arithmetic::mul(&g, &gpu(&two, 1)));
+    assert_says("cat", join::cat(&[&c, &g], 0));
+    assert_says("stack", join::stack(&[&g, &c], 0));
     let condition = mask(&[1, 0, 1, 0, 1, 0], &[2, 3]);
-    assert_says("where", select::where_(&condition, (&g).into(), (&g).into()));
+    assert_says("where", choose::where_(&condition, (&g).into(), (&g).into()));
     let (weight, bias) = (full(&[4, 3]), full(&[4]));
     assert_says("cpu Linear, cuda input", linear::linear(&g, &weight, Some(&bias)));
     assert_says("cuda Linear, cpu input", linear::linear(&c, &gpu(&weight, 0), Some(&gpu(&bias, 0))));
     let places = i64s(&[0, 1, 0], &[1, 3]);
-    assert_says("gather idx cpu", scatter::gather(&g, 0, &places));
-    assert_says("index_select idx cpu", scatter::index_select(&g, 0, &i64s(&[0], &[1])));
+    assert_says("gather idx cpu", along_dim::gather(&g, 0, &places));
+    assert_says("index_select idx cpu", along_dim::index_select(&g, 0, &i64s(&[0], &[1])));
     let at = Index::Tensor(i64s(&[0], &[1]));
     assert_eq!(index(&g, &[at]).unwrap().device(), g.device());
     assert_says("c[cuda idx]", index(&c, &[Index::Tensor(gpu(&i64s(&[0], &[1]), 0))]));
     assert_eq!(fill::copy_(&c, &g, false).unwrap().device(), c.device());
-    let written = binary::specs::Add.apply_in_place(&c, Operand::Tensor(&g), [1.0, 0.0]);
+    let written = arithmetic::specs::Add.apply_in_place(&c, Operand::Tensor(&g), [1.0, 0.0]);
     assert_says("c += g", written);
 }
 
@@ -110,7 +120,7 @@ fn a_move_that_changes_nothing_gives_the_same_tensor() {
     assert!(to(&c, Target::dtype(DType::Float32), false, false).unwrap().is(&c));
     machine.set_current_gpu(1).unwrap();
     assert_eq!(moved(&c, "cuda", false).device().to_string(), "cuda:1");
-    assert_eq!(binary::add(&g, &g).unwrap().device().to_string(), "cuda:0");
+    assert_eq!(arithmetic::add(&g, &g).unwrap().device().to_string(), "cuda:0");
 }
 
 #[test]
@@ -121,7 +131,10 @@ fn gradients_travel_back_between_devices_and_dtypes() {
     let target = Target { device: Some("cuda:1".parse().unwrap()), dtype: Some(DType::Float64) };
     let y = to(&x, target, false, false).unwrap();
     assert_eq!((y.device().to_string().as_str(), y.dtype()), ("cuda:1", DType::Float64));
-    binary::mul(&y, &y).unwrap().backward(Some(&gpu(&f64s(&[1.0, 1.0], &[2]), 1)), Pass::default()).unwrap();
+    arithmetic::mul(&y, &y)
+        .unwrap()
+        .backward(Some(&gpu(&f64s(&[1.0, 1.0], &[2]), 1)), Pass::default())
+        .unwrap();
     let grad = x.grad().unwrap();
     assert_eq!((grad.device(), grad.dtype(), numbers(&grad)), (x.device(), DType::Float32, vec![2.0, 4.0]));
     let pinned = pin_memory(&full(&[3])).unwrap();
@@ -131,40 +144,40 @@ fn gradients_travel_back_between_devices_and_dtypes() {
 #[test]
 fn shapes_that_do_not_fit() {
     let (a, b) = (full(&[2, 3]), full(&[2, 3]));
-    assert_says("shape add", binary::add(&a, &full(&[2, 4])));
-    assert_says("shape add 2", binary::add(&a, &full(&[2])));
+    assert_says("shape add", arithmetic::add(&a, &full(&[2, 4])));
+    assert_says("shape add 2", arithmetic::add(&a, &full(&[2])));
     assert_says("mm shape", matmul::matmul(&a, &b));
     assert_says("matmul vec", matmul::matmul(&full(&[3]), &full(&[4])));
     assert_says("bmm shape", matmul::bmm(&full(&[2, 3, 4]), &full(&[3, 4, 5])));
     assert_says("mm dtype", matmul::matmul(&a, &f64s(&[1.0; 6], &[3, 2])));
     assert_says("linear shape", linear::linear(&a, &full(&[4, 5]), None));
     assert_says("index out of range", index(&a, &[Index::At(5)]));
-    assert_says("dim out of range", tensorlab::op::reduce::sum(&a, Some(&[3]), false));
-    assert_says("reshape bad", movement::reshape(&a, &[4, 4]));
-    assert_says("view noncontig", movement::view(&movement::t(&a).unwrap(), &[6]));
-    assert_says("cat shape", joins::cat(&[&a, &full(&[2, 2])], 0));
-    assert_says("expand bad", movement::expand_to(&a, &[4, 3]));
-    assert_says("permute", movement::permute(&a, &[0, 0]));
+    assert_says("dim out of range", tensorlab::op::reduce::sums::sum(&a, Some(&[3]), false));
+    assert_says("reshape bad", view::reshape(&a, &[4, 4]));
+    assert_says("view noncontig", view::view(&permute::t(&a).unwrap(), &[6]));
+    assert_says("cat shape", join::cat(&[&a, &full(&[2, 2])], 0));
+    assert_says("expand bad", view::expand_to(&a, &[4, 3]));
+    assert_says("permute", permute::permute(&a, &[0, 0]));
     assert_says("negative dim size", ones(&[-1], &Make::default()));
     assert_says("huge", ones(&[1 << 62, 1 << 20], &Make::default()));
     assert_says("item many", a.item());
-    assert_eq!(movement::squeeze(&a, Some(&[0])).unwrap().shape(), [2, 3]);
+    assert_eq!(view::squeeze(&a, Some(&[0])).unwrap().shape(), [2, 3]);
 }
 
 #[test]
 fn what_autograd_refuses() {
     let x = leaf(f32s(&[1.0, 2.0], &[2]));
-    assert_says("inplace leaf", binary::specs::Add.apply_in_place(&x, 1.0.into(), [1.0, 0.0]));
+    assert_says("inplace leaf", arithmetic::specs::Add.apply_in_place(&x, 1.0.into(), [1.0, 0.0]));
     assert_says("backward no grad", full(&[1]).backward(None, Pass::default()));
-    assert_says("backward non-scalar", binary::mul(&x, 2.0).unwrap().backward(None, Pass::default()));
+    assert_says("backward non-scalar", arithmetic::mul(&x, 2.0).unwrap().backward(None, Pass::default()));
     assert_says("requires_grad int", i64s(&[1], &[1]).set_requires_grad(true).map(|()| 0));
     assert!(failure(requires_grad_(&i64s(&[1], &[1]), true)).contains("floating point dtype"));
     let twice = unary::exp(&leaf(f32s(&[1.0], &[1]))).unwrap();
     twice.backward(None, Pass::default()).unwrap();
     assert_says("backward twice", twice.backward(None, Pass::default()));
     let y = unary::exp(&x).unwrap();
-    let z = tensorlab::op::reduce::sum(&y, None, false).unwrap();
-    binary::specs::Add.apply_in_place(&y, 1.0.into(), [1.0, 0.0]).unwrap();
+    let z = tensorlab::op::reduce::sums::sum(&y, None, false).unwrap();
+    arithmetic::specs::Add.apply_in_place(&y, 1.0.into(), [1.0, 0.0]).unwrap();
     assert_says("modified in place", z.backward(None, Pass::default()));
 }
 

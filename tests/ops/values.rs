@@ -1,9 +1,27 @@
 //! Values that PyTorch gives where it is easy to go wrong: ties, NaN, empty sets, mixed dtypes, scalars.
 
 use tensorlab::base::{DType, Scalar};
-use tensorlab::op::compare::{allclose, assert_close, equal};
-use tensorlab::op::convert::{Target, to};
-use tensorlab::op::{einsum, extremum, joins, matmul, movement, reduce, scan, scatter, select, sort};
+use tensorlab::op::core::convert::{Target, to};
+use tensorlab::op::elementwise::choose;
+use tensorlab::op::elementwise::clamp;
+use tensorlab::op::elementwise::fused;
+use tensorlab::op::gather::along_dim;
+use tensorlab::op::inspect::compare::{allclose, assert_close, equal};
+use tensorlab::op::linalg::added;
+use tensorlab::op::linalg::einsum;
+use tensorlab::op::linalg::matmul;
+use tensorlab::op::order::extremum;
+use tensorlab::op::order::sort;
+use tensorlab::op::reduce::norms;
+use tensorlab::op::reduce::products;
+use tensorlab::op::reduce::scan;
+use tensorlab::op::reduce::softmax;
+use tensorlab::op::reduce::spread;
+use tensorlab::op::reduce::sums;
+use tensorlab::op::shape::join;
+use tensorlab::op::shape::part;
+use tensorlab::op::shape::repeat;
+use tensorlab::op::shape::split;
 
 use super::{f32s, f64s, failure, i64s, laid, leaf, mask, numbers, shown};
 
@@ -12,16 +30,16 @@ const NAN: f64 = f64::NAN;
 #[test]
 fn sums_of_integers_are_int64_and_means_of_them_an_error() {
     let bytes = to(&i64s(&[200; 300], &[300]), Target::dtype(DType::UInt8), false, false).unwrap();
-    assert_eq!(shown(&reduce::sum(&bytes, None, false).unwrap()), "tensor(60000)");
-    assert_eq!(shown(&reduce::sum(&mask(&[1, 1, 0], &[3]), None, false).unwrap()), "tensor(2)");
-    assert_eq!(shown(&reduce::prod(&i64s(&[2, 3], &[2]), None, false, None).unwrap()), "tensor(6)");
-    let text = failure(reduce::mean(&i64s(&[1, 2], &[2]), None, false));
+    assert_eq!(shown(&sums::sum(&bytes, None, false).unwrap()), "tensor(60000)");
+    assert_eq!(shown(&sums::sum(&mask(&[1, 1, 0], &[3]), None, false).unwrap()), "tensor(2)");
+    assert_eq!(shown(&products::prod(&i64s(&[2, 3], &[2]), None, false, None).unwrap()), "tensor(6)");
+    let text = failure(sums::mean(&i64s(&[1, 2], &[2]), None, false));
     assert_eq!(
         text,
         "NotImplementedError: mean(): could not infer output dtype. Input dtype must be either a floating point or \
          complex dtype. Got: Long"
     );
-    let as_float = reduce::mean_as(&i64s(&[1, 2], &[2]), None, false, Some(DType::Float32)).unwrap();
+    let as_float = sums::mean_as(&i64s(&[1, 2], &[2]), None, false, Some(DType::Float32)).unwrap();
     assert_eq!(shown(&as_float), "tensor(1.5000)");
     assert_eq!(shown(&scan::cumsum(&mask(&[1, 0, 1], &[3]), 0, None).unwrap()), "tensor([1, 1, 2])");
 }
@@ -29,14 +47,14 @@ fn sums_of_integers_are_int64_and_means_of_them_an_error() {
 #[test]
 fn reductions_of_nothing() {
     let none = f32s(&[], &[0]);
-    assert_eq!(numbers(&reduce::sum(&none, None, false).unwrap()), [0.0]);
-    assert_eq!(numbers(&reduce::prod(&none, None, false, None).unwrap()), [1.0]);
-    assert!(numbers(&reduce::mean(&none, None, false).unwrap())[0].is_nan());
-    assert!(numbers(&reduce::var(&f32s(&[1.0], &[1]), None, 1.0, false).unwrap())[0].is_nan());
-    assert_eq!(numbers(&reduce::sum(&f32s(&[], &[0, 3]), Some(&[0]), false).unwrap()), [0.0; 3]);
-    assert_eq!(reduce::amax(&f32s(&[], &[0, 3]), Some(&[1]), false).unwrap().shape(), [0]);
+    assert_eq!(numbers(&sums::sum(&none, None, false).unwrap()), [0.0]);
+    assert_eq!(numbers(&products::prod(&none, None, false, None).unwrap()), [1.0]);
+    assert!(numbers(&sums::mean(&none, None, false).unwrap())[0].is_nan());
+    assert!(numbers(&spread::var(&f32s(&[1.0], &[1]), None, 1.0, false).unwrap())[0].is_nan());
+    assert_eq!(numbers(&sums::sum(&f32s(&[], &[0, 3]), Some(&[0]), false).unwrap()), [0.0; 3]);
+    assert_eq!(sums::amax(&f32s(&[], &[0, 3]), Some(&[1]), false).unwrap().shape(), [0]);
     assert_eq!(
-        failure(reduce::max_all(&none)),
+        failure(sums::max_all(&none)),
         "RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim \
          with the 'dim' argument."
     );
@@ -55,19 +73,19 @@ fn scalars_reduce_as_vectors_of_one() {
         assert_eq!(t.rank(), 0);
         numbers(&t)[0]
     };
-    assert_eq!(one(reduce::sum(&x, Some(&[0]), false)), -3.0);
-    assert_eq!(one(reduce::norm(&x, 2.0, None, false)), 3.0);
-    assert_eq!(one(reduce::var(&x, None, 0.0, false)), 0.0);
-    assert_eq!(one(reduce::logsumexp(&x, &[0], false)), -3.0);
-    assert_eq!(one(scan::softmax(&x, -1, None)), 1.0);
+    assert_eq!(one(sums::sum(&x, Some(&[0]), false)), -3.0);
+    assert_eq!(one(norms::norm(&x, 2.0, None, false)), 3.0);
+    assert_eq!(one(spread::var(&x, None, 0.0, false)), 0.0);
+    assert_eq!(one(sums::logsumexp(&x, &[0], false)), -3.0);
+    assert_eq!(one(softmax::softmax(&x, -1, None)), 1.0);
     assert_eq!(one(scan::cumsum(&x, 0, None)), -3.0);
     assert_eq!(one(extremum::max_dim(&x, 0, false).map(|(v, _)| v)), -3.0);
     assert_eq!(one(extremum::argmax(&x, None, false)), 0.0);
     assert_eq!(one(sort::sort(&x, 0, false).map(|(v, _)| v)), -3.0);
-    assert_eq!(one(scatter::gather(&x, 0, &i64s(&[0], &[]))), -3.0);
+    assert_eq!(one(along_dim::gather(&x, 0, &i64s(&[0], &[]))), -3.0);
     let y = leaf(f32s(&[2.0], &[]));
-    reduce::std(&y, None, 0.0, false).unwrap().backward(None, Default::default()).unwrap();
-    scan::log_softmax(&y, 0, None).unwrap().backward(None, Default::default()).unwrap();
+    spread::std(&y, None, 0.0, false).unwrap().backward(None, Default::default()).unwrap();
+    softmax::log_softmax(&y, 0, None).unwrap().backward(None, Default::default()).unwrap();
     assert_eq!(numbers(&y.grad().unwrap()), [0.0]);
 }
 
@@ -78,12 +96,12 @@ fn the_first_of_equals_wins_and_nan_wins_over_numbers() {
     assert_eq!(shown(&values), "tensor([3., nan])");
     assert_eq!(numbers(&indices), [1.0, 0.0]);
     assert_eq!(numbers(&extremum::argmin(&x, Some(1), true).unwrap()), [0.0, 0.0]);
-    assert!(numbers(&reduce::amax(&x, None, false).unwrap())[0].is_nan());
+    assert!(numbers(&sums::amax(&x, None, false).unwrap())[0].is_nan());
     assert!(
         failure(extremum::argmax(&mask(&[1, 0], &[2]), None, false)).contains("does not support bool input")
     );
     let tied = leaf(f32s(&[2.0, 5.0, 5.0], &[3]));
-    reduce::max_all(&tied).unwrap().backward(None, Default::default()).unwrap();
+    sums::max_all(&tied).unwrap().backward(None, Default::default()).unwrap();
     assert_eq!(numbers(&tied.grad().unwrap()), [0.0, 0.5, 0.5]);
     let tied = leaf(f32s(&[2.0, 5.0, 5.0], &[3]));
     extremum::max_dim(&tied, 0, false).unwrap().0.backward(None, Default::default()).unwrap();
@@ -104,15 +122,15 @@ fn sorting_is_stable_with_nan_last() {
 #[test]
 fn clamps_promote_and_an_inverted_pair_gives_the_upper_bound() {
     let x = i64s(&[0, 1, 5], &[3]);
-    let clamp = |low: Option<Scalar>, high: Option<Scalar>| select::clamp(&x, low, high);
+    let clamp = |low: Option<Scalar>, high: Option<Scalar>| clamp::clamp(&x, low, high);
     assert_eq!(shown(&clamp(Some(1.into()), Some(2.into())).unwrap()), "tensor([1, 1, 2])");
     assert_eq!(shown(&clamp(Some(0.5.into()), None).unwrap()), "tensor([0.5000, 1.0000, 5.0000])");
     assert_eq!(shown(&clamp(None, Some(2.into())).unwrap()), "tensor([0, 1, 2])");
     assert_eq!(numbers(&clamp(Some(4.into()), Some(1.into())).unwrap()), [1.0; 3]);
     assert!(failure(clamp(None, None)).contains("At least one of 'min' or 'max' must not be None"));
-    assert!(numbers(&select::clamp(&f32s(&[NAN], &[1]), Some(0.into()), None).unwrap())[0].is_nan());
+    assert!(numbers(&clamp::clamp(&f32s(&[NAN], &[1]), Some(0.into()), None).unwrap())[0].is_nan());
     assert_eq!(
-        select::clamp(&mask(&[1], &[1]), Some(0.into()), Some(1.into())).unwrap().dtype(),
+        clamp::clamp(&mask(&[1], &[1]), Some(0.into()), Some(1.into())).unwrap().dtype(),
         DType::Int64
     );
 }
@@ -120,20 +138,20 @@ fn clamps_promote_and_an_inverted_pair_gives_the_upper_bound() {
 #[test]
 fn choosing_casts_and_checks() {
     let m = mask(&[1, 0], &[2]);
-    assert_eq!(shown(&select::where_(&m, 1.into(), 2.5.into()).unwrap()), "tensor([1.0000, 2.5000])");
-    assert_eq!(shown(&select::masked_fill(&i64s(&[7, 8], &[2]), &m, 2.5.into()).unwrap()), "tensor([2, 8])");
+    assert_eq!(shown(&choose::where_(&m, 1.into(), 2.5.into()).unwrap()), "tensor([1.0000, 2.5000])");
+    assert_eq!(shown(&choose::masked_fill(&i64s(&[7, 8], &[2]), &m, 2.5.into()).unwrap()), "tensor([2, 8])");
     let number = i64s(&[1, 0], &[2]);
     assert!(
-        failure(select::where_(&number, 1.into(), 2.into()))
+        failure(choose::where_(&number, 1.into(), 2.into()))
             .contains("boolean tensor, but got a tensor with dtype Long")
     );
-    assert!(failure(select::masked_fill(&number, &number, 1.into())).contains("mask with dtype long int"));
+    assert!(failure(choose::masked_fill(&number, &number, 1.into())).contains("mask with dtype long int"));
     assert!(
-        failure(select::lerp(&f32s(&[1.0], &[1]), &f64s(&[1.0], &[1]), 0.5.into()))
+        failure(fused::lerp(&f32s(&[1.0], &[1]), &f64s(&[1.0], &[1]), 0.5.into()))
             .contains("expected dtype float for `end`")
     );
     assert!(
-        failure(select::addcdiv(&number, &number, &number, 1.0)).contains("Integer division with addcdiv")
+        failure(fused::addcdiv(&number, &number, &number, 1.0)).contains("Integer division with addcdiv")
     );
 }
 
@@ -150,7 +168,7 @@ fn products_read_operands_as_they_lie() {
     assert_eq!(numbers(&matmul::matmul(&f32s(&[], &[3, 0]), &f32s(&[], &[0, 2])).unwrap()), [0.0; 6]);
     assert_eq!(numbers(&matmul::dot(&i64s(&[1, 2], &[2]), &i64s(&[3, 4], &[2])).unwrap()), [11.0]);
     let ignored = f32s(&[NAN], &[1]);
-    let plain = matmul::addmm(&ignored, &f32s(&[2.0], &[1, 1]), &f32s(&[3.0], &[1, 1]), 0.0, 1.0).unwrap();
+    let plain = added::addmm(&ignored, &f32s(&[2.0], &[1, 1]), &f32s(&[3.0], &[1, 1]), 0.0, 1.0).unwrap();
     assert_eq!(numbers(&plain), [6.0], "a zero beta leaves the input unread");
 }
 
@@ -179,7 +197,7 @@ fn products_name_what_does_not_fit() {
         fails(&[2, 3], &[]),
         "RuntimeError: both arguments to matmul need to be at least 1D, but they are 2D and 0D"
     );
-    let wide = matmul::addmm(&f(&[5]), &f(&[2, 3]), &f(&[3, 4]), 1.0, 1.0);
+    let wide = added::addmm(&f(&[5]), &f(&[2, 3]), &f(&[3, 4]), 1.0, 1.0);
     assert!(
         failure(wide).starts_with(
             "RuntimeError: The expanded size of the tensor (4) must match the existing size (5)"
@@ -221,31 +239,31 @@ fn equations_mean_what_they_say() {
 
 #[test]
 fn joins_promote_skip_empty_vectors_and_check() {
-    let joined = joins::cat(&[&i64s(&[1], &[1]), &f32s(&[], &[0]), &f32s(&[2.5], &[1])], 0).unwrap();
+    let joined = join::cat(&[&i64s(&[1], &[1]), &f32s(&[], &[0]), &f32s(&[2.5], &[1])], 0).unwrap();
     assert_eq!(shown(&joined), "tensor([1.0000, 2.5000])");
-    assert_eq!(failure(joins::cat(&[], 0)), "ValueError: torch.cat(): expected a non-empty list of Tensors");
+    assert_eq!(failure(join::cat(&[], 0)), "ValueError: torch.cat(): expected a non-empty list of Tensors");
     assert_eq!(
-        failure(joins::cat(&[&f32s(&[1.0], &[1]), &f32s(&[1.0], &[])], 0)),
+        failure(join::cat(&[&f32s(&[1.0], &[1]), &f32s(&[1.0], &[])], 0)),
         "RuntimeError: zero-dimensional tensor (at position 1) cannot be concatenated"
     );
     let x = f32s(&[0.0; 6], &[2, 3]);
     assert_eq!(
-        failure(joins::split_sizes(&x, &[1, 1], 1)),
+        failure(split::split_sizes(&x, &[1, 1], 1)),
         "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 3 (input tensor's size at dimension 1), but \
          got split_sizes=[1, 1]"
     );
-    assert_eq!(joins::chunk(&f32s(&[0.0; 5], &[5]), 4, 0).unwrap().len(), 3);
+    assert_eq!(split::chunk(&f32s(&[0.0; 5], &[5]), 4, 0).unwrap().len(), 3);
     assert_eq!(
-        failure(joins::flip(&x, &[0, 0])),
+        failure(repeat::flip(&x, &[0, 0])),
         "RuntimeError: dim 0 appears multiple times in the list of dims"
     );
-    assert_eq!(numbers(&joins::roll(&i64s(&[1, 2, 3], &[3]), &[-1], &[]).unwrap()), [2.0, 3.0, 1.0]);
+    assert_eq!(numbers(&repeat::roll(&i64s(&[1, 2, 3], &[3]), &[-1], &[]).unwrap()), [2.0, 3.0, 1.0]);
     assert_eq!(
-        failure(movement::narrow(&x, 1, 2, 3)),
+        failure(part::narrow(&x, 1, 2, 3)),
         "RuntimeError: start (2) + length (3) exceeds dimension size (3)."
     );
     assert_eq!(
-        failure(movement::select(&x, 0, 3)),
+        failure(part::select(&x, 0, 3)),
         "IndexError: select(): index 3 out of range for tensor of size [2, 3] at dimension 0"
     );
 }

@@ -136,7 +136,7 @@ fn a_full_queue_holds_the_host() {
 /// A kernel takes its latency, and the longer of its arithmetic and its traffic.
 #[test]
 fn large_products_are_bound_by_arithmetic_and_additions_by_memory() {
-    use tensorlab::op::matmul::matmul;
+    use tensorlab::op::linalg::matmul::matmul;
     let machine = machine("sim:t4");
     let _entered = machine.enter();
     let gpu = &machine.gpus()[0];
@@ -144,7 +144,7 @@ fn large_products_are_bound_by_arithmetic_and_additions_by_memory() {
     let a = Tensor::full(&[256, 256], Scalar::Float(1.0), DType::Float32, gpu, "full").unwrap();
     let recorder = Recorder::on(&machine);
     matmul(&a, &a).unwrap();
-    tensorlab::op::binary::add(&a, &a).unwrap();
+    tensorlab::op::elementwise::arithmetic::add(&a, &a).unwrap();
     let [product, sum] = spans(&recorder)[..] else { panic!("two launches") };
     let efficiency = profile.efficiency.matmul_by_rate.iter().find(|(r, _)| r.key() == "fp32").unwrap().1;
     let arithmetic = (2.0 * 256f64.powi(3) / (profile.peak.fp32 * efficiency) * 1e9).ceil() as u64;

@@ -153,7 +153,7 @@ pub static ROWS: &[ScriptRow] = &[
         .example("testing::assert_close(tensor([1.0]), tensor([1.0 + 1e-7])); 1", "1"),
         run: |call| {
             let given = AssertCloseParams::of(&call.args)?;
-            crate::op::compare::assert_close(given.actual, given.expected, given.rtol, given.atol)?;
+            crate::op::inspect::compare::assert_close(given.actual, given.expected, given.rtol, given.atol)?;
             Ok(Dynamic::UNIT)
         },
         set: None,

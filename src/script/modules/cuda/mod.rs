@@ -12,7 +12,8 @@ use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::{Cause, Device, DeviceCause, DeviceSpec, Error, Kind, Result};
 use crate::device::{Context, Machine};
-use crate::op::params::kind::{self, Int};
+use crate::op::params::kind;
+use crate::op::params::kind::Int;
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::{self, Call, ScriptRow};

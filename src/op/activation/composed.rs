@@ -1,0 +1,188 @@
+//! Activations that are composed of other operations, gradients and all.
+
+use crate::base::{Error, Result, shape};
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::clamp::clamp;
+use crate::op::elementwise::comparison::gt;
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::{abs, sigmoid};
+use crate::op::reduce::softmax::softmax;
+use crate::op::shape::split::chunk;
+use crate::op::shape::view::reshape;
+use crate::tensor::Tensor;
+
+use super::functions::{elu, softplus};
+
+/// `x / (1 + |x|)`
+pub fn softsign(x: &Tensor) -> Result<Tensor> {
+    div(x, &shift(&abs(x)?, 1.0)?)
+}
+
+/// `clamp(x + 3, 0, 6) / 6`
+pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+    scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0)
+}
+
+/// `x * hardsigmoid(x)`
+pub fn hardswish(x: &Tensor) -> Result<Tensor> {
+    mul(x, &hardsigmoid(x)?)
+}
+
+/// `log(sigmoid(x))`, without overflow.
+pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
+    neg(&softplus(&neg(x)?, 1.0, 20.0)?)
+}
+
+/// The self-normalising unit (Klambauer et al., 2017): a scaled `elu`.
+pub fn selu(x: &Tensor) -> Result<Tensor> {
+    scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5)
+}
+
+/// `elu` that is smooth for every `alpha`: `alpha * (exp(x / alpha) - 1)` below 0.
+pub fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
+    if alpha == 0.0 {
+        return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
+    }
+    scale(&elu(&scale(x, 1.0 / alpha)?, 1.0)?, alpha)
+}
+
+/// The first half along a dimension times the sigmoid of the second.
+pub fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("glu does not support 0-dimensional tensors"));
+    }
+    let at = shape::wrap_dim(dim, x.rank())?;
+    let size = x.size(dim)?;
+    if !size.is_multiple_of(2) {
+        let text = format!("Halving dimension must be even, but dimension {at} is size {size}");
+        return Err(Error::runtime(text));
+    }
+    match chunk(x, 2, dim)?.as_slice() {
+        [value, gate] => mul(value, &sigmoid(gate)?),
+        _ => Ok(x.clone()),
+    }
+}
+
+/// `x` where positive, `weight * x` elsewhere; one weight, or one for each channel (dimension 1).
+pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = crate::op::core::autocast::enter("prelu", &[x, weight])? {
+        return prelu(&casts.cast(x)?, &casts.cast(weight)?);
+    }
+    let count = weight.numel();
+    let weight = if count == 1 {
+        reshape(weight, &[1])?
+    } else {
+        let channels = x.shape().get(1).copied().unwrap_or(1);
+        if channels != count {
+            let text = format!(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel \
+                 size = {channels}."
+            );
+            return Err(Error::runtime(text));
+        }
+        let mut wide = vec![1; x.rank()];
+        if let Some(slot) = wide.get_mut(1) {
+            *slot = count as i64;
+        }
+        reshape(weight, &wide)?
+    };
+    where_(&gt(x, 0.0)?, Operand::Tensor(x), Operand::Tensor(&mul(x, &weight)?))
+}
+
+/// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`.
+pub fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
+    dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
+}
+
+pub const fn row(
+    name: &'static str,
+    family: Family,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, family, summary, params, run).forms(FUNCTIONAL)
+}
+
+const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row("softsign", Family::Activation, "`x / (1 + |x|)`.", &[SELF], |a| {
+        softsign(a.tensor(0)?).map(Value::from)
+    })
+    .example("F::softsign(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.5000,  0.0000,  0.6667])")
+    .samples(&[Sample::of("F::softsign(x)", &[X])]),
+    row("hardsigmoid", Family::Activation, "`clamp(x + 3, 0, 6) / 6`.", &[SELF], |a| {
+        hardsigmoid(a.tensor(0)?).map(Value::from)
+    })
+    .example("F::hardsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([0.3333, 0.5000, 0.8333])")
+    .samples(&[Sample::of("F::hardsigmoid(x * 2)", &[X])]),
+    row("hardswish", Family::Activation, "`x * hardsigmoid(x)`.", &[SELF], |a| {
+        hardswish(a.tensor(0)?).map(Value::from)
+    })
+    .example("F::hardswish(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.3333,  0.0000,  1.6667])")
+    .samples(&[Sample::of("F::hardswish(x * 2)", &[X])]),
+    row("logsigmoid", Family::Activation, "The logarithm of the sigmoid.", &[SELF], |a| {
+        logsigmoid(a.tensor(0)?).map(Value::from)
+    })
+    .example("F::logsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.3133, -0.6931, -0.1269])")
+    .samples(&[Sample::of("F::logsigmoid(x)", &[X])]),
+    row(
+        "selu",
+        Family::Activation,
+        "A scaled elu that keeps mean and deviation of a signal.",
+        &[SELF],
+        |a| selu(a.tensor(0)?).map(Value::from),
+    )
+    .example("F::selu(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.1113,  0.0000,  2.1014])")
+    .samples(&[Sample::of("F::selu(x)", &[X])]),
+    row(
+        "celu",
+        Family::Activation,
+        "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
+        &[SELF, Param::optional("alpha", ParamKind::Float, DefaultValue::Float(1.0))],
+        |a| celu(a.tensor(0)?, a.float(1)?).map(Value::from),
+    )
+    .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
+    .samples(&[Sample::of("F::celu(x, 0.5)", &[X])]),
+    row(
+        "glu",
+        Family::Activation,
+        "The first half along a dimension times the sigmoid of the second.",
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1))],
+        |a| glu(a.tensor(0)?, a.int(1)?).map(Value::from),
+    )
+    .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
+    .samples(&[Sample::of("F::glu(x)", &[X])]),
+    row(
+        "softmin",
+        Family::Activation,
+        "Softmax of `-x`.",
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
+        |a| {
+            let x = a.tensor(0)?;
+            softmax(&neg(x)?, usual_dim(x, a.optional_int(1)), None).map(Value::from)
+        },
+    )
+    .example("F::softmin(tensor([1.0, 2.0, 3.0]), 0)", "tensor([0.6652, 0.2447, 0.0900])")
+    .samples(&[Sample::of("F::softmin(x, 1)", &[X])]),
+    row(
+        "prelu",
+        Family::Activation,
+        "`x` where positive, `weight * x` elsewhere.",
+        &[SELF, Param::required("weight", ParamKind::Tensor)],
+        |a| prelu(a.tensor(0)?, a.tensor(1)?).map(Value::from),
+    )
+    .details("`weight` holds one number, or one for each channel (dimension 1).")
+    .example("F::prelu(tensor([-1.0, 0.0, 2.0]), tensor([0.1]))", "tensor([-0.1000,  0.0000,  2.0000])")
+    .samples(&[Sample::of("F::prelu(x, w)", &[X, Draw::of("w", &[4], Domain::Any)])]),
+];

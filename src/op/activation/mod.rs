@@ -1,0 +1,10 @@
+//! Activations and dropout.
+
+pub mod composed;
+pub mod dropout;
+pub mod functions;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[functions::ROWS, composed::ROWS, dropout::ROWS];

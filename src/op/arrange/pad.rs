@@ -1,0 +1,174 @@
+//! Borders: constant, reflected, repeated.
+
+use crate::base::{Dims, Error, Kind, Result, Scalar};
+use crate::device::poll;
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::record::{one, recorded, undetermined};
+use crate::op::core::value::Value;
+use crate::op::gather::along_dim::index_select;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
+
+/// `x` with a border of `value`. `pad` lists sizes before and after each dimension, the last dimension first;
+/// negative sizes cut off.
+pub fn constant(x: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "ConstantPadNdBackward0",
+        run: |s, g| {
+            let pad: &Vec<i64> = s.attribute()?;
+            let back: Vec<i64> = pad.iter().map(|p| -p).collect();
+            one(constant(g, &back, 0.0.into())?)
+        },
+    };
+    let borders = borders(x, pad)?;
+    let mut shape = Dims::new();
+    for (&size, &(before, after)) in x.shape().iter().zip(&borders) {
+        let total = (size as i64).saturating_add(before).saturating_add(after);
+        shape.push(usize::try_from(total).map_err(|_| {
+            Error::runtime(format!(
+                "The input size {size}, plus negative padding {before} and {after}, resulted in a negative output \
+                 size, which is invalid."
+            ))
+        })?);
+    }
+    let out = Tensor::full(&shape, value, x.dtype(), &x.context(), "pad")?;
+    let (mut source, mut target) = (x.layout().clone(), out.layout().clone());
+    for (d, &(before, after)) in borders.iter().enumerate() {
+        let size = source.shape().get(d).copied().unwrap_or(0) as i64;
+        let kept = (size + before.min(0) + after.min(0)).max(0) as usize;
+        source = source.slice(d, (-before).max(0) as usize, kept, 1)?;
+        target = target.slice(d, before.max(0) as usize, kept, 1)?;
+    }
+    out.with_layout(target).assign(&x.with_layout(source), "pad")?;
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(pad.to_vec())))
+}
+
+/// `x` with a border: `mode` is `constant`, `reflect`, `replicate` or `circular`.
+pub fn pad(x: &Tensor, pad: &[i64], mode: &str, value: Scalar) -> Result<Tensor> {
+    let at: fn(i64, i64) -> i64 = match mode {
+        "constant" => return constant(x, pad, value),
+        "reflect" => |i, n| n - 1 - (n - 1 - i.abs()).abs(),
+        "replicate" => |i, n| i.clamp(0, n - 1),
+        "circular" => |i, n| i.rem_euclid(n),
+        _ => {
+            let error = Error::new(Kind::NotImplementedError, format!("Unrecognised padding mode {mode}"));
+            return Err(error.with_hint("modes are constant, reflect, replicate and circular"));
+        }
+    };
+    let mut out = x.clone();
+    for (d, &(before, after)) in borders(x, pad)?.iter().enumerate() {
+        if (before, after) == (0, 0) {
+            continue;
+        }
+        let size = x.shape().get(d).copied().unwrap_or(0) as i64;
+        check_reach(x, mode, d, size, (before, after))?;
+        let index = poll::listed((-before..size + after).map(|i| at(i, size)))?;
+        let index = Tensor::from_i64(&index, &[index.len()])?;
+        let index = if x.device().is_cuda() { index.moved(&x.context(), true, "pad")? } else { index };
+        out = index_select(&out, d as i64, &index)?;
+    }
+    if mode != "reflect" || !x.device().is_cuda() {
+        return Ok(out);
+    }
+    static RULE: Vjp = Vjp {
+        name: "ReflectionPadBackward0",
+        run: |s, g| {
+            let &padded: &usize = s.attribute()?;
+            let name = match padded {
+                1 => "reflection_pad1d_backward_out_cuda",
+                2 => "reflection_pad2d_backward_cuda",
+                _ => "reflection_pad3d_backward_out_cuda",
+            };
+            undetermined(g, name)
+        },
+    };
+    Ok(recorded(out.detach(), &RULE, &[&out], |s, _| s.attribute(pad.len() / 2)))
+}
+
+/// Sizes before and after each dimension, in the dimensions' order.
+fn borders(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
+    if !pad.len().is_multiple_of(2) {
+        return Err(Error::runtime("Padding length must be divisible by 2").with_hint(
+            "two sizes for each dimension, the last dimension first: `[left, right, top, bottom]`",
+        ));
+    }
+    if pad.len() > 2 * x.rank() {
+        return Err(Error::runtime(format!(
+            "Padding length should be less than or equal to two times the input dimension but got padding length {} \
+             and input of dimension {}",
+            pad.len(),
+            x.rank()
+        )));
+    }
+    if let Some(big) = pad.iter().find(|p| p.unsigned_abs() > 1 << 40) {
+        return Err(Error::runtime(format!("a padding of {big} is too large")));
+    }
+    let mut sizes: Vec<(i64, i64)> =
+        pad.chunks_exact(2).filter_map(|p| Some((*p.first()?, *p.last()?))).collect();
+    sizes.resize(x.rank(), (0, 0));
+    sizes.reverse();
+    Ok(sizes)
+}
+
+fn check_reach(x: &Tensor, mode: &str, dim: usize, size: i64, (before, after): (i64, i64)) -> Result<()> {
+    let widest = before.max(after);
+    match mode {
+        // PyTorch names the size by its place among the arguments of the kernel.
+        "reflect" if widest >= size => Err(Error::runtime(format!(
+            "Argument #{}: Padding size should be less than the corresponding input dimension, but got: padding \
+             ({before}, {after}) at dimension {dim} of input {:?}",
+            4 + 2 * x.rank().saturating_sub(1 + dim),
+            x.shape()
+        ))),
+        "circular" if widest > size => {
+            Err(Error::runtime("Padding value causes wrapping around more than once."))
+        }
+        _ if size == 0 || before < 0 || after < 0 => Err(Error::runtime(format!(
+            "a {mode} border needs elements to repeat and sizes from 0, but got ({before}, {after}) at dimension \
+             {dim} of input {:?}",
+            x.shape()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The third argument is PyTorch's `mode`; a number there is the value of a constant border.
+pub fn call(a: &Args) -> Result<Value> {
+    let given = a.scalar(3).ok();
+    let (mode, value) = match a.get(2) {
+        Value::Str(mode) => (mode.as_str(), given),
+        Value::Scalar(value) => ("constant", given.or(Some(*value))),
+        other => return Err(a.wrong(2, other)),
+    };
+    pad(a.tensor(0)?, &a.ints(1)?, mode, value.unwrap_or(Scalar::Int(0))).map(Value::from)
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+OpDef::call(
+    "pad",
+    Family::Movement,
+    "Adds a border around the last dimensions.",
+    &[
+        SELF,
+        Param::required("pad", ParamKind::Ints),
+        Param::optional("mode", ParamKind::Any, DefaultValue::Str("constant")),
+        Param::optional("value", ParamKind::Scalar, DefaultValue::None),
+    ],
+    call,
+)
+.forms(FUNCTIONAL)
+.gradient(Gradient::Vjp("ConstantPadNdBackward0"))
+.details(
+    "`pad` lists the sizes before and after, the last dimension first: `[left, right, top, bottom]`. `mode` is \
+     \"constant\", \"reflect\", \"replicate\" or \"circular\"; a number in its place is the constant.",
+)
+.example("F::pad(tensor([1, 2]), [1, 2])", "tensor([0, 1, 2, 0, 0])")
+.samples(&[
+    Sample::of("F::pad(x, [1, 2, 0, 1], 0.5)", &[Draw::of("x", &[2, 3], Domain::Any)]),
+    Sample::of("F::pad(x, [2, 1, 1, 0], \"reflect\")", &[Draw::of("x", &[2, 3], Domain::Any)]),
+    Sample::of("F::pad(x, [1, 3], \"circular\")", &[Draw::of("x", &[2, 3], Domain::Any)]),
+]),
+];

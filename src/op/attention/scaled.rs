@@ -1,0 +1,127 @@
+//! Attention: scaled products of queries, keys and values.
+
+use crate::base::{DType, Error, Result};
+use crate::op::activation::dropout::dropout;
+use crate::op::core::autocast;
+use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample};
+use crate::op::core::record::no_grad;
+use crate::op::elementwise::arithmetic::{add, scale};
+use crate::op::elementwise::choose::masked_fill;
+use crate::op::elementwise::predicates::logical_not;
+use crate::op::linalg::matmul::matmul;
+use crate::op::reduce::softmax::softmax;
+use crate::op::shape::permute::transpose;
+use crate::op::shape::triangle::tril;
+use crate::tensor::Tensor;
+
+/// What attention takes beside queries, keys and values.
+#[derive(Clone, Copy, Default)]
+pub struct Attention<'a> {
+    /// Bools (true takes part) or numbers that are added to the scores.
+    pub mask: Option<&'a Tensor>,
+    pub dropout_p: f64,
+    /// A query sees the keys up to its own place.
+    pub is_causal: bool,
+    /// `1 / sqrt(e)` where it is absent.
+    pub scale: Option<f64>,
+}
+
+/// `softmax(q @ kᵀ * scale + mask) @ v` for `q [.., l, e]`, `k [.., s, e]`, `v [.., s, ev]`: `[.., l, ev]`.
+///
+/// Dropout applies whenever `dropout_p` is above 0, as in PyTorch: leave it 0 outside training.
+pub fn scaled_dot_product_attention(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    options: &Attention,
+) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("scaled_dot_product_attention", &[q, k, v])? {
+        let mask = casts.cast_option(options.mask)?;
+        let options = Attention { mask: mask.as_ref(), ..*options };
+        return scaled_dot_product_attention(&casts.cast(q)?, &casts.cast(k)?, &casts.cast(v)?, &options);
+    }
+    run(q, k, v, options).map_err(|e| {
+        e.in_op("scaled_dot_product_attention", || [q, k, v].iter().map(|t| t.operand()).collect())
+    })
+}
+
+fn run(q: &Tensor, k: &Tensor, v: &Tensor, options: &Attention) -> Result<Tensor> {
+    if let Some(t) = [q, k, v].into_iter().find(|t| t.rank() < 2) {
+        let text = format!("queries, keys and values have 2 or more dimensions, but one is {}D", t.rank());
+        return Err(Error::runtime(text).with_hint("they are `[.., length, features]`"));
+    }
+    if options.is_causal && options.mask.is_some() {
+        return Err(Error::runtime(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+        ));
+    }
+    let factor = options.scale.unwrap_or_else(|| 1.0 / (q.size(-1).unwrap_or(1).max(1) as f64).sqrt());
+    let scores = matmul(&scale(q, factor)?, &transpose(k, -2, -1)?)?;
+    let scores = match options.mask {
+        Some(mask) if mask.dtype() == DType::Bool => hide(&scores, &logical_not(mask)?)?,
+        Some(mask) => add(&scores, mask)?,
+        None if options.is_causal => hide(&scores, &after(&scores)?)?,
+        None => scores,
+    };
+    let weights = dropout(&softmax(&scores, -1, None)?, options.dropout_p, true)?;
+    matmul(&weights, v)
+}
+
+fn hide(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    masked_fill(scores, mask, f64::NEG_INFINITY.into())
+}
+
+/// True above the diagonal of the last two dimensions.
+fn after(scores: &Tensor) -> Result<Tensor> {
+    let _quiet = no_grad();
+    let shape = [scores.size(-2)?, scores.size(-1)?];
+    let seen = Tensor::full(&shape, true.into(), DType::Bool, &scores.context(), "causal_mask")?;
+    logical_not(&tril(&seen, 0)?)
+}
+
+pub const fn matrix(name: &'static str) -> Draw {
+    Draw::of(name, &[2, 3, 4], Domain::Any)
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+OpDef::call(
+    "scaled_dot_product_attention",
+    Family::Matmul,
+    "Mixes values by how well their keys match each query.",
+    &[
+        Param::required("query", ParamKind::Tensor),
+        Param::required("key", ParamKind::Tensor),
+        Param::required("value", ParamKind::Tensor),
+        Param::optional("attn_mask", ParamKind::Tensor, DefaultValue::None),
+        Param::optional("dropout_p", ParamKind::Float, DefaultValue::Float(0.0)),
+        Param::optional("is_causal", ParamKind::Bool, DefaultValue::Bool(false)),
+        Param::optional("scale", ParamKind::Float, DefaultValue::None),
+    ],
+    |a| {
+        let options = Attention {
+            mask: a.optional_tensor(3),
+            dropout_p: a.float(4)?,
+            is_causal: a.bool(5)?,
+            scale: a.optional_float(6),
+        };
+        scaled_dot_product_attention(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, &options).map(crate::op::core::value::Value::from)
+    },
+)
+.forms(FUNCTIONAL)
+.details(
+    "`softmax(q @ kᵀ * scale + attn_mask) @ v`; `scale` is one over the root of the features unless given. A bool \
+     mask keeps where it is true; `is_causal` hides what comes after each query.",
+)
+.example(
+    "F::scaled_dot_product_attention(ones([1, 2]), zeros([2, 2]), tensor([[1.0], [3.0]]))",
+    "tensor([[2.]])",
+)
+.samples(&[
+    Sample::of("F::scaled_dot_product_attention(q, k, v)", &[matrix("q"), matrix("k"), matrix("v")]),
+    Sample::of(
+        "F::scaled_dot_product_attention(q, k, v, #{is_causal: true, scale: 0.7})",
+        &[matrix("q"), matrix("k"), matrix("v")],
+    ),
+]),
+];

@@ -1,0 +1,15 @@
+//! Convolutions, pooling and sliding windows.
+
+pub mod conv;
+pub mod pooling;
+pub mod sliding;
+pub mod transposed;
+pub mod volumes;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[conv::ROWS, transposed::ROWS, pooling::ROWS, volumes::ROWS, sliding::ROWS];
+
+/// Rows whose names other rows of the table have too.
+pub static HOMONYMS: &[&[OpDef]] = &[sliding::HOMONYMS];

@@ -1,0 +1,457 @@
+//! Pooling over the last dimensions.
+
+use crate::base::{Dims, Error, Result, Scalar, memory};
+use crate::device::kernel::Window;
+use crate::device::{Kernel, poll};
+use crate::op::activation::composed::row;
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::promote::only_floats;
+use crate::op::core::record::{one, recorded, undetermined};
+use crate::op::core::value::Value;
+use crate::op::gather::along_dim::gather;
+use crate::op::linalg::matmul::matmul;
+use crate::op::shape::part::select;
+use crate::op::shape::permute::transpose;
+use crate::op::shape::view::{reshape_to, squeeze, unsqueeze};
+use crate::tensor::autograd::Vjp;
+use crate::tensor::{In, Tensor, launch};
+
+use super::conv::pair;
+
+/// How a window moves, as a learner gives it: one number or one per dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    pub size: Vec<i64>,
+    /// The window's size where it is absent.
+    pub stride: Option<Vec<i64>>,
+    pub padding: Vec<i64>,
+    pub dilation: Vec<i64>,
+    /// A last window that hangs over the edge counts too.
+    pub ceil_mode: bool,
+    /// Average pooling: zeros of the border count in the mean.
+    pub count_include_pad: bool,
+}
+
+/// The largest element of each window, and its place in its plane (int64).
+pub fn max_pool2d(x: &Tensor, pool: &Pool) -> Result<(Tensor, Tensor)> {
+    planes("max_pool2d", x, |x| {
+        let (window, shape) = plan(x, pool)?;
+        let out = Tensor::empty(&shape, x.dtype(), &x.context(), "max_pool2d")?;
+        let places = Tensor::empty(&shape, crate::base::DType::Int64, &x.context(), "max_pool2d")?;
+        launch("max_pool2d", &Kernel::MaxPool2d(window), &[In::Tensor(x)], &[&out, &places])?;
+        let out = recorded(out, &MAX_RULE, &[x], |s, _| {
+            s.constant(Some(&places));
+            s.attribute(window);
+        });
+        Ok(vec![out, places])
+    })
+    .and_then(|all| match <[Tensor; 2]>::try_from(all) {
+        Ok([out, places]) => Ok((out, places)),
+        Err(_) => Err(Error::runtime("max_pool2d gave no indices")),
+    })
+}
+
+/// The mean of each window.
+pub fn avg_pool2d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+    single(planes("avg_pool2d", x, |x| {
+        only_floats(x.dtype(), "avg_pool2d")?;
+        let (window, shape) = plan(x, pool)?;
+        Ok(vec![average(x, window, &shape)?])
+    })?)
+}
+
+/// The mean of each of `size` (height, width) nearly equal parts of the plane. A size of `None` keeps the input's.
+pub fn adaptive_avg_pool2d(x: &Tensor, size: [Option<usize>; 2]) -> Result<Tensor> {
+    if x.rank() != 3 && x.rank() != 4 {
+        let text = format!("adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {:?}", x.shape());
+        return Err(Error::runtime(text));
+    }
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
+    let out = single(planes("adaptive_avg_pool2d", x, |x| {
+        let [_, _, h, w] = sizes(x);
+        let [oh, ow] = [size[0].unwrap_or(h), size[1].unwrap_or(w)];
+        if oh > 0 && ow > 0 && h.is_multiple_of(oh) && w.is_multiple_of(ow) && h > 0 && w > 0 {
+            let size = [h / oh, w / ow];
+            let window =
+                Window { size, stride: size, padding: [0, 0], dilation: [1, 1], count_include_pad: true };
+            let [n, c, _, _] = sizes(x);
+            return Ok(vec![average(x, window, &[n, c, oh, ow])?]);
+        }
+        let rows = matmul(&parts(x, h, oh)?, x)?;
+        Ok(vec![matmul(&rows, &transpose(&parts(x, w, ow)?, 0, 1)?)?])
+    })?)?;
+    // PyTorch takes the mean for a single part, which is deterministic.
+    if !x.device().is_cuda() || size == [Some(1); 2] {
+        return Ok(out);
+    }
+    static RULE: Vjp = Vjp {
+        name: "AdaptiveAvgPool2DBackward0",
+        run: |_, g| undetermined(g, "adaptive_avg_pool2d_backward_cuda"),
+    };
+    Ok(recorded(out.detach(), &RULE, &[&out], |_, _| ()))
+}
+
+static MAX_RULE: Vjp = Vjp {
+    name: "MaxPool2DWithIndicesBackward0",
+    run: |s, g| {
+        let &window: &Window = s.attribute()?;
+        one(spread(g, &s.tensor(0)?, window, s.shape(0))?)
+    },
+};
+
+/// The gradient goes to the places of the maxima.
+fn spread(g: &Tensor, places: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "MaxPool2DWithIndicesBackwardBackward0",
+        run: |s, gg| {
+            let places = s.tensor(0)?;
+            let [n, c, h, w] = sizes(gg);
+            let [_, _, oh, ow] = sizes(&places);
+            let index = reshape_to(&places, &[n, c, oh * ow])?;
+            let picked = gather(&reshape_to(gg, &[n, c, h * w])?, 2, &index)?;
+            one(reshape_to(&picked, places.shape())?)
+        },
+    };
+    let out = Tensor::empty(shape, g.dtype(), &g.context(), "max_pool2d_backward")?;
+    let inputs = [In::Tensor(g), In::Tensor(places)];
+    launch("max_pool2d_backward", &Kernel::MaxPool2dGrad(window), &inputs, &[&out])?;
+    Ok(recorded(out, &RULE, &[g], |s, _| s.constant(Some(places))))
+}
+
+fn average(x: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "AvgPool2DBackward0",
+        run: |s, g| {
+            let &window: &Window = s.attribute()?;
+            one(average_grad(g, window, s.shape(0))?)
+        },
+    };
+    let out = Tensor::empty(shape, x.dtype(), &x.context(), "avg_pool2d")?;
+    launch("avg_pool2d", &Kernel::AvgPool2d(window), &[In::Tensor(x)], &[&out])?;
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(window)))
+}
+
+fn average_grad(g: &Tensor, window: Window, shape: &[usize]) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "AvgPool2DBackwardBackward0",
+        run: |s, gg| {
+            let &window: &Window = s.attribute()?;
+            one(average(gg, window, s.shape(0))?)
+        },
+    };
+    let out = Tensor::empty(shape, g.dtype(), &g.context(), "avg_pool2d_backward")?;
+    launch("avg_pool2d_backward", &Kernel::AvgPool2dGrad(window), &[In::Tensor(g)], &[&out])?;
+    Ok(recorded(out, &RULE, &[g], |s, _| s.attribute(window)))
+}
+
+/// A matrix `[parts, size]` whose rows average one part each: part `i` runs from `floor(i * size / parts)` to
+/// `ceil((i + 1) * size / parts)`.
+fn parts(like: &Tensor, size: usize, parts: usize) -> Result<Tensor> {
+    let mut rows: Vec<Scalar> = memory::with_capacity(memory::count::<Scalar>(&[size, parts])?)?;
+    for i in 0..parts {
+        poll::at(i)?;
+        let (from, to) = (i * size / parts, ((i + 1) * size).div_ceil(parts));
+        let share = 1.0 / (to - from).max(1) as f64;
+        rows.extend((0..size).map(|j| Scalar::Float(if (from..to).contains(&j) { share } else { 0.0 })));
+    }
+    let matrix = Tensor::from_numbers(&rows, &[parts, size], like.dtype())?;
+    if like.device().is_cuda() {
+        matrix.moved(&like.context(), true, "adaptive_avg_pool2d")
+    } else {
+        Ok(matrix)
+    }
+}
+
+/// Runs on a batch of planes; an input without a batch dimension gets one for the time.
+fn planes(
+    name: &'static str,
+    x: &Tensor,
+    run: impl Fn(&Tensor) -> Result<Vec<Tensor>>,
+) -> Result<Vec<Tensor>> {
+    let all = || match x.rank() {
+        4 => run(x),
+        3 => run(&unsqueeze(x, 0)?)?.iter().map(|t| select(t, 0, 0)).collect(),
+        _ => Err(Error::runtime("non-empty 3D or 4D (batch mode) tensor expected for input")
+            .with_hint("images are `[batch, channels, height, width]`")),
+    };
+    all().map_err(|e| e.in_op(name, || vec![x.operand()]))
+}
+
+fn single(all: Vec<Tensor>) -> Result<Tensor> {
+    all.into_iter().next().ok_or_else(|| Error::runtime("pooling gave no result"))
+}
+
+/// The four sizes of a batch of planes.
+fn sizes(x: &Tensor) -> [usize; 4] {
+    let at = |d: usize| x.shape().get(d).copied().unwrap_or(1);
+    [at(0), at(1), at(2), at(3)]
+}
+
+/// The kernel's parameters and the output's shape.
+fn plan(x: &Tensor, pool: &Pool) -> Result<(Window, Dims)> {
+    let stride = pool.stride.as_deref().filter(|s| !s.is_empty()).unwrap_or(&pool.size);
+    let checked = |values: &[i64], what: &str, zero: &str| {
+        let pair = pair(values, 2, 1, what)?;
+        pair.filter(|p| !p.contains(&0)).ok_or_else(|| Error::runtime(zero.to_string()))
+    };
+    let stride = checked(stride, "stride", "stride should not be zero")?;
+    let size = checked(&pool.size, "kernel_size", "kernel size should be greater than zero")?;
+    let dilation = checked(&pool.dilation, "dilation", "dilation should be greater than zero")?;
+    let padding =
+        pair(&pool.padding, 2, 0, "padding")?.ok_or_else(|| Error::runtime("pad must be non-negative"))?;
+    let window = Window { size, stride, padding, dilation, count_include_pad: pool.count_include_pad };
+    let [n, c, h, w] = sizes(x);
+    let (oh, ow) = (steps(h, 0, &window, pool.ceil_mode)?, steps(w, 1, &window, pool.ceil_mode)?);
+    if oh == 0 || ow == 0 {
+        return Err(Error::runtime(format!(
+            "Given input size: ({c}x{h}x{w}). Calculated output size: ({c}x{oh}x{ow}). Output size is too small"
+        )));
+    }
+    Ok((window, [n, c, oh, ow].into_iter().collect()))
+}
+
+/// How many windows fit along one dimension.
+fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<usize> {
+    let at = |pair: &[usize; 2]| pair.get(dim).copied().unwrap_or(1);
+    let (kernel, stride, pad, dilation) =
+        (at(&window.size), at(&window.stride), at(&window.padding), at(&window.dilation));
+    let reach = (kernel - 1).saturating_mul(dilation) + 1;
+    if pad > reach / 2 {
+        return Err(Error::runtime(format!(
+            "pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and \
+             dilation={dilation}"
+        )));
+    }
+    let padded = size.saturating_add(2 * pad);
+    let Some(room) = padded.checked_sub(reach) else {
+        return Ok(usize::from(ceil_mode && padded > pad));
+    };
+    let full = room / stride + 1;
+    let over = ceil_mode && !room.is_multiple_of(stride) && full * stride < size + pad;
+    Ok(full + usize::from(over))
+}
+
+pub fn call_max_pool(a: &Args) -> Result<Value> {
+    let pool = Pool {
+        size: a.ints(1)?,
+        stride: Some(a.ints(2)?),
+        padding: a.ints(3)?,
+        dilation: a.ints(4)?,
+        ceil_mode: a.bool(5)?,
+        count_include_pad: true,
+    };
+    let (out, places) = max_pool2d(a.tensor(0)?, &pool)?;
+    Ok(if a.bool(6)? { Value::List(vec![out.into(), places.into()]) } else { out.into() })
+}
+
+pub fn call_avg_pool(a: &Args) -> Result<Value> {
+    let pool = Pool {
+        size: a.ints(1)?,
+        stride: Some(a.ints(2)?),
+        padding: a.ints(3)?,
+        dilation: vec![1],
+        ceil_mode: a.bool(4)?,
+        count_include_pad: a.bool(5)?,
+    };
+    avg_pool2d(a.tensor(0)?, &pool).map(Value::from)
+}
+
+/// The output size of adaptive pooling: a number, or a pair of which either may be `()`.
+pub fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
+    let one = |v: &Value| match v {
+        Value::None => Ok(None),
+        Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
+        other => Err(Error::type_error(format!(
+            "an output size is a number from 0 or (), not {}",
+            other.describe()
+        ))),
+    };
+    match value {
+        Value::List(items) => match items.as_slice() {
+            [h, w] => Ok([one(h)?, one(w)?]),
+            _ => Err(Error::runtime("adaptive_avg_pool2d: output_size must be 2")),
+        },
+        other => one(other).map(|n| [n, n]),
+    }
+}
+
+/// Runs a pool of two dimensions on `[channels, length]` or `[n, channels, length]`.
+fn flat(x: &Tensor, name: &str, run: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if !matches!(x.rank(), 2 | 3) {
+        let (rank, shape) = (x.rank(), x.shape());
+        return Err(Error::runtime(if name == "max_pool1d" {
+            format!(
+                "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but \
+                 got:{shape:?}"
+            )
+        } else {
+            format!(
+                "Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' (while checking \
+                 arguments for {name})"
+            )
+        }));
+    }
+    squeeze(&run(&unsqueeze(x, -2)?)?, Some(&[-2]))
+}
+
+/// A window over one dimension as one over two, the first of size 1.
+fn flattened(pool: &Pool) -> Pool {
+    let two = |all: &[i64], before: i64| match all {
+        [one] => vec![before, *one],
+        other => other.to_vec(),
+    };
+    Pool {
+        size: two(&pool.size, 1),
+        stride: pool.stride.as_ref().map(|s| two(s, 1)),
+        padding: two(&pool.padding, 0),
+        dilation: two(&pool.dilation, 1),
+        ..pool.clone()
+    }
+}
+
+/// The largest element of each window along the last dimension.
+pub fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+    flat(x, "max_pool1d", |x| Ok(max_pool2d(x, &flattened(pool))?.0))
+}
+
+/// The mean of each window along the last dimension.
+pub fn avg_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+    flat(x, "avg_pool1d", |x| avg_pool2d(x, &flattened(pool)))
+}
+
+/// The means of `size` nearly equal parts of the last dimension.
+pub fn adaptive_avg_pool1d(x: &Tensor, size: usize) -> Result<Tensor> {
+    flat(x, "adaptive_avg_pool1d", |x| adaptive_avg_pool2d(x, [Some(1), Some(size)]))
+}
+
+/// A window's options from the arguments that begin at `at`.
+pub fn pool(a: &Args, at: usize, dilation: Option<usize>, ceil: usize, count: Option<usize>) -> Result<Pool> {
+    Ok(Pool {
+        size: a.ints(at)?,
+        stride: Some(a.ints(at + 1)?),
+        padding: a.ints(at + 2)?,
+        dilation: dilation.map_or(Ok(vec![1]), |i| a.ints(i))?,
+        ceil_mode: a.bool(ceil)?,
+        count_include_pad: count.map_or(Ok(true), |i| a.bool(i))?,
+    })
+}
+
+const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
+const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
+const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
+const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
+const PLANE: Draw = Draw::of("x", &[1, 2, 5, 4], Domain::Distinct);
+const SIGNAL: Draw = Draw::of("x", &[2, 3, 6], Domain::Distinct);
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row(
+        "max_pool1d",
+        Family::Convolution,
+        "The largest element of each window along the last dimension.",
+        &[
+            SELF,
+            SIZE,
+            STRIDE,
+            PADDING,
+            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+            CEIL,
+        ],
+        |a| max_pool1d(a.tensor(0)?, &pool(a, 1, Some(4), 5, None)?).map(Value::from),
+    )
+    .example("F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[3., 2.]])")
+    .samples(&[Sample::of("F::max_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
+    row(
+        "avg_pool1d",
+        Family::Convolution,
+        "The mean of each window along the last dimension.",
+        &[
+            SELF,
+            SIZE,
+            STRIDE,
+            PADDING,
+            CEIL,
+            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
+        ],
+        |a| avg_pool1d(a.tensor(0)?, &pool(a, 1, None, 4, Some(5))?).map(Value::from),
+    )
+    .example("F::avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
+    .samples(&[Sample::of("F::avg_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
+    row(
+        "adaptive_avg_pool1d",
+        Family::Convolution,
+        "The means of nearly equal parts of the last dimension, as many as asked for.",
+        &[SELF, Param::required("output_size", ParamKind::Int)],
+        |a| {
+            let size = a.int(1)?;
+            let size = usize::try_from(size)
+                .map_err(|_| Error::runtime(format!("output_size must not be negative, but is {size}")))?;
+            adaptive_avg_pool1d(a.tensor(0)?, size).map(Value::from)
+        },
+    )
+    .example("F::adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
+    .samples(&[Sample::of("F::adaptive_avg_pool1d(x, 4)", &[SIGNAL])]),
+    OpDef::call(
+        "max_pool2d",
+        Family::Convolution,
+        "The largest element of each window of the last two dimensions.",
+        &[
+            SELF,
+            SIZE,
+            STRIDE,
+            PADDING,
+            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
+            CEIL,
+            Param::optional("return_indices", ParamKind::Bool, DefaultValue::Bool(false)),
+        ],
+        call_max_pool,
+    )
+    .forms(FUNCTIONAL)
+    .gradient(Gradient::Vjp("MaxPool2DWithIndicesBackward0"))
+    .details("The stride is the window's size unless given. `return_indices` gives `[values, indices]`.")
+    .example("F::max_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[4.]]])")
+    .samples(&[
+        Sample::of("F::max_pool2d(x, 2)", &[PLANE]),
+        Sample::of("F::max_pool2d(x, 3, #{stride: [2, 1], padding: 1, ceil_mode: true})", &[PLANE]),
+    ]),
+    OpDef::call(
+        "avg_pool2d",
+        Family::Convolution,
+        "The mean of each window of the last two dimensions.",
+        &[
+            SELF,
+            SIZE,
+            STRIDE,
+            PADDING,
+            CEIL,
+            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
+        ],
+        call_avg_pool,
+    )
+    .forms(FUNCTIONAL)
+    .gradient(Gradient::Vjp("AvgPool2DBackward0"))
+    .details("The stride is the window's size unless given. Zeros of the border count unless `count_include_pad` is false.")
+    .example("F::avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[2.5000]]])")
+    .samples(&[
+        Sample::of("F::avg_pool2d(x, 2)", &[PLANE]),
+        Sample::of("F::avg_pool2d(x, 3, #{stride: 2, padding: 1, count_include_pad: false})", &[PLANE]),
+    ]),
+    OpDef::call(
+        "adaptive_avg_pool2d",
+        Family::Convolution,
+        "The means of nearly equal parts of the last two dimensions, as many as asked for.",
+        &[SELF, Param::required("output_size", ParamKind::Any)],
+        |a| adaptive_avg_pool2d(a.tensor(0)?, adaptive_size(a.get(1))?).map(Value::from),
+    )
+    .forms(FUNCTIONAL)
+    .gradient(Gradient::Vjp("AvgPool2DBackward0"))
+    .details("`output_size` is a number or `[height, width]`; () keeps a size.")
+    .example("F::adaptive_avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1)", "tensor([[[2.5000]]])")
+    .samples(&[
+        Sample::of("F::adaptive_avg_pool2d(x, 1)", &[PLANE]),
+        Sample::of("F::adaptive_avg_pool2d(x, [2, 3])", &[PLANE]),
+    ]),
+];

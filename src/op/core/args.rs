@@ -1,0 +1,347 @@
+//! The arguments of a call: matched to the parameters of the row, checked, and read.
+
+use crate::base::error::Kind;
+use crate::base::near::nearest;
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
+use crate::tensor::Tensor;
+
+use super::def::{DefaultValue, Form, OpDef, Param, ParamKind, Receiver};
+use super::operand::Operand;
+
+pub use super::def::Args;
+pub use super::value::{FUNCTION, MAP, MapValue, Object, Value, map_value};
+
+impl<'a> Args<'a> {
+    /// Matches positional arguments and options to the row's parameters and checks their kinds.
+    ///
+    /// Errors name the op, the parameter, what it takes and what it got; a misspelt option is an error with
+    /// the nearest name.
+    pub fn bind(def: &'a OpDef, positional: Vec<Value>, options: Vec<(String, Value)>) -> Result<Args<'a>> {
+        let positional = gather_sizes(def, positional);
+        let given = positional.len();
+        if given > def.params.len() {
+            let text = format!(
+                "{}() takes at most {} arguments, and {given} were given",
+                def.name,
+                def.params.len()
+            );
+            return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
+        }
+        let mut values: Vec<Option<Value>> = positional.into_iter().map(Some).collect();
+        values.resize_with(def.params.len(), || None);
+        for (name, value) in options {
+            let at =
+                def.params.iter().position(|p| p.name == name).ok_or_else(|| unknown_option(def, &name))?;
+            if let Some(slot) = values.get_mut(at) {
+                if slot.is_some() {
+                    return Err(Error::type_error(format!("{}() got two values for '{name}'", def.name)));
+                }
+                *slot = Some(value);
+            }
+        }
+        let values = def
+            .params
+            .iter()
+            .zip(values)
+            .map(|(param, value)| check(def, param, value))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Args { def, values })
+    }
+
+    /// Each parameter with its argument, in the row's order.
+    pub fn each(&self) -> impl Iterator<Item = (&'static Param, &Value)> {
+        self.def.params.iter().zip(&self.values)
+    }
+
+    pub fn get(&self, i: usize) -> &Value {
+        self.values.get(i).unwrap_or(&Value::None)
+    }
+
+    pub fn is_none(&self, i: usize) -> bool {
+        matches!(self.get(i), Value::None)
+    }
+
+    pub fn tensor(&self, i: usize) -> Result<&Tensor> {
+        match self.get(i) {
+            Value::Tensor(t) => Ok(t),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn optional_tensor(&self, i: usize) -> Option<&Tensor> {
+        match self.get(i) {
+            Value::Tensor(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    pub fn tensors(&self, i: usize) -> Result<Vec<&Tensor>> {
+        match self.get(i) {
+            Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
+                Value::Tensor(t) => Ok(t),
+                other => Err(self.wrong(i, other)),
+            })),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn operand(&self, i: usize) -> Result<Operand<'_>> {
+        match self.get(i) {
+            Value::Tensor(t) => Ok(Operand::Tensor(t)),
+            Value::Scalar(s) => Ok(Operand::Scalar(*s)),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn scalar(&self, i: usize) -> Result<Scalar> {
+        match self.get(i) {
+            Value::Scalar(s) => Ok(*s),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn float(&self, i: usize) -> Result<f64> {
+        self.scalar(i).map(Scalar::as_f64)
+    }
+
+    pub fn int(&self, i: usize) -> Result<i64> {
+        self.scalar(i).map(Scalar::as_i64)
+    }
+
+    pub fn optional_int(&self, i: usize) -> Option<i64> {
+        self.int(i).ok()
+    }
+
+    pub fn bool(&self, i: usize) -> Result<bool> {
+        match self.get(i) {
+            Value::Scalar(Scalar::Bool(b)) => Ok(*b),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn str(&self, i: usize) -> Result<&str> {
+        match self.get(i) {
+            Value::Str(s) => Ok(s),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    pub fn ints(&self, i: usize) -> Result<Vec<i64>> {
+        match self.get(i) {
+            Value::Scalar(Scalar::Int(n)) => Ok(vec![*n]),
+            Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
+                Value::Scalar(Scalar::Int(n)) => Ok(*n),
+                other => Err(self.wrong(i, other)),
+            })),
+            other => Err(self.wrong(i, other)),
+        }
+    }
+
+    /// [`Args::ints`], or none where the default is no array.
+    pub fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>> {
+        if self.is_none(i) { Ok(None) } else { self.ints(i).map(Some) }
+    }
+
+    pub fn optional_scalar(&self, i: usize) -> Option<Scalar> {
+        self.scalar(i).ok()
+    }
+
+    pub fn optional_float(&self, i: usize) -> Option<f64> {
+        self.float(i).ok()
+    }
+
+    /// The dtype given, if one was.
+    pub fn dtype(&self, i: usize) -> Option<DType> {
+        match self.get(i) {
+            Value::DType(d) => Some(*d),
+            _ => None,
+        }
+    }
+
+    /// The device given, if one was.
+    pub fn device(&self, i: usize) -> Option<DeviceSpec> {
+        match self.get(i) {
+            Value::Device(d) => Some(*d),
+            _ => None,
+        }
+    }
+
+    /// The error for a parameter's value of the wrong kind.
+    pub fn wrong_for(&self, name: &str, got: &Value) -> Error {
+        let at = self.def.params.iter().position(|p| p.name == name);
+        self.wrong(at.unwrap_or(usize::MAX), got)
+    }
+
+    /// The error for a value of the wrong kind.
+    pub fn wrong(&self, i: usize, got: &Value) -> Error {
+        match self.def.params.get(i) {
+            Some(param) => wrong_kind(self.def, param, got),
+            None => Error::type_error(format!("{}(): an argument is missing", self.def.name)),
+        }
+    }
+}
+
+/// Sizes written one by one, as in `zeros(2, 3)`, become one array.
+fn gather_sizes(def: &OpDef, mut positional: Vec<Value>) -> Vec<Value> {
+    let is_int = |v: &Value| matches!(v, Value::Scalar(Scalar::Int(_)));
+    let Some(at) = def.params.iter().position(|p| p.kind == ParamKind::Sizes) else { return positional };
+    let run = positional.iter().skip(at).take_while(|v| is_int(v)).count();
+    if run > 1 {
+        let rest = positional.split_off(at + run);
+        let sizes = positional.split_off(at);
+        positional.push(Value::List(sizes));
+        positional.extend(rest);
+    }
+    positional
+}
+
+/// `name(input, dim = -1, keepdim = false)`, as help and errors print it.
+pub fn signature(def: &OpDef) -> String {
+    let params: Vec<String> = def
+        .params
+        .iter()
+        .map(|p| match &p.default {
+            None => p.name.to_string(),
+            Some(d) => format!("{} = {}", p.name, show_default(d)),
+        })
+        .collect();
+    let name = match def.receiver {
+        Receiver::None => def.name.to_string(),
+        Receiver::Variable => return format!("{}({})", def.name, def.receiver.variable()),
+        receiver => format!("{}.{}", receiver.variable(), def.name),
+    };
+    match def.forms {
+        [Form::Constant] => name,
+        [Form::Property] if def.receiver != Receiver::None => name,
+        _ => format!("{name}({})", params.join(", ")),
+    }
+}
+
+fn show_default(d: &DefaultValue) -> String {
+    match d {
+        DefaultValue::None => "()".into(),
+        DefaultValue::Bool(b) => b.to_string(),
+        DefaultValue::Int(i) => i.to_string(),
+        DefaultValue::Float(f) => format!("{f:?}"),
+        DefaultValue::Str(s) => format!("\"{s}\""),
+        DefaultValue::Ints(v) => format!("{v:?}"),
+        DefaultValue::Floats(v) => format!("{v:?}"),
+    }
+}
+
+fn from_default(d: &DefaultValue) -> Value {
+    match *d {
+        DefaultValue::None => Value::None,
+        DefaultValue::Bool(b) => Value::Scalar(b.into()),
+        DefaultValue::Int(i) => Value::Scalar(i.into()),
+        DefaultValue::Float(f) => Value::Scalar(f.into()),
+        DefaultValue::Str(s) => Value::Str(s.into()),
+        DefaultValue::Ints(v) => Value::List(v.iter().map(|&i| Value::Scalar(i.into())).collect()),
+        DefaultValue::Floats(v) => Value::List(v.iter().map(|&f| Value::Scalar(f.into())).collect()),
+    }
+}
+
+/// Checks and converts one value; strings stand for dtypes and devices, integers for floats.
+fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
+    let value = match (value, &param.default) {
+        (Some(Value::None), Some(_)) if !matches!(param.kind, ParamKind::Any | ParamKind::Object) => {
+            return Ok(param.default.as_ref().map_or(Value::None, from_default));
+        }
+        (Some(v), _) => v,
+        (None, Some(d)) => return Ok(from_default(d)),
+        (None, None) => {
+            let text = format!("{}() missing required argument '{}'", def.name, param.name);
+            return Err(Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def))));
+        }
+    };
+    let fits = match (param.kind, &value) {
+        (ParamKind::Any | ParamKind::Object, _)
+        | (ParamKind::Instance(Receiver::Tensor) | ParamKind::Tensor, Value::Tensor(_))
+        | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
+        | (ParamKind::Scalar, Value::Scalar(_))
+        | (ParamKind::Int, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::Float, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)))
+        | (ParamKind::Bool, Value::Scalar(Scalar::Bool(_)))
+        | (ParamKind::Str, Value::Str(_))
+        | (ParamKind::Ints | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::DType, Value::DType(_))
+        | (ParamKind::Device, Value::Device(_)) => true,
+        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
+            l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
+        }
+        (ParamKind::Function, Value::Object(o)) => o.kind == FUNCTION,
+        (ParamKind::Map, Value::Object(o)) => o.kind == MAP,
+        (ParamKind::Instance(wanted), Value::Object(o)) => o.kind == wanted.type_name(),
+        (ParamKind::Tensors, Value::List(l)) => l.iter().all(|v| matches!(v, Value::Tensor(_))),
+        (ParamKind::DType, Value::Str(s)) => {
+            return DType::parse(s).map(Value::DType).ok_or_else(|| unknown_dtype(s));
+        }
+        (ParamKind::Device, Value::Str(s)) => return s.parse().map(Value::Device),
+        (ParamKind::Device, Value::Scalar(Scalar::Int(i))) => {
+            // More than any machine has, so that the error counts those that there are.
+            let ordinal = u16::try_from(*i).ok().or((*i >= 0).then_some(u16::MAX));
+            match ordinal {
+                Some(_) => return Ok(Value::Device(DeviceSpec::Cuda(ordinal))),
+                None => false,
+            }
+        }
+        _ => false,
+    };
+    if fits { Ok(value) } else { Err(wrong_kind(def, param, &value)) }
+}
+
+fn unknown_dtype(name: &str) -> Error {
+    let error = Error::type_error(format!("there is no dtype '{name}'"));
+    match nearest(name, DType::ALL.iter().map(|d| d.name())) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => {
+            error.with_hint("dtypes are float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool")
+        }
+    }
+}
+
+fn unknown_option(def: &OpDef, name: &str) -> Error {
+    let error = Error::new(Kind::TypeError, format!("{}() got an unknown option '{name}'", def.name));
+    match nearest(name, def.params.iter().map(|p| p.name)) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint(format!("it is called as `{}`", signature(def))),
+    }
+}
+
+fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
+    let want = match param.kind {
+        ParamKind::Tensor => "a Tensor",
+        ParamKind::Operand => "a Tensor or a number",
+        ParamKind::Scalar | ParamKind::Float => "a number",
+        ParamKind::Int => "an integer",
+        ParamKind::Bool => "true or false",
+        ParamKind::Str => "a string",
+        ParamKind::Ints | ParamKind::Sizes => "an integer or an array of integers",
+        ParamKind::Tensors => "an array of tensors",
+        ParamKind::DType => "a dtype such as float32",
+        ParamKind::Device => "a device such as \"cuda\"",
+        ParamKind::Any | ParamKind::Object => "another value",
+        ParamKind::Function => "a function",
+        ParamKind::Map => "a map",
+        ParamKind::Instance(wanted) => wanted.type_name(),
+    };
+    let text = format!("{}(): argument '{}' must be {want}, not {}", def.name, param.name, got.describe());
+    Error::type_error(text).with_hint(format!("it is called as `{}`", signature(def)))
+}
+
+/// A result of one tensor.
+pub fn to_value(result: Result<Tensor>) -> Result<Value> {
+    result.map(Value::Tensor)
+}
+
+/// Values and where they were, as PyTorch's named tuples.
+pub fn to_pair(result: Result<(Tensor, Tensor)>) -> Result<Value> {
+    result.map(|(values, indices)| {
+        Value::Map(vec![("values", Value::Tensor(values)), ("indices", Value::Tensor(indices))])
+    })
+}
+
+/// Several tensors, as an array.
+pub fn to_list(result: Result<Vec<Tensor>>) -> Result<Value> {
+    result.map(|all| Value::List(all.into_iter().map(Value::Tensor).collect()))
+}

@@ -1,0 +1,255 @@
+//! Copies: to another device or dtype, in other memory, and out of the graph.
+
+use crate::base::error::Kind;
+use crate::base::{DType, Device, DeviceSpec, Error, Result};
+use crate::device::Machine;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::args::to_value;
+use super::def::{
+    Args, DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
+};
+use super::record::{one, recorded};
+use super::value::Value;
+
+/// What a tensor is converted to; absent parts stay as they are.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Target {
+    pub device: Option<DeviceSpec>,
+    pub dtype: Option<DType>,
+}
+
+impl Target {
+    /// Reads what `x.to(…)` takes: a device, a dtype, the name of either, or a tensor to be like.
+    pub fn of(value: &Value) -> Result<Target> {
+        Ok(match value {
+            Value::None => Target::default(),
+            Value::Device(device) => Target { device: Some(*device), dtype: None },
+            Value::DType(dtype) => Target { device: None, dtype: Some(*dtype) },
+            Value::Tensor(t) => Target { device: Some(t.device().into()), dtype: Some(t.dtype()) },
+            Value::Str(name) => match DType::parse(name) {
+                Some(dtype) => Target { device: None, dtype: Some(dtype) },
+                None => Target { device: Some(name.parse()?), dtype: None },
+            },
+            other => {
+                let text = format!("to() takes a device, a dtype or a tensor, not {}", other.describe());
+                return Err(Error::type_error(text).with_hint("such as `x.to(\"cuda\")` or `x.to(float16)`"));
+            }
+        })
+    }
+
+    pub fn dtype(dtype: DType) -> Target {
+        Target { device: None, dtype: Some(dtype) }
+    }
+
+    pub fn device(device: Device) -> Target {
+        Target { device: Some(device.into()), dtype: None }
+    }
+}
+
+/// `x` on another device or in another dtype; `x` itself where nothing changes and no `copy` is asked for.
+///
+/// Between devices the values are cast before they travel, as in PyTorch. A copy to the CPU waits for the
+/// device, unless `non_blocking`.
+pub fn to(x: &Tensor, target: Target, non_blocking: bool, copy: bool) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "ToCopyBackward0", run: to_grad };
+    let machine = Machine::current();
+    let device = target.device.map_or(x.device(), |spec| machine.resolve(spec));
+    let dtype = target.dtype.unwrap_or(x.dtype());
+    if device == x.device() && dtype == x.dtype() && !copy {
+        return Ok(x.clone());
+    }
+    let run = || {
+        let context = machine.context(device)?;
+        if device == x.device() {
+            return x.copied_like(dtype, "to");
+        }
+        let cast = if dtype == x.dtype() { x.clone() } else { x.copied_like(dtype, "to")? };
+        cast.moved(context, non_blocking, "to")
+    };
+    let out = run().map_err(|e| e.in_op("to", || vec![x.operand()]))?;
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute((x.device(), x.dtype()))))
+}
+
+/// `x` in another dtype.
+pub fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    if x.dtype() == dtype { Ok(x.clone()) } else { to(x, Target::dtype(dtype), false, false) }
+}
+
+/// `x` on another device.
+pub fn to_device(x: &Tensor, device: Device, non_blocking: bool) -> Result<Tensor> {
+    if x.device() == device { Ok(x.clone()) } else { to(x, Target::device(device), non_blocking, false) }
+}
+
+/// `x` in page-locked host memory, from which copies to a device are faster and need not wait.
+pub fn pin_memory(x: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "PinMemoryBackward0", run: |_, g| one(g.clone()) };
+    let out = x.pin_memory()?;
+    Ok(if out.is(x) { out } else { recorded(out, &RULE, &[x], |_, _| ()) })
+}
+
+/// The same memory, outside the graph.
+pub fn detach(x: &Tensor) -> Tensor {
+    x.detach()
+}
+
+/// Asks for (or gives up) a gradient, in place.
+pub fn requires_grad_(x: &Tensor, on: bool) -> Result<Tensor> {
+    if on && !x.dtype().is_float() {
+        let text = "only Tensors of floating point dtype can require gradients";
+        return Err(Error::new(Kind::RuntimeError, text).with_hint("make it a float first: `.float()`"));
+    }
+    x.set_requires_grad(on)?;
+    Ok(x.clone())
+}
+
+fn to_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let &(device, dtype): &(Device, DType) = s.attribute()?;
+    one(to(g, Target { device: Some(device.into()), dtype: Some(dtype) }, false, false)?)
+}
+
+static CLONE: Vjp = Vjp { name: "CloneBackward0", run: |_, g| one(g.clone()) };
+
+/// A row-major copy that passes gradients through.
+pub fn cloned(x: &Tensor) -> Result<Tensor> {
+    Ok(recorded(x.copied(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
+}
+
+/// A copy that lies in memory as `x` does and passes gradients through, as `Tensor.clone`.
+pub fn clone(x: &Tensor) -> Result<Tensor> {
+    Ok(recorded(x.copied_like(x.dtype(), "clone")?, &CLONE, &[x], |_, _| ()))
+}
+
+const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, DefaultValue::Bool(false));
+const X34: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+macro_rules! casts {
+    ($($name:literal $dtype:ident $shown:literal;)*) => {
+        /// Moves and conversions.
+        pub static ROWS: &[OpDef] = &[
+            OpDef::call(
+                "to",
+                Family::Move,
+                "The tensor on another device or in another dtype; itself where nothing changes.",
+                &[
+                    SELF,
+                    Param::optional("target", ParamKind::Any, DefaultValue::None),
+                    Param::optional("dtype", ParamKind::DType, DefaultValue::None),
+                    NON_BLOCKING,
+                    Param::optional("copy", ParamKind::Bool, DefaultValue::Bool(false)),
+                    Param::optional("device", ParamKind::Device, DefaultValue::None),
+                ],
+                to_row,
+            )
+            .forms(METHOD)
+            .details(
+                "The target is a device, a dtype, or a tensor to be like. From pinned memory a `non_blocking` copy to a \
+                 GPU lets the host go on.",
+            )
+            .example("tensor([1.7, -1.7]).to(int64)", "tensor([ 1, -1])")
+            .gradient(Gradient::Vjp("ToCopyBackward0"))
+            .samples(&[Sample::of("x.to(float32).to(float64)", X34)]),
+            OpDef::call(
+                "cuda",
+                Family::Move,
+                "The tensor on a GPU: the current one, or the one with the number given.",
+                &[SELF, Param::optional("device", ParamKind::Device, DefaultValue::None), NON_BLOCKING],
+                |a| {
+                    let device = a.device(1).unwrap_or(DeviceSpec::Cuda(None));
+                    let target = Target { device: Some(device), dtype: None };
+                    Ok(to(a.tensor(0)?, target, a.bool(2)?, false)?.into())
+                },
+            )
+            .forms(METHOD)
+            .example("tensor([1, 2]).is_cuda", "false")
+            .gradient(Gradient::Vjp("ToCopyBackward0")),
+            OpDef::call("cpu", Family::Move, "The tensor on the CPU.", &[SELF, NON_BLOCKING], |a| {
+                let target = Target { device: Some(DeviceSpec::Cpu), dtype: None };
+                Ok(to(a.tensor(0)?, target, a.bool(1)?, false)?.into())
+            })
+            .forms(METHOD)
+            .example("tensor([1, 2]).cpu()", "tensor([1, 2])")
+            .gradient(Gradient::Vjp("ToCopyBackward0")),
+            $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), &[SELF], |a| {
+                Ok(to(a.tensor(0)?, Target::dtype(DType::$dtype), false, false)?.into())
+            })
+            .forms(METHOD)
+            .example(concat!("tensor([0, 2]).", $name, "()"), $shown)
+            .gradient(Gradient::Vjp("ToCopyBackward0")),)*
+            OpDef::call(
+                "type_as",
+                Family::Move,
+                "The tensor in the dtype of another.",
+                &[SELF, Param::required("other", ParamKind::Tensor)],
+                |a| Ok(to(a.tensor(0)?, Target::dtype(a.tensor(1)?.dtype()), false, false)?.into()),
+            )
+            .forms(METHOD)
+            .example("tensor([1, 2]).type_as(tensor([0.5]))", "tensor([1., 2.])"),
+            OpDef::call(
+                "pin_memory",
+                Family::Move,
+                "The tensor in page-locked host memory, from which copies to a GPU are faster and need not wait.",
+                &[SELF],
+                |a| Ok(pin_memory(a.tensor(0)?)?.into()),
+            )
+            .forms(METHOD)
+            .example("tensor([1, 2]).is_pinned()", "false")
+            .gradient(Gradient::Vjp("PinMemoryBackward0")),
+        ];
+    };
+}
+
+casts! {
+    "half" Float16 "tensor([0., 2.], dtype=torch.float16)";
+    "float" Float32 "tensor([0., 2.])";
+    "double" Float64 "tensor([0., 2.], dtype=torch.float64)";
+    "bfloat16" BFloat16 "tensor([0., 2.], dtype=torch.bfloat16)";
+    "long" Int64 "tensor([0, 2])";
+    "int" Int32 "tensor([0, 2], dtype=torch.int32)";
+    "short" Int16 "tensor([0, 2], dtype=torch.int16)";
+    "char" Int8 "tensor([0, 2], dtype=torch.int8)";
+    "byte" UInt8 "tensor([0, 2], dtype=torch.uint8)";
+    "bool" Bool "tensor([False,  True])";
+}
+
+/// The rows of this file that no macro writes.
+pub static MORE_ROWS: &[OpDef] = &[
+    OpDef::call(
+        "clone",
+        Family::Movement,
+        "A copy with memory of its own, in the order of the original's.",
+        &[SELF],
+        |a| to_value(clone(a.tensor(0)?)),
+    )
+    .example("tensor([1, 2]).clone()", "tensor([1, 2])")
+    .gradient(Gradient::Vjp("CloneBackward0"))
+    .samples(&[Sample::of("x.clone()", M)]),
+    OpDef::call("detach", Family::Move, "The same memory, outside the graph.", &[SELF], |a| {
+        Ok(detach(a.tensor(0)?).into())
+    })
+    .example("tensor([1.0], #{requires_grad: true}).detach()", "tensor([1.])")
+    .gradient(Gradient::NoGrad("it leaves the graph")),
+    OpDef::call(
+        "requires_grad_",
+        Family::Move,
+        "Asks for a gradient of this tensor, in place.",
+        &[SELF, Param::optional("requires_grad", ParamKind::Bool, DefaultValue::Bool(true))],
+        |a| Ok(requires_grad_(a.tensor(0)?, a.bool(1)?)?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.0]).requires_grad_()", "tensor([1.], requires_grad=True)")
+    .gradient(Gradient::NoGrad("it sets a flag")),
+];
+
+fn to_row(a: &Args) -> Result<Value> {
+    let mut target = Target::of(a.get(1))?;
+    if let Some(dtype) = a.dtype(2) {
+        target.dtype = Some(dtype);
+    }
+    if let Some(device) = a.device(5) {
+        target.device = Some(device);
+    }
+    Ok(to(a.tensor(0)?, target, a.bool(3)?, a.bool(4)?)?.into())
+}

@@ -1,0 +1,430 @@
+//! What an operation is: one row of the table that the script binding, help, the reference page, the conformance tests
+//! and the gradient checks are loops over.
+
+use crate::base::Result;
+
+use super::spec::{Binary, Unary};
+use super::value::Value;
+
+pub use super::operand::Operand;
+
+/// One operation that a learner can call.
+pub struct OpDef {
+    /// PyTorch's name, such as `add`.
+    pub name: &'static str,
+    pub family: Family,
+    /// What it is called on, beside tensors: those are the first of `params`.
+    pub receiver: Receiver,
+    /// How it is called.
+    pub forms: &'static [Form],
+    pub params: &'static [Param],
+    /// One sentence.
+    pub summary: &'static str,
+    /// More sentences, or none.
+    pub details: &'static str,
+    /// Shapes of what goes in and comes out, or none.
+    pub shapes: &'static str,
+    /// When it fails, and with which kind of error; beside those of wrong arguments.
+    pub errors: &'static [&'static str],
+    /// PyTorch's name for it.
+    pub torch: Torch,
+    /// Code and the printed form of its value; tests run it.
+    pub example: (&'static str, &'static str),
+    pub forward: Forward,
+    /// The variant that writes to its first argument, called `name_`.
+    pub in_place: InPlace,
+    pub gradient: Gradient,
+    /// Inputs on which tests check gradients and devices against each other.
+    pub samples: &'static [Sample],
+}
+
+/// Families, in the order of the reference page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Family {
+    Create,
+    Elementwise,
+    Binary,
+    Compare,
+    Reduce,
+    Matmul,
+    Movement,
+    Index,
+    Random,
+    Activation,
+    Normalise,
+    Convolution,
+    Loss,
+    Move,
+    Inspect,
+    Module,
+    Initialise,
+    Optimise,
+    Precision,
+    Checkpoint,
+    Data,
+    Parallel,
+    Autograd,
+    Cuda,
+    Telemetry,
+    Testing,
+    Session,
+    Type,
+}
+
+/// What a method is called on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Receiver {
+    /// Nothing, or a tensor that is the first of the row's parameters.
+    None,
+    /// Nothing: the first argument is a variable, which is changed.
+    Variable,
+    Tensor,
+    Handle,
+    GradScaler,
+    Optimizer,
+    Stream,
+    Event,
+    Graph,
+}
+
+impl Receiver {
+    /// The type in a learner's words.
+    pub const fn type_name(self) -> &'static str {
+        match self {
+            Receiver::None => "",
+            Receiver::Variable => "variable",
+            Receiver::Tensor => "Tensor",
+            Receiver::Handle => "RemovableHandle",
+            Receiver::GradScaler => "GradScaler",
+            Receiver::Optimizer => "Optimizer",
+            Receiver::Stream => "Stream",
+            Receiver::Event => "Event",
+            Receiver::Graph => "CUDAGraph",
+        }
+    }
+
+    /// What a value of the type is called in documentation.
+    pub const fn variable(self) -> &'static str {
+        match self {
+            Receiver::None | Receiver::Variable | Receiver::Tensor => "x",
+            Receiver::Handle => "handle",
+            Receiver::GradScaler => "scaler",
+            Receiver::Optimizer => "opt",
+            Receiver::Stream => "stream",
+            Receiver::Event => "event",
+            Receiver::Graph => "graph",
+        }
+    }
+}
+
+/// What PyTorch calls a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Torch {
+    /// The same, below `torch` where the row's form has it.
+    Same,
+    /// Another name, in full.
+    Named(&'static str),
+    /// PyTorch has nothing like it.
+    Own,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `x.name(…)`
+    Method,
+    /// `name(x, …)`
+    Function,
+    /// `F::name(x, …)`
+    Functional,
+    /// `a + b`
+    Operator(&'static str),
+    /// `x.name`
+    Property,
+    /// `space::name(…)`, such as `nn::Linear(…)`
+    Of(&'static str),
+    /// `with name(…) { … }`, or `with space::name(…) { … }`
+    With(&'static str),
+    /// `name`, a value of its own.
+    Constant,
+}
+
+/// A parameter. The first of a method is the tensor itself.
+#[derive(Clone, Copy)]
+pub struct Param {
+    pub name: &'static str,
+    pub kind: ParamKind,
+    /// Absent for a parameter that must be given.
+    pub default: Option<DefaultValue>,
+    /// What it is for.
+    pub what: &'static str,
+}
+
+/// What a parameter accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamKind {
+    Tensor,
+    /// A tensor or a number.
+    Operand,
+    /// A number or bool.
+    Scalar,
+    Int,
+    Float,
+    Bool,
+    Str,
+    /// An array of integers; a single integer stands for an array of one.
+    Ints,
+    /// As `Ints`, and several integers in a row stand for an array: `zeros(2, 3)`.
+    Sizes,
+    /// An array of tensors.
+    Tensors,
+    DType,
+    Device,
+    /// Anything: the op looks for itself.
+    Any,
+    /// Anything but a map, such as a generator: a map in its place holds options.
+    Object,
+    /// A closure, or the name of a function.
+    Function,
+    /// A map that holds no options.
+    Map,
+    /// A value of a type of the script's.
+    Instance(Receiver),
+}
+
+/// A default value, as the reference prints it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum DefaultValue {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(&'static str),
+    Ints(&'static [i64]),
+    Floats(&'static [f64]),
+}
+
+/// The arguments of one call, one value per parameter of the row.
+pub struct Args<'a> {
+    pub def: &'a OpDef,
+    pub(super) values: Vec<Value>,
+}
+
+/// How the value is computed.
+#[derive(Clone, Copy)]
+pub enum Forward {
+    Unary(&'static Unary),
+    Binary(&'static Binary),
+    /// Anything else, from arguments in the order of `params`.
+    Call(fn(&Args) -> Result<Value>),
+    /// In the script layer: it sees more than its arguments.
+    Script,
+}
+
+/// The in-place variant.
+#[derive(Clone, Copy)]
+pub enum InPlace {
+    None,
+    /// Of a unary or binary map: the same kernel writes to its input.
+    Map,
+    /// Its own function; gives the first argument back.
+    Call(fn(&Args) -> Result<Value>),
+}
+
+/// How the gradient comes about.
+#[derive(Clone, Copy)]
+pub enum Gradient {
+    /// A rule of its own, by PyTorch's name.
+    Vjp(&'static str),
+    /// From the operations it is composed of.
+    Composite,
+    /// None, and why.
+    NoGrad(&'static str),
+}
+
+/// Inputs for a call, drawn by the tests.
+pub struct Sample {
+    /// A script expression in the inputs' names.
+    pub call: &'static str,
+    pub inputs: &'static [Draw],
+}
+
+/// One drawn input.
+pub struct Draw {
+    pub name: &'static str,
+    pub shape: &'static [usize],
+    pub domain: Domain,
+}
+
+/// Where a drawn input's values lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Domain {
+    /// `-2..2`, kept away from integers and kinks by a margin
+    Any,
+    /// `0.2..3`
+    Positive,
+    /// `-0.9..0.9`
+    Inside,
+    /// `1.2..4`
+    Above,
+    /// int64 in `0..n`
+    Index(i64),
+    /// bool
+    Mask,
+    /// All different, well apart: for sorting and maxima
+    Distinct,
+}
+
+impl OpDef {
+    /// A row computed by `run`, called as a method and a function; the builder methods fill in the rest.
+    pub const fn call(
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        params: &'static [Param],
+        run: fn(&Args) -> Result<Value>,
+    ) -> OpDef {
+        OpDef {
+            name,
+            family,
+            receiver: Receiver::None,
+            forms: &[Form::Method, Form::Function],
+            params,
+            summary,
+            details: "",
+            shapes: "",
+            errors: &[],
+            torch: Torch::Same,
+            example: ("", ""),
+            forward: Forward::Call(run),
+            in_place: InPlace::None,
+            gradient: Gradient::Composite,
+            samples: &[],
+        }
+    }
+
+    /// A row whose function stands in the script layer; called as a function.
+    pub const fn script(
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        params: &'static [Param],
+    ) -> OpDef {
+        let run = |_: &Args| Ok(Value::None);
+        OpDef { forward: Forward::Script, forms: FUNCTION, ..OpDef::call(name, family, summary, params, run) }
+    }
+
+    /// A method of what is no tensor.
+    pub const fn on(self, receiver: Receiver) -> OpDef {
+        OpDef { receiver, forms: METHOD, ..self }
+    }
+
+    pub const fn shapes(self, shapes: &'static str) -> OpDef {
+        OpDef { shapes, ..self }
+    }
+
+    pub const fn errors(self, errors: &'static [&'static str]) -> OpDef {
+        OpDef { errors, ..self }
+    }
+
+    /// PyTorch's name, where it is another one.
+    pub const fn torch(self, name: &'static str) -> OpDef {
+        OpDef { torch: Torch::Named(name), ..self }
+    }
+
+    /// PyTorch has nothing like it.
+    pub const fn own(self) -> OpDef {
+        OpDef { torch: Torch::Own, ..self }
+    }
+
+    /// The same row under another name.
+    pub const fn named(self, name: &'static str) -> OpDef {
+        OpDef { name, ..self }
+    }
+
+    pub const fn summary(self, summary: &'static str) -> OpDef {
+        OpDef { summary, ..self }
+    }
+
+    pub const fn forms(self, forms: &'static [Form]) -> OpDef {
+        OpDef { forms, ..self }
+    }
+
+    pub const fn details(self, details: &'static str) -> OpDef {
+        OpDef { details, ..self }
+    }
+
+    /// Code and the printed form of its value.
+    pub const fn example(self, code: &'static str, shown: &'static str) -> OpDef {
+        OpDef { example: (code, shown), ..self }
+    }
+
+    pub const fn gradient(self, gradient: Gradient) -> OpDef {
+        OpDef { gradient, ..self }
+    }
+
+    pub const fn in_place(self, run: fn(&Args) -> Result<Value>) -> OpDef {
+        OpDef { in_place: InPlace::Call(run), ..self }
+    }
+
+    pub const fn samples(self, samples: &'static [Sample]) -> OpDef {
+        OpDef { samples, ..self }
+    }
+}
+
+impl OpDef {
+    /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
+    pub fn most_arguments(&self) -> usize {
+        let spread = self.params.iter().any(|p| p.kind == ParamKind::Sizes);
+        self.params.len() + if spread { SIZES - 1 } else { 0 }
+    }
+}
+
+/// How many sizes may be written without brackets.
+pub const SIZES: usize = 6;
+
+impl Param {
+    pub const fn required(name: &'static str, kind: ParamKind) -> Param {
+        Param { name, kind, default: None, what: "" }
+    }
+
+    pub const fn optional(name: &'static str, kind: ParamKind, default: DefaultValue) -> Param {
+        Param { name, kind, default: Some(default), what: "" }
+    }
+}
+
+impl Sample {
+    pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
+        Sample { call, inputs }
+    }
+}
+
+impl Draw {
+    pub const fn of(name: &'static str, shape: &'static [usize], domain: Domain) -> Draw {
+        Draw { name, shape, domain }
+    }
+}
+
+/// The tensor that a method is called on.
+pub const SELF: Param = Param::required("input", ParamKind::Tensor);
+/// `keepdim = false`
+pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false));
+/// `dtype = ()`
+pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
+/// A dimension that must be given.
+pub const DIM: Param = Param::required("dim", ParamKind::Int);
+/// `dim = -1`
+pub const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1));
+/// `dim = ()`
+pub const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
+/// `dim = ()`, one or several.
+pub const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, DefaultValue::None);
+/// `x.name(…)` alone
+pub const METHOD: &[Form] = &[Form::Method];
+/// `name(…)` alone
+pub const FUNCTION: &[Form] = &[Form::Function];
+/// `F::name(…)` alone.
+pub const FUNCTIONAL: &[Form] = &[Form::Functional];
+/// `F::name(…)` and `name(…)`.
+pub const BOTH: &[Form] = &[Form::Functional, Form::Function];
+/// `x.name`
+pub const PROPERTY: &[Form] = &[Form::Property];

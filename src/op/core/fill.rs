@@ -1,0 +1,98 @@
+//! Writing values in place: filling, zeroing, copying.
+
+use crate::base::shape::broadcast;
+use crate::base::{Error, Result, Scalar};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::convert::to_device;
+use super::def::{DefaultValue, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
+use super::operand::Operand;
+use super::promote::cast;
+use super::record::{in_place, two, wanted};
+
+/// Writes `value` to every element.
+pub fn fill_(x: &Tensor, value: Operand) -> Result<Tensor> {
+    static NUMBER: Vjp = Vjp { name: "FillBackward2", run: |_, _| two(None, None) };
+    static TENSOR: Vjp = Vjp { name: "FillBackward3", run: copy_grad };
+    match value {
+        Operand::Scalar(n) => in_place(x, &[], &NUMBER, |_| (), || x.fill(cast(n, x.dtype()), "fill_")),
+        Operand::Tensor(t) if t.rank() == 0 => {
+            let device = t.device();
+            in_place(x, &[t], &TENSOR, |s| s.attribute(device), || x.copy_values(t, false))
+        }
+        Operand::Tensor(t) => Err(Error::runtime(format!(
+            "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+            t.rank()
+        ))),
+    }
+}
+
+/// Writes zero to every element.
+pub fn zero_(x: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "ZeroBackward0", run: |_, _| two(None, None) };
+    in_place(x, &[], &RULE, |_| (), || x.fill(cast(Scalar::Int(0), x.dtype()), "zero_"))
+}
+
+/// Writes another tensor's values, broadcast, cast and moved as needed.
+pub fn copy_(x: &Tensor, source: &Tensor, non_blocking: bool) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "CopyBackwards", run: copy_grad };
+    let run = || {
+        let common = broadcast(x.shape(), source.shape())?;
+        if common.as_slice() != x.shape() {
+            let text =
+                format!("output with shape {:?} doesn't match the broadcast shape {common:?}", x.shape());
+            return Err(Error::runtime(text));
+        }
+        let device = source.device();
+        in_place(x, &[source], &RULE, |s| s.attribute(device), || x.copy_values(source, non_blocking))
+    };
+    run().map_err(|e| e.in_op("copy_", || vec![x.operand(), source.operand()]))
+}
+
+fn copy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    two(None, wanted(s, 1, || to_device(g, *s.attribute()?, false))?)
+}
+
+/// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.
+pub fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let before = if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() {
+        super::convert::cloned(x)?
+    } else {
+        x.clone()
+    };
+    let y = f(&before)?;
+    copy_(x, &y, false)
+}
+
+const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, DefaultValue::Bool(false));
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "copy_",
+        Family::Move,
+        "Writes another tensor's values here, broadcast, cast and moved as needed.",
+        &[SELF, Param::required("src", ParamKind::Tensor), NON_BLOCKING],
+        |a| Ok(copy_(a.tensor(0)?, a.tensor(1)?, a.bool(2)?)?.into()),
+    )
+    .forms(METHOD)
+    .example("zeros([2]).copy_(tensor([1, 2]))", "tensor([1., 2.])")
+    .gradient(Gradient::Vjp("CopyBackwards")),
+    OpDef::call(
+        "fill_",
+        Family::Move,
+        "Writes one value everywhere.",
+        &[SELF, Param::required("value", ParamKind::Operand)],
+        |a| Ok(fill_(a.tensor(0)?, a.operand(1)?)?.into()),
+    )
+    .forms(METHOD)
+    .example("zeros([2]).fill_(3)", "tensor([3., 3.])")
+    .gradient(Gradient::Vjp("FillBackward2")),
+    OpDef::call("zero_", Family::Move, "Writes zero everywhere.", &[SELF], |a| {
+        Ok(zero_(a.tensor(0)?)?.into())
+    })
+    .forms(METHOD)
+    .example("ones([2]).zero_()", "tensor([0., 0.])")
+    .gradient(Gradient::Vjp("ZeroBackward0")),
+];

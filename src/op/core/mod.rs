@@ -1,0 +1,21 @@
+//! What every family stands on: rows and their arguments, recording, precision, copies, and the launch of maps.
+
+pub mod args;
+pub mod autocast;
+pub mod convert;
+pub mod def;
+pub mod fill;
+pub mod launch;
+pub mod many;
+pub mod map;
+pub mod operand;
+pub mod params;
+pub mod promote;
+pub mod record;
+pub mod spec;
+pub mod value;
+
+use def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[convert::ROWS, convert::MORE_ROWS, fill::ROWS];

@@ -1,0 +1,98 @@
+//! Result types of mixed operands, as `torch.result_type`.
+
+use crate::base::dtype::Category;
+use crate::base::{Cause, DType, Device, DeviceCause, Error, Result, Scalar};
+use crate::tensor::Tensor;
+
+use super::operand::Operand;
+
+/// The default floating-point dtype.
+pub const DEFAULT_FLOAT: DType = DType::Float32;
+
+/// The dtype of arithmetic between operands: tensors with dimensions decide before zero-dimensional ones, and
+/// those before plain numbers; a lower rank wins only with a higher category.
+pub fn result_type(operands: &[Operand]) -> DType {
+    let mut by_rank: [Option<DType>; 3] = [None; 3];
+    for operand in operands {
+        let (rank, dtype) = match operand {
+            Operand::Tensor(t) if t.rank() > 0 => (0, t.dtype()),
+            Operand::Tensor(t) => (1, t.dtype()),
+            Operand::Scalar(s) => (2, s.default_dtype()),
+        };
+        if let Some(slot) = by_rank.get_mut(rank) {
+            *slot = Some(slot.map_or(dtype, |d| d.promote(dtype)));
+        }
+    }
+    let lift = |high: Option<DType>, low: Option<DType>| match (high, low) {
+        (Some(h), Some(l)) if l.category() > h.category() => Some(h.promote(l)),
+        (Some(h), _) => Some(h),
+        (None, l) => l,
+    };
+    let [dims, zero, number] = by_rank;
+    lift(dims, lift(zero, number)).unwrap_or(DEFAULT_FLOAT)
+}
+
+/// Integers and bools become the default float, as true division and `exp` have it.
+pub fn to_float(dtype: DType) -> DType {
+    if dtype.category() == Category::Float { dtype } else { DEFAULT_FLOAT }
+}
+
+/// The device of an elementwise op: all tensors on one, but for zero-dimensional CPU tensors.
+///
+/// PyTorch names the GPU before the CPU, and otherwise the first operand first.
+pub fn common_device(operands: &[Operand]) -> Result<Device> {
+    let mut found: Option<Device> = None;
+    for t in operands.iter().filter_map(tensor) {
+        if is_host_scalar(t) {
+            continue;
+        }
+        match found {
+            None => found = Some(t.device()),
+            Some(d) if d != t.device() => {
+                let (first, second) = if d == Device::Cpu { (t.device(), d) } else { (d, t.device()) };
+                return Err(DeviceCause::TwoDevices { first, second }.into());
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(found.unwrap_or(Device::Cpu))
+}
+
+/// A zero-dimensional CPU tensor: may join an op on any device.
+pub fn is_host_scalar(t: &Tensor) -> bool {
+    t.rank() == 0 && t.device() == Device::Cpu
+}
+
+fn tensor<'a>(operand: &Operand<'a>) -> Option<&'a Tensor> {
+    match operand {
+        Operand::Tensor(t) => Some(t),
+        Operand::Scalar(_) => None,
+    }
+}
+
+/// A number as a dtype holds it: floats lose their fraction in integers.
+pub fn cast(value: Scalar, dtype: DType) -> Scalar {
+    match (dtype.category(), value) {
+        (Category::Bool, v) => Scalar::Bool(v.as_f64() != 0.0),
+        (Category::Int, v) => Scalar::Int(v.as_i64()),
+        (Category::Float, v) => Scalar::Float(v.as_f64()),
+    }
+}
+
+/// `"kernel" not implemented for 'Long'`, unless the dtype is a float.
+pub fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
+    if dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(crate::base::Kind::NotImplementedError, text)
+        .with_hint("convert to floats with `.float()`"))
+}
+
+/// A result may be written to a tensor of its category or a higher one.
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
+    if from.category() > to.category() {
+        return Err(Cause::ResultCast { from, to }.into());
+    }
+    Ok(())
+}

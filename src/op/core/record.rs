@@ -1,0 +1,77 @@
+//! How operations join the graph: a new result, or a tensor written in place.
+
+use smallvec::SmallVec;
+
+use crate::base::{Dims, Result};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{GradMode, Grads, Node, Rule, Saver, needs_graph, set_grad_mode};
+
+/// `out`, recorded as made by `rule` from `inputs` where any of them takes part in the graph.
+#[inline]
+pub fn recorded(
+    out: Tensor,
+    rule: &'static dyn Rule,
+    inputs: &[&Tensor],
+    save: impl FnOnce(&mut Saver, &Tensor),
+) -> Tensor {
+    if needs_graph(inputs) { out.record(rule, inputs, save) } else { out }
+}
+
+/// Writes to `x` in place under autograd. The rule's inputs are `x` (its old value) and `others`; `save` sees
+/// the state before the change.
+pub fn in_place(
+    x: &Tensor,
+    others: &[&Tensor],
+    rule: &'static dyn Rule,
+    save: impl FnOnce(&mut Saver),
+    write: impl FnOnce() -> Result<()>,
+) -> Result<Tensor> {
+    let inputs: SmallVec<[&Tensor; 4]> = std::iter::once(x).chain(others.iter().copied()).collect();
+    let tracked = x.dtype().is_float() && needs_graph(&inputs);
+    x.check_inplace(tracked)?;
+    let node = tracked.then(|| Node::new(rule, &inputs, save));
+    write()?;
+    x.finish_inplace(node);
+    Ok(x.clone())
+}
+
+/// Nothing is recorded while the guard lives.
+pub fn no_grad() -> GradMode {
+    set_grad_mode(false)
+}
+
+/// A gradient list of one.
+pub fn one(grad: Tensor) -> Result<Grads> {
+    Ok([Some(grad)].into_iter().collect())
+}
+
+/// The gradient as it is; an error where determinism is required and `name`, PyTorch's function for it on CUDA, has
+/// no deterministic implementation.
+pub fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
+    grad.context().shared.settings.check_deterministic(grad.device(), name)?;
+    one(grad.clone())
+}
+
+/// A gradient list of two.
+pub fn two(first: Option<Tensor>, second: Option<Tensor>) -> Result<Grads> {
+    Ok([first, second].into_iter().collect())
+}
+
+/// Runs `f` only where input `i` wants a gradient.
+pub fn wanted(
+    saved: &crate::tensor::autograd::Saved,
+    i: usize,
+    f: impl FnOnce() -> Result<Tensor>,
+) -> Result<Option<Tensor>> {
+    if saved.needs(i) { f().map(Some) } else { Ok(None) }
+}
+
+/// `shape` with the masked dimensions 1.
+pub fn kept_shape(shape: &[usize], mask: u64) -> Dims {
+    shape.iter().enumerate().map(|(i, &d)| if in_mask(mask, i) { 1 } else { d }).collect()
+}
+
+/// Whether bit `i` is set.
+pub fn in_mask(mask: u64, i: usize) -> bool {
+    u32::try_from(i).ok().and_then(|i| 1u64.checked_shl(i)).is_some_and(|bit| mask & bit != 0)
+}

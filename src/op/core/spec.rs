@@ -1,0 +1,68 @@
+//! What describes a function of one or two operands, element by element.
+
+use crate::base::Scalar;
+use crate::device::MapOp;
+use crate::tensor::autograd::Rule;
+
+/// What a function's result dtype is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// The (promoted) dtype of the operands.
+    Same,
+    /// That, with integers and bools made float.
+    Float,
+    Bool,
+    /// As `Same`, but bool operands are an error, as for `-x`.
+    Number,
+}
+
+/// What the gradient rule wants kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    Nothing,
+    Input,
+    Output,
+    /// Both operands.
+    Both,
+    /// Each operand where the other wants a gradient, as a product has it.
+    Cross,
+    /// The right one, and the left where the right wants a gradient, as a quotient has it.
+    Quotient,
+}
+
+/// A function of one tensor, element by element.
+pub struct Unary {
+    pub name: &'static str,
+    pub op: MapOp,
+    pub gives: Gives,
+    pub keep: Keep,
+    /// None for functions without a gradient.
+    pub rule: Option<&'static dyn Rule>,
+}
+
+/// A function of two operands, element by element, with broadcasting and promotion.
+pub struct Binary {
+    pub name: &'static str,
+    pub op: MapOp,
+    pub gives: Gives,
+    pub keep: Keep,
+    pub rule: Option<&'static dyn Rule>,
+}
+
+/// The two parameters of a map.
+pub type Params = [f64; 2];
+
+/// Where a plain number stood among two operands; rules read it from the saved attribute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    Left(Scalar),
+    Right(Scalar),
+}
+
+/// What a map's rule finds in the saved attribute.
+#[derive(Clone, Copy, Debug)]
+pub struct MapAttribute {
+    pub params: Params,
+    /// Set where one operand was a number: the rule then has one input only.
+    pub number: Option<Side>,
+}

@@ -1,0 +1,420 @@
+//! Making tensors: from numbers, or filled with one value.
+
+use std::sync::Arc;
+
+use crate::base::dtype::Category;
+use crate::base::shape::checked_sizes;
+use crate::base::{DType, DeviceSpec, Dims, Error, Result, Scalar, ShapeCause, memory};
+use crate::device::{Context, Machine};
+use crate::op::core::def::{
+    Args, DTYPE, DefaultValue, DefaultValue as Fallback, FUNCTION, Family, Gradient, METHOD, OpDef, Param,
+    ParamKind, SELF,
+};
+use crate::op::core::promote::{DEFAULT_FLOAT, cast};
+use crate::op::core::value::Value;
+use crate::op::shape::part::diagonal;
+use crate::tensor::Tensor;
+
+/// The options of every function that makes a tensor.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Make {
+    pub dtype: Option<DType>,
+    pub device: Option<DeviceSpec>,
+    pub requires_grad: bool,
+    pub pin_memory: bool,
+}
+
+/// Where a new tensor is made. [`Make::from_args`] reads dtype, device and these, in order.
+pub const DEVICE: Param = Param::optional("device", ParamKind::Device, Fallback::None);
+
+/// Whether a new tensor asks for a gradient.
+pub const REQUIRES_GRAD: Param = Param::optional("requires_grad", ParamKind::Bool, Fallback::Bool(false));
+
+/// Whether a new tensor lies in page-locked memory.
+pub const PIN_MEMORY: Param = Param::optional("pin_memory", ParamKind::Bool, Fallback::Bool(false));
+
+impl Make {
+    /// Reads the options from the four arguments at `first`.
+    pub fn from_args(args: &Args, first: usize) -> Result<Make> {
+        Ok(Make {
+            dtype: args.dtype(first),
+            device: args.device(first + 1),
+            requires_grad: args.bool(first + 2)?,
+            pin_memory: args.bool(first + 3)?,
+        })
+    }
+
+    pub fn dtype(dtype: DType) -> Make {
+        Make { dtype: Some(dtype), ..Make::default() }
+    }
+
+    /// The same, with the dtype and device of `x` where none are given.
+    pub fn like(self, x: &Tensor) -> Make {
+        Make {
+            dtype: self.dtype.or(Some(x.dtype())),
+            device: self.device.or(Some(x.device().into())),
+            ..self
+        }
+    }
+
+    /// Where the tensor will be.
+    pub fn context(&self, machine: &Machine) -> Result<Arc<Context>> {
+        let device = machine.resolve(self.device.unwrap_or(DeviceSpec::Cpu));
+        if self.pin_memory && device.is_cuda() {
+            return Err(Error::runtime("Only dense CPU tensors can be pinned"));
+        }
+        machine.context(device).cloned()
+    }
+
+    /// Gives a new tensor the options that come last.
+    pub fn finish(&self, made: Tensor) -> Result<Tensor> {
+        let made = if self.pin_memory { made.pin_memory()? } else { made };
+        if self.requires_grad {
+            made.set_requires_grad(true)?;
+        }
+        Ok(made)
+    }
+}
+
+/// `shape` filled with `value`, in the value's own dtype where none is given.
+pub fn full(shape: &[i64], value: Scalar, make: &Make) -> Result<Tensor> {
+    filled("full", &checked_sizes(shape)?, value, make.dtype.unwrap_or(value.default_dtype()), make)
+}
+
+/// `shape` filled with 0.
+pub fn zeros(shape: &[i64], make: &Make) -> Result<Tensor> {
+    filled("zeros", &checked_sizes(shape)?, Scalar::Int(0), make.dtype.unwrap_or(DEFAULT_FLOAT), make)
+}
+
+/// `shape` filled with 1.
+pub fn ones(shape: &[i64], make: &Make) -> Result<Tensor> {
+    filled("ones", &checked_sizes(shape)?, Scalar::Int(1), make.dtype.unwrap_or(DEFAULT_FLOAT), make)
+}
+
+/// `shape` with whatever the memory holds.
+pub fn empty(shape: &[i64], make: &Make) -> Result<Tensor> {
+    let context = make.context(&Machine::current())?;
+    make.finish(Tensor::empty(
+        &checked_sizes(shape)?,
+        make.dtype.unwrap_or(DEFAULT_FLOAT),
+        &context,
+        "empty",
+    )?)
+}
+
+/// The shape of `x` filled with `value`, in its dtype and on its device unless said otherwise.
+pub fn full_like(x: &Tensor, value: Scalar, make: &Make) -> Result<Tensor> {
+    let make = make.like(x);
+    let flat = filled("full_like", x.shape(), value, make.dtype.unwrap_or(x.dtype()), &make)?;
+    if x.is_contiguous() {
+        return Ok(flat);
+    }
+    let out = flat.with_layout(x.layout().dense_like()?);
+    make.finish(out)
+}
+
+/// The shape of `x` with whatever the memory holds.
+pub fn empty_like(x: &Tensor, make: &Make) -> Result<Tensor> {
+    let make = make.like(x);
+    let context = make.context(&Machine::current())?;
+    let layout = x.layout().dense_like()?;
+    make.finish(Tensor::empty_in(layout, make.dtype.unwrap_or(x.dtype()), &context, "empty_like")?)
+}
+
+/// Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.
+pub fn eye(n: i64, m: Option<i64>, make: &Make) -> Result<Tensor> {
+    let m = m.unwrap_or(n);
+    for (name, size) in [("n", n), ("m", m)] {
+        if size < 0 {
+            return Err(Error::runtime(format!("{name} must be greater or equal to 0, got {size}")));
+        }
+    }
+    let plain = Make { requires_grad: false, pin_memory: false, ..*make };
+    let out = zeros(&[n, m], &plain)?;
+    diagonal(&out, 0, 0, 1)?.fill(cast(Scalar::Int(1), out.dtype()), "eye")?;
+    make.finish(out)
+}
+
+/// A tensor of nested arrays of numbers. Without a dtype integers give int64, floats float32, bools bool.
+///
+/// Errors name the first array whose length differs from its neighbours'.
+pub fn from_nested(data: &Value, make: &Make) -> Result<Tensor> {
+    let made = match data {
+        Value::Tensor(t) => t.copied(make.dtype.unwrap_or(t.dtype()), "tensor")?,
+        Value::Str(_) => return Err(Error::type_error("new(): invalid data type 'string'")),
+        _ => {
+            let mut reader = Nested { shape: shape_of(data)?, numbers: Vec::new(), dtype: None };
+            reader.read(data, 0)?;
+            let dtype = make.dtype.or(reader.dtype).unwrap_or(DEFAULT_FLOAT);
+            reader.numbers.iter().try_for_each(|n| check_fits(*n, dtype))?;
+            Tensor::from_numbers(&reader.numbers, &reader.shape, dtype)?
+        }
+    };
+    let device = match (make.device, data) {
+        (None, Value::Tensor(t)) => Some(t.device().into()),
+        (device, _) => device,
+    };
+    let make = Make { device, ..*make };
+    let context = make.context(&Machine::current())?;
+    let made = if made.device() == context.device { made } else { made.moved(&context, false, "tensor")? };
+    make.finish(made)
+}
+
+fn filled(name: &'static str, shape: &[usize], value: Scalar, dtype: DType, make: &Make) -> Result<Tensor> {
+    let context = make.context(&Machine::current())?;
+    make.finish(Tensor::full(shape, cast(value, dtype), dtype, &context, name)?)
+}
+
+/// The sizes that the first elements show.
+fn shape_of(data: &Value) -> Result<Dims> {
+    let mut shape = Dims::new();
+    let mut at = data;
+    while let Value::List(items) = at {
+        if shape.len() == MAX_RANK {
+            return Err(Error::value(format!(
+                "too many dimensions: arrays are nested deeper than {MAX_RANK}"
+            )));
+        }
+        shape.push(items.len());
+        match items.first() {
+            Some(first) => at = first,
+            None => break,
+        }
+    }
+    Ok(shape)
+}
+
+/// Collects the numbers of nested arrays in row-major order.
+struct Nested {
+    shape: Dims,
+    numbers: Vec<Scalar>,
+    dtype: Option<DType>,
+}
+
+impl Nested {
+    fn read(&mut self, value: &Value, depth: usize) -> Result<()> {
+        match (value, self.shape.get(depth)) {
+            (Value::List(items), Some(&want)) if items.len() == want => {
+                items.iter().try_for_each(|item| self.read(item, depth + 1))
+            }
+            (Value::List(items), Some(&want)) => {
+                Err(ShapeCause::Ragged { want, dim: depth, got: items.len() }.into())
+            }
+            (Value::List(_), None) => {
+                let text = format!("expected a number at dim {depth} (got an array)");
+                Err(Error::value(text).with_hint("all rows of a tensor have one length and one depth"))
+            }
+            (Value::Tensor(t), None) if t.numel() != 1 => {
+                Err(Error::value("only one element tensors can be converted to Python scalars")
+                    .with_hint("`stack([a, b])` joins tensors"))
+            }
+            (Value::Scalar(n), None) => self.push(*n, n.default_dtype()),
+            (Value::Tensor(t), None) => self.push(t.item()?, t.dtype()),
+            (Value::Scalar(_) | Value::Tensor(_), Some(want)) => {
+                let text = format!("expected sequence of length {want} at dim {depth} (got a number)");
+                Err(Error::value(text).with_hint("all rows of a tensor have one length and one depth"))
+            }
+            (other, _) => Err(Error::runtime(format!("Could not infer dtype of {}", other.describe()))),
+        }
+    }
+
+    fn push(&mut self, n: Scalar, dtype: DType) -> Result<()> {
+        self.dtype = Some(self.dtype.map_or(dtype, |d| d.promote(dtype)));
+        memory::push(&mut self.numbers, n)
+    }
+}
+
+/// Integers must fit their dtype; negative ones wrap around in uint8, as in PyTorch.
+fn check_fits(n: Scalar, dtype: DType) -> Result<()> {
+    if dtype.category() != Category::Int {
+        return Ok(());
+    }
+    let bits = 8 * dtype.size() as u32;
+    let (low, high) = match dtype {
+        DType::UInt8 => (-255.0, 255.0),
+        _ => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1) - 1.0),
+    };
+    let v = n.as_f64();
+    if matches!(n, Scalar::Float(_)) || bits < 64 {
+        let fits = v >= low && (v <= high || (bits == 64 && v < -low));
+        if !fits {
+            return Err(Error::runtime(format!(
+                "value cannot be converted to type {dtype} without overflow"
+            ))
+            .with_hint(format!("{dtype} holds {low} to {high}")));
+        }
+    }
+    Ok(())
+}
+
+const MAX_RANK: usize = 64;
+const SIZE: Param = Param::required("size", ParamKind::Sizes);
+const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
+const FROM_TENSOR: &[Param] = &[SELF, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
+const SIZE_OF: &[Param] = &[SELF, SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
+const NEW: Gradient = Gradient::NoGrad("the result does not depend on values of a tensor");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "tensor",
+        Family::Create,
+        "A tensor of a number or of nested arrays of numbers.",
+        &[Param::required("data", ParamKind::Any), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
+        |a| Ok(from_nested(a.get(0), &Make::from_args(a, 1)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .details("Integers give int64, floats float32, bools bool; rows of different lengths are an error.")
+    .example("tensor([[1, 2], [3, 4.5]])", "tensor([[1.0000, 2.0000],\n        [3.0000, 4.5000]])")
+    .gradient(NEW),
+    OpDef::call("zeros", Family::Create, "A tensor of zeros.", FROM_SIZE, |a| {
+        Ok(zeros(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
+    })
+    .forms(FUNCTION)
+    .example("zeros([2, 3])", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])")
+    .gradient(NEW),
+    OpDef::call("ones", Family::Create, "A tensor of ones.", FROM_SIZE, |a| {
+        Ok(ones(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
+    })
+    .forms(FUNCTION)
+    .example("ones([2])", "tensor([1., 1.])")
+    .gradient(NEW),
+    OpDef::call(
+        "full",
+        Family::Create,
+        "A tensor filled with one value, in the value's own dtype unless said otherwise.",
+        &[
+            Param::required("size", ParamKind::Ints),
+            Param::required("fill_value", ParamKind::Scalar),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(full(&a.ints(0)?, a.scalar(1)?, &Make::from_args(a, 2)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("full([2], 7)", "tensor([7, 7])")
+    .gradient(NEW),
+    OpDef::call("empty", Family::Create, "A tensor with whatever its memory holds.", FROM_SIZE, |a| {
+        Ok(empty(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
+    })
+    .forms(FUNCTION)
+    .example("empty([2, 3]).shape", "[2, 3]")
+    .gradient(NEW),
+    OpDef::call(
+        "zeros_like",
+        Family::Create,
+        "Zeros in the shape, dtype and device of a tensor.",
+        FROM_TENSOR,
+        |a| Ok(full_like(a.tensor(0)?, Scalar::Int(0), &Make::from_args(a, 1)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("zeros_like(tensor([1, 2]))", "tensor([0, 0])")
+    .gradient(NEW),
+    OpDef::call(
+        "ones_like",
+        Family::Create,
+        "Ones in the shape, dtype and device of a tensor.",
+        FROM_TENSOR,
+        |a| Ok(full_like(a.tensor(0)?, Scalar::Int(1), &Make::from_args(a, 1)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("ones_like(tensor([1.5, 2.5]))", "tensor([1., 1.])")
+    .gradient(NEW),
+    OpDef::call(
+        "full_like",
+        Family::Create,
+        "One value in the shape, dtype and device of a tensor.",
+        &[SELF, Param::required("fill_value", ParamKind::Scalar), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
+        |a| Ok(full_like(a.tensor(0)?, a.scalar(1)?, &Make::from_args(a, 2)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("full_like(tensor([1, 2]), 9)", "tensor([9, 9])")
+    .gradient(NEW),
+    OpDef::call(
+        "empty_like",
+        Family::Create,
+        "Whatever the memory holds, in the shape, dtype and device of a tensor.",
+        FROM_TENSOR,
+        |a| Ok(empty_like(a.tensor(0)?, &Make::from_args(a, 1)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("empty_like(zeros([2, 3])).shape", "[2, 3]")
+    .gradient(NEW),
+    OpDef::call(
+        "new_zeros",
+        Family::Create,
+        "Zeros of a size, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(zeros(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).new_zeros(2, 3)", "tensor([[0, 0, 0],\n        [0, 0, 0]])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_ones",
+        Family::Create,
+        "Ones of a size, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(ones(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.5, 2.5]).new_ones([2], #{dtype: int64})", "tensor([1, 1])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_empty",
+        Family::Create,
+        "Whatever the memory holds, in the dtype and on the device of a tensor unless said otherwise.",
+        SIZE_OF,
+        |a| Ok(empty(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).new_empty([2, 3]).dtype", "torch.int64")
+    .gradient(NEW),
+    OpDef::call(
+        "new_full",
+        Family::Create,
+        "One value in a size, in the dtype and on the device of a tensor unless said otherwise.",
+        &[
+            SELF,
+            Param::required("size", ParamKind::Ints),
+            Param::required("fill_value", ParamKind::Scalar),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(full(&a.ints(1)?, a.scalar(2)?, &Make::from_args(a, 3)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.0, 2.0]).new_full([2], 7)", "tensor([7., 7.])")
+    .gradient(NEW),
+    OpDef::call(
+        "new_tensor",
+        Family::Create,
+        "A tensor of numbers, in the dtype and on the device of another unless said otherwise.",
+        &[SELF, Param::required("data", ParamKind::Any), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
+        |a| Ok(from_nested(a.get(1), &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+    )
+    .forms(METHOD)
+    .example("tensor([1.0]).new_tensor([1, 2])", "tensor([1., 2.])")
+    .gradient(NEW),
+    OpDef::call(
+        "eye",
+        Family::Create,
+        "Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.",
+        &[
+            Param::required("n", ParamKind::Int),
+            Param::optional("m", ParamKind::Int, DefaultValue::None),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(eye(a.int(0)?, a.optional_int(1), &Make::from_args(a, 2)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("eye(2)", "tensor([[1., 0.],\n        [0., 1.]])")
+    .gradient(NEW),
+];

@@ -1,0 +1,165 @@
+//! Making tensors by a rule: numbers at equal steps or at equal ratios.
+
+use crate::base::dtype::Category;
+use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
+use crate::device::{Kernel, Machine};
+use crate::op::core::def::{DTYPE, DefaultValue, FUNCTION, Family, Gradient, OpDef, Param, ParamKind};
+use crate::op::core::promote::{DEFAULT_FLOAT, cast};
+use crate::op::elementwise::binary::pow;
+use crate::tensor::{Tensor, launch};
+
+use super::filled::{DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD};
+
+/// `start, start + step, …` below `end` (above it, for a negative step). Integers give int64, floats float32.
+pub fn arange(start: Scalar, end: Scalar, step: Scalar, make: &Make) -> Result<Tensor> {
+    let all = [start, end, step];
+    let float = all.iter().any(|s| s.category() == Category::Float);
+    let dtype = make.dtype.unwrap_or(if float { DEFAULT_FLOAT } else { DType::Int64 });
+    if dtype == DType::Bool {
+        let text = "\"arange_cpu\" not implemented for 'Bool'";
+        return Err(Error::new(Kind::NotImplementedError, text));
+    }
+    let count = if float { float_steps(start, end, step)? } else { whole_steps(start, end, step)? };
+    let context = make.context(&Machine::current())?;
+    let out = Tensor::empty(&[count], dtype, &context, "arange")?;
+    let (start, step) =
+        if dtype.is_float() || !float { (start, step) } else { (cast(start, dtype), cast(step, dtype)) };
+    launch("arange", &Kernel::Arange { start, step }, &[], &[&out])?;
+    make.finish(out)
+}
+
+/// `steps` numbers from `start` to `end`, both included.
+pub fn linspace(start: f64, end: f64, steps: i64, make: &Make) -> Result<Tensor> {
+    let count = usize::try_from(steps).map_err(|_| Error::runtime("number of steps must be non-negative"))?;
+    let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
+    let context = make.context(&Machine::current())?;
+    let precise = if dtype.is_float() { dtype } else { DType::Float64 };
+    let out = Tensor::empty(&[count], precise, &context, "linspace")?;
+    let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
+    let half = if count == 1 { 1 } else { count / 2 };
+    // The second half counts back from the end, so that the last number is `end` itself.
+    let head = out.with_layout(out.layout().slice(0, 0, half, 1)?);
+    launch("linspace", &Kernel::Arange { start: start.into(), step: step.into() }, &[], &[&head])?;
+    if count > half {
+        let back = Layout::new([count - half][..].into(), [-1][..].into(), count - 1)?;
+        let tail = out.with_layout(back);
+        launch("linspace", &Kernel::Arange { start: end.into(), step: (-step).into() }, &[], &[&tail])?;
+    }
+    make.finish(if precise == dtype { out } else { out.copied(dtype, "linspace")? })
+}
+
+/// `base` to the powers of `steps` numbers from `start` to `end`, both included.
+pub fn logspace(start: f64, end: f64, steps: i64, base: f64, make: &Make) -> Result<Tensor> {
+    let dtype = make.dtype.unwrap_or(DEFAULT_FLOAT);
+    let plain = |dtype| Make { dtype: Some(dtype), device: make.device, ..Make::default() };
+    // The exponents have the dtype's precision, their powers are taken in double precision.
+    let exponents =
+        linspace(start, end, steps, &plain(if dtype.is_float() { dtype } else { DType::Float64 }))?;
+    let powers = pow(base, &exponents.copied(DType::Float64, "logspace")?)?;
+    make.finish(powers.copied(dtype, "logspace")?)
+}
+
+fn whole_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
+    let [start, end, step] = [start, end, step].map(|s| i128::from(s.as_i64()));
+    if step == 0 {
+        return Err(Error::runtime("step must be nonzero"));
+    }
+    let span = end - start;
+    if span != 0 && (span > 0) != (step > 0) {
+        return Err(wrong_way());
+    }
+    usize::try_from((span + step - step.signum()) / step).map_err(|_| too_many())
+}
+
+fn float_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
+    let [start, end, step] = [start, end, step].map(Scalar::as_f64);
+    if step == 0.0 || step.is_nan() {
+        return Err(Error::runtime("step must be nonzero"));
+    }
+    if !start.is_finite() || !end.is_finite() {
+        return Err(Error::runtime(format!("unsupported range: {start} -> {end}")));
+    }
+    if (step > 0.0 && end < start) || (step < 0.0 && end > start) {
+        return Err(wrong_way());
+    }
+    let count = ((end - start) / step).ceil();
+    if count < 1e18 { Ok(count as usize) } else { Err(too_many()) }
+}
+
+fn wrong_way() -> Error {
+    Error::runtime("upper bound and lower bound inconsistent with step sign")
+        .with_hint("a range that goes down needs a negative step: `arange(5, 0, -1)`")
+}
+
+fn too_many() -> Error {
+    Error::runtime("invalid size, possible overflow?")
+        .with_hint("the range has more numbers than memory can hold")
+}
+
+const NEW: Gradient = Gradient::NoGrad("the result does not depend on values of a tensor");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "arange",
+        Family::Create,
+        "`start, start + step, …` up to, but not including, `end`.",
+        &[
+            Param::required("start", ParamKind::Scalar),
+            Param::optional("end", ParamKind::Scalar, DefaultValue::None),
+            Param::optional("step", ParamKind::Scalar, DefaultValue::Int(1)),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| {
+            let (start, end) = match a.optional_scalar(1) {
+                Some(end) => (a.scalar(0)?, end),
+                None => (Scalar::Int(0), a.scalar(0)?),
+            };
+            Ok(arange(start, end, a.scalar(2)?, &Make::from_args(a, 3)?)?.into())
+        },
+    )
+    .forms(FUNCTION)
+    .details("A single number is the end. Integers give int64, floats float32.")
+    .example("arange(1, 10, 3)", "tensor([1, 4, 7])")
+    .gradient(NEW),
+    OpDef::call(
+        "linspace",
+        Family::Create,
+        "`steps` numbers from `start` to `end`, both included.",
+        &[
+            Param::required("start", ParamKind::Float),
+            Param::required("end", ParamKind::Float),
+            Param::required("steps", ParamKind::Int),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(linspace(a.float(0)?, a.float(1)?, a.int(2)?, &Make::from_args(a, 3)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("linspace(0, 1, 5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
+    .gradient(NEW),
+    OpDef::call(
+        "logspace",
+        Family::Create,
+        "`base` to the powers of `steps` numbers from `start` to `end`, both included.",
+        &[
+            Param::required("start", ParamKind::Float),
+            Param::required("end", ParamKind::Float),
+            Param::required("steps", ParamKind::Int),
+            Param::optional("base", ParamKind::Float, DefaultValue::Float(10.0)),
+            DTYPE,
+            DEVICE,
+            REQUIRES_GRAD,
+            PIN_MEMORY,
+        ],
+        |a| Ok(logspace(a.float(0)?, a.float(1)?, a.int(2)?, a.float(3)?, &Make::from_args(a, 4)?)?.into()),
+    )
+    .forms(FUNCTION)
+    .example("logspace(0, 3, 4, 2)", "tensor([1., 2., 4., 8.])")
+    .gradient(NEW),
+];

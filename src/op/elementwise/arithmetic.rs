@@ -1,0 +1,247 @@
+//! Sums, differences, products, quotients and remainders, with their gradient rules.
+
+use crate::base::{Error, Result, Scalar};
+use crate::device::MapOp;
+use crate::op::core::args::to_value;
+use crate::op::core::def::{
+    Args, DefaultValue, Family, Form, Forward, Gradient, InPlace, OpDef, Param, ParamKind, Receiver, SELF,
+    Torch,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Side};
+use crate::op::core::value::Value;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved};
+
+use super::declare::{binary, named};
+use super::sign::neg;
+
+binary! {
+    add Add Binary Same, (Nothing add_grad), ["+"], (Any, Any),
+        "Sum, element by element.", "tensor([1, 2]) + 1.5" => "tensor([2.5000, 3.5000])";
+    sub Sub Binary Number, (Nothing sub_grad), ["-"], (Any, Any),
+        "Difference, element by element.", "tensor([1, 2]) - tensor([[3], [4]])" => "tensor([[-2, -1],\n        [-3, -2]])";
+    mul Mul Binary Same, (Cross mul_grad), ["*"], (Any, Any),
+        "Product, element by element.", "tensor([1.0, 2.0]) * 3" => "tensor([3., 6.])";
+    div Div Binary Float, (Quotient div_grad), ["/"], (Any, Positive),
+        "True quotient, element by element: integers give floats.", "tensor([1, 2]) / 4" => "tensor([0.2500, 0.5000])";
+    floor_divide FloorDiv Binary Number, (none), [], (Any, Positive),
+        "Quotient rounded down.", "tensor([7, -7]).floor_divide(2)" => "tensor([ 3, -4])";
+    remainder Remainder Binary Number, (Both remainder_grad), ["%"], (Any, Positive),
+        "Remainder with the divisor's sign, as Python's `%`.", "tensor([7, -7]) % 3" => "tensor([1, 2])";
+    fmod Fmod Binary Number, (Both fmod_grad), [], (Any, Positive),
+        "Remainder with the dividend's sign, as C's `fmod`.", "tensor([7, -7]).fmod(3)" => "tensor([ 1, -1])";
+}
+
+/// The operands of a map as its rule sees them: tensors are saved in order, a number in the attribute.
+pub struct Sides {
+    pub left: Option<usize>,
+    pub right: Option<usize>,
+    number: Option<Scalar>,
+}
+
+pub fn sides(saved: &Saved) -> Result<Sides> {
+    Ok(match saved.attribute::<MapAttribute>()?.number {
+        None => Sides { left: Some(0), right: Some(1), number: None },
+        Some(Side::Right(n)) => Sides { left: Some(0), right: None, number: Some(n) },
+        Some(Side::Left(n)) => Sides { left: None, right: Some(0), number: Some(n) },
+    })
+}
+
+impl Sides {
+    /// An operand for recorded arithmetic.
+    pub fn operand(&self, at: Option<usize>, saved: &Saved) -> Result<HeldOperand> {
+        match (at, self.number) {
+            (Some(i), _) => Ok(HeldOperand::Tensor(saved.tensor(i)?)),
+            (None, Some(n)) => Ok(HeldOperand::Scalar(n)),
+            (None, None) => Err(Error::runtime("an operand of a gradient rule is missing")),
+        }
+    }
+
+    /// Collects the gradients of the tensor operands in input order.
+    pub fn grads(
+        &self,
+        saved: &Saved,
+        left: impl FnOnce() -> Result<Tensor>,
+        right: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<Grads> {
+        let mut grads = Grads::new();
+        if let Some(i) = self.left {
+            grads.push(if saved.needs(i) { Some(left()?) } else { None });
+        }
+        if let Some(i) = self.right {
+            grads.push(if saved.needs(i) { Some(right()?) } else { None });
+        }
+        Ok(grads)
+    }
+}
+
+pub enum HeldOperand {
+    Tensor(Tensor),
+    Scalar(Scalar),
+}
+
+impl HeldOperand {
+    pub fn get(&self) -> Operand<'_> {
+        match self {
+            HeldOperand::Tensor(t) => Operand::Tensor(t),
+            HeldOperand::Scalar(s) => Operand::Scalar(*s),
+        }
+    }
+}
+
+fn alpha(saved: &Saved) -> Result<f64> {
+    Ok(saved.attribute::<MapAttribute>()?.params[0])
+}
+
+fn scaled(grad: &Tensor, factor: f64) -> Result<Tensor> {
+    if factor == 1.0 { Ok(grad.clone()) } else { scale(grad, factor) }
+}
+
+fn add_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    sides(s)?.grads(s, || Ok(g.clone()), || scaled(g, alpha(s)?))
+}
+
+fn sub_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    sides(s)?.grads(s, || Ok(g.clone()), || neg(&scaled(g, alpha(s)?)?))
+}
+
+fn mul_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(s, || mul(g, at.operand(at.right, s)?.get()), || mul(g, at.operand(at.left, s)?.get()))
+}
+
+fn div_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(
+        s,
+        || div(g, at.operand(at.right, s)?.get()),
+        || {
+            let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+            neg(&div(&mul(g, &div(a.get(), b.get())?)?, b.get())?)
+        },
+    )
+}
+
+fn remainder_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    quotient_grad(s, g, super::rounding::floor)
+}
+
+fn fmod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    quotient_grad(s, g, super::rounding::trunc)
+}
+
+/// `a - whole(a / b) * b` changes by `-whole(a / b)` with `b`.
+fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) -> Result<Grads> {
+    let at = sides(s)?;
+    at.grads(
+        s,
+        || Ok(g.clone()),
+        || {
+            let (a, b) = (at.operand(at.left, s)?, at.operand(at.right, s)?);
+            neg(&mul(g, &whole(&div(a.get(), b.get())?)?)?)
+        },
+    )
+}
+
+/// A binary row with its options: an `alpha` for sums, a `rounding_mode` for quotients.
+pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
+    static TRUNC: Binary =
+        Binary { name: "div", op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+    let Forward::Binary(spec) = args.def.forward else { return Err(Error::runtime("not a binary row")) };
+    let (mut spec, mut params) = (spec, [0.0; 2]);
+    match args.def.params.get(2).map(|p| p.name) {
+        Some("alpha") => params = [args.float(2)?, 0.0],
+        Some("rounding_mode") if !args.is_none(2) => {
+            spec = match args.str(2)? {
+                "floor" => &specs::FloorDiv,
+                "trunc" => &TRUNC,
+                other => {
+                    return Err(Error::runtime(format!(
+                        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'"
+                    )));
+                }
+            };
+        }
+        _ => {}
+    }
+    match (args.get(0), in_place) {
+        (Value::Tensor(x), true) => spec.apply_in_place(x, args.operand(1)?, params),
+        _ => spec.apply(args.operand(0)?, args.operand(1)?, params),
+    }
+}
+
+pub fn rsub(args: &Args) -> Result<Value> {
+    let alpha = args.float(2)?;
+    specs::Sub.apply(args.operand(1)?, args.operand(0)?, [alpha, 0.0]).map(Value::from)
+}
+
+/// `x * factor`
+pub fn scale(x: &Tensor, factor: f64) -> Result<Tensor> {
+    mul(x, factor)
+}
+
+/// `x + by`
+pub fn shift(x: &Tensor, by: f64) -> Result<Tensor> {
+    add(x, by)
+}
+
+const OTHER: Param = Param::required("other", ParamKind::Operand);
+const PAIR: &[Param] = &[SELF, OTHER];
+
+/// The rows of this file that no macro writes.
+pub static MORE_ROWS: &[OpDef] = &[
+    OpDef {
+        name: "rsub",
+        family: Family::Binary,
+        receiver: Receiver::None,
+        forms: &[Form::Method, Form::Function],
+        params: &[
+            SELF,
+            Param::required("other", ParamKind::Operand),
+            Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1)),
+        ],
+        summary: "`other - alpha * input`.",
+        details: "",
+        shapes: "",
+        errors: &[],
+        torch: Torch::Same,
+        example: ("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
+        forward: Forward::Call(rsub),
+        in_place: InPlace::None,
+        gradient: Gradient::Composite,
+        samples: &[],
+    },
+    named(
+        "subtract",
+        "Another name of `sub`.",
+        |a| to_value(sub(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).subtract(1)",
+        "tensor([2])",
+    ),
+    named(
+        "multiply",
+        "Another name of `mul`.",
+        |a| to_value(mul(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).multiply(2)",
+        "tensor([6])",
+    ),
+    named(
+        "divide",
+        "Another name of `div`.",
+        |a| to_value(div(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).divide(2)",
+        "tensor([1.5000])",
+    ),
+    named(
+        "true_divide",
+        "Another name of `div`.",
+        |a| to_value(div(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).true_divide(2)",
+        "tensor([1.5000])",
+    ),
+];

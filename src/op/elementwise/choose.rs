@@ -1,0 +1,121 @@
+//! Elements chosen by a mask.
+
+use crate::base::{DType, Error, Result, Scalar};
+use crate::device::MapOp;
+use crate::op::core::args::to_value;
+use crate::op::core::def::{
+    Args, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::launch::{operands, tensor};
+use crate::op::core::map::{ternary, ternary_into};
+use crate::op::core::operand::Operand;
+use crate::op::core::promote::{cast, result_type};
+use crate::op::core::record::{in_place, one, recorded, wanted};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+/// `a` where `condition` is true, `b` elsewhere.
+pub fn where_(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
+    run_where(condition, a, b).map_err(|e| e.in_op("where", || operands(&[Operand::Tensor(condition), a, b])))
+}
+
+/// `x` with `value` where `mask` is true.
+pub fn masked_fill(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
+    check_mask(mask)?;
+    let all = [mask.into(), cast(value, x.dtype()).into(), x.into()];
+    let out = ternary("masked_fill", MapOp::Where, all, x.dtype(), [0.0; 2])?;
+    Ok(recorded(out, &MASKED_FILL, &[x], |s, _| s.constant(Some(mask))))
+}
+
+/// [`masked_fill`] in place.
+pub fn masked_fill_(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
+    check_mask(mask)?;
+    in_place(
+        x,
+        &[],
+        &MASKED_FILL,
+        |s| s.constant(Some(mask)),
+        || {
+            let all = [mask.into(), cast(value, x.dtype()).into(), x.into()];
+            ternary_into(x, "masked_fill_", MapOp::Where, all, x.dtype(), [0.0; 2])
+        },
+    )
+}
+
+static MASKED_FILL: Vjp =
+    Vjp { name: "MaskedFillBackward0", run: |s, g| one(masked_fill(g, &s.tensor(0)?, Scalar::Int(0))?) };
+
+fn run_where(condition: &Tensor, a: Operand, b: Operand) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "WhereBackward0", run: where_grad };
+    if condition.dtype() != DType::Bool {
+        let text = format!(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
+            condition.dtype().type_name()
+        );
+        return Err(Error::runtime(text).with_hint("a comparison such as `x > 0` gives one"));
+    }
+    let out = ternary("where", MapOp::Where, [condition.into(), a, b], result_type(&[a, b]), [0.0; 2])?;
+    let sources: Vec<&Tensor> = [a, b].into_iter().filter_map(tensor).collect();
+    Ok(recorded(out, &RULE, &sources, |s, _| {
+        s.constant(Some(condition));
+        s.attribute(matches!(a, Operand::Tensor(_)));
+    }))
+}
+
+fn where_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let condition = s.tensor(0)?;
+    let left_is_tensor: bool = *s.attribute()?;
+    let zero = Operand::Scalar(Scalar::Int(0));
+    let mut grads = Grads::new();
+    if left_is_tensor {
+        grads.push(wanted(s, 0, || where_(&condition, g.into(), zero))?);
+    }
+    grads.push(wanted(s, grads.len(), || where_(&condition, zero, g.into()))?);
+    Ok(grads)
+}
+
+fn check_mask(mask: &Tensor) -> Result<()> {
+    if mask.dtype() == DType::Bool {
+        return Ok(());
+    }
+    let text = format!(
+        "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+        match mask.dtype() {
+            DType::Int64 => "long int",
+            other => other.c_name(),
+        }
+    );
+    Err(Error::runtime(text).with_hint("a comparison such as `x > 0` gives a mask; so does `.bool()`"))
+}
+
+const MASKED: &[Param] =
+    &[SELF, Param::required("mask", ParamKind::Tensor), Param::required("value", ParamKind::Operand)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[OpDef::call(
+    "masked_fill",
+    Family::Index,
+    "The tensor with a value where a mask is true.",
+    MASKED,
+    |a| to_value(masked_fill(a.tensor(0)?, a.tensor(1)?, fill_value(a)?)),
+)
+.forms(&[Form::Method])
+.in_place(|a| to_value(masked_fill_(a.tensor(0)?, a.tensor(1)?, fill_value(a)?)))
+.example("tensor([1, 2]).masked_fill(tensor([true, false]), 9)", "tensor([9, 2])")
+.gradient(Gradient::Vjp("MaskedFillBackward0"))
+.samples(&[Sample::of(
+    "x.masked_fill(m, -7.5)",
+    &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[4], Domain::Mask)],
+)])];
+
+/// The number to fill with: a plain one or a tensor without dimensions.
+pub fn fill_value(a: &Args) -> Result<Scalar> {
+    match a.operand(2)? {
+        Operand::Scalar(s) => Ok(s),
+        Operand::Tensor(t) if t.rank() == 0 => t.item(),
+        Operand::Tensor(t) => Err(Error::runtime(format!(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+            t.rank()
+        ))),
+    }
+}

@@ -1,0 +1,74 @@
+//! Comparisons of two operands, and logic.
+
+use crate::op::core::args::to_value;
+use crate::op::core::def::{OpDef, Param, ParamKind, SELF};
+
+use super::declare::{binary, named};
+
+binary! {
+    eq Eq Compare Bool, (none), ["=="], (Any, Any),
+        "Whether elements are equal.", "tensor([1, 2]) == 2" => "tensor([False,  True])";
+    ne Ne Compare Bool, (none), ["!="], (Any, Any),
+        "Whether elements differ.", "tensor([1, 2]) != 2" => "tensor([ True, False])";
+    lt Lt Compare Bool, (none), ["<"], (Any, Any),
+        "Whether elements are less.", "tensor([1, 2]) < 2" => "tensor([ True, False])";
+    le Le Compare Bool, (none), ["<="], (Any, Any),
+        "Whether elements are less or equal.", "tensor([1, 2]) <= 1" => "tensor([ True, False])";
+    gt Gt Compare Bool, (none), [">"], (Any, Any),
+        "Whether elements are greater.", "tensor([1, 2]) > 1" => "tensor([False,  True])";
+    ge Ge Compare Bool, (none), [">="], (Any, Any),
+        "Whether elements are greater or equal.", "tensor([1, 2]) >= 2" => "tensor([False,  True])";
+    logical_and LogicalAnd Compare Bool, (none), [], (Any, Any),
+        "Whether both elements are non-zero.", "tensor([1, 0]).logical_and(tensor([1, 1]))" => "tensor([ True, False])";
+    logical_or LogicalOr Compare Bool, (none), [], (Any, Any),
+        "Whether either element is non-zero.", "tensor([1, 0]).logical_or(tensor([0, 0]))" => "tensor([ True, False])";
+    logical_xor LogicalXor Compare Bool, (none), [], (Any, Any),
+        "Whether exactly one element is non-zero.", "tensor([1, 0]).logical_xor(tensor([1, 1]))" => "tensor([False,  True])";
+}
+
+const OTHER: Param = Param::required("other", ParamKind::Operand);
+const PAIR: &[Param] = &[SELF, OTHER];
+
+/// The rows of this file that no macro writes.
+pub static MORE_ROWS: &[OpDef] = &[
+    named(
+        "greater",
+        "Another name of `gt`.",
+        |a| to_value(gt(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).greater(2)",
+        "tensor([True])",
+    ),
+    named(
+        "greater_equal",
+        "Another name of `ge`.",
+        |a| to_value(ge(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).greater_equal(3)",
+        "tensor([True])",
+    ),
+    named(
+        "less",
+        "Another name of `lt`.",
+        |a| to_value(lt(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).less(2)",
+        "tensor([False])",
+    ),
+    named(
+        "less_equal",
+        "Another name of `le`.",
+        |a| to_value(le(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).less_equal(3)",
+        "tensor([True])",
+    ),
+    named(
+        "not_equal",
+        "Another name of `ne`.",
+        |a| to_value(ne(a.operand(0)?, a.operand(1)?)),
+        PAIR,
+        "tensor([3]).not_equal(3)",
+        "tensor([False])",
+    ),
+];

@@ -1,0 +1,237 @@
+//! What declares functions of one and two operands: each with its specification, its row and its gradient rule.
+
+use crate::base::Result;
+use crate::device::MapOp;
+use crate::op::core::def::{Args, DefaultValue, Family, OpDef, Param, ParamKind, SELF};
+use crate::op::core::launch::fused;
+use crate::op::core::record::one;
+use crate::op::core::spec::MapAttribute;
+use crate::op::core::value::Value;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved};
+
+macro_rules! binary {
+    ($(
+        $fn:ident $map:ident $family:ident $gives:ident, $grad:tt, $forms:tt, ($left:ident, $right:ident),
+        $summary:literal, $code:literal => $shown:literal;
+    )*) => {
+        $(
+            #[doc = $summary]
+            pub fn $fn<'a, 'b>(
+                a: impl Into<$crate::op::core::operand::Operand<'a>>,
+                b: impl Into<$crate::op::core::operand::Operand<'b>>,
+            ) -> $crate::base::Result<$crate::tensor::Tensor> {
+                specs::$map.apply(a.into(), b.into(), binary!(@params $fn))
+            }
+        )*
+
+        #[allow(non_upper_case_globals, reason = "named as the map they launch")]
+        pub mod specs {
+            use super::*;
+            $(
+                pub static $map: $crate::op::core::spec::Binary = $crate::op::core::spec::Binary {
+                    name: stringify!($fn),
+                    op: $crate::device::MapOp::$map,
+                    gives: $crate::op::core::spec::Gives::$gives,
+                    keep: binary!(@keep $grad),
+                    rule: binary!(@rule $map $grad),
+                };
+            )*
+        }
+
+        mod table {
+            use super::specs;
+            use $crate::op::elementwise::declare::names::*;
+
+            /// The rows of these functions.
+            pub static ROWS: &[OpDef] = &[$(
+                OpDef {
+                    name: stringify!($fn),
+                    family: Family::$family,
+                    receiver: Receiver::None,
+                    forms: &binary!(@forms $forms),
+                    params: binary!(@options $fn),
+                    summary: $summary,
+                    details: "Operands are broadcast and promoted; a number may stand for either.",
+                    shapes: "",
+                    errors: &[],
+                    torch: Torch::Same,
+                    example: ($code, $shown),
+                    forward: Forward::Binary(&specs::$map),
+                    in_place: binary!(@in_place $gives),
+                    gradient: binary!(@gradient $map $grad),
+                    samples: &[Sample {
+                        call: concat!("a.", stringify!($fn), "(b)"),
+                        inputs: &[
+                            Draw { name: "a", shape: &[3, 4], domain: Domain::$left },
+                            Draw { name: "b", shape: &[4], domain: Domain::$right },
+                        ],
+                    }],
+                },
+            )*];
+        }
+        pub use table::ROWS;
+    };
+    (@options add) => { WITH_ALPHA };
+    (@options sub) => { WITH_ALPHA };
+    (@options div) => { WITH_ROUNDING };
+    (@options $fn:ident) => { &[SELF, OTHER] };
+    (@params add) => { [1.0, 0.0] };
+    (@params sub) => { [1.0, 0.0] };
+    (@params $fn:ident) => { [0.0; 2] };
+    (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
+    (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
+    (@rule $map:ident (none)) => { None };
+    (@rule $map:ident ($keep:ident $rule:expr)) => {{
+        static RULE: $crate::tensor::autograd::Vjp = $crate::tensor::autograd::Vjp {
+            name: concat!(stringify!($map), "Backward0"),
+            run: $rule,
+        };
+        Some(&RULE)
+    }};
+    (@forms [$($op:literal)?]) => { [Form::Method, Form::Function $(, Form::Operator($op))?] };
+    (@in_place Bool) => { InPlace::None };
+    (@in_place $gives:ident) => { InPlace::Map };
+    (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool or piecewise constant") };
+    (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
+}
+
+pub const OTHER: Param = Param::required("other", ParamKind::Operand);
+
+pub const WITH_ALPHA: &[Param] =
+    &[SELF, OTHER, Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1))];
+
+pub const WITH_ROUNDING: &[Param] =
+    &[SELF, OTHER, Param::optional("rounding_mode", ParamKind::Str, DefaultValue::None)];
+
+macro_rules! unary {
+    ($(
+        $(#[doc = $doc:literal])*
+        $fn:ident $map:ident $gives:ident, $grad:tt, $domain:ident,
+        $summary:literal, $code:literal => $shown:literal;
+    )*) => {
+        $(
+            #[doc = $summary]
+            pub fn $fn(x: &$crate::tensor::Tensor) -> $crate::base::Result<$crate::tensor::Tensor> {
+                specs::$map.apply(x, [0.0; 2])
+            }
+        )*
+
+        #[allow(non_upper_case_globals, reason = "named as the map they launch")]
+        mod specs {
+            use super::*;
+            $(
+                pub static $map: $crate::op::core::spec::Unary = $crate::op::core::spec::Unary {
+                    name: stringify!($fn),
+                    op: $crate::device::MapOp::$map,
+                    gives: $crate::op::core::spec::Gives::$gives,
+                    keep: unary!(@keep $grad),
+                    rule: unary!(@rule $map $grad),
+                };
+            )*
+        }
+
+        mod table {
+            use super::specs;
+            use $crate::op::elementwise::declare::names::*;
+
+            /// The rows of these functions.
+            pub static ROWS: &[OpDef] = &[$(
+                OpDef {
+                    name: stringify!($fn),
+                    family: Family::Elementwise,
+                    receiver: Receiver::None,
+                    forms: unary!(@forms $fn),
+                    params: &[SELF],
+                    summary: $summary,
+                    details: "",
+                    shapes: "",
+                    errors: &[],
+                    torch: Torch::Same,
+                    example: ($code, $shown),
+                    forward: Forward::Unary(&specs::$map),
+                    in_place: unary!(@in_place $gives),
+                    gradient: unary!(@gradient $map $grad),
+                    samples: &[Sample {
+                        call: concat!("x.", stringify!($fn), "()"),
+                        inputs: &[Draw { name: "x", shape: &[3, 4], domain: Domain::$domain }],
+                    }],
+                },
+            )*];
+        }
+        pub use table::ROWS;
+    };
+    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
+    (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
+    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
+    (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
+    (@keep (zero)) => { $crate::op::core::spec::Keep::Nothing };
+    (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
+    (@rule $map:ident (none)) => { None };
+    (@rule $map:ident (zero)) => {{
+        static RULE: $crate::tensor::autograd::Vjp = $crate::tensor::autograd::Vjp {
+            name: concat!(stringify!($map), "Backward0"),
+            run: $crate::op::elementwise::declare::zero_grad,
+        };
+        Some(&RULE)
+    }};
+    (@rule $map:ident ($keep:ident $rule:expr)) => {{
+        static RULE: $crate::tensor::autograd::Vjp = $crate::tensor::autograd::Vjp {
+            name: concat!(stringify!($map), "Backward0"),
+            run: |s, g| $crate::op::core::record::one($rule(s, g)?),
+        };
+        Some(&RULE)
+    }};
+    (@in_place Bool) => { InPlace::None };
+    (@in_place $gives:ident) => { InPlace::Map };
+    (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool") };
+    (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
+}
+
+type Rule = fn(&Saved, &Tensor) -> Result<Tensor>;
+
+/// `g` times a derivative written with recorded operations.
+pub const fn rule(f: Rule) -> Rule {
+    f
+}
+
+/// The gradient from the first saved tensor: one launch, or `composite` while the pass is recorded.
+pub fn with_input(
+    op: MapOp,
+    saved: &Saved,
+    grad: &Tensor,
+    composite: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let x = saved.tensor(0)?;
+    let params = saved.attribute::<MapAttribute>()?.params;
+    fused(op, grad, &[&x], params, || composite(grad, &x))
+}
+
+pub fn zero_grad(_: &Saved, grad: &Tensor) -> Result<Grads> {
+    one(Tensor::full(grad.shape(), 0i64.into(), grad.dtype(), &grad.context(), "zeros_like")?)
+}
+
+/// A second name of a row.
+pub const fn named(
+    name: &'static str,
+    of: &'static str,
+    run: fn(&Args) -> Result<Value>,
+    params: &'static [Param],
+    code: &'static str,
+    shown: &'static str,
+) -> OpDef {
+    OpDef::call(name, Family::Elementwise, of, params, run).example(code, shown)
+}
+
+/// What the macros' rows name, wherever they are called.
+pub mod names {
+    pub use super::{OTHER, WITH_ALPHA, WITH_ROUNDING};
+    pub(in crate::op) use super::{binary, unary};
+    pub use crate::op::core::def::{
+        Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, SELF, Sample, Torch,
+    };
+}
+
+pub(in crate::op) use {binary, unary};

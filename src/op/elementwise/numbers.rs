@@ -1,0 +1,321 @@
+//! Functions of numbers that are made of others: whole divisors, logits, fractions, neighbours.
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::device::MapOp;
+use crate::op::core::args::to_value;
+use crate::op::core::convert::{cloned, to_dtype};
+use crate::op::core::def::{
+    Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::fill::replaced;
+use crate::op::core::launch::map;
+use crate::op::core::operand::Operand;
+use crate::op::core::promote::{result_type, to_float};
+use crate::op::core::record::{no_grad, one, recorded, two, wanted};
+use crate::op::core::spec::{Binary, Gives, Keep};
+use crate::tensor::autograd::Vjp;
+use crate::tensor::{In, Tensor};
+
+use super::arithmetic::{add, div, mul, scale, shift, sub};
+use super::binary::{logaddexp, maximum, minimum, pow};
+use super::choose::where_;
+use super::clamp::clamp;
+use super::comparison::ne;
+use super::predicates::{isfinite, isnan};
+use super::rounding::trunc;
+use super::sign::neg;
+use super::unary::log;
+
+/// Numbers for NaN and the infinities; where none are named, the largest of the dtype.
+pub fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "NanToNumBackward0", run: |s, g| one(mul(g, &isfinite(&s.tensor(0)?)?)?) };
+    let most = match x.dtype() {
+        DType::Float64 => f64::MAX,
+        DType::Float32 => f32::MAX.into(),
+        DType::Float16 => 65504.0,
+        DType::BFloat16 => half::bf16::MAX.to_f64(),
+        _ => return cloned(x),
+    };
+    let params = [high.unwrap_or(most), low.unwrap_or(-most)];
+    let inputs = [In::Tensor(x), In::Scalar(nan.into())];
+    let out = map("nan_to_num", MapOp::NanToNum, &inputs, x.shape(), x.dtype(), x.dtype(), params, x)?;
+    Ok(recorded(out, &RULE, &[x], |s, _| s.input(x)))
+}
+
+/// `log(x / (1 - x))`.
+pub fn logit(x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    // One operation for autocast, whatever it is made of.
+    let _paused = crate::tensor::autocast::pause();
+    let x = match eps {
+        Some(eps) => clamp(x, Some(eps.into()), Some((1.0 - eps).into()))?,
+        None => x.clone(),
+    };
+    log(&div(&x, &shift(&neg(&x)?, 1.0)?)?)
+}
+
+/// What `trunc` takes away.
+pub fn frac(x: &Tensor) -> Result<Tensor> {
+    crate::op::core::promote::only_floats(x.dtype(), "frac_cpu")?;
+    sub(x, &trunc(x)?)
+}
+
+/// Times a factor, in floats.
+pub fn scaled(x: &Tensor, factor: f64) -> Result<Tensor> {
+    scale(&to_dtype(x, to_float(x.dtype()))?, factor)
+}
+
+/// `log2(2**a + 2**b)`.
+pub fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
+    let ln2 = std::f64::consts::LN_2;
+    scale(&logaddexp(&mul(a, ln2)?, &mul(b, ln2)?)?, 1.0 / ln2)
+}
+
+/// `a * 2**b`; of a float and whole exponents, in the float's dtype.
+pub fn ldexp(a: Operand, b: Operand) -> Result<Tensor> {
+    let out = mul(a, &pow(2.0, b)?)?;
+    match (a, b) {
+        (Operand::Tensor(x), Operand::Tensor(n)) if x.dtype().is_float() && !n.dtype().is_float() => {
+            to_dtype(&out, x.dtype())
+        }
+        _ => Ok(out),
+    }
+}
+
+/// `a ** b` in float64.
+pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
+    let wide = |o: Operand| -> Result<Tensor> {
+        match o {
+            Operand::Tensor(t) => to_dtype(t, DType::Float64),
+            number => to_dtype(&add(number, 0i64)?, DType::Float64),
+        }
+    };
+    match b {
+        Operand::Scalar(_) => pow(&wide(a)?, b),
+        Operand::Tensor(_) => pow(&wide(a)?, &wide(b)?),
+    }
+}
+
+static GCD: Binary =
+    Binary { name: "gcd", op: MapOp::Gcd, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+static LCM: Binary =
+    Binary { name: "lcm", op: MapOp::Lcm, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+
+/// The greatest common divisor of whole numbers.
+pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", a, b)?;
+    GCD.apply(a, b, [0.0; 2])
+}
+
+/// The least common multiple of whole numbers.
+pub fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", a, b)?;
+    LCM.apply(a, b, [0.0; 2])
+}
+
+/// [`gcd`] in place.
+pub fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("gcd_cpu", Operand::Tensor(a), b)?;
+    GCD.apply_in_place(a, b, [0.0; 2])
+}
+
+/// [`lcm`] in place.
+pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
+    only_whole("lcm_cpu", Operand::Tensor(a), b)?;
+    LCM.apply_in_place(a, b, [0.0; 2])
+}
+
+/// Fails for floats, also where there are no elements to find it out.
+fn only_whole(kernel: &str, a: Operand, b: Operand) -> Result<()> {
+    let dtype = result_type(&[a, b]);
+    if !dtype.is_float() {
+        return Ok(());
+    }
+    let text = format!("\"{kernel}\" not implemented for '{}'", dtype.type_name());
+    Err(Error::new(Kind::NotImplementedError, text).with_hint("convert to integers first: `x.long()`"))
+}
+
+static NEXT_AFTER: Binary = Binary {
+    name: "nextafter",
+    op: MapOp::NextAfter,
+    gives: Gives::Number,
+    keep: Keep::Both,
+    rule: Some(&NEXT_AFTER_RULE),
+};
+
+/// A neighbour moves along with its number; where the two are equal PyTorch gives no gradient.
+static NEXT_AFTER_RULE: Vjp = Vjp {
+    name: "NextafterBackward0",
+    run: |s, g| {
+        let (a, b) = (s.tensor(0)?, s.tensor(1)?);
+        two(
+            wanted(s, 0, || mul(g, &ne(&a, &b)?))?,
+            wanted(s, 1, || Tensor::full(b.shape(), 0i64.into(), g.dtype(), &g.context(), "zeros_like"))?,
+        )
+    },
+};
+
+/// The number of the dtype next to each of `a` on the way to `b`; `into` `a` itself where that is asked for.
+pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
+    let grid = match a.dtype().promote(b.dtype()) {
+        DType::Float16 => 1.0,
+        DType::BFloat16 => 2.0,
+        dtype if dtype.is_float() => 0.0,
+        dtype => {
+            let text = format!("\"nextafter_cpu\" not implemented for '{}'", dtype.type_name());
+            return Err(Error::new(Kind::NotImplementedError, text));
+        }
+    };
+    match in_place {
+        true => NEXT_AFTER.apply_in_place(a, Operand::Tensor(b), [grid, 0.0]),
+        false => NEXT_AFTER.apply(Operand::Tensor(a), Operand::Tensor(b), [grid, 0.0]),
+    }
+}
+
+/// The larger of two elements; a number wins over NaN.
+pub fn fmax(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    keep_number(a, b, maximum(a, b)?)
+}
+
+/// The smaller of two elements; a number wins over NaN.
+pub fn fmin(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    keep_number(a, b, minimum(a, b)?)
+}
+
+fn keep_number(a: &Tensor, b: &Tensor, both: Tensor) -> Result<Tensor> {
+    let (first, second) = {
+        let _off = no_grad();
+        (isnan(a)?, isnan(b)?)
+    };
+    let one = where_(&first, b.into(), (&both).into())?;
+    where_(&second, a.into(), (&one).into())
+}
+
+const NUMBERS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Any)];
+const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const INSIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Inside)];
+const TWO: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
+const OTHER: Param = Param::required("other", ParamKind::Operand);
+const PAIR: &[Param] = &[SELF, OTHER];
+const WHOLE: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Index(30)), Draw::of("b", &[4], Domain::Index(30))];
+const NO_SLOPE: Gradient = Gradient::NoGrad("the result is a whole number");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "gcd",
+        Family::Binary,
+        "The greatest common divisor of whole numbers, element by element.",
+        PAIR,
+        |a| to_value(gcd(a.operand(0)?, a.operand(1)?)),
+    )
+    .in_place(|a| to_value(gcd_(a.tensor(0)?, a.operand(1)?)))
+    .details("`gcd(0, n)` is `|n|`, and `gcd(0, 0)` is 0.")
+    .example("tensor([12, -18, 0]).gcd(tensor([8, 12, 5]))", "tensor([4, 6, 5])")
+    .gradient(NO_SLOPE)
+    .samples(&[Sample::of("a.gcd(b)", WHOLE)]),
+    OpDef::call(
+        "lcm",
+        Family::Binary,
+        "The least common multiple of whole numbers, element by element.",
+        PAIR,
+        |a| to_value(lcm(a.operand(0)?, a.operand(1)?)),
+    )
+    .in_place(|a| to_value(lcm_(a.tensor(0)?, a.operand(1)?)))
+    .details("It is 0 beside a 0, and wraps where the dtype cannot hold it.")
+    .example("tensor([12, -18, 0]).lcm(tensor([8, 12, 5]))", "tensor([24, 36,  0])")
+    .gradient(NO_SLOPE)
+    .samples(&[Sample::of("a.lcm(b)", WHOLE)]),
+    OpDef::call(
+        "nextafter",
+        Family::Binary,
+        "The number of the dtype next to each element on the way to another.",
+        &[SELF, Param::required("other", ParamKind::Tensor)],
+        |a| to_value(nextafter(a.tensor(0)?, a.tensor(1)?, false)),
+    )
+    .in_place(|a| to_value(nextafter(a.tensor(0)?, a.tensor(1)?, true)))
+    .example(
+        "tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])",
+        "tensor([1.1921e-07, 1.4013e-45])",
+    )
+    .gradient(Gradient::Vjp("NextafterBackward0"))
+    .samples(&[Sample::of("a.nextafter(b)", TWO)]),
+    OpDef::call(
+        "nan_to_num",
+        Family::Elementwise,
+        "Numbers for NaN and the infinities: 0 and the largest of the dtype, or those named.",
+        &[
+            SELF,
+            Param::optional("nan", ParamKind::Float, D::Float(0.0)),
+            Param::optional("posinf", ParamKind::Float, D::None),
+            Param::optional("neginf", ParamKind::Float, D::None),
+        ],
+        |a| to_value(nan_to_num_row(a, a.tensor(0)?)),
+    )
+    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| nan_to_num_row(a, x))))
+    .example("tensor([1.0, 0.0 / 0.0, 1.0 / 0.0]).nan_to_num(0.0, 9.0)", "tensor([1., 0., 9.])")
+    .gradient(Gradient::Vjp("NanToNumBackward0"))
+    .samples(&[Sample::of("x.nan_to_num()", MATRIX)]),
+    OpDef::call(
+        "logit",
+        Family::Elementwise,
+        "`log(x / (1 - x))`, the inverse of `sigmoid`; with `eps` elements are kept that far from 0 and 1.",
+        &[SELF, Param::optional("eps", ParamKind::Float, D::None)],
+        |a| to_value(logit(a.tensor(0)?, a.optional_float(1))),
+    )
+    .example("tensor([0.5, 0.9]).logit()", "tensor([0.0000, 2.1972])")
+    .samples(&[Sample::of("(0.5 + 0.4 * x).logit()", INSIDE)]),
+    OpDef::call("frac", Family::Elementwise, "The fraction of each element, with its sign.", &[SELF], |a| {
+        to_value(frac(a.tensor(0)?))
+    })
+    .in_place(|a| to_value(replaced(a.tensor(0)?, frac)))
+    .example("tensor([1.5, -2.25]).frac()", "tensor([ 0.5000, -0.2500])")
+    .samples(&[Sample::of("x.frac()", MATRIX)]),
+    OpDef::call("deg2rad", Family::Elementwise, "Degrees as radians.", &[SELF], |a| {
+        to_value(scaled(a.tensor(0)?, std::f64::consts::PI / 180.0))
+    })
+    .example("tensor([180.0]).deg2rad()", "tensor([3.1416])")
+    .samples(&[Sample::of("x.deg2rad()", MATRIX)]),
+    OpDef::call("rad2deg", Family::Elementwise, "Radians as degrees.", &[SELF], |a| {
+        to_value(scaled(a.tensor(0)?, 180.0 / std::f64::consts::PI))
+    })
+    .example("tensor([3.0]).rad2deg()", "tensor([171.8873])")
+    .samples(&[Sample::of("x.rad2deg()", MATRIX)]),
+    OpDef::call("logaddexp2", Family::Binary, "`log2(2**input + 2**other)`, without overflow.", PAIR, |a| {
+        to_value(logaddexp2(a.operand(0)?, a.operand(1)?))
+    })
+    .example("tensor([1.0]).logaddexp2(tensor([1.0]))", "tensor([2.])")
+    .samples(&[Sample::of("a.logaddexp2(b)", TWO)]),
+    OpDef::call("ldexp", Family::Binary, "`input * 2**other`.", PAIR, |a| {
+        to_value(ldexp(a.operand(0)?, a.operand(1)?))
+    })
+    .example("tensor([1.0, 3.0]).ldexp(2)", "tensor([ 4., 12.])")
+    .samples(&[Sample::of("a.ldexp(2)", TWO)]),
+    OpDef::call("float_power", Family::Binary, "The power in double precision.", PAIR, |a| {
+        to_value(float_power(a.operand(0)?, a.operand(1)?))
+    })
+    .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")
+    .samples(&[Sample::of("b.float_power(3)", TWO)]),
+    OpDef::call(
+        "fmax",
+        Family::Binary,
+        "The larger of two elements; a number wins over NaN.",
+        &[SELF, Param::required("other", ParamKind::Tensor)],
+        |a| to_value(fmax(a.tensor(0)?, a.tensor(1)?)),
+    )
+    .example("tensor([1.0, 0.0 / 0.0]).fmax(tensor([3.0, 2.0]))", "tensor([3., 2.])")
+    .samples(&[Sample::of("a.fmax(b)", NUMBERS)]),
+    OpDef::call(
+        "fmin",
+        Family::Binary,
+        "The smaller of two elements; a number wins over NaN.",
+        &[SELF, Param::required("other", ParamKind::Tensor)],
+        |a| to_value(fmin(a.tensor(0)?, a.tensor(1)?)),
+    )
+    .example("tensor([1.0, 0.0 / 0.0]).fmin(tensor([3.0, 2.0]))", "tensor([1., 2.])")
+    .samples(&[Sample::of("a.fmin(b)", NUMBERS)]),
+];
+
+pub fn nan_to_num_row(a: &Args, x: &crate::tensor::Tensor) -> Result<crate::tensor::Tensor> {
+    nan_to_num(x, a.float(1)?, a.optional_float(2), a.optional_float(3))
+}

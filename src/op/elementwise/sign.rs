@@ -1,0 +1,23 @@
+//! Signs.
+
+use crate::op::core::args::to_value;
+use crate::op::core::def::{OpDef, SELF};
+
+use super::declare::{named, rule, unary};
+
+unary! {
+    neg Neg Number, (Nothing rule(|_, g| neg(g))), Any,
+        "The negative of each element.", "tensor([1.0, -2.0]).neg()" => "tensor([-1.,  2.])";
+    sign Sign Same, (zero), Any,
+        "-1, 0 or 1 by the sign of each element.", "tensor([-3.0, 0.0, 5.0]).sign()" => "tensor([-1.,  0.,  1.])";
+}
+
+/// The rows of this file that no macro writes.
+pub static MORE_ROWS: &[OpDef] = &[named(
+    "negative",
+    "Another name of `neg`.",
+    |a| to_value(neg(a.tensor(0)?)),
+    &[SELF],
+    "tensor([1.0]).negative()",
+    "tensor([-1.])",
+)];

@@ -1,0 +1,9 @@
+//! Rows of a table by index.
+
+pub mod bag;
+pub mod table;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[table::ROWS, bag::ROWS];

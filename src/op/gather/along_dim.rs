@@ -1,0 +1,566 @@
+//! Choosing and writing elements by index tensors along one dimension.
+
+use crate::base::{Cause, DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar, ShapeCause};
+use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
+use crate::op::core::args::to_value;
+use crate::op::core::autocast;
+use crate::op::core::def::{
+    DIM, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::promote::cast;
+use crate::op::core::record::{in_place, no_grad, one, recorded, two, wanted};
+use crate::op::elementwise::arithmetic::scale;
+use crate::op::reduce::sums::{max_all, min_all};
+use crate::op::shape::join::cat;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{In, Tensor, launch};
+
+/// The slices of `x` along `dim` that `index` names, in its order.
+pub fn index_select(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "IndexSelectBackward0", run: index_select_grad };
+    let run = || {
+        let dim = x.dim(dim)?;
+        same_place(x, "index", index, "wrapper_CUDA__index_select")?;
+        if index.rank() > 1 {
+            return Err(Error::new(Kind::IndexError, "index_select(): Index is supposed to be a vector"));
+        }
+        if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+            return Err(Error::runtime("index_select(): Expected dtype int32 or int64 for index"));
+        }
+        if x.rank() > 1 && x.shape().get(dim) == Some(&0) && index.numel() > 0 {
+            return Err(Error::runtime("index_select(): self indexing axis dim should be positive")
+                .with_hint("the dimension is empty: there is nothing to select"));
+        }
+        let out = select_rows(x, dim, index, "index_select").map_err(|e| {
+            out_of_range(e, |_, _, _| Error::new(Kind::IndexError, "index out of range in self"))
+        })?;
+        Ok(recorded(out, &RULE, &[x], |s, _| {
+            s.constant(Some(index));
+            s.attribute(dim);
+        }))
+    };
+    run().map_err(|e| e.in_op("index_select", || vec![x.operand(), index.operand()]))
+}
+
+/// `x` with `alpha * source` added to the slices that `index` names along `dim`.
+pub fn index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: f64) -> Result<Tensor> {
+    let dim = check_index_add(x, dim, index, source)?;
+    let out = x.copied(x.dtype(), "index_add")?;
+    add_rows(&out, dim, index, source, alpha)?;
+    Ok(recorded(out, &INDEX_ADD, &[x, source], |s, _| {
+        s.constant(Some(index));
+        s.attribute((dim, alpha));
+    }))
+}
+
+/// [`index_add`] in place.
+pub fn index_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: f64) -> Result<Tensor> {
+    let dim = check_index_add(x, dim, index, source)?;
+    in_place(
+        x,
+        &[source],
+        &INDEX_ADD,
+        |s| {
+            s.constant(Some(index));
+            s.attribute((dim, alpha));
+        },
+        || add_rows(x, dim, index, source, alpha),
+    )
+}
+
+/// `y[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`; the result has `index`'s shape.
+pub fn gather(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "GatherBackward0", run: gather_grad };
+    let run = || -> Result<Tensor> {
+        let dim = x.dim(dim)?;
+        check_index(x, dim, index, "gather", "input")?;
+        let out = Tensor::empty(index.shape(), x.dtype(), &x.context(), "gather")?;
+        let (from, by, to) = (ranked(x)?, ranked(index)?, out.with_layout(ranked(&out)?));
+        launch("gather", &Kernel::Gather { dim }, &[In::Laid(x, &from), In::Laid(index, &by)], &[&to])
+            .map_err(as_runtime)?;
+        Ok(recorded(out, &RULE, &[x], |s, _| {
+            s.constant(Some(index));
+            s.attribute(dim);
+        }))
+    };
+    run().map_err(|e| e.in_op("gather", || vec![x.operand(), index.operand()]))
+}
+
+/// `x` with the elements of `source` written where `index` says along `dim`.
+pub fn scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<Tensor> {
+    scattered("scatter", x, dim, index, source, ScatterMode::Assign)
+}
+
+/// [`scatter`] in place.
+pub fn scatter_(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<Tensor> {
+    scattered_("scatter_", x, dim, index, source, ScatterMode::Assign)
+}
+
+/// `x` with the elements of `source` added where `index` says along `dim`.
+pub fn scatter_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("scatter_add", &[x, source])? {
+        return scatter_add(&casts.cast(x)?, dim, index, &casts.cast(source)?);
+    }
+    scattered("scatter_add", x, dim, index, source.into(), ScatterMode::Add)
+}
+
+/// [`scatter_add`] in place.
+pub fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    scattered_("scatter_add_", x, dim, index, source.into(), ScatterMode::Add)
+}
+
+/// [`gather`] with the other dimensions broadcast; without `dim` over the flattened tensors.
+pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Tensor> {
+    let Some(dim) = dim else {
+        let (flat, by) = (reshape_to(x, &[x.numel()])?, reshape_to(index, &[index.numel()])?);
+        return gather(&flat, 0, &by);
+    };
+    if x.rank() != index.rank() {
+        return Err(Error::runtime(format!(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions \
+             for input, and {} dimensions for indices",
+            x.rank(),
+            index.rank()
+        )));
+    }
+    let dim = x.dim(dim)?;
+    let (mut own, mut by): (Dims, Dims) = (x.shape().into(), index.shape().into());
+    for (i, (a, b)) in own.iter_mut().zip(by.iter_mut()).enumerate() {
+        if i != dim && *a != *b {
+            if *a == 1 {
+                *a = *b;
+            } else {
+                *b = *a;
+            }
+        }
+    }
+    gather(&expand(x, &own)?, dim as i64, &expand(index, &by)?)
+}
+
+/// Launches the choice of slices along `dim` by an index vector into new memory; no graph.
+pub fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static str) -> Result<Tensor> {
+    let mut shape: Dims = x.shape().into();
+    if let Some(size) = shape.get_mut(dim) {
+        *size = index.numel();
+    }
+    let out = Tensor::empty(&shape, x.dtype(), &x.context(), name)?;
+    let (from, by, to) = (ranked(x)?, ranked(index)?, out.with_layout(ranked(&out)?));
+    launch(name, &Kernel::IndexSelect { dim }, &[In::Laid(x, &from), In::Laid(index, &by)], &[&to])?;
+    Ok(out)
+}
+
+/// An index outside its dimension, said as the op says it: `(index, dim, size)`.
+pub fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) -> Error {
+    match *error.cause() {
+        Cause::Shape(ShapeCause::IndexOutOfBounds { index, dim, size }) => say(index, dim, size),
+        _ => error,
+    }
+}
+
+/// The layout of a tensor for kernels along a dimension: a scalar is a vector of one.
+pub fn ranked(x: &Tensor) -> Result<Layout> {
+    if x.rank() == 0 { x.layout().unsqueeze(0) } else { Ok(x.layout().clone()) }
+}
+
+/// The range check of `index_add`: gradient rules leave it out, for they add at places that were read before,
+/// negative ones among them.
+pub fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
+    let dim = x.dim(dim)?;
+    // Of more than one dimension, an empty one is spoken of by those who find nothing to read there, as in PyTorch.
+    if x.rank() > 1 && x.shape().get(dim) == Some(&0) {
+        return Ok(());
+    }
+    let size = x.shape().get(dim).copied().unwrap_or(1) as i64;
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        return Ok(());
+    }
+    whole_within(index, 0, size).map_err(|_| {
+        Error::new(Kind::IndexError, "index out of range in self")
+            .with_hint(format!("indices run from 0 to the size of dimension {dim} less 1, here {}", size - 1))
+    })
+}
+
+/// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
+pub fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
+    if index.numel() == 0 || index.device().is_cuda() {
+        return Ok(());
+    }
+    let index = index.detach();
+    let (least, most) = (min_all(&index)?.item()?.as_i64(), max_all(&index)?.item()?.as_i64());
+    match if least < low { Some(least) } else { Some(most).filter(|&m| m >= high) } {
+        None => Ok(()),
+        Some(bad) => Err(Error::new(
+            Kind::IndexError,
+            format!("index {bad} is out of bounds for dimension 0 with size {high}"),
+        )),
+    }
+}
+
+/// An argument off the device of `x`, in the words of PyTorch's dispatcher.
+pub fn same_place(x: &Tensor, argument: &'static str, other: &Tensor, method: &'static str) -> Result<()> {
+    if other.device() == x.device() {
+        return Ok(());
+    }
+    Err(DeviceCause::ArgumentDevice { argument, is_on: other.device(), others: x.device(), method }.into())
+}
+
+static INDEX_ADD: Vjp = Vjp {
+    name: "IndexAddBackward0",
+    run: |s, g| {
+        let index = s.tensor(0)?;
+        let &(dim, alpha): &(usize, f64) = s.attribute()?;
+        let source = wanted(s, 1, || {
+            let part = reshape_to(&index_select(g, dim as i64, &index)?, s.shape(1))?;
+            if alpha == 1.0 { Ok(part) } else { scale(&part, alpha) }
+        })?;
+        two(Some(g.clone()), source)
+    },
+};
+
+/// PyTorch reports these as a `RuntimeError`.
+fn as_runtime(error: Error) -> Error {
+    out_of_range(error, |index, dim, size| {
+        Error::runtime(format!("index {index} is out of bounds for dimension {dim} with size {size}"))
+    })
+}
+
+fn index_select_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let index = s.tensor(0)?;
+    let &dim: &usize = s.attribute()?;
+    let zeros = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "zeros")?;
+    one(index_add(&zeros, dim as i64, &index, g, 1.0)?)
+}
+
+fn gather_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let index = s.tensor(0)?;
+    let &dim: &usize = s.attribute()?;
+    let zeros = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "zeros")?;
+    one(scatter_add(&zeros, dim as i64, &index, g)?)
+}
+
+fn check_index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<usize> {
+    let dim = x.dim(dim)?;
+    for (name, t) in [("index", index), ("source", source)] {
+        same_place(x, name, t, "wrapper_CUDA_index_add")?;
+    }
+    if index.rank() > 1 {
+        return Err(Error::new(Kind::IndexError, "index_add_(): Index is supposed to be a vector"));
+    }
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        return Err(Error::runtime("index_add_(): Expected dtype int32/int64 for index"));
+    }
+    if source.dtype() != x.dtype() {
+        return Err(Error::runtime(format!(
+            "index_add_(): self ({}) and source ({}) must have the same scalar type",
+            x.dtype().type_name(),
+            source.dtype().type_name()
+        )));
+    }
+    let size = source.shape().get(dim).copied().unwrap_or(1);
+    if size != index.numel() {
+        return Err(Error::runtime(format!(
+            "index_add_(): Number of indices ({}) should be equal to source.size(dim): ({size}), for dim: {dim}",
+            index.numel()
+        )));
+    }
+    let others = |t: &Tensor| -> Dims {
+        t.shape().iter().enumerate().filter(|(i, _)| *i != dim).map(|(_, &d)| d).collect()
+    };
+    if x.rank() != source.rank() || others(x) != others(source) {
+        return Err(Error::runtime(format!(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = \
+             {:?} source.shape = {:?}",
+            x.shape(),
+            source.shape()
+        )));
+    }
+    Ok(dim)
+}
+
+fn add_rows(out: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: f64) -> Result<()> {
+    // Nothing has no places, and none of them is out of range.
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let scaled = if alpha == 1.0 {
+        source.clone()
+    } else {
+        let _off = no_grad();
+        scale(source, alpha)?
+    };
+    let (by, from, to) = (ranked(index)?, ranked(&scaled)?, out.with_layout(ranked(out)?));
+    launch("index_add", &Kernel::IndexAdd { dim }, &[In::Laid(index, &by), In::Laid(&scaled, &from)], &[&to])
+}
+
+/// An index tensor for `gather` and `scatter`: ints, of the tensor's rank, no larger beside `dim`.
+fn check_index(x: &Tensor, dim: usize, index: &Tensor, name: &'static str, what: &str) -> Result<()> {
+    let method = if name == "gather" { "wrapper_CUDA_gather" } else { "wrapper_CUDA_scatter" };
+    same_place(x, "index", index, method)?;
+    if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
+        return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
+    }
+    if index.rank().max(1) != x.rank().max(1) {
+        let text = format!("Index tensor must have the same number of dimensions as {what} tensor");
+        return Err(Error::runtime(text));
+    }
+    let larger = |(i, (a, b)): (usize, (&usize, &usize))| i != dim && a > b;
+    if name == "gather"
+        && let Some((at, _)) = index.shape().iter().zip(x.shape()).enumerate().find(|p| larger(*p))
+    {
+        return Err(Error::runtime(format!(
+            "Size does not match at dimension {at} expected index {:?} to be no larger than self {:?} apart from \
+             dimension {dim}",
+            index.shape(),
+            x.shape()
+        )));
+    }
+    Ok(())
+}
+
+fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<usize> {
+    let dim = x.dim(dim)?;
+    check_index(x, dim, index, "scatter", "self")?;
+    let Operand::Tensor(source) = source else { return Ok(dim) };
+    same_place(x, "src", source, "wrapper_CUDA_scatter")?;
+    if source.dtype() != x.dtype() {
+        return Err(Error::runtime("scatter(): Expected self.dtype to be equal to src.dtype")
+            .with_hint(format!("convert it: `src.to({})`", x.dtype())));
+    }
+    if source.rank().max(1) != index.rank().max(1) {
+        return Err(Error::runtime("Index tensor must have the same number of dimensions as src tensor"));
+    }
+    let beyond = |other: &[usize], skip: Option<usize>| {
+        index.shape().iter().zip(other).enumerate().any(|(i, (a, b))| Some(i) != skip && a > b)
+    };
+    if beyond(x.shape(), Some(dim)) || beyond(source.shape(), None) {
+        return Err(Error::runtime(format!(
+            "Expected index {:?} to be no larger than self {:?} apart from dimension {dim} and to be no larger size \
+             than src {:?}",
+            index.shape(),
+            x.shape(),
+            source.shape()
+        )));
+    }
+    Ok(dim)
+}
+
+fn scattered(
+    name: &'static str,
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: Operand,
+    mode: ScatterMode,
+) -> Result<Tensor> {
+    let run = || -> Result<Tensor> {
+        let dim = check_scatter(x, dim, index, source)?;
+        let out = x.copied(x.dtype(), name)?;
+        write(name, &out, dim, index, source, mode).map_err(as_runtime)?;
+        let (rule, inputs) = rule(mode, x, source);
+        Ok(recorded(out, rule, &inputs, |s, _| {
+            s.constant(Some(index));
+            s.attribute(dim);
+        }))
+    };
+    run().map_err(|e| e.in_op(name, || vec![x.operand(), index.operand()]))
+}
+
+fn scattered_(
+    name: &'static str,
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: Operand,
+    mode: ScatterMode,
+) -> Result<Tensor> {
+    let run = || -> Result<Tensor> {
+        let dim = check_scatter(x, dim, index, source)?;
+        let (rule, inputs) = rule(mode, x, source);
+        in_place(
+            x,
+            inputs.get(1..).unwrap_or_default(),
+            rule,
+            |s| {
+                s.constant(Some(index));
+                s.attribute(dim);
+            },
+            || write(name, x, dim, index, source, mode).map_err(as_runtime),
+        )
+    };
+    run().map_err(|e| e.in_op(name, || vec![x.operand(), index.operand()]))
+}
+
+/// Launches the writing of `source` at `index` into `out`; no graph, no version.
+pub fn write(
+    name: &'static str,
+    out: &Tensor,
+    dim: usize,
+    index: &Tensor,
+    source: Operand,
+    mode: ScatterMode,
+) -> Result<()> {
+    let (by, to) = (ranked(index)?, out.with_layout(ranked(out)?));
+    let kernel = Kernel::Scatter { dim, mode };
+    match source {
+        Operand::Tensor(t) => {
+            let mut from = ranked(t)?;
+            for (i, &size) in by.shape().iter().enumerate() {
+                from = from.slice(i, 0, size, 1)?;
+            }
+            launch(name, &kernel, &[In::Laid(index, &by), In::Laid(t, &from)], &[&to])
+        }
+        Operand::Scalar(n) => {
+            launch(name, &kernel, &[In::Laid(index, &by), In::Scalar(cast(n, out.dtype()))], &[&to])
+        }
+    }
+}
+
+fn rule<'t>(mode: ScatterMode, x: &'t Tensor, source: Operand<'t>) -> (&'static Vjp, Vec<&'t Tensor>) {
+    static TENSOR: Vjp = Vjp { name: "ScatterBackward0", run: scatter_grad };
+    static NUMBER: Vjp = Vjp { name: "ScatterBackward1", run: scatter_grad };
+    static ADD: Vjp = Vjp { name: "ScatterAddBackward0", run: scatter_add_grad };
+    match (source, mode) {
+        (Operand::Scalar(_), _) => (&NUMBER, vec![x]),
+        (Operand::Tensor(t), ScatterMode::Assign) => (&TENSOR, vec![x, t]),
+        (Operand::Tensor(t), ScatterMode::Add) => (&ADD, vec![x, t]),
+    }
+}
+
+fn scatter_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let index = s.tensor(0)?;
+    let &dim: &usize = s.attribute()?;
+    let own = wanted(s, 0, || scatter(g, dim as i64, &index, Operand::Scalar(Scalar::Int(0))))?;
+    two(own, wanted(s, 1, || source_grad(s, g, dim, &index))?)
+}
+
+fn scatter_add_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let index = s.tensor(0)?;
+    let &dim: &usize = s.attribute()?;
+    two(Some(g.clone()), wanted(s, 1, || source_grad(s, g, dim, &index))?)
+}
+
+/// What was read of the source gets its gradient; the rest of a larger source gets zeros.
+fn source_grad(s: &Saved, g: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    let mut out = gather(g, dim as i64, index)?;
+    for (i, &size) in s.shape(1).iter().enumerate() {
+        let have = out.shape().get(i).copied().unwrap_or(size);
+        if have < size {
+            let mut rest: Dims = out.shape().into();
+            if let Some(d) = rest.get_mut(i) {
+                *d = size - have;
+            }
+            let zeros = Tensor::full(&rest, 0i64.into(), out.dtype(), &out.context(), "zeros")?;
+            out = cat(&[&out, &zeros], i as i64)?;
+        }
+    }
+    Ok(out)
+}
+
+const INDEX: Param = Param::required("index", ParamKind::Tensor);
+const SOURCE: Param = Param::required("src", ParamKind::Operand);
+const ADDED: Param = Param::required("src", ParamKind::Tensor);
+const SCATTERED: &[Draw] = &[
+    Draw::of("x", &[4, 3], Domain::Any),
+    Draw::of("i", &[5, 3], Domain::Index(4)),
+    Draw::of("v", &[5, 3], Domain::Any),
+];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "index_select",
+        Family::Index,
+        "The entries along a dimension that a vector of indices names.",
+        &[SELF, DIM, INDEX],
+        |a| {
+            check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+            to_value(index_select(a.tensor(0)?, a.int(1)?, a.tensor(2)?))
+        },
+    )
+    .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
+    .gradient(Gradient::Vjp("IndexSelectBackward0"))
+    .samples(&[Sample::of(
+        "x.index_select(0, i)",
+        &[Draw::of("x", &[5, 3], Domain::Any), Draw::of("i", &[4], Domain::Index(5))],
+    )]),
+    OpDef::call(
+        "index_add",
+        Family::Index,
+        "Entries added at indices along a dimension.",
+        &[
+            SELF,
+            DIM,
+            INDEX,
+            Param::required("source", ParamKind::Tensor),
+            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
+        ],
+        |a| {
+            check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+            to_value(index_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
+        },
+    )
+    .in_place(|a| {
+        check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
+        to_value(index_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
+    })
+    .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
+    .gradient(Gradient::Vjp("IndexAddBackward0"))
+    .samples(&[Sample::of(
+        "x.index_add(0, i, v)",
+        &[
+            Draw::of("x", &[4, 3], Domain::Any),
+            Draw::of("i", &[5], Domain::Index(4)),
+            Draw::of("v", &[5, 3], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
+        "gather",
+        Family::Index,
+        "Elements along a dimension, each by its own index.",
+        &[SELF, DIM, INDEX],
+        |a| to_value(gather(a.tensor(0)?, a.int(1)?, a.tensor(2)?)),
+    )
+    .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
+    .gradient(Gradient::Vjp("GatherBackward0"))
+    .samples(&[Sample::of(
+        "x.gather(1, i)",
+        &[Draw::of("x", &[4, 5], Domain::Any), Draw::of("i", &[4, 3], Domain::Index(5))],
+    )]),
+    OpDef::call(
+        "scatter",
+        Family::Index,
+        "Elements written along a dimension, each at its own index.",
+        &[SELF, DIM, INDEX, SOURCE],
+        |a| to_value(scatter(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)),
+    )
+    .in_place(|a| to_value(scatter_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)))
+    .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
+    .gradient(Gradient::Vjp("ScatterBackward0")),
+    OpDef::call(
+        "scatter_add",
+        Family::Index,
+        "Elements added along a dimension, each at its own index.",
+        &[SELF, DIM, INDEX, ADDED],
+        |a| to_value(scatter_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)),
+    )
+    .in_place(|a| to_value(scatter_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)))
+    .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")
+    .gradient(Gradient::Vjp("ScatterAddBackward0"))
+    .samples(&[Sample::of("x.scatter_add(0, i, v)", SCATTERED)]),
+    OpDef::call(
+        "take_along_dim",
+        Family::Index,
+        "Elements along a dimension by indices as `argsort` gives them.",
+        &[
+            SELF,
+            Param::required("indices", ParamKind::Tensor),
+            Param::optional("dim", ParamKind::Int, D::None),
+        ],
+        |a| to_value(take_along_dim(a.tensor(0)?, a.tensor(1)?, a.optional_int(2))),
+    )
+    .example("tensor([3, 1, 2]).take_along_dim(tensor([1, 2, 0]), 0)", "tensor([1, 2, 3])"),
+];

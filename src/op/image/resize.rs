@@ -1,0 +1,353 @@
+//! Images and signals in other sizes: interpolation, and channels that become pixels.
+
+use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::device::poll;
+use crate::op::core::convert::to_dtype;
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, mul};
+use crate::op::gather::along_dim::index_select;
+use crate::op::shape::permute::permute;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+/// How [`interpolate`] finds values between those that are there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InterpolateMode {
+    /// The one at or before the place.
+    Nearest,
+    /// The one whose middle is nearest.
+    NearestExact,
+    /// Between the two nearest along each dimension: `linear`, `bilinear` and `trilinear`.
+    Linear,
+}
+
+/// The size of one dimension's result, and how far its elements are apart in the input.
+struct Axis {
+    from: usize,
+    to: usize,
+    /// Given by the caller, and used instead of the ratio of the sizes.
+    factor: Option<f64>,
+}
+
+/// `x [n, channels, …]` with its trailing dimensions resized to `size`, or by `factors`.
+pub fn interpolate(
+    x: &Tensor,
+    size: Option<&[i64]>,
+    factors: Option<&[f64]>,
+    mode: &str,
+    align: Option<bool>,
+) -> Result<Tensor> {
+    let dims = x.rank().saturating_sub(2);
+    let mode = checked_mode(mode, x.rank(), align)?;
+    let axes = axes(x, dims, size, factors)?;
+    let mut out = x.clone();
+    for (i, axis) in axes.iter().enumerate() {
+        out = resized(&out, i as i64 + 2, axis, mode, align.unwrap_or(false))?;
+    }
+    Ok(out)
+}
+
+fn checked_mode(name: &str, rank: usize, align: Option<bool>) -> Result<InterpolateMode> {
+    let (mode, wants) = match name {
+        "nearest" => (InterpolateMode::Nearest, None),
+        "nearest-exact" => (InterpolateMode::NearestExact, None),
+        "linear" => (InterpolateMode::Linear, Some(3)),
+        "bilinear" => (InterpolateMode::Linear, Some(4)),
+        "trilinear" => (InterpolateMode::Linear, Some(5)),
+        other => {
+            let text = format!("interpolate(): mode '{other}' is not known");
+            let hint = "modes are nearest, nearest-exact, linear, bilinear and trilinear";
+            return Err(Error::new(Kind::NotImplementedError, text).with_hint(hint));
+        }
+    };
+    if wants.is_none() && align.is_some() {
+        return Err(Error::value(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
+        ));
+    }
+    if !(3..=5).contains(&rank) || wants.is_some_and(|want| want != rank) {
+        let text = format!("Got {rank}D input, but {name} mode needs {}D input", wants.unwrap_or(4));
+        return Err(Error::new(Kind::NotImplementedError, text));
+    }
+    Ok(mode)
+}
+
+fn axes(x: &Tensor, dims: usize, size: Option<&[i64]>, factors: Option<&[f64]>) -> Result<Vec<Axis>> {
+    let from = x.shape().iter().skip(2).copied();
+    match (size, factors) {
+        (Some(_), Some(_)) => Err(Error::value("only one of size or scale_factor should be defined")),
+        (None, None) => Err(Error::value("either size or scale_factor should be defined")),
+        (Some(size), None) => {
+            let sizes = spread(size, dims, "size")?;
+            from.zip(sizes)
+                .map(|(from, to)| match usize::try_from(to) {
+                    Ok(to) if to > 0 && from > 0 => Ok(Axis { from, to, factor: None }),
+                    _ => Err(Error::runtime(format!(
+                        "Input and output sizes should be greater than 0, but got input size {from} and output size {to}"
+                    ))),
+                })
+                .collect()
+        }
+        (None, Some(factors)) => {
+            let factors = spread(factors, dims, "scale_factor")?;
+            from.zip(factors)
+                .map(|(from, factor)| {
+                    let to = (from as f64 * factor).floor();
+                    if !(1.0..1e12).contains(&to) || from == 0 {
+                        return Err(Error::runtime(format!(
+                            "Input and output sizes should be greater than 0, but got input size {from} and scale {factor}"
+                        )));
+                    }
+                    Ok(Axis { from, to: to as usize, factor: Some(factor) })
+                })
+                .collect()
+        }
+    }
+}
+
+fn spread<T: Copy>(given: &[T], dims: usize, name: &str) -> Result<Vec<T>> {
+    match given {
+        [one] => Ok(vec![*one; dims]),
+        all if all.len() == dims => Ok(all.to_vec()),
+        all => Err(Error::value(format!(
+            "Input and output must have the same number of spatial dimensions, but got input with {dims} spatial \
+             dimensions and {name} of {} numbers",
+            all.len()
+        ))),
+    }
+}
+
+fn resized(x: &Tensor, dim: i64, axis: &Axis, mode: InterpolateMode, align: bool) -> Result<Tensor> {
+    if axis.from == axis.to && axis.factor.is_none_or(|f| f == 1.0) {
+        return Ok(x.clone());
+    }
+    let last = axis.from.saturating_sub(1);
+    let step = match axis.factor {
+        _ if align => {
+            if axis.to > 1 {
+                last as f64 / (axis.to - 1) as f64
+            } else {
+                0.0
+            }
+        }
+        Some(factor) => 1.0 / factor,
+        None => axis.from as f64 / axis.to as f64,
+    };
+    // Places are found in the precision that PyTorch finds them in.
+    let double = x.dtype() == DType::Float64;
+    let rounded = |v: f64| if double { v } else { f64::from(v as f32) };
+    let step = rounded(step);
+    let at = |i: usize| -> f64 {
+        let i = i as f64;
+        match mode {
+            InterpolateMode::Nearest => f64::from(i as f32 * step as f32).floor(),
+            InterpolateMode::NearestExact => f64::from((i as f32 + 0.5) * step as f32).floor(),
+            InterpolateMode::Linear if align => rounded(i * step),
+            InterpolateMode::Linear => rounded(rounded((i + 0.5) * step) - 0.5).max(0.0),
+        }
+    };
+    let places = poll::listed((0..axis.to).map(at))?;
+    let whole = poll::listed(places.iter().map(|p| (*p as usize).min(last) as i64))?;
+    let chosen = picked(x, dim, &whole)?;
+    if mode != InterpolateMode::Linear {
+        return Ok(chosen);
+    }
+    let next = poll::listed(whole.iter().map(|&i| (i + 1).min(last as i64)))?;
+    let shares = poll::listed(places.iter().zip(&whole).map(|(p, &i)| (p - i as f64).min(1.0)))?;
+    let share = |values: &[f64], of: fn(f64) -> f64| -> Result<Tensor> {
+        let numbers = poll::listed(values.iter().map(|&v| Scalar::Float(of(v))))?;
+        let along = Tensor::from_numbers(&numbers, &[axis.to], x.dtype())?;
+        let along =
+            if x.device().is_cuda() { along.moved(&x.context(), false, "interpolate")? } else { along };
+        let mut shape = vec![1; x.rank()];
+        if let Some(size) = shape.get_mut(dim as usize) {
+            *size = axis.to;
+        }
+        reshape_to(&along, &shape)
+    };
+    let (rest, own) = (share(&shares, |s| 1.0 - s)?, share(&shares, |s| s)?);
+    let sum = add(&mul(&chosen, &rest)?, &mul(&picked(x, dim, &next)?, &own)?)?;
+    if sum.dtype() == x.dtype() { Ok(sum) } else { to_dtype(&sum, x.dtype()) }
+}
+
+fn picked(x: &Tensor, dim: i64, places: &[i64]) -> Result<Tensor> {
+    let index = Tensor::from_i64(places, &[places.len()])?;
+    let index = if x.device().is_cuda() { index.moved(&x.context(), false, "interpolate")? } else { index };
+    index_select(x, dim, &index)
+}
+
+/// `[…, c * r², h, w]` as `[…, c, h * r, w * r]`.
+pub fn pixel_shuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
+    let (outer, [c, h, w]) = image(x, "pixel_shuffle", factor)?;
+    let r = factor as usize;
+    if !c.is_multiple_of(r * r) {
+        return Err(Error::runtime(format!(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but \
+             input.size(-3)={c} is not divisible by {}",
+            r * r
+        )));
+    }
+    let apart = [&outer[..], &[c / (r * r), r, r, h, w]].concat();
+    let n = outer.len() as i64;
+    let order: Vec<i64> = (0..n).chain([n, n + 3, n + 1, n + 4, n + 2]).collect();
+    let joined = [&outer[..], &[c / (r * r), h * r, w * r]].concat();
+    reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)
+}
+
+/// `[…, c, h * r, w * r]` as `[…, c * r², h, w]`.
+pub fn pixel_unshuffle(x: &Tensor, factor: i64) -> Result<Tensor> {
+    let (outer, [c, h, w]) = image(x, "pixel_unshuffle", factor)?;
+    let r = factor as usize;
+    for (name, at, size) in [("height", -2, h), ("width", -1, w)] {
+        if !size.is_multiple_of(r) {
+            return Err(Error::runtime(format!(
+                "pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not \
+                 divisible by {r}"
+            )));
+        }
+    }
+    let apart = [&outer[..], &[c, h / r, r, w / r, r]].concat();
+    let n = outer.len() as i64;
+    let order: Vec<i64> = (0..n).chain([n, n + 2, n + 4, n + 1, n + 3]).collect();
+    let joined = [&outer[..], &[c * r * r, h / r, w / r]].concat();
+    reshape_to(&permute(&reshape_to(x, &apart)?, &order)?, &joined)
+}
+
+fn image(x: &Tensor, name: &str, factor: i64) -> Result<(Vec<usize>, [usize; 3])> {
+    let [outer @ .., c, h, w] = x.shape() else {
+        return Err(Error::runtime(format!(
+            "{name} expects input to have at least 3 dimensions, but got input with {} dimension(s)",
+            x.rank()
+        )));
+    };
+    if !(1..=1 << 16).contains(&factor) {
+        return Err(Error::runtime(format!("{name} expects a positive factor, but got {factor}")));
+    }
+    Ok((outer.to_vec(), [*c, *h, *w]))
+}
+
+/// The channels of `[n, c, …]` dealt out over groups.
+pub fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
+    let [n, c, rest @ ..] = x.shape() else {
+        return Err(Error::runtime(format!(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes {:?}",
+            x.shape()
+        )));
+    };
+    let Some(g) = usize::try_from(groups).ok().filter(|g| *g > 0) else {
+        let text = "Number of groups to divide channels in must be positive. Value of groups:";
+        return Err(Error::runtime(format!("{text}{groups}")));
+    };
+    if !c.is_multiple_of(g) {
+        return Err(Error::runtime(format!(
+            "Number of channels must be divisible by groups. Got {c} channels and {g} groups."
+        )));
+    }
+    let apart = [&[*n, g, c / g][..], rest].concat();
+    let turned = crate::op::shape::permute::transpose(&reshape_to(x, &apart)?, 1, 2)?;
+    reshape_to(&turned, x.shape())
+}
+
+/// Sizes and factors of [`interpolate`] among the arguments.
+fn wanted(a: &Args, at: usize) -> Result<(Option<Vec<i64>>, Option<Vec<f64>>)> {
+    let factors = factors(a, at + 1)?;
+    Ok((a.optional_ints(at)?, factors))
+}
+
+/// The factors of an argument, one or one for each dimension.
+pub fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
+    match a.get(at) {
+        Value::None => Ok(None),
+        Value::Scalar(s) => Ok(Some(vec![s.as_f64()])),
+        Value::List(items) => {
+            let number = |v: &Value| if let Value::Scalar(s) = v { Some(s.as_f64()) } else { None };
+            let all: Option<Vec<f64>> = items.iter().map(number).collect();
+            all.map(Some).ok_or_else(|| a.wrong(at, a.get(at)))
+        }
+        other => Err(a.wrong(at, other)),
+    }
+}
+
+/// Whether corners are aligned, where that is said.
+pub fn aligned(a: &Args, i: usize) -> Option<bool> {
+    a.bool(i).ok()
+}
+
+pub fn interpolate_row(a: &Args) -> Result<Value> {
+    let (size, factors) = wanted(a, 1)?;
+    interpolate(a.tensor(0)?, size.as_deref(), factors.as_deref(), a.str(3)?, aligned(a, 4)).map(Value::from)
+}
+
+/// Parameters of [`interpolate`] behind its input.
+pub const SIZE: Param = Param::optional("size", ParamKind::Ints, DefaultValue::None);
+
+pub const FACTOR: Param = Param::optional("scale_factor", ParamKind::Any, DefaultValue::None);
+
+pub const MODE: Param = Param::optional("mode", ParamKind::Str, DefaultValue::Str("nearest"));
+
+pub const ALIGN: Param = Param::optional("align_corners", ParamKind::Any, DefaultValue::None);
+
+pub const fn row(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Convolution, summary, params, run).forms(FUNCTIONAL)
+}
+
+const IMAGE: &[Draw] = &[Draw::of("x", &[2, 3, 4, 3], Domain::Any)];
+const SIGNAL: &[Draw] = &[Draw::of("x", &[2, 3, 5], Domain::Any)];
+const CHANNELS: &[Draw] = &[Draw::of("x", &[2, 4, 2, 2], Domain::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row(
+        "interpolate",
+        "Resizes the trailing dimensions of signals, images or volumes `[n, channels, …]`.",
+        &[SELF, SIZE, FACTOR, MODE, ALIGN],
+        interpolate_row,
+    )
+    .details(
+        "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", or \"linear\", \"bilinear\" and \
+         \"trilinear\" for one, two and three dimensions; `align_corners` puts the first and last elements of both onto \
+         each other.",
+    )
+    .example(
+        "F::interpolate(tensor([[[1.0, 3.0]]]), #{scale_factor: 2, mode: \"linear\"})",
+        "tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])",
+    )
+    .samples(&[
+        Sample::of("F::interpolate(x, [5, 7])", IMAGE),
+        Sample::of("F::interpolate(x, [6, 2], #{mode: \"bilinear\"})", IMAGE),
+        Sample::of("F::interpolate(x, [6, 2], #{mode: \"bilinear\", align_corners: true})", IMAGE),
+        Sample::of("F::interpolate(x, #{scale_factor: 1.7, mode: \"linear\"})", SIGNAL),
+    ]),
+    row(
+        "pixel_shuffle",
+        "Channels of images as pixels: `[n, c * r², h, w]` becomes `[n, c, h * r, w * r]`.",
+        &[SELF, Param::required("upscale_factor", ParamKind::Int)],
+        |a| pixel_shuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+    )
+    .example("F::pixel_shuffle(arange(4).reshape([4, 1, 1]), 2)", "tensor([[[0, 1],\n         [2, 3]]])")
+    .samples(&[Sample::of("F::pixel_shuffle(x, 2)", CHANNELS)]),
+    row(
+        "pixel_unshuffle",
+        "Pixels of images as channels: undoes `F::pixel_shuffle`.",
+        &[SELF, Param::required("downscale_factor", ParamKind::Int)],
+        |a| pixel_unshuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+    )
+    .example("F::pixel_unshuffle(arange(4).reshape([1, 2, 2]), 2).flatten()", "tensor([0, 1, 2, 3])")
+    .samples(&[Sample::of("F::pixel_unshuffle(x, 2)", CHANNELS)]),
+    row(
+        "channel_shuffle",
+        "Deals the channels of `[n, channels, …]` out over groups.",
+        &[SELF, Param::required("groups", ParamKind::Int)],
+        |a| channel_shuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+    )
+    .example("F::channel_shuffle(arange(4).reshape([1, 4, 1]), 2).flatten()", "tensor([0, 2, 1, 3])")
+    .samples(&[Sample::of("F::channel_shuffle(x, 2)", CHANNELS)]),
+];

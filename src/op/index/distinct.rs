@@ -1,0 +1,284 @@
+//! Distinct values and how often they occur.
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::op::core::args::{to_list, to_value};
+use crate::op::core::convert::to_dtype;
+use crate::op::core::def::{
+    ANY_DIM, Args, DefaultValue as D, Family, Gradient, OpDef, Param, ParamKind, SELF,
+};
+use crate::op::core::promote::only_floats;
+use crate::op::core::record::no_grad;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{div, mul, sub};
+use crate::op::elementwise::binary::minimum;
+use crate::op::elementwise::comparison::{ge, le, logical_and};
+use crate::op::elementwise::rounding::floor;
+use crate::op::gather::along_dim::{index_add, index_select, scatter};
+use crate::op::order::quantile::run_starts;
+use crate::op::order::sort::sort;
+use crate::op::reduce::scan::cumsum;
+use crate::op::reduce::sums::{any, max_all, min_all};
+use crate::op::shape::join::cat;
+use crate::op::shape::part::slice;
+use crate::op::shape::permute::movedim;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+use super::masks::{masked_select, positions};
+
+/// The distinct values of a tensor.
+pub struct Distinct {
+    pub values: Tensor,
+    /// For each element the place of its value, in the tensor's shape.
+    pub inverse: Tensor,
+    pub counts: Tensor,
+}
+
+/// The distinct values in ascending order.
+pub fn unique(x: &Tensor) -> Result<Distinct> {
+    let _off = no_grad();
+    let flat = reshape_to(&x.detach(), &[x.numel()])?;
+    let plain = if x.dtype() == DType::Bool { to_dtype(&flat, DType::UInt8)? } else { flat };
+    let (sorted, order) = sort(&plain, 0, false)?;
+    let runs = Runs::of(&sorted)?;
+    let values = to_dtype(&masked_select(&sorted, &runs.starts)?, x.dtype())?;
+    let inverse = scatter(&order, 0, &order, (&runs.number).into())?;
+    Ok(Distinct { values, inverse: reshape_to(&inverse, x.shape())?, counts: runs.lengths(x.numel())? })
+}
+
+/// The values without those that repeat the one before, in their order.
+pub fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
+    let _off = no_grad();
+    let flat = reshape_to(&x.detach(), &[x.numel()])?;
+    let runs = Runs::of(&flat)?;
+    let values = masked_select(&flat, &runs.starts)?;
+    Ok(Distinct { values, inverse: reshape_to(&runs.number, x.shape())?, counts: runs.lengths(x.numel())? })
+}
+
+/// The distinct slices along a dimension in ascending order, which their first different elements decide; or, where
+/// only neighbours are `consecutive`, in their own. Places and counts are vectors.
+pub fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Distinct> {
+    let _off = no_grad();
+    if x.rank() == 0 {
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    let at = x.dim(dim)?;
+    let empty = x.shape().iter().filter(|&&d| d == 0).count();
+    let size = x.shape().get(at).copied().unwrap_or(0);
+    if empty > 1 {
+        let text = "Number of zero sized dimensions is more than one, so unique cannot be applied ";
+        return Err(Error::runtime(text));
+    }
+    if empty == 1 && size > 0 {
+        let text = "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied";
+        return Err(Error::runtime(text));
+    }
+    let x = x.detach();
+    let first = movedim(&x, &[dim], &[0])?;
+    let width: usize = first.shape().iter().skip(1).product();
+    let rows = reshape_to(&first, &[size, width])?;
+    let rows = if x.dtype() == DType::Bool { to_dtype(&rows, DType::UInt8)? } else { rows };
+    let order = if consecutive { None } else { Some(ascending(&rows)?) };
+    let sorted = match &order {
+        Some(order) => index_select(&rows, 0, order)?,
+        None => rows,
+    };
+    let starts = match size {
+        0 => Tensor::empty(&[0], DType::Bool, &x.context(), "unique")?,
+        _ => any(&run_starts(&sorted, 0)?, Some(&[1]), false)?,
+    };
+    let runs = Runs::from(starts)?;
+    let places = positions(&runs.starts)?;
+    let (places, inverse) = match &order {
+        Some(order) => (index_select(order, 0, &places)?, scatter(order, 0, order, (&runs.number).into())?),
+        None => (places, runs.number.clone()),
+    };
+    Ok(Distinct { values: index_select(&x, dim, &places)?, inverse, counts: runs.lengths(size)? })
+}
+
+/// The places of the rows of a matrix in ascending order: stable sorts by each column, the last first.
+fn ascending(rows: &Tensor) -> Result<Tensor> {
+    let mut order: Option<Tensor> = None;
+    for column in (0..rows.size(1)? as i64).rev() {
+        let values = crate::op::shape::part::select(rows, 1, column)?;
+        order = Some(match order {
+            None => sort(&values, 0, false)?.1,
+            Some(before) => {
+                let (_, next) = sort(&index_select(&values, 0, &before)?, 0, false)?;
+                index_select(&before, 0, &next)?
+            }
+        });
+    }
+    order.map_or_else(|| Tensor::empty(&[0], DType::Int64, &rows.context(), "unique"), Ok)
+}
+
+/// Runs of equal neighbours.
+struct Runs {
+    starts: Tensor,
+    /// For each place the number of its run.
+    number: Tensor,
+}
+
+impl Runs {
+    fn of(row: &Tensor) -> Result<Runs> {
+        Runs::from(run_starts(row, 0)?)
+    }
+
+    fn from(starts: Tensor) -> Result<Runs> {
+        let number = sub(&cumsum(&starts, 0, None)?, 1i64)?;
+        Ok(Runs { starts, number })
+    }
+
+    fn lengths(&self, total: usize) -> Result<Tensor> {
+        let begins = positions(&self.starts)?;
+        let runs = begins.numel();
+        let end = Tensor::full(&[1], (total as i64).into(), DType::Int64, &begins.context(), "unique")?;
+        let bounds = cat(&[&begins, &end], 0)?;
+        sub(&slice(&bounds, 0, 1, runs, 1)?, &begins)
+    }
+}
+
+/// How often each number from 0 on occurs, or what its weights add up to.
+pub fn bincount(x: &Tensor, weights: Option<&Tensor>, least: i64) -> Result<Tensor> {
+    if least < 0 {
+        return Err(Error::runtime("minlength should be >= 0"));
+    }
+    if x.dtype().is_float() || x.dtype() == DType::Bool {
+        let text = format!("\"bincount_cpu\" not implemented for '{}'", x.dtype().type_name());
+        return Err(Error::new(Kind::NotImplementedError, text)
+            .with_hint("it counts whole numbers: `.long()` makes them"));
+    }
+    let _off = no_grad();
+    if x.rank() != 1 || (x.numel() > 0 && min_all(x)?.item()?.as_i64() < 0) {
+        return Err(Error::runtime("bincount only supports 1-d non-negative integral inputs."));
+    }
+    if let Some(w) = weights.filter(|w| w.shape() != x.shape()) {
+        return Err(Error::runtime("weights should be 1-d and have the same length as input")
+            .with_hint(format!("they have shapes {:?} and {:?}", w.shape(), x.shape())));
+    }
+    let most = if x.numel() == 0 { 0 } else { max_all(x)?.item()?.as_i64().saturating_add(1) };
+    let size = [usize::try_from(most.max(least)).unwrap_or(0)];
+    let (dtype, source) = match weights {
+        None => {
+            let ones = Tensor::full(x.shape(), 1i64.into(), DType::Int64, &x.context(), "bincount")?;
+            (DType::Int64, ones)
+        }
+        Some(w) => {
+            let dtype = if w.dtype() == DType::Float32 { DType::Float32 } else { DType::Float64 };
+            (dtype, to_dtype(w, dtype)?)
+        }
+    };
+    let zeros = Tensor::full(&size, 0i64.into(), dtype, &x.context(), "bincount")?;
+    index_add(&zeros, 0, &to_dtype(x, DType::Int64)?, &source, 1.0)
+}
+
+/// How many elements lie in each of `bins` equal pieces of `low..=high`; equal bounds mean those of the data.
+pub fn histc(x: &Tensor, bins: i64, low: f64, high: f64) -> Result<Tensor> {
+    only_floats(x.dtype(), "histogram_cpu")?;
+    if bins <= 0 {
+        return Err(Error::runtime("torch.histc(): bins must be > 0"));
+    }
+    let _off = no_grad();
+    let x = reshape_to(&x.detach(), &[x.numel()])?;
+    let (mut low, mut high) = (low, high);
+    if low == high && x.numel() > 0 {
+        (low, high) = (min_all(&x)?.item()?.as_f64(), max_all(&x)?.item()?.as_f64());
+    }
+    if low == high {
+        (low, high) = (low - 1.0, high + 1.0);
+    }
+    if !(low.is_finite() && high.is_finite()) {
+        return Err(Error::runtime(format!("torch.histc: range of [{low}, {high}] is not finite")));
+    }
+    if low > high {
+        return Err(Error::runtime("torch.histc: max must be larger than min"));
+    }
+    let zeros = Tensor::full(&[bins as usize], 0i64.into(), x.dtype(), &x.context(), "histc")?;
+    let inside = logical_and(&ge(&x, low)?, &le(&x, high)?)?;
+    let kept = masked_select(&x, &inside)?;
+    // Half types are too coarse to tell the pieces apart.
+    let kept = if x.dtype().size() == 2 { to_dtype(&kept, DType::Float32)? } else { kept };
+    let place = floor(&div(&mul(&sub(&kept, low)?, bins as f64)?, high - low)?)?;
+    let place = minimum(&to_dtype(&place, DType::Int64)?, bins - 1)?;
+    let ones = Tensor::full(place.shape(), 1i64.into(), x.dtype(), &x.context(), "histc")?;
+    index_add(&zeros, 0, &place, &ones, 1.0)
+}
+
+const INVERSE: Param = Param::optional("return_inverse", ParamKind::Bool, D::Bool(false));
+const COUNTS: Param = Param::optional("return_counts", ParamKind::Bool, D::Bool(false));
+
+/// Why counts and places have no gradient.
+pub const COUNTED: Gradient = Gradient::NoGrad("the result is a count or a place");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "unique",
+        Family::Index,
+        "The distinct values, in ascending order.",
+        &[SELF, Param::optional("sorted", ParamKind::Bool, D::Bool(true)), INVERSE, COUNTS, ANY_DIM],
+        |a| match a.optional_int(4) {
+            Some(dim) => distinct(a, unique_along(a.tensor(0)?, dim, false)?, 2),
+            None => distinct(a, unique(a.tensor(0)?)?, 2),
+        },
+    )
+    .details(
+        "With `return_inverse` or `return_counts` an array: the values, for each element the place of its value, and \
+         how often each value occurs. `dim` asks for distinct slices along it.",
+    )
+    .example("tensor([3, 1, 3, 2]).unique()", "tensor([1, 2, 3])")
+    .gradient(COUNTED),
+    OpDef::call(
+        "unique_consecutive",
+        Family::Index,
+        "The values without those that repeat the one before.",
+        &[SELF, INVERSE, COUNTS, ANY_DIM],
+        |a| match a.optional_int(3) {
+            Some(dim) => distinct(a, unique_along(a.tensor(0)?, dim, true)?, 1),
+            None => distinct(a, unique_consecutive(a.tensor(0)?)?, 1),
+        },
+    )
+    .details("`dim` leaves out slices that repeat the one before along it.")
+    .example("tensor([1, 1, 2, 1]).unique_consecutive()", "tensor([1, 2, 1])")
+    .gradient(COUNTED),
+    OpDef::call(
+        "bincount",
+        Family::Index,
+        "How often each number from 0 on occurs, or what its weights add up to.",
+        &[
+            SELF,
+            Param::optional("weights", ParamKind::Tensor, D::None),
+            Param::optional("minlength", ParamKind::Int, D::Int(0)),
+        ],
+        |a| to_value(bincount(a.tensor(0)?, a.optional_tensor(1), a.int(2)?)),
+    )
+    .example("tensor([0, 2, 2]).bincount()", "tensor([1, 0, 2])")
+    .gradient(COUNTED),
+    OpDef::call(
+        "histc",
+        Family::Index,
+        "How many elements lie in each of some equal pieces of a range.",
+        &[
+            SELF,
+            Param::optional("bins", ParamKind::Int, D::Int(100)),
+            Param::optional("min", ParamKind::Float, D::Int(0)),
+            Param::optional("max", ParamKind::Float, D::Int(0)),
+        ],
+        |a| to_value(histc(a.tensor(0)?, a.int(1)?, a.float(2)?, a.float(3)?)),
+    )
+    .details("Equal bounds stand for the smallest and the largest element.")
+    .example("tensor([1.0, 2.0, 1.0]).histc(4, 0, 3)", "tensor([0., 2., 1., 0.])")
+    .gradient(COUNTED),
+];
+
+pub fn distinct(a: &Args, found: Distinct, first: usize) -> Result<Value> {
+    let (inverse, counts) = (a.bool(first)?, a.bool(first + 1)?);
+    if !(inverse || counts) {
+        return to_value(Ok(found.values));
+    }
+    let mut all = vec![found.values];
+    all.extend(inverse.then_some(found.inverse));
+    all.extend(counts.then_some(found.counts));
+    to_list(Ok(all))
+}

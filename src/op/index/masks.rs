@@ -1,0 +1,185 @@
+//! Where a mask is true: the one kind of result whose size the values decide, so that the host must wait.
+
+use crate::base::{DType, Dims, Error, Result, Scalar};
+use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
+use crate::op::core::args::{to_list, to_value};
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::promote::common_device;
+use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{floor_divide, mul, remainder};
+use crate::op::elementwise::choose;
+use crate::op::elementwise::comparison::ne;
+use crate::op::gather::along_dim::{index_add, select_rows, write};
+use crate::op::reduce::scan::cumsum;
+use crate::op::shape::join::stack;
+use crate::op::shape::part::{select, slice};
+use crate::op::shape::view::reshape_to;
+use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{Tensor, launch};
+
+/// The places of non-zero elements, one row each: `[count, rank]`.
+pub fn nonzero(x: &Tensor) -> Result<Tensor> {
+    let columns = nonzero_columns(x)?;
+    if columns.is_empty() {
+        let count = positions(x)?.numel();
+        return Tensor::empty(&[count, 0], DType::Int64, &x.context(), "nonzero");
+    }
+    stack(&columns.iter().collect::<Vec<_>>(), 1)
+}
+
+/// The places of non-zero elements, one vector for each dimension.
+pub fn nonzero_columns(x: &Tensor) -> Result<Vec<Tensor>> {
+    let mut rest = positions(x)?;
+    let mut columns = Vec::new();
+    for (i, &size) in x.shape().iter().enumerate().rev() {
+        let size = size.max(1) as i64;
+        if i == 0 {
+            columns.push(rest);
+            break;
+        }
+        columns.push(remainder(&rest, size)?);
+        rest = floor_divide(&rest, size)?;
+    }
+    columns.reverse();
+    Ok(columns)
+}
+
+/// The elements of `x` where `mask` is true, as a vector; the two are broadcast.
+pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "MaskedSelectBackward0", run: masked_select_grad };
+    let run = || {
+        if mask.dtype() != DType::Bool {
+            return Err(Error::runtime("masked_select: expected BoolTensor for mask")
+                .with_hint("a comparison such as `x > 0` gives a mask; so does `.bool()`"));
+        }
+        common_device(&[Operand::Tensor(x), Operand::Tensor(mask)])?;
+        let shape = crate::base::shape::broadcast(x.shape(), mask.shape())?;
+        let _off = no_grad();
+        let at = positions(&expand(mask, &shape)?)?;
+        let flat = reshape_to(&expand(x, &shape)?, &[shape.iter().product()])?;
+        let out = select_rows(&flat, 0, &at, "masked_select")?;
+        Ok((out, at, shape))
+    };
+    let (out, at, shape) =
+        run().map_err(|e: Error| e.in_op("masked_select", || vec![x.operand(), mask.operand()]))?;
+    Ok(recorded(out, &RULE, &[x], |s, _| {
+        s.constant(Some(&at));
+        s.attribute(shape);
+    }))
+}
+
+/// The places of non-zero elements in row-major order, as int64 numbers of the flattened tensor.
+///
+/// Each true element takes the next free slot, by a running count; the false ones share a slot that is dropped.
+/// The host reads how many there are.
+pub fn positions(x: &Tensor) -> Result<Tensor> {
+    let _off = no_grad();
+    let count = x.numel();
+    let context = x.context();
+    if count == 0 {
+        return Tensor::empty(&[0], DType::Int64, &context, "nonzero");
+    }
+    let mask = if x.dtype() == DType::Bool { x.clone() } else { ne(x, 0i64)? };
+    let flat = reshape_to(&mask, &[count])?;
+    let slots = cumsum(&flat, 0, None)?;
+    let total = select(&slots, 0, -1)?.item()?.as_i64().max(0) as usize;
+    let slots = mul(&slots, &flat)?;
+    let places = Tensor::empty(&[count], DType::Int64, &context, "nonzero")?;
+    launch("nonzero", &Kernel::Arange { start: Scalar::Int(0), step: Scalar::Int(1) }, &[], &[&places])?;
+    let out = Tensor::empty(&[total + 1], DType::Int64, &context, "nonzero")?;
+    write("nonzero", &out, 0, &slots, Operand::Tensor(&places), ScatterMode::Assign)?;
+    slice(&out, 0, 1, total, 1)
+}
+
+fn masked_select_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let at = s.tensor(0)?;
+    let shape: &Dims = s.attribute()?;
+    let zeros = Tensor::full(&[shape.iter().product()], 0i64.into(), g.dtype(), &g.context(), "zeros")?;
+    one(reshape_to(&index_add(&zeros, 0, &at, g, 1.0)?, shape)?)
+}
+
+const MASKED: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[3, 4], Domain::Mask)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "where",
+        Family::Index,
+        "Elements of one operand where a condition is true, of another elsewhere.",
+        &[
+            Param::required("condition", ParamKind::Tensor),
+            Param::optional("input", ParamKind::Any, DefaultValue::None),
+            Param::optional("other", ParamKind::Any, DefaultValue::None),
+        ],
+        where_row,
+    )
+    .details(
+        "`x.where(condition, other)` keeps `x` where the condition is true. A condition alone gives the places where \
+         it is true, a vector for each dimension.",
+    )
+    .example("where(tensor([true, false]), tensor([1, 2]), 0)", "tensor([1, 0])")
+    .gradient(Gradient::Vjp("WhereBackward0"))
+    .samples(&[Sample::of(
+        "where(m, a, b)",
+        &[
+            Draw::of("m", &[3, 4], Domain::Mask),
+            Draw::of("a", &[3, 4], Domain::Any),
+            Draw::of("b", &[4], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
+        "masked_select",
+        Family::Index,
+        "The elements where a mask is true, as a vector.",
+        &[SELF, Param::required("mask", ParamKind::Tensor)],
+        |a| to_value(masked_select(a.tensor(0)?, a.tensor(1)?)),
+    )
+    .details("The host waits for the device: the values decide how many there are.")
+    .example("tensor([1, 2, 3]).masked_select(tensor([true, false, true]))", "tensor([1, 3])")
+    .gradient(Gradient::Vjp("MaskedSelectBackward0"))
+    .samples(&[Sample::of("x.masked_select(m)", MASKED), Sample::of("x[m]", MASKED)]),
+    OpDef::call(
+        "nonzero",
+        Family::Index,
+        "The places of elements that are not zero, one row each.",
+        &[SELF, Param::optional("as_tuple", ParamKind::Bool, DefaultValue::Bool(false))],
+        |a| {
+            let x = a.tensor(0)?;
+            if a.bool(1)? { to_list(nonzero_columns(x)) } else { to_value(nonzero(x)) }
+        },
+    )
+    .details("With `as_tuple` an array with a vector for each dimension. The host waits for the device.")
+    .example("tensor([[0, 1], [2, 0]]).nonzero()", "tensor([[0, 1],\n        [1, 0]])")
+    .gradient(Gradient::NoGrad("the result is an index")),
+    OpDef::call(
+        "argwhere",
+        Family::Index,
+        "The places of elements that are not zero, one row each.",
+        &[SELF],
+        |a| to_value(nonzero(a.tensor(0)?)),
+    )
+    .details("Another name of `nonzero` without options. The host waits for the device.")
+    .example("(tensor([3, 5, 4]) > 3).argwhere()", "tensor([[1],\n        [2]])")
+    .gradient(Gradient::NoGrad("the result is an index")),
+];
+
+/// `where(condition, a, b)`, `a.where(condition, b)` and `where(condition)`: the condition is the bool tensor.
+pub fn where_row(a: &Args) -> Result<Value> {
+    let first = a.tensor(0)?;
+    if a.is_none(1) && a.is_none(2) {
+        return to_list(nonzero_columns(first));
+    }
+    if first.dtype() != DType::Bool
+        && let Value::Tensor(condition) = a.get(1)
+        && condition.dtype() == DType::Bool
+    {
+        return to_value(choose::where_(condition, Operand::Tensor(first), a.operand(2)?));
+    }
+    to_value(choose::where_(first, a.operand(1)?, a.operand(2)?))
+}

@@ -1,0 +1,13 @@
+//! Indexing by brackets, masks and places; searching and counting.
+
+pub mod brackets;
+pub mod distinct;
+pub mod indices;
+pub mod masks;
+pub mod places;
+pub mod search;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS];

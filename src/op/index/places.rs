@@ -1,0 +1,439 @@
+//! Elements written and combined at places: copies, fills, and reductions by index.
+
+use crate::base::{DType, Dims, Error, Kind, Result, memory};
+use crate::op::core::args::{to_list, to_value};
+use crate::op::core::def::{
+    Args, DIM, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, SELF,
+    Sample,
+};
+use crate::op::core::fill::replaced;
+use crate::op::core::operand::Operand;
+use crate::op::core::record::no_grad;
+use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
+use crate::op::elementwise::binary::{maximum, minimum};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::{eq, lt};
+use crate::op::gather::along_dim::{gather, out_of_range, same_place, scatter, scatter_add, whole_within};
+use crate::op::order::sort::argsort;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::{narrow, slice};
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+use crate::tensor::accumulate::expand;
+
+use super::brackets::index;
+use super::indices::Index;
+use super::masks::positions;
+
+/// The elements of the flattened tensor at `index`, in its shape.
+pub fn take(x: &Tensor, at: &Tensor) -> Result<Tensor> {
+    if at.dtype() != DType::Int64 {
+        return Err(Error::runtime(format!(
+            "take(): Expected a long tensor for index, but got {}",
+            at.dtype().type_name()
+        ))
+        .with_hint("convert it: `index.long()`"));
+    }
+    let flat = reshape_to(x, &[x.numel()])?;
+    index(&flat, &[Index::Tensor(at.clone())]).map_err(|e| {
+        out_of_range(e, |i, _, size| {
+            let text = format!("out of range: tried to access index {i} on a tensor of {size} elements.");
+            Error::new(Kind::IndexError, text)
+        })
+    })
+}
+
+/// `x` with the slices of `source` written at `at` along `dim`.
+pub fn index_copy(x: &Tensor, dim: i64, at: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if let Some(casts) = crate::op::core::autocast::enter("index_copy", &[x, source])? {
+        return index_copy(&casts.cast(x)?, dim, at, &casts.cast(source)?);
+    }
+    let along = x.dim(dim)?;
+    vector_index(x, at, "index_copy_()")?;
+    if source.dtype() != x.dtype() {
+        return Err(Error::runtime(format!(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}",
+            x.dtype().type_name(),
+            source.dtype().type_name()
+        )));
+    }
+    let count = source.shape().get(along).copied().unwrap_or(1);
+    if count != at.numel() {
+        return Err(Error::new(
+            Kind::IndexError,
+            format!(
+                "index_copy_(): Number of indices ({}) should be equal to source.size(dim) ({count})",
+                at.numel()
+            ),
+        ));
+    }
+    let rest = |t: &Tensor| -> Dims { sizes_but(t, along) };
+    if rest(x) != rest(source) {
+        return Err(Error::runtime(format!(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {:?} at \
+             dimension {along} and source slice shape: {:?} at dimension {along}.",
+            rest(x),
+            rest(source)
+        )));
+    }
+    within(at, x.shape().get(along).copied().unwrap_or(1), "index_copy_(): ")?;
+    scatter(x, dim, &spread_index(at, source.shape(), along)?, source.into())
+}
+
+/// `x` with `value` in the slices that `at` names along `dim`; negative places count from the end.
+pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<Tensor> {
+    let along = x.dim(dim)?;
+    if at.dtype() != DType::Int64 {
+        return Err(Error::new(Kind::IndexError, "index_fill_(): Expected dtype int64 for index.")
+            .with_hint("convert it: `index.long()`"));
+    }
+    vector_index(x, at, "index_fill_()")?;
+    let size = x.shape().get(along).copied().unwrap_or(1) as i64;
+    let at = {
+        let _off = no_grad();
+        whole_within(at, -size, size)?;
+        where_(&lt(at, 0i64)?, (&add(at, size)?).into(), at.into())?
+    };
+    let mut shape: Dims = x.shape().into();
+    match shape.get_mut(along) {
+        Some(slot) => *slot = at.numel(),
+        None => shape = Dims::new(),
+    }
+    let wide;
+    let value = match value {
+        Operand::Tensor(t) if t.rank() > 0 => {
+            return Err(Error::runtime(format!(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+                t.rank()
+            )));
+        }
+        Operand::Tensor(t) => {
+            wide = expand(&crate::op::core::convert::to_dtype(t, x.dtype())?, &shape)?;
+            Operand::Tensor(&wide)
+        }
+        number => number,
+    };
+    scatter(x, dim, &spread_index(&at, &shape, along)?, value)
+}
+
+/// `x` with the elements of `source`, in order, where `mask` is true.
+pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+    if mask.dtype() != DType::Bool {
+        return Err(Error::runtime(format!(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
+            mask.dtype().c_name()
+        ))
+        .with_hint("a comparison such as `x > 0` gives a mask; so does `.bool()`"));
+    }
+    if source.dtype() != x.dtype() {
+        return Err(Error::runtime(format!(
+            "masked_scatter: expected self and source to have same dtypes but got {} and {}",
+            x.dtype().type_name(),
+            source.dtype().type_name()
+        )));
+    }
+    same_place(x, "mask", mask, "wrapper_CUDA__masked_scatter_")?;
+    same_place(x, "source", source, "wrapper_CUDA__masked_scatter_")?;
+    let shape = crate::base::shape::broadcast(x.shape(), mask.shape())?;
+    let at = {
+        let _off = no_grad();
+        positions(&expand(mask, &shape)?)?
+    };
+    let have = source.numel();
+    if have < at.numel() {
+        return Err(Error::runtime(format!(
+            "masked_scatter_: expected the number of elements of source ({have}) to be at least the number of ones in \
+             the mask ({})",
+            at.numel()
+        )));
+    }
+    let values = narrow(&reshape_to(source, &[have])?, 0, 0, at.numel() as i64)?;
+    let flat = reshape_to(&expand(x, &shape)?, &[shape.iter().product()])?;
+    reshape_to(&scatter(&flat, 0, &at, (&values).into())?, &shape)
+}
+
+/// How several values for one place become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    Sum,
+    Prod,
+    Mean,
+    Amax,
+    Amin,
+}
+
+impl Combine {
+    pub fn parse(name: &str) -> Result<Combine> {
+        Ok(match name {
+            "sum" => Combine::Sum,
+            "prod" => Combine::Prod,
+            "mean" => Combine::Mean,
+            "amax" => Combine::Amax,
+            "amin" => Combine::Amin,
+            other => {
+                return Err(Error::runtime(format!(
+                    "reduce argument must be either sum, prod, mean, amax or amin, got {other}"
+                )));
+            }
+        })
+    }
+
+    fn pair(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        match self {
+            Combine::Sum | Combine::Mean => add(a, b),
+            Combine::Prod => mul(a, b),
+            Combine::Amax => maximum(a, b),
+            Combine::Amin => minimum(a, b),
+        }
+    }
+}
+
+/// The elements of `source` that `at` sends to one place along `dim`, combined, and with `include_self` also with
+/// what stands there.
+pub fn scatter_reduce(
+    x: &Tensor,
+    dim: i64,
+    at: &Tensor,
+    source: &Tensor,
+    how: Combine,
+    include_self: bool,
+) -> Result<Tensor> {
+    let along = x.dim(dim)?;
+    if x.rank() == 0 {
+        let one = |t: &Tensor| reshape_to(t, &[t.numel()]);
+        return reshape_to(&scatter_reduce(&one(x)?, 0, &one(at)?, &one(source)?, how, include_self)?, &[]);
+    }
+    // The checks are those of `scatter_add`; an index without elements changes nothing.
+    let zeros = Tensor::full(x.shape(), 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
+    let total = scatter_add(&zeros, dim, at, source)?;
+    if at.numel() == 0 {
+        return crate::op::core::convert::cloned(x);
+    }
+    let count = {
+        let _off = no_grad();
+        let ones = Tensor::full(at.shape(), 1i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
+        let none = Tensor::full(x.shape(), 0i64.into(), DType::Int64, &x.context(), "scatter_reduce")?;
+        scatter_add(&none, dim, at, &ones)?
+    };
+    let untouched = eq(&count, 0i64)?;
+    let combined = match how {
+        Combine::Sum | Combine::Mean => total,
+        _ => by_groups(x, along, at, source, how)?,
+    };
+    let together = if include_self { how.pair(x, &combined)? } else { combined };
+    let together = match how {
+        Combine::Mean => {
+            let count = add(&count, i64::from(include_self))?;
+            let count = crate::op::elementwise::clamp::clamp(&count, Some(1i64.into()), None)?;
+            let quotient = if x.dtype().is_float() {
+                div(&together, &count)?
+            } else {
+                crate::op::elementwise::arithmetic::floor_divide(&together, &count)?
+            };
+            crate::op::core::convert::to_dtype(&quotient, x.dtype())?
+        }
+        _ => together,
+    };
+    where_(&untouched, x.into(), (&together).into())
+}
+
+/// Sorts what goes to one place together, combines each group by doubling steps, and writes each group's last
+/// element to its place; the others go to a spare slot.
+fn by_groups(x: &Tensor, dim: usize, at: &Tensor, source: &Tensor, how: Combine) -> Result<Tensor> {
+    let along = dim as i64;
+    let mut source = source.clone();
+    for (i, &size) in at.shape().iter().enumerate() {
+        source = slice(&source, i, 0, size, 1)?;
+    }
+    let order = argsort(at, along, false)?;
+    let (at, mut values) = (gather(at, along, &order)?, gather(&source, along, &order)?);
+    let size = at.size(along)?;
+    let mut width = 1;
+    while width < size {
+        let later = |t: &Tensor| slice(t, dim, width, size - width, 1);
+        let earlier = |t: &Tensor| slice(t, dim, 0, size - width, 1);
+        let same = eq(&later(&at)?, &earlier(&at)?)?;
+        let new = later(&values)?;
+        let joined = how.pair(&new, &earlier(&values)?)?;
+        let rest = where_(&same, (&joined).into(), (&new).into())?;
+        values = cat(&[&slice(&values, dim, 0, width, 1)?, &rest], along)?;
+        width *= 2;
+    }
+    let spare = x.size(along)? as i64;
+    let ends = {
+        let _off = no_grad();
+        let next = slice(&at, dim, 1, size - 1, 1)?;
+        let inner = where_(
+            &eq(&next, &slice(&at, dim, 0, size - 1, 1)?)?,
+            spare.into(),
+            (&slice(&at, dim, 0, size - 1, 1)?).into(),
+        )?;
+        cat(&[&inner, &slice(&at, dim, size - 1, 1, 1)?], along)?
+    };
+    let mut shape: Dims = x.shape().into();
+    if let Some(slot) = shape.get_mut(dim) {
+        *slot += 1;
+    }
+    let room = Tensor::full(&shape, 0i64.into(), x.dtype(), &x.context(), "scatter_reduce")?;
+    slice(&scatter(&room, along, &ends, (&values).into())?, dim, 0, spare as usize, 1)
+}
+
+/// `index` must be a vector of whole numbers on the device of `x`.
+fn vector_index(x: &Tensor, at: &Tensor, name: &str) -> Result<()> {
+    same_place(x, "index", at, "wrapper_CUDA_index_copy_")?;
+    if at.rank() > 1 {
+        let text = format!("{name}: Index should have dimension 1 or 0 (got {})", at.rank());
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    if at.dtype() != DType::Int64 {
+        let text = format!("{name}: Expected a long tensor for index, but got {}", at.dtype().type_name());
+        return Err(Error::runtime(text).with_hint("convert it: `index.long()`"));
+    }
+    Ok(())
+}
+
+/// Places on the CPU lie within `0..size`. A device says so itself, later.
+fn within(at: &Tensor, size: usize, lead: &str) -> Result<()> {
+    whole_within(at, 0, size as i64)
+        .map_err(|e| Error::new(Kind::IndexError, format!("{lead}{}", e.message())))
+}
+
+/// A vector of places as an index for `scatter`, the same in every other dimension.
+fn spread_index(at: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
+    if shape.is_empty() {
+        return reshape_to(at, &[]);
+    }
+    let own: Vec<usize> = (0..shape.len()).map(|i| if i == dim { at.numel() } else { 1 }).collect();
+    expand(&reshape_to(at, &own)?, shape)
+}
+
+fn sizes_but(t: &Tensor, dim: usize) -> Dims {
+    t.shape().iter().enumerate().filter(|(i, _)| *i != dim).map(|(_, &d)| d).collect()
+}
+
+/// The place of each element of a flat index in a shape, a vector for each dimension.
+pub fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
+    let mut rest = at.clone();
+    let mut all = memory::with_capacity(shape.len())?;
+    for &size in shape.iter().rev() {
+        all.push(crate::op::elementwise::arithmetic::remainder(&rest, size.max(1))?);
+        rest = floor_divide(&rest, size.max(1))?;
+    }
+    all.reverse();
+    Ok(all)
+}
+
+const INDEX: Param = Param::required("index", ParamKind::Tensor);
+const SOURCE: Param = Param::required("source", ParamKind::Tensor);
+const MASK: Param = Param::required("mask", ParamKind::Tensor);
+const REDUCED: &[Param] = &[
+    SELF,
+    DIM,
+    INDEX,
+    Param::required("src", ParamKind::Tensor),
+    Param::required("reduce", ParamKind::Str),
+    Param::optional("include_self", ParamKind::Bool, D::Bool(true)),
+];
+const ROWS_OF: &[Draw] = &[
+    Draw::of("x", &[4, 3], Domain::Any),
+    Draw::of("i", &[5, 3], Domain::Index(4)),
+    Draw::of("v", &[5, 3], Domain::Positive),
+];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "take",
+        Family::Index,
+        "Elements of the flattened tensor at indices, in the indices' shape.",
+        &[SELF, INDEX],
+        |a| to_value(take(a.tensor(0)?, a.tensor(1)?)),
+    )
+    .example("tensor([[4, 5], [6, 7]]).take(tensor([0, 3]))", "tensor([4, 7])")
+    .samples(&[Sample::of(
+        "x.take(i)",
+        &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("i", &[2, 3], Domain::Index(12))],
+    )]),
+    OpDef::call(
+        "index_copy",
+        Family::Index,
+        "Entries written at indices along a dimension.",
+        &[SELF, DIM, INDEX, SOURCE],
+        |a| to_value(index_copy(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)),
+    )
+    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| index_copy(x, a.int(1)?, a.tensor(2)?, a.tensor(3)?))))
+    .example("zeros(3).index_copy(0, tensor([2]), ones(1))", "tensor([0., 0., 1.])")
+    .samples(&[Sample::of(
+        "x.index_copy(0, i, v)",
+        &[
+            Draw::of("x", &[4, 3], Domain::Any),
+            Draw::of("i", &[1], Domain::Index(4)),
+            Draw::of("v", &[1, 3], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
+        "index_fill",
+        Family::Index,
+        "A value in the entries that indices name along a dimension.",
+        &[SELF, DIM, INDEX, Param::required("value", ParamKind::Operand)],
+        |a| to_value(index_fill(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)),
+    )
+    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| index_fill(x, a.int(1)?, a.tensor(2)?, a.operand(3)?))))
+    .example("zeros(3).index_fill(0, tensor([0, 2]), 5)", "tensor([5., 0., 5.])")
+    .samples(&[Sample::of(
+        "x.index_fill(1, i, 0.7)",
+        &[Draw::of("x", &[4, 3], Domain::Any), Draw::of("i", &[2], Domain::Index(3))],
+    )]),
+    OpDef::call(
+        "masked_scatter",
+        Family::Index,
+        "Elements of a source, in order, where a mask is true.",
+        &[SELF, MASK, SOURCE],
+        |a| to_value(masked_scatter(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?)),
+    )
+    .forms(crate::op::core::def::METHOD)
+    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| masked_scatter(x, a.tensor(1)?, a.tensor(2)?))))
+    .example("zeros(3).masked_scatter(tensor([true, false, true]), ones(2))", "tensor([1., 0., 1.])")
+    .samples(&[Sample::of(
+        "x.masked_scatter(m, v)",
+        &[
+            Draw::of("x", &[3, 4], Domain::Any),
+            Draw::of("m", &[3, 4], Domain::Mask),
+            Draw::of("v", &[12], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
+        "scatter_reduce",
+        Family::Index,
+        "Elements sent to indices along a dimension and combined there.",
+        REDUCED,
+        |a| to_value(scatter_reduce_row(a, a.tensor(0)?)),
+    )
+    .details(
+        "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count.",
+    )
+    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| scatter_reduce_row(a, x))))
+    .example("zeros(2).scatter_reduce(0, tensor([1, 1]), tensor([3.0, 5.0]), \"amax\")", "tensor([0., 5.])")
+    .samples(&[
+        Sample::of("x.scatter_reduce(0, i, v, \"sum\")", ROWS_OF),
+        Sample::of("x.scatter_reduce(0, i, v, \"prod\")", ROWS_OF),
+        Sample::of("x.scatter_reduce(0, i, v, \"mean\", #{include_self: false})", ROWS_OF),
+        Sample::of("x.scatter_reduce(0, i, v, \"amax\")", ROWS_OF),
+        Sample::of("x.scatter_reduce(0, i, v, \"amin\", #{include_self: false})", ROWS_OF),
+    ]),
+    OpDef::call(
+        "unravel_index",
+        Family::Index,
+        "Places in a flattened tensor as places in its dimensions, a tensor for each.",
+        &[Param::required("indices", ParamKind::Tensor), Param::required("shape", ParamKind::Ints)],
+        |a| to_list(unravel_index(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .forms(FUNCTION)
+    .example("unravel_index(tensor([5]), [2, 3])", "[tensor([1]), tensor([2])]")
+    .gradient(Gradient::NoGrad("the result is made of places")),
+];
+
+pub fn scatter_reduce_row(a: &Args, x: &crate::tensor::Tensor) -> Result<crate::tensor::Tensor> {
+    let how = Combine::parse(a.str(4)?)?;
+    scatter_reduce(x, a.int(1)?, a.tensor(2)?, a.tensor(3)?, how, a.bool(5)?)
+}

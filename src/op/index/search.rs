@@ -1,0 +1,151 @@
+//! Places in a sorted row, and membership.
+
+use crate::base::{DType, Error, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::convert::to_dtype;
+use crate::op::core::def::{Args, DefaultValue as D, FUNCTION, Family, Gradient, OpDef, Param, ParamKind};
+use crate::op::core::operand::Operand;
+use crate::op::core::record::no_grad;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, floor_divide};
+use crate::op::elementwise::binary::minimum;
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::{eq, ge, gt, logical_and, lt};
+use crate::op::elementwise::predicates::logical_not;
+use crate::op::gather::along_dim::{gather, index_select};
+use crate::op::reduce::sums::any;
+use crate::op::shape::view::{reshape_to, unsqueeze};
+use crate::tensor::Tensor;
+
+use super::distinct::COUNTED;
+
+/// Whether each element is among `others`.
+pub fn isin(x: &Tensor, others: Operand, invert: bool) -> Result<Tensor> {
+    let _off = no_grad();
+    let found = match others {
+        Operand::Scalar(_) => eq(x, others)?,
+        Operand::Tensor(t) => {
+            let row = reshape_to(t, &[t.numel()])?;
+            any(&eq(&unsqueeze(x, -1)?, &row)?, Some(&[-1]), false)?
+        }
+    };
+    if invert { logical_not(&found) } else { Ok(found) }
+}
+
+/// Where each of `values` would be put into the ascending rows of `edges`: before its equals, or behind them
+/// where `right`. One row serves values of any shape; several rows pair up with the values' rows.
+pub fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow: bool) -> Result<Tensor> {
+    let _off = no_grad();
+    let same_rows = edges.rank() == values.rank()
+        && edges.shape().split_last().map(|(_, rows)| rows)
+            == values.shape().split_last().map(|(_, rows)| rows);
+    if edges.rank() == 0 {
+        return Err(Error::runtime(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1",
+        ));
+    }
+    if edges.rank() > 1 && !same_rows {
+        return Err(Error::runtime(format!(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries \
+             tensor and input value tensor must match, but we got boundaries tensor {:?} and input value tensor {:?}",
+            edges.shape(),
+            values.shape()
+        )));
+    }
+    let edges = to_dtype(&edges.detach(), edges.dtype().promote(values.dtype()))?;
+    let size = edges.size(-1)?;
+    let out = search(&edges, values, size, right)?;
+    if narrow { to_dtype(&out, DType::Int32) } else { Ok(out) }
+}
+
+/// A binary search for all values at once: the answer lies in `low..=high` all the time.
+fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<Tensor> {
+    let full =
+        |n: i64| Tensor::full(values.shape(), n.into(), DType::Int64, &values.context(), "searchsorted");
+    let (mut low, mut high) = (full(0)?, full(size as i64)?);
+    if size == 0 || values.numel() == 0 {
+        return Ok(low);
+    }
+    for _ in 0..=size.ilog2() {
+        let middle = floor_divide(&add(&low, &high)?, 2i64)?;
+        let at = minimum(&middle, size as i64 - 1)?;
+        let edge = if edges.rank() == 1 {
+            reshape_to(&index_select(edges, 0, &reshape_to(&at, &[at.numel()])?)?, values.shape())?
+        } else {
+            gather(edges, -1, &at)?
+        };
+        // What NaN is compared with is never found too large: it goes behind everything.
+        let beyond = logical_not(&if right { gt(&edge, values)? } else { ge(&edge, values)? })?;
+        let open = logical_and(&beyond, &lt(&low, &high)?)?;
+        let next = add(&middle, 1i64)?;
+        high = where_(&open, (&high).into(), (&minimum(&middle, &high)?).into())?;
+        low = where_(&open, (&next).into(), (&low).into())?;
+    }
+    Ok(low)
+}
+
+const RIGHT: Param = Param::optional("right", ParamKind::Bool, D::Bool(false));
+const NARROW: Param = Param::optional("out_int32", ParamKind::Bool, D::Bool(false));
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "isin",
+        Family::Compare,
+        "Whether each element is one of some others.",
+        &[
+            Param::required("elements", ParamKind::Tensor),
+            Param::required("test_elements", ParamKind::Operand),
+            Param::optional("invert", ParamKind::Bool, D::Bool(false)),
+        ],
+        |a| to_value(isin(a.tensor(0)?, a.operand(1)?, a.bool(2)?)),
+    )
+    .forms(crate::op::core::def::FUNCTION)
+    .example("isin(tensor([1, 2, 3]), tensor([3, 1]))", "tensor([ True, False,  True])")
+    .gradient(Gradient::NoGrad("the result is bool")),
+    OpDef::call(
+        "searchsorted",
+        Family::Index,
+        "Where values would be put into an ascending row: before their equals, or behind with `right`.",
+        &[
+            Param::required("sorted_sequence", ParamKind::Tensor),
+            Param::required("values", ParamKind::Operand),
+            NARROW,
+            RIGHT,
+        ],
+        |a| looked_up(a, 0, 1),
+    )
+    .forms(FUNCTION)
+    .example("searchsorted(tensor([1, 3, 5]), tensor([3, 4]))", "tensor([1, 2])")
+    .gradient(COUNTED),
+    OpDef::call(
+        "bucketize",
+        Family::Index,
+        "The bucket of each element between ascending boundaries.",
+        &[
+            Param::required("input", ParamKind::Operand),
+            Param::required("boundaries", ParamKind::Tensor),
+            NARROW,
+            RIGHT,
+        ],
+        |a| looked_up(a, 1, 0),
+    )
+    .forms(FUNCTION)
+    .example("bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))", "tensor([0, 1, 3])")
+    .gradient(COUNTED),
+];
+
+/// `searchsorted` and `bucketize`, whose first two arguments are exchanged. A number is looked up as a tensor.
+pub fn looked_up(a: &Args, edges: usize, values: usize) -> Result<Value> {
+    let edges = a.tensor(edges)?;
+    let held;
+    let values = match a.operand(values)? {
+        crate::op::core::operand::Operand::Tensor(t) => t,
+        crate::op::core::operand::Operand::Scalar(n) => {
+            let dtype = edges.dtype().promote(n.default_dtype());
+            held = crate::tensor::Tensor::full(&[], n, dtype, &edges.context(), "searchsorted")?;
+            &held
+        }
+    };
+    to_value(searchsorted(edges, values, a.bool(3)?, a.bool(2)?))
+}

@@ -1,0 +1,231 @@
+//! What a tensor answers about itself.
+
+use crate::base::{Error, Result, Scalar, memory};
+use crate::device::poll;
+use crate::op::core::def::{
+    Args, DefaultValue, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF,
+};
+use crate::op::core::many;
+use crate::op::core::value::Value;
+use crate::tensor::Tensor;
+
+const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "item",
+        Family::Inspect,
+        "The only element as a number; the host waits for it.",
+        &[SELF],
+        |a| Ok(Value::Scalar(a.tensor(0)?.item()?)),
+    )
+    .forms(METHOD)
+    .example("tensor([2.5]).item()", "2.5")
+    .gradient(ASKS),
+    OpDef::call(
+        "tolist",
+        Family::Inspect,
+        "All elements as nested arrays; the host waits for them.",
+        &[SELF],
+        |a| tolist(a.tensor(0)?),
+    )
+    .forms(METHOD)
+    .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
+    .gradient(ASKS),
+    OpDef::call(
+        "numpy",
+        Family::Inspect,
+        "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.",
+        &[SELF],
+        |a| {
+            let x = a.tensor(0)?;
+            if x.requires_grad() {
+                let text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.";
+                return Err(Error::runtime(text));
+            }
+            if x.device().is_cuda() {
+                return Err(Error::type_error(format!(
+                    "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory \
+                     first.",
+                    x.device()
+                )));
+            }
+            tolist(x)
+        },
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).numpy()", "[1, 2]")
+    .gradient(ASKS),
+    OpDef::call("numel", Family::Inspect, "The number of elements.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.numel()))
+    })
+    .example("zeros([2, 3]).numel()", "6")
+    .gradient(ASKS),
+    OpDef::call(
+        "size",
+        Family::Inspect,
+        "The sizes of all dimensions, or of one.",
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
+        |a| {
+            let x = a.tensor(0)?;
+            match a.optional_int(1) {
+                Some(dim) => x.size(dim).map(int),
+                None => Ok(ints(x.shape())),
+            }
+        },
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).size(-1)", "3")
+    .gradient(ASKS),
+    OpDef::call(
+        "stride",
+        Family::Inspect,
+        "The steps in elements between neighbours along all dimensions, or along one.",
+        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
+        stride,
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).stride()", "[3, 1]")
+    .gradient(ASKS),
+    OpDef::call(
+        "storage_offset",
+        Family::Inspect,
+        "The place of the first element in its storage, in elements.",
+        &[SELF],
+        |a| Ok(int(a.tensor(0)?.layout().offset())),
+    )
+    .forms(METHOD)
+    .example("zeros([2, 3]).select(0, 1).storage_offset()", "3")
+    .gradient(ASKS),
+    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", &[SELF], |a| {
+        Ok(bool(a.tensor(0)?.is_contiguous()))
+    })
+    .forms(METHOD)
+    .example("zeros([2, 3]).t().is_contiguous()", "false")
+    .gradient(ASKS),
+    OpDef::call("is_pinned", Family::Inspect, "Whether the host memory is page-locked.", &[SELF], |a| {
+        Ok(bool(a.tensor(0)?.is_pinned()))
+    })
+    .forms(METHOD)
+    .example("zeros([2]).is_pinned()", "false")
+    .gradient(ASKS),
+    OpDef::call(
+        "is_floating_point",
+        Family::Inspect,
+        "Whether the dtype is a floating-point one.",
+        &[SELF],
+        |a| Ok(bool(a.tensor(0)?.dtype().is_float())),
+    )
+    .example("tensor([1, 2]).is_floating_point()", "false")
+    .gradient(ASKS),
+    OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", &[SELF], |a| {
+        Ok(Value::Scalar(Scalar::Int(a.tensor(0)?.data_ptr() as i64)))
+    })
+    .forms(METHOD)
+    .example("zeros([0]).data_ptr()", "0")
+    .gradient(ASKS),
+    OpDef::call("element_size", Family::Inspect, "The bytes of one element.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.dtype().size()))
+    })
+    .forms(METHOD)
+    .example("zeros([2]).half().element_size()", "2")
+    .gradient(ASKS),
+    OpDef::call(
+        "retain_grad",
+        Family::Inspect,
+        "Has the backward pass keep the gradient of a computed tensor in `.grad`, as that of a leaf is.",
+        &[SELF],
+        |a| {
+            a.tensor(0)?.retain_grad()?;
+            Ok(Value::None)
+        },
+    )
+    .forms(METHOD)
+    .details("For a leaf there is nothing to do; an error where the tensor does not require grad.")
+    .example(
+        "let x = tensor([2.0], #{requires_grad: true}); let y = x * 3; y.retain_grad(); (y * y).backward(); y.grad",
+        "tensor([12.])",
+    )
+    .gradient(ASKS),
+    OpDef::call("dim", Family::Inspect, "The number of dimensions.", &[SELF], |a| {
+        Ok(int(a.tensor(0)?.rank()))
+    })
+    .forms(METHOD)
+    .example("zeros([2, 3]).dim()", "2")
+    .gradient(ASKS),
+    property("shape", "The sizes of all dimensions.", |a| Ok(ints(a.tensor(0)?.shape())))
+        .example("zeros([2, 3]).shape", "[2, 3]"),
+    property("dtype", "The type of the elements.", |a| Ok(Value::DType(a.tensor(0)?.dtype())))
+        .example("tensor([1, 2]).dtype", "torch.int64"),
+    property("device", "Where the tensor is.", |a| Ok(Value::Device(a.tensor(0)?.device().into())))
+        .example("tensor([1, 2]).device", "device(type='cpu')"),
+    property("ndim", "The number of dimensions.", |a| Ok(int(a.tensor(0)?.rank())))
+        .example("zeros([2, 3]).ndim", "2"),
+    property("nbytes", "The bytes of the elements.", |a| Ok(int(a.tensor(0)?.nbytes())))
+        .example("zeros([2, 3]).nbytes", "24"),
+    property("is_cuda", "Whether the tensor is on a GPU.", |a| Ok(bool(a.tensor(0)?.device().is_cuda())))
+        .example("zeros([2]).is_cuda", "false"),
+    property("requires_grad", "Whether gradients reach this tensor.", |a| {
+        Ok(bool(a.tensor(0)?.requires_grad()))
+    })
+    .example("zeros([2]).requires_grad", "false"),
+    property("is_leaf", "Whether the tensor was not computed from one that requires grad.", |a| {
+        Ok(bool(a.tensor(0)?.is_leaf()))
+    })
+    .example("zeros([2]).is_leaf", "true"),
+    property("retains_grad", "Whether `retain_grad` was called on the tensor, which is no leaf.", |a| {
+        Ok(bool(a.tensor(0)?.retains_grad()))
+    })
+    .example("zeros([2]).retains_grad", "false"),
+    property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
+        Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
+    })
+    .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
+];
+
+pub const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
+    OpDef::call(name, Family::Inspect, summary, &[SELF], run).forms(PROPERTY).gradient(ASKS)
+}
+
+pub fn bool(b: bool) -> Value {
+    Value::Scalar(b.into())
+}
+
+pub fn int(n: usize) -> Value {
+    Value::Scalar((n as i64).into())
+}
+
+pub fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
+    Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
+}
+
+fn stride(a: &Args) -> Result<Value> {
+    let x = a.tensor(0)?;
+    match a.optional_int(1) {
+        Some(dim) => {
+            let dim = x.dim(dim)?;
+            let step = x.layout().strides().get(dim).copied();
+            let step = step.ok_or_else(|| Error::runtime("a tensor without dimensions has no stride"))?;
+            Ok(Value::Scalar(Scalar::Int(step as i64)))
+        }
+        None => Ok(ints(x.layout().strides())),
+    }
+}
+
+/// Nested lists of the elements; a single number for a tensor without dimensions.
+pub fn tolist(x: &Tensor) -> Result<Value> {
+    fn nest(numbers: &[Scalar], shape: &[usize]) -> Result<Value> {
+        match shape.split_first() {
+            None => Ok(numbers.first().map_or(Value::None, |n| Value::Scalar(*n))),
+            Some((_, [])) => memory::collected(numbers.iter().map(|n| Value::Scalar(*n))).map(Value::List),
+            Some((&size, rest)) => {
+                let inner = numbers.len() / size.max(1);
+                let part = |i: usize| numbers.get(i * inner..(i + 1) * inner).unwrap_or(&[]);
+                poll::collected((0..size).map(|i| nest(part(i), rest))).map(Value::List)
+            }
+        }
+    }
+    many::check(x.numel(), "numbers")?;
+    nest(&x.to_scalars("tolist")?, x.shape())
+}

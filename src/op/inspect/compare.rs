@@ -1,0 +1,175 @@
+//! Whether tensors are equal or close.
+
+use crate::base::error::Kind;
+use crate::base::{DType, Error, Result};
+use crate::op::core::def::{DefaultValue, Family, Gradient, OpDef, Param, ParamKind, SELF};
+use crate::op::elementwise::arithmetic::{scale, shift, sub};
+use crate::op::elementwise::comparison::{eq, le, logical_and, logical_or};
+use crate::op::elementwise::predicates::{isfinite, isnan};
+use crate::op::elementwise::unary::abs;
+use crate::op::reduce::sums::all;
+use crate::tensor::Tensor;
+
+use super::asks::bool;
+
+/// Same shape and the same values; the host waits for the answer.
+pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
+    if a.shape() != b.shape() {
+        return Ok(false);
+    }
+    truth(&eq(a, b)?)
+}
+
+/// Element by element whether `|a - b| <= atol + rtol * |b|`.
+pub fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+    if a.dtype() != b.dtype() {
+        let text = format!("{} did not match {}", a.dtype().type_name(), b.dtype().type_name());
+        return Err(
+            Error::runtime(text).with_hint(format!("convert one of them, for example `b.to({})`", a.dtype()))
+        );
+    }
+    let mut close = eq(a, b)?;
+    if equal_nan && a.dtype().is_float() {
+        close = logical_or(&close, &logical_and(&isnan(a)?, &isnan(b)?)?)?;
+    }
+    if rtol == 0.0 && atol == 0.0 {
+        return Ok(close);
+    }
+    let allowed = shift(&abs(&scale(b, rtol)?)?, atol)?;
+    let actual = abs(&sub(a, b)?)?;
+    logical_or(&close, &logical_and(&isfinite(&actual)?, &le(&actual, &allowed)?)?)
+}
+
+/// Whether all elements are close; the host waits for the answer.
+pub fn allclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
+    truth(&isclose(a, b, rtol, atol, equal_nan)?)
+}
+
+/// An `AssertionError` that says how far apart two tensors are, unless they are close. Tolerances default to the
+/// dtype's, as `torch.testing.assert_close` has them.
+pub fn assert_close(actual: &Tensor, expected: &Tensor, rtol: Option<f64>, atol: Option<f64>) -> Result<()> {
+    let differ = |what: &str, a: String, b: String| {
+        Error::new(
+            Kind::AssertionError,
+            format!("The values for attribute '{what}' do not match: {a} != {b}."),
+        )
+    };
+    if actual.shape() != expected.shape() {
+        let size = |t: &Tensor| format!("torch.Size({:?})", t.shape());
+        return Err(differ("shape", size(actual), size(expected)));
+    }
+    if actual.device() != expected.device() {
+        return Err(differ("device", actual.device().to_string(), expected.device().to_string()));
+    }
+    if actual.dtype() != expected.dtype() {
+        let name = |t: &Tensor| format!("torch.{}", t.dtype());
+        return Err(differ("dtype", name(actual), name(expected)));
+    }
+    let (usual_rtol, usual_atol) = tolerance(actual.dtype());
+    let (rtol, atol) = (rtol.unwrap_or(usual_rtol), atol.unwrap_or(usual_atol));
+    let (a, b) = (actual.to_f64s("assert_close")?, expected.to_f64s("assert_close")?);
+    report(&a, &b, actual.shape(), rtol, atol)
+}
+
+/// Relative and absolute tolerance of a dtype, as `torch.testing` has them.
+pub fn tolerance(dtype: DType) -> (f64, f64) {
+    match dtype {
+        DType::Float16 => (1e-3, 1e-5),
+        DType::BFloat16 => (1.6e-2, 1e-5),
+        DType::Float32 => (1.3e-6, 1e-5),
+        DType::Float64 => (1e-7, 1e-7),
+        _ => (0.0, 0.0),
+    }
+}
+
+fn truth(mask: &Tensor) -> Result<bool> {
+    Ok(all(mask, None, false)?.item()?.as_f64() != 0.0)
+}
+
+/// Counts what is not close, and finds the greatest differences.
+fn report(a: &[f64], b: &[f64], shape: &[usize], rtol: f64, atol: f64) -> Result<()> {
+    let (mut wrong, mut most, mut most_relative) = (0usize, (0usize, 0.0f64), (0usize, 0.0f64));
+    for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
+        let distance = (x - y).abs();
+        let close = x == y || (distance.is_finite() && distance <= atol + rtol * y.abs());
+        if close {
+            continue;
+        }
+        wrong += 1;
+        for (slot, value) in [(&mut most, distance), (&mut most_relative, distance / y.abs())] {
+            if value.is_nan() || value > slot.1 {
+                *slot = (i, value);
+            }
+        }
+    }
+    if wrong == 0 {
+        return Ok(());
+    }
+    let share = 100.0 * wrong as f64 / a.len().max(1) as f64;
+    let line = |what: &str, (at, value): (usize, f64), allowed: f64| {
+        format!(
+            "Greatest {what} difference: {value:?} at index {} (up to {allowed:?} allowed)",
+            place(at, shape)
+        )
+    };
+    Err(Error::new(
+        Kind::AssertionError,
+        format!(
+            "Tensor-likes are not close!\n\nMismatched elements: {wrong} / {} ({share:.1}%)\n{}\n{}",
+            a.len(),
+            line("absolute", most, atol),
+            line("relative", most_relative, rtol)
+        ),
+    ))
+}
+
+/// `(1, 2)`: a flat place as an index.
+fn place(mut at: usize, shape: &[usize]) -> String {
+    let mut index = Vec::new();
+    for &size in shape.iter().rev() {
+        index.push((at % size.max(1)).to_string());
+        at /= size.max(1);
+    }
+    index.reverse();
+    match index.as_slice() {
+        [one] => format!("({one},)"),
+        many => format!("({})", many.join(", ")),
+    }
+}
+
+const OTHER: Param = Param::required("other", ParamKind::Tensor);
+const RTOL: Param = Param::optional("rtol", ParamKind::Float, DefaultValue::Float(1e-5));
+const ATOL: Param = Param::optional("atol", ParamKind::Float, DefaultValue::Float(1e-8));
+const EQUAL_NAN: Param = Param::optional("equal_nan", ParamKind::Bool, DefaultValue::Bool(false));
+const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "equal",
+        Family::Inspect,
+        "Whether two tensors have one shape and the same values; the host waits for the answer.",
+        &[SELF, OTHER],
+        |a| equal(a.tensor(0)?, a.tensor(1)?).map(bool),
+    )
+    .example("tensor([1, 2]).equal(tensor([1, 2]))", "true")
+    .gradient(ASKS),
+    OpDef::call(
+        "allclose",
+        Family::Inspect,
+        "Whether `|input - other| <= atol + rtol * |other|` everywhere; the host waits for the answer.",
+        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
+        |a| allclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?).map(bool),
+    )
+    .example("allclose(tensor([1.0]), tensor([1.000001]))", "true")
+    .gradient(ASKS),
+    OpDef::call(
+        "isclose",
+        Family::Compare,
+        "Element by element whether `|input - other| <= atol + rtol * |other|`.",
+        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
+        |a| Ok(isclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?)?.into()),
+    )
+    .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
+    .gradient(Gradient::NoGrad("the result is bool")),
+];

@@ -1,0 +1,9 @@
+//! What a tensor is, and whether two are the same.
+
+pub mod asks;
+pub mod compare;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[compare::ROWS, asks::ROWS];

@@ -1,0 +1,231 @@
+//! Products added to a tensor.
+
+use crate::base::{Error, Result, Scalar, ShapeCause};
+use crate::op::core::args::to_value;
+use crate::op::core::autocast;
+use crate::op::core::autocast::whole;
+use crate::op::core::def::{
+    Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::record::{recorded, wanted};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic;
+use crate::op::elementwise::arithmetic::scale;
+use crate::op::reduce::sums;
+use crate::op::shape::permute::{matrix_transpose, t};
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{In, Tensor};
+
+use super::matmul;
+use super::matmul::{batches_of, bmm, check_addmm, fused_product, mm, save_factors};
+
+/// `beta * input + alpha * (a @ b)`; `input` is broadcast.
+pub fn addmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("addmm", &[input, a, b])? {
+        return addmm(&casts.cast(input)?, &casts.cast(a)?, &casts.cast(b)?, beta, alpha);
+    }
+    static RULE: Vjp = Vjp { name: "AddmmBackward0", run: addmm_grad };
+    let run = || {
+        for (name, x) in [("self", a), ("mat2", b)] {
+            if x.rank() != 2 {
+                return Err(Error::runtime(format!(
+                    "addmm: {name} must be a matrix, got {}-D tensor",
+                    x.rank()
+                )));
+            }
+        }
+        check_addmm(input, a, b)?;
+        let (&[m, k], &[l, n]) = (a.shape(), b.shape()) else {
+            return Err(Error::runtime("addmm takes matrices"));
+        };
+        if k != l {
+            return Err(ShapeCause::MatmulShapes {
+                op: "addmm",
+                left: a.shape().into(),
+                right: b.shape().into(),
+            }
+            .into());
+        }
+        let wide = input.layout().expand(&[m, n])?;
+        let out = Tensor::empty(&[m, n], a.dtype(), &a.context(), "addmm")?;
+        fused_product("addmm", [a.into(), b.into(), In::Laid(input, &wide)], &out, alpha, beta)?;
+        Ok(recorded(out, &RULE, &[input, a, b], |s, _| {
+            save_factors(s, a, b);
+            s.attribute((beta, alpha));
+        }))
+    };
+    run().map_err(|e| e.in_op("addmm", || vec![input.operand(), a.operand(), b.operand()]))
+}
+
+/// `beta * input + alpha * (a @ b)`, batch by batch; `input` is broadcast.
+pub fn baddbmm(input: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "BaddbmmBackward0", run: baddbmm_grad };
+    if let Some(casts) = autocast::enter("baddbmm", &[input, a, b])? {
+        return baddbmm(&casts.cast(input)?, &casts.cast(a)?, &casts.cast(b)?, beta, alpha);
+    }
+    let run = || -> Result<Tensor> {
+        let [n, m, k] = batches_of(a, "batch1")?;
+        let [other, l, p] = batches_of(b, "batch2")?;
+        check_addmm(input, a, b)?;
+        if (n, k) != (other, l) {
+            return Err(ShapeCause::BatchMatmul { want: [n, k], got: [other, l] }.into());
+        }
+        let wide = input.layout().expand(&[n, m, p])?;
+        let out = Tensor::empty(&[n, m, p], a.dtype(), &a.context(), "baddbmm")?;
+        fused_product("baddbmm", [a.into(), b.into(), In::Laid(input, &wide)], &out, alpha, beta)?;
+        Ok(recorded(out, &RULE, &[input, a, b], |s, _| {
+            save_factors(s, a, b);
+            s.attribute((beta, alpha));
+        }))
+    };
+    run().map_err(|e| e.in_op("baddbmm", || vec![input.operand(), a.operand(), b.operand()]))
+}
+
+fn addmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let &(beta, alpha): &(f64, f64) = s.attribute()?;
+    let times = |x: Tensor, factor: f64| if factor == 1.0 { Ok(x) } else { scale(&x, factor) };
+    Ok([
+        wanted(s, 0, || times(g.clone(), beta))?,
+        wanted(s, 1, || times(mm(g, &t(&s.tensor(1)?)?)?, alpha))?,
+        wanted(s, 2, || times(mm(&t(&s.tensor(0)?)?, g)?, alpha))?,
+    ]
+    .into_iter()
+    .collect())
+}
+
+fn baddbmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let &(beta, alpha): &(f64, f64) = s.attribute()?;
+    let times = |x: Tensor, factor: f64| if factor == 1.0 { Ok(x) } else { scale(&x, factor) };
+    Ok([
+        wanted(s, 0, || times(g.clone(), beta))?,
+        wanted(s, 1, || times(bmm(g, &matrix_transpose(&s.tensor(1)?)?)?, alpha))?,
+        wanted(s, 2, || times(bmm(&matrix_transpose(&s.tensor(0)?)?, g)?, alpha))?,
+    ]
+    .into_iter()
+    .collect())
+}
+
+const BETA: Param = Param::optional("beta", ParamKind::Scalar, D::Int(1));
+const ALPHA: Param = Param::optional("alpha", ParamKind::Scalar, D::Int(1));
+const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
+const BATCHES: &[Draw] = &[
+    Draw::of("c", &[3, 2], Domain::Any),
+    Draw::of("a", &[2, 3, 4], Domain::Any),
+    Draw::of("b", &[2, 4, 2], Domain::Any),
+];
+
+pub static BATCHED: [Param; 5] = fused("batch2");
+
+pub static WITH_VECTOR: [Param; 5] = fused("vec");
+
+pub static WITH_VECTORS: [Param; 5] = fused("vec2");
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "addmm",
+        Family::Matmul,
+        "`beta * input + alpha * mat1 @ mat2` in one launch.",
+        &[
+            SELF,
+            Param::required("mat1", ParamKind::Tensor),
+            Param::required("mat2", ParamKind::Tensor),
+            Param::optional("beta", ParamKind::Scalar, D::Int(1)),
+            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
+        ],
+        |a| to_value(addmm(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, a.float(4)?)),
+    )
+    .example("addmm(ones(2), ones([1, 3]), ones([3, 2]))", "tensor([[4., 4.]])")
+    .gradient(Gradient::Vjp("AddmmBackward0"))
+    .samples(&[Sample::of(
+        "addmm(c, a, b)",
+        &[
+            Draw::of("c", &[2], Domain::Any),
+            Draw::of("a", &[3, 4], Domain::Any),
+            Draw::of("b", &[4, 2], Domain::Any),
+        ],
+    )]),
+    OpDef::call(
+        "baddbmm",
+        Family::Matmul,
+        "`beta * input + alpha * batch1 @ batch2` for batches of matrices, in one launch.",
+        &[
+            SELF,
+            Param::required("batch1", ParamKind::Tensor),
+            Param::required("batch2", ParamKind::Tensor),
+            Param::optional("beta", ParamKind::Scalar, D::Int(1)),
+            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
+        ],
+        |a| to_value(baddbmm(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, a.float(4)?)),
+    )
+    .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
+    .gradient(Gradient::Vjp("BaddbmmBackward0"))
+    .samples(&[Sample::of(
+        "baddbmm(c, a, b, #{beta: 0.5, alpha: 2.0})",
+        &[
+            Draw::of("c", &[3, 2], Domain::Any),
+            Draw::of("a", &[2, 3, 4], Domain::Any),
+            Draw::of("b", &[2, 4, 2], Domain::Any),
+        ],
+    )]),
+    OpDef::call("addmv", Family::Matmul, "`beta * input + alpha * mat @ vec`.", &WITH_VECTOR, |a| {
+        added_row("addmv", a, matmul::mv)
+    })
+    .example("addmv(ones(2), ones([2, 3]), ones(3))", "tensor([4., 4.])")
+    .samples(&[Sample::of(
+        "addmv(v, m, w, #{beta: 0.5, alpha: 2})",
+        &[
+            Draw::of("v", &[2], Domain::Any),
+            Draw::of("m", &[2, 3], Domain::Any),
+            Draw::of("w", &[3], Domain::Any),
+        ],
+    )]),
+    OpDef::call("addr", Family::Matmul, "`beta * input + alpha * outer(vec1, vec2)`.", &WITH_VECTORS, |a| {
+        added_row("addr", a, matmul::outer)
+    })
+    .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
+    .samples(&[Sample::of("addr(a, a, b)", TWO_VECTORS)]),
+    OpDef::call(
+        "addbmm",
+        Family::Matmul,
+        "`beta * input + alpha * (batch1 @ batch2).sum(0)`.",
+        &BATCHED,
+        |a| added_row("addbmm", a, |x, y| sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false)),
+    )
+    .example("addbmm(ones([1, 1]), ones([2, 1, 3]), ones([2, 3, 1]))", "tensor([[7.]])")
+    .samples(&[Sample::of("addbmm(c, a, b)", BATCHES)]),
+];
+
+const fn fused(second: &'static str) -> [Param; 5] {
+    let (first, second) = match second.as_bytes() {
+        b"batch2" => ("batch1", "batch2"),
+        b"vec" => ("mat", "vec"),
+        _ => ("vec1", "vec2"),
+    };
+    [SELF, Param::required(first, ParamKind::Tensor), Param::required(second, ParamKind::Tensor), BETA, ALPHA]
+}
+
+/// `beta * input + alpha * product` of the two other tensors, one operation for autocast.
+pub fn added_row(
+    name: &'static str,
+    a: &Args,
+    product: fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Value> {
+    whole(name, [a.tensor(0)?, a.tensor(1)?, a.tensor(2)?], |[input, x, y]| {
+        combined(a, input, product(x, y)?)
+    })
+}
+
+/// `beta * input + alpha * product`; a `beta` of 0 leaves even NaN out.
+fn combined(a: &Args, input: &Tensor, product: Tensor) -> Result<Value> {
+    let (beta, alpha) = (a.scalar(3)?, a.scalar(4)?);
+    let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
+        if by.as_f64() == 1.0 { Ok(t.clone()) } else { arithmetic::mul(t, Operand::Scalar(by)) }
+    };
+    let product = scaled(&product, alpha)?;
+    if beta.as_f64() == 0.0 {
+        return to_value(Ok(product));
+    }
+    to_value(arithmetic::add(&scaled(input, beta)?, &product))
+}

@@ -1,0 +1,93 @@
+//! Determinants.
+
+use crate::base::Result;
+use crate::op::core::args::to_value;
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, SELF, Sample};
+use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::mul;
+use crate::op::elementwise::sign::sign;
+use crate::op::elementwise::unary::{abs, log};
+use crate::op::reduce::products::prod;
+use crate::op::reduce::sums::sum;
+use crate::op::shape::permute::matrix_transpose;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::Vjp;
+
+use super::solve::{eliminate, identity, inv, square};
+
+/// The factor by which a matrix stretches volumes.
+pub fn det(x: &Tensor) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "LinalgDetBackward0",
+        run: |s, g| {
+            let (x, y) = (s.tensor(0)?, s.tensor(1)?);
+            let cofactors = mul(&last_two(&y)?, &matrix_transpose(&inv(&x)?)?)?;
+            one(mul(&last_two(g)?, &cofactors)?)
+        },
+    };
+    square(x, "linalg.det")?;
+    let _paused = crate::tensor::autocast::pause();
+    let out = {
+        let _off = no_grad();
+        let found = eliminate(x, &identity(x)?)?;
+        mul(&prod(&found.pivots, Some(-1), false, None)?, &found.sign)?
+    };
+    Ok(recorded(out, &RULE, &[x], |s, y| {
+        s.input(x);
+        s.output(y);
+    }))
+}
+
+/// The sign of the determinant, and the logarithm of its size.
+pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp {
+        name: "LinalgSlogdetBackward0",
+        run: |s, g| one(mul(&last_two(g)?, &matrix_transpose(&inv(&s.tensor(0)?)?)?)?),
+    };
+    square(x, "linalg.slogdet")?;
+    let _paused = crate::tensor::autocast::pause();
+    let (signs, size) = {
+        let _off = no_grad();
+        let found = eliminate(x, &identity(x)?)?;
+        let signs = mul(&prod(&sign(&found.pivots)?, Some(-1), false, None)?, &found.sign)?;
+        (signs, sum(&log(&abs(&found.pivots)?)?, Some(&[-1]), false)?)
+    };
+    Ok((signs, recorded(size, &RULE, &[x], |s, _| s.input(x))))
+}
+
+fn last_two(x: &Tensor) -> Result<Tensor> {
+    let mut shape: Vec<usize> = x.shape().to_vec();
+    shape.extend([1, 1]);
+    reshape_to(x, &shape)
+}
+
+/// A product with its transpose, moved up the diagonal, is well conditioned.
+const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
+const ANYWHERE: &[Form] = &[Form::Method, Form::Function, Form::Of("linalg")];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call("det", Family::Matmul, "The determinant of square matrices.", &[SELF], |a| {
+        to_value(det(a.tensor(0)?))
+    })
+    .forms(ANYWHERE)
+    .example("tensor([[2.0, 1.0], [0.0, 4.0]]).det()", "tensor(8.)")
+    .gradient(Gradient::Vjp("LinalgDetBackward0"))
+    .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).det()", SQUARE)]),
+    OpDef::call(
+        "slogdet",
+        Family::Matmul,
+        "The sign of the determinant and the logarithm of its size.",
+        &[SELF],
+        |a| {
+            let (sign, size) = slogdet(a.tensor(0)?)?;
+            Ok(Value::Map(vec![("sign", sign.into()), ("logabsdet", size.into())]))
+        },
+    )
+    .forms(ANYWHERE)
+    .example("tensor([[1.0, 0.0], [0.0, -1.0]]).slogdet().sign", "tensor(-1.)")
+    .gradient(Gradient::Vjp("LinalgSlogdetBackward0"))
+    .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).slogdet().logabsdet", SQUARE)]),
+];

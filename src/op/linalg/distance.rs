@@ -1,0 +1,111 @@
+//! Distances between tensors.
+
+use crate::base::{Error, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::autocast;
+use crate::op::core::autocast::whole;
+use crate::op::core::def::{
+    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::elementwise::arithmetic::{shift, sub};
+use crate::op::reduce::norms::norm;
+use crate::op::shape::view::unsqueeze;
+use crate::tensor::Tensor;
+
+/// The `p`-norm of the difference of two tensors, a scalar.
+pub fn dist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("dist", &[a, b])? {
+        return dist(&casts.cast(a)?, &casts.cast(b)?, p);
+    }
+    norm(&sub(a, b)?, p, None, false)
+}
+
+/// The `p`-norm of `a - b + eps` along the last dimension: the distances of vectors.
+pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> {
+    if a.rank() == 0 && b.rank() == 0 {
+        return Err(Error::new(
+            crate::base::Kind::IndexError,
+            "Dimension specified as -1 but tensor has no dimensions",
+        ));
+    }
+    norm(&shift(&sub(a, b)?, eps)?, p, Some(&[-1]), keepdim)
+}
+
+/// Euclid's or another `p`-norm distance of each row of `a` from each row of `b`.
+pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
+    if a.rank() < 2 || b.rank() < 2 {
+        return Err(Error::runtime("cdist only supports at least 2D tensors, X1 got: 1D")
+            .with_hint("`x.unsqueeze(0)` makes a vector one row"));
+    }
+    let (columns, other) = (a.size(-1)?, b.size(-1)?);
+    if columns != other {
+        return Err(Error::runtime(format!(
+            "X1 and X2 must have the same number of columns. X1: {columns} X2: {other}"
+        )));
+    }
+    let apart = sub(&unsqueeze(a, -2)?, &unsqueeze(b, -3)?)?;
+    crate::op::reduce::norms::norm(&apart, p, Some(&[-1]), false)
+}
+
+const VECTORS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "dist",
+        Family::Reduce,
+        "The norm of the difference of two tensors.",
+        &[
+            SELF,
+            Param::required("other", ParamKind::Tensor),
+            Param::optional("p", ParamKind::Float, D::Float(2.0)),
+        ],
+        |a| dist(a.tensor(0)?, a.tensor(1)?, a.float(2)?).map(Into::into),
+    )
+    .details("Shapes spread over each other.")
+    .example("dist(tensor([0.0, 0.0]), tensor([3.0, 4.0]))", "tensor(5.)")
+    .samples(&[Sample::of("dist(a, b)", VECTORS), Sample::of("a.dist(b, 1)", VECTORS)]),
+    OpDef::call(
+        "pairwise_distance",
+        Family::Loss,
+        "The distances of vectors: the norm of the difference along the last dimension.",
+        &[
+            Param::required("x1", ParamKind::Tensor),
+            Param::required("x2", ParamKind::Tensor),
+            Param::optional("p", ParamKind::Float, D::Float(2.0)),
+            Param::optional("eps", ParamKind::Float, D::Float(1e-6)),
+            KEEPDIM,
+        ],
+        |a| {
+            pairwise_distance(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?)
+                .map(Into::into)
+        },
+    )
+    .forms(&[Form::Functional, Form::Function])
+    .details("`eps` is added to the difference, which keeps the gradient of a distance of 0 finite.")
+    .example("F::pairwise_distance(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([5.0000])")
+    .samples(&[
+        Sample::of("F::pairwise_distance(a, b)", VECTORS),
+        Sample::of("F::pairwise_distance(a, b, 1, #{keepdim: true})", VECTORS),
+    ]),
+    OpDef::call(
+        "cdist",
+        Family::Matmul,
+        "The distance of each row of one tensor from each row of another.",
+        &[
+            Param::required("x1", ParamKind::Tensor),
+            Param::required("x2", ParamKind::Tensor),
+            Param::optional("p", ParamKind::Scalar, D::Float(2.0)),
+        ],
+        |a| {
+            let p = a.float(2)?;
+            to_value(whole("cdist", [a.tensor(0)?, a.tensor(1)?], |[x, y]| cdist(x, y, p)))
+        },
+    )
+    .forms(FUNCTION)
+    .example("cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([[5.]])")
+    .samples(&[Sample::of(
+        "cdist(a, b)",
+        &[Draw::of("a", &[3, 2], Domain::Any), Draw::of("b", &[4, 2], Domain::Positive)],
+    )]),
+];

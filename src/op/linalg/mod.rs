@@ -1,0 +1,45 @@
+//! Products and linear algebra.
+
+pub mod added;
+pub mod bilinear;
+pub mod cholesky;
+pub mod condition;
+pub mod covariance;
+pub mod determinant;
+pub mod distance;
+pub mod eigen;
+pub mod einsum;
+pub mod linear;
+pub mod matmul;
+pub mod norms;
+pub mod products;
+pub mod qr;
+pub mod solve;
+pub mod svd;
+pub mod triangular;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[
+    matmul::ROWS,
+    added::ROWS,
+    products::ROWS,
+    einsum::ROWS,
+    solve::ROWS,
+    determinant::ROWS,
+    cholesky::ROWS,
+    eigen::ROWS,
+    svd::ROWS,
+    qr::ROWS,
+    norms::ROWS,
+    triangular::ROWS,
+    condition::ROWS,
+    distance::ROWS,
+    covariance::ROWS,
+    linear::ROWS,
+    bilinear::ROWS,
+];
+
+/// Rows whose names other rows of the table have too.
+pub static HOMONYMS: &[&[OpDef]] = &[products::HOMONYMS, norms::HOMONYMS];

@@ -1,0 +1,229 @@
+//! Norms of matrices, and of whatever `linalg::norm` is given.
+
+use crate::base::{Error, Kind, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::autocast::whole;
+use crate::op::core::def::{
+    Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind, Sample,
+};
+use crate::op::core::value::Value;
+use crate::op::elementwise::unary::abs;
+use crate::op::reduce::norms::norm;
+use crate::op::reduce::sums::{amax, sum};
+use crate::op::shape::view::{reshape_to, squeeze};
+use crate::tensor::Tensor;
+
+/// A norm of the matrices in the last two dimensions (or `dims`): `fro`, or 1, -1, inf, -inf of row and column sums.
+pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
+    whole("matrix_norm", [x], |[x]| norm_of_matrices(x, kind, dims, keepdim))
+}
+
+fn norm_of_matrices(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
+    if x.rank() < 2 {
+        return Err(Error::runtime(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
+        ));
+    }
+    let (a, b) = (x.dim(dims[0])?, x.dim(dims[1])?);
+    if a == b {
+        let text = format!("linalg.matrix_norm: dims must be different. Got ({}, {})", dims[0], dims[1]);
+        return Err(Error::runtime(text));
+    }
+    if !x.dtype().is_float() {
+        return Err(Error::new(
+            Kind::NotImplementedError,
+            format!(
+                "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {}",
+                x.dtype().type_name()
+            ),
+        )
+        .with_hint("convert it with `.float()`"));
+    }
+    let over = |x: &Tensor, dim: usize, keep: bool| sum(&abs(x)?, Some(&[dim as i64]), keep);
+    let (summed, other, largest) = match kind {
+        NormKind::Frobenius => return norm(x, 2.0, Some(&[a as i64, b as i64]), keepdim),
+        NormKind::Columns { largest } => (a, b, largest),
+        NormKind::Rows { largest } => (b, a, largest),
+        NormKind::Nuclear | NormKind::Spectral { .. } => {
+            let order = [a as i64, b as i64];
+            let values = super::svd::svdvals(&crate::op::shape::permute::movedim(x, &order, &[-2, -1])?)?;
+            let found = match kind {
+                NormKind::Nuclear => sum(&values, Some(&[-1]), false)?,
+                NormKind::Spectral { largest: true } => amax(&values, Some(&[-1]), false)?,
+                _ => crate::op::reduce::sums::amin(&values, Some(&[-1]), false)?,
+            };
+            if !keepdim {
+                return Ok(found);
+            }
+            let kept: Vec<usize> =
+                x.shape().iter().enumerate().map(|(i, &d)| if i == a || i == b { 1 } else { d }).collect();
+            return reshape_to(&found, &kept);
+        }
+    };
+    let sums = over(x, summed, true)?;
+    let found = if largest {
+        amax(&sums, Some(&[other as i64]), true)?
+    } else {
+        crate::op::reduce::sums::amin(&sums, Some(&[other as i64]), true)?
+    };
+    if keepdim { Ok(found) } else { squeeze(&found, Some(&[a as i64, b as i64])) }
+}
+
+/// Which norm of a matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NormKind {
+    Frobenius,
+    /// The sum of the singular values.
+    Nuclear,
+    /// The largest or the smallest singular value.
+    Spectral {
+        largest: bool,
+    },
+    /// Of the sums of columns.
+    Columns {
+        largest: bool,
+    },
+    /// Of the sums of rows.
+    Rows {
+        largest: bool,
+    },
+}
+
+impl NormKind {
+    pub fn of(order: f64) -> Result<NormKind> {
+        Ok(match order {
+            1.0 => NormKind::Columns { largest: true },
+            -1.0 => NormKind::Columns { largest: false },
+            f64::INFINITY => NormKind::Rows { largest: true },
+            f64::NEG_INFINITY => NormKind::Rows { largest: false },
+            2.0 => NormKind::Spectral { largest: true },
+            -2.0 => NormKind::Spectral { largest: false },
+            other => return Err(NormKind::unknown(&other.to_string())),
+        })
+    }
+
+    /// By a name, such as `fro`.
+    pub fn named(name: &str) -> Result<NormKind> {
+        match name {
+            "fro" => Ok(NormKind::Frobenius),
+            "nuc" => Ok(NormKind::Nuclear),
+            "inf" => NormKind::of(f64::INFINITY),
+            "-inf" => NormKind::of(f64::NEG_INFINITY),
+            other => Err(NormKind::unknown(other)),
+        }
+    }
+
+    fn unknown(order: &str) -> Error {
+        Error::runtime(format!("linalg.matrix_norm: Order {order} not supported."))
+            .with_hint("orders are \"fro\", \"nuc\", 1, -1, 2, -2, and infinities")
+    }
+}
+
+/// The norm of a vector, of matrices, or of all elements where no `order` is given.
+pub fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let vector = |order: f64| whole("vector_norm", [x], |[x]| norm(x, order, dims, keepdim));
+    if let Some(dims) = dims.filter(|d| !matches!(d.len(), 1 | 2)) {
+        return Err(Error::runtime(format!(
+            "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}",
+            crate::base::shape::show(dims)
+        )));
+    }
+    if !matches!(order, NormOrder::Usual) && dims.is_none() && !matches!(x.rank(), 1 | 2) {
+        let text = "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got";
+        return Err(Error::runtime(format!("{text} {}D.", x.rank())));
+    }
+    let flat = dims.map_or(x.rank() == 1, |d| d.len() == 1);
+    let pair = match dims {
+        Some(&[a, b]) => [a, b],
+        _ => [-2, -1],
+    };
+    match order {
+        NormOrder::Usual => vector(2.0),
+        NormOrder::Of(order) if flat => vector(order),
+        NormOrder::Of(order) => matrix_norm(x, NormKind::of(order)?, pair, keepdim),
+        NormOrder::Named(name) => {
+            if let Some(&[one]) = dims {
+                return Err(Error::runtime(format!("linalg.matrix_norm: dim must be a 2-tuple. Got {one}")));
+            }
+            matrix_norm(x, NormKind::named(&name)?, pair, keepdim)
+        }
+    }
+}
+
+/// The order of a norm.
+#[derive(Clone, Debug)]
+pub enum NormOrder {
+    /// None is given.
+    Usual,
+    Of(f64),
+    /// Of matrices: `fro` or `nuc`.
+    Named(String),
+}
+
+const A: Param = Param::required("A", ParamKind::Tensor);
+
+/// A product with its transpose, moved up the diagonal, is well conditioned.
+const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
+const SPACE: &[Form] = &[Form::Of("linalg")];
+const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "matrix_norm",
+        Family::Reduce,
+        "The norm of matrices: \"fro\", 1, -1 and infinities of column and row sums, 2, -2 and \"nuc\" of singular values.",
+        &[
+            A,
+            Param::optional("ord", ParamKind::Any, D::Str("fro")),
+            Param::optional("dim", ParamKind::Ints, D::Ints(&[-2, -1])),
+            KEEPDIM,
+        ],
+        matrix_norm_row,
+    )
+    .forms(SPACE)
+    .example("linalg::matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), 1)", "tensor(6.)")
+    .samples(&[Sample::of("linalg::matrix_norm(x)", SQUARE)]),
+];
+
+/// Rows whose names other rows have too.
+pub static HOMONYMS: &[OpDef] = &[OpDef::call(
+    "norm",
+    Family::Reduce,
+    "The norm of a vector or of matrices; without an order that of all elements.",
+    &[
+        A,
+        Param::optional("ord", ParamKind::Any, D::None),
+        Param::optional("dim", ParamKind::Ints, D::None),
+        KEEPDIM,
+    ],
+    |a| {
+        let order = match a.get(1) {
+            Value::None => NormOrder::Usual,
+            Value::Scalar(s) => NormOrder::Of(s.as_f64()),
+            Value::Str(s) => NormOrder::Named(s.clone()),
+            other => return Err(a.wrong(1, other)),
+        };
+        to_value(norm_of(a.tensor(0)?, order, a.optional_ints(2)?.as_deref(), a.bool(3)?))
+    },
+)
+.forms(SPACE)
+.details("Two dimensions hold matrices, of which orders are those of `linalg::matrix_norm`.")
+.example("linalg::norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\")", "tensor(7.)")
+.gradient(Gradient::Composite)
+.samples(&[Sample::of("linalg::norm(x, 1)", WIDE), Sample::of("linalg::norm(x, 2)", WIDE)])];
+
+fn matrix_norm_row(a: &Args) -> Result<Value> {
+    let kind = match a.get(1) {
+        Value::Str(s) => NormKind::named(s)?,
+        Value::Scalar(s) => NormKind::of(s.as_f64())?,
+        other => return Err(a.wrong(1, other)),
+    };
+    match a.ints(2)?.as_slice() {
+        &[first, second] => to_value(matrix_norm(a.tensor(0)?, kind, [first, second], a.bool(3)?)),
+        other => Err(crate::base::Error::runtime(format!(
+            "linalg.matrix_norm: dim must be a 2-tuple. Got {}",
+            crate::base::shape::show(other)
+        ))),
+    }
+}

@@ -1,0 +1,363 @@
+//! Triangular systems, and the factors of elimination.
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::op::core::autocast::whole;
+use crate::op::core::convert::to_dtype;
+use crate::op::core::def::{
+    Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::record::{no_grad, recorded, two, wanted};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, div, mul, sub};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::eq;
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::abs;
+use crate::op::gather::along_dim::gather;
+use crate::op::order::extremum::argmax;
+use crate::op::order::running::places_along;
+use crate::op::reduce::sums::any;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::select;
+use crate::op::shape::permute::matrix_transpose;
+use crate::op::shape::triangle::{tril, triu};
+use crate::op::shape::view::unsqueeze;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::matmul::matmul;
+use super::norms::NormOrder;
+use super::solve::{batched, outer, part, square_of};
+
+/// How [`solve_triangular`] reads its matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Triangle {
+    pub upper: bool,
+    /// `a @ x = b`; else `x @ a = b`.
+    pub left: bool,
+    /// The diagonal counts as ones.
+    pub unit: bool,
+}
+
+/// The `x` with `a @ x = b` (or `x @ a = b`) for a triangular `a`, whose other triangle is not read.
+pub fn solve_triangular(a: &Tensor, b: &Tensor, how: Triangle) -> Result<Tensor> {
+    whole("solve_triangular", [a, b], |[a, b]| triangle_solved(a, b, how))
+}
+
+fn triangle_solved(a: &Tensor, b: &Tensor, how: Triangle) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "LinalgSolveTriangularBackward0", run: triangular_grad };
+    const NAME: &str = "linalg.solve_triangular";
+    square_of(a, NAME)?;
+    if b.rank() < 2 {
+        let text = format!("{NAME}: The input tensor B must have at least 2 dimensions.");
+        return Err(Error::runtime(text).with_hint("`b.unsqueeze(-1)` makes a column of a vector"));
+    }
+    let (n, [rows, columns]) = (a.size(-1)?, [b.size(-2)?, b.size(-1)?]);
+    if n != if how.left { rows } else { columns } {
+        let equation = if how.left { "AX = B" } else { "XA = B" };
+        return Err(Error::runtime(format!(
+            "{NAME}: Incompatible shapes of A and B for the equation {equation} ({n}x{n} and {rows}x{columns})"
+        )));
+    }
+    for t in [a, b] {
+        if !matches!(t.dtype(), DType::Float32 | DType::Float64) {
+            let text = format!("\"triangular_solve_cpu\" not implemented for '{}'", t.dtype().type_name());
+            return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"));
+        }
+    }
+    let common = a.dtype().promote(b.dtype());
+    let (a, b) = (to_dtype(a, common)?, to_dtype(b, common)?);
+    let batch = crate::base::shape::broadcast(outer(&a), outer(&b))?;
+    let (a, b) = (batched(&a, &batch)?, batched(&b, &batch)?);
+    let out = {
+        let _off = no_grad();
+        substituted(&a, &b, how)?
+    };
+    Ok(recorded(out, &RULE, &[&a, &b], |s, y| {
+        s.input(&a);
+        s.output(y);
+        s.attribute(how);
+    }))
+}
+
+/// Substitution by halves: the first half of the unknowns, then what it leaves of the other equations.
+fn substituted(a: &Tensor, b: &Tensor, how: Triangle) -> Result<Tensor> {
+    if !how.left {
+        let turned = Triangle { upper: !how.upper, left: true, ..how };
+        return matrix_transpose(&substituted(&matrix_transpose(a)?, &matrix_transpose(b)?, turned)?);
+    }
+    let (n, width) = (a.size(-1)?, b.size(-1)?);
+    if n == 0 {
+        return Ok(b.clone());
+    }
+    if n == 1 {
+        return if how.unit { Ok(b.clone()) } else { div(b, a) };
+    }
+    let half = n / 2;
+    let (first, second) = ((0, half), (half, n - half));
+    // A lower triangle begins at the top, an upper one at the bottom.
+    let (known, other) = if how.upper { (second, first) } else { (first, second) };
+    let rows = |r| part(b, r, (0, width));
+    let x = substituted(&part(a, known, known)?, &rows(known)?, how)?;
+    let rest = sub(&rows(other)?, &matmul(&part(a, other, known)?, &x)?)?;
+    let y = substituted(&part(a, other, other)?, &rest, how)?;
+    if how.upper { cat(&[&y, &x], -2) } else { cat(&[&x, &y], -2) }
+}
+
+fn triangular_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (a, x, &how): (Tensor, Tensor, &Triangle) = (s.tensor(0)?, s.tensor(1)?, s.attribute()?);
+    let turned = Triangle { upper: !how.upper, ..how };
+    let right = solve_triangular(&matrix_transpose(&a)?, g, turned)?;
+    let left = wanted(s, 0, || {
+        let x = matrix_transpose(&x)?;
+        let all = neg(&if how.left { matmul(&right, &x)? } else { matmul(&x, &right)? })?;
+        let off = i64::from(how.unit);
+        if how.upper { triu(&all, off) } else { tril(&all, -off) }
+    })?;
+    two(left, Some(right))
+}
+
+/// `p`, `l` and `u` with `p @ l @ u = x`: a permutation, a lower triangle with ones on its diagonal, an upper triangle.
+pub struct Lu {
+    pub p: Tensor,
+    pub l: Tensor,
+    pub u: Tensor,
+}
+
+/// What elimination with the largest pivot of each column finds.
+struct Pivoted {
+    /// For each row of the factors the row of the matrix, `[.., rows]`.
+    order: Tensor,
+    /// For each step the row that took its place, counted from 1: `[.., steps]`, int32.
+    pivots: Tensor,
+}
+
+/// The exchanges of elimination. No graph.
+fn pivoted(x: &Tensor) -> Result<Pivoted> {
+    let _off = no_grad();
+    let (m, n) = (x.size(-2)?, x.size(-1)?);
+    let rows = places_along(&part(x, (0, m), (0, n.min(1)))?, -2)?;
+    let rows = if n == 0 { unsqueeze(&places_along(&part(x, (0, m), (0, 0))?, -2)?, -1)? } else { rows };
+    let mut order = crate::op::core::convert::cloned(&rows)?;
+    let (mut all, mut chosen_all) = (x.detach(), Vec::new());
+    for k in 0..m.min(n) {
+        let column = part(&all, (k, m - k), (k, 1))?;
+        let chosen = add(&argmax(&abs(&column)?, Some(-2), true)?, k as i64)?;
+        let (here, there) = (eq(&rows, k as i64)?, eq(&rows, &chosen)?);
+        let from = where_(&there, Operand::from(k as i64), Operand::Tensor(&rows))?;
+        let from = where_(&here, Operand::Tensor(&chosen), Operand::Tensor(&from))?;
+        let wide: Vec<usize> = x.shape().to_vec();
+        all = gather(&all, -2, &crate::tensor::accumulate::expand(&from, &wide)?)?;
+        order = gather(&order, -2, &from)?;
+        let (pivot, row) = (safe_pivot(&part(&all, (k, 1), (k, 1))?)?, part(&all, (k, 1), (0, n))?);
+        let below = crate::op::elementwise::comparison::gt(&rows, k as i64)?;
+        let factors = div(&part(&all, (0, m), (k, 1))?, &pivot)?;
+        let factors = where_(&below, Operand::Tensor(&factors), Operand::from(0.0))?;
+        all = sub(&all, &mul(&factors, &row)?)?;
+        chosen_all.push(select(&add(&chosen, 1i64)?, -1, 0)?);
+    }
+    let pivots = match chosen_all.is_empty() {
+        true => {
+            let mut shape = outer(x).to_vec();
+            shape.push(0);
+            Tensor::empty(&shape, DType::Int32, &x.context(), "linalg.lu_factor")?
+        }
+        false => to_dtype(&cat(&chosen_all.iter().collect::<Vec<_>>(), -1)?, DType::Int32)?,
+    };
+    Ok(Pivoted { order, pivots })
+}
+
+/// A pivot to divide by: 1 where the column has none.
+fn safe_pivot(pivot: &Tensor) -> Result<Tensor> {
+    where_(&eq(pivot, 0.0)?, Operand::from(1.0), Operand::Tensor(pivot))
+}
+
+fn check_lu(x: &Tensor, name: &str) -> Result<()> {
+    if x.rank() < 2 {
+        return Err(Error::runtime(format!(
+            "{name}: Expected tensor with 2 or more dimensions. Got size: {:?} instead",
+            x.shape()
+        )));
+    }
+    if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
+        let text = format!("\"lu_cpu\" not implemented for '{}'", x.dtype().type_name());
+        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"));
+    }
+    Ok(())
+}
+
+/// The factors of a matrix whose rows are in the order of its pivots: elimination, recorded.
+fn factors(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    let (m, n) = (x.size(-2)?, x.size(-1)?);
+    let steps = m.min(n);
+    let zeros = |rows: usize, columns: usize| {
+        let mut shape = outer(x).to_vec();
+        shape.extend([rows, columns]);
+        Tensor::full(&shape, 0i64.into(), x.dtype(), &x.context(), "linalg.lu")
+    };
+    let (mut columns, mut rows, mut rest) = (Vec::new(), Vec::new(), x.clone());
+    for k in 0..steps {
+        let (pivot, row) = (part(&rest, (0, 1), (0, 1))?, part(&rest, (0, 1), (0, n - k))?);
+        let below = div(&part(&rest, (1, m - k - 1), (0, 1))?, &safe_pivot(&pivot)?)?;
+        let one = {
+            let _off = no_grad();
+            add(&zeros(1, 1)?, 1.0)?
+        };
+        columns.push(cat(&[&zeros(k, 1)?, &one, &below], -2)?);
+        rows.push(cat(&[&zeros(1, k)?, &row], -1)?);
+        let right = part(&row, (0, 1), (1, n - k - 1))?;
+        rest = sub(&part(&rest, (1, m - k - 1), (1, n - k - 1))?, &mul(&below, &right)?)?;
+    }
+    if steps == 0 {
+        return Ok((zeros(m, 0)?, zeros(0, n)?));
+    }
+    let join = |all: &[Tensor], dim| cat(&all.iter().collect::<Vec<_>>(), dim);
+    Ok((join(&columns, -1)?, join(&rows, -2)?))
+}
+
+fn ordered(x: &Tensor, order: &Tensor) -> Result<Tensor> {
+    gather(x, -2, &crate::tensor::accumulate::expand(order, x.shape())?)
+}
+
+/// The factors of elimination with the largest pivot of each column, as `torch.linalg.lu`.
+pub fn lu(x: &Tensor) -> Result<Lu> {
+    check_lu(x, "linalg.lu")?;
+    let _paused = crate::tensor::autocast::pause();
+    let found = pivoted(x)?;
+    let (l, u) = factors(&ordered(x, &found.order)?)?;
+    let p = {
+        let _off = no_grad();
+        let m = x.size(-2)?;
+        let mut shape = outer(x).to_vec();
+        shape.extend([m, m]);
+        let rows = Tensor::empty(&shape, x.dtype(), &x.context(), "linalg.lu")?;
+        // Column j of the permutation has its 1 in the row that the factors' row j came from.
+        to_dtype(&eq(&places_along(&rows, -2)?, &matrix_transpose(&found.order)?)?, x.dtype())?
+    };
+    Ok(Lu { p, l, u })
+}
+
+/// Both factors in one matrix, and the exchanges of rows, as `torch.linalg.lu_factor`.
+pub fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
+    check_lu(x, "torch.linalg.lu_factor")?;
+    let _paused = crate::tensor::autocast::pause();
+    let found = pivoted(x)?;
+    let (l, u) = factors(&ordered(x, &found.order)?)?;
+    {
+        let _off = no_grad();
+        let zeros = eq(&crate::op::shape::part::diagonal(&u, 0, -2, -1)?, 0.0)?;
+        if zeros.numel() > 0 && any(&zeros, None, false)?.item()?.as_i64() != 0 {
+            let places = zeros.to_scalars("linalg.lu_factor")?;
+            let per = zeros.size(-1)?.max(1);
+            let at = 1 + places.iter().position(|z| z.as_i64() != 0).unwrap_or(0) % per;
+            return Err(Error::runtime(format!(
+                "torch.linalg.lu_factor: U[{at},{at}] is zero and using it on lu_solve would result in a division by \
+                 zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or \
+                 linalg.lu_factor_ex(A, pivot)"
+            ))
+            .with_hint("the matrix is singular; `linalg::lu` factors it all the same"));
+        }
+    }
+    let (m, n) = (x.size(-2)?, x.size(-1)?);
+    let (low, high) = (tril(&l, -1)?, triu(&u, 0)?);
+    // The factors share the leading square; what is longer stands alone.
+    let k = m.min(n);
+    let both = add(&part(&low, (0, k), (0, k))?, &part(&high, (0, k), (0, k))?)?;
+    let together = if m > n {
+        cat(&[&both, &part(&low, (k, m - k), (0, k))?], -2)?
+    } else {
+        cat(&[&both, &part(&high, (0, k), (k, n - k))?], -1)?
+    };
+    Ok((together, found.pivots))
+}
+
+pub const fn flag(name: &'static str, default: bool) -> Param {
+    Param::optional(name, ParamKind::Bool, D::Bool(default))
+}
+
+/// The order of a condition number.
+pub fn condition_order(a: &Args) -> Result<NormOrder> {
+    match a.get(1) {
+        Value::None => Ok(NormOrder::Usual),
+        Value::Scalar(n) => Ok(NormOrder::Of(n.as_f64())),
+        Value::Str(name) => Ok(NormOrder::Named(name.clone())),
+        other => Err(a.wrong(1, other)),
+    }
+}
+
+const A: Param = Param::required("A", ParamKind::Tensor);
+const SPACE: &[Form] = &[Form::Of("linalg")];
+const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "solve_triangular",
+        Family::Matmul,
+        "The tensor that a triangular matrix turns into another.",
+        &[
+            A,
+            Param::required("B", ParamKind::Tensor),
+            Param::required("upper", ParamKind::Bool),
+            flag("left", true),
+            flag("unitriangular", false),
+        ],
+        |a| {
+            let how = Triangle { upper: a.bool(2)?, left: a.bool(3)?, unit: a.bool(4)? };
+            solve_triangular(a.tensor(0)?, a.tensor(1)?, how).map(Value::from)
+        },
+    )
+    .forms(SPACE)
+    .details(
+        "`A @ X = B`, or `X @ A = B` without `left`. The other triangle of `A` is not read, and with `unitriangular` \
+         neither is its diagonal, which counts as ones.",
+    )
+    .example(
+        "linalg::solve_triangular(tensor([[2.0, 1.0], [0.0, 4.0]]), tensor([[4.0], [8.0]]), #{upper: true})",
+        "tensor([[1.],\n        [2.]])",
+    )
+    .gradient(Gradient::Vjp("LinalgSolveTriangularBackward0"))
+    .samples(&[
+        Sample::of("linalg::solve_triangular(x + 2 * eye(3, #{dtype: x.dtype}), b, true)", SQUARE),
+        Sample::of(
+            "linalg::solve_triangular(x + 2 * eye(3, #{dtype: x.dtype}), b.t(), #{upper: false, left: false})",
+            SQUARE,
+        ),
+        Sample::of("linalg::solve_triangular(x, b, #{upper: false, unitriangular: true})", SQUARE),
+    ]),
+    OpDef::call(
+        "lu",
+        Family::Matmul,
+        "The factors of elimination: a permutation, a lower and an upper triangle.",
+        &[A],
+        |a| {
+            let found = lu(a.tensor(0)?)?;
+            Ok(Value::Map(vec![("P", found.p.into()), ("L", found.l.into()), ("U", found.u.into())]))
+        },
+    )
+    .forms(SPACE)
+    .details("`A = P @ L @ U`; the diagonal of `L` is ones.")
+    .example("linalg::lu(tensor([[1.0, 2.0], [4.0, 4.0]])).U", "tensor([[4., 4.],\n        [0., 1.]])")
+    .samples(&[
+        Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).L", SQUARE),
+        Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).U", SQUARE),
+    ]),
+    OpDef::call(
+        "lu_factor",
+        Family::Matmul,
+        "The triangles of elimination in one matrix, and which rows changed places.",
+        &[A],
+        |a| {
+            let (both, pivots) = lu_factor(a.tensor(0)?)?;
+            Ok(Value::Map(vec![("LU", both.into()), ("pivots", pivots.into())]))
+        },
+    )
+    .forms(SPACE)
+    .details("At step `i` row `i` and row `pivots[i]` changed places, both counted from 1. A singular matrix is an error.")
+    .example(
+        "linalg::lu_factor(tensor([[1.0, 2.0], [4.0, 4.0]])).pivots",
+        "tensor([2, 2], dtype=torch.int32)",
+    )
+    .samples(&[Sample::of("linalg::lu_factor(x + 2 * eye(3, #{dtype: x.dtype})).LU", SQUARE)]),
+];

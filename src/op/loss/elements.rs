@@ -1,0 +1,506 @@
+//! Losses: element by element, between distributions and between directions, and the rows of all losses.
+
+use crate::base::shape::broadcast;
+use crate::base::{Dims, Error, Result};
+use crate::device::MapOp;
+use crate::device::kernel::{ReduceOp, Reduction};
+use crate::op::core::autocast;
+use crate::op::core::def::{
+    Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF,
+    Sample,
+};
+use crate::op::core::launch::{Laid, fused, map};
+use crate::op::core::operand::Operand;
+use crate::op::core::promote::{common_device, only_floats, result_type};
+use crate::op::core::record::{recorded, wanted};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::clamp::clamp_min;
+use crate::op::elementwise::comparison::{gt, le, lt};
+use crate::op::elementwise::sign::{neg, sign};
+use crate::op::elementwise::unary::{abs, exp, log, log1p, relu, sigmoid};
+use crate::op::reduce::norms::norm;
+use crate::op::reduce::sums::{Over, mean, reduce, sum};
+use crate::tensor::Tensor;
+use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+/// `none`, `mean` or `sum`.
+pub fn reduction(name: &str) -> Result<Reduction> {
+    match name {
+        "none" => Ok(Reduction::None),
+        "mean" => Ok(Reduction::Mean),
+        "sum" => Ok(Reduction::Sum),
+        _ => Err(Error::value(format!("{name} is not a valid value for reduction"))
+            .with_hint("reductions are \"mean\", \"sum\" and \"none\"")),
+    }
+}
+
+/// A loss of each element, reduced with recorded operations.
+pub fn reduced(each: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    match reduction {
+        Reduction::None => Ok(each.clone()),
+        Reduction::Mean => mean(each, None, false),
+        Reduction::Sum => sum(each, None, false),
+    }
+}
+
+/// `(input - target)²`
+pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    note_sizes(input, target);
+    SQUARED.apply(input, target, reduction, 0.0)
+}
+
+/// `|input - target|`
+pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    note_sizes(input, target);
+    ABSOLUTE.apply(input, target, reduction, 0.0)
+}
+
+/// Warns of sizes that spread over each other: the loss is then of all pairs.
+fn note_sizes(input: &Tensor, target: &Tensor) {
+    if input.shape() != target.shape() {
+        input.context().shared.warn(&format!(
+            "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})). This will \
+             likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            target.shape(),
+            input.shape()
+        ));
+    }
+}
+
+/// Squared below `beta` (and divided by it), absolute above.
+pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction, beta: f64) -> Result<Tensor> {
+    if beta < 0.0 {
+        return Err(Error::runtime("smooth_l1_loss does not support negative values for beta."));
+    }
+    if beta == 0.0 {
+        return l1_loss(input, target, reduction);
+    }
+    note_sizes(input, target);
+    SMOOTH.apply(input, target, reduction, beta)
+}
+
+/// Squared below `delta`, linear above.
+pub fn huber_loss(input: &Tensor, target: &Tensor, reduction: Reduction, delta: f64) -> Result<Tensor> {
+    if delta <= 0.0 {
+        return Err(Error::runtime("huber_loss does not support non-positive values for delta."));
+    }
+    note_sizes(input, target);
+    HUBER.apply(input, target, reduction, delta)
+}
+
+/// Cross-entropy of probabilities `input` against `target`; logarithms are kept above -100.
+pub fn binary_cross_entropy(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if input.shape() != target.shape() {
+        return Err(Error::value(format!(
+            "Using a target size (torch.Size({:?})) that is different to the input size (torch.Size({:?})) is \
+             deprecated. Please ensure they have the same size.",
+            target.shape(),
+            input.shape()
+        )));
+    }
+    match weight {
+        None => PROBABILITY.apply(input, target, reduction, 0.0),
+        Some(w) => reduced(&mul(&PROBABILITY.apply(input, target, Reduction::None, 0.0)?, w)?, reduction),
+    }
+}
+
+/// Cross-entropy of `sigmoid(input)` against `target`, without overflow. `pos_weight` weighs the positive class.
+pub fn binary_cross_entropy_with_logits(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+    pos_weight: Option<&Tensor>,
+) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("binary_cross_entropy_with_logits", &[input, target])? {
+        let (weight, positive) = (casts.cast_option(weight)?, casts.cast_option(pos_weight)?);
+        let (input, target) = (casts.cast(input)?, casts.cast(target)?);
+        let (weight, positive) = (weight.as_ref(), positive.as_ref());
+        return binary_cross_entropy_with_logits(&input, &target, weight, reduction, positive);
+    }
+    if input.shape() != target.shape() {
+        return Err(Error::value(format!(
+            "Target size (torch.Size({:?})) must be the same as input size (torch.Size({:?}))",
+            target.shape(),
+            input.shape()
+        )));
+    }
+    if weight.is_none() && pos_weight.is_none() {
+        return LOGIT.apply(input, target, reduction, 0.0);
+    }
+    let mut each = match pos_weight {
+        None => LOGIT.apply(input, target, Reduction::None, 0.0)?,
+        Some(p) => {
+            let share = add(&mul(&sub(p, 1.0)?, target)?, 1.0)?;
+            let soft = add(&log1p(&exp(&neg(&abs(input)?)?)?)?, &relu(&neg(input)?)?)?;
+            add(&mul(&sub(1.0, target)?, input)?, &mul(&share, &soft)?)?
+        }
+    };
+    if let Some(w) = weight {
+        each = mul(&each, w)?;
+    }
+    reduced(&each, reduction)
+}
+
+/// `target * (log(target) - input)`, or `exp(target) * (target - input)` of a logarithmic target. `batchmean`
+/// divides the sum by the batch size.
+pub fn kl_div(input: &Tensor, target: &Tensor, how: &str, log_target: bool) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("kl_div", &[input, target])? {
+        return kl_div(&casts.cast(input)?, &casts.cast(target)?, how, log_target);
+    }
+    let batch = how == "batchmean";
+    if how == "mean" {
+        input.context().shared.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides \
+             only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the \
+             same as 'batchmean' in the next major release.",
+        );
+    }
+    let how = if batch { Reduction::Sum } else { reduction(how)? };
+    let each = if log_target {
+        mul(&exp(target)?, &sub(target, input)?)?
+    } else {
+        // 0 * log(0) is 0 here, with a finite gradient.
+        let safe = where_(&gt(target, 0.0)?, Operand::Tensor(target), Operand::from(1.0))?;
+        mul(target, &sub(&log(&safe)?, input)?)?
+    };
+    let loss = reduced(&each, how)?;
+    if !batch {
+        return Ok(loss);
+    }
+    scale(&loss, 1.0 / input.shape().first().copied().unwrap_or(1).max(1) as f64)
+}
+
+/// The cosine of the angle between two tensors along `dim`; norms are kept above `eps`.
+pub fn cosine_similarity(a: &Tensor, b: &Tensor, dim: i64, eps: f64) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cosine_similarity", &[a, b])? {
+        return cosine_similarity(&casts.cast(a)?, &casts.cast(b)?, dim, eps);
+    }
+    let shape = broadcast(a.shape(), b.shape())?;
+    let (a, b) = (expand(a, &shape)?, expand(b, &shape)?);
+    let unit = |x: &Tensor| -> Result<Tensor> {
+        div(x, &clamp_min(&norm(x, 2.0, Some(&[dim]), true)?, eps.into())?)
+    };
+    sum(&mul(&unit(&a)?, &unit(&b)?)?, Some(&[dim]), false)
+}
+
+/// What errors say of tensors.
+pub fn operands(all: &[&Tensor]) -> Vec<crate::base::error::Operand> {
+    all.iter().map(|t| t.operand()).collect()
+}
+
+/// A loss of input and target, element by element: a map and a reduction under one gradient rule.
+struct Pointwise {
+    name: &'static str,
+    /// PyTorch's kernel, for its error on integers.
+    kernel: &'static str,
+    op: MapOp,
+    rule: Vjp,
+}
+
+/// What a rule of a [`Pointwise`] loss finds beside input and target.
+#[derive(Clone, Copy)]
+struct About {
+    reduction: Reduction,
+    parameter: f64,
+}
+
+static SQUARED: Pointwise = Pointwise {
+    name: "mse_loss",
+    kernel: "mse_cpu",
+    op: MapOp::SquaredDiff,
+    rule: Vjp {
+        name: "MseLossBackward0",
+        run: |s, g| difference_grad(s, g, |g, a, b, _| mul(&sub(a, b)?, &scale(g, 2.0)?)),
+    },
+};
+
+static ABSOLUTE: Pointwise = Pointwise {
+    name: "l1_loss",
+    kernel: "abs_cpu",
+    op: MapOp::AbsDiff,
+    rule: Vjp {
+        name: "L1LossBackward0",
+        run: |s, g| difference_grad(s, g, |g, a, b, _| mul(g, &sign(&sub(a, b)?)?)),
+    },
+};
+
+static SMOOTH: Pointwise = Pointwise {
+    name: "smooth_l1_loss",
+    kernel: "smooth_l1_cpu",
+    op: MapOp::SmoothL1,
+    rule: Vjp {
+        name: "SmoothL1LossBackward0",
+        run: |s, g| {
+            difference_grad(s, g, |g, a, b, beta| {
+                fused(MapOp::SmoothL1Grad, g, &[a, b], [beta, 0.0], || {
+                    let d = sub(a, b)?;
+                    let inner = scale(&d, 1.0 / beta)?;
+                    let slope =
+                        where_(&lt(&abs(&d)?, beta)?, Operand::Tensor(&inner), Operand::Tensor(&sign(&d)?))?;
+                    mul(g, &slope)
+                })
+            })
+        },
+    },
+};
+
+static HUBER: Pointwise = Pointwise {
+    name: "huber_loss",
+    kernel: "huber_cpu",
+    op: MapOp::Huber,
+    rule: Vjp {
+        name: "HuberLossBackward0",
+        run: |s, g| {
+            difference_grad(s, g, |g, a, b, delta| {
+                fused(MapOp::HuberGrad, g, &[a, b], [delta, 0.0], || {
+                    let d = sub(a, b)?;
+                    let outer = scale(&sign(&d)?, delta)?;
+                    let slope = where_(&le(&abs(&d)?, delta)?, Operand::Tensor(&d), Operand::Tensor(&outer))?;
+                    mul(g, &slope)
+                })
+            })
+        },
+    },
+};
+
+static PROBABILITY: Pointwise = Pointwise {
+    name: "binary_cross_entropy",
+    kernel: "binary_cross_entropy",
+    op: MapOp::Bce,
+    rule: Vjp { name: "BinaryCrossEntropyBackward0", run: probability_grad },
+};
+
+static LOGIT: Pointwise = Pointwise {
+    name: "binary_cross_entropy_with_logits",
+    kernel: "binary_cross_entropy_with_logits",
+    op: MapOp::BceLogits,
+    rule: Vjp { name: "BinaryCrossEntropyWithLogitsBackward0", run: logit_grad },
+};
+
+impl Pointwise {
+    fn apply(
+        &'static self,
+        input: &Tensor,
+        target: &Tensor,
+        reduction: Reduction,
+        parameter: f64,
+    ) -> Result<Tensor> {
+        if let Some(casts) = autocast::enter(self.name, &[input, target])? {
+            return self.apply(&casts.cast(input)?, &casts.cast(target)?, reduction, parameter);
+        }
+        self.run(input, target, reduction, parameter)
+            .map_err(|e| e.in_op(self.name, || operands(&[input, target])))
+    }
+
+    fn run(
+        &'static self,
+        input: &Tensor,
+        target: &Tensor,
+        reduction: Reduction,
+        parameter: f64,
+    ) -> Result<Tensor> {
+        let both = [Operand::Tensor(input), Operand::Tensor(target)];
+        let device = common_device(&both)?;
+        let dtype = result_type(&both);
+        only_floats(dtype, self.kernel)?;
+        let shape = broadcast(input.shape(), target.shape())?;
+        let model = if input.device() == device { input } else { target };
+        let laid = [Laid::new(both[0], &shape, model)?, Laid::new(both[1], &shape, model)?];
+        let inputs = [laid[0].input(), laid[1].input()];
+        let each = map(self.name, self.op, &inputs, &shape, dtype, dtype, [parameter, 0.0], model)?;
+        let out = match reduction {
+            Reduction::None => each,
+            Reduction::Sum | Reduction::Mean => {
+                let scale = if reduction == Reduction::Sum { 1.0 } else { 1.0 / each.numel() as f64 };
+                let over = Over::of(&each, None, false)?;
+                reduce(self.name, ReduceOp::Sum { scale }, &each, over, dtype)?
+            }
+        };
+        Ok(recorded(out, &self.rule, &[input, target], |s, _| {
+            s.input(input);
+            s.input(target);
+            s.attribute(About { reduction, parameter });
+        }))
+    }
+}
+
+/// Input and target in their common shape, and the gradient of each element's loss.
+fn spread(s: &Saved, g: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    let (a, b) = (s.tensor(0)?, s.tensor(1)?);
+    let shape: Dims = broadcast(a.shape(), b.shape())?;
+    let count = shape.iter().product::<usize>().max(1) as f64;
+    let up = match s.attribute::<About>()?.reduction {
+        Reduction::None => g.clone(),
+        Reduction::Sum => expand(g, &shape)?,
+        Reduction::Mean => expand(&scale(g, 1.0 / count)?, &shape)?,
+    };
+    Ok((expand(&a, &shape)?, expand(&b, &shape)?, up))
+}
+
+/// The gradients of a loss of `input - target`: the target's is the negative of the input's.
+fn difference_grad(
+    s: &Saved,
+    g: &Tensor,
+    slope: impl Fn(&Tensor, &Tensor, &Tensor, f64) -> Result<Tensor>,
+) -> Result<Grads> {
+    let (a, b, up) = spread(s, g)?;
+    let left = slope(&up, &a, &b, s.attribute::<About>()?.parameter)?;
+    let right = wanted(s, 1, || neg(&left))?;
+    crate::op::core::record::two(s.needs(0).then_some(left), right)
+}
+
+fn probability_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (a, b, up) = spread(s, g)?;
+    let left = wanted(s, 0, || {
+        fused(MapOp::BceGrad, &up, &[&a, &b], [0.0; 2], || {
+            let width = clamp_min(&mul(&sub(1.0, &a)?, &a)?, 1e-12.into())?;
+            mul(&up, &div(&sub(&a, &b)?, &width)?)
+        })
+    })?;
+    let right = wanted(s, 1, || mul(&up, &sub(&log(&sub(1.0, &a)?)?, &log(&a)?)?))?;
+    crate::op::core::record::two(left, right)
+}
+
+fn logit_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (a, b, up) = spread(s, g)?;
+    let left = wanted(s, 0, || mul(&up, &sub(&sigmoid(&a)?, &b)?))?;
+    let right = wanted(s, 1, || neg(&mul(&up, &a)?))?;
+    crate::op::core::record::two(left, right)
+}
+
+pub const fn row(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+    rule: &'static str,
+) -> OpDef {
+    OpDef::call(name, Family::Loss, summary, params, run)
+        .forms(FUNCTIONAL)
+        .gradient(Gradient::Vjp(rule))
+        .details("`reduction` is \"mean\", \"sum\" or \"none\".")
+}
+
+const TARGET: Param = Param::required("target", ParamKind::Tensor);
+const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+const PAIR: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[3, 4], Domain::Inside)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row(
+        "mse_loss",
+        "The mean squared difference.",
+        &[SELF, TARGET, REDUCTION],
+        |a| mse_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+        "MseLossBackward0",
+    )
+    .example("F::mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)")
+    .samples(&[
+        Sample::of("F::mse_loss(a, b)", PAIR),
+        Sample::of("F::mse_loss(a, b, #{reduction: \"none\"})", PAIR),
+    ]),
+    row(
+        "l1_loss",
+        "The mean absolute difference.",
+        &[SELF, TARGET, REDUCTION],
+        |a| l1_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+        "L1LossBackward0",
+    )
+    .example("F::l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(1.)")
+    .samples(&[Sample::of("F::l1_loss(a, b)", PAIR)]),
+    row(
+        "smooth_l1_loss",
+        "Squared where the difference is below `beta`, absolute above.",
+        &[SELF, TARGET, REDUCTION, Param::optional("beta", ParamKind::Float, DefaultValue::Float(1.0))],
+        |a| smooth_l1_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from),
+        "SmoothL1LossBackward0",
+    )
+    .example("F::smooth_l1_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
+    .samples(&[Sample::of("F::smooth_l1_loss(a, b, #{beta: 0.7})", PAIR)]),
+    row(
+        "huber_loss",
+        "Squared where the difference is below `delta`, linear above.",
+        &[SELF, TARGET, REDUCTION, Param::optional("delta", ParamKind::Float, DefaultValue::Float(1.0))],
+        |a| huber_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from),
+        "HuberLossBackward0",
+    )
+    .example("F::huber_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
+    .samples(&[Sample::of("F::huber_loss(a, b, #{delta: 0.7})", PAIR)]),
+    row(
+        "binary_cross_entropy",
+        "How far probabilities are from targets between 0 and 1.",
+        &[SELF, TARGET, WEIGHT, REDUCTION],
+        |a| {
+            let how = reduction(a.str(3)?)?;
+            binary_cross_entropy(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), how).map(Value::from)
+        },
+        "BinaryCrossEntropyBackward0",
+    )
+    .example("F::binary_cross_entropy(tensor([0.5]), tensor([1.0]))", "tensor(0.6931)")
+    .samples(&[Sample::of("F::binary_cross_entropy(a.sigmoid(), b.sigmoid())", PAIR)]),
+    row(
+        "binary_cross_entropy_with_logits",
+        "How far the sigmoid of scores is from targets between 0 and 1.",
+        &[
+            SELF,
+            TARGET,
+            WEIGHT,
+            REDUCTION,
+            Param::optional("pos_weight", ParamKind::Tensor, DefaultValue::None),
+        ],
+        |a| {
+            binary_cross_entropy_with_logits(
+                a.tensor(0)?,
+                a.tensor(1)?,
+                a.optional_tensor(2),
+                reduction(a.str(3)?)?,
+                a.optional_tensor(4),
+            )
+            .map(Value::from)
+        },
+        "BinaryCrossEntropyWithLogitsBackward0",
+    )
+    .example("F::binary_cross_entropy_with_logits(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
+    .samples(&[
+        Sample::of("F::binary_cross_entropy_with_logits(a, b)", PAIR),
+        Sample::of("F::binary_cross_entropy_with_logits(a, b, #{pos_weight: b.exp()})", PAIR),
+    ]),
+    row(
+        "kl_div",
+        "The Kullback-Leibler divergence of log-probabilities `input` from probabilities `target`.",
+        &[SELF, TARGET, REDUCTION, Param::optional("log_target", ParamKind::Bool, DefaultValue::Bool(false))],
+        |a| kl_div(a.tensor(0)?, a.tensor(1)?, a.str(2)?, a.bool(3)?).map(Value::from),
+        "KlDivBackward0",
+    )
+    .gradient(Gradient::Composite)
+    .details("`reduction` is \"mean\", \"sum\", \"none\", or \"batchmean\", which is the divergence proper.")
+    .example("F::kl_div(tensor([0.5, 0.5]).log(), tensor([1.0, 0.0]), \"sum\")", "tensor(0.6931)")
+    .samples(&[Sample::of("F::kl_div(a.log_softmax(-1), b.softmax(-1), #{reduction: \"batchmean\"})", PAIR)]),
+    row(
+        "cosine_similarity",
+        "The cosine of the angle between two tensors along a dimension.",
+        &[
+            Param::required("x1", ParamKind::Tensor),
+            Param::required("x2", ParamKind::Tensor),
+            Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)),
+            Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-8)),
+        ],
+        |a| cosine_similarity(a.tensor(0)?, a.tensor(1)?, a.int(2)?, a.float(3)?).map(Value::from),
+        "",
+    )
+    .forms(BOTH)
+    .gradient(Gradient::Composite)
+    .details("1 for the same direction, -1 for opposite ones. Norms are kept above `eps`.")
+    .example("F::cosine_similarity(tensor([[1.0, 0.0]]), tensor([[1.0, 1.0]]))", "tensor([0.7071])")
+    .samples(&[Sample::of("F::cosine_similarity(a, b)", PAIR)]),
+];

@@ -1,0 +1,343 @@
+//! Losses of margins, rankings and distributions, composed of other operations.
+
+use crate::base::{Error, Result};
+use crate::device::kernel::Reduction;
+use crate::op::core::def::{
+    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift, sub};
+use crate::op::elementwise::binary::{minimum, xlogy};
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::clamp::clamp_min;
+use crate::op::elementwise::comparison::eq;
+use crate::op::elementwise::sign::neg;
+use crate::op::elementwise::unary::{exp, log, relu, square};
+use crate::op::linalg::distance::pairwise_distance;
+use crate::op::reduce::sums::{mean, sum};
+use crate::tensor::Tensor;
+
+use super::elements::{reduced, reduction};
+
+/// `max(0, -target * (a - b) + margin)`: 0 where the larger is larger by the margin. `target` is 1 or -1.
+pub fn margin_ranking_loss(
+    a: &Tensor,
+    b: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    how: Reduction,
+) -> Result<Tensor> {
+    if a.rank() != b.rank() || a.rank() != target.rank() {
+        return Err(Error::runtime(format!(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {:?}, input2: \
+             {:?}, target: {:?} ",
+            a.shape(),
+            b.shape(),
+            target.shape()
+        )));
+    }
+    let each = relu(&shift(&mul(&neg(target)?, &sub(a, b)?)?, margin)?)?;
+    reduced(&each, how)
+}
+
+/// `x` where the target is 1, `max(0, margin - x)` where it is -1.
+pub fn hinge_embedding_loss(x: &Tensor, target: &Tensor, margin: f64, how: Reduction) -> Result<Tensor> {
+    let zero = Operand::from(0.0);
+    let far = relu(&shift(&neg(x)?, margin)?)?;
+    let far = where_(&eq(target, 1i64)?, zero, Operand::Tensor(&far))?;
+    let near = where_(&eq(target, -1i64)?, zero, Operand::Tensor(x))?;
+    reduced(&add(&far, &near)?, how)
+}
+
+/// One minus the cosine of two vectors where the target is 1, `max(0, cosine - margin)` where it is -1.
+pub fn cosine_embedding_loss(
+    a: &Tensor,
+    b: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    how: Reduction,
+) -> Result<Tensor> {
+    if a.shape() != b.shape() || target.rank() + 1 != a.rank() || !matches!(a.rank(), 1 | 2) {
+        return Err(Error::runtime(format!(
+            "{}D target tensor expects {}D input tensors, but found inputs with sizes {:?} and {:?}.",
+            target.rank(),
+            target.rank() + 1,
+            a.shape(),
+            b.shape()
+        )));
+    }
+    const EPS: f64 = 1e-12;
+    let sums = |t: &Tensor| sum(t, Some(&[-1]), false);
+    let lengths = mul(&shift(&sums(&square(a)?)?, EPS)?, &shift(&sums(&square(b)?)?, EPS)?)?;
+    let cosine = div(&sums(&mul(a, b)?)?, &crate::op::elementwise::unary::sqrt(&lengths)?)?;
+    let zero = Operand::from(0.0);
+    let alike = shift(&neg(&cosine)?, 1.0)?;
+    let unlike = relu(&shift(&cosine, -margin)?)?;
+    let each = add(
+        &where_(&eq(target, 1i64)?, Operand::Tensor(&alike), zero)?,
+        &where_(&eq(target, -1i64)?, Operand::Tensor(&unlike), zero)?,
+    )?;
+    reduced(&each, how)
+}
+
+/// What [`triplet_margin_loss`] measures by.
+#[derive(Clone, Copy)]
+pub struct Triplet {
+    pub margin: f64,
+    pub p: f64,
+    pub eps: f64,
+    pub swap: bool,
+}
+
+/// `max(0, distance(anchor, positive) - distance(anchor, negative) + margin)`; with `swap` the negative counts from the
+/// anchor or the positive, whichever is nearer.
+pub fn triplet_margin_loss(
+    [anchor, positive, negative]: [&Tensor; 3],
+    by: Triplet,
+    how: Reduction,
+) -> Result<Tensor> {
+    if by.margin <= 0.0 {
+        let text =
+            format!("Expected margin to be greater than 0, got {}", crate::base::python::float(by.margin));
+        return Err(Error::value(text));
+    }
+    let distance = |a: &Tensor, b: &Tensor| pairwise_distance(a, b, by.p, by.eps, false);
+    let near = distance(anchor, positive)?;
+    let mut far = distance(anchor, negative)?;
+    if by.swap {
+        far = minimum(&far, &distance(positive, negative)?)?;
+    }
+    reduced(&relu(&shift(&sub(&near, &far)?, by.margin)?)?, how)
+}
+
+/// `log(1 + exp(-target * x))` for targets 1 and -1.
+pub fn soft_margin_loss(x: &Tensor, target: &Tensor, how: Reduction) -> Result<Tensor> {
+    reduced(&crate::op::elementwise::unary::log1p(&exp(&neg(&mul(target, x)?)?)?)?, how)
+}
+
+/// The binary cross-entropy of each class of `[n, classes]`, weighted, and its mean over the classes.
+pub fn multilabel_soft_margin_loss(
+    x: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    how: Reduction,
+) -> Result<Tensor> {
+    use crate::op::activation::composed::logsigmoid;
+    let yes = mul(target, &logsigmoid(x)?)?;
+    let no = mul(&shift(&neg(target)?, 1.0)?, &logsigmoid(&neg(x)?)?)?;
+    let mut each = neg(&add(&yes, &no)?)?;
+    if let Some(weight) = weight {
+        each = mul(&each, weight)?;
+    }
+    reduced(&mean(&each, Some(&[-1]), false)?, how)
+}
+
+/// How [`poisson_nll_loss`] reads its input.
+#[derive(Clone, Copy)]
+pub struct Poisson {
+    /// The input is the logarithm of the rate.
+    pub log_input: bool,
+    /// Stirling's approximation of `log(target!)` is added where the target is above 1.
+    pub full: bool,
+    pub eps: f64,
+}
+
+/// The negative log-likelihood of counts under Poisson's distribution.
+pub fn poisson_nll_loss(x: &Tensor, target: &Tensor, by: Poisson, how: Reduction) -> Result<Tensor> {
+    let mut each = if by.log_input {
+        sub(&exp(x)?, &mul(target, x)?)?
+    } else {
+        sub(x, &mul(target, &log(&shift(x, by.eps)?)?)?)?
+    };
+    if by.full {
+        let half = scale(&log(&scale(target, 2.0 * std::f64::consts::PI)?)?, 0.5)?;
+        let stirling = add(&sub(&xlogy(target, target)?, target)?, &half)?;
+        let large = crate::op::elementwise::comparison::gt(target, 1i64)?;
+        each = add(&each, &where_(&large, Operand::Tensor(&stirling), Operand::from(0.0))?)?;
+    }
+    reduced(&each, how)
+}
+
+/// The negative log-likelihood of targets under normal distributions with means `x` and variances `var`, which count as
+/// `eps` where they are smaller. `full` adds the constant.
+pub fn gaussian_nll_loss(
+    x: &Tensor,
+    target: &Tensor,
+    var: &Tensor,
+    (full, eps): (bool, f64),
+    how: Reduction,
+) -> Result<Tensor> {
+    let var = if var.shape() == x.shape() {
+        var.clone()
+    } else if var.shape() == x.shape().get(..x.rank().saturating_sub(1)).unwrap_or(&[]) {
+        crate::op::shape::view::unsqueeze(var, -1)?
+    } else if var.rank() == x.rank() && var.shape().last() == Some(&1) {
+        var.clone()
+    } else {
+        return Err(Error::value("var is of incorrect size"));
+    };
+    if var.numel() > 0 && !var.device().is_cuda() {
+        let _off = crate::op::core::record::no_grad();
+        if crate::op::reduce::sums::min_all(&var)?.item()?.as_f64() < 0.0 {
+            return Err(Error::value("var has negative entry/entries"));
+        }
+    }
+    // The bound holds for the values; the gradient passes as if it were not there.
+    let bounded = {
+        let _off = crate::op::core::record::no_grad();
+        sub(&clamp_min(&var, eps.into())?, &var)?
+    };
+    let var = add(&var, &bounded)?;
+    let squared = div(&square(&sub(x, target)?)?, &var)?;
+    let mut each = scale(&add(&log(&var)?, &squared)?, 0.5)?;
+    if full {
+        each = shift(&each, 0.5 * (2.0 * std::f64::consts::PI).ln())?;
+    }
+    reduced(&each, how)
+}
+
+pub const fn number(name: &'static str, default: f64) -> Param {
+    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
+}
+
+pub const fn flag(name: &'static str, default: bool) -> Param {
+    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
+}
+
+pub const fn row(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Loss, summary, params, run).forms(FUNCTIONAL)
+}
+
+const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
+const TARGET: Param = Param::required("target", ParamKind::Tensor);
+const INPUT: Param = Param::required("input", ParamKind::Tensor);
+const A: Draw = Draw::of("a", &[4, 3], Domain::Any);
+const B: Draw = Draw::of("b", &[4, 3], Domain::Any);
+const C: Draw = Draw::of("c", &[4, 3], Domain::Positive);
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    row(
+        "margin_ranking_loss",
+        "How far the order of two inputs is from the one that a target of 1 or -1 asks for.",
+        &[Param::required("input1", ParamKind::Tensor), Param::required("input2", ParamKind::Tensor), TARGET, number("margin", 0.0), REDUCTION],
+        |a| {
+            let how = reduction(a.str(4)?)?;
+            margin_ranking_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, how).map(Value::from)
+        },
+    )
+    .details("`max(0, -target * (input1 - input2) + margin)`.")
+    .example("F::margin_ranking_loss(tensor([1.0, 3.0]), tensor([2.0, 1.0]), tensor([1, 1]))", "tensor(0.5000)")
+    .samples(&[Sample::of("F::margin_ranking_loss(a, b, where(m, 1, -1), 0.3)", &[A, B, Draw::of("m", &[4, 3], Domain::Mask)])]),
+    row(
+        "hinge_embedding_loss",
+        "Distances that should be small where the target is 1, and above a margin where it is -1.",
+        &[INPUT, TARGET, number("margin", 1.0), REDUCTION],
+        |a| {
+            let how = reduction(a.str(3)?)?;
+            hinge_embedding_loss(a.tensor(0)?, a.tensor(1)?, a.float(2)?, how).map(Value::from)
+        },
+    )
+    .example("F::hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1, -1]))", "tensor(0.5000)")
+    .samples(&[Sample::of("F::hinge_embedding_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
+    row(
+        "cosine_embedding_loss",
+        "Vectors that should point the same way where the target is 1, and apart where it is -1.",
+        &[Param::required("input1", ParamKind::Tensor), Param::required("input2", ParamKind::Tensor), TARGET, number("margin", 0.0), REDUCTION],
+        |a| {
+            let how = reduction(a.str(4)?)?;
+            cosine_embedding_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, how).map(Value::from)
+        },
+    )
+    .example(
+        "F::cosine_embedding_loss(tensor([[1.0, 0.0]]), tensor([[0.0, 1.0]]), tensor([1]))",
+        "tensor(1.)",
+    )
+    .samples(&[Sample::of("F::cosine_embedding_loss(a, b, where(m, 1, -1), -0.2)", &[A, B, Draw::of("m", &[4], Domain::Mask)])]),
+    row(
+        "triplet_margin_loss",
+        "How much nearer an anchor is to a negative example than to a positive one, with a margin.",
+        &[
+            Param::required("anchor", ParamKind::Tensor),
+            Param::required("positive", ParamKind::Tensor),
+            Param::required("negative", ParamKind::Tensor),
+            number("margin", 1.0),
+            number("p", 2.0),
+            number("eps", 1e-6),
+            flag("swap", false),
+            REDUCTION,
+        ],
+        |a| {
+            let by = Triplet { margin: a.float(3)?, p: a.float(4)?, eps: a.float(5)?, swap: a.bool(6)? };
+            let how = reduction(a.str(7)?)?;
+            triplet_margin_loss([a.tensor(0)?, a.tensor(1)?, a.tensor(2)?], by, how).map(Value::from)
+        },
+    )
+    .details("With `swap` the negative counts from the anchor or the positive, whichever is nearer.")
+    .example(
+        "F::triplet_margin_loss(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]), tensor([[0.0, 2.0]]))",
+        "tensor(4.0000)",
+    )
+    .samples(&[
+        Sample::of("F::triplet_margin_loss(a, b, c)", &[A, B, C]),
+        Sample::of("F::triplet_margin_loss(a, b, c, #{swap: true, reduction: \"sum\"})", &[A, B, C]),
+    ]),
+    row(
+        "soft_margin_loss",
+        "`log(1 + exp(-target * input))` for targets 1 and -1.",
+        &[INPUT, TARGET, REDUCTION],
+        |a| soft_margin_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+    )
+    .example("F::soft_margin_loss(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
+    .samples(&[Sample::of("F::soft_margin_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
+    row(
+        "multilabel_soft_margin_loss",
+        "Scores of several classes that may all be true, against 0 and 1 for each.",
+        &[INPUT, TARGET, Param::optional("weight", ParamKind::Tensor, DefaultValue::None), REDUCTION],
+        |a| {
+            let how = reduction(a.str(3)?)?;
+            multilabel_soft_margin_loss(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), how).map(Value::from)
+        },
+    )
+    .example(
+        "F::multilabel_soft_margin_loss(tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]))",
+        "tensor(0.6931)",
+    )
+    .samples(&[Sample::of("F::multilabel_soft_margin_loss(a, (b > 0).float(), c)", &[A, B, C])]),
+    row(
+        "poisson_nll_loss",
+        "The negative log-likelihood of counts under Poisson's distribution.",
+        &[INPUT, TARGET, flag("log_input", true), flag("full", false), number("eps", 1e-8), REDUCTION],
+        |a| {
+            let by = Poisson { log_input: a.bool(2)?, full: a.bool(3)?, eps: a.float(4)? };
+            poisson_nll_loss(a.tensor(0)?, a.tensor(1)?, by, reduction(a.str(5)?)?).map(Value::from)
+        },
+    )
+    .details("The input is the logarithm of the rate, or with `log_input` false the rate; `full` adds Stirling's term.")
+    .example("F::poisson_nll_loss(tensor([0.0, 1.0]), tensor([1.0, 2.0]))", "tensor(0.8591)")
+    .samples(&[
+        Sample::of("F::poisson_nll_loss(a, c)", &[A, C]),
+        Sample::of("F::poisson_nll_loss(c, c + 1.5, #{log_input: false, full: true})", &[C]),
+    ]),
+    row(
+        "gaussian_nll_loss",
+        "The negative log-likelihood of targets under normal distributions with given variances.",
+        &[INPUT, TARGET, Param::required("var", ParamKind::Tensor), flag("full", false), number("eps", 1e-6), REDUCTION],
+        |a| {
+            let (about, how) = ((a.bool(3)?, a.float(4)?), reduction(a.str(5)?)?);
+            gaussian_nll_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, about, how).map(Value::from)
+        },
+    )
+    .details("`full` adds the constant of the distribution; variances count as `eps` where they are smaller.")
+    .example(
+        "F::gaussian_nll_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]), tensor([1.0, 2.0]))",
+        "tensor(0.6733)",
+    )
+    .samples(&[Sample::of("F::gaussian_nll_loss(a, b, c)", &[A, B, C])]),
+];

@@ -1,0 +1,11 @@
+//! Losses.
+
+pub mod classes;
+pub mod ctc;
+pub mod elements;
+pub mod margins;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[elements::ROWS, classes::ROWS, margins::ROWS, ctc::ROWS];

@@ -1,0 +1,100 @@
+//! Normalisation over groups of channels.
+
+use crate::base::{Error, Result};
+use crate::op::core::autocast;
+use crate::op::core::def::{BOTH, DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{add, mul};
+use crate::op::gather::along_dim::same_place;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+use super::layer_norm::rows_norm;
+use super::shared::{channels, check_dtype, kept_channels, operands};
+
+/// Normalises each of `groups` groups of channels (dimension 1) per example, then scales and shifts per channel.
+pub fn group_norm(
+    x: &Tensor,
+    groups: i64,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("group_norm", &[x])? {
+        let (weight, bias) = (casts.cast_option(weight)?, casts.cast_option(bias)?);
+        return group_norm(&casts.cast(x)?, groups, weight.as_ref(), bias.as_ref(), eps);
+    }
+    run_group_norm(x, groups, weight, bias, eps)
+        .map_err(|e| e.in_op("group_norm", || operands(&[Some(x), weight, bias])))
+}
+
+fn run_group_norm(
+    x: &Tensor,
+    groups: i64,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    let channels = channels(x);
+    let Some(count) = usize::try_from(groups).ok().filter(|g| *g > 0) else {
+        return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
+    };
+    if x.rank() < 2 || !channels.is_multiple_of(count) {
+        return Err(Error::runtime(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and \
+             num_groups={groups}",
+            x.shape()
+        )));
+    }
+    for (argument, t) in [("weight", weight), ("bias", bias)] {
+        let Some(t) = t else { continue };
+        same_place(x, argument, t, "wrapper_CUDA__native_group_norm")?;
+        check_dtype(x, t)?;
+        if t.shape() != [channels] {
+            return Err(Error::runtime(format!(
+                "Expected {argument} to be a vector of size equal to the number of channels in input, but got \
+                 {argument} of shape {:?} and input of shape {:?}",
+                t.shape(),
+                x.shape()
+            )));
+        }
+    }
+    let batch = x.shape().first().copied().unwrap_or(0);
+    let inner = x.numel() / (batch * count).max(1);
+    let mut out = rows_norm(x, inner.max(1), None, None, eps)?;
+    let kept = kept_channels(x.shape());
+    if let Some(w) = weight {
+        out = mul(&out, &reshape_to(w, &kept)?)?;
+    }
+    if let Some(b) = bias {
+        out = add(&out, &reshape_to(b, &kept)?)?;
+    }
+    Ok(out)
+}
+
+const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
+const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
+const BIAS: Param = Param::optional("bias", ParamKind::Tensor, DefaultValue::None);
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[OpDef::call(
+    "group_norm",
+    Family::Normalise,
+    "Normalises groups of channels per example, then scales and shifts per channel.",
+    &[SELF, Param::required("num_groups", ParamKind::Int), WEIGHT, BIAS, EPS],
+    |a| {
+        group_norm(a.tensor(0)?, a.int(1)?, a.optional_tensor(2), a.optional_tensor(3), a.float(4)?)
+            .map(Value::from)
+    },
+)
+.forms(BOTH)
+.details("Channels are dimension 1 and must divide evenly into `num_groups`.")
+.example("F::group_norm(tensor([[1.0, 3.0, 2.0, 6.0]]), 2)", "tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])")
+.samples(&[Sample::of(
+    "F::group_norm(x, 2, w, b)",
+    &[
+        Draw::of("x", &[2, 4, 3], Domain::Any),
+        Draw::of("w", &[4], Domain::Any),
+        Draw::of("b", &[4], Domain::Any),
+    ],
+)])];

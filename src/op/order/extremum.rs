@@ -1,0 +1,197 @@
+//! Largest and smallest elements along a dimension, with their places.
+
+use crate::base::dtype::Category;
+use crate::base::{DType, Error, Kind, Layout, Result};
+use crate::device::Kernel;
+use crate::op::core::args::{to_pair, to_value};
+use crate::op::core::def::{
+    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF,
+    Sample,
+};
+use crate::op::core::record::{kept_shape, one, recorded};
+use crate::op::core::value::Value;
+use crate::op::elementwise::binary;
+use crate::op::gather::along_dim::scatter_add;
+use crate::op::reduce::sums;
+use crate::op::shape::view::{reshape_to, unsqueeze};
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+use crate::tensor::{In, Tensor, launch};
+
+/// The largest elements along `dim` and their indices; the first of equals wins.
+pub fn max_dim(x: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "MaxBackward0", run: selected_grad };
+    with_values("max", true, x, dim, keepdim, &RULE)
+}
+
+/// The smallest elements along `dim` and their indices; the first of equals wins.
+pub fn min_dim(x: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "MinBackward0", run: selected_grad };
+    with_values("min", false, x, dim, keepdim, &RULE)
+}
+
+/// The index of the largest element along `dim`, or of all elements.
+pub fn argmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    only_index("argmax", true, x, dim, keepdim)
+}
+
+/// The index of the smallest element along `dim`, or of all elements.
+pub fn argmin(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    only_index("argmin", false, x, dim, keepdim)
+}
+
+/// The gradient of elements chosen by index along a dimension: it goes back to where they came from.
+///
+/// Saved: the indices in their keepdim form; attribute: the dimension.
+pub fn selected_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let index = s.tensor(0)?;
+    let &dim: &usize = s.attribute()?;
+    if s.shape(0).is_empty() {
+        return one(g.clone());
+    }
+    let g = if g.rank() == index.rank() { g.clone() } else { unsqueeze(g, dim as i64)? };
+    let zeros = Tensor::full(s.shape(0), 0i64.into(), g.dtype(), &g.context(), "zeros")?;
+    one(scatter_add(&zeros, dim as i64, &index, &g)?)
+}
+
+fn with_values(
+    name: &'static str,
+    max: bool,
+    x: &Tensor,
+    dim: i64,
+    keepdim: bool,
+    rule: &'static Vjp,
+) -> Result<(Tensor, Tensor)> {
+    let dim = x.dim(dim)?;
+    let (values, indices) = arg_reduce(name, max, x, dim, keepdim)?;
+    let kept = if keepdim || x.rank() == 0 {
+        indices.detach()
+    } else {
+        indices.with_layout(indices.layout().unsqueeze(dim)?)
+    };
+    let values = recorded(values, rule, &[x], |s, _| {
+        s.constant(Some(&kept));
+        s.attribute(dim);
+    });
+    Ok((values, indices))
+}
+
+fn only_index(name: &'static str, max: bool, x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    if x.dtype().category() == Category::Bool {
+        let text = format!("{name}(): does not support bool input");
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert first, for example with `.int()`")
+        );
+    }
+    match dim {
+        Some(dim) => arg_reduce(name, max, x, x.dim(dim)?, keepdim).map(|(_, indices)| indices),
+        None if x.numel() == 0 => Err(Error::new(
+            Kind::IndexError,
+            format!("{name}(): Expected reduction dim to be specified for input.numel() == 0."),
+        )),
+        None => {
+            let flat = reshape_to(&x.detach(), &[x.numel()])?;
+            let (_, indices) = arg_reduce(name, max, &flat, 0, false)?;
+            if keepdim { reshape_to(&indices, &kept_shape(x.shape(), u64::MAX)) } else { Ok(indices) }
+        }
+    }
+}
+
+/// Values and indices along `dim`; no graph.
+fn arg_reduce(
+    name: &'static str,
+    max: bool,
+    x: &Tensor,
+    dim: usize,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
+    if x.shape().get(dim) == Some(&0) {
+        let text = format!("{name}(): Expected reduction dim {dim} to have non-zero size.");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    let kept = kept_shape(x.shape(), 1u64 << dim.min(63));
+    let mut shape = kept.clone();
+    if !keepdim && dim < shape.len() {
+        shape.remove(dim);
+    }
+    let context = x.context();
+    let values = Tensor::empty(&shape, x.dtype(), &context, name)?;
+    let indices = Tensor::empty(&shape, DType::Int64, &context, name)?;
+    let kernel = Kernel::ArgReduce { max, dim };
+    let (from, kept) = if x.rank() == 0 {
+        (x.layout().unsqueeze(0)?, Layout::contiguous(&[1])?)
+    } else {
+        (x.layout().clone(), Layout::contiguous(&kept)?)
+    };
+    launch(
+        name,
+        &kernel,
+        &[In::Laid(x, &from)],
+        &[&values.with_layout(kept.clone()), &indices.with_layout(kept)],
+    )?;
+    Ok((values, indices))
+}
+
+const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
+const EXTREMUM: &[Param] = &[SELF, Param::optional("dim", ParamKind::Any, D::None), KEEPDIM];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "max",
+        Family::Reduce,
+        "The largest element, or with a dimension its values and indices.",
+        EXTREMUM,
+        |a| extremum_of(a, true),
+    )
+    .details("With another tensor: the larger of two elements, as `maximum`.")
+    .example("tensor([[1, 5], [7, 2]]).max(1).indices", "tensor([1, 0])")
+    .gradient(Gradient::Vjp("MaxBackward0"))
+    .samples(&[Sample::of("x.max()", APART), Sample::of("x.max(1).values", APART)]),
+    OpDef::call(
+        "min",
+        Family::Reduce,
+        "The smallest element, or with a dimension its values and indices.",
+        EXTREMUM,
+        |a| extremum_of(a, false),
+    )
+    .details("With another tensor: the smaller of two elements, as `minimum`.")
+    .example("tensor([[1, 5], [7, 2]]).min(1).values", "tensor([1, 2])")
+    .gradient(Gradient::Vjp("MinBackward0"))
+    .samples(&[Sample::of("x.min()", APART), Sample::of("x.min(0).values", APART)]),
+    OpDef::call(
+        "argmax",
+        Family::Reduce,
+        "Where the largest element is, in the flattened tensor or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM],
+        |a| to_value(argmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
+    )
+    .example("tensor([3, 9, 4]).argmax()", "tensor(1)")
+    .gradient(Gradient::NoGrad("the result is an index")),
+    OpDef::call(
+        "argmin",
+        Family::Reduce,
+        "Where the smallest element is, in the flattened tensor or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM],
+        |a| to_value(argmin(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
+    )
+    .example("tensor([3, 9, 4]).argmin()", "tensor(0)")
+    .gradient(Gradient::NoGrad("the result is an index")),
+];
+
+/// `max` and `min` in their three forms: of everything, along a dimension, of two tensors.
+pub fn extremum_of(a: &Args, largest: bool) -> Result<Value> {
+    let x = a.tensor(0)?;
+    match a.get(1) {
+        Value::None if largest => to_value(sums::max_all(x)),
+        Value::None => to_value(sums::min_all(x)),
+        Value::Tensor(other) if largest => to_value(binary::maximum(x, other)),
+        Value::Tensor(other) => to_value(binary::minimum(x, other)),
+        Value::Scalar(crate::base::Scalar::Int(dim)) if largest => to_pair(max_dim(x, *dim, a.bool(2)?)),
+        Value::Scalar(crate::base::Scalar::Int(dim)) => to_pair(min_dim(x, *dim, a.bool(2)?)),
+        other => Err(Error::type_error(format!(
+            "{}(): the second argument is a dimension or a tensor, not {}",
+            a.def.name,
+            other.describe()
+        ))),
+    }
+}

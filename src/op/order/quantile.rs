@@ -1,0 +1,364 @@
+//! Medians, quantiles and modes.
+
+use crate::base::dtype::Category;
+use crate::base::{DType, Error, Kind, Result, memory};
+use crate::op::core::args::{to_pair, to_value};
+use crate::op::core::convert::to_dtype;
+use crate::op::core::def::{
+    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, KEEPDIM, LAST_DIM, OpDef, Param, ParamKind, SELF,
+    Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::record::no_grad;
+use crate::op::core::value::Value;
+use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
+use crate::op::elementwise::binary::maximum;
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::{eq, lt, ne};
+use crate::op::elementwise::fused::lerp;
+use crate::op::elementwise::predicates::{isnan, logical_not};
+use crate::op::elementwise::rounding::{ceil, floor, round};
+use crate::op::gather::along_dim::gather;
+use crate::op::reduce::sums::sum;
+use crate::op::shape::join::{cat, stack};
+use crate::op::shape::part::{select, slice};
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+use super::extremum::max_dim;
+use super::running::{ValuesIndices, cummax, places_along};
+use super::sort::{argsort, sort};
+
+/// The middle element along `dim`, the lower of two; NaN where there is one.
+pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    let (line, dim) = lined(x, dim, "median")?;
+    let k = {
+        let _off = no_grad();
+        let size = line.size(dim)? as i64;
+        let numbers = numbers(&line, dim)?;
+        // NaN sorts behind the numbers: the first of them stands where the numbers end.
+        let short = lt(&numbers, size)?;
+        where_(&short, (&numbers).into(), ((size - 1) / 2).into())?
+    };
+    ranked(x, &line, dim, &k, keepdim)
+}
+
+/// The middle of the elements along `dim` that are numbers.
+pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    let (line, dim) = lined(x, dim, "nanmedian")?;
+    let k = {
+        let _off = no_grad();
+        maximum(&floor_divide(&sub(&numbers(&line, dim)?, 1i64)?, 2i64)?, 0i64)?
+    };
+    ranked(x, &line, dim, &k, keepdim)
+}
+
+/// The median of all elements; of none NaN, or the smallest int32 or int64.
+pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
+    let flat = reshape_to(x, &[x.numel()])?;
+    if x.numel() == 0 {
+        // What PyTorch's NaN becomes in an integer.
+        let none = match x.dtype() {
+            DType::Int64 => i64::MIN.into(),
+            DType::Int32 => i64::from(i32::MIN).into(),
+            dtype if dtype.is_float() => f64::NAN.into(),
+            DType::Bool => true.into(),
+            _ => 0i64.into(),
+        };
+        return Tensor::full(&[], none, x.dtype(), &x.context(), "median");
+    }
+    let found = if skip_nan { nanmedian(&flat, 0, false) } else { median(&flat, 0, false) };
+    found.map(|(values, _)| values)
+}
+
+/// The `k`-th smallest element along `dim`, counted from 1.
+pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    let (line, dim) = lined(x, dim, "kthvalue")?;
+    if k < 1 || k > line.size(dim)? as i64 {
+        return Err(Error::runtime(format!(
+            "kthvalue(): selected number k out of range for dimension {dim}"
+        ))
+        .with_hint(format!("`k` counts from 1 to the size of the dimension, {}", line.size(dim)?)));
+    }
+    let mut kept: crate::base::Dims = line.shape().into();
+    if let Some(size) = kept.get_mut(dim as usize) {
+        *size = 1;
+    }
+    let k = Tensor::full(&kept, (k - 1).into(), DType::Int64, &x.context(), "kthvalue")?;
+    ranked(x, &line, dim, &k, keepdim)
+}
+
+/// The most frequent element along `dim`, of equally frequent ones the smallest, and where it stands last.
+pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+    if x.dtype() == DType::Bool {
+        let (values, indices) = mode(&to_dtype(x, DType::UInt8)?, dim, keepdim)?;
+        return Ok((to_dtype(&values, DType::Bool)?, indices));
+    }
+    let (line, dim) = lined(x, dim, "mode")?;
+    let (k, order) = {
+        let _off = no_grad();
+        let (sorted, order) = sort(&line, dim, false)?;
+        let starts = run_starts(&sorted, dim)?;
+        let places = places_along(&line, dim)?;
+        let begins = cummax(&mul(&places, &starts)?, dim)?.0;
+        let (_, k) = max_dim(&sub(&places, &begins)?, dim, true)?;
+        (k, order)
+    };
+    let at = gather(&order, dim, &k)?;
+    chosen(x, &line, dim, &at, keepdim)
+}
+
+/// The values below which the fractions `q` of the elements lie; see [`Between`].
+pub fn quantile(
+    x: &Tensor,
+    q: Operand,
+    dim: Option<i64>,
+    keepdim: bool,
+    between: Between,
+    skip_nan: bool,
+) -> Result<Tensor> {
+    let name = if skip_nan { "nanquantile" } else { "quantile" };
+    if let Some(casts) = crate::op::core::autocast::enter(name, &[x])? {
+        let q = crate::op::core::autocast::Cast::of(&casts, q)?;
+        return quantile(&casts.cast(x)?, q.operand(), dim, keepdim, between, skip_nan);
+    }
+    if !matches!(x.dtype(), DType::Float32 | DType::Float64) {
+        return Err(Error::runtime(format!("{name}() input tensor must be either float or double dtype"))
+            .with_hint("convert it with `.float()`"));
+    }
+    if x.numel() == 0 {
+        return Err(Error::runtime(format!("{name}() input tensor must be non-empty")));
+    }
+    let fractions = fractions(x, q, name)?;
+    let (line, along) = match dim {
+        Some(dim) => lined(x, dim, name)?,
+        None => (reshape_to(x, &[x.numel()])?, 0),
+    };
+    let (sorted, _) = sort(&line, along, false)?;
+    let last = {
+        let _off = no_grad();
+        let count = numbers(&line, along)?;
+        let size = line.size(along)? as i64;
+        let last = maximum(&sub(&count, 1i64)?, 0i64)?;
+        let all = if skip_nan { eq(&count, 0i64)? } else { lt(&count, size)? };
+        // A line with NaN is NaN: its last place is.
+        (to_dtype(&last, x.dtype())?, all, (size - 1) as f64)
+    };
+    let mut parts = memory::with_capacity(fractions.len())?;
+    for &fraction in &fractions {
+        let rank = where_(&last.1, last.2.into(), (&scale(&last.0, fraction)?).into())?;
+        let value = between.at(&sorted, along, &to_dtype(&rank, x.dtype())?)?;
+        parts.push(match (keepdim, dim) {
+            (true, None) => reshape_to(&value, &vec![1; x.rank()])?,
+            (true, Some(_)) => value,
+            (false, _) => drop_dim(x, &value, along, dim.is_none())?,
+        });
+    }
+    match (q, parts.as_slice()) {
+        (Operand::Tensor(t), _) if t.rank() > 0 => stack(&parts.iter().collect::<Vec<_>>(), 0),
+        (_, [one, ..]) => Ok(one.clone()),
+        _ => Err(Error::runtime(format!("{name}() q must be a scalar or 1D tensor"))),
+    }
+}
+
+/// What a quantile between two elements is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Between {
+    Linear,
+    Lower,
+    Higher,
+    Midpoint,
+    Nearest,
+}
+
+impl Between {
+    pub fn parse(name: &str) -> Result<Between> {
+        Ok(match name {
+            "linear" => Between::Linear,
+            "lower" => Between::Lower,
+            "higher" => Between::Higher,
+            "midpoint" => Between::Midpoint,
+            "nearest" => Between::Nearest,
+            other => {
+                return Err(Error::runtime(format!(
+                    "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {other}"
+                )));
+            }
+        })
+    }
+
+    fn at(self, sorted: &Tensor, dim: i64, rank: &Tensor) -> Result<Tensor> {
+        let take = |rank: &Tensor| gather(sorted, dim, &to_dtype(rank, DType::Int64)?);
+        match self {
+            Between::Lower => take(&floor(rank)?),
+            Between::Higher => take(&ceil(rank)?),
+            Between::Nearest => take(&round(rank)?),
+            Between::Linear | Between::Midpoint => {
+                let below = floor(rank)?;
+                let (low, high) = (take(&below)?, take(&ceil(rank)?)?);
+                match self {
+                    Between::Linear => lerp(&low, &high, (&sub(rank, &below)?).into()),
+                    _ => lerp(&low, &high, 0.5.into()),
+                }
+            }
+        }
+    }
+}
+
+/// Where an element differs from the one before it along `dim`; the first does.
+pub fn run_starts(sorted: &Tensor, dim: i64) -> Result<Tensor> {
+    let size = sorted.size(dim)?;
+    let at = sorted.dim(dim)?;
+    if size == 0 {
+        return sorted.copied(DType::Bool, "unique");
+    }
+    let head = slice(sorted, at, 0, 1, 1)?;
+    let first = Tensor::full(head.shape(), true.into(), DType::Bool, &sorted.context(), "ones")?;
+    if size == 1 {
+        return Ok(first);
+    }
+    let changed = ne(&slice(sorted, at, 1, size - 1, 1)?, &slice(sorted, at, 0, size - 1, 1)?)?;
+    cat(&[&first, &changed], dim)
+}
+
+/// A scalar as a vector of one, and the dimension, which must have elements.
+fn lined(x: &Tensor, dim: i64, name: &str) -> Result<(Tensor, i64)> {
+    let at = x.dim(dim)?;
+    if x.shape().get(at) == Some(&0) {
+        let text = format!("{name}(): Expected reduction dim {at} to have non-zero size.");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    if x.dtype().category() == Category::Bool {
+        let text = format!("\"{name}_cpu\" not implemented for 'Bool'");
+        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.int()`"));
+    }
+    Ok((if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, at as i64))
+}
+
+/// How many elements along `dim` are no NaN, with `dim` kept.
+fn numbers(line: &Tensor, dim: i64) -> Result<Tensor> {
+    let counted = if line.dtype().is_float() { logical_not(&isnan(line)?)? } else { eq(line, line)? };
+    sum(&counted, Some(&[dim]), true)
+}
+
+/// The elements of rank `k` (from 0) along `dim`.
+fn ranked(x: &Tensor, line: &Tensor, dim: i64, k: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
+    let at = {
+        let _off = no_grad();
+        gather(&argsort(line, dim, false)?, dim, k)?
+    };
+    chosen(x, line, dim, &at, keepdim)
+}
+
+/// The elements at the places `at`, whose dimension `dim` is one.
+fn chosen(x: &Tensor, line: &Tensor, dim: i64, at: &Tensor, keepdim: bool) -> Result<ValuesIndices> {
+    let values = gather(line, dim, at)?;
+    if keepdim && x.rank() > 0 {
+        return Ok((values, at.clone()));
+    }
+    Ok((drop_dim(x, &values, dim, false)?, drop_dim(x, at, dim, false)?))
+}
+
+fn drop_dim(x: &Tensor, value: &Tensor, dim: i64, flat: bool) -> Result<Tensor> {
+    if flat || x.rank() == 0 { reshape_to(value, &[]) } else { select(value, dim, 0) }
+}
+
+fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
+    let all = match q {
+        Operand::Scalar(n) => vec![n.as_f64()],
+        Operand::Tensor(t) => {
+            if t.rank() > 1 {
+                return Err(Error::runtime(format!("{name}() q must be a scalar or 1D tensor")));
+            }
+            if t.dtype() != x.dtype() {
+                return Err(Error::runtime(format!(
+                    "{name}() q tensor must be same dtype as the input tensor"
+                ))
+                .with_hint(format!("convert it: `q.to({})`", x.dtype())));
+            }
+            t.to_f64s("quantile")?
+        }
+    };
+    if all.iter().any(|f| !(0.0..=1.0).contains(f)) {
+        let what = if all.len() == 1 { "value" } else { "values" };
+        return Err(Error::runtime(format!("{name}() q {what} must be in the range [0, 1]")));
+    }
+    Ok(all)
+}
+
+const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
+const ALONG: &[Param] = &[SELF, ANY_DIM, KEEPDIM];
+const QUANTILE: &[Param] = &[
+    SELF,
+    Param::required("q", ParamKind::Operand),
+    ANY_DIM,
+    KEEPDIM,
+    Param::optional("interpolation", ParamKind::Str, D::Str("linear")),
+];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", ALONG, |a| {
+        middle(a, false)
+    })
+    .details("Of two middle elements the lower; NaN where there is one. With a dimension, values and indices.")
+    .example("tensor([3, 1, 4, 2]).median()", "tensor(2)")
+    .samples(&[Sample::of("x.median(1).values", APART), Sample::of("x.median()", APART)]),
+    OpDef::call("nanmedian", Family::Reduce, "The middle of the elements that are no NaN.", ALONG, |a| {
+        middle(a, true)
+    })
+    .example("tensor([3.0, 1.0, 0.0 / 0.0]).nanmedian()", "tensor(1.)")
+    .samples(&[Sample::of("x.nanmedian(0).values", APART)]),
+    OpDef::call(
+        "mode",
+        Family::Reduce,
+        "The most frequent element along a dimension, and where it stands last.",
+        &[SELF, LAST_DIM, KEEPDIM],
+        |a| to_pair(mode(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+    )
+    .details("Of equally frequent elements the smallest.")
+    .example("tensor([2, 7, 7, 2, 7]).mode().values", "tensor(7)")
+    .samples(&[Sample::of("x.mode(1).values", APART)]),
+    OpDef::call(
+        "kthvalue",
+        Family::Reduce,
+        "The k-th smallest element along a dimension, counted from 1, and where it stands.",
+        &[SELF, Param::required("k", ParamKind::Int), LAST_DIM, KEEPDIM],
+        |a| to_pair(kthvalue(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?)),
+    )
+    .example("tensor([3, 9, 5]).kthvalue(2).values", "tensor(5)")
+    .samples(&[Sample::of("x.kthvalue(2).values", APART)]),
+    OpDef::call(
+        "quantile",
+        Family::Reduce,
+        "The values below which the fractions `q` of the elements lie.",
+        QUANTILE,
+        |a| quantile_row(a, false),
+    )
+    .details(
+        "`interpolation` between two elements is linear, lower, higher, midpoint or nearest. A vector `q` gives a new \
+         first dimension.",
+    )
+    .example("tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)", "tensor(2.5000)")
+    .samples(&[Sample::of("x.quantile(0.4, 1)", APART), Sample::of("x.quantile(0.7, #{interpolation: \"midpoint\"})", APART)]),
+    OpDef::call("nanquantile", Family::Reduce, "`quantile` of the elements that are no NaN.", QUANTILE, |a| {
+        quantile_row(a, true)
+    })
+    .example("tensor([1.0, 3.0, 0.0 / 0.0]).nanquantile(0.5)", "tensor(2.)")
+    .samples(&[Sample::of("x.nanquantile(0.3, 0)", APART)]),
+];
+
+pub fn middle(a: &Args, skip_nan: bool) -> Result<Value> {
+    let x = a.tensor(0)?;
+    match a.optional_int(1) {
+        None => to_value(median_all(x, skip_nan)),
+        Some(dim) if skip_nan => to_pair(nanmedian(x, dim, a.bool(2)?)),
+        Some(dim) => to_pair(median(x, dim, a.bool(2)?)),
+    }
+}
+
+pub fn quantile_row(a: &Args, skip_nan: bool) -> Result<Value> {
+    let q: Operand = a.operand(1)?;
+    let between = Between::parse(a.str(4)?)?;
+    to_value(quantile(a.tensor(0)?, q, a.optional_int(2), a.bool(3)?, between, skip_nan))
+}

@@ -1,0 +1,119 @@
+//! Running extremes.
+
+use crate::base::{DType, Result};
+use crate::op::core::args::to_pair;
+use crate::op::core::def::{ANY_DIM, DIM, Domain, Draw, Family, KEEPDIM, OpDef, Param, SELF, Sample};
+use crate::op::core::record::no_grad;
+use crate::op::core::value::Value;
+use crate::op::elementwise::choose::where_;
+use crate::op::elementwise::comparison::{ge, le, logical_and, logical_or};
+use crate::op::elementwise::predicates::{isnan, logical_not};
+use crate::op::gather::along_dim::gather;
+use crate::op::reduce::sums::{max_all, min_all};
+use crate::op::shape::join::cat;
+use crate::op::shape::part::slice;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+use super::extremum::{max_dim, min_dim};
+
+/// Values and where they were.
+pub type ValuesIndices = (Tensor, Tensor);
+
+/// The running maximum along `dim` and where it was last reached; NaN stays.
+pub fn cummax(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
+    running(x, dim, |new, old| ge(new, old))
+}
+
+/// The running minimum along `dim` and where it was last reached; NaN stays.
+pub fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
+    running(x, dim, |new, old| le(new, old))
+}
+
+/// The smallest and the largest element, of everything or along `dim`.
+pub fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    match dim {
+        None => Ok((min_all(x)?, max_all(x)?)),
+        Some(dim) => Ok((min_dim(x, dim, keepdim)?.0, max_dim(x, dim, keepdim)?.0)),
+    }
+}
+
+/// Doubling steps: after the step of width `w` each place knows the best of the `2w` places up to it.
+fn running(x: &Tensor, dim: i64, better: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<ValuesIndices> {
+    let (line, dim) = (if x.rank() == 0 { reshape_to(x, &[1])? } else { x.clone() }, x.dim(dim)? as i64);
+    let indices = {
+        let _off = no_grad();
+        let size = line.size(dim)?;
+        let (mut best, mut at) = (line.detach(), places_along(&line, dim)?);
+        let mut width = 1;
+        while width < size {
+            let later = |t: &Tensor| slice(t, dim as usize, width, size - width, 1);
+            let earlier = |t: &Tensor| slice(t, dim as usize, 0, size - width, 1);
+            let (new, old) = (later(&best)?, earlier(&best)?);
+            let mut keep = better(&new, &old)?;
+            if x.dtype().is_float() {
+                let (nan, before) = (isnan(&new)?, isnan(&old)?);
+                keep = logical_or(&nan, &logical_and(&logical_not(&before)?, &keep)?)?;
+            }
+            let pick = |all: &Tensor| -> Result<Tensor> {
+                let rest = where_(&keep, (&later(all)?).into(), (&earlier(all)?).into())?;
+                cat(&[&slice(all, dim as usize, 0, width, 1)?, &rest], dim)
+            };
+            (best, at) = (pick(&best)?, pick(&at)?);
+            width *= 2;
+        }
+        at
+    };
+    let values = gather(&line, dim, &indices)?;
+    Ok((reshape_to(&values, x.shape())?, reshape_to(&indices, x.shape())?))
+}
+
+/// 0, 1, 2, … along `dim`, in the shape of `x`.
+pub fn places_along(x: &Tensor, dim: i64) -> Result<Tensor> {
+    let mut shape: crate::base::Dims = x.shape().iter().map(|_| 1).collect();
+    let size = x.size(dim)?;
+    if let Some(slot) = shape.get_mut(x.dim(dim)?) {
+        *slot = size;
+    }
+    let row = Tensor::empty(&shape, DType::Int64, &x.context(), "arange")?;
+    let kernel = crate::device::Kernel::Arange { start: 0i64.into(), step: 1i64.into() };
+    crate::tensor::launch("arange", &kernel, &[], &[&row])?;
+    crate::tensor::accumulate::expand(&row, x.shape())
+}
+
+const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
+const ALONG: &[Param] = &[SELF, ANY_DIM, KEEPDIM];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "aminmax",
+        Family::Reduce,
+        "The smallest and the largest element, of all or along a dimension.",
+        ALONG,
+        |a| {
+            let (low, high) = aminmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)?;
+            Ok(Value::Map(vec![("min", low.into()), ("max", high.into())]))
+        },
+    )
+    .example("tensor([3, 1, 4]).aminmax().max", "tensor(4)")
+    .samples(&[Sample::of("x.aminmax(1).max", APART)]),
+    OpDef::call(
+        "cummax",
+        Family::Reduce,
+        "The largest element so far along a dimension, and where it was last reached.",
+        &[SELF, DIM],
+        |a| to_pair(cummax(a.tensor(0)?, a.int(1)?)),
+    )
+    .example("tensor([1, 3, 2, 5]).cummax(0).values", "tensor([1, 3, 3, 5])")
+    .samples(&[Sample::of("x.cummax(1).values", APART)]),
+    OpDef::call(
+        "cummin",
+        Family::Reduce,
+        "The smallest element so far along a dimension, and where it was last reached.",
+        &[SELF, DIM],
+        |a| to_pair(cummin(a.tensor(0)?, a.int(1)?)),
+    )
+    .example("tensor([4, 6, 2, 5]).cummin(0).values", "tensor([4, 4, 2, 2])")
+    .samples(&[Sample::of("x.cummin(0).values", APART)]),
+];

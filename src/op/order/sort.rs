@@ -1,0 +1,158 @@
+//! Sorting, the largest `k`, and classes as vectors.
+
+use crate::base::{DType, Error, Kind, Result};
+use crate::device::Kernel;
+use crate::device::kernel::ScatterMode;
+use crate::op::core::args::{to_pair, to_value};
+use crate::op::core::def::{
+    DefaultValue as D, Domain, Draw, Family, Gradient, LAST_DIM, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::operand::Operand;
+use crate::op::core::record::{no_grad, recorded};
+use crate::op::gather::along_dim::{out_of_range, ranked, write};
+use crate::op::reduce::sums::max_all;
+use crate::op::shape::part::slice;
+use crate::op::shape::view::unsqueeze;
+use crate::tensor::autograd::Vjp;
+use crate::tensor::{In, Tensor, launch};
+
+use super::extremum::selected_grad;
+
+/// The elements in order along `dim`, and where they came from. Equal elements keep their order; NaN counts as
+/// the largest.
+pub fn sort(x: &Tensor, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "SortBackward0", run: selected_grad };
+    let dim = x.dim(dim)?;
+    let (values, indices) = sorted(x, dim, descending, "sort")?;
+    let values = recorded(values, &RULE, &[x], |s, _| {
+        s.constant(Some(&indices));
+        s.attribute(dim);
+    });
+    Ok((values, indices))
+}
+
+/// The indices that would sort `x` along `dim`.
+pub fn argsort(x: &Tensor, dim: i64, descending: bool) -> Result<Tensor> {
+    sorted(x, x.dim(dim)?, descending, "argsort").map(|(_, indices)| indices)
+}
+
+/// The `k` largest (or smallest) elements along `dim`, in order, and where they came from.
+pub fn topk(x: &Tensor, k: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
+    static RULE: Vjp = Vjp { name: "TopkBackward0", run: selected_grad };
+    if x.dtype() == DType::Bool {
+        let text = "topk does not support bool dtypes on CPU";
+        return Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.int()`"));
+    }
+    let dim = x.dim(dim)?;
+    let size = x.shape().get(dim).copied().unwrap_or(1);
+    let k = usize::try_from(k).ok().filter(|&k| k <= size).ok_or_else(|| {
+        Error::runtime("selected index k out of range").with_hint(format!("dimension {dim} has size {size}"))
+    })?;
+    let (values, indices) = sorted(x, dim, largest, "topk")?;
+    let first = |t: &Tensor| -> Result<Tensor> {
+        let _off = no_grad();
+        if x.rank() == 0 || k == size {
+            Ok(t.clone())
+        } else {
+            slice(t, dim, 0, k, 1)?.copied(t.dtype(), "topk")
+        }
+    };
+    let (values, indices) = (first(&values)?, first(&indices)?);
+    let values = recorded(values, &RULE, &[x], |s, _| {
+        s.constant(Some(&indices));
+        s.attribute(dim);
+    });
+    Ok((values, indices))
+}
+
+/// Classes as vectors with a single 1; `classes` of -1 means one more than the largest.
+pub fn one_hot(x: &Tensor, classes: i64) -> Result<Tensor> {
+    if x.dtype() != DType::Int64 {
+        return Err(Error::runtime("one_hot is only applicable to index tensor of type LongTensor.")
+            .with_hint("convert it with `.long()`"));
+    }
+    let classes = match classes {
+        -1 if x.numel() == 0 => {
+            return Err(Error::runtime("Can not infer total number of classes from empty tensor."));
+        }
+        -1 => max_all(x)?.item()?.as_i64().saturating_add(1).max(0),
+        n => n,
+    };
+    let classes = usize::try_from(classes).map_err(|_| Error::runtime("num_classes should be positive"))?;
+    let mut shape: crate::base::Dims = x.shape().into();
+    shape.push(classes);
+    let out = Tensor::full(&shape, 0i64.into(), DType::Int64, &x.context(), "one_hot")?;
+    if classes == 0 && x.numel() > 0 {
+        return Err(Error::runtime(TOO_LARGE));
+    }
+    let one = Operand::Scalar(1i64.into());
+    write("one_hot", &out, x.rank(), &unsqueeze(x, -1)?, one, ScatterMode::Assign).map_err(|e| {
+        out_of_range(e, |index, _, _| {
+            Error::runtime(if index < 0 { "Class values must be non-negative." } else { TOO_LARGE })
+        })
+    })?;
+    Ok(out)
+}
+
+/// Values and indices in order; no graph.
+fn sorted(x: &Tensor, dim: usize, descending: bool, name: &'static str) -> Result<(Tensor, Tensor)> {
+    let context = x.context();
+    let values = Tensor::empty(x.shape(), x.dtype(), &context, name)?;
+    let indices = Tensor::empty(x.shape(), DType::Int64, &context, name)?;
+    let from = ranked(x)?;
+    let (a, b) = (values.with_layout(ranked(&values)?), indices.with_layout(ranked(&indices)?));
+    launch(name, &Kernel::Sort { dim, descending }, &[In::Laid(x, &from)], &[&a, &b])?;
+    Ok((values, indices))
+}
+
+const TOO_LARGE: &str = "Class values must be smaller than num_classes.";
+const DESCENDING: Param = Param::optional("descending", ParamKind::Bool, D::Bool(false));
+const APART: &[Draw] = &[Draw::of("x", &[3, 6], Domain::Distinct)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "sort",
+        Family::Index,
+        "Values in order along a dimension, and where they were.",
+        &[SELF, LAST_DIM, DESCENDING],
+        |a| to_pair(sort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+    )
+    .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
+    .gradient(Gradient::Vjp("SortBackward0"))
+    .samples(&[Sample::of("x.sort().values", APART)]),
+    OpDef::call(
+        "argsort",
+        Family::Index,
+        "The indices that would sort along a dimension.",
+        &[SELF, LAST_DIM, DESCENDING],
+        |a| to_value(argsort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+    )
+    .example("tensor([3, 1, 2]).argsort()", "tensor([1, 2, 0])")
+    .gradient(Gradient::NoGrad("the result is an index")),
+    OpDef::call(
+        "topk",
+        Family::Index,
+        "The largest (or smallest) k values along a dimension, and where they were.",
+        &[
+            SELF,
+            Param::required("k", ParamKind::Int),
+            LAST_DIM,
+            Param::optional("largest", ParamKind::Bool, D::Bool(true)),
+        ],
+        |a| to_pair(topk(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?)),
+    )
+    .example("tensor([3, 9, 5]).topk(2).values", "tensor([9, 5])")
+    .gradient(Gradient::Vjp("TopkBackward0"))
+    .samples(&[Sample::of("x.topk(2).values", APART)]),
+    OpDef::call(
+        "one_hot",
+        Family::Index,
+        "A row of zeros with a one at each index.",
+        &[SELF, Param::optional("num_classes", ParamKind::Int, D::Int(-1))],
+        |a| to_value(one_hot(a.tensor(0)?, a.int(1)?)),
+    )
+    .forms(&[crate::op::core::def::Form::Functional])
+    .example("F::one_hot(tensor([0, 2]), 3)", "tensor([[1, 0, 0],\n        [0, 0, 1]])")
+    .gradient(Gradient::NoGrad("indices have no gradient")),
+];

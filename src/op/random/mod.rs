@@ -1,0 +1,10 @@
+//! Random numbers.
+
+pub mod distributions;
+pub mod generator;
+pub mod uniform_normal;
+
+use crate::op::core::def::OpDef;
+
+/// The rows of the family, file by file.
+pub static ROWS: &[&[OpDef]] = &[uniform_normal::ROWS, distributions::ROWS];

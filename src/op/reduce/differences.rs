@@ -1,0 +1,131 @@
+//! Differences between neighbours, and areas under them.
+
+use crate::base::{DType, Error, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::def::{
+    DefaultValue as D, Domain, Draw, FUNCTION, Family, LAST_DIM, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::elementwise::arithmetic::{add, mul, scale, sub};
+use crate::op::elementwise::comparison::logical_xor;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::slice;
+use crate::op::shape::view::reshape_to;
+use crate::tensor::Tensor;
+
+use super::sums::sum;
+
+/// Differences of neighbours along `dim`, `n` times over, with what is put before and behind.
+pub fn diff(
+    x: &Tensor,
+    n: i64,
+    dim: i64,
+    before: Option<&Tensor>,
+    behind: Option<&Tensor>,
+) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("diff expects input to be at least one-dimensional"));
+    }
+    if n < 0 {
+        return Err(Error::runtime(format!("order must be non-negative but got {n}")));
+    }
+    let joined: Vec<&Tensor> = before.into_iter().chain([x]).chain(behind).collect();
+    let mut out = if joined.len() > 1 { cat(&joined, dim)? } else { x.clone() };
+    let at = out.dim(dim)?;
+    for _ in 0..n {
+        let size = out.size(dim)?;
+        let step = size.saturating_sub(1);
+        let (new, old) = (slice(&out, at, size - step, step, 1)?, slice(&out, at, 0, step, 1)?);
+        out = if x.dtype() == DType::Bool { logical_xor(&new, &old)? } else { sub(&new, &old)? };
+    }
+    Ok(out)
+}
+
+/// The area under points, by trapezoids along `dim`; `x` gives their places, or `dx` their distance.
+pub fn trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    sum(&trapezoids(y, x, dx, dim)?, Some(&[dim]), false)
+}
+
+/// The area under points up to each of them but the first, as [`trapezoid`].
+pub fn cumulative_trapezoid(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    super::scan::cumsum(&trapezoids(y, x, dx, dim)?, dim, None)
+}
+
+/// The area of each trapezoid between neighbours along `dim`.
+fn trapezoids(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
+    let at = y.dim(dim)?;
+    let size = y.size(dim)?;
+    let step = size.saturating_sub(1);
+    if let Some(x) = x.filter(|x| x.rank() == 1 && x.numel() != size) {
+        let text = "trapezoid: There must be one `x` value for each sample point";
+        return Err(Error::runtime(text)
+            .with_hint(format!("`x` has {} values, and dimension {dim} of `y` has {size}", x.numel())));
+    }
+    let pairs = add(&slice(y, at, size - step, step, 1)?, &slice(y, at, 0, step, 1)?)?;
+    match x {
+        None => scale(&pairs, 0.5 * dx),
+        Some(x) => {
+            let along = if x.rank() == 1 { -1 } else { at as i64 - y.rank() as i64 };
+            let width = diff(x, 1, along, None, None)?;
+            let wide = if x.rank() == 1 && y.rank() > 1 {
+                let mut shape: Vec<usize> = vec![1; y.rank()];
+                if let Some(slot) = shape.get_mut(at) {
+                    *slot = step;
+                }
+                reshape_to(&width, &shape)?
+            } else {
+                width
+            };
+            scale(&mul(&pairs, &wide)?, 0.5)
+        }
+    }
+}
+
+const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const POINTS: &[Param] = &[
+    Param::required("y", ParamKind::Tensor),
+    Param::optional("x", ParamKind::Tensor, D::None),
+    Param::optional("dx", ParamKind::Float, D::Int(1)),
+    LAST_DIM,
+];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "diff",
+        Family::Reduce,
+        "Differences of neighbours along a dimension, `n` times over.",
+        &[
+            SELF,
+            Param::optional("n", ParamKind::Int, D::Int(1)),
+            LAST_DIM,
+            Param::optional("prepend", ParamKind::Tensor, D::None),
+            Param::optional("append", ParamKind::Tensor, D::None),
+        ],
+        |a| {
+            let (before, behind) = (a.optional_tensor(3), a.optional_tensor(4));
+            to_value(diff(a.tensor(0)?, a.int(1)?, a.int(2)?, before, behind))
+        },
+    )
+    .example("tensor([1, 4, 9]).diff()", "tensor([3, 5])")
+    .samples(&[Sample::of("x.diff()", MATRIX), Sample::of("x.diff(2, 0)", MATRIX)]),
+    OpDef::call(
+        "cumulative_trapezoid",
+        Family::Reduce,
+        "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.",
+        POINTS,
+        |a| to_value(cumulative_trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
+    )
+    .forms(FUNCTION)
+    .example("cumulative_trapezoid(tensor([1.0, 2.0, 4.0]))", "tensor([1.5000, 4.5000])")
+    .samples(&[Sample::of("cumulative_trapezoid(x, #{dx: 0.5, dim: 0})", MATRIX)]),
+    OpDef::call(
+        "trapezoid",
+        Family::Reduce,
+        "The area under points along a dimension; `x` gives their places, or `dx` their distance.",
+        POINTS,
+        |a| to_value(trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
+    )
+    .forms(FUNCTION)
+    .example("trapezoid(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
+    .samples(&[Sample::of("trapezoid(x, #{dx: 0.5})", MATRIX)]),
+];

@@ -1,0 +1,65 @@
+//! Sums and means that leave NaN out.
+
+use crate::base::{DType, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::def::{ANY_DIMS, DTYPE, Domain, Draw, Family, KEEPDIM, OpDef, SELF, Sample};
+use crate::op::core::promote::only_floats;
+use crate::op::core::record::no_grad;
+use crate::op::elementwise::arithmetic::div;
+use crate::op::elementwise::choose::masked_fill;
+use crate::op::elementwise::predicates::{isnan, logical_not};
+use crate::tensor::Tensor;
+
+use super::sums::sum;
+
+/// The sum of the elements that are numbers.
+pub fn nansum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let _paused = crate::tensor::autocast::pause();
+    super::sums::sum_as(&without_nan(x)?, dims, keepdim, dtype)
+}
+
+/// The mean of the elements that are numbers.
+pub fn nanmean(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    only_floats(dtype.unwrap_or(x.dtype()), "nanmean")?;
+    let _paused = crate::tensor::autocast::pause();
+    let count = {
+        let _off = no_grad();
+        sum(&logical_not(&isnan(x)?)?, dims, keepdim)?
+    };
+    div(&nansum(x, dims, keepdim, dtype)?, &count)
+}
+
+fn without_nan(x: &Tensor) -> Result<Tensor> {
+    if !x.dtype().is_float() {
+        return Ok(x.clone());
+    }
+    let nan = {
+        let _off = no_grad();
+        isnan(x)?
+    };
+    masked_fill(x, &nan, 0i64.into())
+}
+
+const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "nansum",
+        Family::Reduce,
+        "The sum of the elements that are no NaN.",
+        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
+        |a| to_value(nansum(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+    )
+    .example("tensor([1.0, 0.0 / 0.0, 2.0]).nansum()", "tensor(3.)")
+    .samples(&[Sample::of("x.nansum(1)", MATRIX)]),
+    OpDef::call(
+        "nanmean",
+        Family::Reduce,
+        "The mean of the elements that are no NaN.",
+        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
+        |a| to_value(nanmean(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+    )
+    .example("tensor([1.0, 0.0 / 0.0, 2.0]).nanmean()", "tensor(1.5000)")
+    .samples(&[Sample::of("x.nanmean(1)", MATRIX)]),
+];

@@ -1,0 +1,153 @@
+//! Norms of vectors.
+
+use crate::base::{Error, Kind, Result};
+use crate::device::kernel::ReduceOp;
+use crate::op::core::args::to_value;
+use crate::op::core::autocast;
+use crate::op::core::autocast::whole;
+use crate::op::core::def::{
+    ANY_DIMS, DefaultValue as D, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind,
+    SELF, Sample,
+};
+use crate::op::core::fill::replaced;
+use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::record::{one, recorded};
+use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
+use crate::op::elementwise::binary::pow;
+use crate::op::elementwise::choose::{masked_fill, where_};
+use crate::op::elementwise::comparison::{eq, gt, ne};
+use crate::op::elementwise::unary::{abs, reciprocal};
+use crate::op::shape::view::restore_dims;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::sums::{Over, amax, amin, reduce, sum, sum_as};
+
+/// The vector norm of order `p` over `dims`: `sum(|x|^p)^(1/p)`, the largest for infinity, the count for 0.
+pub fn norm(x: &Tensor, p: f64, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("norm", &[x])? {
+        return norm(&casts.cast(x)?, p, dims, keepdim);
+    }
+    static RULE: Vjp = Vjp { name: "LinalgVectorNormBackward0", run: norm_grad };
+    if !x.dtype().is_float() {
+        let text = format!(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
+            x.dtype().type_name()
+        );
+        return Err(
+            Error::new(Kind::NotImplementedError, text).with_hint("convert to floats with `.float()`")
+        );
+    }
+    if p == 2.0 {
+        let over = Over::of(x, dims, keepdim)?;
+        let out = reduce("norm", ReduceOp::Norm2, x, over, x.dtype())?;
+        return Ok(recorded(out, &RULE, &[x], |s, y| {
+            s.input(x);
+            s.output(y);
+            s.attribute(over);
+        }));
+    }
+    if p == 0.0 {
+        return sum_as(&ne(x, 0i64)?, dims, keepdim, Some(x.dtype()));
+    }
+    let size = abs(x)?;
+    if p == 1.0 {
+        sum(&size, dims, keepdim)
+    } else if p == f64::INFINITY {
+        amax(&size, dims, keepdim)
+    } else if p == f64::NEG_INFINITY {
+        amin(&size, dims, keepdim)
+    } else {
+        pow(&sum(&pow(&size, p)?, dims, keepdim)?, 1.0 / p)
+    }
+}
+
+fn norm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (x, y) = (s.tensor(0)?, s.tensor(1)?);
+    let over: &Over = s.attribute()?;
+    let part = masked_fill(&div(g, &y)?, &eq(&y, 0i64)?, 0i64.into())?;
+    one(mul(&x, &restore_dims(&part, x.shape(), over.mask)?)?)
+}
+
+/// The slices along `dim` whose `p`-norm is more than `most`, scaled down to it.
+pub fn renorm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    whole("renorm", [x], |[x]| bounded_norm(x, p, dim, most))
+}
+
+fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
+    if p <= 0.0 {
+        return Err(Error::runtime("renorm: non-positive-norm not supported"));
+    }
+    if most < 0.0 {
+        return Err(Error::runtime(format!("renorm: expected maxnorm to be >= 0 but got {most}")));
+    }
+    if x.rank() < 2 {
+        let text = format!("renorm: input needs at least 2 dimensions, got {} dimensions", x.rank());
+        return Err(Error::runtime(text));
+    }
+    let dim = x.dim(dim)?;
+    let others: Vec<i64> = (0..x.rank()).filter(|&d| d != dim).map(|d| d as i64).collect();
+    let sizes = norm(x, p, Some(&others), true)?;
+    let factor = scale(&reciprocal(&shift(&sizes, 1e-7)?)?, most)?;
+    mul(x, &where_(&gt(&sizes, most)?, Operand::Tensor(&factor), 1.0.into())?)
+}
+
+const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
+const NORM: &[Param] = &[SELF, Param::optional("p", ParamKind::Scalar, D::Int(2)), ANY_DIMS, KEEPDIM];
+const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
+const SPACE: &[Form] = &[Form::Of("linalg")];
+const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+params! {
+    RenormParams {
+        input: kind::Tensor, "the tensor whose slices are scaled";
+        p: kind::Float, "which norm is taken: 1, 2, …";
+        dim: kind::Int, "the dimension along which the slices are counted";
+        maxnorm: kind::Float, "the largest norm that a slice may keep";
+    }
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call("norm", Family::Reduce, "The p-norm of all elements, or along dimensions.", NORM, |a| {
+        to_value(norm(a.tensor(0)?, a.float(1)?, a.optional_ints(2)?.as_deref(), a.bool(3)?))
+    })
+    .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
+    .gradient(Gradient::Vjp("NormBackward0"))
+    .samples(&[Sample::of("x.norm()", X)]),
+    OpDef::call(
+        "renorm",
+        Family::Normalise,
+        "The slices along a dimension whose `p`-norm is more than `maxnorm`, scaled down to it.",
+        RenormParams::LIST,
+        by_name!(RenormParams, |a| to_value(renorm(a.input, a.p, a.dim, a.maxnorm))),
+    )
+    .in_place(by_name!(RenormParams, |a| {
+        to_value(replaced(a.input, |x| renorm(x, a.p, a.dim, a.maxnorm)))
+    }))
+    .example(
+        "tensor([[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]]).renorm(2, 0, 4)",
+        "tensor([[1.0000, 2.0000, 2.0000],\n        [2.4000, 3.2000, 0.0000]])",
+    )
+    .samples(&[Sample::of("x.renorm(2, 0, 1.5)", MATRIX), Sample::of("x.renorm(1, 1, 2.0)", MATRIX)]),
+    OpDef::call(
+        "vector_norm",
+        Family::Reduce,
+        "The norm of all elements, or along dimensions, as of a vector.",
+        &[
+            Param::required("x", ParamKind::Tensor),
+            Param::optional("ord", ParamKind::Scalar, D::Int(2)),
+            Param::optional("dim", ParamKind::Ints, D::None),
+            KEEPDIM,
+        ],
+        |a| {
+            let (order, dims, keepdim) = (a.float(1)?, a.optional_ints(2)?, a.bool(3)?);
+            to_value(whole("vector_norm", [a.tensor(0)?], |[x]| norm(x, order, dims.as_deref(), keepdim)))
+        },
+    )
+    .forms(SPACE)
+    .example("linalg::vector_norm(tensor([3.0, 4.0]))", "tensor(5.)")
+    .gradient(Gradient::Vjp("LinalgVectorNormBackward0"))
+    .samples(&[Sample::of("linalg::vector_norm(a, 3)", TWO_VECTORS)]),
+];

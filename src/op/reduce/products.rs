@@ -1,0 +1,135 @@
+//! Products over a dimension, and running ones.
+
+use crate::base::{DType, Result};
+use crate::device::Kernel;
+use crate::device::kernel::{ReduceOp, ScanOp};
+use crate::op::core::args::to_value;
+use crate::op::core::autocast;
+use crate::op::core::def::{
+    ANY_DIM, DIM, DTYPE, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, SELF, Sample,
+};
+use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::elementwise::arithmetic::{div, mul};
+use crate::op::elementwise::choose::{masked_fill, where_};
+use crate::op::elementwise::comparison::eq;
+use crate::op::shape::join::cat;
+use crate::op::shape::part::slice;
+use crate::op::shape::repeat::flip;
+use crate::op::shape::view::{reshape_to, spread};
+use crate::tensor::Tensor;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::scan::{along, cumsum, from_the_end};
+use super::sums::{Over, reduce, widened};
+
+/// Product over one dimension, or over everything.
+pub fn prod(x: &Tensor, dim: Option<i64>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("prod", &[x])? {
+        return prod(&casts.cast(x)?, dim, keepdim, casts.dtype(dtype));
+    }
+    static ALL: Vjp = Vjp { name: "ProdBackward0", run: prod_grad };
+    static ONE: Vjp = Vjp { name: "ProdBackward1", run: prod_grad };
+    let dims = dim.map(|d| [d]);
+    let over = Over::of(x, dims.as_ref().map(|d| d.as_slice()), keepdim)?;
+    let dtype = dtype.unwrap_or_else(|| widened(x.dtype()));
+    let out = reduce("prod", ReduceOp::Prod, x, over, dtype)?;
+    Ok(recorded(out, if over.all { &ALL } else { &ONE }, &[x], |s, _| {
+        s.input(x);
+        s.attribute(over);
+    }))
+}
+
+/// The product of all the others, by running products from both ends: zeros need no case of their own.
+fn prod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let x = s.tensor(0)?;
+    let over: &Over = s.attribute()?;
+    if x.rank() == 0 {
+        return one(g.clone());
+    }
+    let wide = spread(g, x.shape(), over.mask)?;
+    if over.mask.count_ones() == 1 {
+        return one(mul(&wide, &exclusive_products(&x, over.mask.trailing_zeros() as usize)?)?);
+    }
+    let flat = exclusive_products(&reshape_to(&x, &[x.numel()])?, 0)?;
+    one(mul(&wide, &reshape_to(&flat, x.shape())?)?)
+}
+
+/// The running product along `dim`; integers and bools in int64.
+pub fn cumprod(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    if let Some(casts) = autocast::enter("cumprod", &[x])? {
+        return cumprod(x, dim, casts.dtype(dtype));
+    }
+    static RULE: Vjp = Vjp { name: "CumprodBackward0", run: cumprod_grad };
+    let dim = x.dim(dim)?;
+    let out =
+        along("cumprod", Kernel::Scan { op: ScanOp::Prod, dim }, x, dtype.unwrap_or(widened(x.dtype())))?;
+    Ok(recorded(out, &RULE, &[x], |s, y| {
+        s.input(x);
+        s.output(y);
+        s.attribute(dim);
+    }))
+}
+
+/// For each element along `dim` the product of all the others.
+pub fn exclusive_products(x: &Tensor, dim: usize) -> Result<Tensor> {
+    let before = products_before(x, dim)?;
+    let back = [dim as i64];
+    mul(&before, &flip(&products_before(&flip(x, &back)?, dim)?, &back)?)
+}
+
+fn products_before(x: &Tensor, dim: usize) -> Result<Tensor> {
+    let size = x.shape().get(dim).copied().unwrap_or(1);
+    if size == 0 {
+        return Ok(x.clone());
+    }
+    let mut edge: crate::base::Dims = x.shape().into();
+    if let Some(d) = edge.get_mut(dim) {
+        *d = 1;
+    }
+    let ones = Tensor::full(&edge, 1i64.into(), x.dtype(), &x.context(), "ones_like")?;
+    cumprod(&cat(&[&ones, &slice(x, dim, 0, size - 1, 1)?], dim as i64)?, dim as i64, None)
+}
+
+/// `d/dx_k sum_i g_i prod_{j<=i} x_j`.
+///
+/// Before the first zero this is the sum from `k` on of `g * y`, divided by `x_k`. At the first zero it is the
+/// same sum over products that leave the zero out; after it nothing depends on `x_k`.
+fn cumprod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let (x, y) = (s.tensor(0)?, s.tensor(1)?);
+    let &dim: &usize = s.attribute()?;
+    if x.rank() == 0 {
+        return one(g.clone());
+    }
+    let (first, later) = {
+        let _off = no_grad();
+        let zero = eq(&x, 0i64)?;
+        let seen = cumsum(&zero, dim as i64, None)?;
+        let first = mul(&zero, &eq(&seen, 1i64)?)?;
+        (first, crate::op::elementwise::comparison::gt(&seen, 0i64)?)
+    };
+    let safe = masked_fill(&x, &eq(&x, 0i64)?, 1i64.into())?;
+    let before = div(&from_the_end(&mul(g, &y)?, dim)?, &safe)?;
+    let without = cumprod(&masked_fill(&x, &first, 1i64.into())?, dim as i64, None)?;
+    let at_first = from_the_end(&mul(g, &without)?, dim)?;
+    one(where_(&first, (&at_first).into(), (&masked_fill(&before, &later, 0i64.into())?).into())?)
+}
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "prod",
+        Family::Reduce,
+        "The product of all elements, or along a dimension.",
+        &[SELF, ANY_DIM, KEEPDIM, DTYPE],
+        |a| to_value(prod(a.tensor(0)?, a.optional_int(1), a.bool(2)?, a.dtype(3))),
+    )
+    .example("tensor([2.0, 3.0]).prod()", "tensor(6.)")
+    .gradient(Gradient::Vjp("ProdBackward0"))
+    .samples(&[Sample::of("x.prod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
+    OpDef::call("cumprod", Family::Reduce, "Running products along a dimension.", &[SELF, DIM, DTYPE], |a| {
+        to_value(cumprod(a.tensor(0)?, a.int(1)?, a.dtype(2)))
+    })
+    .example("tensor([1, 2, 3]).cumprod(0)", "tensor([1, 2, 6])")
+    .gradient(Gradient::Vjp("CumprodBackward0"))
+    .samples(&[Sample::of("x.cumprod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
+];

@@ -1,0 +1,254 @@
+//! Elements repeated, reversed and turned, in new memory.
+
+use smallvec::SmallVec;
+
+use crate::base::shape::checked_sizes;
+use crate::base::{Dims, Error, Kind, Layout, Result};
+use crate::op::core::args::to_value;
+use crate::op::core::def::{
+    ANY_DIM, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::record::{no_grad, one, recorded};
+use crate::tensor::Tensor;
+use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::{Grads, Saved, Vjp};
+
+use super::join::cat;
+use super::part::narrow;
+use super::permute::transpose;
+use super::view::{reshape_to, unique_dims};
+
+/// Tiles the tensor `times` along each dimension; missing leading dimensions are added.
+pub fn repeat(x: &Tensor, times: &[i64]) -> Result<Tensor> {
+    static RULE: Vjp = Vjp { name: "RepeatBackward0", run: repeat_grad };
+    if times.len() < x.rank() {
+        return Err(Error::runtime(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+        ));
+    }
+    let extra = times.len() - x.rank();
+    let padded: Dims = std::iter::repeat_n(1, extra).chain(x.shape().iter().copied()).collect();
+    let sizes: Vec<i64> = times.iter().zip(&padded).map(|(&n, &d)| n.saturating_mul(d as i64)).collect();
+    let flat = checked_sizes(&sizes)?;
+    let (mut apart, mut wide) = (Dims::new(), Dims::new());
+    for (&n, &d) in times.iter().zip(&padded) {
+        apart.extend([1, d]);
+        wide.extend([n.max(0) as usize, d]);
+    }
+    let out = {
+        let _off = no_grad();
+        let out = Tensor::empty(&flat, x.dtype(), &x.context(), "repeat")?;
+        let source = expand(&reshape_to(x, &apart)?, &wide)?;
+        out.with_layout(Layout::contiguous(&wide)?).assign(&source, "repeat")?;
+        out
+    };
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(wide)))
+}
+
+/// Reverses the order along dimensions, in a copy.
+pub fn flip(x: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "FlipBackward0",
+        run: |s, g| {
+            let dims: &Vec<i64> = s.attribute()?;
+            one(flip(g, dims)?)
+        },
+    };
+    let mut strides: SmallVec<[isize; 6]> = x.layout().strides().into();
+    let mut offset = x.layout().offset() as isize;
+    for d in unique_dims(x, dims)? {
+        let last = x.shape().get(d).copied().unwrap_or(1).saturating_sub(1) as isize;
+        if let Some(step) = strides.get_mut(d) {
+            offset += last * *step;
+            *step = -*step;
+        }
+    }
+    let turned = x.with_layout(Layout::new(x.shape().into(), strides, offset as usize)?);
+    let out = Tensor::empty_in(x.layout().dense_like()?, x.dtype(), &x.context(), "flip")?;
+    out.assign(&turned, "flip")?;
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute(dims.to_vec())))
+}
+
+/// Rotates elements along dimensions; without dimensions over the flattened tensor.
+pub fn roll(x: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
+    if let (0, Some(dim)) = (x.rank(), dims.first()) {
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    static RULE: Vjp = Vjp {
+        name: "RollBackward0",
+        run: |s, g| {
+            let (shifts, dims): &(Vec<i64>, Vec<i64>) = s.attribute()?;
+            let back: Vec<i64> = shifts.iter().map(|s| s.saturating_neg()).collect();
+            one(roll(g, &back, dims)?)
+        },
+    };
+    let flat = dims.is_empty() && shifts.len() == 1;
+    if shifts.len() != dims.len() && !flat {
+        let text = format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len());
+        return Err(Error::runtime(text));
+    }
+    let out = {
+        let _off = no_grad();
+        let mut out = if flat { reshape_to(x, &[x.numel()])? } else { x.clone() };
+        for (i, &shift) in shifts.iter().enumerate() {
+            out = roll_one(&out, shift, dims.get(i).copied().unwrap_or(0))?;
+        }
+        if flat { reshape_to(&out, x.shape())? } else { out }
+    };
+    let out = if out.shares_storage(x) { x.copied(x.dtype(), "roll")? } else { out.detach() };
+    Ok(recorded(out, &RULE, &[x], |s, _| s.attribute((shifts.to_vec(), dims.to_vec()))))
+}
+
+/// Repeats each element, or each slice along `dim`, `times` in place of one.
+pub fn repeat_interleave(x: &Tensor, times: i64, dim: Option<i64>) -> Result<Tensor> {
+    let Some(dim) = dim else { return repeat_interleave(&reshape_to(x, &[x.numel()])?, times, Some(0)) };
+    let dim = x.dim(dim)?;
+    let times = usize::try_from(times).map_err(|_| Error::runtime("repeats can not be negative"))?;
+    let mut wide: Dims = x.shape().into();
+    wide.insert((dim + 1).min(wide.len()), times);
+    let mut shape: Dims = x.shape().into();
+    if let Some(size) = shape.get_mut(dim) {
+        *size = size.saturating_mul(times);
+    }
+    let stretched = expand(&super::view::unsqueeze(x, dim as i64 + 1)?, &wide)?;
+    reshape_to(&stretched, &shape)
+}
+
+fn roll_one(x: &Tensor, shift: i64, dim: i64) -> Result<Tensor> {
+    let size = x.size(dim)? as i64;
+    if size == 0 {
+        return Ok(x.clone());
+    }
+    let start = (size - shift.rem_euclid(size)) % size;
+    if start == 0 {
+        return Ok(x.clone());
+    }
+    cat(&[&narrow(x, dim, start, size - start)?, &narrow(x, dim, 0, start)?], dim)
+}
+
+fn repeat_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    let wide: &Dims = s.attribute()?;
+    let narrow: Dims =
+        wide.iter().enumerate().map(|(i, &d)| if i.is_multiple_of(2) { 1 } else { d }).collect();
+    let summed = crate::tensor::accumulate::sum_to(&reshape_to(g, wide)?, &narrow)?;
+    one(reshape_to(&summed, s.shape(0))?)
+}
+
+/// A quarter turn `k` times over in the plane of two dimensions.
+pub fn rot90(x: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
+    let &[a, b] = dims else {
+        return Err(Error::runtime(format!(
+            "expected total rotation dims == 2, but got dims = {}",
+            dims.len()
+        )));
+    };
+    if x.rank() < 2 {
+        return Err(Error::runtime(format!("expected total dims >= 2, but got total dims = {}", x.rank())));
+    }
+    if x.dim(a)? == x.dim(b)? {
+        return Err(Error::runtime(format!(
+            "expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}"
+        )));
+    }
+    match k.rem_euclid(4) {
+        1 => transpose(&flip(x, &[b])?, a, b),
+        2 => flip(x, dims),
+        3 => transpose(&flip(x, &[a])?, a, b),
+        _ => crate::op::core::convert::cloned(x),
+    }
+}
+
+const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "repeat",
+        Family::Movement,
+        "The tensor tiled so many times along each dimension.",
+        &[SELF, Param::required("repeats", ParamKind::Sizes)],
+        |a| to_value(repeat(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .forms(&[Form::Method])
+    .example("tensor([1, 2]).repeat(2)", "tensor([1, 2, 1, 2])")
+    .samples(&[Sample::of("x.repeat([2, 3])", M)]),
+    OpDef::call(
+        "repeat_interleave",
+        Family::Movement,
+        "Each element so many times in a row.",
+        &[SELF, Param::required("repeats", ParamKind::Int), ANY_DIM],
+        |a| to_value(repeat_interleave(a.tensor(0)?, a.int(1)?, a.optional_int(2))),
+    )
+    .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
+    .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
+    OpDef::call(
+        "flip",
+        Family::Movement,
+        "The order along dimensions reversed, in a copy.",
+        &[SELF, Param::required("dims", ParamKind::Sizes)],
+        |a| to_value(flip(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .example("tensor([1, 2, 3]).flip(0)", "tensor([3, 2, 1])")
+    .gradient(Gradient::Vjp("FlipBackward0"))
+    .samples(&[Sample::of("x.flip([0, 1])", M)]),
+    OpDef::call(
+        "roll",
+        Family::Movement,
+        "Elements rotated along dimensions, or in the flattened tensor.",
+        &[
+            SELF,
+            Param::required("shifts", ParamKind::Ints),
+            Param::optional("dims", ParamKind::Ints, D::Ints(&[])),
+        ],
+        |a| to_value(roll(a.tensor(0)?, &a.ints(1)?, &a.ints(2)?)),
+    )
+    .example("tensor([1, 2, 3]).roll(1)", "tensor([3, 1, 2])")
+    .samples(&[Sample::of("x.roll(1, 0)", M)]),
+    OpDef::call(
+        "tile",
+        Family::Movement,
+        "As `repeat`, and dimensions that are not named stay as they are.",
+        &[SELF, Param::required("dims", ParamKind::Sizes)],
+        |a| {
+            let (x, mut dims) = (a.tensor(0)?, a.ints(1)?);
+            while dims.len() < x.rank() {
+                dims.insert(0, 1);
+            }
+            to_value(repeat(x, &dims))
+        },
+    )
+    .example("tensor([[1], [2]]).tile([2])", "tensor([[1, 1],\n        [2, 2]])"),
+    OpDef::call(
+        "rot90",
+        Family::Movement,
+        "A quarter turn, `k` times over, in the plane of two dimensions.",
+        &[
+            SELF,
+            Param::optional("k", ParamKind::Int, D::Int(1)),
+            Param::optional("dims", ParamKind::Ints, D::Ints(&[0, 1])),
+        ],
+        |a| to_value(rot90(a.tensor(0)?, a.int(1)?, &a.ints(2)?)),
+    )
+    .example("tensor([[1, 2], [3, 4]]).rot90()", "tensor([[2, 4],\n        [1, 3]])")
+    .samples(&[Sample::of("x.rot90()", M), Sample::of("x.rot90(3, [0, 2])", X)]),
+    OpDef::call("fliplr", Family::Movement, "Columns in reverse order.", &[SELF], |a| {
+        to_value(flip(at_least(a.tensor(0)?, 2)?, &[1]))
+    })
+    .example("tensor([[1, 2], [3, 4]]).fliplr()", "tensor([[2, 1],\n        [4, 3]])")
+    .samples(&[Sample::of("x.fliplr()", M)]),
+    OpDef::call("flipud", Family::Movement, "Rows in reverse order.", &[SELF], |a| {
+        to_value(flip(at_least(a.tensor(0)?, 1)?, &[0]))
+    })
+    .example("tensor([[1, 2], [3, 4]]).flipud()", "tensor([[3, 4],\n        [1, 2]])")
+    .samples(&[Sample::of("x.flipud()", M)]),
+];
+
+/// A tensor of so many dimensions, or more.
+pub fn at_least(x: &Tensor, rank: usize) -> crate::base::Result<&Tensor> {
+    if x.rank() >= rank {
+        return Ok(x);
+    }
+    Err(crate::base::Error::runtime(format!("Input must be >= {rank}-d.")))
+}

@@ -1,0 +1,176 @@
+//! A tensor in several parts.
+
+use crate::base::shape::show;
+use crate::base::{Error, Kind, Result};
+use crate::op::core::args::to_list;
+use crate::op::core::def::{
+    Args, DefaultValue as D, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample,
+};
+use crate::op::core::many;
+use crate::op::core::value::Value;
+use crate::tensor::Tensor;
+
+use super::part::{select, slice};
+
+/// Pieces of `size` along `dim`; the last may be smaller.
+pub fn split(x: &Tensor, size: i64, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("split expects at least a 1-dimensional tensor"));
+    }
+    let dim = x.dim(dim)?;
+    let total = x.shape().get(dim).copied().unwrap_or(1);
+    let size = usize::try_from(size).map_err(|_| {
+        Error::runtime(format!("split expects split_size be non-negative, but got split_size={size}"))
+    })?;
+    if size == 0 && total > 0 {
+        let text =
+            format!("split_size can only be 0 if dimension size is 0, but got dimension size of {total}");
+        return Err(Error::runtime(text));
+    }
+    let count = if total == 0 { 1 } else { total.div_ceil(size) };
+    many::tensors(count, |i| slice(x, dim, i * size, size.min(total - i * size), 1))
+}
+
+/// Pieces of the given sizes along `dim`, which they must fill.
+pub fn split_sizes(x: &Tensor, sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
+    let dim = x.dim(dim)?;
+    let total = x.shape().get(dim).copied().unwrap_or(1);
+    let fits = sizes.iter().try_fold(0i64, |n, &s| if s < 0 { None } else { n.checked_add(s) });
+    if fits != Some(total as i64) {
+        return Err(Error::runtime(format!(
+            "split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at dimension \
+             {dim}), but got split_sizes={}",
+            show(sizes)
+        )));
+    }
+    let (mut at, mut rest) = (0, sizes.iter());
+    many::tensors(sizes.len(), |_| {
+        let size = rest.next().map_or(0, |&size| size as usize);
+        at += size;
+        slice(x, dim, at - size, size, 1)
+    })
+}
+
+/// `chunks` pieces of nearly equal size along `dim`.
+pub fn chunk(x: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        return Err(Error::runtime("chunk expects at least a 1-dimensional tensor"));
+    }
+    if chunks < 1 {
+        let text = format!("chunk expects `chunks` to be greater than 0, got: {chunks}");
+        return Err(Error::runtime(text));
+    }
+    let total = x.size(dim)? as i64;
+    if total == 0 && chunks <= 1 << 20 {
+        return many::tensors(chunks as usize, |_| Ok(x.clone()));
+    }
+    split(x, ((total - 1).max(0) / chunks + 1).max(1), dim)
+}
+
+/// The sub-tensors along `dim`.
+pub fn unbind(x: &Tensor, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        let text = format!("Dimension specified as {dim} but tensor has no dimensions");
+        return Err(Error::new(Kind::IndexError, text));
+    }
+    let dim = x.dim(dim)? as i64;
+    many::tensors(x.size(dim)?, |i| select(x, dim, i as i64))
+}
+
+/// Pieces along `dim`: so many of nearly equal size, or cut before each of the places.
+pub fn tensor_split(x: &Tensor, parts: &[i64], one_number: bool, dim: i64) -> Result<Vec<Tensor>> {
+    if x.rank() == 0 {
+        return Err(Error::runtime(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+        ));
+    }
+    let along = x.dim(dim)?;
+    let size = x.size(dim)? as i64;
+    if !one_number {
+        let (mut from, mut ends) = (0, parts.iter());
+        return many::tensors(parts.len() + 1, |_| {
+            let to = ends.next().copied().unwrap_or(size);
+            let to = if to < 0 { (to + size).max(0) } else { to.min(size) };
+            let start = std::mem::replace(&mut from, to);
+            slice(x, along, start as usize, (to - start).max(0) as usize, 1)
+        });
+    }
+    let count = parts.first().copied().unwrap_or(0);
+    if count < 1 {
+        return Err(Error::runtime(format!("number of sections must be larger than 0, got {count}")));
+    }
+    let (each, longer) = (size / count, size % count);
+    many::tensors(count as usize, |i| {
+        let i = i as i64;
+        slice(x, along, (i * each + i.min(longer)) as usize, (each + i64::from(i < longer)) as usize, 1)
+    })
+}
+
+const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const DIM0: Param = Param::optional("dim", ParamKind::Int, D::Int(0));
+const PIECES: &[Param] = &[SELF, Param::required("indices_or_sections", ParamKind::Ints)];
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "split",
+        Family::Movement,
+        "Pieces along a dimension: of one size, or of the sizes listed.",
+        &[SELF, Param::required("split_size", ParamKind::Any), DIM0],
+        split_row,
+    )
+    .example("arange(5).split(2).len()", "3")
+    .samples(&[Sample::of("x.split(2)[1]", M)]),
+    OpDef::call(
+        "chunk",
+        Family::Movement,
+        "So many pieces of nearly equal size along a dimension.",
+        &[SELF, Param::required("chunks", ParamKind::Int), DIM0],
+        |a| to_list(chunk(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+    )
+    .example("arange(6).chunk(3)[1]", "tensor([2, 3])")
+    .samples(&[Sample::of("x.chunk(2, 1)[1]", M)]),
+    OpDef::call("unbind", Family::Movement, "The sub-tensors along a dimension.", &[SELF, DIM0], |a| {
+        to_list(unbind(a.tensor(0)?, a.int(1)?))
+    })
+    .example("tensor([[1, 2], [3, 4]]).unbind()[1]", "tensor([3, 4])")
+    .samples(&[Sample::of("x.unbind(1)[2]", M)]),
+    OpDef::call(
+        "tensor_split",
+        Family::Movement,
+        "Pieces along a dimension: so many, or cut before each of some places.",
+        &[
+            SELF,
+            Param::required("indices_or_sections", ParamKind::Any),
+            Param::optional("dim", ParamKind::Int, D::Int(0)),
+        ],
+        |a| pieces(a, a.int(2)?),
+    )
+    .example("arange(5).tensor_split(2)", "[tensor([0, 1, 2]), tensor([3, 4])]")
+    .samples(&[Sample::of("x.tensor_split(2, 1)[0]", M)]),
+    OpDef::call("hsplit", Family::Movement, "Pieces side by side.", PIECES, |a| {
+        pieces(a, i64::from(a.tensor(0)?.rank() > 1))
+    })
+    .example("arange(4).hsplit(2)", "[tensor([0, 1]), tensor([2, 3])]")
+    .samples(&[Sample::of("x.hsplit(2)[1]", M)]),
+    OpDef::call("vsplit", Family::Movement, "Pieces on top of each other.", PIECES, |a| pieces(a, 0))
+        .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
+        .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
+];
+
+fn split_row(a: &Args) -> Result<Value> {
+    match a.get(1) {
+        Value::List(_) => to_list(split_sizes(a.tensor(0)?, &a.ints(1)?, a.int(2)?)),
+        _ => to_list(split(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+    }
+}
+
+/// An array cuts before its places, a number asks for so many pieces.
+pub fn pieces(a: &Args, dim: i64) -> crate::base::Result<Value> {
+    let one_number = matches!(a.get(1), Value::Scalar(_));
+    let parts = match a.get(1) {
+        Value::Tensor(t) => t.to_i64s("tensor_split")?,
+        _ => a.ints(1)?,
+    };
+    to_list(tensor_split(a.tensor(0)?, &parts, one_number, dim))
+}

@@ -1,0 +1,382 @@
+//! Views with other sizes: reshaped, squeezed, stretched.
+
+use smallvec::SmallVec;
+
+use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
+use crate::base::{Dims, Error, Layout, Result, ShapeCause};
+use crate::op::core::args::to_value;
+use crate::op::core::convert::cloned;
+use crate::op::core::def::{
+    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
+    Sample,
+};
+use crate::op::core::record::{kept_shape, one};
+use crate::tensor::Tensor;
+use crate::tensor::accumulate::expand;
+use crate::tensor::autograd::{Grads, Rule, Saved, Vjp, needs_graph};
+
+/// `x` with `shape`, sharing its memory; an error where strides do not allow that.
+pub fn view(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    let target = infer(shape, x.numel())?;
+    let layout = x.layout().view(&target).ok_or(ShapeCause::ViewNotContiguous)?;
+    Ok(viewed(x, layout, &VIEW))
+}
+
+/// `x` with `shape`: a view where strides allow it, a copy elsewhere. One size may be -1.
+pub fn reshape(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    let target = infer(shape, x.numel())?;
+    reshape_to(x, &target)
+}
+
+/// [`reshape`] to sizes that are known to fit.
+pub fn reshape_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    match x.layout().view(shape) {
+        Some(layout) => Ok(viewed(x, layout, &VIEW)),
+        None => {
+            let packed = contiguous(x)?;
+            let layout = Layout::contiguous(shape)?;
+            if layout.numel() != x.numel() {
+                let text = format!("shape '{}' is invalid for input of size {}", show(shape), x.numel());
+                return Err(Error::runtime(text));
+            }
+            Ok(viewed(&packed, layout, &VIEW))
+        }
+    }
+}
+
+/// `x` itself where it is row-major, else a row-major copy.
+pub fn contiguous(x: &Tensor) -> Result<Tensor> {
+    if x.is_contiguous() { Ok(x.clone()) } else { cloned(x) }
+}
+
+/// Inserts a dimension of size 1.
+pub fn unsqueeze(x: &Tensor, dim: i64) -> Result<Tensor> {
+    static RULE: Vjp = Vjp {
+        name: "UnsqueezeBackward0",
+        run: |s, g| {
+            let &dim: &usize = s.attribute()?;
+            one(squeeze_dims(g, &[dim], &SQUEEZE_SOME)?)
+        },
+    };
+    let dim = wrap_dim(dim, x.rank() + 1)?;
+    Ok(viewed_with(x, x.layout().unsqueeze(dim)?, &RULE, dim))
+}
+
+/// Removes dimensions of size 1: all of them, or those listed.
+pub fn squeeze(x: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
+    let (asked, rule) = match dims {
+        None => ((0..x.rank()).collect(), &SQUEEZE_ALL),
+        Some(list) => (unique_dims(x, list)?, &SQUEEZE_SOME),
+    };
+    let gone: Vec<usize> = asked.into_iter().filter(|&d| x.shape().get(d) == Some(&1)).collect();
+    squeeze_dims(x, &gone, rule)
+}
+
+/// Stretches dimensions of size 1; -1 keeps a size.
+pub fn expand_to(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    let extra = shape.len().saturating_sub(x.rank());
+    if let Some(at) = shape.iter().take(extra).position(|&d| d == -1) {
+        return Err(Error::runtime(format!(
+            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {at}"
+        )));
+    }
+    let sizes: Vec<i64> = shape
+        .iter()
+        .enumerate()
+        .map(|(i, &d)| match i.checked_sub(extra).and_then(|j| x.shape().get(j)) {
+            Some(&have) if d == -1 => have as i64,
+            _ => d,
+        })
+        .collect();
+    expand(x, &checked_sizes(&sizes)?)
+}
+
+/// Merges dimensions `start..=end` into one.
+pub fn flatten(x: &Tensor, start: i64, end: i64) -> Result<Tensor> {
+    if x.rank() == 0 {
+        return reshape_to(x, &[1]);
+    }
+    let (start, end) = (x.dim(start)?, x.dim(end)?);
+    if start > end {
+        return Err(Error::runtime("flatten() has invalid args: start_dim cannot come after end_dim"));
+    }
+    let (head, rest) = x.shape().split_at_checked(start).unwrap_or((x.shape(), &[]));
+    let (middle, tail) = rest.split_at_checked(end - start + 1).unwrap_or((rest, &[]));
+    let mut shape: Dims = head.into();
+    shape.push(numel(middle)?);
+    shape.extend_from_slice(tail);
+    reshape_to(x, &shape)
+}
+
+/// Dimensions as indices; an error where one appears twice.
+pub fn unique_dims(x: &Tensor, dims: &[i64]) -> Result<Vec<usize>> {
+    let wrapped: Vec<usize> = dims.iter().map(|&d| x.dim(d)).collect::<Result<_>>()?;
+    match wrapped.iter().enumerate().find(|(i, d)| wrapped.iter().take(*i).any(|e| e == *d)) {
+        Some((_, d)) => Err(Error::runtime(format!("dim {d} appears multiple times in the list of dims"))),
+        None => Ok(wrapped),
+    }
+}
+
+/// A view of other sizes and strides, recorded under `rule`.
+pub fn viewed(x: &Tensor, layout: Layout, rule: &'static dyn Rule) -> Tensor {
+    viewed_with(x, layout, rule, ())
+}
+
+/// A view whose rule needs a value.
+pub fn viewed_with<T: std::any::Any + Send + Sync>(
+    x: &Tensor,
+    layout: Layout,
+    rule: &'static dyn Rule,
+    attribute: T,
+) -> Tensor {
+    let out = x.with_layout(layout).view_of(x);
+    if needs_graph(&[x]) { out.record(rule, &[x], |s, _| s.attribute(attribute)) } else { out }
+}
+
+pub static VIEW: Vjp = Vjp { name: "ViewBackward0", run: view_grad };
+
+static SQUEEZE_ALL: Vjp = Vjp { name: "SqueezeBackward0", run: view_grad };
+
+static SQUEEZE_SOME: Vjp = Vjp { name: "SqueezeBackward1", run: view_grad };
+
+fn view_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+    one(reshape_to(g, s.shape(0))?)
+}
+
+fn squeeze_dims(x: &Tensor, gone: &[usize], rule: &'static Vjp) -> Result<Tensor> {
+    let order: SmallVec<[usize; 6]> = (0..x.rank()).filter(|d| !gone.contains(d)).collect();
+    Ok(viewed(x, x.layout().permute(&order)?, rule))
+}
+
+/// Works out a size of -1 and checks that the sizes fit `numel` elements.
+fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
+    let bad = || ShapeCause::Reshape { target: shape.to_vec(), numel };
+    if let Some((i, &d)) = shape.iter().enumerate().find(|(_, d)| **d < -1) {
+        let text = format!("invalid shape dimension {d} at index {i} of shape {}", show(shape));
+        return Err(Error::runtime(text));
+    }
+    if shape.iter().filter(|&&d| d == -1).count() > 1 {
+        return Err(Error::runtime("only one dimension can be inferred"));
+    }
+    let known = shape
+        .iter()
+        .filter(|&&d| d != -1)
+        .try_fold(1usize, |n, &d| n.checked_mul(d as usize))
+        .ok_or_else(bad)?;
+    let missing = match (shape.contains(&-1), known) {
+        (false, n) if n == numel => 0,
+        (true, 0) => {
+            return Err(Error::runtime(format!(
+                "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be \
+                 any value and is ambiguous",
+                show(shape)
+            )));
+        }
+        (true, n) if numel.is_multiple_of(n) => numel / n,
+        _ => return Err(bad().into()),
+    };
+    Ok(shape.iter().map(|&d| if d == -1 { missing } else { d as usize }).collect())
+}
+
+/// The dimensions named by a mask, put back with size 1: a reduced tensor's keepdim form.
+pub fn restore_dims(x: &Tensor, full: &[usize], mask: u64) -> Result<Tensor> {
+    if x.rank() == full.len() {
+        return Ok(x.clone());
+    }
+    reshape_to(x, &kept_shape(full, mask))
+}
+
+/// A reduced tensor stretched over what was reduced; a view.
+pub fn spread(x: &Tensor, full: &[usize], mask: u64) -> Result<Tensor> {
+    expand(&restore_dims(x, full, mask)?, full)
+}
+
+/// One dimension in the place of `dim` for each of `sizes`, one of which may be -1.
+pub fn unflatten(x: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
+    let along = x.dim(dim)?;
+    let total = x.shape().get(along).copied().unwrap_or(1);
+    if sizes.is_empty() {
+        return Err(Error::runtime("unflatten: sizes must be non-empty"));
+    }
+    if let Some(bad) = sizes.iter().find(|&&d| d < -1) {
+        return Err(Error::runtime(format!("unflatten: invalid shape dimension {bad}")));
+    }
+    let known: i64 = sizes.iter().filter(|&&d| d != -1).fold(1, |all, &d| all.saturating_mul(d));
+    let open = sizes.iter().filter(|&&d| d == -1).count();
+    let fits = match open {
+        0 => known == total as i64,
+        1 => known > 0 && (total as i64) % known == 0,
+        _ => return Err(Error::runtime("only one dimension can be inferred")),
+    };
+    if !fits {
+        return Err(Error::runtime(format!(
+            "unflatten: Provided sizes {} don't multiply up to the size of dim {along} ({total}) in the input tensor",
+            show(sizes)
+        )));
+    }
+    let filled = sizes.iter().map(|&d| if d == -1 { total / known.max(1) as usize } else { d as usize });
+    let mut shape: Dims = x.shape().iter().take(along).copied().collect();
+    shape.extend(filled);
+    shape.extend(x.shape().iter().skip(along + 1).copied());
+    reshape_to(x, &shape)
+}
+
+/// At least one, two or three dimensions, new ones of size 1.
+pub fn at_least(x: &Tensor, rank: usize) -> Result<Tensor> {
+    match (rank, x.rank()) {
+        (_, n) if n >= rank => Ok(x.clone()),
+        (3, 2) => unsqueeze(x, -1),
+        (3, 1) => unsqueeze(&unsqueeze(x, 0)?, -1),
+        (2, 1) => unsqueeze(x, 0),
+        _ => reshape_to(x, &vec![1; rank]),
+    }
+}
+
+const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
+const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+const SHAPE: &[Param] = &[SELF, Param::required("shape", ParamKind::Sizes)];
+const DIM: Param = Param::required("dim", ParamKind::Int);
+const OTHER: Param = Param::required("other", ParamKind::Tensor);
+
+/// The rows of this file.
+pub static ROWS: &[OpDef] = &[
+    OpDef::call(
+        "reshape",
+        Family::Movement,
+        "The same elements in another shape; one size may be -1.",
+        SHAPE,
+        |a| to_value(reshape(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .details("A view where strides allow it, a copy elsewhere.")
+    .example("arange(4).reshape([2, 2])", "tensor([[0, 1],\n        [2, 3]])")
+    .gradient(Gradient::Vjp("ViewBackward0"))
+    .samples(&[Sample::of("x.reshape([4, -1])", X)]),
+    OpDef::call(
+        "view",
+        Family::Movement,
+        "The same elements in another shape, sharing memory.",
+        SHAPE,
+        |a| to_value(view(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .forms(&[Form::Method])
+    .example("arange(4).view([2, 2]).shape", "[2, 2]")
+    .gradient(Gradient::Vjp("ViewBackward0"))
+    .samples(&[Sample::of("x.view([6, 4])", X)]),
+    OpDef::call(
+        "flatten",
+        Family::Movement,
+        "Dimensions merged into one.",
+        &[
+            SELF,
+            Param::optional("start_dim", ParamKind::Int, D::Int(0)),
+            Param::optional("end_dim", ParamKind::Int, D::Int(-1)),
+        ],
+        |a| to_value(flatten(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+    )
+    .example("zeros([2, 3, 4]).flatten(1).shape", "[2, 12]")
+    .samples(&[Sample::of("x.flatten(1)", X)]),
+    OpDef::call("unsqueeze", Family::Movement, "A dimension of size 1 inserted.", &[SELF, DIM], |a| {
+        to_value(unsqueeze(a.tensor(0)?, a.int(1)?))
+    })
+    .example("zeros([3]).unsqueeze(0).shape", "[1, 3]")
+    .gradient(Gradient::Vjp("UnsqueezeBackward0"))
+    .samples(&[Sample::of("x.unsqueeze(1)", M)]),
+    OpDef::call(
+        "squeeze",
+        Family::Movement,
+        "Dimensions of size 1 removed: all of them, or those named.",
+        &[SELF, Param::optional("dim", ParamKind::Ints, D::None)],
+        |a| to_value(squeeze(a.tensor(0)?, a.optional_ints(1)?.as_deref())),
+    )
+    .example("zeros([1, 3, 1]).squeeze().shape", "[3]")
+    .gradient(Gradient::Vjp("SqueezeBackward0"))
+    .samples(&[Sample::of("x.unsqueeze(0).squeeze()", M)]),
+    OpDef::call(
+        "expand",
+        Family::Movement,
+        "Dimensions of size 1 stretched without copying; -1 keeps a size.",
+        &[SELF, Param::required("size", ParamKind::Sizes)],
+        |a| to_value(expand_to(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .forms(&[Form::Method])
+    .example("tensor([1, 2]).expand([2, 2])", "tensor([[1, 2],\n        [1, 2]])")
+    .gradient(Gradient::Vjp("ExpandBackward0"))
+    .samples(&[Sample::of("x.expand([2, 3, 4])", M)]),
+    OpDef::call(
+        "contiguous",
+        Family::Movement,
+        "The tensor itself where it is row-major, else a row-major copy.",
+        &[SELF],
+        |a| to_value(contiguous(a.tensor(0)?)),
+    )
+    .forms(&[Form::Method])
+    .example("zeros([2, 3]).t().contiguous().stride()", "[2, 1]")
+    .samples(&[Sample::of("x.t().contiguous()", M)]),
+    OpDef::call(
+        "view_as",
+        Family::Movement,
+        "`view` with the shape of another tensor.",
+        &[SELF, OTHER],
+        |a| to_value(view(a.tensor(0)?, &sizes(a.tensor(1)?))),
+    )
+    .forms(METHOD)
+    .example("arange(4).view_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
+    OpDef::call(
+        "reshape_as",
+        Family::Movement,
+        "`reshape` with the shape of another tensor.",
+        &[SELF, OTHER],
+        |a| to_value(reshape(a.tensor(0)?, &sizes(a.tensor(1)?))),
+    )
+    .forms(METHOD)
+    .example("arange(4).reshape_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
+    OpDef::call(
+        "expand_as",
+        Family::Movement,
+        "`expand` to the shape of another tensor.",
+        &[SELF, OTHER],
+        |a| to_value(expand_to(a.tensor(0)?, &sizes(a.tensor(1)?))),
+    )
+    .forms(METHOD)
+    .example("tensor([1, 2]).expand_as(zeros([2, 2]))", "tensor([[1, 2],\n        [1, 2]])"),
+    OpDef::call(
+        "broadcast_to",
+        Family::Movement,
+        "Another name of `expand`.",
+        &[SELF, Param::required("size", ParamKind::Sizes)],
+        |a| to_value(expand_to(a.tensor(0)?, &a.ints(1)?)),
+    )
+    .example("tensor([1, 2]).broadcast_to([2, 2])", "tensor([[1, 2],\n        [1, 2]])"),
+    OpDef::call("ravel", Family::Movement, "All elements as a vector.", &[SELF], |a| {
+        to_value(flatten(a.tensor(0)?, 0, -1))
+    })
+    .example("tensor([[1, 2], [3, 4]]).ravel()", "tensor([1, 2, 3, 4])"),
+    OpDef::call(
+        "unflatten",
+        Family::Movement,
+        "One dimension split into several; one size may be -1.",
+        &[SELF, Param::required("dim", ParamKind::Int), Param::required("sizes", ParamKind::Ints)],
+        |a| to_value(unflatten(a.tensor(0)?, a.int(1)?, &a.ints(2)?)),
+    )
+    .example("zeros([2, 6]).unflatten(1, [2, -1]).shape", "[2, 2, 3]")
+    .samples(&[Sample::of("x.unflatten(2, [2, 2])", X)]),
+    OpDef::call("atleast_1d", Family::Movement, "At least one dimension.", &[SELF], |a| {
+        to_value(at_least(a.tensor(0)?, 1))
+    })
+    .forms(FUNCTION)
+    .example("atleast_1d(tensor(3))", "tensor([3])"),
+    OpDef::call("atleast_2d", Family::Movement, "At least two dimensions.", &[SELF], |a| {
+        to_value(at_least(a.tensor(0)?, 2))
+    })
+    .forms(FUNCTION)
+    .example("atleast_2d(tensor([3, 4]))", "tensor([[3, 4]])"),
+    OpDef::call("atleast_3d", Family::Movement, "At least three dimensions.", &[SELF], |a| {
+        to_value(at_least(a.tensor(0)?, 3))
+    })
+    .forms(FUNCTION)
+    .example("atleast_3d(tensor([3, 4])).shape", "[1, 2, 1]"),
+];
+
+pub fn sizes(x: &Tensor) -> Vec<i64> {
+    x.shape().iter().map(|&d| d as i64).collect()
+}
