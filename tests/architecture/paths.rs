@@ -13,17 +13,24 @@ pub fn paths(module: &[&str], source: &Source) -> Vec<(Vec<String>, usize)> {
         .collect();
     let mut out = Vec::new();
     let mut at = 0;
+    // Where each inline module that is open ends, and its name.
+    let mut inline: Vec<(usize, &str)> = Vec::new();
     while at < source.tokens.len() {
         if source.is(at, &["mod", "tests", "{"]) {
             at = source.after_bracket(at + 2);
             continue;
         }
+        inline.retain(|(end, _)| at < *end);
+        if source.text(at) == "mod" && source.text(at + 2) == "{" {
+            inline.push((source.after_bracket(at + 2), source.text(at + 1)));
+        }
+        let here: Vec<&str> = module.iter().copied().chain(inline.iter().map(|(_, name)| *name)).collect();
         let begins = at == 0 || !matches!(source.text(at - 1), ":" | "." | "in");
         let root = match source.text(at) {
             _ if !begins || !source.is(at + 1, &[":", ":"]) => None,
             "crate" => Some((Vec::new(), at + 3)),
-            "self" => Some((module.to_vec(), at + 3)),
-            "super" => Some((module[..module.len().saturating_sub(1)].to_vec(), at + 3)),
+            "self" => Some((here, at + 3)),
+            "super" => Some((here[..here.len().saturating_sub(1)].to_vec(), at + 3)),
             name if declared.contains(name) => Some((module.to_vec(), at)),
             _ => None,
         };

@@ -9,6 +9,7 @@ use tensorlab::op::elementwise::clamp;
 use tensorlab::op::elementwise::fused;
 use tensorlab::op::gather::along_dim;
 use tensorlab::op::index::brackets;
+use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks;
 use tensorlab::op::linalg::added;
 use tensorlab::op::linalg::einsum;
@@ -265,31 +266,29 @@ fn choices() -> Vec<Case> {
         case("take_along_dim", x, true, |x| {
             along_dim::take_along_dim(&x[0], &i64s(&[2, 0], &[1, 2]), Some(1))
         }),
-        case("x[i]", x, true, move |x| brackets::index(&x[0], &[brackets::Index::Tensor(at())])),
+        case("x[i]", x, true, move |x| brackets::index(&x[0], &[Index::Tensor(at())])),
         case("x[i, j]", x, true, move |x| {
             let j = i64s(&[-1, 0, 2, 0], &[4]);
-            brackets::index(&x[0], &[brackets::Index::Tensor(at()), brackets::Index::Tensor(j)])
+            brackets::index(&x[0], &[Index::Tensor(at()), Index::Tensor(j)])
         }),
         case("x[1..4, i]", x, true, |x| {
             let i = i64s(&[2, -3, 1, 1], &[2, 2]);
-            brackets::index(&x[0], &[brackets::Index::Range(Some(1), Some(4)), brackets::Index::Tensor(i)])
+            brackets::index(&x[0], &[Index::Range(Some(1), Some(4)), Index::Tensor(i)])
         }),
         case("x[i, :, j]", &[(&[3, 2, 4], Any)], true, |x| {
             let (i, j) = (i64s(&[2, 0], &[2]), i64s(&[3, 3], &[2]));
-            let at = [brackets::Index::Tensor(i), brackets::Index::All, brackets::Index::Tensor(j)];
+            let at = [Index::Tensor(i), Index::All, Index::Tensor(j)];
             brackets::index(&x[0], &at)
         }),
-        case("x[mask]", &[(&[3, 4, 2], Any)], true, move |x| {
-            brackets::index(&x[0], &[brackets::Index::Tensor(m())])
-        }),
+        case("x[mask]", &[(&[3, 4, 2], Any)], true, move |x| brackets::index(&x[0], &[Index::Tensor(m())])),
         case("index_put_", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
             let target = convert::cloned(&x[0])?;
-            let at = [brackets::Index::Tensor(i64s(&[4, -4], &[2]))];
+            let at = [Index::Tensor(i64s(&[4, -4], &[2]))];
             brackets::index_put_(&target, &at, (&x[1]).into(), false)
         }),
         case("index_put_ accumulate", &[(&[5, 3], Any), (&[3], Any)], true, move |x| {
             let target = convert::cloned(&x[0])?;
-            brackets::index_put_(&target, &[brackets::Index::Tensor(at())], (&x[1]).into(), true)
+            brackets::index_put_(&target, &[Index::Tensor(at())], (&x[1]).into(), true)
         }),
         case("to", x, true, |x| {
             let x = arithmetic::mul(&x[0], &x[0])?;
