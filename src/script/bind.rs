@@ -206,7 +206,7 @@ fn register_binary(engine: &mut Engine, name: &'static str, spec: &'static Binar
                 name,
                 move |ctx: NativeCallContext, $a: $left, $b: $right| -> RhaiResult<Tensor> {
                     note_line(&shared, &ctx);
-                    spec.apply($x, $y, binary_params(spec)).map_err(raise)
+                    spec.apply($x, $y, spec.params).map_err(raise)
                 },
             );
         }};
@@ -227,7 +227,7 @@ fn register_assigning(engine: &mut Engine, name: &'static str, spec: &'static Bi
                 name,
                 move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<()> {
                     note_line(&shared, &ctx);
-                    spec.apply_in_place(a, $y, binary_params(spec)).map(|_| ()).map_err(raise)
+                    spec.apply_in_place(a, $y, spec.params).map(|_| ()).map_err(raise)
                 },
             );
         }};
@@ -245,7 +245,7 @@ fn register_assigning_method(engine: &mut Engine, name: &str, spec: &'static Bin
                 name,
                 move |ctx: NativeCallContext, a: &mut Tensor, $b: $right| -> RhaiResult<Tensor> {
                     note_line(&shared, &ctx);
-                    spec.apply_in_place(a, $y, binary_params(spec)).map_err(raise)
+                    spec.apply_in_place(a, $y, spec.params).map_err(raise)
                 },
             );
         }};
@@ -258,14 +258,6 @@ fn register_assigning_method(engine: &mut Engine, name: &str, spec: &'static Bin
 fn unary(shared: &Shared, ctx: &NativeCallContext, spec: &Unary, x: &Tensor) -> RhaiResult<Tensor> {
     note_line(shared, ctx);
     spec.apply(x, [0.0; 2]).map_err(raise)
-}
-
-/// `a + b` and `a - b` carry an `alpha` of 1.
-pub fn binary_params(spec: &Binary) -> [f64; 2] {
-    match spec.name {
-        "add" | "sub" => [1.0, 0.0],
-        _ => [0.0; 2],
-    }
 }
 
 /// Remembers the script's line, so that events and nodes can name it.

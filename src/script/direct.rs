@@ -19,7 +19,6 @@ use crate::op::core::spec::Binary;
 use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 
-use super::bind::binary_params;
 use super::fault::{RhaiResult, raise};
 use super::program::custom;
 
@@ -130,7 +129,7 @@ fn direct(
             if let Some(line) = at.line() {
                 shared.set_line(line as u32);
             }
-            let result = row.apply(left.operand(), right.operand(), binary_params(row));
+            let result = row.apply(left.operand(), right.operand(), row.params);
             Some(result.map(Dynamic::from).map_err(|e| {
                 let mut raised = raise(e);
                 raised.set_position(at);

@@ -9,7 +9,7 @@ use crate::op::core::launch::fused;
 use crate::op::core::operand::Operand;
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::one;
-use crate::op::core::spec::{Gives, Keep, MapAttribute, Params, Unary};
+use crate::op::core::spec::{Gives, Keep, MapAttribute, Params, Refusal, Unary};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
 use crate::op::elementwise::choose::where_;
@@ -77,6 +77,7 @@ macro_rules! activations {
                         gives: Gives::Same,
                         keep: Keep::Input,
                         rule: Some(&RULE),
+                        refusal: Refusal::ByName,
                     }
                 };
             )*

@@ -15,7 +15,7 @@ use super::convert::cloned;
 use super::launch::{Laid, common_shape, map, operands, tensor};
 use super::operand::Operand;
 use super::promote::{check_cast, common_device, is_host_scalar, result_type, to_float};
-use super::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Unary};
+use super::spec::{Binary, Gives, Keep, MapAttribute, Params, Refusal, Side, Unary};
 
 /// A map of three broadcast operands into new memory of `dtype`; no graph.
 pub fn ternary(
@@ -110,7 +110,7 @@ impl Unary {
             }
             self.check_bool()?;
         }
-        dtypes(self.gives, self.name, x.dtype())
+        dtypes(self.gives, self.name, self.refusal, x.dtype())
     }
 }
 
@@ -163,13 +163,13 @@ impl Binary {
             && x.device() == y.device()
             && same(x.shape(), y.shape())
         {
-            let (compute, out) = dtypes(self.gives, self.name, x.dtype())?;
+            let (compute, out) = dtypes(self.gives, self.name, self.refusal, x.dtype())?;
             let z =
                 map(self.name, self.op, &[In::Tensor(x), In::Tensor(y)], x.shape(), out, compute, params, x)?;
             return Ok(self.recorded(z, a, b, params));
         }
         let device = common_device(&[a, b])?;
-        let (compute, out) = dtypes(self.gives, self.name, result_type(&[a, b]))?;
+        let (compute, out) = dtypes(self.gives, self.name, self.refusal, result_type(&[a, b]))?;
         let (shape, model) = match (a, b) {
             (Operand::Tensor(x), Operand::Tensor(y)) => {
                 (broadcast(x.shape(), y.shape())?, if x.device() == device { x } else { y })
@@ -209,7 +209,7 @@ impl Binary {
         if a.device() != device {
             return Err(DeviceCause::TwoDevices { first: device, second: a.device() }.into());
         }
-        let (compute, out) = dtypes(self.gives, self.name, result_type(&both))?;
+        let (compute, out) = dtypes(self.gives, self.name, self.refusal, result_type(&both))?;
         check_cast(out, a.dtype())?;
         if let Operand::Tensor(t) = b
             && broadcast(a.shape(), t.shape())?.as_slice() != a.shape()
@@ -277,22 +277,16 @@ impl<'a> Laid<'a> {
 }
 
 /// Compute and result dtype.
-fn dtypes(gives: Gives, name: &'static str, common: DType) -> Result<(DType, DType)> {
+fn dtypes(gives: Gives, name: &'static str, refusal: Refusal, common: DType) -> Result<(DType, DType)> {
     Ok(match gives {
         Gives::Same => (common, common),
         Gives::Float => (to_float(common), to_float(common)),
         Gives::Bool => (common, DType::Bool),
         Gives::Number if common.category() == Category::Bool => {
-            let text = match name {
-                "sub" => "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
-                          `logical_xor()` operator instead."
-                    .to_string(),
-                "neg" => "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert \
-                          a mask, use the `~` or `logical_not()` operator instead."
-                    .to_string(),
-                "gcd" | "lcm" => format!("\"{name}_cpu\" not implemented for 'Bool'"),
-                "relu" => "Boolean inputs not supported for relu".to_string(),
-                _ => format!("\"{name}\" not implemented for 'Bool'"),
+            let text = match refusal {
+                Refusal::ByName => format!("\"{name}\" not implemented for 'Bool'"),
+                Refusal::Kernel(kernel) => format!("\"{kernel}\" not implemented for 'Bool'"),
+                Refusal::Text(text) => text.to_string(),
             };
             return Err(Error::new(Kind::NotImplementedError, text));
         }

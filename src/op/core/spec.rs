@@ -16,6 +16,16 @@ pub enum Gives {
     Number,
 }
 
+/// How a function that gives [`Gives::Number`] refuses bools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// In the words that PyTorch has for a kernel of the function's name.
+    ByName,
+    /// As `ByName`, with another name of the kernel.
+    Kernel(&'static str),
+    Text(&'static str),
+}
+
 /// What the gradient rule wants kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
@@ -38,6 +48,7 @@ pub struct Unary {
     pub keep: Keep,
     /// None for functions without a gradient.
     pub rule: Option<&'static dyn Rule>,
+    pub refusal: Refusal,
 }
 
 /// A function of two operands, element by element, with broadcasting and promotion.
@@ -47,6 +58,9 @@ pub struct Binary {
     pub gives: Gives,
     pub keep: Keep,
     pub rule: Option<&'static dyn Rule>,
+    pub refusal: Refusal,
+    /// What the kernel gets where a call has no options.
+    pub params: Params,
 }
 
 /// The two parameters of a map.

@@ -147,7 +147,7 @@ fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) ->
 /// A binary row with its options: an `alpha` for sums, a `rounding_mode` for quotients.
 pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
     static TRUNC: Binary =
-        Binary { name: "div", op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+        Binary { op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None, ..specs::Div };
     let Forward::Binary(spec) = args.def.forward else { return Err(Error::runtime("not a binary row")) };
     let (mut spec, mut params) = (spec, [0.0; 2]);
     match args.def.params.get(2).map(|p| p.name) {

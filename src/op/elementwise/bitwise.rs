@@ -5,7 +5,7 @@ use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Family, Form, Gradient, OpDef, SELF};
 use crate::op::core::fill::replaced;
-use crate::op::core::spec::{Gives, Keep, Unary};
+use crate::op::core::spec::{Gives, Keep, Refusal, Unary};
 use crate::tensor::Tensor;
 
 use super::declare::binary;
@@ -26,8 +26,14 @@ binary! {
 
 /// Each bit turned over; what is false becomes true.
 pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
-    static SPEC: Unary =
-        Unary { name: "bitwise_not", op: MapOp::BitNot, gives: Gives::Same, keep: Keep::Nothing, rule: None };
+    static SPEC: Unary = Unary {
+        name: "bitwise_not",
+        op: MapOp::BitNot,
+        gives: Gives::Same,
+        keep: Keep::Nothing,
+        rule: None,
+        refusal: Refusal::ByName,
+    };
     match x.dtype() {
         DType::Bool => logical_not(x),
         float if float.is_float() => {

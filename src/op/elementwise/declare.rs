@@ -21,7 +21,7 @@ macro_rules! binary {
                 a: impl Into<$crate::op::core::operand::Operand<'a>>,
                 b: impl Into<$crate::op::core::operand::Operand<'b>>,
             ) -> $crate::base::Result<$crate::tensor::Tensor> {
-                specs::$map.apply(a.into(), b.into(), binary!(@params $fn))
+                specs::$map.apply(a.into(), b.into(), specs::$map.params)
             }
         )*
 
@@ -35,6 +35,8 @@ macro_rules! binary {
                     gives: $crate::op::core::spec::Gives::$gives,
                     keep: binary!(@keep $grad),
                     rule: binary!(@rule $map $grad),
+                    refusal: binary!(@refusal $fn),
+                    params: binary!(@params $fn),
                 };
             )*
         }
@@ -76,6 +78,8 @@ macro_rules! binary {
     (@options sub) => { WITH_ALPHA };
     (@options div) => { WITH_ROUNDING };
     (@options $fn:ident) => { &[SELF, OTHER] };
+    (@refusal sub) => { $crate::op::core::spec::Refusal::Text($crate::op::elementwise::declare::NO_DIFFERENCE) };
+    (@refusal $fn:ident) => { $crate::op::core::spec::Refusal::ByName };
     (@params add) => { [1.0, 0.0] };
     (@params sub) => { [1.0, 0.0] };
     (@params $fn:ident) => { [0.0; 2] };
@@ -95,6 +99,14 @@ macro_rules! binary {
     (@gradient $map:ident (none)) => { Gradient::NoGrad("the result is bool or piecewise constant") };
     (@gradient $map:ident $grad:tt) => { Gradient::Vjp(concat!(stringify!($map), "Backward0")) };
 }
+
+/// What PyTorch says of the difference of two masks.
+pub const NO_DIFFERENCE: &str = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
+                                 `logical_xor()` operator instead.";
+
+/// What PyTorch says of a mask's negative.
+pub const NO_NEGATIVE: &str = "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to \
+                               invert a mask, use the `~` or `logical_not()` operator instead.";
 
 pub const OTHER: Param = Param::required("other", ParamKind::Operand);
 
@@ -127,6 +139,7 @@ macro_rules! unary {
                     gives: $crate::op::core::spec::Gives::$gives,
                     keep: unary!(@keep $grad),
                     rule: unary!(@rule $map $grad),
+                    refusal: unary!(@refusal $fn),
                 };
             )*
         }
@@ -161,6 +174,9 @@ macro_rules! unary {
         }
         pub use table::ROWS;
     };
+    (@refusal neg) => { $crate::op::core::spec::Refusal::Text($crate::op::elementwise::declare::NO_NEGATIVE) };
+    (@refusal relu) => { $crate::op::core::spec::Refusal::Text("Boolean inputs not supported for relu") };
+    (@refusal $fn:ident) => { $crate::op::core::spec::Refusal::ByName };
     (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
     (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
     (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };

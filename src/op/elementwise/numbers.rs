@@ -12,7 +12,7 @@ use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
 use crate::op::core::promote::{result_type, to_float};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
-use crate::op::core::spec::{Binary, Gives, Keep};
+use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor};
 
@@ -95,11 +95,9 @@ pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
     }
 }
 
-static GCD: Binary =
-    Binary { name: "gcd", op: MapOp::Gcd, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+static GCD: Binary = whole_numbers("gcd", MapOp::Gcd, "gcd_cpu");
 
-static LCM: Binary =
-    Binary { name: "lcm", op: MapOp::Lcm, gives: Gives::Number, keep: Keep::Nothing, rule: None };
+static LCM: Binary = whole_numbers("lcm", MapOp::Lcm, "lcm_cpu");
 
 /// The greatest common divisor of whole numbers.
 pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
@@ -125,6 +123,19 @@ pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
     LCM.apply_in_place(a, b, [0.0; 2])
 }
 
+/// A function of whole numbers; `kernel` is PyTorch's name for it.
+const fn whole_numbers(name: &'static str, op: MapOp, kernel: &'static str) -> Binary {
+    Binary {
+        name,
+        op,
+        gives: Gives::Number,
+        keep: Keep::Nothing,
+        rule: None,
+        refusal: Refusal::Kernel(kernel),
+        params: [0.0; 2],
+    }
+}
+
 /// Fails for floats, also where there are no elements to find it out.
 fn only_whole(kernel: &str, a: Operand, b: Operand) -> Result<()> {
     let dtype = result_type(&[a, b]);
@@ -141,6 +152,8 @@ static NEXT_AFTER: Binary = Binary {
     gives: Gives::Number,
     keep: Keep::Both,
     rule: Some(&NEXT_AFTER_RULE),
+    refusal: Refusal::ByName,
+    params: [0.0; 2],
 };
 
 /// A neighbour moves along with its number; where the two are equal PyTorch gives no gradient.

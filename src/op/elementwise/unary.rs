@@ -5,7 +5,7 @@ use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
 use crate::op::core::record::one;
-use crate::op::core::spec::{Gives, Keep, MapAttribute, Unary};
+use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
@@ -116,6 +116,7 @@ pub fn polygamma(x: &Tensor, order: f64) -> Result<Tensor> {
         gives: Gives::Float,
         keep: Keep::Input,
         rule: Some(&RULE),
+        refusal: Refusal::ByName,
     };
     SPEC.apply(x, [order, 0.0])
 }
