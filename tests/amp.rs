@@ -573,13 +573,3 @@ fn a_scaler_serves_gradients_on_several_devices() {
     let out = eval(&mut interpreter("sim:t4x2"), code).unwrap();
     assert_eq!(out.to_string(), "[[0.5, 0.5], [0.5, 0.5], 2.0]");
 }
-
-#[test]
-fn the_documented_examples_print_what_they_say() {
-    for def in tensorlab::checkpoint::ROWS {
-        let mut interpreter = interpreter("cpu");
-        let value = eval(&mut interpreter, def.example.0).unwrap_or_else(|e| panic!("{}: {e}", def.name));
-        assert_eq!(interpreter.show(&value).unwrap(), def.example.1, "{}", def.name);
-        assert!(tensorlab::script::help::page(def.name).is_some());
-    }
-}

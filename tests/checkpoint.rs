@@ -200,7 +200,7 @@ fn wrong_arguments_are_errors() {
         ),
         (
             "checkpoint_sequential(nn::Sequential(nn::ReLU()), 1)",
-            "TypeError: checkpoint_sequential() takes functions",
+            "TypeError: checkpoint_sequential() missing required argument 'input'",
         ),
         ("checkpoint_sequential(3, 1, ones(2))", "TypeError: checkpoint_sequential(): functions must be"),
     ] {

@@ -4,10 +4,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::device::Machine;
-use crate::op::params::{kind, param_list};
-use crate::op::{Family, Form, Gradient, OpDef, Param};
 use crate::tensor::Tensor;
 use crate::tensor::autocast;
 use crate::tensor::checkpoint::{Caller, Frame};
@@ -111,55 +109,3 @@ impl Function {
         }
     }
 }
-
-/// What both take behind the function.
-const RECOMPUTED: &[Param] = param_list! {
-    input: kind::Any, "what goes in: a tensor, or several one after the other";
-    preserve_rng_state: kind::Bool = true, "whether random numbers are drawn again as they were";
-    use_reentrant: kind::Bool = false, "PyTorch's older way, which is not to be had here";
-};
-
-/// What a script calls; its binding runs the functions.
-pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "checkpoint",
-        Family::Checkpoint,
-        "Runs a function without keeping its activations; the backward pass runs it again to have them.",
-        param_list! {
-            function: kind::Any, "a closure or a module, which does the same each time";
-            ..RECOMPUTED;
-            early_stop: kind::Bool = true, "whether the second run ends once nothing more is asked for";
-        },
-        |_| Err(Error::type_error("checkpoint() runs a closure or a module, which only a script can call")),
-    )
-    .forms(&[Form::Function])
-    .gradient(Gradient::Composite)
-    .details(
-        "Takes less memory and more time. The function is a closure or a module and may take several inputs; it must do \
-         the same each time. Random numbers are drawn again as they were, unless `preserve_rng_state` is off. The second \
-         run ends with the last tensor that the backward pass asks for, unless `early_stop` is off; \
-         `with set_checkpoint_early_stop(false) { … }` turns that off for all calls inside.",
-    )
-    .example(
-        "let x = tensor([2.0], #{requires_grad: true}); checkpoint(|x| x * x, x).backward(); x.grad",
-        "tensor([4.])",
-    ),
-    OpDef::call(
-        "checkpoint_sequential",
-        Family::Checkpoint,
-        "Runs modules one after the other in `segments` parts, all but the last checkpointed.",
-        param_list! {
-            functions: kind::Any, "an nn::Sequential, or modules and closures in an array";
-            segments: kind::Int, "how many parts the modules are divided in";
-            ..RECOMPUTED;
-        },
-        |_| Err(Error::type_error("checkpoint_sequential() runs modules, which only a script can call")),
-    )
-    .forms(&[Form::Function])
-    .gradient(Gradient::Composite)
-    .details("`functions` is an nn::Sequential, or an array of modules and closures.")
-    .example(
-        "let net = nn::Sequential(nn::ReLU(), nn::ReLU()); checkpoint_sequential(net, 2, tensor([-1.0, 2.0]))",
-        "tensor([0., 2.])",
-    ),
-];

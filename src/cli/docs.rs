@@ -1,10 +1,10 @@
-//! `tensorlab docs`: the reference, rendered from the op table.
+//! `tensorlab docs`: the reference, rendered from the table of all that a script can call.
 
 use std::fmt::Write;
 
 use crate::base::stderr::tell;
 use crate::op::{Family, OpDef};
-use crate::script::help::{Page, describe, page, pages, rows, suggestions};
+use crate::script::help::{describe, page, rows, suggestions};
 
 use super::exit;
 use super::output::{put, say};
@@ -31,7 +31,7 @@ pub fn reference() -> String {
     let mut rows: Vec<&OpDef> = rows().collect();
     rows.sort_by_key(|d| (d.family, d.name));
     let mut out = String::from(
-        "# Reference\n\nRendered by `tensorlab docs` from the table of operations; each example is a test.\n",
+        "# Reference\n\nRendered by `tensorlab docs` from the table of all that a script can call; each example is a test.\n",
     );
     let mut family: Option<Family> = None;
     for def in rows {
@@ -40,12 +40,6 @@ pub fn reference() -> String {
             let _ = write!(out, "\n## {:?}\n", def.family);
         }
         let _ = write!(out, "\n### {}\n\n```\n{}```\n", def.name, describe(def));
-    }
-    let mut pages: Vec<&Page> = pages().collect();
-    pages.sort_by_key(|page| page.name);
-    out.push_str("\n## Functions outside of the table\n");
-    for page in pages {
-        let _ = write!(out, "\n### {}\n\n```\n{}\n```\n\n{}\n", page.name, page.call, page.text);
     }
     out
 }

@@ -1,4 +1,4 @@
-//! Verdicts of an attempt, and the words that checks are written in.
+//! Verdicts of an attempt.
 
 use std::fmt;
 
@@ -109,26 +109,6 @@ impl fmt::Display for Verdict {
         }
     }
 }
-
-/// The functions that a check is written with; `events` is the recorded run.
-pub const EXPECTATIONS: [&str; 5] =
-    ["expect", "expect_equal", "expect_close", "expect_device", "expect_error"];
-
-/// The fields and functions of `events`.
-pub const EVENTS: [&str; 12] = [
-    "h2d",
-    "d2h",
-    "d2d",
-    "launches",
-    "syncs",
-    "implicit_syncs",
-    "peak_bytes",
-    "leaked_bytes",
-    "ops",
-    "oom",
-    "overlap",
-    "time",
-];
 
 /// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
 pub const COPIES: [&str; 3] = ["count", "bytes", "pinned"];

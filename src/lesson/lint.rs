@@ -6,8 +6,9 @@ use rhai::{Engine, Token};
 
 use crate::base::near;
 use crate::script::lexer::tokens;
+use crate::script::modules::checks;
 
-use super::check::{COPIES, EVENTS, EXPECTATIONS};
+use super::check::COPIES;
 use super::error::{Errors, LessonError};
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
 use super::markdown;
@@ -117,7 +118,7 @@ fn exercise(step: &Step, exercise: &Exercise, lexer: &Engine, errors: &mut Error
     }
     if !expects_something(&exercise.check, lexer) {
         let message = format!("the check of `{id}` can't fail");
-        let hint = format!("use one of {}", EXPECTATIONS.join(", "));
+        let hint = format!("use one of {}", checks::expectations().collect::<Vec<_>>().join(", "));
         errors.at(exercise.check.line, 1, message, hint);
     }
     events(&exercise.check, 0, lexer, errors);
@@ -197,7 +198,7 @@ fn expects_something(check: &Code, lexer: &Engine) -> bool {
         if name_before && token == Token::LeftParen {
             return true;
         }
-        name_before = matches!(&token, Token::Identifier(name) if EXPECTATIONS.contains(&name.as_str()));
+        name_before = matches!(&token, Token::Identifier(name) if checks::expectations().any(|known| known == name.as_str()));
     }
     false
 }
@@ -206,6 +207,7 @@ fn expects_something(check: &Code, lexer: &Engine) -> bool {
 /// first line in the file.
 fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
     // What may follow the point that comes next, if that is known.
+    let all: Vec<&str> = checks::fields().collect();
     let mut fields: Option<&[&str]> = None;
     let mut after_point = false;
     for (token, position) in tokens(lexer, &code.text) {
@@ -228,9 +230,9 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
                     );
                 }
                 let is_copies = matches!(name.as_str(), "h2d" | "d2h" | "d2d");
-                fields = (is_copies && known == EVENTS).then_some(&COPIES);
+                fields = (is_copies && known == all).then_some(&COPIES);
             }
-            Token::Identifier(name) if name.as_str() == "events" => fields = Some(&EVENTS),
+            Token::Identifier(name) if name.as_str() == "events" => fields = Some(&all),
             _ => fields = None,
         }
         after_point = false;

@@ -26,7 +26,7 @@ mod source;
 mod text;
 pub mod verify;
 
-pub use check::{COPIES, EVENTS, EXPECTATIONS, Verdict};
+pub use check::{COPIES, Verdict};
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,

@@ -4,17 +4,21 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
 use crate::op::args::{FUNCTION, MAP};
+use crate::op::def::DefaultValue;
 use crate::op::params::Accept;
-use crate::op::{Args, Form, Object, OpDef, ParamKind, Receiver, Value};
+use crate::op::{Args, Family, Form, Object, OpDef, ParamKind, Receiver, Value};
 
+use super::aside::Aside;
 use super::bind::{FnCallArgs, note_line, register_raw};
 use super::engine::Host;
 use super::fault::raise;
+use super::modules::Current;
+use super::syntax::{EVAL, TYPE_OF};
 use super::value::{from_dynamic, to_dynamic};
 
 /// A row with the function behind it.
@@ -25,20 +29,37 @@ pub struct ScriptRow {
     pub set: Option<fn(&mut Call, &Dynamic) -> Result<()>>,
 }
 
+impl ScriptRow {
+    pub const fn of(def: OpDef, run: Run) -> ScriptRow {
+        ScriptRow { def, run, set: None }
+    }
+
+    /// The property can be assigned.
+    pub const fn set(self, set: fn(&mut Call, &Dynamic) -> Result<()>) -> ScriptRow {
+        ScriptRow { set: Some(set), ..self }
+    }
+}
+
 /// Refuses, when the program is compiled, a row that does not say what it does, what its parameters are for, and how
 /// a call of it looks.
 #[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
 pub const fn documented(rows: &[ScriptRow]) {
     let mut i = 0;
     while i < rows.len() {
-        let OpDef { summary, example, params, .. } = &rows[i].def;
-        assert!(!summary.is_empty() && !example.0.is_empty() && !example.1.is_empty());
-        let mut at = 0;
-        while at < params.len() {
-            assert!(!params[at].what.is_empty());
-            at += 1;
-        }
+        told(&rows[i].def);
         i += 1;
+    }
+}
+
+/// [`documented`] of one row.
+#[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
+pub const fn told(def: &OpDef) {
+    let OpDef { summary, example, params, .. } = def;
+    assert!(!summary.is_empty() && !example.0.is_empty() && !example.1.is_empty());
+    let mut at = 0;
+    while at < params.len() {
+        assert!(!params[at].what.is_empty());
+        at += 1;
     }
 }
 
@@ -51,6 +72,15 @@ pub type Outcome<T = Dynamic> = std::result::Result<T, Raised>;
 pub enum Raised {
     Own(Error),
     Script(Box<EvalAltResult>),
+}
+
+impl std::fmt::Display for Raised {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Raised::Own(error) => error.fmt(f),
+            Raised::Script(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<Error> for Raised {
@@ -69,6 +99,10 @@ impl From<Box<EvalAltResult>> for Raised {
 pub struct Here {
     pub machine: Arc<Machine>,
     pub host: Arc<dyn Host>,
+    /// Where functions run that a loader's workers call.
+    pub aside: Aside,
+    /// The figure that calls draw on.
+    pub figure: Current,
 }
 
 /// One call of a row.
@@ -150,8 +184,22 @@ pub mod kind {
 
     impl Given {
         /// Absent.
-        pub const fn or(_: ()) -> crate::op::def::DefaultValue {
-            crate::op::def::DefaultValue::None
+        pub const fn or(_: ()) -> DefaultValue {
+            DefaultValue::None
+        }
+    }
+
+    /// Any number of values, one after the other.
+    pub struct Rest;
+
+    impl Accept for Rest {
+        type Given<'a> = Array;
+        const KIND: ParamKind = ParamKind::Rest;
+        const DEFAULT: Option<DefaultValue> = Some(DefaultValue::None);
+
+        fn take(args: &Args, at: usize) -> Result<Array> {
+            let all = given(args.get(at));
+            Ok(all.read_lock::<Array>().map(|all| all.clone()).unwrap_or_default())
         }
     }
 
@@ -186,37 +234,72 @@ pub mod kind {
     }
 }
 
-/// Registers rows as their forms say. The modules that they stand in hold nothing else.
-pub fn register(engine: &mut Engine, rows: impl Iterator<Item = &'static ScriptRow>, here: &Arc<Here>) {
-    let mut spaces: BTreeMap<&'static str, Module> = BTreeMap::new();
+/// Modules of functions by their paths, until all that stands in them is known.
+#[derive(Default)]
+pub struct Spaces(BTreeMap<&'static str, Module>);
+
+impl Spaces {
+    pub fn of(&mut self, path: &'static str) -> &mut Module {
+        self.0.entry(path).or_default()
+    }
+
+    /// Hands the modules to the engine, each inside of the one whose path its own begins with.
+    pub fn register(mut self, engine: &mut Engine) {
+        // Of two paths the longer one comes first.
+        while let Some((path, module)) = self.0.pop_last() {
+            match path.rsplit_once("::") {
+                Some((around, name)) => {
+                    self.of(around).set_sub_module(name, module);
+                }
+                None => {
+                    engine.register_static_module(path, module.into());
+                }
+            }
+        }
+    }
+}
+
+/// Registers rows as their forms say.
+pub fn register(
+    engine: &mut Engine,
+    rows: impl Iterator<Item = &'static ScriptRow>,
+    here: &Arc<Here>,
+    spaces: &mut Spaces,
+) {
     for row in rows {
         for form in row.def.forms {
             match form {
                 Form::Of(space) => {
-                    let module = spaces.entry(space).or_default();
+                    let module = spaces.of(space);
                     for types in signatures(&row.def) {
                         register_raw(module, row.def.name, types, caller(row, here));
                     }
                 }
-                Form::Method | Form::Function => {
-                    for types in signatures(&row.def).chain(numbers(&row.def)) {
-                        engine.register_raw_fn(row.def.name, types, caller(row, here));
-                    }
-                }
                 Form::Property => property(engine, row, here),
-                Form::Constant | Form::With(_) | Form::Functional | Form::Operator(_) => {}
+                _ => {}
+            }
+        }
+        if row.def.forms.iter().any(|form| matches!(form, Form::Method | Form::Function)) {
+            for types in signatures(&row.def).chain(numbers(&row.def)) {
+                engine.register_raw_fn(told_as(row.def.name), types, caller(row, here));
             }
         }
     }
-    for (space, module) in spaces {
-        engine.register_static_module(space, module.into());
+}
+
+/// The name under which Rhai calls a function: its own words are no names to it.
+pub fn told_as(name: &'static str) -> &'static str {
+    match name {
+        "eval" => EVAL,
+        "type_of" => TYPE_OF,
+        other => other,
     }
 }
 
 /// The argument lists that a row is registered for: every count, and one more for options.
 fn signatures(def: &OpDef) -> impl Iterator<Item = Vec<TypeId>> {
     let first = type_of(def.receiver);
-    (0..=def.params.len() + 1).map(move |count| {
+    (0..=def.most_arguments() + 1).map(move |count| {
         let rest = std::iter::repeat_n(TypeId::of::<Dynamic>(), count);
         first.into_iter().chain(rest).collect()
     })
@@ -232,7 +315,7 @@ fn numbers(def: &OpDef) -> impl Iterator<Item = Vec<TypeId>> {
 
 /// The type that a method belongs to.
 fn type_of(receiver: Receiver) -> Option<TypeId> {
-    use super::modules::{Captured, Event, Stream};
+    use super::modules as own;
     Some(match receiver {
         Receiver::None => return None,
         Receiver::Variable => TypeId::of::<Dynamic>(),
@@ -240,9 +323,35 @@ fn type_of(receiver: Receiver) -> Option<TypeId> {
         Receiver::Handle => TypeId::of::<crate::tensor::hooks::Handle>(),
         Receiver::GradScaler => TypeId::of::<crate::amp::GradScaler>(),
         Receiver::Optimizer => TypeId::of::<crate::optim::Optimizer>(),
-        Receiver::Stream => TypeId::of::<Stream>(),
-        Receiver::Event => TypeId::of::<Event>(),
-        Receiver::Graph => TypeId::of::<Captured>(),
+        Receiver::ParamGroup => TypeId::of::<own::ParamGroup>(),
+        Receiver::Scheduler => TypeId::of::<crate::optim::Scheduler>(),
+        Receiver::Module => TypeId::of::<crate::nn::Module>(),
+        Receiver::Keys => TypeId::of::<crate::nn::state::Mismatch>(),
+        Receiver::Packed => TypeId::of::<crate::nn::packed::Packed>(),
+        Receiver::Dataset => TypeId::of::<crate::data::Data>(),
+        Receiver::DataLoader => TypeId::of::<crate::data::DataLoader>(),
+        Receiver::Batches => TypeId::of::<own::Batches>(),
+        Receiver::Sampler => TypeId::of::<crate::data::sampler::Sampler>(),
+        Receiver::Generator => TypeId::of::<crate::data::sampler::Generator>(),
+        Receiver::Figure => TypeId::of::<own::Drawn>(),
+        Receiver::Stream => TypeId::of::<own::Stream>(),
+        Receiver::Event => TypeId::of::<own::Event>(),
+        Receiver::Graph => TypeId::of::<own::Captured>(),
+        Receiver::Progress => TypeId::of::<own::Progress>(),
+        Receiver::DType => TypeId::of::<crate::base::DType>(),
+        Receiver::Device => TypeId::of::<crate::base::DeviceSpec>(),
+        Receiver::Error => TypeId::of::<Error>(),
+        Receiver::Run => TypeId::of::<own::RunEvents>(),
+        // Rhai's own types have Rhai's own methods.
+        Receiver::Array
+        | Receiver::Str
+        | Receiver::Char
+        | Receiver::Map
+        | Receiver::Blob
+        | Receiver::Number
+        | Receiver::Span
+        | Receiver::Closure
+        | Receiver::Time => return None,
     })
 }
 
@@ -297,29 +406,53 @@ fn caller(
 
 /// The arguments of a call, matched to the row's parameters; a map at the end holds options.
 fn arguments(def: &'static OpDef, args: &FnCallArgs) -> Result<Args<'static>> {
-    let kind_at = |i: usize| def.params.get(i).map(|p| p.kind);
-    let (mut positional, mut named) = (Vec::new(), Vec::new());
+    let rest = def.params.iter().position(|p| p.kind == ParamKind::Rest);
+    let kind_at = |i: usize| match rest {
+        Some(at) if i >= at => Some(ParamKind::Rest),
+        _ => def.params.get(i).map(|p| p.kind),
+    };
+    let (mut positional, mut named, mut more) = (Vec::new(), Vec::new(), Array::new());
     for (i, arg) in args.iter().enumerate() {
-        let options = arg.read_lock::<Map>().filter(|map| {
-            let known = || map.keys().all(|key| def.params.iter().any(|p| p.name == key));
+        let options = arg.read_lock::<Map>().filter(|_| {
             i + 1 == args.len()
                 && match kind_at(i) {
                     Some(ParamKind::Map) => false,
-                    Some(ParamKind::Any) => known(),
+                    // What must be given may be a map itself.
+                    Some(ParamKind::Any) => def.params.get(i).is_some_and(|p| p.default.is_some()),
+                    // Where nothing can be told behind them, they may be maps themselves.
+                    Some(ParamKind::Rest) => rest.is_some_and(|at| at + 1 < def.params.len()),
                     _ => true,
                 }
         });
-        match options {
-            Some(options) => {
+        match (options, kind_at(i)) {
+            (Some(options), _) => {
                 for (name, value) in options.iter() {
                     let kind = def.params.iter().find(|p| p.name == name).map(|p| p.kind);
                     named.push((name.to_string(), value_of(kind, value)?));
                 }
             }
-            None => positional.push(value_of(kind_at(i), arg)?),
+            (None, Some(ParamKind::Rest)) => more.push((**arg).clone()),
+            (None, kind) => positional.push(value_of(kind, arg)?),
         }
     }
-    Args::bind(def, positional, named)
+    if !more.is_empty() {
+        positional.push(Value::Object(Object::new("array", Held(more.into()))));
+    }
+    Args::bind(def, positional, named).map_err(|error| in_space(def, error))
+}
+
+/// What figures' functions are called says little without their module.
+fn in_space(def: &OpDef, error: Error) -> Error {
+    let own = format!("{}()", def.name);
+    match (def.family, def.forms) {
+        (Family::Figure, [Form::Of(space)]) if error.message().starts_with(&own) => {
+            let text = format!("{space}::{}", error.message());
+            let hint = error.hint();
+            let error = Error::new(error.kind(), text);
+            hint.into_iter().fold(error, Error::with_hint)
+        }
+        _ => error,
+    }
 }
 
 /// What the script's alone is held as it is; numbers, texts and tensors are what every row gets.
@@ -338,8 +471,7 @@ fn value_of(kind: Option<ParamKind>, value: &Dynamic) -> Result<Value> {
 
 /// The type's name for an error, among those that there are.
 fn static_name(value: &Dynamic) -> &'static str {
-    const RECEIVERS: [Receiver; 5] =
-        [Receiver::Handle, Receiver::GradScaler, Receiver::Stream, Receiver::Event, Receiver::Graph];
-    let own = RECEIVERS.into_iter().find(|r| type_of(*r).is_some_and(|id| value.type_id() == id));
+    let is = |r: &Receiver| *r != Receiver::Variable && type_of(*r).is_some_and(|id| value.type_id() == id);
+    let own = Receiver::ALL.iter().copied().find(is);
     own.map_or("value of another type", Receiver::type_name)
 }

@@ -1,13 +1,17 @@
 //! Names that could stand at a place in some code, and the call that the place is in. Nothing is evaluated: the table
-//! of operations, the pages of help and the names that the caller knows of are all that is asked.
+//! of all that a script can call and the names that the caller knows of are all that is asked.
 
 use std::ops::Range;
 
 use crate::op::args::signature;
-use crate::op::{Form, OpDef, Receiver};
+use crate::op::{Form, OpDef, ParamKind, Receiver};
 
-use super::help::{Page, pages, rows};
+use super::help::rows;
 use super::lexer::{self, Call};
+use super::spaces::ROWS as SPACES;
+
+/// How well a name fits that has the letters in their order, with others between them.
+const APART: u32 = 3;
 
 /// At most this many are given.
 const MOST: usize = 200;
@@ -41,37 +45,9 @@ pub struct Hint {
     pub due: Option<Range<usize>>,
 }
 
-const KEYWORDS: [&str; 25] = [
+const KEYWORDS: [&str; 23] = [
     "let", "const", "if", "else", "switch", "while", "loop", "do", "until", "for", "in", "fn", "return",
-    "throw", "try", "catch", "break", "continue", "true", "false", "with", "is", "this", "print", "type_of",
-];
-
-/// Methods that Rhai has on arrays, strings and maps.
-const BUILT_IN: [(&str, &str); 24] = [
-    ("len", "len()"),
-    ("push", "push(value)"),
-    ("pop", "pop()"),
-    ("shift", "shift()"),
-    ("insert", "insert(at, value)"),
-    ("remove", "remove(at)"),
-    ("map", "map(|x| …)"),
-    ("filter", "filter(|x| …)"),
-    ("reduce", "reduce(|sum, x| …, start)"),
-    ("for_each", "for_each(|| …)"),
-    ("some", "some(|x| …)"),
-    ("all", "all(|x| …)"),
-    ("contains", "contains(value)"),
-    ("index_of", "index_of(value)"),
-    ("reverse", "reverse()"),
-    ("extract", "extract(range)"),
-    ("append", "append(array)"),
-    ("keys", "keys()"),
-    ("values", "values()"),
-    ("to_string", "to_string()"),
-    ("to_upper", "to_upper()"),
-    ("to_lower", "to_lower()"),
-    ("trim", "trim()"),
-    ("split", "split(separator)"),
+    "throw", "try", "catch", "break", "continue", "true", "false", "with", "is", "this",
 ];
 
 /// What may stand at a place.
@@ -111,8 +87,13 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
         }
     }
     let fitting = ranked(all, prefix, here == CompletionPlace::Anything);
-    if fitting.is_empty() && here == CompletionPlace::Anything && !prefix.is_empty() {
-        return (start, elsewhere(prefix));
+    // Letters that stand apart are a weaker sign than the beginning of a name in some module.
+    if here == CompletionPlace::Anything
+        && !prefix.is_empty()
+        && fitting.iter().all(|found| fit(&found.text, prefix) == Some(APART))
+    {
+        let found = elsewhere(prefix);
+        return (start, if found.is_empty() { fitting } else { found });
     }
     (start, fitting)
 }
@@ -121,27 +102,18 @@ pub fn complete(known: &[Known], code: &str, cursor: usize) -> (usize, Vec<Candi
 pub fn hint(code: &str, at: usize) -> Option<Hint> {
     let call = lexer::call_at(code, at)?;
     let owner = owner(code, &call);
-    let shown = format!("{owner}.{}(", call.name);
-    if let Some(page) = pages().find(|page| call.method && page.call.starts_with(&shown)) {
-        return Some(Hint { text: page.call.to_owned(), due: None });
-    }
-    if let Some(def) = row_of(&call, owner) {
-        let own = usize::from(call.method && is_method(def) && def.receiver == Receiver::None);
-        let text = signature(def);
-        let due = def.params.get(call.argument + own).and_then(|param| {
-            let due = param.name;
-            let open = text.find('(')?;
-            let at = text.get(open..)?.match_indices(due).map(|(i, _)| i + open).find(|i| {
-                let after = text.get(i + due.len()..).and_then(|rest| rest.chars().next());
-                let before = text.get(..*i).and_then(|rest| rest.chars().next_back());
-                matches!(before, Some('(' | ' ')) && matches!(after, Some(',' | ')' | ' '))
-            })?;
-            Some(at..at + due.len())
-        });
-        return Some(Hint { text, due: due.filter(|_| !call.options) });
-    }
-    let page = pages().find(|page| page.name == call.name || last(page.name) == last(&call.name))?;
-    Some(Hint { text: page.call.to_owned(), due: None })
+    let def = row_of(&call, owner)?;
+    let text = signature(def);
+    let due = due(def, &call).and_then(|due| {
+        let open = text.find('(')?;
+        let at = text.get(open..)?.match_indices(due).map(|(i, _)| i + open).find(|i| {
+            let after = text.get(i + due.len()..).and_then(|rest| rest.chars().next());
+            let before = text.get(..*i).and_then(|rest| rest.chars().next_back());
+            matches!(before, Some('(' | ' ')) && matches!(after, Some(',' | ')' | ' ' | '…'))
+        })?;
+        Some(at..at + due.len())
+    });
+    Some(Hint { text, due: due.filter(|_| !call.options) })
 }
 
 /// How well a name fits what was typed: 0 best; `None` where it does not.
@@ -155,7 +127,7 @@ pub fn fit(name: &str, typed: &str) -> Option<u32> {
         Some(2)
     } else {
         let mut rest = low.chars();
-        wanted.chars().all(|c| rest.any(|other| other == c)).then_some(3)
+        wanted.chars().all(|c| rest.any(|other| other == c)).then_some(APART)
     }
 }
 
@@ -163,8 +135,15 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn last(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name)
+/// The parameter that the next argument is for.
+fn due(def: &'static OpDef, call: &Call) -> Option<&'static str> {
+    let at = match (call.method, def.receiver) {
+        (true, Receiver::None) if is_method(def) => call.argument + 1,
+        (true, _) | (false, Receiver::None) => call.argument,
+        // A method that is called as a function: what it is called on comes first.
+        (false, _) => call.argument.checked_sub(1)?,
+    };
+    def.params.get(at).or_else(|| def.params.last().filter(|p| p.kind == ParamKind::Rest)).map(|p| p.name)
 }
 
 fn place(head: &str) -> CompletionPlace<'_> {
@@ -196,7 +175,10 @@ fn type_of<'k>(known: &'k [Known], name: &str) -> Option<&'k str> {
 
 fn of_row(def: &'static OpDef) -> Candidate {
     let space = def.forms.iter().find_map(|form| match form {
-        Form::Of(space) => Some(format!("{space}::")),
+        Form::Of(space) | Form::Space(space) if !space.is_empty() => Some(format!("{space}::")),
+        Form::Method | Form::Property if !matches!(def.receiver, Receiver::None | Receiver::Tensor) => {
+            Some(format!("{}.", def.receiver.variable()))
+        }
         _ => None,
     });
     Candidate {
@@ -207,72 +189,53 @@ fn of_row(def: &'static OpDef) -> Candidate {
     }
 }
 
-fn of_page(page: &Page) -> Candidate {
-    let first = page.text.split_inclusive(['.', ':']).next().unwrap_or(page.text);
-    Candidate {
-        text: last(page.name).into(),
-        signature: page.call.into(),
-        summary: first.trim_end_matches(':').into(),
-        help: page.name.into(),
-    }
-}
-
 fn bare(text: &str, signature: &str, summary: &str) -> Candidate {
     Candidate { text: text.into(), signature: signature.into(), summary: summary.into(), help: String::new() }
-}
-
-/// The page's call is on a value: `opt.step()`.
-fn is_called_on(page: &Page) -> bool {
-    page.call.contains(&format!(".{}", last(page.name))) && !page.name.contains("::")
 }
 
 fn is_method(def: &OpDef) -> bool {
     def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property))
 }
 
-/// Whether a method is one of values of a type.
-fn is_of(def: &OpDef, type_name: &str) -> bool {
-    match def.receiver {
-        Receiver::None => type_name == "Tensor",
-        receiver => receiver.type_name() == type_name,
-    }
+/// What methods values of a type have, by the name that `type_of` gives; none where that is not known.
+fn receiver_of(type_name: &str) -> Option<Receiver> {
+    let plain = match type_name {
+        "int" | "i64" | "float" | "f64" => Some(Receiver::Number),
+        "Fn" => Some(Receiver::Closure),
+        other if other.starts_with("range") => Some(Receiver::Span),
+        _ => None,
+    };
+    let own = || Receiver::ALL.iter().copied().find(|r| r.type_name() == type_name);
+    // A layer, an optimiser or a schedule says which one it is.
+    let class = || {
+        rows().filter(|def| def.name == type_name).flat_map(|def| def.forms).find_map(|form| match form {
+            Form::Of("optim") => Some(Receiver::Optimizer),
+            Form::Of("optim::lr_scheduler") => Some(Receiver::Scheduler),
+            Form::Of("nn") => Some(Receiver::Module),
+            _ => None,
+        })
+    };
+    plain.or_else(own).or_else(class)
 }
 
 fn members(all: &mut Vec<Candidate>, type_name: Option<&str>) {
-    let tensor = type_name.is_none_or(|t| t == "Tensor");
-    let plain = type_name.is_none_or(|t| matches!(t, "array" | "string" | "map" | "int" | "float" | "range"));
-    if tensor {
-        all.extend(rows().filter(|def| is_method(def) && is_of(def, "Tensor")).map(of_row));
-    }
-    if !tensor || type_name.is_none() {
-        all.extend(BUILT_IN.iter().filter(|_| plain).map(|(name, call)| bare(name, call, "")));
-    }
-    if !tensor || type_name.is_none() {
-        let own = |def: &&'static OpDef| {
-            def.receiver != Receiver::None && type_name.is_none_or(|t| is_of(def, t)) && is_method(def)
-        };
-        all.extend(rows().filter(own).map(of_row));
-    }
-    if !plain || type_name.is_none() {
-        all.extend(pages().filter(|page| is_called_on(page) || tensor != type_name.is_none()).map(of_page));
-    }
+    let receiver = type_name.map(receiver_of);
+    let is_of = |def: &&'static OpDef| match (receiver, def.receiver) {
+        (None, _) | (Some(Some(Receiver::Tensor)), Receiver::None) => true,
+        (Some(Some(wanted)), own) => own == wanted,
+        // A module of one's own has a name of its own.
+        (Some(None), own) => own == Receiver::Module,
+    };
+    all.extend(rows().filter(|def| is_method(def)).filter(is_of).map(of_row));
 }
 
 fn inside(all: &mut Vec<Candidate>, space: &str) {
-    if space == "F" {
-        all.extend(rows().filter(|def| def.forms.contains(&Form::Functional)).map(of_row));
-        return;
-    }
-    let here = |def: &&'static OpDef| def.forms.iter().any(|form| matches!(form, Form::Of(s) if *s == space));
-    all.extend(rows().filter(here).map(of_row));
-    let start = format!("{space}::");
-    let direct = |name: &str| name.strip_prefix(&start).is_some_and(|rest| !rest.contains("::"));
-    all.extend(pages().filter(|page| direct(page.name)).map(of_page));
-    let called = |page: &&&'static Page| page.call.split(['(', '.', ' ']).any(&direct);
-    all.extend(pages().filter(|page| called(&page)).map(of_page));
-    for nested in spaces().iter().filter_map(|s| s.strip_prefix(&start)) {
-        all.push(bare(nested, &format!("{space}::{nested}::…"), "a module"));
-    }
+    let here = |form: &Form| match form {
+        Form::Of(s) | Form::Space(s) => *s == space,
+        Form::Functional => space == "F",
+        _ => false,
+    };
+    all.extend(rows().filter(|def| def.forms.iter().any(here)).map(of_row));
 }
 
 /// Names of modules that begin so, for who left the module out: `F::leaky_relu` for `leaky`.
@@ -291,21 +254,14 @@ fn elsewhere(typed: &str) -> Vec<Candidate> {
 }
 
 /// Every module, such as `nn` and `nn::init`.
-fn spaces() -> Vec<String> {
-    let mut all: Vec<String> = vec!["F".into()];
-    let of_rows = rows().flat_map(|def| def.forms).filter_map(|form| match form {
-        Form::Of(space) => Some((*space).to_owned()),
-        _ => None,
-    });
-    let of_pages = pages().filter_map(|page| page.name.rsplit_once("::")).map(|(space, _)| space.to_owned());
-    let called = pages().filter_map(|page| page.call.split(['(', ' ']).find(|w| w.contains("::")));
-    let called = called.filter_map(|word| word.rsplit_once("::")).map(|(space, _)| space.to_owned());
-    for space in of_rows.chain(of_pages).chain(called) {
-        if !all.contains(&space) && space.chars().all(|c| is_name(c) || c == ':') {
-            all.push(space);
+fn spaces() -> impl Iterator<Item = String> {
+    SPACES.iter().flat_map(|def| def.forms.iter().map(|form| (form, def.name))).filter_map(|(form, name)| {
+        match form {
+            Form::Space("") => Some(name.to_owned()),
+            Form::Space(around) => Some(format!("{around}::{name}")),
+            _ => None,
         }
-    }
-    all
+    })
 }
 
 fn options(all: &mut Vec<Candidate>, call: &Call, code: &str) {
@@ -337,7 +293,7 @@ fn row_of(call: &Call, owner: &str) -> Option<&'static OpDef> {
         Form::Functional => space == "F",
         Form::Method | Form::Property => call.method,
         Form::Function => !call.method && space.is_empty(),
-        Form::Operator(_) | Form::With(_) | Form::Constant => false,
+        Form::Operator(_) | Form::With(_) | Form::Constant | Form::Space(_) => false,
     };
     let fitting = || rows().filter(|def| def.name == name && def.forms.iter().any(fits));
     fitting().find(|def| call.method && def.receiver.variable() == owner).or_else(|| fitting().next())
@@ -350,10 +306,7 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
     let more = lexer::bound(code).into_iter().filter(|name| !known.iter().any(|k| k.name == *name));
     all.extend(more.map(|name| bare(&name, "", "bound in this cell")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Function)).map(of_row));
-    all.extend(pages().filter(|page| !page.name.contains("::") && !is_called_on(page)).map(of_page));
-    all.extend(
-        spaces().iter().filter(|s| !s.contains("::")).map(|s| bare(s, &format!("{s}::…"), "a module")),
-    );
+    all.extend(rows().filter(|def| def.forms.contains(&Form::Space(""))).map(of_row));
     all.extend(KEYWORDS.iter().map(|word| bare(word, "", "")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Constant)).map(of_row));
 }
@@ -374,8 +327,8 @@ fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candid
         (false, _) => (1, 0),
     };
     // Letters that stand apart count only where nothing fits better.
-    if fitting.iter().any(|(rank, ..)| *rank < 3) {
-        fitting.retain(|(rank, ..)| *rank < 3);
+    if fitting.iter().any(|(rank, ..)| *rank < APART) {
+        fitting.retain(|(rank, ..)| *rank < APART);
     }
     fitting.sort_by(|a, b| {
         let keys = |(rank, i, c): &(u32, usize, Candidate)| (*rank, place(c, *i));

@@ -4,22 +4,7 @@ use std::fmt::Write;
 
 use crate::base::near::nearest;
 use crate::op::args::signature;
-use crate::op::{Form, Forward, Gradient, OpDef, ParamKind, Receiver, Torch};
-
-/// Help on a function that is no row of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct Page {
-    /// As one asks for it; with its module where a row has the same name.
-    pub name: &'static str,
-    pub call: &'static str,
-    pub text: &'static str,
-}
-
-impl Page {
-    fn describe(&self) -> String {
-        format!("{}\n\n{}\n", self.call, self.text)
-    }
-}
+use crate::op::{Family, Form, Forward, Gradient, InPlace, OpDef, ParamKind, Receiver, Torch};
 
 /// The help page of a name: how it is called, what it does, an example with its result. Of a name that several things
 /// have, such as `step`, the pages of all of them, unless one is named: `scaler.step`, `linalg::norm`.
@@ -29,12 +14,6 @@ pub fn page(name: &str) -> Option<String> {
     let before = full.strip_suffix(bare).unwrap_or("");
     let space = before.strip_suffix("::").unwrap_or("");
     let variable = before.strip_suffix('.').unwrap_or("");
-    let called = format!("{full}(");
-    let exact = pages().find(|page| page.name == full);
-    if let Some(page) = exact.or_else(|| pages().find(|page| page.call.starts_with(&called))) {
-        let of_rows = rows().filter(|def| def.name == full).map(describe);
-        return Some(joined(std::iter::once(page.describe()).chain(of_rows)));
-    }
     let named: Vec<&OpDef> = rows().filter(|def| def.name == bare).collect();
     let inside = |def: &&&OpDef| match (space, variable) {
         ("", "") => true,
@@ -45,28 +24,17 @@ pub fn page(name: &str) -> Option<String> {
     if chosen.is_empty() {
         chosen = named;
     }
-    if chosen.is_empty() {
-        return pages().find(|page| page.name == bare).map(|page| page.describe());
-    }
-    Some(joined(chosen.into_iter().map(describe)))
-}
-
-fn joined(pages: impl Iterator<Item = String>) -> String {
-    pages.collect::<Vec<_>>().join("\n")
+    let pages: Vec<String> = chosen.into_iter().map(describe).collect();
+    Some(pages.join("\n")).filter(|text| !text.is_empty())
 }
 
 /// Whether a form is a call of a module, such as `linalg` or `F`.
 fn stands_in(form: &Form, space: &str) -> bool {
     match form {
-        Form::Of(s) => *s == space,
+        Form::Of(s) | Form::Space(s) => *s == space,
         Form::Functional => space == "F",
         _ => false,
     }
-}
-
-/// Pages of what is no row.
-pub fn pages() -> impl Iterator<Item = &'static Page> {
-    super::modules::pages()
 }
 
 /// Names near a misspelt one.
@@ -74,12 +42,31 @@ pub fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
-/// Every row: operations, modules, optimisers, data and files, mixed precision, checkpoints, several devices.
+/// Every row: operations, modules, optimisers, data and files, what sees the script, what the language brings, and the
+/// modules that all of it stands in.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
     let modules = crate::nn::table().chain(crate::optim::table()).chain(crate::data::table());
-    let more = crate::checkpoint::ROWS.iter().chain(crate::parallel::table());
     let script = super::modules::rows().map(|row| &row.def);
-    crate::op::table().chain(crate::op::homonyms()).chain(modules).chain(more).chain(script)
+    let all = crate::op::table().chain(crate::op::homonyms()).chain(modules);
+    all.chain(crate::parallel::table())
+        .chain(script)
+        .chain(super::language::rows())
+        .chain(super::spaces::ROWS)
+}
+
+/// The names under which the engine knows a row, with the modules that they stand in.
+pub fn names(def: &'static OpDef) -> Vec<String> {
+    let own = def.forms.iter().map(|form| match form {
+        Form::Of(space) => format!("{space}::{}", def.name),
+        Form::Functional => format!("F::{}", def.name),
+        Form::Space(around) if !around.is_empty() => format!("{around}::{}", def.name),
+        _ => super::call::told_as(def.name).to_string(),
+    });
+    let in_place = match def.in_place {
+        InPlace::None => None,
+        _ => Some(format!("{}_", def.name)),
+    };
+    own.chain(in_place).collect()
 }
 
 /// The page of one row.
@@ -125,20 +112,32 @@ pub fn describe(def: &OpDef) -> String {
 
 /// What PyTorch calls a row, where that is said or follows from how it is called.
 pub fn torch_name(def: &OpDef) -> Option<String> {
-    let space = |space: &str| match space {
-        "data" => "torch.utils.data".to_string(),
-        "cudnn" => "torch.backends.cudnn".to_string(),
-        "parallel" => "torch.nn.parallel".to_string(),
-        other => format!("torch.{}", other.replace("::", ".")),
-    };
     match (def.torch, def.forward) {
         (Torch::Named(name), _) => Some(name.to_string()),
         (Torch::Own, _) => Some("has nothing like it".to_string()),
-        (Torch::Same, Forward::Script) => Some(match def.forms.first() {
-            Some(Form::Of(s)) => format!("{}.{}", space(s), def.name),
-            _ => format!("torch.{}", def.name),
-        }),
+        (Torch::Same, Forward::Script) if def.family != Family::Language => torch_path(def),
         (Torch::Same, _) => None,
+    }
+}
+
+/// Where a row is in PyTorch, called as its first form has it; none of what is the lab's own or the language's.
+pub fn torch_path(def: &OpDef) -> Option<String> {
+    match (def.torch, def.forms.first()) {
+        (Torch::Named(name), _) => Some(name.to_string()),
+        (Torch::Own, _) => None,
+        (Torch::Same, _) if def.family == Family::Language => None,
+        (Torch::Same, Some(Form::Of(space))) => Some(format!("{}.{}", torch_space(space)?, def.name)),
+        (Torch::Same, _) => Some(format!("torch.{}", def.name)),
+    }
+}
+
+/// Where a module of the lab's is in PyTorch.
+pub fn torch_space(path: &str) -> Option<&'static str> {
+    let (around, name) = path.rsplit_once("::").unwrap_or(("", path));
+    let is = |def: &&OpDef| def.name == name && matches!(def.forms, [Form::Space(own)] if *own == around);
+    match super::spaces::ROWS.iter().find(is)?.torch {
+        Torch::Named(name) => Some(name),
+        Torch::Same | Torch::Own => None,
     }
 }
 
@@ -147,7 +146,9 @@ fn form(def: &OpDef, form: &Form) -> String {
     let arguments = if def.params.is_empty() && matches!(def.forward, Forward::Script) { "" } else { "…" };
     match form {
         Form::Method => format!("{variable}.{}({arguments})", def.name),
-        Form::Function if def.receiver == Receiver::Variable => format!("{}({variable})", def.name),
+        Form::Function if def.receiver != Receiver::None => {
+            format!("{}({variable}{})", def.name, if def.params.is_empty() { "" } else { ", …" })
+        }
         Form::Function => format!("{}({arguments})", def.name),
         Form::Functional => format!("F::{}(…)", def.name),
         Form::Operator(symbol) => format!("a {symbol} b"),
@@ -156,6 +157,8 @@ fn form(def: &OpDef, form: &Form) -> String {
         Form::With("") => format!("with {}({arguments}) {{ … }}", def.name),
         Form::With(space) => format!("with {space}::{}({arguments}) {{ … }}", def.name),
         Form::Constant => def.name.to_string(),
+        Form::Space("") => format!("{}::…", def.name),
+        Form::Space(around) => format!("{around}::{}::…", def.name),
     }
 }
 
@@ -175,6 +178,7 @@ fn kind(kind: ParamKind) -> &'static str {
         ParamKind::Object => "object",
         ParamKind::Function => "function",
         ParamKind::Map => "map",
+        ParamKind::Rest => "any values",
         ParamKind::Instance(wanted) => wanted.type_name(),
     }
 }

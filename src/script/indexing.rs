@@ -7,17 +7,71 @@ use rhai::{Array, Dynamic, Engine, INT, NativeCallContext};
 
 use crate::base::{Error, Layout, Result};
 use crate::device::{Shared, Storage};
-use crate::op::Operand;
-use crate::op::Value;
 use crate::op::index::brackets::{index, index_put_};
 use crate::op::index::indices::Index;
+use crate::op::params::params;
+use crate::op::{Family, OpDef, Operand, Receiver, Value};
 use crate::tensor::Tensor;
 
 use super::bind::note_line;
+use super::call::ScriptRow;
+use super::call::kind::Given;
 use super::fault::{RhaiResult, raise};
-use super::value::from_dynamic;
+use super::value::{from_dynamic, type_name};
 
-/// Registers indexers for tensors by number, range, index or mask tensor, and `at` for several dimensions.
+params! {
+    AtParams {
+        at: Given, "an array with a number, a range, an index or mask tensor, or () for all, per dimension";
+    }
+}
+
+params! {
+    PutParams {
+        at: Given, "an array with a number, a range, an index or mask tensor, or () for all, per dimension";
+        value: Given, "what stands there from now on: a number, or a tensor that broadcasts to the part";
+    }
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        OpDef::script(
+            "at",
+            Family::Index,
+            "A part of a tensor: `x.at([(), 1])` is Python's x[:, 1].",
+            AtParams::LIST,
+        )
+        .on(Receiver::Tensor)
+        .torch("torch.Tensor.__getitem__")
+        .errors(&["IndexError: there is no such place, or there are more places than dimensions"])
+        .example("arange(6).reshape([2, 3]).at([(), 1])", "tensor([1, 4])"),
+        |call| {
+            let places = places(&AtParams::of(&call.args)?.at)?;
+            Ok(Dynamic::from(get(&call.on()?, &places)?))
+        },
+    ),
+    ScriptRow::of(
+        OpDef::script(
+            "put",
+            Family::Index,
+            "Writes to a part: `x.put([(), 1], 0)` is Python's x[:, 1] = 0.",
+            PutParams::LIST,
+        )
+        .on(Receiver::Tensor)
+        .torch("torch.Tensor.__setitem__")
+        .errors(&[
+            "IndexError: there is no such place, or there are more places than dimensions",
+            "RuntimeError: the value does not broadcast to the part",
+        ])
+        .example("let x = zeros(2, 2); x.put([(), 1], 5); x", "tensor([[0., 5.],\n        [0., 5.]])"),
+        |call| {
+            let given = PutParams::of(&call.args)?;
+            put(&call.on()?, &places(&given.at)?, &given.value)?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
+];
+
+/// Registers indexers for tensors by number, range, index or mask tensor.
 pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     macro_rules! indexer {
         ($($t:ty),*) => {$({
@@ -34,16 +88,13 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
         })*};
     }
     indexer!(INT, std::ops::Range<INT>, std::ops::RangeInclusive<INT>, Tensor, Array);
-    let here = Arc::clone(shared);
-    engine.register_fn("at", move |ctx: NativeCallContext, x: &mut Tensor, at: Array| {
-        note_line(&here, &ctx);
-        get(x, &at)
-    });
-    let here = Arc::clone(shared);
-    engine.register_fn("put", move |ctx: NativeCallContext, x: &mut Tensor, at: Array, value: Dynamic| {
-        note_line(&here, &ctx);
-        put(x, &at, &value)
-    });
+}
+
+/// The places of an index, one for each dimension.
+fn places(at: &Dynamic) -> Result<Array> {
+    let all = at.read_lock::<Array>().map(|all| all.clone());
+    let text = || format!("at() and put() take an array of places, not a {}", type_name(at));
+    all.ok_or_else(|| Error::type_error(text()).with_hint("`x.at([(), 1])` is the second column"))
 }
 
 /// A copy that an index read, where from, and with which index. Rhai hands it to the setter after `x[i].f()`, because

@@ -10,10 +10,10 @@ use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
+use crate::script::modules::checks::{self, Finding, RunEvents};
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 
-use super::checks::{self, Finding, RunEvents};
 use super::engine::{Evaluator, Host, Inspected, Interrupt};
 use super::protocol::{Completion, Display, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::{complete, inspect};
@@ -49,8 +49,7 @@ struct CellRun {
 impl ScriptEvaluator {
     pub fn new(machine: Arc<Machine>, limits: &Limits) -> ScriptEvaluator {
         let relay = Arc::new(Relay::default());
-        let mut interpreter = Interpreter::new(machine, Arc::clone(&relay) as _, limits);
-        checks::register(interpreter.engine_mut());
+        let interpreter = Interpreter::new(machine, Arc::clone(&relay) as _, limits);
         ScriptEvaluator {
             interpreter,
             relay,
@@ -84,7 +83,9 @@ impl ScriptEvaluator {
     fn aside(&mut self, events: &RunEvents, origin: &Origin) -> Result<Dynamic, Stopped> {
         let tag = Dynamic::from(events.clone());
         self.interpreter.engine_mut().set_default_tag(tag.clone());
-        let result = self.interpreter.evaluate_aside(&[("events", tag)], checks::VOCABULARY, origin);
+        // The learner's own functions must not stand in for these.
+        let vocabulary: Vec<&str> = checks::expectations().chain(["events"]).collect();
+        let result = self.interpreter.evaluate_aside(&[("events", tag)], &vocabulary, origin);
         self.interpreter.engine_mut().set_default_tag(Dynamic::UNIT);
         result
     }

@@ -3,7 +3,6 @@
 //! [`client`] is the front end's side, [`host`] the child's, [`protocol`] what they say to each other, and
 //! [`engine`] the seam to what evaluates.
 
-mod checks;
 pub mod client;
 mod complete;
 pub mod death;

@@ -24,6 +24,7 @@ let POINT = tensor(1.0); let FAR = tensor([I63, M63, 0]); let COUNT = ones([1], 
 let ODD = tensor([NAN, INF, -INF]); let CUBE = ones([1, 1, 1]).expand([1000000, 1000000, 1000000]);
 let DEEP = ones([1, 1, 1, 1]).expand([1, 1, 1000000000, 1000000000]); let SQUARE = ones([2, 2]); let BATCH = rand([2, 3, 4, 5]);
 let LONG = \"x\"; LONG.pad(1000000, \"x\"); let MANY = []; MANY.pad(100000, 1); let GPU = ones([2, 2], #{device: \"cuda\"});
+fn caught() { try { ones(2) + ones(3) } catch (e) { return e } }
 ";
 
 const INTS: &[&str] =
@@ -123,12 +124,16 @@ fn drawn(def: &OpDef, form: &Form, draws: &mut Draws) -> String {
         Form::Property if !own.is_empty() => format!("{own}.{}", def.name),
         Form::With("") => format!("with {}({}) {{ 1 }}", def.name, arguments.join(", ")),
         Form::With(space) => format!("with {space}::{}({}) {{ 1 }}", def.name, arguments.join(", ")),
-        Form::Constant => def.name.to_string(),
+        Form::Constant | Form::Space(_) => def.name.to_string(),
         Form::Method => {
             let rest = arguments.split_off(arguments.len().min(1)).join(", ");
             format!("{first}.{}({rest})", def.name)
         }
         Form::Property => format!("{first}.{}", def.name),
+        Form::Function if !own.is_empty() => {
+            let all: Vec<&str> = std::iter::once(own).chain(arguments).collect();
+            format!("{}({})", def.name, all.join(", "))
+        }
         Form::Function => format!("{}({})", def.name, arguments.join(", ")),
         Form::Functional => format!("F::{}({})", def.name, arguments.join(", ")),
         Form::Of(space) => format!("{space}::{}({})", def.name, arguments.join(", ")),
@@ -144,9 +149,36 @@ fn receiver(receiver: Receiver) -> &'static str {
         Receiver::Handle => "ones([2], #{requires_grad: true}).register_hook(|g| g)",
         Receiver::GradScaler => "amp::GradScaler(#{device: \"cpu\"})",
         Receiver::Optimizer => "optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1})",
+        Receiver::ParamGroup => "optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1}).param_groups[0]",
+        Receiver::Scheduler => {
+            "optim::lr_scheduler::StepLR(optim::SGD([ones([2], #{requires_grad: true})], #{lr: 0.1}), 2)"
+        }
+        Receiver::Module => "nn::Sequential(nn::Linear(2, 2), nn::BatchNorm1d(2))",
+        Receiver::Keys => "nn::Linear(2, 2).load_state_dict(#{}, #{strict: false})",
+        Receiver::Packed => "nn::utils::rnn::pack_sequence([ones([2]), ones([1])])",
+        Receiver::Dataset => "data::TensorDataset([SQUARE])",
+        Receiver::DataLoader => "data::DataLoader(data::TensorDataset([SQUARE]))",
+        Receiver::Batches => "iter(data::DataLoader(data::TensorDataset([SQUARE])))",
+        Receiver::Sampler => "data::RandomSampler(9)",
+        Receiver::Generator => "Generator()",
+        Receiver::Figure => "plot::line([1.0, 2.0])",
         Receiver::Stream => "cuda::Stream()",
         Receiver::Event => "cuda::Event(#{enable_timing: true})",
         Receiver::Graph => "cuda::graph(|| GPU + 1)",
+        Receiver::Progress => "progress(0..3)",
+        Receiver::DType => "float16",
+        Receiver::Device => "device(\"cuda:1\")",
+        Receiver::Error => "caught()",
+        Receiver::Run => "events",
+        Receiver::Array => "[1, 2, 3]",
+        Receiver::Str => "\"text\"",
+        Receiver::Char => "'x'",
+        Receiver::Map => "#{a: 1}",
+        Receiver::Blob => "blob(9, 1)",
+        Receiver::Number => "7",
+        Receiver::Span => "(0..9)",
+        Receiver::Closure => "(|x| x)",
+        Receiver::Time => "timestamp()",
     }
 }
 
@@ -166,7 +198,7 @@ fn pool(param: &Param) -> &'static [&'static str] {
             &["|| 1", "|x| x", "|| throw 1", "I63", "|| HUGE.sum()", "Fn(\"none\")", "|a, b| a"]
         }
         ParamKind::Map => &["#{}", "#{a: 1}", "MANY", "()", "#{scale: NAN, growth_factor: I63}"],
-        ParamKind::Any | ParamKind::Object | ParamKind::Instance(_) => OTHERS,
+        ParamKind::Any | ParamKind::Object | ParamKind::Rest | ParamKind::Instance(_) => OTHERS,
     }
 }
 

@@ -1,5 +1,6 @@
-//! Calls of what is no row of a table: methods of modules, optimisers, schedules, loaders, streams, figures, and Rhai's
-//! own functions. A line is a call; its numbers, texts and tensors are changed one at a time.
+//! Calls beside the examples of rows: several methods of a module, an optimiser, a schedule, a loader, a stream or a figure
+//! one after the other, and Rhai's own functions. A line is a call; its numbers, texts and tensors are changed one at a
+//! time.
 
 pub const ALL: &[&str] = &[MODULES, TRAINING, DATA, DEVICES, FIGURES, TENSORS, RHAI];
 

@@ -201,6 +201,7 @@ pub fn signature(def: &OpDef) -> String {
         .params
         .iter()
         .map(|p| match &p.default {
+            _ if p.kind == ParamKind::Rest => format!("{}…", p.name),
             None => p.name.to_string(),
             Some(d) => format!("{} = {}", p.name, show_default(d)),
         })
@@ -208,10 +209,18 @@ pub fn signature(def: &OpDef) -> String {
     let name = match def.receiver {
         Receiver::None => def.name.to_string(),
         Receiver::Variable => return format!("{}({})", def.name, def.receiver.variable()),
+        // Of some methods people think as functions: `next(batches)`.
+        receiver if def.forms.first() == Some(&Form::Function) => {
+            let all: Vec<&str> =
+                std::iter::once(receiver.variable()).chain(params.iter().map(String::as_str)).collect();
+            return format!("{}({})", def.name, all.join(", "));
+        }
         receiver => format!("{}.{}", receiver.variable(), def.name),
     };
     match def.forms {
         [Form::Constant] => name,
+        [Form::Space("")] => format!("{name}::…"),
+        [Form::Space(around)] => format!("{around}::{name}::…"),
         [Form::Property] if def.receiver != Receiver::None => name,
         _ => format!("{name}({})", params.join(", ")),
     }
@@ -255,7 +264,7 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         }
     };
     let fits = match (param.kind, &value) {
-        (ParamKind::Any | ParamKind::Object, _)
+        (ParamKind::Any | ParamKind::Object | ParamKind::Rest, _)
         | (ParamKind::Instance(Receiver::Tensor) | ParamKind::Tensor, Value::Tensor(_))
         | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
         | (ParamKind::Scalar, Value::Scalar(_))
@@ -320,7 +329,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Tensors => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",
-        ParamKind::Any | ParamKind::Object => "another value",
+        ParamKind::Any | ParamKind::Object | ParamKind::Rest => "another value",
         ParamKind::Function => "a function",
         ParamKind::Map => "a map",
         ParamKind::Instance(wanted) => wanted.type_name(),

@@ -66,55 +66,86 @@ pub enum Family {
     Autograd,
     Cuda,
     Telemetry,
+    Figure,
     Testing,
     Session,
     Type,
+    /// What the language brings.
+    Language,
+    /// What other names stand in.
+    Space,
 }
 
-/// What a method is called on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Receiver {
+/// Declares what methods are called on: each with the type in a learner's words, and what a value of it is called in
+/// documentation.
+macro_rules! receivers {
+    ($($(#[$doc:meta])* $name:ident $shown:literal $variable:literal,)*) => {
+        /// What a method is called on.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Receiver {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Receiver {
+            pub const ALL: &'static [Receiver] = &[$(Receiver::$name,)*];
+
+            /// The type in a learner's words.
+            pub const fn type_name(self) -> &'static str {
+                match self {
+                    $(Receiver::$name => $shown,)*
+                }
+            }
+
+            /// What a value of the type is called in documentation.
+            pub const fn variable(self) -> &'static str {
+                match self {
+                    $(Receiver::$name => $variable,)*
+                }
+            }
+        }
+    };
+}
+
+receivers! {
     /// Nothing, or a tensor that is the first of the row's parameters.
-    None,
+    None "" "x",
     /// Nothing: the first argument is a variable, which is changed.
-    Variable,
-    Tensor,
-    Handle,
-    GradScaler,
-    Optimizer,
-    Stream,
-    Event,
-    Graph,
-}
-
-impl Receiver {
-    /// The type in a learner's words.
-    pub const fn type_name(self) -> &'static str {
-        match self {
-            Receiver::None => "",
-            Receiver::Variable => "variable",
-            Receiver::Tensor => "Tensor",
-            Receiver::Handle => "RemovableHandle",
-            Receiver::GradScaler => "GradScaler",
-            Receiver::Optimizer => "Optimizer",
-            Receiver::Stream => "Stream",
-            Receiver::Event => "Event",
-            Receiver::Graph => "CUDAGraph",
-        }
-    }
-
-    /// What a value of the type is called in documentation.
-    pub const fn variable(self) -> &'static str {
-        match self {
-            Receiver::None | Receiver::Variable | Receiver::Tensor => "x",
-            Receiver::Handle => "handle",
-            Receiver::GradScaler => "scaler",
-            Receiver::Optimizer => "opt",
-            Receiver::Stream => "stream",
-            Receiver::Event => "event",
-            Receiver::Graph => "graph",
-        }
-    }
+    Variable "variable" "x",
+    Tensor "Tensor" "x",
+    Handle "RemovableHandle" "handle",
+    GradScaler "GradScaler" "scaler",
+    Optimizer "Optimizer" "opt",
+    ParamGroup "ParamGroup" "group",
+    Scheduler "LRScheduler" "sched",
+    Module "Module" "net",
+    /// What `load_state_dict` gives.
+    Keys "IncompatibleKeys" "found",
+    Packed "PackedSequence" "packed",
+    Dataset "Dataset" "samples",
+    DataLoader "DataLoader" "loader",
+    Batches "DataLoaderIter" "batches",
+    Sampler "Sampler" "sampler",
+    Generator "Generator" "generator",
+    Figure "figure" "figure",
+    Stream "Stream" "stream",
+    Event "Event" "event",
+    Graph "CUDAGraph" "graph",
+    Progress "progress" "bar",
+    DType "dtype" "dtype",
+    Device "device" "device",
+    Error "Error" "e",
+    /// What a check reads of the run before it.
+    Run "events" "events",
+    Array "array" "a",
+    Str "string" "s",
+    Char "char" "c",
+    Map "map" "m",
+    Blob "blob" "b",
+    /// An int or a float.
+    Number "number" "n",
+    Span "range" "r",
+    Closure "function" "f",
+    Time "timestamp" "t",
 }
 
 /// What PyTorch calls a row.
@@ -146,6 +177,8 @@ pub enum Form {
     With(&'static str),
     /// `name`, a value of its own.
     Constant,
+    /// `name::…` or `space::name::…`, what other names stand in.
+    Space(&'static str),
 }
 
 /// A parameter. The first of a method is the tensor itself.
@@ -187,6 +220,8 @@ pub enum ParamKind {
     Function,
     /// A map that holds no options.
     Map,
+    /// Any number of values, one after the other.
+    Rest,
     /// A value of a type of the script's.
     Instance(Receiver),
 }
@@ -374,13 +409,19 @@ impl OpDef {
 impl OpDef {
     /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
     pub fn most_arguments(&self) -> usize {
-        let spread = self.params.iter().any(|p| p.kind == ParamKind::Sizes);
-        self.params.len() + if spread { SIZES - 1 } else { 0 }
+        let more = self.params.iter().map(|p| match p.kind {
+            ParamKind::Sizes => SIZES - 1,
+            ParamKind::Rest => REST - 1,
+            _ => 0,
+        });
+        self.params.len() + more.max().unwrap_or(0)
     }
 }
 
 /// How many sizes may be written without brackets.
 pub const SIZES: usize = 6;
+/// How many values may follow one after the other.
+pub const REST: usize = 9;
 
 impl Param {
     pub const fn required(name: &'static str, kind: ParamKind) -> Param {

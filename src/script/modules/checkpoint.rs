@@ -1,48 +1,110 @@
 //! `checkpoint(…)` and `checkpoint_sequential(…)`.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
+use rhai::{Array, Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
 use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::checkpoint::{Function, Options, checkpoint, segments, set_early_stop};
-use crate::device::{Machine, Shared};
 use crate::nn::Module;
-use crate::script::bind::{FnCallArgs, note_line};
+use crate::op::params::kind::{Bool, Int};
+use crate::op::params::params;
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::kind::{Given, Rest};
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::fault::raise;
-use crate::script::syntax::ContextManager;
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::checkpoint::{Caller, is_stopped};
 
-use super::{RhaiResult, nn, unknown_option};
+use super::autograd::context;
+use super::{RhaiResult, nn};
 
-/// The most inputs that a checkpointed function takes.
-const INPUTS: usize = 6;
-
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>) {
-    engine.register_fn("set_checkpoint_early_stop", |on: bool| {
-        ContextManager::new("set_checkpoint_early_stop", move || Ok(set_early_stop(on)))
-    });
-    // The function and its inputs, perhaps options.
-    for count in 1..=INPUTS + 2 {
-        let types = vec![TypeId::of::<Dynamic>(); count];
-        let shared = Arc::clone(&machine.shared);
-        engine.register_raw_fn("checkpoint", types, move |ctx: NativeCallContext, args: &mut FnCallArgs| {
-            one(&shared, &ctx, args)
-        });
-        let types = vec![TypeId::of::<Dynamic>(); count];
-        let shared = Arc::clone(&machine.shared);
-        engine.register_raw_fn(
-            "checkpoint_sequential",
-            types,
-            move |ctx: NativeCallContext, args: &mut FnCallArgs| sequential(&shared, &ctx, args),
-        );
+params! {
+    CheckpointParams {
+        function: Given, "a closure or a module; it must do the same each time";
+        inputs: Rest, "what it is called with, one after the other";
+        preserve_rng_state: Bool = true, "draws random numbers the second time as they were drawn the first";
+        use_reentrant: Bool = false, "PyTorch's older variant, which is not there: only false is taken";
+        early_stop: Bool = true, "ends the second run with the last tensor that the backward pass asks for";
     }
 }
+
+params! {
+    CheckpointSequentialParams {
+        functions: Given, "an nn::Sequential, or an array of modules and closures";
+        segments: Int, "in how many parts they run, from 1 to their number";
+        input: Given, "what the first of them is called with";
+        preserve_rng_state: Bool = true, "draws random numbers the second time as they were drawn the first";
+        use_reentrant: Bool = false, "PyTorch's older variant, which is not there: only false is taken";
+    }
+}
+
+params! {
+    EarlyStopParams {
+        enable: Bool, "false has the second run go to its end";
+    }
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        OpDef::script(
+            "checkpoint",
+            Family::Checkpoint,
+            "Runs a function without keeping its activations; the backward pass runs it again to have them.",
+            CheckpointParams::LIST,
+        )
+        .torch("torch.utils.checkpoint.checkpoint")
+        .details("Takes less memory and more time.")
+        .errors(&[
+            "TypeError: the function is neither a closure nor a module",
+            "ValueError: use_reentrant is true",
+            "RuntimeError, in the backward pass: the second run made other tensors than the first",
+        ])
+        .example(
+            "let x = tensor([2.0], #{requires_grad: true}); checkpoint(|x| x * x, x).backward(); x.grad",
+            "tensor([4.])",
+        ),
+        one,
+    ),
+    ScriptRow::of(
+        OpDef::script(
+            "checkpoint_sequential",
+            Family::Checkpoint,
+            "Runs modules one after the other in `segments` parts, all but the last checkpointed.",
+            CheckpointSequentialParams::LIST,
+        )
+        .torch("torch.utils.checkpoint.checkpoint_sequential")
+        .errors(&["ValueError: there are fewer functions than segments", "ValueError: use_reentrant is true"])
+        .example(
+            "let net = nn::Sequential(nn::ReLU(), nn::ReLU()); checkpoint_sequential(net, 2, tensor([-1.0, 2.0]))",
+            "tensor([0., 2.])",
+        ),
+        sequential,
+    ),
+    ScriptRow::of(
+        OpDef::script(
+            "set_checkpoint_early_stop",
+            Family::Checkpoint,
+            "Says for all checkpoints inside the block whether their second run may end early.",
+            EarlyStopParams::LIST,
+        )
+        .forms(&[Form::Function, Form::With("")])
+        .torch("torch.utils.checkpoint.set_checkpoint_early_stop")
+        .example(
+            "let x = tensor([2.0], #{requires_grad: true}); \
+             with set_checkpoint_early_stop(false) { checkpoint(|x| x * x, x).backward(); } x.grad",
+            "tensor([4.])",
+        ),
+        |call| {
+            let on = EarlyStopParams::of(&call.args)?.enable;
+            context("set_checkpoint_early_stop", move || Ok(set_early_stop(on)))
+        },
+    ),
+];
 
 /// What a part of a network is made of.
 #[derive(Clone)]
@@ -155,50 +217,48 @@ impl Caller for Again<'_, '_> {
     }
 }
 
-/// `checkpoint(function, input, …)`
-fn one(shared: &Shared, ctx: &NativeCallContext, args: &FnCallArgs) -> RhaiResult<Dynamic> {
-    note_line(shared, ctx);
-    let (positional, options) = split("checkpoint", args).map_err(raise)?;
-    let Some((function, inputs)) = positional.split_first() else {
-        return Err(raise(Error::type_error("checkpoint() missing required argument 'function'")));
-    };
-    let step = step("checkpoint", function).map_err(raise)?;
-    let (slots, tensors) = slots(inputs);
-    Part { steps: vec![step], slots }.checkpointed(ctx, &tensors, options)
+fn one(call: &mut Call) -> Outcome {
+    let given = CheckpointParams::of(&call.args)?;
+    let step = step("checkpoint", &given.function)?;
+    refuse_reentrant("checkpoint", given.use_reentrant)?;
+    let (slots, tensors) = slots(&given.inputs);
+    let options = Options { preserve_rng_state: given.preserve_rng_state, early_stop: given.early_stop };
+    Ok(Part { steps: vec![step], slots }.checkpointed(call.context, &tensors, options)?)
 }
 
-/// `checkpoint_sequential(functions, segments, input)`
-fn sequential(shared: &Shared, ctx: &NativeCallContext, args: &FnCallArgs) -> RhaiResult<Dynamic> {
-    note_line(shared, ctx);
-    let (positional, options) = split("checkpoint_sequential", args).map_err(raise)?;
-    let [functions, count, input] = positional.as_slice() else {
-        let text = format!(
-            "checkpoint_sequential() takes functions, segments and an input, but {} arguments were given",
-            positional.len()
-        );
-        return Err(raise(Error::type_error(text)));
-    };
-    let steps = steps(functions).map_err(raise)?;
-    let count = count.as_int().ok().and_then(|n| usize::try_from(n).ok());
+fn sequential(call: &mut Call) -> Outcome {
+    let given = CheckpointSequentialParams::of(&call.args)?;
+    refuse_reentrant("checkpoint_sequential", given.use_reentrant)?;
+    let steps = steps(&given.functions)?;
+    let count = usize::try_from(given.segments).ok();
     let Some(count) = count.filter(|n| (1..=steps.len().max(1)).contains(n)) else {
         let text = format!(
             "checkpoint_sequential(): segments must be a number from 1 to that of the functions, {}",
             steps.len()
         );
-        return Err(raise(Error::value(text)));
+        return Err(Error::value(text).into());
     };
+    let options = Options { preserve_rng_state: given.preserve_rng_state, ..Options::default() };
     let mut parts = segments(steps.len(), count).into_iter().peekable();
-    let mut value = (*input).clone();
+    let mut value = given.input;
     while let Some(range) = parts.next() {
         let (slots, tensors) = slots(&[std::mem::take(&mut value)]);
         let part = Part { steps: steps.get(range).unwrap_or(&[]).to_vec(), slots };
         value = if parts.peek().is_some() {
-            part.checkpointed(ctx, &tensors, options)?
+            part.checkpointed(call.context, &tensors, options)?
         } else {
-            part.run(ctx, &tensors)?
+            part.run(call.context, &tensors)?
         };
     }
     Ok(value)
+}
+
+fn refuse_reentrant(name: &str, asked: bool) -> Result<()> {
+    if !asked {
+        return Ok(());
+    }
+    Err(Error::value(format!("{name}(): only use_reentrant: false is supported"))
+        .with_hint("leave the option out: it is PyTorch's recommended variant as well"))
 }
 
 /// The functions of a container or an array.
@@ -236,40 +296,4 @@ fn slots(inputs: &[Dynamic]) -> (Vec<Slot>, Vec<Tensor>) {
         None => Slot::Other(Link::new(value.clone())),
     });
     (slots.collect(), tensors)
-}
-
-/// Arguments and options: a map at the end holds options.
-fn split(name: &str, args: &FnCallArgs) -> Result<(Vec<Dynamic>, Options)> {
-    const NAMES: [&str; 3] = ["preserve_rng_state", "use_reentrant", "early_stop"];
-    let mut positional: Vec<Dynamic> = args.iter().map(|d| (**d).clone()).collect();
-    let mut options = Options::default();
-    let Some(given) = positional.pop_if(|last| last.is::<Map>()) else { return Ok((positional, options)) };
-    let Some(map) = given.read_lock::<Map>() else { return Ok((positional, options)) };
-    for (key, value) in map.iter() {
-        let flag = || {
-            value.as_bool().map_err(|_| {
-                Error::type_error(format!(
-                    "{name}(): '{key}' must be true or false, not {}",
-                    type_name(value)
-                ))
-            })
-        };
-        match key.as_str() {
-            "preserve_rng_state" => options.preserve_rng_state = flag()?,
-            // `torch.utils.checkpoint.checkpoint_sequential` has no such option.
-            "early_stop" if name == "checkpoint" => options.early_stop = flag()?,
-            "use_reentrant" if !flag()? => {}
-            "use_reentrant" => {
-                return Err(Error::value(format!("{name}(): only use_reentrant: false is supported"))
-                    .with_hint("leave the option out: it is PyTorch's recommended variant as well"));
-            }
-            _ => {
-                let known =
-                    if name == "checkpoint" { NAMES.as_slice() } else { NAMES.get(..2).unwrap_or(&[]) };
-                return Err(unknown_option(name, key, known));
-            }
-        }
-    }
-    drop(map);
-    Ok((positional, options))
 }

@@ -10,32 +10,151 @@ use crate::data::dataset::Computed;
 use crate::data::loader::Epoch;
 use crate::data::sampler::{Drawn, Generator, Sampler};
 use crate::data::{Data, DataLoader};
+use crate::device::Shared;
 use crate::device::random::Mt19937;
-use crate::device::{Machine, Shared};
-use crate::op::{Args, Form, Forward, Object, OpDef, Value};
+use crate::op::def::{FUNCTION, PROPERTY};
+use crate::op::params::kind::Int;
+use crate::op::params::params;
+use crate::op::{Args, Family, Form, Forward, Object, OpDef, Receiver, Value};
 use crate::script::aside::Aside;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
+use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::fault::raise;
-use crate::script::help::Page;
 use crate::script::value::{from_dynamic, to_dynamic};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["data", "iter", "next", "dataset", "batch_size"];
+params! {
+    SeedParams {
+        seed: Int, "where the generator's numbers begin";
+    }
+}
 
-pub const PAGES: &[Page] = &[
-    Page {
-        name: "iter",
-        call: "let batches = iter(loader)",
-        text: "Starts an epoch of a DataLoader whose batches are taken one by one with `next`, or by a loop. Its workers end \
-               with the epoch, and where the last name for it goes: `drop(batches)`.",
-    },
-    Page {
-        name: "next",
-        call: "let batch = next(batches)",
-        text: "The next batch of what `iter(loader)` gave; `next(iter(loader))` is one batch. Where the epoch is over, the \
-               error's message is \"StopIteration\".",
-    },
+/// A row on values of one of the types.
+const fn on(receiver: Receiver, name: &'static str, summary: &'static str) -> OpDef {
+    OpDef::script(name, Family::Data, summary, &[]).on(receiver)
+}
+
+/// An option of a loader, as it was made.
+const fn option(name: &'static str, summary: &'static str) -> OpDef {
+    on(Receiver::DataLoader, name, summary).forms(PROPERTY)
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        on(Receiver::DataLoader, "iter", "Starts an epoch whose batches are taken one by one with `next`, or by a loop.")
+            .forms(FUNCTION)
+            .torch("iter")
+            .details("The workers end with the epoch, and where the last name for it goes: `drop(batches)`.")
+            .example("let batches = iter(data::DataLoader(arange(4), #{batch_size: 2})); next(batches)", "tensor([0, 1])"),
+        |call| Ok(Dynamic::from(Batches(Arc::new(Mutex::new(call.on::<DataLoader>()?.iter()?))))),
+    ),
+    ScriptRow::of(
+        on(Receiver::Batches, "next", "The next batch of what `iter(loader)` gave.")
+            .forms(FUNCTION)
+            .torch("next")
+            .details("`next(iter(loader))` is one batch.")
+            .errors(&["RuntimeError: the epoch is over; the message is \"StopIteration\""])
+            .example("next(iter(data::DataLoader(arange(4), #{batch_size: 3})))", "tensor([0, 1, 2])"),
+        |call| {
+            let batch = call.on::<Batches>()?.lock(Iterator::next).unwrap_or_else(|| Err(exhausted()))?;
+            Ok(to_dynamic(batch))
+        },
+    ),
+    ScriptRow::of(
+        on(Receiver::Batches, "len", "How many batches of the epoch are left.")
+            .torch("len")
+            .example("let batches = iter(data::DataLoader(arange(4))); next(batches); batches.len()", "3"),
+        |call| Ok((call.on::<Batches>()?.lock(|epoch| epoch.size_hint().0) as INT).into()),
+    ),
+    ScriptRow::of(
+        on(Receiver::Dataset, "len", "How many samples a dataset has.")
+            .torch("len")
+            .example("data::TensorDataset(ones(5)).len()", "5"),
+        |call| Ok((call.on::<Data>()?.0.len() as INT).into()),
+    ),
+    ScriptRow::of(
+        on(Receiver::Dataset, "tensors", "The tensors of a data::TensorDataset.")
+            .forms(PROPERTY)
+            .torch("torch.utils.data.TensorDataset.tensors")
+            .errors(&["TypeError: a dataset of another kind has none of its own"])
+            .example("data::TensorDataset(ones(2), zeros(2)).tensors[1]", "tensor([0., 0.])"),
+        |call| {
+            let data = call.on::<Data>()?;
+            let none = || Error::type_error(format!("a {} has no tensors of its own", data.0.name()));
+            let tensors = data.0.tensors().ok_or_else(none)?;
+            Ok(tensors.iter().cloned().map(Dynamic::from).collect::<Array>().into())
+        },
+    ),
+    ScriptRow::of(
+        on(Receiver::DataLoader, "len", "How many batches an epoch has.")
+            .torch("len")
+            .example("data::DataLoader(arange(5), #{batch_size: 2}).len()", "3"),
+        |call| Ok((call.on::<DataLoader>()?.len() as INT).into()),
+    ),
+    ScriptRow::of(
+        option("dataset", "What a loader's samples come from.")
+            .torch("torch.utils.data.DataLoader.dataset")
+            .example("data::DataLoader(arange(5)).dataset.len()", "5"),
+        |call| Ok(Dynamic::from(call.on::<DataLoader>()?.dataset.clone())),
+    ),
+    ScriptRow::of(
+        option("batch_size", "How many samples a batch has, or () where samples come alone or a batch_sampler chooses.")
+            .torch("torch.utils.data.DataLoader.batch_size")
+            .example("data::DataLoader(arange(5), #{batch_size: 2}).batch_size", "2"),
+        |call| {
+            let size = call.on::<DataLoader>()?.options.batch_size;
+            Ok(size.map_or(Dynamic::UNIT, |n| Dynamic::from(n as INT)))
+        },
+    ),
+    ScriptRow::of(
+        option("num_workers", "How many threads load batches ahead; with 0 the script's own does.")
+            .torch("torch.utils.data.DataLoader.num_workers")
+            .example("data::DataLoader(arange(5), #{num_workers: 1}).num_workers", "1"),
+        |call| Ok((call.on::<DataLoader>()?.options.num_workers as INT).into()),
+    ),
+    ScriptRow::of(
+        option("pin_memory", "Whether batches lie in page-locked memory.")
+            .torch("torch.utils.data.DataLoader.pin_memory")
+            .example("data::DataLoader(arange(5)).pin_memory", "false"),
+        |call| Ok(call.on::<DataLoader>()?.options.pin_memory.into()),
+    ),
+    ScriptRow::of(
+        option("persistent_workers", "Whether workers stay from epoch to epoch.")
+            .torch("torch.utils.data.DataLoader.persistent_workers")
+            .example("data::DataLoader(arange(5)).persistent_workers", "false"),
+        |call| Ok(call.on::<DataLoader>()?.options.persistent_workers.into()),
+    ),
+    ScriptRow::of(
+        option("drop_last", "Whether a last batch that is not full is left out.")
+            .torch("torch.utils.data.DataLoader.drop_last")
+            .example("data::DataLoader(arange(5), #{batch_size: 2, drop_last: true}).drop_last", "true"),
+        |call| Ok(call.on::<DataLoader>()?.options.drop_last.into()),
+    ),
+    ScriptRow::of(
+        on(Receiver::Sampler, "len", "How many indices, or batches of them, an epoch has.")
+            .torch("len")
+            .example("data::SequentialSampler(arange(5)).len()", "5"),
+        |call| Ok((call.on::<Sampler>()?.len() as INT).into()),
+    ),
+    ScriptRow::of(
+        OpDef::script("manual_seed", Family::Random, "Begins a generator's numbers anew, and gives it back.", SeedParams::LIST)
+            .on(Receiver::Generator)
+            .torch("torch.Generator.manual_seed")
+            .example("let g = Generator().manual_seed(7); let a = rand(2, #{generator: g}); g.manual_seed(7); a.equal(rand(2, #{generator: g}))", "true"),
+        |call| {
+            let generator = call.on::<Generator>()?;
+            *generator.0.lock() = Mt19937::new(SeedParams::of(&call.args)?.seed as u64);
+            Ok(Dynamic::from(generator))
+        },
+    ),
+    ScriptRow::of(
+        OpDef::script("initial_seed", Family::Random, "Where a generator's numbers began.", &[])
+            .on(Receiver::Generator)
+            .torch("torch.Generator.initial_seed")
+            .example("Generator().manual_seed(7).initial_seed()", "7"),
+        |call| Ok((call.on::<Generator>()?.0.lock().seed() as INT).into()),
+    ),
 ];
 
 /// The most tensors that a TensorDataset takes one by one; more go in an array.
@@ -43,41 +162,49 @@ const SPREAD: usize = 8;
 
 /// A loader's batches one by one: `next(iter(loader))`. Cloning gives the same run.
 #[derive(Clone)]
-struct Batches(Arc<Mutex<Epoch>>);
+pub struct Batches(Arc<Mutex<Epoch>>);
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, aside: &Aside) {
-    let mut module = Module::new();
+pub fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
+    let shared = &here.machine.shared;
     for def in crate::data::table() {
         match (def.forms, def.name) {
-            ([Form::Of(_)], "digits" | "csv") => register_functional(&mut module, def, &machine.shared),
-            ([Form::Of(_)], "TensorDataset") => {
-                register_functional(&mut module, def, &machine.shared);
-                spread(&mut module, def);
+            ([Form::Of(space)], "digits" | "csv") => register_functional(spaces.of(space), def, shared),
+            ([Form::Of(space)], "TensorDataset") => {
+                register_functional(spaces.of(space), def, shared);
+                spread(spaces.of(space), def);
             }
-            ([Form::Of(_)], _) => with_functions(&mut module, def, &machine.shared, aside),
-            _ => register_global(engine, def, &machine.shared),
+            ([Form::Of(space)], _) => with_functions(spaces.of(space), def, shared, &here.aside),
+            _ => register_global(engine, def, shared),
         }
     }
-    engine.register_static_module("data", module.into());
-    datasets(engine);
-    loaders(engine);
-    samplers(engine);
+    types(engine);
 }
 
-fn samplers(engine: &mut Engine) {
+/// The types, as they are printed, indexed and gone through.
+fn types(engine: &mut Engine) {
     engine.register_type_with_name::<Sampler>("Sampler");
     engine.register_fn("to_string", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
     engine.register_fn("to_debug", |s: &mut Sampler| format!("{}({} indices)", s.name(), s.len()));
-    engine.register_fn("len", |s: &mut Sampler| s.len() as INT);
     engine.register_iterator_result::<Sampler, Dynamic>();
     engine.register_type_with_name::<Generator>("Generator");
     engine.register_fn("to_string", |_: &mut Generator| "Generator()");
     engine.register_fn("to_debug", |_: &mut Generator| "Generator()");
-    engine.register_fn("manual_seed", |g: &mut Generator, seed: INT| {
-        *g.0.lock() = Mt19937::new(seed as u64);
-        g.clone()
-    });
-    engine.register_fn("initial_seed", |g: &mut Generator| g.0.lock().seed() as INT);
+    let shown = |d: &Data| format!("{}({} samples)", d.0.name(), d.0.len());
+    engine.register_type_with_name::<Data>("Dataset");
+    engine.register_fn("to_string", move |d: &mut Data| shown(d));
+    engine.register_fn("to_debug", move |d: &mut Data| shown(d));
+    engine.register_indexer_get(|d: &mut Data, i: INT| d.get(i).map(to_dynamic).map_err(raise));
+    engine.register_iterator_result::<Data, Dynamic>();
+    let shown = |l: &DataLoader| {
+        let size = l.options.batch_size.map_or("None".to_string(), |n| n.to_string());
+        format!("DataLoader({}, batch_size={size}, {} batches)", l.dataset.0.name(), l.len())
+    };
+    engine.register_type_with_name::<DataLoader>("DataLoader");
+    engine.register_fn("to_string", move |l: &mut DataLoader| shown(l));
+    engine.register_fn("to_debug", move |l: &mut DataLoader| shown(l));
+    engine.register_iterator_result::<DataLoader, Dynamic>();
+    engine.register_type_with_name::<Batches>("DataLoaderIter");
+    engine.register_iterator_result::<Batches, Dynamic>();
 }
 
 /// Registers a row for tensors given one by one.
@@ -156,51 +283,6 @@ fn value(context: &NativeCallContext, aside: &Aside, given: &Dynamic) -> Result<
         }
         None => from_dynamic(given),
     }
-}
-
-fn datasets(engine: &mut Engine) {
-    let shown = |d: &Data| format!("{}({} samples)", d.0.name(), d.0.len());
-    engine.register_type_with_name::<Data>("Dataset");
-    engine.register_fn("to_string", move |d: &mut Data| shown(d));
-    engine.register_fn("to_debug", move |d: &mut Data| shown(d));
-    engine.register_fn("len", |d: &mut Data| d.0.len() as INT);
-    engine.register_get("tensors", |d: &mut Data| -> RhaiResult<Array> {
-        match d.0.tensors() {
-            Some(tensors) => Ok(tensors.iter().cloned().map(Dynamic::from).collect()),
-            None => Err(raise(Error::type_error(format!("a {} has no tensors of its own", d.0.name())))),
-        }
-    });
-    engine.register_indexer_get(|d: &mut Data, i: INT| d.get(i).map(to_dynamic).map_err(raise));
-    engine.register_iterator_result::<Data, Dynamic>();
-}
-
-fn loaders(engine: &mut Engine) {
-    let shown = |l: &DataLoader| {
-        let size = l.options.batch_size.map_or("None".to_string(), |n| n.to_string());
-        format!("DataLoader({}, batch_size={size}, {} batches)", l.dataset.0.name(), l.len())
-    };
-    engine.register_type_with_name::<DataLoader>("DataLoader");
-    engine.register_fn("to_string", move |l: &mut DataLoader| shown(l));
-    engine.register_fn("to_debug", move |l: &mut DataLoader| shown(l));
-    engine.register_fn("len", |l: &mut DataLoader| l.len() as INT);
-    engine.register_get("dataset", |l: &mut DataLoader| l.dataset.clone());
-    engine.register_get("batch_size", |l: &mut DataLoader| {
-        l.options.batch_size.map_or(Dynamic::UNIT, |n| Dynamic::from(n as INT))
-    });
-    engine.register_get("num_workers", |l: &mut DataLoader| l.options.num_workers as INT);
-    engine.register_get("pin_memory", |l: &mut DataLoader| l.options.pin_memory);
-    engine.register_get("persistent_workers", |l: &mut DataLoader| l.options.persistent_workers);
-    engine.register_get("drop_last", |l: &mut DataLoader| l.options.drop_last);
-    engine.register_iterator_result::<DataLoader, Dynamic>();
-    engine.register_type_with_name::<Batches>("DataLoaderIter");
-    engine.register_fn("iter", |l: &mut DataLoader| -> RhaiResult<Batches> {
-        Ok(Batches(Arc::new(Mutex::new(l.iter().map_err(raise)?))))
-    });
-    engine.register_fn("len", |b: &mut Batches| b.lock(|epoch| epoch.size_hint().0) as INT);
-    engine.register_fn("next", |b: &mut Batches| -> RhaiResult<Dynamic> {
-        b.lock(Iterator::next).map_or_else(|| Err(raise(exhausted())), one)
-    });
-    engine.register_iterator_result::<Batches, Dynamic>();
 }
 
 impl Batches {

@@ -158,13 +158,19 @@ pub static ROWS: &[ScriptRow] = &[
         },
         set: None,
     },
+    ScriptRow::of(
+        OpDef::script("len", Family::Session, "How many items a progress bar goes through.", &[])
+            .on(Receiver::Progress)
+            .torch("len")
+            .example("progress(0..5).len()", "5"),
+        |call| Ok((call.on::<Progress>()?.total as INT).into()),
+    ),
 ];
 
 /// What goes through the items is a type of its own.
 pub fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Progress>("progress");
     engine.register_iterator_result::<Progress, Dynamic>();
-    engine.register_fn("len", |p: &mut Progress| p.total as INT);
 }
 
 /// How long a sleep takes to see that it was interrupted.
@@ -246,7 +252,7 @@ type Items = Box<dyn Iterator<Item = RhaiResult<Dynamic>>>;
 
 /// Goes through a range, an array or a loader and shows how far it is.
 #[derive(Clone)]
-struct Progress {
+pub struct Progress {
     items: Link<Arc<dyn Fn() -> Items + Send + Sync>>,
     total: u64,
     label: String,
@@ -306,9 +312,9 @@ impl Iterator for ProgressIter {
 
 impl IntoIterator for Progress {
     type Item = RhaiResult<Dynamic>;
-    type IntoIter = ProgressIter;
+    type IntoIter = Items;
 
-    fn into_iter(self) -> ProgressIter {
-        ProgressIter { inner: (self.items)(), done: 0, of: self }
+    fn into_iter(self) -> Items {
+        Box::new(ProgressIter { inner: (self.items)(), done: 0, of: self })
     }
 }

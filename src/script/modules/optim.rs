@@ -1,56 +1,202 @@
 //! `optim::`: optimisers as a script makes and steps them.
 
-use std::sync::Arc;
-
-use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
 use crate::base::near::nearest;
 use crate::base::{Error, Result};
-use crate::device::Machine;
-use crate::op::{Form, Value};
+use crate::op::def::PROPERTY;
+use crate::op::params::kind::Bool;
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, Form, OpDef, Param, Receiver, Value};
 use crate::optim::{Optimizer, StateDict, group};
 use crate::script::bind::{note_line, register_functional};
-use crate::script::engine::Host;
+use crate::script::call::kind::{Entries, Function};
+use crate::script::call::{Call, Here, Outcome, ScriptRow, Spaces};
 use crate::script::fault::raise;
-use crate::script::help::Page;
 use crate::script::value::{from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::set_grad_mode;
 
-use super::RhaiResult;
+params! {
+    StepParams {
+        closure: Maybe<Function>, "computes the loss, calls `backward()` and gives the loss; it runs with gradients on";
+    }
+}
 
-pub const NAMES: &[&str] =
-    &["optim", "step", "zero_grad", "param_groups", "state_dict", "load_state_dict", "add_param_group"];
+params! {
+    ZeroGradParams {
+        set_to_none: Bool = true, "false fills gradients with zeros in place of dropping them";
+    }
+}
 
-pub const PAGES: &[Page] = &[
-    Page {
-        name: "step",
-        call: "opt.step()",
-        text: "Changes every parameter that has a gradient by the optimiser's rule. `opt.step(|| { opt.zero_grad(); let \
-               loss = …; loss.backward(); loss })` first calls the closure, with gradients on, and gives what it gave.",
-    },
-    Page {
-        name: "add_param_group",
-        call: "opt.add_param_group(#{params: layer.parameters(), lr: 0.01})",
-        text: "Has an optimiser change more parameters, with options of their own; those left out are the first group's.",
-    },
+params! {
+    AddParamGroupParams {
+        param_group: Entries, "`params` and options of their own; those left out are the first group's";
+    }
+}
+
+params! {
+    LoadStateDictParams {
+        state_dict: Entries, "what `state_dict()` gave: #{state, param_groups}";
+    }
+}
+
+/// A method of optimisers.
+const fn method(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {
+    OpDef::script(name, Family::Optimise, summary, params).on(Receiver::Optimizer)
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        method("step", "Changes every parameter that has a gradient by the optimiser's rule.", StepParams::LIST)
+            .torch("torch.optim.Optimizer.step")
+            .details(
+                "`opt.step(|| { opt.zero_grad(); let loss = …; loss.backward(); loss })` first calls the closure, with \
+                 gradients on, and gives what it gave. LBFGS needs it and calls it as often as its search asks for.",
+            )
+            .errors(&["TypeError: the closure of LBFGS gives no number"])
+            .example(
+                "let w = ones(2, #{requires_grad: true}); let opt = optim::SGD([w], 0.5); w.sum().backward(); opt.step(); w.tolist()",
+                "[0.5, 0.5]",
+            ),
+        step,
+    ),
+    ScriptRow::of(
+        method("zero_grad", "Drops the gradients of all parameters.", ZeroGradParams::LIST)
+            .torch("torch.optim.Optimizer.zero_grad")
+            .example(
+                "let w = ones(1, #{requires_grad: true}); let opt = optim::SGD([w], 0.5); w.sum().backward(); \
+                 opt.zero_grad(); w.grad == ()",
+                "true",
+            ),
+        |call| {
+            let set_to_none = ZeroGradParams::of(&call.args)?.set_to_none;
+            call.on::<Optimizer>()?.zero_grad(set_to_none)?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
+    ScriptRow::of(
+        method(
+            "add_param_group",
+            "Has an optimiser change more parameters, with options of their own.",
+            AddParamGroupParams::LIST,
+        )
+        .torch("torch.optim.Optimizer.add_param_group")
+        .errors(&["ValueError: a parameter is in a group already", "TypeError: there is no such option"])
+        .example(
+            "let opt = optim::SGD([nn::Parameter(ones(2))], 0.1); opt.add_param_group(#{params: [nn::Parameter(ones(3))], lr: 0.5}); \
+             opt.param_groups[1].lr",
+            "0.5",
+        ),
+        |call| {
+            let given = AddParamGroupParams::of(&call.args)?.param_group;
+            let (parameters, options) = group::parsed(&from_dynamic(&given.into())?)?;
+            call.on::<Optimizer>()?.add_group_with(parameters, options)?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
+    ScriptRow::of(
+        method("param_groups", "The groups of parameters with their options.", &[])
+            .forms(PROPERTY)
+            .torch("torch.optim.Optimizer.param_groups")
+            .details("`opt.param_groups[0].lr = 0.1` changes an option; `add_param_group` adds a group.")
+            .errors(&["TypeError: the groups themselves are replaced"])
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.1); opt.param_groups[0].lr = 0.2; opt.param_groups[0].lr",
+                "0.2",
+            ),
+        |call| {
+            let of = call.on::<Optimizer>()?;
+            let group = |index| Dynamic::from(ParamGroup { of: of.clone(), index });
+            Ok((0..of.group_count()).map(group).collect::<Array>().into())
+        },
+    )
+    .set(set_groups),
+    ScriptRow::of(
+        OpDef::script("keys", Family::Optimise, "What a group of parameters has: `params` and its options.", &[])
+            .on(Receiver::ParamGroup)
+            .torch("torch.optim.Optimizer.param_groups")
+            .example("optim::SGD([nn::Parameter(ones(2))], 0.1).param_groups[0].keys()[0]", "\"params\""),
+        |call| {
+            let group = call.on::<ParamGroup>()?;
+            let names = group.of.option_names().into_iter().map(Dynamic::from);
+            Ok(std::iter::once("params".into()).chain(names).collect::<Array>().into())
+        },
+    ),
+    ScriptRow::of(
+        method("state_dict", "What an optimiser keeps from step to step, and its groups' options.", &[])
+            .torch("torch.optim.Optimizer.state_dict")
+            .details("Tensors share memory; `save(opt.state_dict(), path)` keeps them. Parameters stand in it by number.")
+            .example("optim::SGD([nn::Parameter(ones(2))], 0.1).state_dict().keys()", "[\"param_groups\", \"state\"]"),
+        |call| Ok(state_map(&call.on::<Optimizer>()?.state_dict()).into()),
+    ),
+    ScriptRow::of(
+        method("load_state_dict", "Goes on from a state.", LoadStateDictParams::LIST)
+            .torch("torch.optim.Optimizer.load_state_dict")
+            .errors(&["ValueError: the groups have other sizes", "TypeError: it is no state of an optimiser"])
+            .example(
+                "let w = nn::Parameter(ones(2)); let old = optim::SGD([w], 0.1); let opt = optim::SGD([w], 0.5); \
+                 opt.load_state_dict(old.state_dict()); opt.param_groups[0].lr",
+                "0.1",
+            ),
+        |call| {
+            let state = state_of(&LoadStateDictParams::of(&call.args)?.state_dict)?;
+            call.on::<Optimizer>()?.load_state_dict(&state)?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
 ];
 
 /// One parameter group of an optimiser: `opt.param_groups[0].lr = 0.1` reaches the optimiser itself.
 #[derive(Clone)]
-struct ParamGroup {
+pub struct ParamGroup {
     of: Optimizer,
     index: usize,
 }
 
+pub fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
+    for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
+        register_functional(spaces.of("optim"), def, &here.machine.shared);
+    }
+    engine.register_type_with_name::<Optimizer>("Optimizer");
+    engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("to_debug", |o: &mut Optimizer| o.to_string());
+    engine.register_fn("is", |a: &mut Optimizer, b: Optimizer| a.is(&b));
+    engine.register_type_with_name::<ParamGroup>("ParamGroup");
+    engine.register_indexer_get(|g: &mut ParamGroup, name: ImmutableString| g.get(&name).map_err(raise));
+    engine.register_indexer_set(|g: &mut ParamGroup, name: ImmutableString, value: Dynamic| {
+        g.set(&name, &value).map_err(raise)
+    });
+    engine.register_fn("to_string", |g: &mut ParamGroup| g.shown());
+    engine.register_fn("to_debug", |g: &mut ParamGroup| g.shown());
+}
+
+fn step(call: &mut Call) -> Outcome {
+    let optimizer = call.on::<Optimizer>()?;
+    let Some(closure) = StepParams::of(&call.args)?.closure else {
+        optimizer.step()?;
+        return Ok(Dynamic::UNIT);
+    };
+    if optimizer.searches() {
+        return searched(call, &optimizer, &closure);
+    }
+    let loss = {
+        let _on = set_grad_mode(true);
+        call.run(&closure, ())?
+    };
+    note_line(&call.machine().shared, call.context);
+    optimizer.step()?;
+    Ok(loss)
+}
+
 /// A step that calls its closure as often as it needs to; gives what the closure gave first.
-fn searched(ctx: &NativeCallContext, o: &Optimizer, closure: &FnPtr) -> RhaiResult<Dynamic> {
+fn searched(call: &Call, o: &Optimizer, closure: &FnPtr) -> Outcome {
     let (mut first, mut failed) = (None, None);
     let result = o.minimise(&mut || {
         let _on = set_grad_mode(true);
-        let value = closure.call_within_context::<Dynamic>(ctx, ()).map_err(|e| {
-            let text = e.to_string();
-            failed = Some(e);
+        let value = call.run(closure, ()).map_err(|raised| {
+            let text = raised.to_string();
+            failed = Some(raised);
             Error::runtime(text)
         })?;
         let loss = match from_dynamic(&value)? {
@@ -65,97 +211,21 @@ fn searched(ctx: &NativeCallContext, o: &Optimizer, closure: &FnPtr) -> RhaiResu
         Ok(loss)
     });
     match (result, failed) {
-        (_, Some(error)) => Err(error),
-        (Err(error), None) => Err(raise(error)),
+        (_, Some(raised)) => Err(raised),
+        (Err(error), None) => Err(error.into()),
         (Ok(()), None) => Ok(first.unwrap_or(Dynamic::UNIT)),
     }
 }
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>) {
-    let mut module = rhai::Module::new();
-    for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
-        register_functional(&mut module, def, &machine.shared);
+/// Writing to a group's option hands the array back; the groups themselves have seen the change.
+fn set_groups(call: &mut Call, back: &Dynamic) -> Result<()> {
+    let of = call.on::<Optimizer>()?;
+    let own = |d: &Dynamic| d.read_lock::<ParamGroup>().is_some_and(|g| g.of.is(&of));
+    if back.read_lock::<Array>().is_some_and(|back| back.iter().all(own) && back.len() == of.group_count()) {
+        return Ok(());
     }
-    super::scheduler::register(engine, &mut module, &machine.shared, host);
-    engine.register_static_module("optim", module.into());
-    engine.register_type_with_name::<Optimizer>("Optimizer");
-    engine.register_fn("to_string", |o: &mut Optimizer| o.to_string());
-    engine.register_fn("to_debug", |o: &mut Optimizer| o.to_string());
-    engine.register_fn("is", |a: &mut Optimizer, b: Optimizer| a.is(&b));
-    let shared = Arc::clone(&machine.shared);
-    engine.register_fn("step", move |ctx: NativeCallContext, o: &mut Optimizer| {
-        note_line(&shared, &ctx);
-        o.step().map_err(raise)
-    });
-    let shared = Arc::clone(&machine.shared);
-    let again = move |ctx: NativeCallContext, o: &mut Optimizer, closure: FnPtr| -> RhaiResult<Dynamic> {
-        if o.searches() {
-            return searched(&ctx, o, &closure);
-        }
-        let loss = {
-            let _on = set_grad_mode(true);
-            closure.call_within_context::<Dynamic>(&ctx, ())?
-        };
-        note_line(&shared, &ctx);
-        o.step().map_err(raise)?;
-        Ok(loss)
-    };
-    engine.register_fn("step", again);
-    engine.register_fn("zero_grad", |o: &mut Optimizer| o.zero_grad(true).map_err(raise));
-    engine.register_fn("zero_grad", |o: &mut Optimizer, options: Map| -> RhaiResult<()> {
-        let mut set_to_none = true;
-        for (name, value) in &options {
-            match (name.as_str(), value.as_bool()) {
-                ("set_to_none", Ok(on)) => set_to_none = on,
-                _ => {
-                    let error = Error::type_error(format!("zero_grad() cannot use option '{name}'"));
-                    return Err(raise(error.with_hint("the option is set_to_none, true or false")));
-                }
-            }
-        }
-        o.zero_grad(set_to_none).map_err(raise)
-    });
-    engine.register_fn("add_param_group", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
-        add_group(o, given).map_err(raise)
-    });
-    engine.register_fn("state_dict", |o: &mut Optimizer| state_map(&o.state_dict()));
-    engine.register_fn("load_state_dict", |o: &mut Optimizer, given: Map| -> RhaiResult<()> {
-        state_of(&given).and_then(|s| o.load_state_dict(&s)).map_err(raise)
-    });
-    groups(engine);
-}
-
-fn add_group(optimizer: &Optimizer, given: Map) -> Result<()> {
-    let (parameters, options) = group::parsed(&from_dynamic(&given.into())?)?;
-    optimizer.add_group_with(parameters, options)
-}
-
-fn groups(engine: &mut Engine) {
-    engine.register_type_with_name::<ParamGroup>("ParamGroup");
-    engine.register_get("param_groups", |o: &mut Optimizer| -> Array {
-        (0..o.group_count()).map(|index| Dynamic::from(ParamGroup { of: o.clone(), index })).collect()
-    });
-    // Writing to a group's option hands the array back; the groups themselves have seen the change.
-    engine.register_set("param_groups", |o: &mut Optimizer, back: Array| -> RhaiResult<()> {
-        let own = |d: &Dynamic| d.read_lock::<ParamGroup>().is_some_and(|g| g.of.is(o));
-        if back.iter().all(own) && back.len() == o.group_count() {
-            return Ok(());
-        }
-        let error = Error::type_error("param_groups cannot be replaced");
-        Err(raise(
-            error.with_hint("`opt.param_groups[0].lr = …` changes an option, `add_param_group` adds a group"),
-        ))
-    });
-    engine.register_indexer_get(|g: &mut ParamGroup, name: ImmutableString| g.get(&name).map_err(raise));
-    engine.register_indexer_set(|g: &mut ParamGroup, name: ImmutableString, value: Dynamic| {
-        g.set(&name, &value).map_err(raise)
-    });
-    engine.register_fn("keys", |g: &mut ParamGroup| -> Array {
-        let names = g.of.option_names().into_iter().map(Dynamic::from);
-        std::iter::once("params".into()).chain(names).collect()
-    });
-    engine.register_fn("to_string", |g: &mut ParamGroup| g.shown());
-    engine.register_fn("to_debug", |g: &mut ParamGroup| g.shown());
+    Err(Error::type_error("param_groups cannot be replaced")
+        .with_hint("`opt.param_groups[0].lr = …` changes an option, `add_param_group` adds a group"))
 }
 
 impl ParamGroup {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, Module, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 
 use crate::base::Error;
 use crate::device::Shared;
@@ -11,23 +11,21 @@ use crate::nn;
 use crate::op::{Form, Value};
 use crate::parallel::DataParallel;
 use crate::script::bind::register_functional;
+use crate::script::call::Spaces;
 use crate::script::fault::raise;
 use crate::script::value::{from_dynamic, to_dynamic};
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["parallel"];
-
 /// Registers the rows: `nn::DataParallel` in `nn`, the others in a module of their own.
-pub fn register(engine: &mut Engine, nn: &mut Module, shared: &Arc<Shared>) {
-    let mut module = Module::new();
+pub fn register(shared: &Arc<Shared>, spaces: &mut Spaces) {
     for def in crate::parallel::table() {
-        match def.forms {
-            [Form::Of("nn")] => register_functional(nn, def, shared),
-            _ => register_functional(&mut module, def, shared),
+        for form in def.forms {
+            if let Form::Of(space) = form {
+                register_functional(spaces.of(space), def, shared);
+            }
         }
     }
-    engine.register_static_module("parallel", module.into());
 }
 
 /// Calls a [`DataParallel`] module: inputs and outputs may be arrays and maps of tensors.

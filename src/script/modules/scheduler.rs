@@ -6,78 +6,149 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, INT, ImmutableString, Map, NativeCallContext};
 
 use crate::base::{Error, Result};
-use crate::device::Shared;
-use crate::op::{Forward, OpDef};
-use crate::optim::lr_scheduler::{Function, Functions, ROWS};
-use crate::optim::{Optimizer, Scheduler};
+use crate::op::def::PROPERTY;
+use crate::op::params::params;
+use crate::op::{Family, Forward, OpDef, Param, Receiver};
+use crate::optim::Scheduler;
+use crate::optim::lr_scheduler::{Function, Functions};
 use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signatures};
+use crate::script::call::kind::{Entries, Given};
+use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::engine::Host;
 use crate::script::fault::raise;
-use crate::script::help::Page;
 use crate::script::value::{Callback, options, to_dynamic, type_name};
 use crate::tensor::Tensor;
 
 use super::RhaiResult;
 
-pub const NAMES: &[&str] = &["lr_scheduler", "step", "get_last_lr", "last_epoch", "base_lrs", "optimizer"];
+params! {
+    SchedulerStepParams {
+        value: Given = (), "what ReduceLROnPlateau watches: a number or a tensor of one; other schedules: the epoch to go to";
+    }
+}
 
-pub const PAGES: &[Page] = &[
-    Page {
-        name: "lr_scheduler",
-        call: "let sched = optim::lr_scheduler::StepLR(opt, 30, 0.1)",
-        text: "A schedule of learning rates. sched.step() after each epoch (ReduceLROnPlateau: sched.step(loss); \
-               OneCycleLR: after each batch), sched.get_last_lr() gives the rates of all groups, sched.last_epoch the \
-               epoch they are for. state_dict() and load_state_dict() carry a schedule on. Schedules are StepLR \
-               MultiStepLR ExponentialLR ConstantLR LinearLR PolynomialLR CosineAnnealingLR \
-               CosineAnnealingWarmRestarts OneCycleLR ReduceLROnPlateau LambdaLR MultiplicativeLR SequentialLR \
-               ChainedScheduler.",
-    },
-    Page {
-        name: "get_last_lr",
-        call: "sched.get_last_lr()",
-        text: "The learning rates that a schedule set last, one for each group of its optimizer.",
-    },
+params! {
+    SchedulerStateParams {
+        state_dict: Entries, "what `state_dict()` of a schedule of the same kind gave";
+    }
+}
+
+/// A method of schedules.
+const fn method(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {
+    OpDef::script(name, Family::Optimise, summary, params).on(Receiver::Scheduler)
+}
+
+pub static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        method("step", "Goes on by an epoch, or by a batch for OneCycleLR, and sets the learning rates.", SchedulerStepParams::LIST)
+            .torch("torch.optim.lr_scheduler.LRScheduler.step")
+            .details("Comes after the optimiser's own step. What a plateau is told is the loss: `sched.step(loss)`.")
+            .errors(&["TypeError: ReduceLROnPlateau is told nothing, or what is told is no number"])
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); let sched = optim::lr_scheduler::StepLR(opt, 1, 0.5); \
+                 opt.step(); sched.step(); opt.param_groups[0].lr",
+                "0.25",
+            ),
+        |call| {
+            let given = SchedulerStepParams::of(&call.args)?.value;
+            let value = if given.is_unit() { None } else { Some(metric(&given)?) };
+            let sched = call.on::<Scheduler>()?;
+            running(call.context, &call.here.host, |functions| sched.step(value, functions))?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
+    ScriptRow::of(
+        method("get_last_lr", "The learning rates that a schedule set last, one for each group of its optimiser.", &[])
+            .torch("torch.optim.lr_scheduler.LRScheduler.get_last_lr")
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); optim::lr_scheduler::StepLR(opt, 1, 0.5).get_last_lr()",
+                "[0.5]",
+            ),
+        |call| {
+            let rates = call.on::<Scheduler>()?.last_rates();
+            Ok(rates.into_iter().map(Dynamic::from).collect::<Array>().into())
+        },
+    ),
+    ScriptRow::of(
+        method("last_epoch", "The epoch that the learning rates are for; 0 at first.", &[])
+            .forms(PROPERTY)
+            .torch("torch.optim.lr_scheduler.LRScheduler.last_epoch")
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); optim::lr_scheduler::StepLR(opt, 1, 0.5).last_epoch",
+                "0",
+            ),
+        |call| Ok(call.on::<Scheduler>()?.last_epoch().into()),
+    ),
+    ScriptRow::of(
+        method("base_lrs", "The learning rates that a schedule begins with, one for each group of its optimiser.", &[])
+            .forms(PROPERTY)
+            .torch("torch.optim.lr_scheduler.LRScheduler.base_lrs")
+            .errors(&["TypeError: ReduceLROnPlateau has none"])
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); optim::lr_scheduler::StepLR(opt, 1, 0.5).base_lrs",
+                "[0.5]",
+            ),
+        |call| Ok(option(&call.on()?, "base_lrs")?),
+    ),
+    ScriptRow::of(
+        method("optimizer", "The optimiser whose learning rates a schedule sets.", &[])
+            .forms(PROPERTY)
+            .torch("torch.optim.lr_scheduler.LRScheduler.optimizer")
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); let sched = optim::lr_scheduler::StepLR(opt, 1, 0.5); \
+                 sched.optimizer is opt",
+                "true",
+            ),
+        |call| Ok(Dynamic::from(call.on::<Scheduler>()?.optimizer().clone())),
+    ),
+    ScriptRow::of(
+        method("state_dict", "Where a schedule stands, to carry it on later.", &[])
+            .torch("torch.optim.lr_scheduler.LRScheduler.state_dict")
+            .details("`save` keeps it. Functions of the script's own, as LambdaLR has them, are not in it.")
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); optim::lr_scheduler::StepLR(opt, 3, 0.5).state_dict().step_size",
+                "3",
+            ),
+        |call| Ok(state_map(&call.on()?).into()),
+    ),
+    ScriptRow::of(
+        method("load_state_dict", "Goes on where another schedule stood.", SchedulerStateParams::LIST)
+            .torch("torch.optim.lr_scheduler.LRScheduler.load_state_dict")
+            .errors(&["ValueError: the state is that of another number of schedules", "TypeError: it is no schedule's"])
+            .example(
+                "let opt = optim::SGD([nn::Parameter(ones(2))], 0.5); let sched = optim::lr_scheduler::StepLR(opt, 1, 0.5); \
+                 let later = sched.state_dict(); later.last_epoch = 4; sched.load_state_dict(later); sched.last_epoch",
+                "4",
+            ),
+        |call| {
+            let state = SchedulerStateParams::of(&call.args)?.state_dict;
+            load(&call.on()?, &state)?;
+            Ok(Dynamic::UNIT)
+        },
+    ),
 ];
 
-/// Registers the type and puts the constructors in `optim`.
-pub fn register(engine: &mut Engine, optim: &mut rhai::Module, shared: &Arc<Shared>, host: &Arc<dyn Host>) {
-    let mut module = rhai::Module::new();
-    for def in ROWS {
-        constructor(&mut module, def, shared, host);
+/// Registers the type and the constructors.
+pub fn register(engine: &mut Engine, here: &Arc<Here>, spaces: &mut Spaces) {
+    for def in crate::optim::lr_scheduler::ROWS {
+        constructor(spaces.of("optim::lr_scheduler"), def, here);
     }
-    optim.set_sub_module("lr_scheduler", module);
     engine.register_type_with_name::<Scheduler>("LRScheduler");
     engine.register_fn("to_string", |s: &mut Scheduler| s.to_string());
     engine.register_fn("to_debug", |s: &mut Scheduler| s.to_string());
     engine.register_fn("is", |a: &mut Scheduler, b: Scheduler| a.is(&b));
-    let here = Arc::clone(host);
-    engine.register_fn("step", move |ctx: NativeCallContext, s: &mut Scheduler| {
-        running(&ctx, &here, |functions| s.step(None, functions))
-    });
-    let here = Arc::clone(host);
-    engine.register_fn("step", move |ctx: NativeCallContext, s: &mut Scheduler, value: Dynamic| {
-        let value = metric(&value).map_err(raise)?;
-        running(&ctx, &here, |functions| s.step(Some(value), functions))
-    });
-    engine.register_fn("get_last_lr", |s: &mut Scheduler| -> Array {
-        s.last_rates().into_iter().map(Dynamic::from).collect()
-    });
-    engine.register_get("last_epoch", |s: &mut Scheduler| s.last_epoch());
-    engine.register_get("optimizer", |s: &mut Scheduler| -> Optimizer { s.optimizer().clone() });
     engine.register_indexer_get(|s: &mut Scheduler, name: ImmutableString| option(s, &name).map_err(raise));
-    engine.register_fn("state_dict", |s: &mut Scheduler| state_map(s));
-    engine.register_fn("load_state_dict", |s: &mut Scheduler, state: Map| load(s, &state).map_err(raise));
 }
 
-fn constructor(module: &mut rhai::Module, def: &'static OpDef, shared: &Arc<Shared>, host: &Arc<dyn Host>) {
+fn constructor(module: &mut rhai::Module, def: &'static OpDef, here: &Arc<Here>) {
     let Forward::Call(run) = def.forward else { return };
     for types in signatures(def) {
-        let (shared, host) = (Arc::clone(shared), Arc::clone(host));
+        let here = Arc::clone(here);
         register_raw(module, def.name, types, move |ctx, args: &mut FnCallArgs| {
-            note_line(&shared, &ctx);
+            note_line(&here.machine.shared, &ctx);
             let made = arguments(def, args).and_then(|args| run(&args)).map_err(raise)?;
             if let Some(scheduler) = Scheduler::from_value(&made) {
-                running(&ctx, &host, |functions| scheduler.begin(functions))?;
+                running(&ctx, &here.host, |functions| scheduler.begin(functions))?;
             }
             Ok(to_dynamic(made))
         });
@@ -141,7 +212,7 @@ fn option(s: &Scheduler, name: &str) -> Result<Dynamic> {
     let found = entries.iter().find(|(n, _)| n == name).map(|(_, v)| to_dynamic(v.clone()));
     found.ok_or_else(|| {
         let error = Error::type_error(format!("'{}' object has no attribute '{name}'", s.name()));
-        let known = entries.iter().map(|(n, _)| n.as_str()).chain(NAMES.iter().copied());
+        let known = entries.iter().map(|(n, _)| n.as_str()).chain(ROWS.iter().map(|row| row.def.name));
         match crate::base::near::nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,

@@ -3,13 +3,13 @@
 use rhai::{Dynamic, Engine, ImmutableString, Module, NativeCallContext};
 
 use crate::base::{DType, DeviceSpec, Error};
+use crate::op::def::PROPERTY;
 use crate::op::params::kind::Int;
 use crate::op::params::{Maybe, params};
-use crate::op::{Family, Form, OpDef};
+use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, Run, ScriptRow};
 use crate::script::fault::{kind_of, raise};
-use crate::script::syntax::TYPE_OF;
 use crate::script::value;
 use crate::tensor::{Tensor, display};
 
@@ -95,7 +95,89 @@ pub static ROWS: &[ScriptRow] = &[
         run: device,
         set: None,
     },
+    ScriptRow::of(
+        property(Receiver::DType, "itemsize", "How many bytes a number of the dtype takes.")
+            .torch("torch.dtype.itemsize")
+            .example("float16.itemsize", "2"),
+        |call| Ok((call.on::<DType>()?.size() as i64).into()),
+    ),
+    ScriptRow::of(
+        property(Receiver::DType, "is_floating_point", "Whether numbers of the dtype have fractions.")
+            .torch("torch.dtype.is_floating_point")
+            .example("int64.is_floating_point", "false"),
+        |call| Ok(call.on::<DType>()?.is_float().into()),
+    ),
+    ScriptRow::of(
+        property(Receiver::Device, "type", "The kind of the device: \"cpu\" or \"cuda\".")
+            .torch("torch.device.type")
+            .example("device(\"cuda:1\").type", "\"cuda\""),
+        |call| Ok(if matches!(call.on()?, DeviceSpec::Cpu) { "cpu" } else { "cuda" }.into()),
+    ),
+    ScriptRow::of(
+        property(Receiver::Device, "index", "Which of the devices of its kind, or () where none is named.")
+            .torch("torch.device.index")
+            .example("device(\"cuda:1\").index", "1"),
+        |call| match call.on()? {
+            DeviceSpec::Cuda(Some(i)) => Ok(i64::from(i).into()),
+            _ => Ok(Dynamic::UNIT),
+        },
+    ),
+    ScriptRow::of(
+        property(Receiver::Error, "kind", "The kind of what `catch (e)` caught, as Python calls it.")
+            .torch("type(e).__name__")
+            .example(
+                "let told = (); try { ones(2) + ones(3) } catch (e) { told = e.kind; } told",
+                "\"RuntimeError\"",
+            ),
+        |call| Ok(kind_of(&call.on()?).into()),
+    ),
+    ScriptRow::of(
+        property(Receiver::Error, "message", "What went wrong, without the kind.").torch("str(e)").example(
+            "let told = (); try { zeros(2).reshape(3) } catch (e) { told = e.message; } told",
+            "\"shape '[3]' is invalid for input of size 2\"",
+        ),
+        |call| Ok(call.on::<Error>()?.message().into()),
+    ),
+    ScriptRow::of(
+        property(Receiver::Error, "hint", "What may help, or ().").own().example(
+            "let told = (); try { zeros(2).to(\"cuda:7\") } catch (e) { told = e.hint; } told == ()",
+            "false",
+        ),
+        |call| Ok(call.on::<Error>()?.hint().map_or(Dynamic::UNIT, Dynamic::from)),
+    ),
+    ScriptRow::of(
+        property(Receiver::Error, "op", "The operation that failed, or ().").own().example(
+            "let told = (); try { zeros(2).reshape(3) } catch (e) { told = e.op; } told",
+            "\"reshape\"",
+        ),
+        |call| Ok(call.on::<Error>()?.op().map_or(Dynamic::UNIT, |op| Dynamic::from(op.to_string()))),
+    ),
+    ScriptRow::of(
+        OpDef::script(
+            "type_of",
+            Family::Type,
+            "The name of a value's type; of a layer, an optimiser or a schedule that of its class.",
+            TypeOfParams::LIST,
+        )
+        .torch("type")
+        .example("type_of(nn::Linear(2, 1))", "\"Linear\""),
+        |call| {
+            let value = TypeOfParams::of(&call.args)?.value;
+            Ok(class(call.context, &value).into())
+        },
+    ),
 ];
+
+/// A property of values of one of the types.
+const fn property(receiver: Receiver, name: &'static str, summary: &'static str) -> OpDef {
+    OpDef::script(name, Family::Type, summary, &[]).on(receiver).forms(PROPERTY)
+}
+
+params! {
+    TypeOfParams {
+        value: Given, "what is asked about";
+    }
+}
 
 /// A dtype by its name.
 const fn dtype(
@@ -139,7 +221,6 @@ pub fn register(engine: &mut Engine) {
     dtypes(engine);
     devices(engine);
     errors(engine);
-    engine.register_fn(TYPE_OF, |ctx: NativeCallContext, value: Dynamic| class(&ctx, &value));
 }
 
 /// The class of a value: that of a layer, an optimiser or a schedule under PyTorch's name.
@@ -164,8 +245,6 @@ fn dtypes(engine: &mut Engine) {
     engine.register_fn("!=", |a: DType, b: DType| a != b);
     engine.register_fn("==", |a: DType, b: ImmutableString| DType::parse(&b) == Some(a));
     engine.register_fn("!=", |a: DType, b: ImmutableString| DType::parse(&b) != Some(a));
-    engine.register_get("itemsize", |d: &mut DType| d.size() as i64);
-    engine.register_get("is_floating_point", |d: &mut DType| d.is_float());
     let mut constants = Module::new();
     for row in ROWS.iter().filter(|row| row.def.forms == [Form::Constant]) {
         if let Some(dtype) = DType::parse(row.def.name) {
@@ -184,14 +263,6 @@ fn devices(engine: &mut Engine) {
         DeviceSpec::Cuda(None) => "device(type='cuda')".to_string(),
         DeviceSpec::Cuda(Some(i)) => format!("device(type='cuda', index={i})"),
     });
-    engine.register_get("type", |d: &mut DeviceSpec| match d {
-        DeviceSpec::Cpu => "cpu".to_string(),
-        DeviceSpec::Cuda(_) => "cuda".to_string(),
-    });
-    engine.register_get("index", |d: &mut DeviceSpec| match d {
-        DeviceSpec::Cuda(Some(i)) => Dynamic::from(i64::from(*i)),
-        _ => Dynamic::UNIT,
-    });
     engine.register_fn("==", |a: DeviceSpec, b: DeviceSpec| a == b);
     engine.register_fn("!=", |a: DeviceSpec, b: DeviceSpec| a != b);
     engine.register_fn("==", move |a: DeviceSpec, b: ImmutableString| same(a, &b));
@@ -204,10 +275,6 @@ fn devices(engine: &mut Engine) {
 /// What `catch (e)` binds.
 fn errors(engine: &mut Engine) {
     engine.register_type_with_name::<Error>("Error");
-    engine.register_get("kind", |e: &mut Error| kind_of(e));
-    engine.register_get("message", |e: &mut Error| e.message());
-    engine.register_get("hint", |e: &mut Error| e.hint().map_or(Dynamic::UNIT, Dynamic::from));
-    engine.register_get("op", |e: &mut Error| e.op().map_or(Dynamic::UNIT, |o| Dynamic::from(o.to_string())));
     engine.register_fn("to_string", |e: &mut Error| e.to_string());
     engine.register_fn("to_debug", |e: &mut Error| e.to_string());
 }

@@ -1,57 +1,69 @@
 //! `display`: a value as what shows it best.
 
-use rhai::{Dynamic, Engine, ImmutableString, Map, NativeCallContext};
+use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
 use crate::base::near::nearest;
 use crate::base::{Error, Result, shape};
-use crate::plot::{Figure, Series};
-use crate::script::fault::raise;
+use crate::op::params::kind::Str;
+use crate::op::params::{Maybe, params};
+use crate::op::{Family, OpDef};
+use crate::plot::{Bins, Figure, Series};
+use crate::script::call::kind::Given;
+use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::tensor::Tensor;
 
-use super::super::RhaiResult;
-use super::{Drawn, Screen, heatmap, hist, id_of, image, numbers};
+use super::{Drawn, Screen, series};
 
 const KINDS: [&str; 5] = ["text", "image", "heatmap", "hist", "line"];
 /// A matrix with fewer rows or columns reads better as numbers.
 const SMALLEST: usize = 2;
 
-pub fn register(engine: &mut Engine, screen: &Screen) {
-    let s = screen.clone();
-    engine.register_fn("display", move |context: NativeCallContext, value: Dynamic| {
-        display(&s, &context, &value, &Map::new())
-    });
-    let s = screen.clone();
-    engine.register_fn("display", move |context: NativeCallContext, value: Dynamic, options: Map| {
-        display(&s, &context, &value, &options)
-    });
+params! {
+    DisplayParams {
+        value: Given, "what is shown";
+        kind: Given = (), "how a tensor is shown: \"text\", \"image\", \"heatmap\", \"hist\" or \"line\"; by its shape otherwise";
+        id: Maybe<Str>, "what was shown under the same one before makes room";
+    }
 }
 
-fn display(screen: &Screen, context: &NativeCallContext, value: &Dynamic, options: &Map) -> RhaiResult<()> {
-    let id = id_of("display", options, &["kind"]).map_err(raise)?;
-    let id = id.as_deref();
-    if let Some(drawn) = value.read_lock::<Drawn>() {
-        return screen.show(&drawn.0, id);
+pub static ROWS: &[ScriptRow] = &[ScriptRow::of(
+    OpDef::script("display", Family::Figure, "Shows a value as what suits it.", DisplayParams::LIST)
+        .own()
+        .details(
+            "A figure is shown as a picture, a tensor [3, h, w] or [h, w, 3] as an image, a matrix as a heat map, any \
+             other value as text.",
+        )
+        .errors(&["ValueError: there is no such kind", "TypeError: what is no Tensor is shown as text only"])
+        .example("display(rand([4, 4]), #{kind: \"heatmap\"}); 1", "1"),
+    display,
+)];
+
+fn display(call: &mut Call) -> Outcome {
+    let given = DisplayParams::of(&call.args)?;
+    let screen = Screen::of(call.here);
+    if let Some(drawn) = given.value.read_lock::<Drawn>() {
+        return screen.show(&drawn.0, given.id);
     }
-    let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
-    let kind = kind(options, tensor.as_ref()).map_err(raise)?;
+    let tensor = given.value.read_lock::<Tensor>().map(|t| t.clone());
+    let kind = kind(&given.kind, tensor.as_ref())?;
     match tensor.filter(|_| kind != "text") {
-        Some(tensor) => screen.show(&picture(&tensor, kind).map_err(raise)?, id),
+        Some(tensor) => screen.show(&picture(&tensor, kind)?, given.id),
         None => {
-            screen.host.text(&text(context, value)?, id);
-            Ok(())
+            screen.host.text(&text(call.context, &given.value)?, given.id);
+            Ok(Dynamic::UNIT)
         }
     }
 }
 
 /// What is asked for, or what suits a tensor.
-fn kind(options: &Map, tensor: Option<&Tensor>) -> Result<&'static str> {
-    let Some(given) = options.get("kind") else {
+fn kind(given: &Dynamic, tensor: Option<&Tensor>) -> Result<&'static str> {
+    if given.is_unit() {
         return Ok(match tensor.map(Tensor::shape) {
             Some(&[3, h, w] | &[h, w, 3]) if h.min(w) >= SMALLEST => "image",
             Some(&[rows, columns]) if rows.min(columns) >= SMALLEST => "heatmap",
             _ => "text",
         });
-    };
+    }
     let name = given.read_lock::<ImmutableString>().map(|s| s.to_string()).unwrap_or_default();
     let Some(known) = KINDS.iter().find(|kind| **kind == name) else {
         let error =
@@ -70,20 +82,23 @@ fn kind(options: &Map, tensor: Option<&Tensor>) -> Result<&'static str> {
 /// A tensor as a figure that says what it shows.
 fn picture(tensor: &Tensor, kind: &str) -> Result<Figure> {
     let value = Dynamic::from(tensor.clone());
-    let (none, label) = (Map::new(), String::new());
+    let label = String::new();
     let series = match kind {
-        "image" => image(&value, &none, label)?,
-        "hist" => hist(&value, &none, label)?,
-        "line" => Series::Line { x: Vec::new(), y: numbers(&value)?, label },
-        _ => heatmap(&value, &none, label)?,
+        "image" => series::image(&value, None, &Dynamic::UNIT)?,
+        "hist" => {
+            let values = series::numbers(&value)?;
+            Series::Hist { values, weights: Vec::new(), bins: Bins::Count(10), label }
+        }
+        "line" => Series::Line { x: Vec::new(), y: series::numbers(&value)?, label },
+        _ => series::matrix(&value, None, &Dynamic::UNIT, Default::default())?,
     };
     let title = format!("{} {} on {}", tensor.dtype(), shape::show(tensor.shape()), tensor.device());
     Ok(Figure { title, ..series.into() })
 }
 
-fn text(context: &NativeCallContext, value: &Dynamic) -> RhaiResult<String> {
+fn text(context: &NativeCallContext, value: &Dynamic) -> Result<String> {
     if let Some(tensor) = value.read_lock::<Tensor>() {
-        return crate::tensor::display::display(&tensor).map_err(raise);
+        return crate::tensor::display::display(&tensor);
     }
     let shown = context.call_native_fn::<String>("to_string", (value.clone(),));
     Ok(shown.unwrap_or_else(|_| value.to_string()))

@@ -1,0 +1,38 @@
+//! Functions of any value, of functions and of time.
+
+use super::language;
+
+language! {
+    None {
+        print(value: "what is written; its text is that of `to_string`") "Writes a line." "print(1 + 1); 1" => "1";
+        debug(value: "what is written; its text is that of `to_debug`") "Writes a line that names the place in the code."
+            "debug(\"here\"); 1" => "1";
+        to_string(value: "what is put into words") "A value as text; also a method: `x.to_string()`." "to_string(1.5)" => "\"1.5\"";
+        to_debug(value: "what is put into words") "A value as text, strings with quotes; also a method: `x.to_debug()`."
+            "to_debug(\"a\")" => "\"\\\"a\\\"\"";
+        parse_int(text: "what has the digits, perhaps with a sign"; radix: "the base, from 2 to 36; 10 where it is not given")
+            "The integer that a text is." "parse_int(\"12\")" => "12";
+        parse_float(text: "the digits, with or without a point") "The float that a text is." "parse_float(\"1.5\")" => "1.5";
+        parse_json(text: "an object, from { to }") "The map that a JSON text is." "parse_json(`{\"a\": 1}`).a" => "1";
+        range(from: "where the loop begins", to: "the end, which is left out"; step: "from each number to the next; 1 where it is not given")
+            "Numbers for a loop." "let sum = 0; for i in range(0, 6, 2) { sum += i } sum" => "6";
+        timestamp() "The time now; two of them have a difference." "type_of(timestamp())" => "\"timestamp\"";
+        E() "Euler's number." "E() > 2.71" => "true";
+        PI() "The ratio of a circle's circumference to its diameter." "PI() > 3.14" => "true";
+        exit(; value: "what the code gives; () otherwise") "Ends the code here." "exit(7); 8" => "7";
+        tag(value: "what carries the number; also a property: `x.tag`") "A number that a value carries beside what it is; 0 at first."
+            "let x = 5; x.tag" => "0";
+        set_tag(value: "what carries the number", tag: "the number, of 32 bits")
+            "Has a value carry a number beside what it is." "let x = 5; set_tag(x, 3); x.tag" => "3";
+        get_fn_metadata_list(; name: "of which functions; all where it is not given", params: "with how many parameters")
+            "The functions of the script, as an array of maps." "type_of(get_fn_metadata_list())" => "\"array\"";
+    }
+    Closure {
+        name() "The name of the function that it is; of a closure one that the language made up." "Fn(\"f\").name" => "\"f\"";
+        is_anonymous() "Whether it is a closure." "(|x| x).is_anonymous" => "true";
+        call(; args: "what the function takes, one after the other") "Calls the function." "let f = |x| x + 1; f.call(2)" => "3";
+    }
+    Time {
+        elapsed() "Seconds since then." "timestamp().elapsed < 60.0" => "true";
+    }
+}

@@ -1,0 +1,301 @@
+//! `nn::`: modules as a script builds, calls and changes them.
+
+mod containers;
+mod contents;
+mod packed;
+mod parts;
+mod state;
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
+
+use crate::base::chain::Link;
+use crate::base::{Error, Result};
+use crate::device::Machine;
+use crate::nn::state::Mismatch;
+use crate::nn::{Call as LayerCall, Caller, Layer, Module, Parts};
+use crate::op::params::{kind, params};
+use crate::op::{Args, Family, Form, Forward, OpDef, Param, Receiver, Value};
+use crate::parallel::DataParallel;
+use crate::script::bind::{FnCallArgs, register_functional, register_raw};
+use crate::script::call::kind::Given;
+use crate::script::call::{self, Call, Outcome, ScriptRow, Spaces};
+use crate::script::fault::raise;
+use crate::script::value::{self, Callback, from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
+
+use super::RhaiResult;
+
+params! {
+    ModuleParams {
+        name: Given, "the class name that is printed; it may be left out";
+        parts: Given, "its parts by name: modules, tensors and other values";
+        forward: Given = (), "what it computes, from the module itself and its inputs";
+    }
+}
+
+params! {
+    ParameterParams {
+        data: kind::Tensor, "the values, which are shared";
+    }
+}
+
+static ROWS: &[ScriptRow] = &[
+    ScriptRow::of(
+        OpDef::script(
+            "module",
+            Family::Module,
+            "A module of one's own: its parts by name, and what it computes from itself and its inputs.",
+            ModuleParams::LIST,
+        )
+        .forms(&[Form::Of("nn")])
+        .torch("torch.nn.Module")
+        .details(
+            "`nn::module(#{fc: nn::Linear(100, 10)}, |self, x| self.fc.forward(x))`: modules, tensors that require \
+             gradients (nn::Parameter(t) makes them) and other tensors become children, parameters and buffers; other \
+             values are kept as they are. A name before the parts is the class name that is printed. \
+             `net.fc = nn::Linear(100, 5)` puts another child in a place, or a first one there; what is assigned later \
+             becomes a parameter where it is a leaf that requires gradients, and stays a plain value otherwise.",
+        )
+        .errors(&["TypeError: an array among the parts holds modules, which nn::ModuleList([…]) would"])
+        .example(
+            "let net = nn::module(\"Twice\", #{act: nn::ReLU()}, |self, x| self.act.forward(x) * 2); net.forward(tensor([-1.0, 2.0]))",
+            "tensor([0., 4.])",
+        ),
+        module,
+    ),
+    ScriptRow::of(
+        OpDef::script(
+            "Parameter",
+            Family::Module,
+            "A leaf with the values of a tensor that requires gradients: as a part of nn::module it is trained.",
+            ParameterParams::LIST,
+        )
+        .forms(&[Form::Of("nn")])
+        .torch("torch.nn.Parameter")
+        .errors(&["RuntimeError: the tensor is of integers"])
+        .example("nn::Parameter(ones(2))", "tensor([1., 1.], requires_grad=True)"),
+        |call| {
+            let leaf = ParameterParams::of(&call.args)?.data.detach();
+            leaf.set_requires_grad(true)?;
+            Ok(Dynamic::from(leaf))
+        },
+    ),
+];
+
+/// A method of modules.
+const fn method(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {
+    OpDef::script(name, Family::Module, summary, params).on(Receiver::Module)
+}
+
+/// Every row on modules.
+pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
+    [ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS].into_iter().flatten()
+}
+
+pub const fn documented() {
+    call::documented(ROWS);
+    call::documented(state::ROWS);
+    call::documented(contents::ROWS);
+    call::documented(containers::ROWS);
+    call::documented(packed::ROWS);
+}
+
+/// The most modules that a container takes one by one; more go in an array.
+const SPREAD: usize = 16;
+
+pub fn register(engine: &mut Engine, machine: &Arc<Machine>, spaces: &mut Spaces) {
+    for def in crate::nn::table() {
+        let [Form::Of(space)] = def.forms else { continue };
+        register_functional(spaces.of(space), def, &machine.shared);
+        if def.params.first().is_some_and(|p| p.name == "modules") {
+            register_spread(spaces.of(space), def);
+        }
+    }
+    packed::register(engine);
+    engine.register_type_with_name::<Module>("Module");
+    engine.register_fn("to_string", |m: &mut Module| m.to_string());
+    engine.register_fn("to_debug", |m: &mut Module| m.to_string());
+    engine.register_fn("is", |a: &mut Module, b: Module| a.is(&b));
+    engine.register_type_with_name::<Mismatch>("IncompatibleKeys");
+    engine.register_fn("to_string", |m: &mut Mismatch| m.to_string());
+    engine.register_fn("to_debug", |m: &mut Mismatch| m.to_string());
+    parts::register(engine);
+}
+
+/// Registers a container for modules given one by one.
+fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
+    let Forward::Call(run) = def.forward else { return };
+    for count in 2..=SPREAD {
+        let types = vec![TypeId::of::<Dynamic>(); count];
+        register_raw(module, def.name, types, move |_, args: &mut FnCallArgs| {
+            let items = args.iter().map(|a| from_dynamic(a)).collect::<Result<Vec<_>>>().map_err(raise)?;
+            let all = Args::bind(def, vec![Value::List(items)], Vec::new()).map_err(raise)?;
+            run(&all).map(to_dynamic).map_err(raise)
+        });
+    }
+}
+
+/// A module written in a script: its parts by name, and a closure of itself and its inputs.
+pub struct Own {
+    name: String,
+    forward: Callback,
+    /// What is neither tensor nor module.
+    values: Mutex<Link<Map>>,
+}
+
+impl Own {
+    pub fn values(&self) -> MutexGuard<'_, Link<Map>> {
+        self.values.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub fn of(module: &Module) -> Option<&Own> {
+        module.layer().as_any()?.downcast_ref()
+    }
+}
+
+impl Layer for Own {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn forward(&self, call: &LayerCall) -> Result<Tensor> {
+        call.caller.call(&self.forward, call.module, call.inputs)
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        self.values().get(name).map(|value| from_dynamic(value).unwrap_or(Value::None))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    /// Values are copied, so that what a replica changes is lost, as in PyTorch.
+    fn replica(&self) -> Option<Arc<dyn Layer>> {
+        let values = Mutex::new(self.values().clone());
+        Some(Arc::new(Own { name: self.name.clone(), forward: self.forward.clone(), values }))
+    }
+}
+
+/// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
+/// where the outermost call returns.
+struct Running<'a, 'b> {
+    context: &'a NativeCallContext<'b>,
+    failed: RefCell<Option<Box<EvalAltResult>>>,
+}
+
+impl Caller for Running<'_, '_> {
+    fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor> {
+        let Some(function) = function.downcast_ref::<Callback>() else {
+            return Err(Error::runtime(format!("{} has no forward function", module.name())));
+        };
+        let own = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = own.chain(inputs.iter().map(|t| Dynamic::from((*t).clone()))).collect();
+        match function.call_within_context::<Dynamic>(self.context, args) {
+            Ok(out) => tensor(&out).map_err(|_| {
+                let text = format!("{} stands inside another module and must give a Tensor", module.name());
+                Error::type_error(format!("{text}, not a {}", type_name(&out)))
+            }),
+            Err(error) => {
+                let text = error.to_string();
+                self.failed.replace(Some(error));
+                Err(Error::runtime(text))
+            }
+        }
+    }
+}
+
+/// Calls a module with what a script gave it.
+pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    if let Some(parallel) = DataParallel::of(module) {
+        return super::parallel::call(context, parallel, module, inputs);
+    }
+    if let Some(own) = Own::of(module) {
+        let first = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
+        return own.forward.call_within_context(context, args);
+    }
+    if module.layer().call_row().is_some() {
+        return respond(context, module, inputs);
+    }
+    let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let running = Running { context, failed: RefCell::default() };
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    module
+        .forward(&all, &running)
+        .map(Dynamic::from)
+        .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// Calls a module whose forward function has options, such as masks.
+fn respond(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]
+    let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
+    for (i, input) in inputs.iter().enumerate() {
+        match input.read_lock::<Map>() {
+            Some(map) if i + 1 == inputs.len() => named = value::options(&map).map_err(raise)?,
+            _ => positional.push(from_dynamic(input).map_err(raise)?),
+        }
+    }
+    let running = Running { context, failed: RefCell::default() };
+    let out = module.respond(positional, named, &running);
+    out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+fn tensor(value: &Dynamic) -> Result<Tensor> {
+    value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
+        Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
+    })
+}
+
+/// Fails on an array of modules, whose parameters nothing would find.
+pub fn check_hidden(name: &str, value: &Dynamic) -> Result<()> {
+    if value.read_lock::<Array>().is_some_and(|a| a.iter().any(|d| d.is::<Module>())) {
+        let text = format!("the modules in the array '{name}' would not be found by parameters()");
+        return Err(Error::type_error(text).with_hint(format!("nn::ModuleList([…]) as '{name}' keeps them")));
+    }
+    Ok(())
+}
+
+fn module(call: &mut Call) -> Outcome {
+    let given = ModuleParams::of(&call.args)?;
+    let (name, parts, forward) = match given.forward.is_unit() {
+        true => ("Module".into(), given.name, given.parts),
+        false => (given.name.to_string(), given.parts, given.forward),
+    };
+    let wrong = |name: &str, want: &str, got: &Dynamic| {
+        Error::type_error(format!("module(): argument '{name}' must be {want}, not {}", type_name(got)))
+            .with_hint("`nn::module(#{fc: nn::Linear(4, 2)}, |self, x| self.fc.forward(x))`")
+    };
+    let map = parts.read_lock::<Map>().map(|map| map.clone());
+    let map = map.ok_or_else(|| wrong("parts", "a map", &parts))?;
+    let function = forward.read_lock::<FnPtr>().map(|f| f.clone());
+    let function = function.ok_or_else(|| wrong("forward", "a function", &forward))?;
+    Ok(Dynamic::from(own_module(&name, map, function)?))
+}
+
+fn own_module(name: &str, given: Map, forward: FnPtr) -> Result<Module> {
+    let mut parts = Parts::new();
+    let mut values = Map::new();
+    for (key, item) in given {
+        let as_tensor = item.read_lock::<Tensor>().map(|t| t.clone());
+        let as_module = item.read_lock::<Module>().map(|m| m.clone());
+        parts = match (as_tensor, as_module) {
+            (Some(t), _) if t.requires_grad() => parts.parameter(key.as_str(), Some(t)),
+            (Some(t), _) => parts.buffer(key.as_str(), Some(t)),
+            (None, Some(m)) => parts.child(key.as_str(), m),
+            (None, None) => {
+                check_hidden(&key, &item)?;
+                values.insert(key, item);
+                parts
+            }
+        };
+    }
+    let layer =
+        Own { name: name.into(), forward: Callback::new(forward), values: Mutex::new(Link::new(values)) };
+    Module::new(layer, parts)
+}

@@ -1,0 +1,172 @@
+//! What a module is made of, as a script reads and changes it: children, tensors, values, by name and by number.
+
+use rhai::{Dynamic, Engine, INT, ImmutableString};
+
+use crate::base::near::nearest;
+use crate::base::{Error, Result};
+use crate::nn::{Module, Role, containers};
+use crate::op::Receiver;
+use crate::script::fault::raise;
+use crate::script::value::{to_dynamic, type_name};
+use crate::tensor::Tensor;
+
+use super::super::RhaiResult;
+use super::containers::several;
+use super::{Own, check_hidden};
+
+pub fn register(engine: &mut Engine) {
+    attributes(engine);
+    indexing(engine);
+}
+
+/// What `layer.weight` gives: a child, a tensor or a value.
+pub fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
+    if let Some(child) = module.child(name) {
+        return Ok(Dynamic::from(child));
+    }
+    if let Some(t) = module.tensor(name) {
+        return Ok(Dynamic::from(t));
+    }
+    if module.role(name).is_some() {
+        return Ok(Dynamic::UNIT);
+    }
+    if let Some(value) = Own::of(module).and_then(|own| own.values().get(name).cloned()) {
+        return Ok(value);
+    }
+    module.layer().attribute(name).map(to_dynamic).ok_or_else(|| unknown_attribute(module, name))
+}
+
+/// A module, or PyTorch's error for what is none.
+pub fn subclass(value: &Dynamic) -> Result<Module> {
+    value.read_lock::<Module>().map(|m| m.clone()).ok_or_else(|| {
+        Error::type_error(format!("{} is not a Module subclass", type_name(value)))
+            .with_hint("a module such as nn::Linear(4, 2) stands there")
+    })
+}
+
+/// `layer.weight`, `layer.in_features`, `net.fc`, and assignment.
+fn attributes(engine: &mut Engine) {
+    engine.register_indexer_get(|m: &mut Module, name: ImmutableString| attribute(m, &name).map_err(raise));
+    engine.register_indexer_set(|m: &mut Module, name: ImmutableString, value: Dynamic| {
+        set_attribute(m, &name, value).map_err(raise)
+    });
+}
+
+fn set_attribute(module: &Module, name: &str, value: Dynamic) -> Result<()> {
+    let given = value.read_lock::<Module>().map(|m| m.clone());
+    let own = Own::of(module);
+    if let Some(child) = given {
+        // A method called on a child hands it back.
+        if module.child(name).is_some_and(|c| c.is(&child)) {
+            return Ok(());
+        }
+        module.set_child(name, child)?;
+        own.map(|own| own.values().remove(name));
+        return Ok(());
+    }
+    if module.child(name).is_some() {
+        if let (Some(own), true) = (own, value.is_unit()) {
+            module.remove_child(name)?;
+            own.values().insert(name.into(), value);
+            return Ok(());
+        }
+        let text = format!(
+            "cannot assign '{}' as child module '{name}' (torch.nn.Module or None expected)",
+            type_name(&value)
+        );
+        return Err(Error::type_error(text));
+    }
+    let tensor = value.read_lock::<Tensor>().map(|t| t.clone());
+    if let Some(role) = module.role(name) {
+        if tensor.is_none() && !value.is_unit() {
+            let what = match role {
+                Role::Parameter => "parameter",
+                Role::Buffer => "buffer",
+            };
+            let text = format!("cannot assign '{}' as {what} '{name}'", type_name(&value));
+            return Err(Error::type_error(format!("{text} (a Tensor or () expected)")));
+        }
+        return module.set_tensor(name, tensor);
+    }
+    if let Some(own) = own {
+        return set_value(module, own, name, value, tensor);
+    }
+    // A method called on an attribute hands the unchanged value back.
+    match module.layer().attribute(name) {
+        Some(kept) if to_dynamic(kept.clone()).to_string() == value.to_string() => Ok(()),
+        Some(_) => {
+            Err(Error::type_error(format!("'{name}' of a {} is fixed once it is made", module.name()))
+                .with_hint("build a new one with other options"))
+        }
+        None => Err(unknown_attribute(module, name)),
+    }
+}
+
+/// A value of an own module's; a leaf that requires gradients becomes a parameter.
+fn set_value(module: &Module, own: &Own, name: &str, value: Dynamic, tensor: Option<Tensor>) -> Result<()> {
+    check_hidden(name, &value)?;
+    if let Some(t) = tensor.filter(|t| t.is_leaf() && t.requires_grad()) {
+        let before = own.values().get(name).and_then(|d| d.read_lock::<Tensor>().map(|b| b.is(&t)));
+        // A method called on a plain value hands it back.
+        if before != Some(true) {
+            own.values().remove(name);
+            return module.register_parameter(name, Some(t));
+        }
+    }
+    own.values().insert(name.into(), value);
+    Ok(())
+}
+
+fn unknown_attribute(module: &Module, name: &str) -> Error {
+    let error = Error::type_error(format!("'{}' object has no attribute '{name}'", module.name()));
+    if methods().any(|method| method == name) {
+        return error.with_hint(format!("it is a function of modules: `.{name}(…)` calls it"));
+    }
+    let own = module.own_tensors();
+    let tensors = own.iter().map(|(n, _, _)| n.as_str());
+    let children = module.children();
+    let known = tensors.chain(children.iter().map(|(n, _)| n.as_str())).chain(methods());
+    match nearest(name, known) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
+}
+
+/// What every module can do.
+fn methods<'a>() -> impl Iterator<Item = &'a str> {
+    super::rows().filter(|row| row.def.receiver == Receiver::Module).map(|row| row.def.name)
+}
+
+fn indexing(engine: &mut Engine) {
+    engine.register_indexer_get(|m: &mut Module, i: INT| m.nth(i).map_err(raise));
+    engine.register_indexer_set(|m: &mut Module, i: INT, value: Dynamic| -> RhaiResult<()> {
+        subclass(&value).and_then(|child| m.replace(i, child)).map_err(raise)
+    });
+    let part = |m: &Module, start: INT, end: INT| -> RhaiResult<Module> {
+        let children = m.children();
+        let at = |i: INT| usize::try_from(i).unwrap_or(0).min(children.len());
+        let kept: Vec<Module> =
+            children.iter().take(at(end)).skip(at(start)).map(|(_, c)| c.clone()).collect();
+        containers::part(m, &kept).map_err(raise)
+    };
+    engine.register_indexer_get(move |m: &mut Module, r: std::ops::Range<INT>| part(m, r.start, r.end));
+    engine.register_indexer_get(move |m: &mut Module, r: std::ops::RangeInclusive<INT>| {
+        part(m, *r.start(), r.end().saturating_add(1))
+    });
+    engine.register_fn("+", |a: Module, b: Module| -> RhaiResult<Module> {
+        let both = [several(&Dynamic::from(a.clone())), several(&Dynamic::from(b))];
+        let all = both.into_iter().collect::<Result<Vec<_>>>().map_err(raise)?.concat();
+        containers::part(&a, &all).map_err(raise)
+    });
+    engine.register_iterator::<Module>();
+}
+
+impl IntoIterator for Module {
+    type Item = Dynamic;
+    type IntoIter = std::vec::IntoIter<Dynamic>;
+
+    /// The modules directly below, in order.
+    fn into_iter(self) -> Self::IntoIter {
+        self.children().iter().map(|(_, c)| Dynamic::from(c.clone())).collect::<Vec<_>>().into_iter()
+    }
+}
