@@ -66,6 +66,7 @@ pub static ROWS: &[OpDef] = &[
             "A map of `x_train` `[1437, 64]` and `x_test` `[360, 64]`, float32 in 0..1, and `y_train` and `y_test`, int64 in \
              0..10. They are part of the program.",
         )
+        .own()
         .example("data::digits().x_train.shape", "[1437, 64]"),
     row(
         "csv",
@@ -73,6 +74,7 @@ pub static ROWS: &[OpDef] = &[
         CsvParams::LIST,
         by_name!(CsvParams, read_csv),
     )
+    .own()
     .details(
         "A first line that is no numbers is a header. `dtype` is float32, float64 or int64. An error names the line and \
          the column.",

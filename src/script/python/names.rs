@@ -1,41 +1,23 @@
 //! What names are called in Python.
 
 use super::PythonWriter;
-use crate::op::Form;
+use crate::op::{Family, Form, OpDef, Receiver, Torch};
 use crate::script::help;
 
-/// Where a module of the lab is in PyTorch; `None` where it is the lab's own.
-fn module(space: &str) -> Option<(&'static str, &'static str)> {
-    Some(match space {
-        "F" => ("F", "import torch.nn.functional as F"),
-        "nn" => ("nn", "from torch import nn"),
-        "nn::utils" => ("nn.utils", "from torch import nn"),
-        "nn::init" => ("nn.init", "from torch import nn"),
-        "optim" => ("torch.optim", "import torch"),
-        "optim::lr_scheduler" => ("torch.optim.lr_scheduler", "import torch"),
-        "cuda" => ("torch.cuda", "import torch"),
-        "linalg" => ("torch.linalg", "import torch"),
-        "autograd" => ("torch.autograd", "import torch"),
-        "amp" => ("torch.amp", "import torch"),
-        "testing" => ("torch.testing", "import torch"),
-        "special" => ("torch.special", "import torch"),
-        "fft" => ("torch.fft", "import torch"),
-        "data" => ("torch.utils.data", "import torch.utils.data"),
-        "cudnn" => ("torch.backends.cudnn", "import torch"),
-        "parallel" => ("torch.nn.parallel", "import torch"),
-        "random" => ("torch.random", "import torch"),
-        _ => return None,
-    })
-}
+/// Modules of PyTorch under the names that people import them by, and those that `import torch` does not bring.
+const IMPORTS: [(&str, &str, &str); 5] = [
+    ("torch.nn.functional", "F", "import torch.nn.functional as F"),
+    ("torch.nn", "nn", "from torch import nn"),
+    ("torch.utils.data", "torch.utils.data", "import torch.utils.data"),
+    ("torch.utils.checkpoint", "torch.utils.checkpoint", "import torch.utils.checkpoint"),
+    ("torch", "torch", "import torch"),
+];
 
 /// Words that are names in Rhai and none in Python.
 const RESERVED: [&str; 21] = [
     "and", "or", "not", "def", "class", "del", "lambda", "pass", "from", "import", "global", "nonlocal",
     "assert", "except", "finally", "raise", "yield", "async", "await", "None", "elif",
 ];
-
-/// What the lab has in `data` and PyTorch has not.
-const OWN_DATA: [&str; 3] = ["digits", "csv", "files"];
 
 impl PythonWriter {
     /// A variable's name.
@@ -57,15 +39,8 @@ impl PythonWriter {
             [name] => self.simple(name, called),
             [space @ .., name] => {
                 let space = space.join("::");
-                let own = space == "data" && OWN_DATA.contains(&name.as_str());
-                match module(&space).filter(|_| !own) {
-                    Some((python, import)) => {
-                        self.imports.insert(import);
-                        if space == "amp" && name == "autocast" {
-                            return self.torch("autocast");
-                        }
-                        format!("{python}.{name}")
-                    }
+                match torch_of(&space, name) {
+                    Some(full) => self.imported(&full),
                     None => {
                         self.note(format!("{space}::{name} is this lab's own; PyTorch has no such call"));
                         format!("{}.{name}", space.replace("::", "."))
@@ -76,39 +51,28 @@ impl PythonWriter {
         }
     }
 
+    /// A name of PyTorch in full, as it is called after the import that it needs.
+    fn imported(&mut self, full: &str) -> String {
+        for (module, short, import) in IMPORTS {
+            if let Some(rest) = full.strip_prefix(module).filter(|rest| rest.starts_with('.')) {
+                self.imports.insert(import);
+                return format!("{short}{rest}");
+            }
+        }
+        full.to_owned()
+    }
+
     fn simple(&mut self, name: &str, called: bool) -> String {
         if self.known(name).is_some() {
             return PythonWriter::variable(name);
         }
-        match name {
-            "float64" | "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8"
-            | "uint8" | "half" | "float" | "double" | "long" | "int" | "bool" | "short"
-                if !called =>
-            {
-                self.torch(name)
+        let Some(def) = row_of(name, called) else { return PythonWriter::variable(name) };
+        match help::torch_path(def) {
+            Some(full) if full.starts_with("torch.") && name.ends_with('_') && !def.name.ends_with('_') => {
+                self.imported(&format!("{full}_"))
             }
-            "detect_anomaly" => self.torch("autograd.detect_anomaly"),
-            "checkpoint" | "checkpoint_sequential" if called => {
-                self.imports.insert("import torch.utils.checkpoint");
-                format!("torch.utils.checkpoint.{name}")
-            }
-            "no_grad"
-            | "enable_grad"
-            | "set_grad_enabled"
-            | "is_grad_enabled"
-            | "autocast"
-            | "device"
-            | "Generator"
-            | "manual_seed"
-            | "load"
-            | "save"
-            | "use_deterministic_algorithms"
-                if called =>
-            {
-                self.torch(name)
-            }
-            _ if called && is_function(name) => self.torch(name),
-            "smi" | "time" | "timeit" | "display" if called => {
+            Some(full) if full.starts_with("torch.") => self.imported(&full),
+            _ if def.torch == Torch::Own => {
                 self.note(format!("{name}() is this lab's own; PyTorch has no such call"));
                 name.to_owned()
             }
@@ -117,8 +81,28 @@ impl PythonWriter {
     }
 }
 
-/// A function of PyTorch that is called with no module before it.
-fn is_function(name: &str) -> bool {
+/// What PyTorch calls a name of a module; none where the name or the module is the lab's own.
+fn torch_of(space: &str, name: &str) -> Option<String> {
+    let stands = |form: &Form| match form {
+        Form::Of(s) => *s == space,
+        Form::Functional => space == "F",
+        _ => false,
+    };
+    let around = help::torch_space(space)?;
+    match help::rows().find(|def| def.name == name && def.forms.iter().any(stands)).map(|def| def.torch) {
+        Some(Torch::Own) => None,
+        Some(Torch::Named(full)) if full.starts_with("torch.") => Some(full.to_owned()),
+        _ => Some(format!("{around}.{name}")),
+    }
+}
+
+/// The row of a name that stands alone: a function where it is called, a constant otherwise.
+fn row_of(name: &str, called: bool) -> Option<&'static OpDef> {
     let bare = name.strip_suffix('_').unwrap_or(name);
-    help::rows().any(|def| (def.name == name || def.name == bare) && def.forms.contains(&Form::Function))
+    let wanted = if called { Form::Function } else { Form::Constant };
+    let fits = |def: &&OpDef| {
+        def.forms.contains(&wanted) && def.receiver == Receiver::None && def.family != Family::Language
+    };
+    let named = |wanted: &str| help::rows().filter(fits).find(|def| def.name == wanted);
+    named(name).or_else(|| named(bare))
 }
