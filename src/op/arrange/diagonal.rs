@@ -4,9 +4,8 @@ use crate::base::shape::{show, wrap_dim};
 use crate::base::{DType, Dims, Error, Result, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, FUNCTION, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, OpDef, Sample};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::gather::along_dim::index_add;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::cat;
@@ -108,9 +107,35 @@ pub fn block_diag(blocks: &[&Tensor]) -> Result<Tensor> {
 const V: &[Draw] = &[Draw::of("x", &[4], Domain::Any)];
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const MATRICES: &[Draw] = &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[3, 2], Domain::Any)];
-const OFFSET: Param = Param::optional("offset", ParamKind::Int, D::Int(0));
-const DIAGONAL: Param = Param::optional("diagonal", ParamKind::Int, D::Int(0));
-const TENSORS: Param = Param::required("tensors", ParamKind::Tensors);
+
+params! {
+    DiagParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        diagonal: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
+    }
+}
+
+params! {
+    DiagflatParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        offset: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
+    }
+}
+
+params! {
+    DiagEmbedParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        offset: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
+        dim1: kind::Int = -2, "the first dimension of the planes";
+        dim2: kind::Int = -1, "the second dimension of the planes";
+    }
+}
+
+params! {
+    BlockDiagParams {
+        tensors: kind::Tensors, "a list of tensors";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -118,8 +143,8 @@ pub static ROWS: &[OpDef] = &[
         "diag",
         Family::Movement,
         "A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector.",
-        &[SELF, DIAGONAL],
-        |a| to_value(diag(a.tensor(0)?, a.int(1)?)),
+        DiagParams::LIST,
+        by_name!(DiagParams, |a| to_value(diag(a.input, a.diagonal))),
     )
     .example("tensor([1, 2]).diag()", "tensor([[1, 0],\n        [0, 2]])")
     .samples(&[Sample::of("x.diag(1)", V), Sample::of("x.diag(-1)", M)]),
@@ -127,8 +152,8 @@ pub static ROWS: &[OpDef] = &[
         "diagflat",
         Family::Movement,
         "All elements as the diagonal of a matrix.",
-        &[SELF, OFFSET],
-        |a| to_value(diagflat(a.tensor(0)?, a.int(1)?)),
+        DiagflatParams::LIST,
+        by_name!(DiagflatParams, |a| to_value(diagflat(a.input, a.offset))),
     )
     .example("tensor([1, 2]).diagflat()", "tensor([[1, 0],\n        [0, 2]])")
     .samples(&[Sample::of("x.diagflat()", V)]),
@@ -136,27 +161,26 @@ pub static ROWS: &[OpDef] = &[
         "diag_embed",
         Family::Movement,
         "The last dimension as diagonals of new matrices.",
-        &[
-            SELF,
-            OFFSET,
-            Param::optional("dim1", ParamKind::Int, D::Int(-2)),
-            Param::optional("dim2", ParamKind::Int, D::Int(-1)),
-        ],
-        |a| to_value(diag_embed(a.tensor(0)?, a.int(1)?, a.int(2)?, a.int(3)?)),
+        DiagEmbedParams::LIST,
+        by_name!(DiagEmbedParams, |a| to_value(diag_embed(a.input, a.offset, a.dim1, a.dim2))),
     )
     .example("tensor([[1, 2]]).diag_embed()", "tensor([[[1, 0],\n         [0, 2]]])")
     .samples(&[Sample::of("x.diag_embed(1)", M), Sample::of("x.diag_embed(-1, 0, 2)", M)]),
-    OpDef::call("trace", Family::Reduce, "The sum of a matrix's diagonal.", &[SELF], |a| {
-        to_value(whole("trace", [a.tensor(0)?], |[x]| trace(x)))
-    })
+    OpDef::call(
+        "trace",
+        Family::Reduce,
+        "The sum of a matrix's diagonal.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(whole("trace", [a.input], |[x]| trace(x)))),
+    )
     .example("tensor([[1, 2], [3, 4]]).trace()", "tensor(5)")
     .samples(&[Sample::of("x.trace()", M)]),
     OpDef::call(
         "block_diag",
         Family::Movement,
         "Matrices along the diagonal of a larger one.",
-        &[TENSORS],
-        |a| to_value(block_diag(&a.tensors(0)?)),
+        BlockDiagParams::LIST,
+        by_name!(BlockDiagParams, |a| to_value(block_diag(&a.tensors))),
     )
     .forms(FUNCTION)
     .example("block_diag([tensor([[1]]), tensor([[2, 3]])])", "tensor([[1, 0, 0],\n        [0, 2, 3]])")

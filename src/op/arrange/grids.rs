@@ -6,9 +6,10 @@ use crate::device::poll;
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{
-    DTYPE, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+    DTYPE, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, Sample,
 };
 use crate::op::core::many;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::create::filled::{DEVICE, Make};
 use crate::op::gather::along_dim::index_select;
 use crate::op::shape::join::stack;
@@ -160,7 +161,6 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
 const V: &[Draw] = &[Draw::of("x", &[4], Domain::Any)];
 const VECTORS: &[Draw] = &[Draw::of("a", &[2], Domain::Any), Draw::of("b", &[3], Domain::Any)];
 const OFFSET: Param = Param::optional("offset", ParamKind::Int, D::Int(0));
-const TENSORS: Param = Param::required("tensors", ParamKind::Tensors);
 const REQUIRES_GRAD: Param = Param::optional("requires_grad", ParamKind::Bool, D::Bool(false));
 const PIN_MEMORY: Param = Param::optional("pin_memory", ParamKind::Bool, D::Bool(false));
 const TRIANGLE: &[Param] = &[
@@ -173,18 +173,43 @@ const TRIANGLE: &[Param] = &[
     PIN_MEMORY,
 ];
 
+params! {
+    CombinationsParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        r: kind::Int = 2, "how many elements are in each combination";
+        with_replacement: kind::Bool = false, "an element may be there more than once";
+    }
+}
+
+params! {
+    MeshgridParams {
+        tensors: kind::Tensors, "a list of vectors";
+        indexing: kind::Str = "ij", "`ij` for rows first, `xy` for columns first";
+    }
+}
+
+params! {
+    CartesianProdParams {
+        tensors: kind::Tensors, "a list of vectors";
+    }
+}
+
+params! {
+    VanderParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        N: Maybe<kind::Int>, "how many columns; as many as there are elements where none are named";
+        increasing: kind::Bool = false, "the lowest power comes first";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "combinations",
         Family::Index,
         "Every choice of `r` elements of a vector, a row each.",
-        &[
-            SELF,
-            Param::optional("r", ParamKind::Int, D::Int(2)),
-            Param::optional("with_replacement", ParamKind::Bool, D::Bool(false)),
-        ],
-        |a| to_value(combinations(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+        CombinationsParams::LIST,
+        by_name!(CombinationsParams, |a| to_value(combinations(a.input, a.r, a.with_replacement))),
     )
     .forms(FUNCTION)
     .example("combinations(tensor([1, 2, 3]))", "tensor([[1, 2],\n        [1, 3],\n        [2, 3]])")
@@ -213,8 +238,8 @@ pub static ROWS: &[OpDef] = &[
         "meshgrid",
         Family::Movement,
         "The coordinates of a grid: each vector along a dimension of its own.",
-        &[TENSORS, Param::optional("indexing", ParamKind::Str, D::Str("ij"))],
-        |a| to_list(meshgrid(&a.tensors(0)?, a.str(1)?)),
+        MeshgridParams::LIST,
+        by_name!(MeshgridParams, |a| to_list(meshgrid(&a.tensors, a.indexing))),
     )
     .forms(FUNCTION)
     .details("With `indexing` of \"xy\" the first two dimensions are exchanged.")
@@ -224,8 +249,8 @@ pub static ROWS: &[OpDef] = &[
         "cartesian_prod",
         Family::Movement,
         "Every choice of one element from each vector, a row each.",
-        &[TENSORS],
-        |a| to_value(cartesian_prod(&a.tensors(0)?)),
+        CartesianProdParams::LIST,
+        by_name!(CartesianProdParams, |a| to_value(cartesian_prod(&a.tensors))),
     )
     .forms(FUNCTION)
     .example(
@@ -237,15 +262,11 @@ pub static ROWS: &[OpDef] = &[
         "vander",
         Family::Create,
         "Powers of a vector's elements, a column each.",
-        &[
-            SELF,
-            Param::optional("N", ParamKind::Int, D::None),
-            Param::optional("increasing", ParamKind::Bool, D::Bool(false)),
-        ],
-        |a| {
-            let increasing = a.bool(2)?;
-            to_value(whole("vander", [a.tensor(0)?], |[x]| vander(x, a.optional_int(1), increasing)))
-        },
+        VanderParams::LIST,
+        by_name!(VanderParams, |a| {
+            let increasing = a.increasing;
+            to_value(whole("vander", [a.input], |[x]| vander(x, a.N, increasing)))
+        }),
     )
     .forms(FUNCTION)
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")

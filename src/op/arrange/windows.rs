@@ -3,9 +3,8 @@
 use crate::base::shape::show;
 use crate::base::{DType, Dims, Error, Layout, Result, Strides};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one};
 use crate::op::elementwise::arithmetic::add;
 use crate::op::gather::along_dim::{index_add, index_select};
@@ -130,19 +129,32 @@ fn places(layout: &Layout, like: &Tensor) -> Result<Tensor> {
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 
+params! {
+    UnfoldParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dimension: kind::Int, "the dimension that windows move along";
+        size: kind::Int, "how long each window is";
+        step: kind::Int, "how far a window lies from the one before";
+    }
+}
+
+params! {
+    AsStridedParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        size: kind::Ints, "sizes of the result";
+        stride: kind::Ints, "elements from one place to the next in memory, for each dimension";
+        storage_offset: Maybe<kind::Int>, "the place of the first element in memory; that of the tensor where none is named";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "unfold",
         Family::Movement,
         "Windows along a dimension as a new last dimension, sharing memory.",
-        &[
-            SELF,
-            Param::required("dimension", ParamKind::Int),
-            Param::required("size", ParamKind::Int),
-            Param::required("step", ParamKind::Int),
-        ],
-        |a| to_value(unfold(a.tensor(0)?, a.int(1)?, a.int(2)?, a.int(3)?)),
+        UnfoldParams::LIST,
+        by_name!(UnfoldParams, |a| to_value(unfold(a.input, a.dimension, a.size, a.step))),
     )
     .forms(METHOD)
     .example("arange(4).unfold(0, 2, 1)", "tensor([[0, 1],\n        [1, 2],\n        [2, 3]])")
@@ -152,13 +164,8 @@ pub static ROWS: &[OpDef] = &[
         "as_strided",
         Family::Movement,
         "The memory under a tensor seen with other sizes, strides and offset.",
-        &[
-            SELF,
-            Param::required("size", ParamKind::Ints),
-            Param::required("stride", ParamKind::Ints),
-            Param::optional("storage_offset", ParamKind::Int, D::None),
-        ],
-        |a| to_value(as_strided(a.tensor(0)?, &a.ints(1)?, &a.ints(2)?, a.optional_int(3))),
+        AsStridedParams::LIST,
+        by_name!(AsStridedParams, |a| to_value(as_strided(a.input, &a.size, &a.stride, a.storage_offset))),
     )
     .example("arange(6).as_strided([2, 2], [3, 1])", "tensor([[0, 1],\n        [3, 4]])")
     .gradient(Gradient::Vjp("AsStridedBackward0"))

@@ -3,7 +3,8 @@
 use crate::base::{DType, Error, Result};
 use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast;
-use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample};
+use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::choose::masked_fill;
@@ -83,31 +84,29 @@ pub const fn matrix(name: &'static str) -> Draw {
     Draw::of(name, &[2, 3, 4], Domain::Any)
 }
 
+params! {
+    ScaledDotProductAttentionParams {
+        query: kind::Tensor, "what asks, `[…, l, e]`";
+        key: kind::Tensor, "what queries are compared with, `[…, s, e]`";
+        value: kind::Tensor, "what is mixed, `[…, s, v]`";
+        attn_mask: Maybe<kind::Tensor>, "true where a key may be seen, or numbers added to the scores";
+        dropout_p: kind::Float = 0.0, "the share of attention weights that is dropped";
+        is_causal: kind::Bool = false, "each query sees keys up to its own place only";
+        scale: Maybe<kind::Float>, "the factor of scores; one over the root of the width where none is named";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-OpDef::call(
-    "scaled_dot_product_attention",
-    Family::Matmul,
-    "Mixes values by how well their keys match each query.",
-    &[
-        Param::required("query", ParamKind::Tensor),
-        Param::required("key", ParamKind::Tensor),
-        Param::required("value", ParamKind::Tensor),
-        Param::optional("attn_mask", ParamKind::Tensor, DefaultValue::None),
-        Param::optional("dropout_p", ParamKind::Float, DefaultValue::Float(0.0)),
-        Param::optional("is_causal", ParamKind::Bool, DefaultValue::Bool(false)),
-        Param::optional("scale", ParamKind::Float, DefaultValue::None),
-    ],
-    |a| {
+OpDef::call("scaled_dot_product_attention", Family::Matmul, "Mixes values by how well their keys match each query.", ScaledDotProductAttentionParams::LIST, by_name!(ScaledDotProductAttentionParams, |a| {
         let options = Attention {
-            mask: a.optional_tensor(3),
-            dropout_p: a.float(4)?,
-            is_causal: a.bool(5)?,
-            scale: a.optional_float(6),
+            mask: a.attn_mask,
+            dropout_p: a.dropout_p,
+            is_causal: a.is_causal,
+            scale: a.scale,
         };
-        scaled_dot_product_attention(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, &options).map(crate::op::core::value::Value::from)
-    },
-)
+        scaled_dot_product_attention(a.query, a.key, a.value, &options).map(crate::op::core::value::Value::from)
+    }))
 .forms(FUNCTIONAL)
 .details(
     "`softmax(q @ kᵀ * scale + attn_mask) @ v`; `scale` is one over the root of the features unless given. A bool \

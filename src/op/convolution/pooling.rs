@@ -7,6 +7,7 @@ use crate::op::activation::composed::row;
 use crate::op::core::def::{
     Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
 };
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded, undetermined};
 use crate::op::core::value::Value;
@@ -346,6 +347,13 @@ const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::
 const PLANE: Draw = Draw::of("x", &[1, 2, 5, 4], Domain::Distinct);
 const SIGNAL: Draw = Draw::of("x", &[2, 3, 6], Domain::Distinct);
 
+params! {
+    AdaptiveAvgPool2dParams {
+        input: kind::Tensor, "images, `[c, h, w]` or a batch of them";
+        output_size: kind::Any, "height and width of the result";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
@@ -439,13 +447,7 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("F::avg_pool2d(x, 2)", &[PLANE]),
         Sample::of("F::avg_pool2d(x, 3, #{stride: 2, padding: 1, count_include_pad: false})", &[PLANE]),
     ]),
-    OpDef::call(
-        "adaptive_avg_pool2d",
-        Family::Convolution,
-        "The means of nearly equal parts of the last two dimensions, as many as asked for.",
-        &[SELF, Param::required("output_size", ParamKind::Any)],
-        |a| adaptive_avg_pool2d(a.tensor(0)?, adaptive_size(a.get(1))?).map(Value::from),
-    )
+    OpDef::call("adaptive_avg_pool2d", Family::Convolution, "The means of nearly equal parts of the last two dimensions, as many as asked for.", AdaptiveAvgPool2dParams::LIST, by_name!(AdaptiveAvgPool2dParams, |a| adaptive_avg_pool2d(a.input, adaptive_size(a.output_size)?).map(Value::from)))
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("`output_size` is a number or `[height, width]`; () keeps a size.")

@@ -3,6 +3,7 @@
 use crate::base::error::Kind;
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
 use crate::device::Machine;
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -151,49 +152,31 @@ macro_rules! casts {
             .example("tensor([1.7, -1.7]).to(int64)", "tensor([ 1, -1])")
             .gradient(Gradient::Vjp("ToCopyBackward0"))
             .samples(&[Sample::of("x.to(float32).to(float64)", X34)]),
-            OpDef::call(
-                "cuda",
-                Family::Move,
-                "The tensor on a GPU: the current one, or the one with the number given.",
-                &[SELF, Param::optional("device", ParamKind::Device, DefaultValue::None), NON_BLOCKING],
-                |a| {
-                    let device = a.device(1).unwrap_or(DeviceSpec::Cuda(None));
+            OpDef::call("cuda", Family::Move, "The tensor on a GPU: the current one, or the one with the number given.", CudaParams::LIST, by_name!(CudaParams, |a| {
+                    let device = a.device.unwrap_or(DeviceSpec::Cuda(None));
                     let target = Target { device: Some(device), dtype: None };
-                    Ok(to(a.tensor(0)?, target, a.bool(2)?, false)?.into())
-                },
-            )
+                    Ok(to(a.input, target, a.non_blocking, false)?.into())
+                }))
             .forms(METHOD)
             .example("tensor([1, 2]).is_cuda", "false")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
-            OpDef::call("cpu", Family::Move, "The tensor on the CPU.", &[SELF, NON_BLOCKING], |a| {
+            OpDef::call("cpu", Family::Move, "The tensor on the CPU.", CpuParams::LIST, by_name!(CpuParams, |a| {
                 let target = Target { device: Some(DeviceSpec::Cpu), dtype: None };
-                Ok(to(a.tensor(0)?, target, a.bool(1)?, false)?.into())
-            })
+                Ok(to(a.input, target, a.non_blocking, false)?.into())
+            }))
             .forms(METHOD)
             .example("tensor([1, 2]).cpu()", "tensor([1, 2])")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
-            $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), &[SELF], |a| {
-                Ok(to(a.tensor(0)?, Target::dtype(DType::$dtype), false, false)?.into())
-            })
+            $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), InputParams::LIST, by_name!(InputParams, |a| {
+                Ok(to(a.input, Target::dtype(DType::$dtype), false, false)?.into())
+            }))
             .forms(METHOD)
             .example(concat!("tensor([0, 2]).", $name, "()"), $shown)
             .gradient(Gradient::Vjp("ToCopyBackward0")),)*
-            OpDef::call(
-                "type_as",
-                Family::Move,
-                "The tensor in the dtype of another.",
-                &[SELF, Param::required("other", ParamKind::Tensor)],
-                |a| Ok(to(a.tensor(0)?, Target::dtype(a.tensor(1)?.dtype()), false, false)?.into()),
-            )
+            OpDef::call("type_as", Family::Move, "The tensor in the dtype of another.", TypeAsParams::LIST, by_name!(TypeAsParams, |a| Ok(to(a.input, Target::dtype(a.other.dtype()), false, false)?.into())))
             .forms(METHOD)
             .example("tensor([1, 2]).type_as(tensor([0.5]))", "tensor([1., 2.])"),
-            OpDef::call(
-                "pin_memory",
-                Family::Move,
-                "The tensor in page-locked host memory, from which copies to a GPU are faster and need not wait.",
-                &[SELF],
-                |a| Ok(pin_memory(a.tensor(0)?)?.into()),
-            )
+            OpDef::call("pin_memory", Family::Move, "The tensor in page-locked host memory, from which copies to a GPU are faster and need not wait.", InputParams::LIST, by_name!(InputParams, |a| Ok(pin_memory(a.input)?.into())))
             .forms(METHOD)
             .example("tensor([1, 2]).is_pinned()", "false")
             .gradient(Gradient::Vjp("PinMemoryBackward0")),
@@ -214,29 +197,62 @@ casts! {
     "bool" Bool "tensor([False,  True])";
 }
 
+params! {
+    CudaParams {
+        input: kind::Tensor, "the tensor that is moved";
+        device: Maybe<kind::Device>, "which device; the current one where none is named";
+        non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
+    }
+}
+
+params! {
+    CpuParams {
+        input: kind::Tensor, "the tensor that is moved";
+        non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
+    }
+}
+
+params! {
+    TypeAsParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the tensor whose dtype and device are taken";
+    }
+}
+
+params! {
+    RequiresGradParams {
+        input: kind::Tensor, "the leaf concerned";
+        requires_grad: kind::Bool = true, "whether gradients are gathered for it from now on";
+    }
+}
+
 /// The rows of this file that no macro writes.
 pub static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "clone",
         Family::Movement,
         "A copy with memory of its own, in the order of the original's.",
-        &[SELF],
-        |a| to_value(clone(a.tensor(0)?)),
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(clone(a.input))),
     )
     .example("tensor([1, 2]).clone()", "tensor([1, 2])")
     .gradient(Gradient::Vjp("CloneBackward0"))
     .samples(&[Sample::of("x.clone()", M)]),
-    OpDef::call("detach", Family::Move, "The same memory, outside the graph.", &[SELF], |a| {
-        Ok(detach(a.tensor(0)?).into())
-    })
+    OpDef::call(
+        "detach",
+        Family::Move,
+        "The same memory, outside the graph.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| Ok(detach(a.input).into())),
+    )
     .example("tensor([1.0], #{requires_grad: true}).detach()", "tensor([1.])")
     .gradient(Gradient::NoGrad("it leaves the graph")),
     OpDef::call(
         "requires_grad_",
         Family::Move,
         "Asks for a gradient of this tensor, in place.",
-        &[SELF, Param::optional("requires_grad", ParamKind::Bool, DefaultValue::Bool(true))],
-        |a| Ok(requires_grad_(a.tensor(0)?, a.bool(1)?)?.into()),
+        RequiresGradParams::LIST,
+        by_name!(RequiresGradParams, |a| Ok(requires_grad_(a.input, a.requires_grad)?.into())),
     )
     .forms(METHOD)
     .example("tensor([1.0]).requires_grad_()", "tensor([1.], requires_grad=True)")

@@ -2,11 +2,12 @@
 
 use crate::base::shape::broadcast;
 use crate::base::{Error, Result, Scalar};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::convert::to_device;
-use super::def::{DefaultValue, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
+use super::def::{Family, Gradient, METHOD, OpDef};
 use super::operand::Operand;
 use super::promote::cast;
 use super::record::{in_place, two, wanted};
@@ -65,7 +66,20 @@ pub fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result
     copy_(x, &y, false)
 }
 
-const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, DefaultValue::Bool(false));
+params! {
+    CopyParams {
+        input: kind::Tensor, "the tensor that is written to";
+        src: kind::Tensor, "the tensor that values come from; it broadcasts";
+        non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
+    }
+}
+
+params! {
+    FillParams {
+        input: kind::Tensor, "the tensor that is written to";
+        value: kind::Operand, "the number that is written";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -73,8 +87,8 @@ pub static ROWS: &[OpDef] = &[
         "copy_",
         Family::Move,
         "Writes another tensor's values here, broadcast, cast and moved as needed.",
-        &[SELF, Param::required("src", ParamKind::Tensor), NON_BLOCKING],
-        |a| Ok(copy_(a.tensor(0)?, a.tensor(1)?, a.bool(2)?)?.into()),
+        CopyParams::LIST,
+        by_name!(CopyParams, |a| Ok(copy_(a.input, a.src, a.non_blocking)?.into())),
     )
     .forms(METHOD)
     .example("zeros([2]).copy_(tensor([1, 2]))", "tensor([1., 2.])")
@@ -83,15 +97,19 @@ pub static ROWS: &[OpDef] = &[
         "fill_",
         Family::Move,
         "Writes one value everywhere.",
-        &[SELF, Param::required("value", ParamKind::Operand)],
-        |a| Ok(fill_(a.tensor(0)?, a.operand(1)?)?.into()),
+        FillParams::LIST,
+        by_name!(FillParams, |a| Ok(fill_(a.input, a.value)?.into())),
     )
     .forms(METHOD)
     .example("zeros([2]).fill_(3)", "tensor([3., 3.])")
     .gradient(Gradient::Vjp("FillBackward2")),
-    OpDef::call("zero_", Family::Move, "Writes zero everywhere.", &[SELF], |a| {
-        Ok(zero_(a.tensor(0)?)?.into())
-    })
+    OpDef::call(
+        "zero_",
+        Family::Move,
+        "Writes zero everywhere.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| Ok(zero_(a.input)?.into())),
+    )
     .forms(METHOD)
     .example("ones([2]).zero_()", "tensor([0., 0.])")
     .gradient(Gradient::Vjp("ZeroBackward0")),

@@ -239,6 +239,7 @@ macro_rules! params {
         )*
     }) => {
         $(#[$doc])*
+        #[allow(non_snake_case, reason = "some of PyTorch's parameters are capitals")]
         $vis struct $name<'a> {
             $($vis $field: <$kind as $crate::op::core::params::Accept>::Given<'a>,)*
             $($vis $group: $set<'a>, $($vis $next: <$type as $crate::op::core::params::Accept>::Given<'a>,)*)*
@@ -256,12 +257,14 @@ macro_rules! params {
         impl<'a> $crate::op::core::params::Read<'a> for $name<'a> {
             #[allow(unused_variables, reason = "of none")]
             fn read(args: &'a $crate::op::Args, at: &mut usize) -> $crate::base::Result<Self> {
-                $(let $field = $crate::op::core::params::next::<$kind>(args, at)?;)*
-                $(
-                    let $group = <$set as $crate::op::core::params::Read>::read(args, at)?;
-                    $(let $next = $crate::op::core::params::next::<$type>(args, at)?;)*
-                )*
-                Ok($name { $($field,)* $($group, $($next,)*)* call: std::marker::PhantomData })
+                Ok($name {
+                    $($field: $crate::op::core::params::next::<$kind>(args, at)?,)*
+                    $(
+                        $group: <$set as $crate::op::core::params::Read>::read(args, at)?,
+                        $($next: $crate::op::core::params::next::<$type>(args, at)?,)*
+                    )*
+                    call: std::marker::PhantomData,
+                })
             }
         }
     };
@@ -292,3 +295,10 @@ pub(crate) use by_name;
 pub(crate) use kinds;
 pub(crate) use param_list;
 pub(crate) use params;
+
+params! {
+    /// The tensor alone.
+    pub InputParams {
+        input: kind::Tensor, "the tensor it is computed of";
+    }
+}

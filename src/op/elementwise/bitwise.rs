@@ -3,8 +3,9 @@
 use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Family, Form, Gradient, OpDef, SELF};
+use crate::op::core::def::{Family, Form, Gradient, OpDef};
 use crate::op::core::fill::replaced;
+use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::spec::{Gives, Keep, Refusal, Unary};
 use crate::tensor::Tensor;
 
@@ -49,10 +50,10 @@ pub static MORE_ROWS: &[OpDef] = &[OpDef::call(
     "bitwise_not",
     Family::Elementwise,
     "Each bit turned over; for masks, what is false becomes true.",
-    &[SELF],
-    |a| to_value(bitwise_not(a.tensor(0)?)),
+    InputParams::LIST,
+    by_name!(InputParams, |a| to_value(bitwise_not(a.input))),
 )
 .forms(&[Form::Method, Form::Function, Form::Operator("!")])
-.in_place(|a| to_value(replaced(a.tensor(0)?, bitwise_not)))
+.in_place(by_name!(InputParams, |a| to_value(replaced(a.input, bitwise_not))))
 .example("tensor([true, false]).bitwise_not()", "tensor([False,  True])")
 .gradient(Gradient::NoGrad("bits have no gradient"))];

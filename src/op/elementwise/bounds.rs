@@ -9,6 +9,7 @@ use crate::op::core::def::{
 use crate::op::core::fill::replaced;
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{check_cast, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
 use crate::tensor::Tensor;
@@ -195,6 +196,20 @@ enum Bounds<'a> {
     Tensors(Option<&'a Tensor>, Option<&'a Tensor>),
 }
 
+params! {
+    ClampMinParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        min: kind::Operand, "the lower bound";
+    }
+}
+
+params! {
+    ClampMaxParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        max: kind::Operand, "the upper bound";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     CLAMP.named("clamp").example("tensor([-2, 0, 5]).clamp(-1, 1)", "tensor([-1,  0,  1])"),
@@ -206,13 +221,13 @@ pub static ROWS: &[OpDef] = &[
         "clamp_min",
         Family::Elementwise,
         "Each element, not below a bound.",
-        &[SELF, Param::required("min", ParamKind::Operand)],
-        |a| match a.operand(1)? {
-            Operand::Tensor(low) => to_value(clamp_min(a.tensor(0)?, low)),
-            Operand::Scalar(low) => to_value(clamp::clamp_min(a.tensor(0)?, low)),
-        },
+        ClampMinParams::LIST,
+        by_name!(ClampMinParams, |a| match a.min {
+            Operand::Tensor(low) => to_value(clamp_min(a.input, low)),
+            Operand::Scalar(low) => to_value(clamp::clamp_min(a.input, low)),
+        }),
     )
-    .in_place(|a| to_value(clamped_(a.tensor(0)?, Some(a.operand(1)?), None)))
+    .in_place(by_name!(ClampMinParams, |a| to_value(clamped_(a.input, Some(a.min), None))))
     .example("tensor([-2, 5]).clamp_min(0)", "tensor([0, 5])")
     .gradient(Gradient::Vjp("ClampMinBackward0"))
     .samples(&[Sample::of("x.clamp_min(0.15)", X), Sample::of("a.clamp_min(b)", THREE)]),
@@ -220,13 +235,13 @@ pub static ROWS: &[OpDef] = &[
         "clamp_max",
         Family::Elementwise,
         "Each element, not above a bound.",
-        &[SELF, Param::required("max", ParamKind::Operand)],
-        |a| match a.operand(1)? {
-            Operand::Tensor(high) => to_value(clamp_max(a.tensor(0)?, high)),
-            Operand::Scalar(high) => to_value(clamp::clamp_max(a.tensor(0)?, high)),
-        },
+        ClampMaxParams::LIST,
+        by_name!(ClampMaxParams, |a| match a.max {
+            Operand::Tensor(high) => to_value(clamp_max(a.input, high)),
+            Operand::Scalar(high) => to_value(clamp::clamp_max(a.input, high)),
+        }),
     )
-    .in_place(|a| to_value(clamped_(a.tensor(0)?, None, Some(a.operand(1)?))))
+    .in_place(by_name!(ClampMaxParams, |a| to_value(clamped_(a.input, None, Some(a.max)))))
     .example("tensor([-2, 5]).clamp_max(0)", "tensor([-2,  0])")
     .gradient(Gradient::Vjp("ClampMaxBackward0"))
     .samples(&[Sample::of("x.clamp_max(0.15)", X), Sample::of("a.clamp_max(b)", THREE)]),

@@ -5,12 +5,11 @@ use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::launch::tensor;
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{check_cast, only_floats, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
 use crate::tensor::Tensor;
@@ -180,12 +179,23 @@ const THREE: &[Draw] = &[
     Draw::of("b", &[4], Domain::Any),
     Draw::of("c", &[3, 4], Domain::Positive),
 ];
-const FUSED: &[Param] = &[
-    SELF,
-    Param::required("tensor1", ParamKind::Tensor),
-    Param::required("tensor2", ParamKind::Tensor),
-    Param::optional("value", ParamKind::Scalar, D::Int(1)),
-];
+
+params! {
+    LerpParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        end: kind::Tensor, "what is reached at a weight of 1";
+        weight: kind::Operand, "how far on the way to `end`";
+    }
+}
+
+params! {
+    FusedParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        tensor1: kind::Tensor, "the left factor";
+        tensor2: kind::Tensor, "the right factor";
+        value: kind::Scalar = 1, "the factor of the product";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -193,24 +203,32 @@ pub static ROWS: &[OpDef] = &[
         "lerp",
         Family::Binary,
         "`input + weight * (end - input)`.",
-        &[SELF, Param::required("end", ParamKind::Tensor), Param::required("weight", ParamKind::Operand)],
-        |a| to_value(lerp(a.tensor(0)?, a.tensor(1)?, a.operand(2)?)),
+        LerpParams::LIST,
+        by_name!(LerpParams, |a| to_value(lerp(a.input, a.end, a.weight))),
     )
-    .in_place(|a| to_value(lerp_(a.tensor(0)?, a.tensor(1)?, a.operand(2)?)))
+    .in_place(by_name!(LerpParams, |a| to_value(lerp_(a.input, a.end, a.weight))))
     .example("tensor([0.0]).lerp(tensor([10.0]), 0.5)", "tensor([5.])")
     .gradient(Gradient::Vjp("LerpBackward0"))
     .samples(&[Sample::of("a.lerp(b, 0.3)", THREE)]),
-    OpDef::call("addcmul", Family::Binary, "`input + value * tensor1 * tensor2`.", FUSED, |a| {
-        to_value(addcmul(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?))
-    })
-    .in_place(|a| to_value(addcmul_(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?)))
+    OpDef::call(
+        "addcmul",
+        Family::Binary,
+        "`input + value * tensor1 * tensor2`.",
+        FusedParams::LIST,
+        by_name!(FusedParams, |a| to_value(addcmul(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
+    )
+    .in_place(by_name!(FusedParams, |a| to_value(addcmul_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
     .example("addcmul(tensor([1.0]), tensor([2.0]), tensor([3.0]))", "tensor([7.])")
     .gradient(Gradient::Vjp("AddcmulBackward0"))
     .samples(&[Sample::of("a.addcmul(b, c, 0.5)", THREE)]),
-    OpDef::call("addcdiv", Family::Binary, "`input + value * tensor1 / tensor2`.", FUSED, |a| {
-        to_value(addcdiv(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?))
-    })
-    .in_place(|a| to_value(addcdiv_(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?)))
+    OpDef::call(
+        "addcdiv",
+        Family::Binary,
+        "`input + value * tensor1 / tensor2`.",
+        FusedParams::LIST,
+        by_name!(FusedParams, |a| to_value(addcdiv(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
+    )
+    .in_place(by_name!(FusedParams, |a| to_value(addcdiv_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
     .example("addcdiv(tensor([1.0]), tensor([6.0]), tensor([3.0]))", "tensor([3.])")
     .gradient(Gradient::Vjp("AddcdivBackward0"))
     .samples(&[Sample::of("a.addcdiv(b, c, 0.5)", THREE)]),

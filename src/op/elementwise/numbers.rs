@@ -10,6 +10,7 @@ use crate::op::core::def::{
 use crate::op::core::fill::replaced;
 use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::promote::{result_type, to_float};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
 use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
@@ -208,10 +209,29 @@ const NUMBERS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const INSIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Inside)];
 const TWO: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
-const OTHER: Param = Param::required("other", ParamKind::Operand);
-const PAIR: &[Param] = &[SELF, OTHER];
 const WHOLE: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Index(30)), Draw::of("b", &[4], Domain::Index(30))];
 const NO_SLOPE: Gradient = Gradient::NoGrad("the result is a whole number");
+
+params! {
+    PairParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Operand, "what it is combined with, element by element";
+    }
+}
+
+params! {
+    NextafterParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the number in whose direction it steps";
+    }
+}
+
+params! {
+    LogitParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        eps: Maybe<kind::Float>, "how far elements are kept from 0 and 1";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -219,10 +239,10 @@ pub static ROWS: &[OpDef] = &[
         "gcd",
         Family::Binary,
         "The greatest common divisor of whole numbers, element by element.",
-        PAIR,
-        |a| to_value(gcd(a.operand(0)?, a.operand(1)?)),
+        PairParams::LIST,
+        by_name!(PairParams, |a| to_value(gcd(a.input.into(), a.other))),
     )
-    .in_place(|a| to_value(gcd_(a.tensor(0)?, a.operand(1)?)))
+    .in_place(by_name!(PairParams, |a| to_value(gcd_(a.input, a.other))))
     .details("`gcd(0, n)` is `|n|`, and `gcd(0, 0)` is 0.")
     .example("tensor([12, -18, 0]).gcd(tensor([8, 12, 5]))", "tensor([4, 6, 5])")
     .gradient(NO_SLOPE)
@@ -231,10 +251,10 @@ pub static ROWS: &[OpDef] = &[
         "lcm",
         Family::Binary,
         "The least common multiple of whole numbers, element by element.",
-        PAIR,
-        |a| to_value(lcm(a.operand(0)?, a.operand(1)?)),
+        PairParams::LIST,
+        by_name!(PairParams, |a| to_value(lcm(a.input.into(), a.other))),
     )
-    .in_place(|a| to_value(lcm_(a.tensor(0)?, a.operand(1)?)))
+    .in_place(by_name!(PairParams, |a| to_value(lcm_(a.input, a.other))))
     .details("It is 0 beside a 0, and wraps where the dtype cannot hold it.")
     .example("tensor([12, -18, 0]).lcm(tensor([8, 12, 5]))", "tensor([24, 36,  0])")
     .gradient(NO_SLOPE)
@@ -243,10 +263,10 @@ pub static ROWS: &[OpDef] = &[
         "nextafter",
         Family::Binary,
         "The number of the dtype next to each element on the way to another.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(nextafter(a.tensor(0)?, a.tensor(1)?, false)),
+        NextafterParams::LIST,
+        by_name!(NextafterParams, |a| to_value(nextafter(a.input, a.other, false))),
     )
-    .in_place(|a| to_value(nextafter(a.tensor(0)?, a.tensor(1)?, true)))
+    .in_place(by_name!(NextafterParams, |a| to_value(nextafter(a.input, a.other, true))))
     .example(
         "tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])",
         "tensor([1.1921e-07, 1.4013e-45])",
@@ -273,48 +293,72 @@ pub static ROWS: &[OpDef] = &[
         "logit",
         Family::Elementwise,
         "`log(x / (1 - x))`, the inverse of `sigmoid`; with `eps` elements are kept that far from 0 and 1.",
-        &[SELF, Param::optional("eps", ParamKind::Float, D::None)],
-        |a| to_value(logit(a.tensor(0)?, a.optional_float(1))),
+        LogitParams::LIST,
+        by_name!(LogitParams, |a| to_value(logit(a.input, a.eps))),
     )
     .example("tensor([0.5, 0.9]).logit()", "tensor([0.0000, 2.1972])")
     .samples(&[Sample::of("(0.5 + 0.4 * x).logit()", INSIDE)]),
-    OpDef::call("frac", Family::Elementwise, "The fraction of each element, with its sign.", &[SELF], |a| {
-        to_value(frac(a.tensor(0)?))
-    })
-    .in_place(|a| to_value(replaced(a.tensor(0)?, frac)))
+    OpDef::call(
+        "frac",
+        Family::Elementwise,
+        "The fraction of each element, with its sign.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(frac(a.input))),
+    )
+    .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, frac))))
     .example("tensor([1.5, -2.25]).frac()", "tensor([ 0.5000, -0.2500])")
     .samples(&[Sample::of("x.frac()", MATRIX)]),
-    OpDef::call("deg2rad", Family::Elementwise, "Degrees as radians.", &[SELF], |a| {
-        to_value(scaled(a.tensor(0)?, std::f64::consts::PI / 180.0))
-    })
+    OpDef::call(
+        "deg2rad",
+        Family::Elementwise,
+        "Degrees as radians.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(scaled(a.input, std::f64::consts::PI / 180.0))),
+    )
     .example("tensor([180.0]).deg2rad()", "tensor([3.1416])")
     .samples(&[Sample::of("x.deg2rad()", MATRIX)]),
-    OpDef::call("rad2deg", Family::Elementwise, "Radians as degrees.", &[SELF], |a| {
-        to_value(scaled(a.tensor(0)?, 180.0 / std::f64::consts::PI))
-    })
+    OpDef::call(
+        "rad2deg",
+        Family::Elementwise,
+        "Radians as degrees.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(scaled(a.input, 180.0 / std::f64::consts::PI))),
+    )
     .example("tensor([3.0]).rad2deg()", "tensor([171.8873])")
     .samples(&[Sample::of("x.rad2deg()", MATRIX)]),
-    OpDef::call("logaddexp2", Family::Binary, "`log2(2**input + 2**other)`, without overflow.", PAIR, |a| {
-        to_value(logaddexp2(a.operand(0)?, a.operand(1)?))
-    })
+    OpDef::call(
+        "logaddexp2",
+        Family::Binary,
+        "`log2(2**input + 2**other)`, without overflow.",
+        PairParams::LIST,
+        by_name!(PairParams, |a| to_value(logaddexp2(a.input.into(), a.other))),
+    )
     .example("tensor([1.0]).logaddexp2(tensor([1.0]))", "tensor([2.])")
     .samples(&[Sample::of("a.logaddexp2(b)", TWO)]),
-    OpDef::call("ldexp", Family::Binary, "`input * 2**other`.", PAIR, |a| {
-        to_value(ldexp(a.operand(0)?, a.operand(1)?))
-    })
+    OpDef::call(
+        "ldexp",
+        Family::Binary,
+        "`input * 2**other`.",
+        PairParams::LIST,
+        by_name!(PairParams, |a| to_value(ldexp(a.input.into(), a.other))),
+    )
     .example("tensor([1.0, 3.0]).ldexp(2)", "tensor([ 4., 12.])")
     .samples(&[Sample::of("a.ldexp(2)", TWO)]),
-    OpDef::call("float_power", Family::Binary, "The power in double precision.", PAIR, |a| {
-        to_value(float_power(a.operand(0)?, a.operand(1)?))
-    })
+    OpDef::call(
+        "float_power",
+        Family::Binary,
+        "The power in double precision.",
+        PairParams::LIST,
+        by_name!(PairParams, |a| to_value(float_power(a.input.into(), a.other))),
+    )
     .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")
     .samples(&[Sample::of("b.float_power(3)", TWO)]),
     OpDef::call(
         "fmax",
         Family::Binary,
         "The larger of two elements; a number wins over NaN.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(fmax(a.tensor(0)?, a.tensor(1)?)),
+        NextafterParams::LIST,
+        by_name!(NextafterParams, |a| to_value(fmax(a.input, a.other))),
     )
     .example("tensor([1.0, 0.0 / 0.0]).fmax(tensor([3.0, 2.0]))", "tensor([3., 2.])")
     .samples(&[Sample::of("a.fmax(b)", NUMBERS)]),
@@ -322,8 +366,8 @@ pub static ROWS: &[OpDef] = &[
         "fmin",
         Family::Binary,
         "The smaller of two elements; a number wins over NaN.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(fmin(a.tensor(0)?, a.tensor(1)?)),
+        NextafterParams::LIST,
+        by_name!(NextafterParams, |a| to_value(fmin(a.input, a.other))),
     )
     .example("tensor([1.0, 0.0 / 0.0]).fmin(tensor([3.0, 2.0]))", "tensor([1., 2.])")
     .samples(&[Sample::of("a.fmin(b)", NUMBERS)]),

@@ -2,7 +2,8 @@
 
 use crate::base::Result;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Family, Gradient, OpDef, SELF};
+use crate::op::core::def::{Family, Gradient, OpDef};
+use crate::op::core::params::{InputParams, by_name};
 use crate::tensor::Tensor;
 
 use super::comparison::eq;
@@ -32,8 +33,8 @@ pub static MORE_ROWS: &[OpDef] = &[
         "isposinf",
         Family::Elementwise,
         "Whether each element is positive infinity.",
-        &[SELF],
-        |a| to_value(is_infinity(a.tensor(0)?, f64::INFINITY)),
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(is_infinity(a.input, f64::INFINITY))),
     )
     .example("tensor([1.0, 1.0 / 0.0]).isposinf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
@@ -41,8 +42,8 @@ pub static MORE_ROWS: &[OpDef] = &[
         "isneginf",
         Family::Elementwise,
         "Whether each element is negative infinity.",
-        &[SELF],
-        |a| to_value(is_infinity(a.tensor(0)?, f64::NEG_INFINITY)),
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(is_infinity(a.input, f64::NEG_INFINITY))),
     )
     .example("tensor([1.0, -1.0 / 0.0]).isneginf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),

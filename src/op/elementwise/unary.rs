@@ -3,7 +3,8 @@
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, SELF, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::one;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
 use crate::tensor::Tensor;
@@ -132,18 +133,25 @@ fn one_minus_square(x: &Tensor) -> Result<Tensor> {
 
 const POSITIVE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Positive)];
 
+params! {
+    PolygammaParams {
+        n: kind::Int, "which derivative, from 0";
+        input: kind::Tensor, "where the derivative is evaluated";
+    }
+}
+
 /// The rows of this file that no macro writes.
 pub static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "polygamma",
         Family::Elementwise,
         "The n-th derivative of `digamma`.",
-        &[Param::required("n", ParamKind::Int), Param::required("input", ParamKind::Tensor)],
-        |a| match a.int(0)? {
+        PolygammaParams::LIST,
+        by_name!(PolygammaParams, |a| match a.n {
             n if n < 0 => Err(Error::runtime("polygamma(n, x) does not support negative n.")),
-            0 => to_value(digamma(a.tensor(1)?)),
-            n => to_value(polygamma(a.tensor(1)?, n as f64)),
-        },
+            0 => to_value(digamma(a.input)),
+            n => to_value(polygamma(a.input, n as f64)),
+        }),
     )
     .forms(crate::op::core::def::FUNCTION)
     .example("polygamma(1, tensor([1.0]))", "tensor([1.6449])")

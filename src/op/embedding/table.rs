@@ -2,9 +2,8 @@
 
 use crate::base::{DType, Dims, Error, Kind, Result};
 use crate::device::poll;
-use crate::op::core::def::{
-    DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::arithmetic::mul;
 use crate::op::gather::along_dim::{index_add_, out_of_range, same_place, select_rows};
@@ -95,17 +94,22 @@ pub fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<Option<u
     }
 }
 
+params! {
+    EmbeddingParams {
+        input: kind::Tensor, "the numbers of the rows that are looked up";
+        weight: kind::Tensor, "the table, a row for each number";
+        padding_idx: Maybe<kind::Int>, "the row that gets no gradient";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "embedding",
     Family::Index,
     "Rows of a table by index.",
-    &[
-        Param::required("input", ParamKind::Tensor),
-        Param::required("weight", ParamKind::Tensor),
-        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
-    ],
-    |a| embedding(a.tensor(0)?, a.tensor(1)?, a.optional_int(2)).map(crate::op::core::value::Value::from),
+    EmbeddingParams::LIST,
+    by_name!(EmbeddingParams, |a| embedding(a.input, a.weight, a.padding_idx)
+        .map(crate::op::core::value::Value::from)),
 )
 .forms(FUNCTIONAL)
 .gradient(Gradient::Vjp("EmbeddingBackward0"))

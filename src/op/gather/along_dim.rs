@@ -5,10 +5,9 @@ use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    DIM, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::cast;
 use crate::op::core::record::{in_place, no_grad, one, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::scale;
@@ -460,14 +459,55 @@ fn source_grad(s: &Saved, g: &Tensor, dim: usize, index: &Tensor) -> Result<Tens
     Ok(out)
 }
 
-const INDEX: Param = Param::required("index", ParamKind::Tensor);
-const SOURCE: Param = Param::required("src", ParamKind::Operand);
-const ADDED: Param = Param::required("src", ParamKind::Tensor);
 const SCATTERED: &[Draw] = &[
     Draw::of("x", &[4, 3], Domain::Any),
     Draw::of("i", &[5, 3], Domain::Index(4)),
     Draw::of("v", &[5, 3], Domain::Any),
 ];
+
+params! {
+    IndexSelectParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+    }
+}
+
+params! {
+    IndexAddParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        source: kind::Tensor, "the tensor that values come from";
+        alpha: kind::Scalar = 1, "the factor of what is added";
+    }
+}
+
+params! {
+    ScatterParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        src: kind::Operand, "the values written, of at least the size of `index`";
+    }
+}
+
+params! {
+    ScatterAddParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        src: kind::Tensor, "the values written, of at least the size of `index`";
+    }
+}
+
+params! {
+    TakeAlongDimParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        indices: kind::Tensor, "the places along the dimension, as whole numbers";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -475,11 +515,11 @@ pub static ROWS: &[OpDef] = &[
         "index_select",
         Family::Index,
         "The entries along a dimension that a vector of indices names.",
-        &[SELF, DIM, INDEX],
-        |a| {
-            check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
-            to_value(index_select(a.tensor(0)?, a.int(1)?, a.tensor(2)?))
-        },
+        IndexSelectParams::LIST,
+        by_name!(IndexSelectParams, |a| {
+            check_places(a.input, a.dim, a.index)?;
+            to_value(index_select(a.input, a.dim, a.index))
+        }),
     )
     .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
     .gradient(Gradient::Vjp("IndexSelectBackward0"))
@@ -491,22 +531,16 @@ pub static ROWS: &[OpDef] = &[
         "index_add",
         Family::Index,
         "Entries added at indices along a dimension.",
-        &[
-            SELF,
-            DIM,
-            INDEX,
-            Param::required("source", ParamKind::Tensor),
-            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
-        ],
-        |a| {
-            check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
-            to_value(index_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
-        },
+        IndexAddParams::LIST,
+        by_name!(IndexAddParams, |a| {
+            check_places(a.input, a.dim, a.index)?;
+            to_value(index_add(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
+        }),
     )
-    .in_place(|a| {
-        check_places(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?;
-        to_value(index_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?, a.float(4)?))
-    })
+    .in_place(by_name!(IndexAddParams, |a| {
+        check_places(a.input, a.dim, a.index)?;
+        to_value(index_add_(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
+    }))
     .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
     .gradient(Gradient::Vjp("IndexAddBackward0"))
     .samples(&[Sample::of(
@@ -521,8 +555,8 @@ pub static ROWS: &[OpDef] = &[
         "gather",
         Family::Index,
         "Elements along a dimension, each by its own index.",
-        &[SELF, DIM, INDEX],
-        |a| to_value(gather(a.tensor(0)?, a.int(1)?, a.tensor(2)?)),
+        IndexSelectParams::LIST,
+        by_name!(IndexSelectParams, |a| to_value(gather(a.input, a.dim, a.index))),
     )
     .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
     .gradient(Gradient::Vjp("GatherBackward0"))
@@ -534,20 +568,20 @@ pub static ROWS: &[OpDef] = &[
         "scatter",
         Family::Index,
         "Elements written along a dimension, each at its own index.",
-        &[SELF, DIM, INDEX, SOURCE],
-        |a| to_value(scatter(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)),
+        ScatterParams::LIST,
+        by_name!(ScatterParams, |a| to_value(scatter(a.input, a.dim, a.index, a.src))),
     )
-    .in_place(|a| to_value(scatter_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)))
+    .in_place(by_name!(ScatterParams, |a| to_value(scatter_(a.input, a.dim, a.index, a.src))))
     .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
     .gradient(Gradient::Vjp("ScatterBackward0")),
     OpDef::call(
         "scatter_add",
         Family::Index,
         "Elements added along a dimension, each at its own index.",
-        &[SELF, DIM, INDEX, ADDED],
-        |a| to_value(scatter_add(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)),
+        ScatterAddParams::LIST,
+        by_name!(ScatterAddParams, |a| to_value(scatter_add(a.input, a.dim, a.index, a.src))),
     )
-    .in_place(|a| to_value(scatter_add_(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)))
+    .in_place(by_name!(ScatterAddParams, |a| to_value(scatter_add_(a.input, a.dim, a.index, a.src))))
     .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")
     .gradient(Gradient::Vjp("ScatterAddBackward0"))
     .samples(&[Sample::of("x.scatter_add(0, i, v)", SCATTERED)]),
@@ -555,12 +589,8 @@ pub static ROWS: &[OpDef] = &[
         "take_along_dim",
         Family::Index,
         "Elements along a dimension by indices as `argsort` gives them.",
-        &[
-            SELF,
-            Param::required("indices", ParamKind::Tensor),
-            Param::optional("dim", ParamKind::Int, D::None),
-        ],
-        |a| to_value(take_along_dim(a.tensor(0)?, a.tensor(1)?, a.optional_int(2))),
+        TakeAlongDimParams::LIST,
+        by_name!(TakeAlongDimParams, |a| to_value(take_along_dim(a.input, a.indices, a.dim))),
     )
     .example("tensor([3, 1, 2]).take_along_dim(tensor([1, 2, 0]), 0)", "tensor([1, 2, 3])"),
 ];

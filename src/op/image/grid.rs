@@ -3,10 +3,9 @@
 use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar};
 use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
@@ -359,19 +358,30 @@ fn check(x: &Tensor, grid: &Tensor, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-const ALIGN: Param = Param::optional("align_corners", ParamKind::Bool, DefaultValue::Bool(false));
 const IMAGE: Draw = Draw::of("x", &[2, 2, 3, 4], Domain::Any);
 const GRID: Draw = Draw::of("g", &[2, 3, 2, 2], Domain::Inside);
 
+params! {
+    AffineGridParams {
+        theta: kind::Tensor, "affine matrices, `[n, 2, 3]`";
+        size: kind::Ints, "sizes of the images that are sampled, `[n, c, h, w]`";
+        align_corners: kind::Bool = false, "takes -1 and 1 as the centres of the outer pixels, not as their edges";
+    }
+}
+
+params! {
+    GridSampleParams {
+        input: kind::Tensor, "images, `[n, c, h, w]`";
+        grid: kind::Tensor, "where to look, as x and y in -1 to 1 for each output pixel";
+        mode: kind::Str = "bilinear", "how values between pixels are found: `bilinear` or `nearest`";
+        padding_mode: kind::Str = "zeros", "what lies outside of the image: `zeros`, `border` or `reflection`";
+        align_corners: kind::Bool = false, "takes -1 and 1 as the centres of the outer pixels, not as their edges";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "affine_grid",
-        Family::Convolution,
-        "The places of an output's elements in the input under affine maps, for `F::grid_sample`.",
-        &[Param::required("theta", ParamKind::Tensor), Param::required("size", ParamKind::Ints), ALIGN],
-        |a| affine_grid(a.tensor(0)?, &a.ints(1)?, a.bool(2)?).map(Value::from),
-    )
+    OpDef::call("affine_grid", Family::Convolution, "The places of an output's elements in the input under affine maps, for `F::grid_sample`.", AffineGridParams::LIST, by_name!(AffineGridParams, |a| affine_grid(a.theta, &a.size, a.align_corners).map(Value::from)))
     .forms(FUNCTIONAL)
     .details(
         "`theta` is `[n, 2, 3]` with `size` `[n, c, h, w]`, or `[n, 3, 4]` with `[n, c, d, h, w]`. Places run from -1 to \
@@ -385,22 +395,10 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("F::affine_grid(t, [2, 1, 2, 3])", &[Draw::of("t", &[2, 2, 3], Domain::Any)]),
         Sample::of("F::affine_grid(t, [1, 1, 2, 3, 2], true)", &[Draw::of("t", &[1, 3, 4], Domain::Any)]),
     ]),
-    OpDef::call(
-        "grid_sample",
-        Family::Convolution,
-        "An image at the places of a grid, between its elements.",
-        &[
-            SELF,
-            Param::required("grid", ParamKind::Tensor),
-            Param::optional("mode", ParamKind::Str, DefaultValue::Str("bilinear")),
-            Param::optional("padding_mode", ParamKind::Str, DefaultValue::Str("zeros")),
-            ALIGN,
-        ],
-        |a| {
-            let (mode, outside) = (Mode::parse(a.str(2)?)?, Outside::parse(a.str(3)?)?);
-            grid_sample(a.tensor(0)?, a.tensor(1)?, mode, outside, a.bool(4)?).map(Value::from)
-        },
-    )
+    OpDef::call("grid_sample", Family::Convolution, "An image at the places of a grid, between its elements.", GridSampleParams::LIST, by_name!(GridSampleParams, |a| {
+            let (mode, outside) = (Mode::parse(a.mode)?, Outside::parse(a.padding_mode)?);
+            grid_sample(a.input, a.grid, mode, outside, a.align_corners).map(Value::from)
+        }))
     .forms(FUNCTIONAL)
     .details(
         "`[n, c, h, w]` and a grid `[n, h', w', 2]` give `[n, c, h', w']`, volumes likewise with one dimension more. \

@@ -5,9 +5,10 @@ use crate::base::{DType, DeviceCause, Dims, Error, Kind, Layout, Result, Scalar,
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{DefaultValue, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::{Family, Gradient, METHOD, OpDef};
 use crate::op::core::fill::{copy_, fill_};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::cast;
 use crate::op::core::record::{in_place, no_grad, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::{add, mul, specs};
@@ -549,20 +550,18 @@ pub fn assign_(view: &Tensor, value: Operand, accumulate: bool) -> Result<Tensor
     }
 }
 
+params! {
+    IndexPutParams {
+        input: kind::Tensor, "the tensor that is written to";
+        indices: kind::Any, "index tensors, one for each dimension";
+        values: kind::Operand, "what is written there; it broadcasts";
+        accumulate: kind::Bool = false, "adds to what is there, where otherwise it is replaced";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "index_put_",
-        Family::Index,
-        "Values written where indices say, in place.",
-        &[
-            SELF,
-            Param::required("indices", ParamKind::Any),
-            Param::required("values", ParamKind::Operand),
-            Param::optional("accumulate", ParamKind::Bool, DefaultValue::Bool(false)),
-        ],
-        |a| to_value(index_put_(a.tensor(0)?, &Index::list(a.get(1))?, a.operand(2)?, a.bool(3)?)),
-    )
+    OpDef::call("index_put_", Family::Index, "Values written where indices say, in place.", IndexPutParams::LIST, by_name!(IndexPutParams, |a| to_value(index_put_(a.input, &Index::list(a.indices)?, a.values, a.accumulate))))
     .forms(METHOD)
     .details(
         "With `accumulate` values are added, those of equal places as well. `x[i] = v` is `x.index_put_([i], v)`.",

@@ -6,6 +6,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{
     ANY_DIM, Args, DefaultValue as D, Family, Gradient, OpDef, Param, ParamKind, SELF,
 };
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
@@ -211,6 +212,23 @@ const COUNTS: Param = Param::optional("return_counts", ParamKind::Bool, D::Bool(
 /// Why counts and places have no gradient.
 pub const COUNTED: Gradient = Gradient::NoGrad("the result is a count or a place");
 
+params! {
+    BincountParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        weights: Maybe<kind::Tensor>, "what each element counts, instead of 1";
+        minlength: kind::Int = 0, "how many counts there are at least";
+    }
+}
+
+params! {
+    HistcParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        bins: kind::Int = 100, "how many equal intervals";
+        min: kind::Float => D::Int(0), "where the first interval begins";
+        max: kind::Float => D::Int(0), "where the last interval ends; the range of the data where equal to `min`";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -242,31 +260,10 @@ pub static ROWS: &[OpDef] = &[
     .details("`dim` leaves out slices that repeat the one before along it.")
     .example("tensor([1, 1, 2, 1]).unique_consecutive()", "tensor([1, 2, 1])")
     .gradient(COUNTED),
-    OpDef::call(
-        "bincount",
-        Family::Index,
-        "How often each number from 0 on occurs, or what its weights add up to.",
-        &[
-            SELF,
-            Param::optional("weights", ParamKind::Tensor, D::None),
-            Param::optional("minlength", ParamKind::Int, D::Int(0)),
-        ],
-        |a| to_value(bincount(a.tensor(0)?, a.optional_tensor(1), a.int(2)?)),
-    )
+    OpDef::call("bincount", Family::Index, "How often each number from 0 on occurs, or what its weights add up to.", BincountParams::LIST, by_name!(BincountParams, |a| to_value(bincount(a.input, a.weights, a.minlength))))
     .example("tensor([0, 2, 2]).bincount()", "tensor([1, 0, 2])")
     .gradient(COUNTED),
-    OpDef::call(
-        "histc",
-        Family::Index,
-        "How many elements lie in each of some equal pieces of a range.",
-        &[
-            SELF,
-            Param::optional("bins", ParamKind::Int, D::Int(100)),
-            Param::optional("min", ParamKind::Float, D::Int(0)),
-            Param::optional("max", ParamKind::Float, D::Int(0)),
-        ],
-        |a| to_value(histc(a.tensor(0)?, a.int(1)?, a.float(2)?, a.float(3)?)),
-    )
+    OpDef::call("histc", Family::Index, "How many elements lie in each of some equal pieces of a range.", HistcParams::LIST, by_name!(HistcParams, |a| to_value(histc(a.input, a.bins, a.min, a.max))))
     .details("Equal bounds stand for the smallest and the largest element.")
     .example("tensor([1.0, 2.0, 1.0]).histc(4, 0, 3)", "tensor([0., 2., 1., 0.])")
     .gradient(COUNTED),

@@ -5,9 +5,10 @@ use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
+    Args, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample,
 };
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::promote::common_device;
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
@@ -106,6 +107,20 @@ fn masked_select_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 
 const MASKED: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[3, 4], Domain::Mask)];
 
+params! {
+    MaskedSelectParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        mask: kind::Tensor, "a bool tensor that broadcasts, true where elements are meant";
+    }
+}
+
+params! {
+    NonzeroParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        as_tuple: kind::Bool = false, "gives a list with an index tensor for each dimension";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -133,37 +148,19 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("b", &[4], Domain::Any),
         ],
     )]),
-    OpDef::call(
-        "masked_select",
-        Family::Index,
-        "The elements where a mask is true, as a vector.",
-        &[SELF, Param::required("mask", ParamKind::Tensor)],
-        |a| to_value(masked_select(a.tensor(0)?, a.tensor(1)?)),
-    )
+    OpDef::call("masked_select", Family::Index, "The elements where a mask is true, as a vector.", MaskedSelectParams::LIST, by_name!(MaskedSelectParams, |a| to_value(masked_select(a.input, a.mask))))
     .details("The host waits for the device: the values decide how many there are.")
     .example("tensor([1, 2, 3]).masked_select(tensor([true, false, true]))", "tensor([1, 3])")
     .gradient(Gradient::Vjp("MaskedSelectBackward0"))
     .samples(&[Sample::of("x.masked_select(m)", MASKED), Sample::of("x[m]", MASKED)]),
-    OpDef::call(
-        "nonzero",
-        Family::Index,
-        "The places of elements that are not zero, one row each.",
-        &[SELF, Param::optional("as_tuple", ParamKind::Bool, DefaultValue::Bool(false))],
-        |a| {
-            let x = a.tensor(0)?;
-            if a.bool(1)? { to_list(nonzero_columns(x)) } else { to_value(nonzero(x)) }
-        },
-    )
+    OpDef::call("nonzero", Family::Index, "The places of elements that are not zero, one row each.", NonzeroParams::LIST, by_name!(NonzeroParams, |a| {
+            let x = a.input;
+            if a.as_tuple { to_list(nonzero_columns(x)) } else { to_value(nonzero(x)) }
+        }))
     .details("With `as_tuple` an array with a vector for each dimension. The host waits for the device.")
     .example("tensor([[0, 1], [2, 0]]).nonzero()", "tensor([[0, 1],\n        [1, 0]])")
     .gradient(Gradient::NoGrad("the result is an index")),
-    OpDef::call(
-        "argwhere",
-        Family::Index,
-        "The places of elements that are not zero, one row each.",
-        &[SELF],
-        |a| to_value(nonzero(a.tensor(0)?)),
-    )
+    OpDef::call("argwhere", Family::Index, "The places of elements that are not zero, one row each.", InputParams::LIST, by_name!(InputParams, |a| to_value(nonzero(a.input))))
     .details("Another name of `nonzero` without options. The host waits for the device.")
     .example("(tensor([3, 5, 4]) > 3).argwhere()", "tensor([[1],\n        [2]])")
     .gradient(Gradient::NoGrad("the result is an index")),

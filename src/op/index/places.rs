@@ -8,6 +8,7 @@ use crate::op::core::def::{
 };
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
 use crate::op::elementwise::binary::{maximum, minimum};
@@ -324,8 +325,6 @@ pub fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
 }
 
 const INDEX: Param = Param::required("index", ParamKind::Tensor);
-const SOURCE: Param = Param::required("source", ParamKind::Tensor);
-const MASK: Param = Param::required("mask", ParamKind::Tensor);
 const REDUCED: &[Param] = &[
     SELF,
     DIM,
@@ -340,14 +339,54 @@ const ROWS_OF: &[Draw] = &[
     Draw::of("v", &[5, 3], Domain::Positive),
 ];
 
+params! {
+    TakeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        index: kind::Tensor, "the places, counted over all elements";
+    }
+}
+
+params! {
+    IndexCopyParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        source: kind::Tensor, "the tensor that values come from";
+    }
+}
+
+params! {
+    IndexFillParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "the places along the dimension, as whole numbers";
+        value: kind::Operand, "the number that is written";
+    }
+}
+
+params! {
+    MaskedScatterParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        mask: kind::Tensor, "a bool tensor that broadcasts, true where elements are meant";
+        source: kind::Tensor, "the tensor that values come from";
+    }
+}
+
+params! {
+    UnravelIndexParams {
+        indices: kind::Tensor, "places counted over all elements";
+        shape: kind::Ints, "sizes of the tensor that the places are in";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "take",
         Family::Index,
         "Elements of the flattened tensor at indices, in the indices' shape.",
-        &[SELF, INDEX],
-        |a| to_value(take(a.tensor(0)?, a.tensor(1)?)),
+        TakeParams::LIST,
+        by_name!(TakeParams, |a| to_value(take(a.input, a.index))),
     )
     .example("tensor([[4, 5], [6, 7]]).take(tensor([0, 3]))", "tensor([4, 7])")
     .samples(&[Sample::of(
@@ -358,10 +397,12 @@ pub static ROWS: &[OpDef] = &[
         "index_copy",
         Family::Index,
         "Entries written at indices along a dimension.",
-        &[SELF, DIM, INDEX, SOURCE],
-        |a| to_value(index_copy(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.tensor(3)?)),
+        IndexCopyParams::LIST,
+        by_name!(IndexCopyParams, |a| to_value(index_copy(a.input, a.dim, a.index, a.source))),
     )
-    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| index_copy(x, a.int(1)?, a.tensor(2)?, a.tensor(3)?))))
+    .in_place(by_name!(IndexCopyParams, |a| to_value(replaced(a.input, |x| index_copy(
+        x, a.dim, a.index, a.source
+    )))))
     .example("zeros(3).index_copy(0, tensor([2]), ones(1))", "tensor([0., 0., 1.])")
     .samples(&[Sample::of(
         "x.index_copy(0, i, v)",
@@ -375,10 +416,12 @@ pub static ROWS: &[OpDef] = &[
         "index_fill",
         Family::Index,
         "A value in the entries that indices name along a dimension.",
-        &[SELF, DIM, INDEX, Param::required("value", ParamKind::Operand)],
-        |a| to_value(index_fill(a.tensor(0)?, a.int(1)?, a.tensor(2)?, a.operand(3)?)),
+        IndexFillParams::LIST,
+        by_name!(IndexFillParams, |a| to_value(index_fill(a.input, a.dim, a.index, a.value))),
     )
-    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| index_fill(x, a.int(1)?, a.tensor(2)?, a.operand(3)?))))
+    .in_place(by_name!(IndexFillParams, |a| to_value(replaced(a.input, |x| index_fill(
+        x, a.dim, a.index, a.value
+    )))))
     .example("zeros(3).index_fill(0, tensor([0, 2]), 5)", "tensor([5., 0., 5.])")
     .samples(&[Sample::of(
         "x.index_fill(1, i, 0.7)",
@@ -388,11 +431,13 @@ pub static ROWS: &[OpDef] = &[
         "masked_scatter",
         Family::Index,
         "Elements of a source, in order, where a mask is true.",
-        &[SELF, MASK, SOURCE],
-        |a| to_value(masked_scatter(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?)),
+        MaskedScatterParams::LIST,
+        by_name!(MaskedScatterParams, |a| to_value(masked_scatter(a.input, a.mask, a.source))),
     )
     .forms(crate::op::core::def::METHOD)
-    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| masked_scatter(x, a.tensor(1)?, a.tensor(2)?))))
+    .in_place(by_name!(MaskedScatterParams, |a| to_value(replaced(a.input, |x| masked_scatter(
+        x, a.mask, a.source
+    )))))
     .example("zeros(3).masked_scatter(tensor([true, false, true]), ones(2))", "tensor([1., 0., 1.])")
     .samples(&[Sample::of(
         "x.masked_scatter(m, v)",
@@ -425,8 +470,8 @@ pub static ROWS: &[OpDef] = &[
         "unravel_index",
         Family::Index,
         "Places in a flattened tensor as places in its dimensions, a tensor for each.",
-        &[Param::required("indices", ParamKind::Tensor), Param::required("shape", ParamKind::Ints)],
-        |a| to_list(unravel_index(a.tensor(0)?, &a.ints(1)?)),
+        UnravelIndexParams::LIST,
+        by_name!(UnravelIndexParams, |a| to_list(unravel_index(a.indices, &a.shape))),
     )
     .forms(FUNCTION)
     .example("unravel_index(tensor([5]), [2, 3])", "[tensor([1]), tensor([2])]")

@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{Args, DefaultValue as D, FUNCTION, Family, Gradient, OpDef, Param, ParamKind};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, floor_divide};
@@ -87,18 +88,22 @@ fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<T
 const RIGHT: Param = Param::optional("right", ParamKind::Bool, D::Bool(false));
 const NARROW: Param = Param::optional("out_int32", ParamKind::Bool, D::Bool(false));
 
+params! {
+    IsinParams {
+        elements: kind::Tensor, "the values that are looked up";
+        test_elements: kind::Operand, "the values that are looked for";
+        invert: kind::Bool = false, "true where the element is not found";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "isin",
         Family::Compare,
         "Whether each element is one of some others.",
-        &[
-            Param::required("elements", ParamKind::Tensor),
-            Param::required("test_elements", ParamKind::Operand),
-            Param::optional("invert", ParamKind::Bool, D::Bool(false)),
-        ],
-        |a| to_value(isin(a.tensor(0)?, a.operand(1)?, a.bool(2)?)),
+        IsinParams::LIST,
+        by_name!(IsinParams, |a| to_value(isin(a.elements, a.test_elements, a.invert))),
     )
     .forms(crate::op::core::def::FUNCTION)
     .example("isin(tensor([1, 2, 3]), tensor([3, 1]))", "tensor([ True, False,  True])")

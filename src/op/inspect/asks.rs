@@ -6,40 +6,31 @@ use crate::op::core::def::{
     Args, DefaultValue, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF,
 };
 use crate::op::core::many;
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 
 const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
 
+params! {
+    SizeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "item",
-        Family::Inspect,
-        "The only element as a number; the host waits for it.",
-        &[SELF],
-        |a| Ok(Value::Scalar(a.tensor(0)?.item()?)),
-    )
+    OpDef::call("item", Family::Inspect, "The only element as a number; the host waits for it.", InputParams::LIST, by_name!(InputParams, |a| Ok(Value::Scalar(a.input.item()?))))
     .forms(METHOD)
     .example("tensor([2.5]).item()", "2.5")
     .gradient(ASKS),
-    OpDef::call(
-        "tolist",
-        Family::Inspect,
-        "All elements as nested arrays; the host waits for them.",
-        &[SELF],
-        |a| tolist(a.tensor(0)?),
-    )
+    OpDef::call("tolist", Family::Inspect, "All elements as nested arrays; the host waits for them.", InputParams::LIST, by_name!(InputParams, |a| tolist(a.input)))
     .forms(METHOD)
     .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
     .gradient(ASKS),
-    OpDef::call(
-        "numpy",
-        Family::Inspect,
-        "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.",
-        &[SELF],
-        |a| {
-            let x = a.tensor(0)?;
+    OpDef::call("numpy", Family::Inspect, "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.", InputParams::LIST, by_name!(InputParams, |a| {
+            let x = a.input;
             if x.requires_grad() {
                 let text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.";
                 return Err(Error::runtime(text));
@@ -52,29 +43,22 @@ pub static ROWS: &[OpDef] = &[
                 )));
             }
             tolist(x)
-        },
-    )
+        }))
     .forms(METHOD)
     .example("tensor([1, 2]).numpy()", "[1, 2]")
     .gradient(ASKS),
-    OpDef::call("numel", Family::Inspect, "The number of elements.", &[SELF], |a| {
-        Ok(int(a.tensor(0)?.numel()))
-    })
+    OpDef::call("numel", Family::Inspect, "The number of elements.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(int(a.input.numel()))
+    }))
     .example("zeros([2, 3]).numel()", "6")
     .gradient(ASKS),
-    OpDef::call(
-        "size",
-        Family::Inspect,
-        "The sizes of all dimensions, or of one.",
-        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
-        |a| {
-            let x = a.tensor(0)?;
-            match a.optional_int(1) {
+    OpDef::call("size", Family::Inspect, "The sizes of all dimensions, or of one.", SizeParams::LIST, by_name!(SizeParams, |a| {
+            let x = a.input;
+            match a.dim {
                 Some(dim) => x.size(dim).map(int),
                 None => Ok(ints(x.shape())),
             }
-        },
-    )
+        }))
     .forms(METHOD)
     .example("zeros([2, 3]).size(-1)", "3")
     .gradient(ASKS),
@@ -88,59 +72,41 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .example("zeros([2, 3]).stride()", "[3, 1]")
     .gradient(ASKS),
-    OpDef::call(
-        "storage_offset",
-        Family::Inspect,
-        "The place of the first element in its storage, in elements.",
-        &[SELF],
-        |a| Ok(int(a.tensor(0)?.layout().offset())),
-    )
+    OpDef::call("storage_offset", Family::Inspect, "The place of the first element in its storage, in elements.", InputParams::LIST, by_name!(InputParams, |a| Ok(int(a.input.layout().offset()))))
     .forms(METHOD)
     .example("zeros([2, 3]).select(0, 1).storage_offset()", "3")
     .gradient(ASKS),
-    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", &[SELF], |a| {
-        Ok(bool(a.tensor(0)?.is_contiguous()))
-    })
+    OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(bool(a.input.is_contiguous()))
+    }))
     .forms(METHOD)
     .example("zeros([2, 3]).t().is_contiguous()", "false")
     .gradient(ASKS),
-    OpDef::call("is_pinned", Family::Inspect, "Whether the host memory is page-locked.", &[SELF], |a| {
-        Ok(bool(a.tensor(0)?.is_pinned()))
-    })
+    OpDef::call("is_pinned", Family::Inspect, "Whether the host memory is page-locked.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(bool(a.input.is_pinned()))
+    }))
     .forms(METHOD)
     .example("zeros([2]).is_pinned()", "false")
     .gradient(ASKS),
-    OpDef::call(
-        "is_floating_point",
-        Family::Inspect,
-        "Whether the dtype is a floating-point one.",
-        &[SELF],
-        |a| Ok(bool(a.tensor(0)?.dtype().is_float())),
-    )
+    OpDef::call("is_floating_point", Family::Inspect, "Whether the dtype is a floating-point one.", InputParams::LIST, by_name!(InputParams, |a| Ok(bool(a.input.dtype().is_float()))))
     .example("tensor([1, 2]).is_floating_point()", "false")
     .gradient(ASKS),
-    OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", &[SELF], |a| {
-        Ok(Value::Scalar(Scalar::Int(a.tensor(0)?.data_ptr() as i64)))
-    })
+    OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(Value::Scalar(Scalar::Int(a.input.data_ptr() as i64)))
+    }))
     .forms(METHOD)
     .example("zeros([0]).data_ptr()", "0")
     .gradient(ASKS),
-    OpDef::call("element_size", Family::Inspect, "The bytes of one element.", &[SELF], |a| {
-        Ok(int(a.tensor(0)?.dtype().size()))
-    })
+    OpDef::call("element_size", Family::Inspect, "The bytes of one element.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(int(a.input.dtype().size()))
+    }))
     .forms(METHOD)
     .example("zeros([2]).half().element_size()", "2")
     .gradient(ASKS),
-    OpDef::call(
-        "retain_grad",
-        Family::Inspect,
-        "Has the backward pass keep the gradient of a computed tensor in `.grad`, as that of a leaf is.",
-        &[SELF],
-        |a| {
-            a.tensor(0)?.retain_grad()?;
+    OpDef::call("retain_grad", Family::Inspect, "Has the backward pass keep the gradient of a computed tensor in `.grad`, as that of a leaf is.", InputParams::LIST, by_name!(InputParams, |a| {
+            a.input.retain_grad()?;
             Ok(Value::None)
-        },
-    )
+        }))
     .forms(METHOD)
     .details("For a leaf there is nothing to do; an error where the tensor does not require grad.")
     .example(
@@ -148,9 +114,9 @@ pub static ROWS: &[OpDef] = &[
         "tensor([12.])",
     )
     .gradient(ASKS),
-    OpDef::call("dim", Family::Inspect, "The number of dimensions.", &[SELF], |a| {
-        Ok(int(a.tensor(0)?.rank()))
-    })
+    OpDef::call("dim", Family::Inspect, "The number of dimensions.", InputParams::LIST, by_name!(InputParams, |a| {
+        Ok(int(a.input.rank()))
+    }))
     .forms(METHOD)
     .example("zeros([2, 3]).dim()", "2")
     .gradient(ASKS),

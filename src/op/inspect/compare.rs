@@ -2,7 +2,8 @@
 
 use crate::base::error::Kind;
 use crate::base::{DType, Error, Result};
-use crate::op::core::def::{DefaultValue, Family, Gradient, OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::{Family, Gradient, OpDef};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::elementwise::arithmetic::{scale, shift, sub};
 use crate::op::elementwise::comparison::{eq, le, logical_and, logical_or};
 use crate::op::elementwise::predicates::{isfinite, isnan};
@@ -137,11 +138,24 @@ fn place(mut at: usize, shape: &[usize]) -> String {
     }
 }
 
-const OTHER: Param = Param::required("other", ParamKind::Tensor);
-const RTOL: Param = Param::optional("rtol", ParamKind::Float, DefaultValue::Float(1e-5));
-const ATOL: Param = Param::optional("atol", ParamKind::Float, DefaultValue::Float(1e-8));
-const EQUAL_NAN: Param = Param::optional("equal_nan", ParamKind::Bool, DefaultValue::Bool(false));
 const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
+
+params! {
+    EqualParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "what it is compared with";
+    }
+}
+
+params! {
+    AllcloseParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "what it is compared with";
+        rtol: kind::Float = 1e-5, "the difference that is allowed relative to `other`";
+        atol: kind::Float = 1e-8, "the absolute difference that is allowed";
+        equal_nan: kind::Bool = false, "takes NaN as equal to NaN";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -149,8 +163,8 @@ pub static ROWS: &[OpDef] = &[
         "equal",
         Family::Inspect,
         "Whether two tensors have one shape and the same values; the host waits for the answer.",
-        &[SELF, OTHER],
-        |a| equal(a.tensor(0)?, a.tensor(1)?).map(bool),
+        EqualParams::LIST,
+        by_name!(EqualParams, |a| equal(a.input, a.other).map(bool)),
     )
     .example("tensor([1, 2]).equal(tensor([1, 2]))", "true")
     .gradient(ASKS),
@@ -158,8 +172,8 @@ pub static ROWS: &[OpDef] = &[
         "allclose",
         Family::Inspect,
         "Whether `|input - other| <= atol + rtol * |other|` everywhere; the host waits for the answer.",
-        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
-        |a| allclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?).map(bool),
+        AllcloseParams::LIST,
+        by_name!(AllcloseParams, |a| allclose(a.input, a.other, a.rtol, a.atol, a.equal_nan).map(bool)),
     )
     .example("allclose(tensor([1.0]), tensor([1.000001]))", "true")
     .gradient(ASKS),
@@ -167,8 +181,8 @@ pub static ROWS: &[OpDef] = &[
         "isclose",
         Family::Compare,
         "Element by element whether `|input - other| <= atol + rtol * |other|`.",
-        &[SELF, OTHER, RTOL, ATOL, EQUAL_NAN],
-        |a| Ok(isclose(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?)?.into()),
+        AllcloseParams::LIST,
+        by_name!(AllcloseParams, |a| Ok(isclose(a.input, a.other, a.rtol, a.atol, a.equal_nan)?.into())),
     )
     .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
     .gradient(Gradient::NoGrad("the result is bool")),

@@ -8,6 +8,7 @@ use crate::op::core::def::{
     Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
 };
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
@@ -121,20 +122,40 @@ pub static WITH_VECTOR: [Param; 5] = fused("vec");
 
 pub static WITH_VECTORS: [Param; 5] = fused("vec2");
 
+params! {
+    AddmmParams {
+        input: kind::Tensor, "what is added to the product";
+        mat1: kind::Tensor, "the left matrix";
+        mat2: kind::Tensor, "the right matrix";
+        beta: kind::Scalar = 1, "the factor of `input`";
+        alpha: kind::Scalar = 1, "the factor of the product";
+    }
+}
+
+params! {
+    BaddbmmParams {
+        input: kind::Tensor, "what is added to the products";
+        batch1: kind::Tensor, "the left matrices, `[b, n, m]`";
+        batch2: kind::Tensor, "the right matrices, `[b, m, p]`";
+        beta: kind::Scalar = 1, "the factor of `input`";
+        alpha: kind::Scalar = 1, "the factor of the product";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "addmm",
         Family::Matmul,
         "`beta * input + alpha * mat1 @ mat2` in one launch.",
-        &[
-            SELF,
-            Param::required("mat1", ParamKind::Tensor),
-            Param::required("mat2", ParamKind::Tensor),
-            Param::optional("beta", ParamKind::Scalar, D::Int(1)),
-            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
-        ],
-        |a| to_value(addmm(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, a.float(4)?)),
+        AddmmParams::LIST,
+        by_name!(AddmmParams, |a| to_value(addmm(
+            a.input,
+            a.mat1,
+            a.mat2,
+            a.beta.as_f64(),
+            a.alpha.as_f64()
+        ))),
     )
     .example("addmm(ones(2), ones([1, 3]), ones([3, 2]))", "tensor([[4., 4.]])")
     .gradient(Gradient::Vjp("AddmmBackward0"))
@@ -150,14 +171,14 @@ pub static ROWS: &[OpDef] = &[
         "baddbmm",
         Family::Matmul,
         "`beta * input + alpha * batch1 @ batch2` for batches of matrices, in one launch.",
-        &[
-            SELF,
-            Param::required("batch1", ParamKind::Tensor),
-            Param::required("batch2", ParamKind::Tensor),
-            Param::optional("beta", ParamKind::Scalar, D::Int(1)),
-            Param::optional("alpha", ParamKind::Scalar, D::Int(1)),
-        ],
-        |a| to_value(baddbmm(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, a.float(4)?)),
+        BaddbmmParams::LIST,
+        by_name!(BaddbmmParams, |a| to_value(baddbmm(
+            a.input,
+            a.batch1,
+            a.batch2,
+            a.beta.as_f64(),
+            a.alpha.as_f64()
+        ))),
     )
     .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
     .gradient(Gradient::Vjp("BaddbmmBackward0"))

@@ -2,7 +2,8 @@
 
 use crate::base::{Error, Result};
 use crate::op::core::autocast;
-use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample};
+use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::shape::permute::permute;
@@ -66,18 +67,22 @@ fn check(x1: &Tensor, x2: &Tensor, weight: [usize; 3], bias: Option<&Tensor>) ->
     }
 }
 
+params! {
+    BilinearParams {
+        input1: kind::Tensor, "the left features";
+        input2: kind::Tensor, "the right features";
+        weight: kind::Tensor, "`[out, in1, in2]`, a matrix for each output";
+        bias: Maybe<kind::Tensor>, "what is added to each feature, or none";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "bilinear",
     Family::Matmul,
     "A product of two inputs with a weight for each output and each pair of their features.",
-    &[
-        Param::required("input1", ParamKind::Tensor),
-        Param::required("input2", ParamKind::Tensor),
-        Param::required("weight", ParamKind::Tensor),
-        Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
-    ],
-    |a| bilinear(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.optional_tensor(3)).map(Value::from),
+    BilinearParams::LIST,
+    by_name!(BilinearParams, |a| bilinear(a.input1, a.input2, a.weight, a.bias).map(Value::from)),
 )
 .forms(FUNCTIONAL)
 .details(

@@ -3,8 +3,9 @@
 use crate::base::{Error, Kind, Result, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::elementwise::arithmetic::{add, div, scale, sub};
 use crate::op::elementwise::choose::where_;
@@ -72,19 +73,23 @@ fn cholesky_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(scale(&add(&whole, &matrix_transpose(&whole)?)?, 0.5)?)
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
-
 /// A product with its transpose, moved up the diagonal, is well conditioned.
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 const SPACE: &[Form] = &[Form::Of("linalg")];
+
+params! {
+    CholeskyParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "cholesky",
     Family::Matmul,
     "The lower triangle whose product with its transpose is a positive-definite matrix.",
-    &[A],
-    |a| to_value(cholesky(a.tensor(0)?)),
+    CholeskyParams::LIST,
+    by_name!(CholeskyParams, |a| to_value(cholesky(a.A))),
 )
 .forms(SPACE)
 .example("linalg::cholesky(tensor([[4.0, 2.0], [2.0, 5.0]]))", "tensor([[2., 0.],\n        [1., 2.]])")

@@ -2,10 +2,9 @@
 
 use crate::base::{Error, Kind, Result};
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Form, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, OpDef, Param, ParamKind, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale};
@@ -130,8 +129,8 @@ pub static ROWS: &[OpDef] = &[
         "matrix_exp",
         Family::Matmul,
         "The exponential of square matrices: `1 + x + x @ x / 2 + …`.",
-        &[SELF],
-        |a| matrix_exp(a.tensor(0)?).map(Value::from),
+        InputParams::LIST,
+        by_name!(InputParams, |a| matrix_exp(a.input).map(Value::from)),
     )
     .forms(&[Form::Method, Form::Function, Form::Of("linalg")])
     .details("The host waits for the size of the matrix.")

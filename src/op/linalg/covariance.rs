@@ -3,7 +3,8 @@
 use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{div, sub};
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
@@ -42,14 +43,21 @@ pub fn corrcoef(x: &Tensor) -> Result<Tensor> {
 
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+params! {
+    CovParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "cov",
         Family::Reduce,
         "The covariance matrix of variables in rows, observed in columns.",
-        &[SELF, Param::optional("correction", ParamKind::Scalar, D::Int(1))],
-        |a| to_value(cov(a.tensor(0)?, a.float(1)?)),
+        CovParams::LIST,
+        by_name!(CovParams, |a| to_value(cov(a.input, a.correction.as_f64()))),
     )
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).cov()", "tensor([[2., 4.],\n        [4., 8.]])")
     .samples(&[Sample::of("x.cov()", MATRIX)]),
@@ -57,8 +65,8 @@ pub static ROWS: &[OpDef] = &[
         "corrcoef",
         Family::Reduce,
         "The correlation matrix of variables in rows, observed in columns.",
-        &[SELF],
-        |a| to_value(corrcoef(a.tensor(0)?)),
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(corrcoef(a.input))),
     )
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).corrcoef()", "tensor([[1., 1.],\n        [1., 1.]])"),
 ];

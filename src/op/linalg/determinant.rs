@@ -2,7 +2,8 @@
 
 use crate::base::Result;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{InputParams, by_name};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::mul;
@@ -69,9 +70,13 @@ const ANYWHERE: &[Form] = &[Form::Method, Form::Function, Form::Of("linalg")];
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("det", Family::Matmul, "The determinant of square matrices.", &[SELF], |a| {
-        to_value(det(a.tensor(0)?))
-    })
+    OpDef::call(
+        "det",
+        Family::Matmul,
+        "The determinant of square matrices.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(det(a.input))),
+    )
     .forms(ANYWHERE)
     .example("tensor([[2.0, 1.0], [0.0, 4.0]]).det()", "tensor(8.)")
     .gradient(Gradient::Vjp("LinalgDetBackward0"))
@@ -80,11 +85,11 @@ pub static ROWS: &[OpDef] = &[
         "slogdet",
         Family::Matmul,
         "The sign of the determinant and the logarithm of its size.",
-        &[SELF],
-        |a| {
-            let (sign, size) = slogdet(a.tensor(0)?)?;
+        InputParams::LIST,
+        by_name!(InputParams, |a| {
+            let (sign, size) = slogdet(a.input)?;
             Ok(Value::Map(vec![("sign", sign.into()), ("logabsdet", size.into())]))
-        },
+        }),
     )
     .forms(ANYWHERE)
     .example("tensor([[1.0, 0.0], [0.0, -1.0]]).slogdet().sign", "tensor(-1.)")

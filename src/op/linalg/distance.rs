@@ -4,9 +4,8 @@ use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::elementwise::arithmetic::{shift, sub};
 use crate::op::reduce::norms::norm;
 use crate::op::shape::view::unsqueeze;
@@ -49,18 +48,40 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
 
 const VECTORS: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
 
+params! {
+    DistParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the point that the distance leads to";
+        p: kind::Float = 2.0, "which norm: 1 sums distances, 2 is Euclid's";
+    }
+}
+
+params! {
+    PairwiseDistanceParams {
+        x1: kind::Tensor, "points, one a row";
+        x2: kind::Tensor, "the points that distances lead to, one a row";
+        p: kind::Float = 2.0, "which norm: 1 sums distances, 2 is Euclid's";
+        eps: kind::Float = 1e-6, "what is added against division by zero";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    CdistParams {
+        x1: kind::Tensor, "points, one a row";
+        x2: kind::Tensor, "the points that distances lead to, one a row";
+        p: kind::Scalar => D::Float(2.0), "which norm: 1 sums distances, 2 is Euclid's";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "dist",
         Family::Reduce,
         "The norm of the difference of two tensors.",
-        &[
-            SELF,
-            Param::required("other", ParamKind::Tensor),
-            Param::optional("p", ParamKind::Float, D::Float(2.0)),
-        ],
-        |a| dist(a.tensor(0)?, a.tensor(1)?, a.float(2)?).map(Into::into),
+        DistParams::LIST,
+        by_name!(DistParams, |a| dist(a.input, a.other, a.p).map(Into::into)),
     )
     .details("Shapes spread over each other.")
     .example("dist(tensor([0.0, 0.0]), tensor([3.0, 4.0]))", "tensor(5.)")
@@ -69,17 +90,10 @@ pub static ROWS: &[OpDef] = &[
         "pairwise_distance",
         Family::Loss,
         "The distances of vectors: the norm of the difference along the last dimension.",
-        &[
-            Param::required("x1", ParamKind::Tensor),
-            Param::required("x2", ParamKind::Tensor),
-            Param::optional("p", ParamKind::Float, D::Float(2.0)),
-            Param::optional("eps", ParamKind::Float, D::Float(1e-6)),
-            KEEPDIM,
-        ],
-        |a| {
-            pairwise_distance(a.tensor(0)?, a.tensor(1)?, a.float(2)?, a.float(3)?, a.bool(4)?)
-                .map(Into::into)
-        },
+        PairwiseDistanceParams::LIST,
+        by_name!(PairwiseDistanceParams, |a| {
+            pairwise_distance(a.x1, a.x2, a.p, a.eps, a.keepdim).map(Into::into)
+        }),
     )
     .forms(&[Form::Functional, Form::Function])
     .details("`eps` is added to the difference, which keeps the gradient of a distance of 0 finite.")
@@ -92,15 +106,11 @@ pub static ROWS: &[OpDef] = &[
         "cdist",
         Family::Matmul,
         "The distance of each row of one tensor from each row of another.",
-        &[
-            Param::required("x1", ParamKind::Tensor),
-            Param::required("x2", ParamKind::Tensor),
-            Param::optional("p", ParamKind::Scalar, D::Float(2.0)),
-        ],
-        |a| {
-            let p = a.float(2)?;
-            to_value(whole("cdist", [a.tensor(0)?, a.tensor(1)?], |[x, y]| cdist(x, y, p)))
-        },
+        CdistParams::LIST,
+        by_name!(CdistParams, |a| {
+            let p = a.p.as_f64();
+            to_value(whole("cdist", [a.x1, a.x2], |[x, y]| cdist(x, y, p)))
+        }),
     )
     .forms(FUNCTION)
     .example("cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([[5.]])")

@@ -6,9 +6,8 @@ use crate::device::kernel::Factor;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
@@ -222,23 +221,22 @@ fn outer_count(values: &Tensor) -> usize {
     values.shape().iter().rev().skip(1).product()
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
-const UPLO: Param = Param::optional("UPLO", ParamKind::Str, D::Str("L"));
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Any)];
 
+params! {
+    EighParams {
+        A: kind::Tensor, "symmetric matrices, of which one triangle is read";
+        UPLO: kind::Str = "L", "which triangle is read: `L` or `U`";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "eigh",
-        Family::Matmul,
-        "The eigenvalues of symmetric matrices in ascending order, and their vectors as columns.",
-        &[A, UPLO],
-        |a| {
-            let (values, vectors) = eigh(a.tensor(0)?, a.str(1)?)?;
+    OpDef::call("eigh", Family::Matmul, "The eigenvalues of symmetric matrices in ascending order, and their vectors as columns.", EighParams::LIST, by_name!(EighParams, |a| {
+            let (values, vectors) = eigh(a.A, a.UPLO)?;
             Ok(Value::Map(vec![("eigenvalues", values.into()), ("eigenvectors", vectors.into())]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details(
         "A map of `eigenvalues` and `eigenvectors`. Only the lower triangle is read, or with \"U\" the upper one. The sign \
@@ -250,13 +248,7 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("linalg::eigh(x + x.mT).eigenvalues", SQUARE),
         Sample::of("linalg::eigh(x + x.mT).eigenvectors ** 2", SQUARE),
     ]),
-    OpDef::call(
-        "eigvalsh",
-        Family::Matmul,
-        "The eigenvalues of symmetric matrices in ascending order.",
-        &[A, UPLO],
-        |a| to_value(eigvalsh(a.tensor(0)?, a.str(1)?)),
-    )
+    OpDef::call("eigvalsh", Family::Matmul, "The eigenvalues of symmetric matrices in ascending order.", EighParams::LIST, by_name!(EighParams, |a| to_value(eigvalsh(a.A, a.UPLO))))
     .forms(SPACE)
     .example("linalg::eigvalsh(tensor([[2.0, 1.0], [1.0, 2.0]]))", "tensor([1., 3.])")
     .gradient(Gradient::Vjp("LinalgEighBackward0"))

@@ -3,7 +3,8 @@
 use crate::base::{Dims, Error, Result, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{Domain, Draw, Family, Form, OpDef, Param, ParamKind, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::reduce::sums::sum;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::permute;
@@ -296,13 +297,20 @@ fn arrange(term: &Term, labels: &[Label]) -> Result<Tensor> {
 
 const BATCH: &[Draw] = &[Draw::of("a", &[2, 3, 4], Domain::Any), Draw::of("b", &[2, 4, 2], Domain::Any)];
 
+params! {
+    EinsumParams {
+        equation: kind::Str, "the labels of all dimensions, such as `ij,jk->ik`";
+        operands: kind::Tensors, "as many tensors as the equation names";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "einsum",
     Family::Matmul,
     "A sum of products, by Einstein's notation.",
-    &[Param::required("equation", ParamKind::Str), Param::required("operands", ParamKind::Tensors)],
-    |a| to_value(einsum(a.str(0)?, &a.tensors(1)?)),
+    EinsumParams::LIST,
+    by_name!(EinsumParams, |a| to_value(einsum(a.equation, &a.operands))),
 )
 .forms(&[Form::Function])
 .example("einsum(\"ij->ji\", [tensor([[1, 2]])])", "tensor([[1],\n        [2]])")

@@ -3,9 +3,8 @@
 use crate::base::{Cause, Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::shape::permute::t;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
@@ -112,17 +111,21 @@ fn linear_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     Ok(grads)
 }
 
+params! {
+    LinearParams {
+        input: kind::Tensor, "features in the last dimension";
+        weight: kind::Tensor, "`[out, in]`, a row for each output";
+        bias: Maybe<kind::Tensor>, "what is added to each feature, or none";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "linear",
     Family::Matmul,
     "`input @ weight.t() + bias` in one launch.",
-    &[
-        SELF,
-        Param::required("weight", ParamKind::Tensor),
-        Param::optional("bias", ParamKind::Tensor, D::None),
-    ],
-    |a| to_value(linear(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2))),
+    LinearParams::LIST,
+    by_name!(LinearParams, |a| to_value(linear(a.input, a.weight, a.bias))),
 )
 .forms(&[Form::Functional])
 .example("F::linear(ones([1, 3]), ones([2, 3]))", "tensor([[3., 3.]])")

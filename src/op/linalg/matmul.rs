@@ -8,7 +8,8 @@ use crate::device::Kernel;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, two, wanted};
 use crate::op::elementwise::arithmetic::mul;
 use crate::op::shape::permute::{matrix_transpose, movedim, t};
@@ -374,12 +375,17 @@ fn beside(x: &Tensor) -> Result<Tensor> {
     reshape_to(&movedim(x, &[-2], &[0])?, &[m, width])
 }
 
-const OTHER: Param = Param::required("other", ParamKind::Tensor);
-const TWO: &[Param] = &[SELF, OTHER];
 const AB: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4, 2], Domain::Any)];
 const BATCH: &[Draw] = &[Draw::of("a", &[2, 3, 4], Domain::Any), Draw::of("b", &[2, 4, 2], Domain::Any)];
 const VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Any)];
 const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
+
+params! {
+    TwoParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the right factor";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -387,8 +393,8 @@ pub static ROWS: &[OpDef] = &[
         "matmul",
         Family::Matmul,
         "The matrix product; leading dimensions are batches and are broadcast.",
-        TWO,
-        |a| to_value(matmul(a.tensor(0)?, a.tensor(1)?)),
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(matmul(a.input, a.other))),
     )
     .forms(&[Form::Method, Form::Function, Form::Operator("@")])
     .details("A vector on the left is a row, on the right a column.")
@@ -402,30 +408,46 @@ pub static ROWS: &[OpDef] = &[
             &[Draw::of("a", &[4, 3], Domain::Any), Draw::of("b", &[5, 4], Domain::Any)],
         ),
     ]),
-    OpDef::call("mm", Family::Matmul, "The product of two matrices.", TWO, |a| {
-        to_value(mm(a.tensor(0)?, a.tensor(1)?))
-    })
+    OpDef::call(
+        "mm",
+        Family::Matmul,
+        "The product of two matrices.",
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(mm(a.input, a.other))),
+    )
     .example("ones([2, 3]).mm(ones([3, 1]))", "tensor([[3.],\n        [3.]])")
     .gradient(Gradient::Vjp("MmBackward0"))
     .samples(&[Sample::of("a.mm(b)", AB)]),
-    OpDef::call("bmm", Family::Matmul, "The products of two batches of matrices.", TWO, |a| {
-        to_value(bmm(a.tensor(0)?, a.tensor(1)?))
-    })
+    OpDef::call(
+        "bmm",
+        Family::Matmul,
+        "The products of two batches of matrices.",
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(bmm(a.input, a.other))),
+    )
     .example("ones([2, 1, 3]).bmm(ones([2, 3, 1])).shape", "[2, 1, 1]")
     .gradient(Gradient::Vjp("BmmBackward0"))
     .samples(&[Sample::of("a.bmm(b)", BATCH)]),
-    OpDef::call("mv", Family::Matmul, "The product of a matrix and a vector.", TWO, |a| {
-        to_value(mv(a.tensor(0)?, a.tensor(1)?))
-    })
+    OpDef::call(
+        "mv",
+        Family::Matmul,
+        "The product of a matrix and a vector.",
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(mv(a.input, a.other))),
+    )
     .example("ones([2, 3]).mv(ones(3))", "tensor([3., 3.])")
     .gradient(Gradient::Vjp("MvBackward0"))
     .samples(&[Sample::of(
         "a.mv(b)",
         &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[4], Domain::Any)],
     )]),
-    OpDef::call("dot", Family::Matmul, "The inner product of two vectors.", TWO, |a| {
-        to_value(dot(a.tensor(0)?, a.tensor(1)?))
-    })
+    OpDef::call(
+        "dot",
+        Family::Matmul,
+        "The inner product of two vectors.",
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(dot(a.input, a.other))),
+    )
     .example("tensor([1.0, 2.0]).dot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))
     .samples(&[Sample::of("a.dot(b)", VECTORS)]),
@@ -433,8 +455,8 @@ pub static ROWS: &[OpDef] = &[
         "outer",
         Family::Matmul,
         "Every product of an element of one vector and one of another.",
-        TWO,
-        |a| to_value(outer(a.tensor(0)?, a.tensor(1)?)),
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
     )
     .example("tensor([1, 2]).outer(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
     .samples(&[Sample::of("a.outer(b)", VECTORS)]),
@@ -442,8 +464,8 @@ pub static ROWS: &[OpDef] = &[
         "vdot",
         Family::Matmul,
         "The inner product of two vectors; of real ones the same as `dot`.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(whole("vdot", [a.tensor(0)?, a.tensor(1)?], |[x, y]| dot(x, y))),
+        TwoParams::LIST,
+        by_name!(TwoParams, |a| to_value(whole("vdot", [a.input, a.other], |[x, y]| dot(x, y)))),
     )
     .example("tensor([1.0, 2.0]).vdot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))

@@ -6,6 +6,7 @@ use crate::op::core::autocast::whole;
 use crate::op::core::def::{
     Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind, Sample,
 };
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::unary::abs;
 use crate::op::reduce::norms::norm;
@@ -167,6 +168,15 @@ const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", 
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+params! {
+    NormParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        ord: kind::Any => D::None, "which norm: a number, `fro` or `nuc` where it is of matrices";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -191,21 +201,16 @@ pub static HOMONYMS: &[OpDef] = &[OpDef::call(
     "norm",
     Family::Reduce,
     "The norm of a vector or of matrices; without an order that of all elements.",
-    &[
-        A,
-        Param::optional("ord", ParamKind::Any, D::None),
-        Param::optional("dim", ParamKind::Ints, D::None),
-        KEEPDIM,
-    ],
-    |a| {
-        let order = match a.get(1) {
+    NormParams::LIST,
+    by_name!(NormParams, |a, args| {
+        let order = match a.ord {
             Value::None => NormOrder::Usual,
             Value::Scalar(s) => NormOrder::Of(s.as_f64()),
             Value::Str(s) => NormOrder::Named(s.clone()),
-            other => return Err(a.wrong(1, other)),
+            other => return Err(args.wrong_for("ord", other)),
         };
-        to_value(norm_of(a.tensor(0)?, order, a.optional_ints(2)?.as_deref(), a.bool(3)?))
-    },
+        to_value(norm_of(a.A, order, a.dim.as_deref(), a.keepdim))
+    }),
 )
 .forms(SPACE)
 .details("Two dimensions hold matrices, of which orders are those of `linalg::matrix_norm`.")

@@ -5,8 +5,9 @@ use crate::device::poll;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
 use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Param, ParamKind, SELF, Sample,
+    Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Param, ParamKind, Sample,
 };
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::{mul, sub};
@@ -193,14 +194,50 @@ const SPACE: &[Form] = &[Form::Of("linalg")];
 const ANYWHERE: &[Form] = &[Form::Method, Form::Function, Form::Of("linalg")];
 const MATRICES: &[Draw] = &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[3, 2], Domain::Any)];
 
+params! {
+    KronParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the right factor";
+    }
+}
+
+params! {
+    CrossParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the right factor";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    MatrixPowerParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        n: kind::Int, "the power; negative ones are of the inverse";
+    }
+}
+
+params! {
+    MultiDotParams {
+        tensors: kind::Tensors, "a list of matrices to multiply in order";
+    }
+}
+
+params! {
+    CrossParams2 {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the right factor";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "kron",
         Family::Matmul,
         "Kronecker's product: each element of one tensor times all of another.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(kron(a.tensor(0)?, a.tensor(1)?)),
+        KronParams::LIST,
+        by_name!(KronParams, |a| to_value(kron(a.input, a.other))),
     )
     .example("tensor([1, 2]).kron(tensor([1, 10]))", "tensor([ 1, 10,  2, 20])")
     .samples(&[Sample::of("a.kron(b)", MATRICES)]),
@@ -208,8 +245,8 @@ pub static ROWS: &[OpDef] = &[
         "cross",
         Family::Matmul,
         "The vector product of three-element vectors along a dimension.",
-        &[SELF, Param::required("other", ParamKind::Tensor), Param::optional("dim", ParamKind::Int, D::None)],
-        |a| to_value(cross(a.tensor(0)?, a.tensor(1)?, a.optional_int(2))),
+        CrossParams::LIST,
+        by_name!(CrossParams, |a| to_value(cross(a.input, a.other, a.dim))),
     )
     .details("Without `dim` along the first dimension of size 3.")
     .example("tensor([1, 0, 0]).cross(tensor([0, 1, 0]), 0)", "tensor([0, 0, 1])")
@@ -236,8 +273,8 @@ pub static ROWS: &[OpDef] = &[
         "matrix_power",
         Family::Matmul,
         "A matrix times itself, `n` times over.",
-        &[SELF, Param::required("n", ParamKind::Int)],
-        |a| to_value(matrix_power(a.tensor(0)?, a.int(1)?)),
+        MatrixPowerParams::LIST,
+        by_name!(MatrixPowerParams, |a| to_value(matrix_power(a.input, a.n))),
     )
     .forms(ANYWHERE)
     .example("tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(3)", "tensor([[1., 3.],\n        [0., 1.]])")
@@ -246,8 +283,8 @@ pub static ROWS: &[OpDef] = &[
         "multi_dot",
         Family::Matmul,
         "The product of several matrices in the cheapest order.",
-        &[Param::required("tensors", ParamKind::Tensors)],
-        |a| to_value(multi_dot(&a.tensors(0)?)),
+        MultiDotParams::LIST,
+        by_name!(MultiDotParams, |a| to_value(multi_dot(&a.tensors))),
     )
     .forms(SPACE)
     .example("linalg::multi_dot([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])")
@@ -259,8 +296,8 @@ pub static ROWS: &[OpDef] = &[
         "inner",
         Family::Matmul,
         "The sums of products over the last dimensions.",
-        &[SELF, Param::required("other", ParamKind::Tensor)],
-        |a| to_value(inner(a.tensor(0)?, a.tensor(1)?)),
+        KronParams::LIST,
+        by_name!(KronParams, |a| to_value(inner(a.input, a.other))),
     )
     .example("tensor([1, 2]).inner(tensor([3, 4]))", "tensor(11)")
     .samples(&[Sample::of("a.inner(b)", TWO_VECTORS)]),
@@ -268,8 +305,8 @@ pub static ROWS: &[OpDef] = &[
         "chain_matmul",
         Family::Matmul,
         "Another name of `linalg::multi_dot`.",
-        &[Param::required("tensors", ParamKind::Tensors)],
-        |a| to_value(multi_dot(&a.tensors(0)?)),
+        MultiDotParams::LIST,
+        by_name!(MultiDotParams, |a| to_value(multi_dot(&a.tensors))),
     )
     .forms(FUNCTION)
     .example("chain_matmul([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])"),
@@ -280,14 +317,14 @@ pub static HOMONYMS: &[OpDef] = &[OpDef::call(
     "cross",
     Family::Matmul,
     "The vector product of three-element vectors along a dimension, the last where none is named.",
-    &[SELF, Param::required("other", ParamKind::Tensor), Param::optional("dim", ParamKind::Int, D::Int(-1))],
-    |a| {
-        let (x, y) = (a.tensor(0)?, a.tensor(1)?);
+    CrossParams2::LIST,
+    by_name!(CrossParams2, |a| {
+        let (x, y) = (a.input, a.other);
         if x.rank() != y.rank() {
             return Err(Error::runtime("linalg.cross: inputs must have the same number of dimensions.")
                 .with_hint(format!("they have {} and {}", x.rank(), y.rank())));
         }
-        let dim = a.int(2)?;
+        let dim = a.dim;
         if x.size(dim)? != 3 || y.size(dim)? != 3 {
             return Err(Error::runtime(format!(
                 "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
@@ -296,7 +333,7 @@ pub static HOMONYMS: &[OpDef] = &[OpDef::call(
             )));
         }
         to_value(cross(x, y, Some(dim)))
-    },
+    }),
 )
 .forms(&[Form::Of("linalg")])
 .example("linalg::cross(tensor([1, 0, 0]), tensor([0, 1, 0]))", "tensor([0, 0, 1])")

@@ -4,9 +4,8 @@ use crate::base::{DType, Error, Result};
 use crate::device::Kernel;
 use crate::device::kernel::Factor;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, sub};
@@ -168,24 +167,33 @@ fn fitted(a: &Tensor, b: &Tensor, vectors: bool, rcond: Option<f64>, driver: &st
     })
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const TALL: &[Draw] = &[Draw::of("x", &[2, 4, 3], Domain::Any)];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const SYSTEM: &[Draw] = &[Draw::of("x", &[4, 3], Domain::Any), Draw::of("b", &[4, 2], Domain::Any)];
 
+params! {
+    QrParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        mode: kind::Str = "reduced", "`reduced`, `complete`, or `r` for R alone";
+    }
+}
+
+params! {
+    LstsqParams {
+        A: kind::Tensor, "the matrix of coefficients, with at least as many rows as columns";
+        B: kind::Tensor, "the right-hand side: a vector, or a column for each system";
+        rcond: Maybe<kind::Float>, "singular values below this share of the largest count as 0; accepted for compatibility";
+        driver: kind::Str = "gelsy", "LAPACK's routine, accepted for compatibility: the result is the same";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "qr",
-        Family::Matmul,
-        "Matrices as products of orthonormal columns and an upper triangle.",
-        &[A, Param::optional("mode", ParamKind::Str, D::Str("reduced"))],
-        |a| {
-            let (q, r) = qr(a.tensor(0)?, a.str(1)?)?;
+    OpDef::call("qr", Family::Matmul, "Matrices as products of orthonormal columns and an upper triangle.", QrParams::LIST, by_name!(QrParams, |a| {
+            let (q, r) = qr(a.A, a.mode)?;
             Ok(Value::Map(vec![("Q", q.into()), ("R", r.into())]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details(
         "A map of `Q` and `R`. \"complete\" makes `Q` square, \"r\" leaves it out. Computed by reflections, so the signs \
@@ -199,26 +207,15 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("linalg::qr(x).Q", WIDE),
         Sample::of("linalg::qr(x, \"complete\").R", WIDE),
     ]),
-    OpDef::call(
-        "lstsq",
-        Family::Matmul,
-        "The solutions of least squares: what a matrix brings nearest to another.",
-        &[
-            A,
-            Param::required("B", ParamKind::Tensor),
-            Param::optional("rcond", ParamKind::Float, D::None),
-            Param::optional("driver", ParamKind::Str, D::Str("gelsy")),
-        ],
-        |a| {
-            let fit = lstsq(a.tensor(0)?, a.tensor(1)?, a.optional_float(2), a.str(3)?)?;
+    OpDef::call("lstsq", Family::Matmul, "The solutions of least squares: what a matrix brings nearest to another.", LstsqParams::LIST, by_name!(LstsqParams, |a| {
+            let fit = lstsq(a.A, a.B, a.rcond, a.driver)?;
             Ok(Value::Map(vec![
                 ("solution", fit.solution.into()),
                 ("residuals", fit.residuals.into()),
                 ("rank", fit.rank.into()),
                 ("singular_values", fit.singular_values.into()),
             ]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details(
         "A map of `solution`, `residuals`, `rank` and `singular_values`. What the `driver` does not find is empty: ranks \

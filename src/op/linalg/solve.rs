@@ -4,8 +4,9 @@ use crate::base::{DType, Error, Kind, Result, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::choose::where_;
@@ -219,26 +220,45 @@ pub fn slice_of(x: &Tensor, columns: usize) -> Result<Tensor> {
     slice(x, x.rank().saturating_sub(1), 0, columns.min(x.size(-1)?), 1)
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
-
 /// A product with its transpose, moved up the diagonal, is well conditioned.
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 const SPACE: &[Form] = &[Form::Of("linalg")];
 
+params! {
+    InvParams {
+        A: kind::Tensor, "square matrices that have an inverse";
+    }
+}
+
+params! {
+    SolveParams {
+        A: kind::Tensor, "the square matrix of coefficients";
+        B: kind::Tensor, "the right-hand side: a vector, or a column for each system";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("inverse", Family::Matmul, "The inverse of square matrices.", &[SELF], |a| {
-        to_value(inv(a.tensor(0)?))
-    })
+    OpDef::call(
+        "inverse",
+        Family::Matmul,
+        "The inverse of square matrices.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(inv(a.input))),
+    )
     .example(
         "tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()",
         "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])",
     )
     .gradient(Gradient::Vjp("LinalgInvExBackward0"))
     .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).inverse()", SQUARE)]),
-    OpDef::call("inv", Family::Matmul, "The inverse of square matrices.", &[A], |a| {
-        to_value(inv(a.tensor(0)?))
-    })
+    OpDef::call(
+        "inv",
+        Family::Matmul,
+        "The inverse of square matrices.",
+        InvParams::LIST,
+        by_name!(InvParams, |a| to_value(inv(a.A))),
+    )
     .forms(SPACE)
     .example(
         "linalg::inv(tensor([[2.0, 0.0], [0.0, 4.0]]))",
@@ -250,8 +270,8 @@ pub static ROWS: &[OpDef] = &[
         "solve",
         Family::Matmul,
         "The tensor that a matrix turns into another.",
-        &[A, Param::required("B", ParamKind::Tensor)],
-        |a| to_value(solve(a.tensor(0)?, a.tensor(1)?)),
+        SolveParams::LIST,
+        by_name!(SolveParams, |a| to_value(solve(a.A, a.B))),
     )
     .forms(SPACE)
     .details("Faster and more accurate than the product with an inverse.")

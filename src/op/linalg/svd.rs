@@ -8,6 +8,7 @@ use crate::op::core::autocast::{enter, whole};
 use crate::op::core::def::{
     Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
 };
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
@@ -186,18 +187,25 @@ const TALL: &[Draw] = &[Draw::of("x", &[2, 4, 3], Domain::Any)];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const COUNTED: Gradient = Gradient::NoGrad("the result counts");
 
+params! {
+    SvdParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        full_matrices: kind::Bool = true, "whole orthogonal matrices, where otherwise only the columns that matter";
+    }
+}
+
+params! {
+    SvdvalsParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "svd",
-        Family::Matmul,
-        "Matrices as `U @ S.diag() @ Vh`: orthonormal vectors and singular values in descending order.",
-        &[A, Param::optional("full_matrices", ParamKind::Bool, D::Bool(true))],
-        |a| {
-            let found = svd(a.tensor(0)?, a.bool(1)?)?;
+    OpDef::call("svd", Family::Matmul, "Matrices as `U @ S.diag() @ Vh`: orthonormal vectors and singular values in descending order.", SvdParams::LIST, by_name!(SvdParams, |a| {
+            let found = svd(a.A, a.full_matrices)?;
             Ok(Value::Map(vec![("U", found.u.into()), ("S", found.s.into()), ("Vh", found.vh.into())]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details(
         "A map of `U`, `S` and `Vh`. `full_matrices` completes `U` and `Vh` to square matrices. The sign of a pair of \
@@ -210,13 +218,7 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("linalg::svd(x, false).U ** 2", TALL),
         Sample::of("linalg::svd(x).Vh.narrow(0, 0, 3) ** 2", WIDE),
     ]),
-    OpDef::call(
-        "svdvals",
-        Family::Matmul,
-        "The singular values of matrices in descending order.",
-        &[A],
-        |a| to_value(svdvals(a.tensor(0)?)),
-    )
+    OpDef::call("svdvals", Family::Matmul, "The singular values of matrices in descending order.", SvdvalsParams::LIST, by_name!(SvdvalsParams, |a| to_value(svdvals(a.A))))
     .forms(SPACE)
     .example("linalg::svdvals(tensor([[3.0, 0.0], [0.0, 4.0]]))", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))

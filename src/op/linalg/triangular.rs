@@ -7,6 +7,7 @@ use crate::op::core::def::{
     Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
 };
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, two, wanted};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
@@ -290,6 +291,12 @@ const A: Param = Param::required("A", ParamKind::Tensor);
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 
+params! {
+    LuParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -326,16 +333,10 @@ pub static ROWS: &[OpDef] = &[
         ),
         Sample::of("linalg::solve_triangular(x, b, #{upper: false, unitriangular: true})", SQUARE),
     ]),
-    OpDef::call(
-        "lu",
-        Family::Matmul,
-        "The factors of elimination: a permutation, a lower and an upper triangle.",
-        &[A],
-        |a| {
-            let found = lu(a.tensor(0)?)?;
+    OpDef::call("lu", Family::Matmul, "The factors of elimination: a permutation, a lower and an upper triangle.", LuParams::LIST, by_name!(LuParams, |a| {
+            let found = lu(a.A)?;
             Ok(Value::Map(vec![("P", found.p.into()), ("L", found.l.into()), ("U", found.u.into())]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details("`A = P @ L @ U`; the diagonal of `L` is ones.")
     .example("linalg::lu(tensor([[1.0, 2.0], [4.0, 4.0]])).U", "tensor([[4., 4.],\n        [0., 1.]])")
@@ -343,16 +344,10 @@ pub static ROWS: &[OpDef] = &[
         Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).L", SQUARE),
         Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).U", SQUARE),
     ]),
-    OpDef::call(
-        "lu_factor",
-        Family::Matmul,
-        "The triangles of elimination in one matrix, and which rows changed places.",
-        &[A],
-        |a| {
-            let (both, pivots) = lu_factor(a.tensor(0)?)?;
+    OpDef::call("lu_factor", Family::Matmul, "The triangles of elimination in one matrix, and which rows changed places.", LuParams::LIST, by_name!(LuParams, |a| {
+            let (both, pivots) = lu_factor(a.A)?;
             Ok(Value::Map(vec![("LU", both.into()), ("pivots", pivots.into())]))
-        },
-    )
+        }))
     .forms(SPACE)
     .details("At step `i` row `i` and row `pivots[i]` changed places, both counted from 1. A singular matrix is an error.")
     .example(

@@ -2,7 +2,8 @@
 
 use crate::base::{Error, Result};
 use crate::op::core::autocast;
-use crate::op::core::def::{BOTH, DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{BOTH, Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::along_dim::same_place;
@@ -72,20 +73,25 @@ fn run_group_norm(
     Ok(out)
 }
 
-const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const BIAS: Param = Param::optional("bias", ParamKind::Tensor, DefaultValue::None);
+params! {
+    GroupNormParams {
+        input: kind::Tensor, "a batch, its second dimension the channels";
+        num_groups: kind::Int, "how many groups the channels are divided into";
+        weight: Maybe<kind::Tensor>, "factors of the channels, or none";
+        bias: Maybe<kind::Tensor>, "what is added to each channel, or none";
+        eps: kind::Float = 1e-5, "what is added against division by zero";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "group_norm",
     Family::Normalise,
     "Normalises groups of channels per example, then scales and shifts per channel.",
-    &[SELF, Param::required("num_groups", ParamKind::Int), WEIGHT, BIAS, EPS],
-    |a| {
-        group_norm(a.tensor(0)?, a.int(1)?, a.optional_tensor(2), a.optional_tensor(3), a.float(4)?)
-            .map(Value::from)
-    },
+    GroupNormParams::LIST,
+    by_name!(GroupNormParams, |a| {
+        group_norm(a.input, a.num_groups, a.weight, a.bias, a.eps).map(Value::from)
+    }),
 )
 .forms(BOTH)
 .details("Channels are dimension 1 and must divide evenly into `num_groups`.")

@@ -8,6 +8,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{
     BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
 };
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::recorded;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, shift};
@@ -248,10 +249,17 @@ pub fn rms_norm(x: &Tensor, over: &[i64], weight: Option<&Tensor>, eps: Option<f
     if out.dtype() == x.dtype() { Ok(out) } else { to_dtype(&out, x.dtype()) }
 }
 
-const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const BIAS: Param = Param::optional("bias", ParamKind::Tensor, DefaultValue::None);
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
+
+params! {
+    LayerNormParams {
+        input: kind::Tensor, "the batch; its last dimensions are normalised";
+        normalized_shape: kind::Ints, "the sizes of the last dimensions that are normalised together";
+        weight: Maybe<kind::Tensor>, "factors of the normalised elements, or none";
+        bias: Maybe<kind::Tensor>, "what is added to each normalised element, or none";
+        eps: kind::Float = 1e-5, "what is added against division by zero";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -273,11 +281,10 @@ pub static ROWS: &[OpDef] = &[
         "layer_norm",
         Family::Normalise,
         "Normalises over the trailing dimensions, then scales and shifts.",
-        &[SELF, Param::required("normalized_shape", ParamKind::Ints), WEIGHT, BIAS, EPS],
-        |a| {
-            layer_norm(a.tensor(0)?, &a.ints(1)?, a.optional_tensor(2), a.optional_tensor(3), a.float(4)?)
-                .map(Value::from)
-        },
+        LayerNormParams::LIST,
+        by_name!(LayerNormParams, |a| {
+            layer_norm(a.input, &a.normalized_shape, a.weight, a.bias, a.eps).map(Value::from)
+        }),
     )
     .forms(BOTH)
     .gradient(Gradient::Vjp("NativeLayerNormBackward0"))

@@ -5,9 +5,9 @@ use crate::base::{DType, Error, Kind, Layout, Result};
 use crate::device::Kernel;
 use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::def::{
-    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF,
-    Sample,
+    Args, DefaultValue as D, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
 };
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{kept_shape, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::binary;
@@ -134,6 +134,14 @@ fn arg_reduce(
 const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
 const EXTREMUM: &[Param] = &[SELF, Param::optional("dim", ParamKind::Any, D::None), KEEPDIM];
 
+params! {
+    ArgmaxParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -162,8 +170,8 @@ pub static ROWS: &[OpDef] = &[
         "argmax",
         Family::Reduce,
         "Where the largest element is, in the flattened tensor or along a dimension.",
-        &[SELF, ANY_DIM, KEEPDIM],
-        |a| to_value(argmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
+        ArgmaxParams::LIST,
+        by_name!(ArgmaxParams, |a| to_value(argmax(a.input, a.dim, a.keepdim))),
     )
     .example("tensor([3, 9, 4]).argmax()", "tensor(1)")
     .gradient(Gradient::NoGrad("the result is an index")),
@@ -171,8 +179,8 @@ pub static ROWS: &[OpDef] = &[
         "argmin",
         Family::Reduce,
         "Where the smallest element is, in the flattened tensor or along a dimension.",
-        &[SELF, ANY_DIM, KEEPDIM],
-        |a| to_value(argmin(a.tensor(0)?, a.optional_int(1), a.bool(2)?)),
+        ArgmaxParams::LIST,
+        by_name!(ArgmaxParams, |a| to_value(argmin(a.input, a.dim, a.keepdim))),
     )
     .example("tensor([3, 9, 4]).argmin()", "tensor(0)")
     .gradient(Gradient::NoGrad("the result is an index")),

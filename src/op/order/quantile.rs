@@ -5,10 +5,10 @@ use crate::base::{DType, Error, Kind, Result, memory};
 use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{
-    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, KEEPDIM, LAST_DIM, OpDef, Param, ParamKind, SELF,
-    Sample,
+    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
 };
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
@@ -296,6 +296,23 @@ const QUANTILE: &[Param] = &[
     Param::optional("interpolation", ParamKind::Str, D::Str("linear")),
 ];
 
+params! {
+    ModeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    KthvalueParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        k: kind::Int, "which one in ascending order, from 1";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", ALONG, |a| {
@@ -309,23 +326,11 @@ pub static ROWS: &[OpDef] = &[
     })
     .example("tensor([3.0, 1.0, 0.0 / 0.0]).nanmedian()", "tensor(1.)")
     .samples(&[Sample::of("x.nanmedian(0).values", APART)]),
-    OpDef::call(
-        "mode",
-        Family::Reduce,
-        "The most frequent element along a dimension, and where it stands last.",
-        &[SELF, LAST_DIM, KEEPDIM],
-        |a| to_pair(mode(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
-    )
+    OpDef::call("mode", Family::Reduce, "The most frequent element along a dimension, and where it stands last.", ModeParams::LIST, by_name!(ModeParams, |a| to_pair(mode(a.input, a.dim, a.keepdim))))
     .details("Of equally frequent elements the smallest.")
     .example("tensor([2, 7, 7, 2, 7]).mode().values", "tensor(7)")
     .samples(&[Sample::of("x.mode(1).values", APART)]),
-    OpDef::call(
-        "kthvalue",
-        Family::Reduce,
-        "The k-th smallest element along a dimension, counted from 1, and where it stands.",
-        &[SELF, Param::required("k", ParamKind::Int), LAST_DIM, KEEPDIM],
-        |a| to_pair(kthvalue(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?)),
-    )
+    OpDef::call("kthvalue", Family::Reduce, "The k-th smallest element along a dimension, counted from 1, and where it stands.", KthvalueParams::LIST, by_name!(KthvalueParams, |a| to_pair(kthvalue(a.input, a.k, a.dim, a.keepdim))))
     .example("tensor([3, 9, 5]).kthvalue(2).values", "tensor(5)")
     .samples(&[Sample::of("x.kthvalue(2).values", APART)]),
     OpDef::call(

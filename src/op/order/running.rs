@@ -2,7 +2,8 @@
 
 use crate::base::{DType, Result};
 use crate::op::core::args::to_pair;
-use crate::op::core::def::{ANY_DIM, DIM, Domain, Draw, Family, KEEPDIM, OpDef, Param, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::choose::where_;
@@ -82,7 +83,21 @@ pub fn places_along(x: &Tensor, dim: i64) -> Result<Tensor> {
 }
 
 const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
-const ALONG: &[Param] = &[SELF, ANY_DIM, KEEPDIM];
+
+params! {
+    AlongParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    CummaxParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -90,11 +105,11 @@ pub static ROWS: &[OpDef] = &[
         "aminmax",
         Family::Reduce,
         "The smallest and the largest element, of all or along a dimension.",
-        ALONG,
-        |a| {
-            let (low, high) = aminmax(a.tensor(0)?, a.optional_int(1), a.bool(2)?)?;
+        AlongParams::LIST,
+        by_name!(AlongParams, |a| {
+            let (low, high) = aminmax(a.input, a.dim, a.keepdim)?;
             Ok(Value::Map(vec![("min", low.into()), ("max", high.into())]))
-        },
+        }),
     )
     .example("tensor([3, 1, 4]).aminmax().max", "tensor(4)")
     .samples(&[Sample::of("x.aminmax(1).max", APART)]),
@@ -102,8 +117,8 @@ pub static ROWS: &[OpDef] = &[
         "cummax",
         Family::Reduce,
         "The largest element so far along a dimension, and where it was last reached.",
-        &[SELF, DIM],
-        |a| to_pair(cummax(a.tensor(0)?, a.int(1)?)),
+        CummaxParams::LIST,
+        by_name!(CummaxParams, |a| to_pair(cummax(a.input, a.dim))),
     )
     .example("tensor([1, 3, 2, 5]).cummax(0).values", "tensor([1, 3, 3, 5])")
     .samples(&[Sample::of("x.cummax(1).values", APART)]),
@@ -111,8 +126,8 @@ pub static ROWS: &[OpDef] = &[
         "cummin",
         Family::Reduce,
         "The smallest element so far along a dimension, and where it was last reached.",
-        &[SELF, DIM],
-        |a| to_pair(cummin(a.tensor(0)?, a.int(1)?)),
+        CummaxParams::LIST,
+        by_name!(CummaxParams, |a| to_pair(cummin(a.input, a.dim))),
     )
     .example("tensor([4, 6, 2, 5]).cummin(0).values", "tensor([4, 4, 2, 2])")
     .samples(&[Sample::of("x.cummin(0).values", APART)]),

@@ -4,10 +4,9 @@ use crate::base::{DType, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_pair, to_value};
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Gradient, LAST_DIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded};
 use crate::op::gather::along_dim::{out_of_range, ranked, write};
 use crate::op::reduce::sums::max_all;
@@ -106,8 +105,31 @@ fn sorted(x: &Tensor, dim: usize, descending: bool, name: &'static str) -> Resul
 }
 
 const TOO_LARGE: &str = "Class values must be smaller than num_classes.";
-const DESCENDING: Param = Param::optional("descending", ParamKind::Bool, D::Bool(false));
 const APART: &[Draw] = &[Draw::of("x", &[3, 6], Domain::Distinct)];
+
+params! {
+    SortParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        descending: kind::Bool = false, "the largest element comes first";
+    }
+}
+
+params! {
+    TopkParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        k: kind::Int, "how many are given";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        largest: kind::Bool = true, "gives the largest, where otherwise the smallest";
+    }
+}
+
+params! {
+    OneHotParams {
+        input: kind::Tensor, "classes as whole numbers";
+        num_classes: kind::Int = -1, "how many columns; the largest class and one where it is -1";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -115,8 +137,8 @@ pub static ROWS: &[OpDef] = &[
         "sort",
         Family::Index,
         "Values in order along a dimension, and where they were.",
-        &[SELF, LAST_DIM, DESCENDING],
-        |a| to_pair(sort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+        SortParams::LIST,
+        by_name!(SortParams, |a| to_pair(sort(a.input, a.dim, a.descending))),
     )
     .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
     .gradient(Gradient::Vjp("SortBackward0"))
@@ -125,8 +147,8 @@ pub static ROWS: &[OpDef] = &[
         "argsort",
         Family::Index,
         "The indices that would sort along a dimension.",
-        &[SELF, LAST_DIM, DESCENDING],
-        |a| to_value(argsort(a.tensor(0)?, a.int(1)?, a.bool(2)?)),
+        SortParams::LIST,
+        by_name!(SortParams, |a| to_value(argsort(a.input, a.dim, a.descending))),
     )
     .example("tensor([3, 1, 2]).argsort()", "tensor([1, 2, 0])")
     .gradient(Gradient::NoGrad("the result is an index")),
@@ -134,13 +156,8 @@ pub static ROWS: &[OpDef] = &[
         "topk",
         Family::Index,
         "The largest (or smallest) k values along a dimension, and where they were.",
-        &[
-            SELF,
-            Param::required("k", ParamKind::Int),
-            LAST_DIM,
-            Param::optional("largest", ParamKind::Bool, D::Bool(true)),
-        ],
-        |a| to_pair(topk(a.tensor(0)?, a.int(1)?, a.int(2)?, a.bool(3)?)),
+        TopkParams::LIST,
+        by_name!(TopkParams, |a| to_pair(topk(a.input, a.k, a.dim, a.largest))),
     )
     .example("tensor([3, 9, 5]).topk(2).values", "tensor([9, 5])")
     .gradient(Gradient::Vjp("TopkBackward0"))
@@ -149,8 +166,8 @@ pub static ROWS: &[OpDef] = &[
         "one_hot",
         Family::Index,
         "A row of zeros with a one at each index.",
-        &[SELF, Param::optional("num_classes", ParamKind::Int, D::Int(-1))],
-        |a| to_value(one_hot(a.tensor(0)?, a.int(1)?)),
+        OneHotParams::LIST,
+        by_name!(OneHotParams, |a| to_value(one_hot(a.input, a.num_classes))),
     )
     .forms(&[crate::op::core::def::Form::Functional])
     .example("F::one_hot(tensor([0, 2]), 3)", "tensor([[1, 0, 0],\n        [0, 0, 1]])")

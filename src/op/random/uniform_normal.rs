@@ -9,6 +9,7 @@ use crate::op::core::def::{
     Args, DTYPE, DefaultValue, FUNCTION, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
 };
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, only_floats};
 use crate::op::core::record::{in_place, no_grad, one, recorded};
 use crate::op::core::value::Value;
@@ -193,18 +194,18 @@ const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY, GE
 const FROM_TENSOR: &[Param] = &[SELF, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
 const DRAWN: Gradient = Gradient::NoGrad("the result is drawn at random");
 
+params! {
+    ManualSeedParams {
+        seed: kind::Int, "the whole number that numbers are drawn from";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "manual_seed",
-        Family::Random,
-        "Seeds the generators of all devices: the same seed gives the same numbers.",
-        &[Param::required("seed", ParamKind::Int)],
-        |a| {
-            Machine::current().manual_seed(a.int(0)? as u64);
+    OpDef::call("manual_seed", Family::Random, "Seeds the generators of all devices: the same seed gives the same numbers.", ManualSeedParams::LIST, by_name!(ManualSeedParams, |a| {
+            Machine::current().manual_seed(a.seed as u64);
             Ok(Value::None)
-        },
-    )
+        }))
     .forms(FUNCTION)
     .example("manual_seed(0); rand([2])", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),

@@ -2,9 +2,8 @@
 
 use crate::base::{DType, Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, FUNCTION, Family, LAST_DIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{DefaultValue as D, Domain, Draw, FUNCTION, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::elementwise::arithmetic::{add, mul, scale, sub};
 use crate::op::elementwise::comparison::logical_xor;
 use crate::op::shape::join::cat;
@@ -81,50 +80,39 @@ fn trapezoids(y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tenso
 }
 
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const POINTS: &[Param] = &[
-    Param::required("y", ParamKind::Tensor),
-    Param::optional("x", ParamKind::Tensor, D::None),
-    Param::optional("dx", ParamKind::Float, D::Int(1)),
-    LAST_DIM,
-];
+
+params! {
+    DiffParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        n: kind::Int = 1, "how many times";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        prepend: Maybe<kind::Tensor>, "values put before the tensor before differences are taken";
+        append: Maybe<kind::Tensor>, "values put behind the tensor before differences are taken";
+    }
+}
+
+params! {
+    PointsParams {
+        y: kind::Tensor, "the values that are integrated";
+        x: Maybe<kind::Tensor>, "places of the values, instead of equal distances";
+        dx: kind::Float => D::Int(1), "the distance between neighbours where `x` gives none";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call(
-        "diff",
-        Family::Reduce,
-        "Differences of neighbours along a dimension, `n` times over.",
-        &[
-            SELF,
-            Param::optional("n", ParamKind::Int, D::Int(1)),
-            LAST_DIM,
-            Param::optional("prepend", ParamKind::Tensor, D::None),
-            Param::optional("append", ParamKind::Tensor, D::None),
-        ],
-        |a| {
-            let (before, behind) = (a.optional_tensor(3), a.optional_tensor(4));
-            to_value(diff(a.tensor(0)?, a.int(1)?, a.int(2)?, before, behind))
-        },
-    )
+    OpDef::call("diff", Family::Reduce, "Differences of neighbours along a dimension, `n` times over.", DiffParams::LIST, by_name!(DiffParams, |a| {
+            let (before, behind) = (a.prepend, a.append);
+            to_value(diff(a.input, a.n, a.dim, before, behind))
+        }))
     .example("tensor([1, 4, 9]).diff()", "tensor([3, 5])")
     .samples(&[Sample::of("x.diff()", MATRIX), Sample::of("x.diff(2, 0)", MATRIX)]),
-    OpDef::call(
-        "cumulative_trapezoid",
-        Family::Reduce,
-        "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.",
-        POINTS,
-        |a| to_value(cumulative_trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
-    )
+    OpDef::call("cumulative_trapezoid", Family::Reduce, "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(cumulative_trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
     .example("cumulative_trapezoid(tensor([1.0, 2.0, 4.0]))", "tensor([1.5000, 4.5000])")
     .samples(&[Sample::of("cumulative_trapezoid(x, #{dx: 0.5, dim: 0})", MATRIX)]),
-    OpDef::call(
-        "trapezoid",
-        Family::Reduce,
-        "The area under points along a dimension; `x` gives their places, or `dx` their distance.",
-        POINTS,
-        |a| to_value(trapezoid(a.tensor(0)?, a.optional_tensor(1), a.float(2)?, a.int(3)?)),
-    )
+    OpDef::call("trapezoid", Family::Reduce, "The area under points along a dimension; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
     .example("trapezoid(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
     .samples(&[Sample::of("trapezoid(x, #{dx: 0.5})", MATRIX)]),

@@ -2,7 +2,8 @@
 
 use crate::base::{DType, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{ANY_DIMS, DTYPE, Domain, Draw, Family, KEEPDIM, OpDef, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
 use crate::op::elementwise::arithmetic::div;
@@ -42,14 +43,23 @@ fn without_nan(x: &Tensor) -> Result<Tensor> {
 
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+params! {
+    NansumParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "nansum",
         Family::Reduce,
         "The sum of the elements that are no NaN.",
-        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
-        |a| to_value(nansum(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+        NansumParams::LIST,
+        by_name!(NansumParams, |a| to_value(nansum(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .example("tensor([1.0, 0.0 / 0.0, 2.0]).nansum()", "tensor(3.)")
     .samples(&[Sample::of("x.nansum(1)", MATRIX)]),
@@ -57,8 +67,8 @@ pub static ROWS: &[OpDef] = &[
         "nanmean",
         Family::Reduce,
         "The mean of the elements that are no NaN.",
-        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
-        |a| to_value(nanmean(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+        NansumParams::LIST,
+        by_name!(NansumParams, |a| to_value(nanmean(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .example("tensor([1.0, 0.0 / 0.0, 2.0]).nanmean()", "tensor(1.5000)")
     .samples(&[Sample::of("x.nanmean(1)", MATRIX)]),

@@ -5,13 +5,10 @@ use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    ANY_DIMS, DefaultValue as D, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind,
-    SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::binary::pow;
@@ -94,7 +91,6 @@ fn bounded_norm(x: &Tensor, p: f64, dim: i64, most: f64) -> Result<Tensor> {
 }
 
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
-const NORM: &[Param] = &[SELF, Param::optional("p", ParamKind::Scalar, D::Int(2)), ANY_DIMS, KEEPDIM];
 const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
@@ -108,11 +104,33 @@ params! {
     }
 }
 
+params! {
+    NormParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        p: kind::Scalar = 2, "which norm: 1 sums distances, 2 is Euclid's";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    VectorNormParams {
+        x: kind::Tensor, "the tensor whose norm is taken";
+        ord: kind::Scalar = 2, "which norm: a number, or infinity";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("norm", Family::Reduce, "The p-norm of all elements, or along dimensions.", NORM, |a| {
-        to_value(norm(a.tensor(0)?, a.float(1)?, a.optional_ints(2)?.as_deref(), a.bool(3)?))
-    })
+    OpDef::call(
+        "norm",
+        Family::Reduce,
+        "The p-norm of all elements, or along dimensions.",
+        NormParams::LIST,
+        by_name!(NormParams, |a| to_value(norm(a.input, a.p.as_f64(), a.dim.as_deref(), a.keepdim))),
+    )
     .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
     .gradient(Gradient::Vjp("NormBackward0"))
     .samples(&[Sample::of("x.norm()", X)]),
@@ -135,16 +153,11 @@ pub static ROWS: &[OpDef] = &[
         "vector_norm",
         Family::Reduce,
         "The norm of all elements, or along dimensions, as of a vector.",
-        &[
-            Param::required("x", ParamKind::Tensor),
-            Param::optional("ord", ParamKind::Scalar, D::Int(2)),
-            Param::optional("dim", ParamKind::Ints, D::None),
-            KEEPDIM,
-        ],
-        |a| {
-            let (order, dims, keepdim) = (a.float(1)?, a.optional_ints(2)?, a.bool(3)?);
-            to_value(whole("vector_norm", [a.tensor(0)?], |[x]| norm(x, order, dims.as_deref(), keepdim)))
-        },
+        VectorNormParams::LIST,
+        by_name!(VectorNormParams, |a| {
+            let (order, dims, keepdim) = (a.ord.as_f64(), a.dim, a.keepdim);
+            to_value(whole("vector_norm", [a.x], |[x]| norm(x, order, dims.as_deref(), keepdim)))
+        }),
     )
     .forms(SPACE)
     .example("linalg::vector_norm(tensor([3.0, 4.0]))", "tensor(5.)")

@@ -5,9 +5,8 @@ use crate::device::Kernel;
 use crate::device::kernel::{ReduceOp, ScanOp};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    ANY_DIM, DIM, DTYPE, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::elementwise::arithmetic::{div, mul};
 use crate::op::elementwise::choose::{masked_fill, where_};
@@ -114,21 +113,42 @@ fn cumprod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(where_(&first, (&at_first).into(), (&masked_fill(&before, &later, 0i64.into())?).into())?)
 }
 
+params! {
+    ProdParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
+params! {
+    CumprodParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "prod",
         Family::Reduce,
         "The product of all elements, or along a dimension.",
-        &[SELF, ANY_DIM, KEEPDIM, DTYPE],
-        |a| to_value(prod(a.tensor(0)?, a.optional_int(1), a.bool(2)?, a.dtype(3))),
+        ProdParams::LIST,
+        by_name!(ProdParams, |a| to_value(prod(a.input, a.dim, a.keepdim, a.dtype))),
     )
     .example("tensor([2.0, 3.0]).prod()", "tensor(6.)")
     .gradient(Gradient::Vjp("ProdBackward0"))
     .samples(&[Sample::of("x.prod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
-    OpDef::call("cumprod", Family::Reduce, "Running products along a dimension.", &[SELF, DIM, DTYPE], |a| {
-        to_value(cumprod(a.tensor(0)?, a.int(1)?, a.dtype(2)))
-    })
+    OpDef::call(
+        "cumprod",
+        Family::Reduce,
+        "Running products along a dimension.",
+        CumprodParams::LIST,
+        by_name!(CumprodParams, |a| to_value(cumprod(a.input, a.dim, a.dtype))),
+    )
     .example("tensor([1, 2, 3]).cumprod(0)", "tensor([1, 2, 6])")
     .gradient(Gradient::Vjp("CumprodBackward0"))
     .samples(&[Sample::of("x.cumprod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),

@@ -5,7 +5,8 @@ use crate::device::Kernel;
 use crate::device::kernel::ScanOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{DIM, DTYPE, Domain, Draw, Family, Gradient, OpDef, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::binary::logaddexp;
@@ -77,11 +78,30 @@ pub fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+params! {
+    CumsumParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
+params! {
+    LogcumsumexpParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("cumsum", Family::Reduce, "Running sums along a dimension.", &[SELF, DIM, DTYPE], |a| {
-        to_value(cumsum(a.tensor(0)?, a.int(1)?, a.dtype(2)))
-    })
+    OpDef::call(
+        "cumsum",
+        Family::Reduce,
+        "Running sums along a dimension.",
+        CumsumParams::LIST,
+        by_name!(CumsumParams, |a| to_value(cumsum(a.input, a.dim, a.dtype))),
+    )
     .example("tensor([1, 2, 3]).cumsum(0)", "tensor([1, 3, 6])")
     .gradient(Gradient::Vjp("CumsumBackward0"))
     .samples(&[Sample::of("x.cumsum(1)", X)]),
@@ -89,8 +109,8 @@ pub static ROWS: &[OpDef] = &[
         "logcumsumexp",
         Family::Reduce,
         "`log(cumsum(exp(x)))` along a dimension, without overflow.",
-        &[SELF, DIM],
-        |a| to_value(logcumsumexp(a.tensor(0)?, a.int(1)?)),
+        LogcumsumexpParams::LIST,
+        by_name!(LogcumsumexpParams, |a| to_value(logcumsumexp(a.input, a.dim))),
     )
     .example("tensor([0.0, 0.0]).logcumsumexp(0)", "tensor([0.0000, 0.6931])")
     .samples(&[Sample::of("x.logcumsumexp(1)", MATRIX)]),

@@ -4,7 +4,8 @@ use crate::base::{DType, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{DTYPE, Domain, Draw, Family, Form, Gradient, LAST_DIM, OpDef, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::arithmetic::{mul, sub};
@@ -85,14 +86,22 @@ fn fused_grad(log: bool, dim: usize, g: &Tensor, y: &Tensor) -> Result<Tensor> {
 
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 
+params! {
+    SoftmaxParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "softmax",
         Family::Reduce,
         "Exponentials along a dimension, scaled to sum to 1.",
-        &[SELF, LAST_DIM, DTYPE],
-        |a| to_value(softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))),
+        SoftmaxParams::LIST,
+        by_name!(SoftmaxParams, |a| to_value(softmax(a.input, a.dim, a.dtype))),
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
     .example("tensor([0.0, 0.0]).softmax(0)", "tensor([0.5000, 0.5000])")
@@ -102,8 +111,8 @@ pub static ROWS: &[OpDef] = &[
         "log_softmax",
         Family::Reduce,
         "The logarithm of softmax, without overflow.",
-        &[SELF, LAST_DIM, DTYPE],
-        |a| to_value(log_softmax(a.tensor(0)?, a.int(1)?, a.dtype(2))),
+        SoftmaxParams::LIST,
+        by_name!(SoftmaxParams, |a| to_value(log_softmax(a.input, a.dim, a.dtype))),
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
     .example("tensor([0.0, 0.0]).log_softmax(0)", "tensor([-0.6931, -0.6931])")

@@ -3,10 +3,8 @@
 use crate::base::{Error, Kind, Result};
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::def::{
-    ANY_DIMS, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind,
-    SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{in_mask, one, recorded};
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
 use crate::op::elementwise::choose::masked_fill;
@@ -81,29 +79,54 @@ fn std_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
-const SPREAD: &[Param] =
-    &[SELF, ANY_DIMS, Param::optional("correction", ParamKind::Scalar, D::Int(1)), KEEPDIM];
 const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
+
+params! {
+    SpreadParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("var", Family::Reduce, "The variance, with Bessel's correction.", SPREAD, |a| {
-        to_value(var(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.float(2)?, a.bool(3)?))
-    })
+    OpDef::call(
+        "var",
+        Family::Reduce,
+        "The variance, with Bessel's correction.",
+        SpreadParams::LIST,
+        by_name!(SpreadParams, |a| {
+            to_value(var(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
+        }),
+    )
     .example("tensor([1.0, 3.0]).var()", "tensor(2.)")
     .gradient(Gradient::Vjp("VarBackward0"))
     .samples(&[Sample::of("x.var()", X), Sample::of("x.var(1)", X)]),
-    OpDef::call("std", Family::Reduce, "The standard deviation, with Bessel's correction.", SPREAD, |a| {
-        to_value(std(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.float(2)?, a.bool(3)?))
-    })
+    OpDef::call(
+        "std",
+        Family::Reduce,
+        "The standard deviation, with Bessel's correction.",
+        SpreadParams::LIST,
+        by_name!(SpreadParams, |a| {
+            to_value(std(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
+        }),
+    )
     .example("tensor([1.0, 3.0]).std()", "tensor(1.4142)")
     .gradient(Gradient::Vjp("StdBackward0"))
     .samples(&[Sample::of("x.std(1)", X)]),
-    OpDef::call("var_mean", Family::Reduce, "The variance and the mean, as an array.", SPREAD, |a| {
-        let (x, dims) = (a.tensor(0)?, a.optional_ints(1)?);
-        let spread = var(x, dims.as_deref(), a.float(2)?, a.bool(3)?)?;
-        to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.bool(3)?)?]))
-    })
+    OpDef::call(
+        "var_mean",
+        Family::Reduce,
+        "The variance and the mean, as an array.",
+        SpreadParams::LIST,
+        by_name!(SpreadParams, |a| {
+            let (x, dims) = (a.input, a.dim);
+            let spread = var(x, dims.as_deref(), a.correction.as_f64(), a.keepdim)?;
+            to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
+        }),
+    )
     .forms(FUNCTION)
     .example("var_mean(tensor([1.0, 3.0]))", "[tensor(2.), tensor(2.)]")
     .samples(&[Sample::of("var_mean(x, 1)[0]", MATRIX)]),
@@ -111,12 +134,12 @@ pub static ROWS: &[OpDef] = &[
         "std_mean",
         Family::Reduce,
         "The standard deviation and the mean, as an array.",
-        SPREAD,
-        |a| {
-            let (x, dims) = (a.tensor(0)?, a.optional_ints(1)?);
-            let spread = std(x, dims.as_deref(), a.float(2)?, a.bool(3)?)?;
-            to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.bool(3)?)?]))
-        },
+        SpreadParams::LIST,
+        by_name!(SpreadParams, |a| {
+            let (x, dims) = (a.input, a.dim);
+            let spread = std(x, dims.as_deref(), a.correction.as_f64(), a.keepdim)?;
+            to_list(Ok(vec![spread, sums::mean(x, dims.as_deref(), a.keepdim)?]))
+        }),
     )
     .forms(FUNCTION)
     .example("std_mean(tensor([1.0, 3.0]))", "[tensor(1.4142), tensor(2.)]")

@@ -5,9 +5,8 @@ use crate::device::Kernel;
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    ANY_DIMS, DTYPE, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::to_float;
 use crate::op::core::record::{in_mask, kept_shape, no_grad, one, recorded};
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
@@ -236,14 +235,46 @@ fn logsumexp_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
 
+params! {
+    SumParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+        dtype: Maybe<kind::DType>, "the dtype computed in and given";
+    }
+}
+
+params! {
+    AmaxParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    LogsumexpParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Ints, "the dimension it runs along; negative ones count from the end";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    CountNonzeroParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "sum",
         Family::Reduce,
         "The sum of all elements, or along dimensions.",
-        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
-        |a| to_value(sum_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+        SumParams::LIST,
+        by_name!(SumParams, |a| to_value(sum_as(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .details("Integers and bools are summed as int64.")
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)", "tensor([4., 6.])")
@@ -253,8 +284,8 @@ pub static ROWS: &[OpDef] = &[
         "mean",
         Family::Reduce,
         "The mean of all elements, or along dimensions.",
-        &[SELF, ANY_DIMS, KEEPDIM, DTYPE],
-        |a| to_value(mean_as(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?, a.dtype(3))),
+        SumParams::LIST,
+        by_name!(SumParams, |a| to_value(mean_as(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]).mean()", "tensor(2.5000)")
     .gradient(Gradient::Vjp("MeanBackward0"))
@@ -263,8 +294,8 @@ pub static ROWS: &[OpDef] = &[
         "amax",
         Family::Reduce,
         "The largest element along dimensions; equals share the gradient.",
-        &[SELF, ANY_DIMS, KEEPDIM],
-        |a| to_value(amax(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
+        AmaxParams::LIST,
+        by_name!(AmaxParams, |a| to_value(amax(a.input, a.dim.as_deref(), a.keepdim))),
     )
     .example("tensor([[1, 5], [7, 2]]).amax(1)", "tensor([5, 7])")
     .gradient(Gradient::Vjp("AmaxBackward0"))
@@ -273,8 +304,8 @@ pub static ROWS: &[OpDef] = &[
         "amin",
         Family::Reduce,
         "The smallest element along dimensions; equals share the gradient.",
-        &[SELF, ANY_DIMS, KEEPDIM],
-        |a| to_value(amin(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
+        AmaxParams::LIST,
+        by_name!(AmaxParams, |a| to_value(amin(a.input, a.dim.as_deref(), a.keepdim))),
     )
     .example("tensor([[1, 5], [7, 2]]).amin(1)", "tensor([1, 2])")
     .gradient(Gradient::Vjp("AminBackward0"))
@@ -283,8 +314,8 @@ pub static ROWS: &[OpDef] = &[
         "logsumexp",
         Family::Reduce,
         "`log(sum(exp(x)))` along dimensions, without overflow.",
-        &[SELF, Param::required("dim", ParamKind::Ints), KEEPDIM],
-        |a| to_value(logsumexp(a.tensor(0)?, &a.ints(1)?, a.bool(2)?)),
+        LogsumexpParams::LIST,
+        by_name!(LogsumexpParams, |a| to_value(logsumexp(a.input, &a.dim, a.keepdim))),
     )
     .example("tensor([0.0, 0.0]).logsumexp(0)", "tensor(0.6931)")
     .gradient(Gradient::Vjp("LogsumexpBackward0"))
@@ -293,19 +324,27 @@ pub static ROWS: &[OpDef] = &[
         "all",
         Family::Reduce,
         "Whether every element is non-zero.",
-        &[SELF, ANY_DIMS, KEEPDIM],
-        |a| to_value(all(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?)),
+        AmaxParams::LIST,
+        by_name!(AmaxParams, |a| to_value(all(a.input, a.dim.as_deref(), a.keepdim))),
     )
     .example("tensor([1, 0]).all()", "tensor(False)")
     .gradient(Gradient::NoGrad("the result is bool")),
-    OpDef::call("any", Family::Reduce, "Whether any element is non-zero.", &[SELF, ANY_DIMS, KEEPDIM], |a| {
-        to_value(any(a.tensor(0)?, a.optional_ints(1)?.as_deref(), a.bool(2)?))
-    })
+    OpDef::call(
+        "any",
+        Family::Reduce,
+        "Whether any element is non-zero.",
+        AmaxParams::LIST,
+        by_name!(AmaxParams, |a| to_value(any(a.input, a.dim.as_deref(), a.keepdim))),
+    )
     .example("tensor([1, 0]).any()", "tensor(True)")
     .gradient(Gradient::NoGrad("the result is bool")),
-    OpDef::call("count_nonzero", Family::Reduce, "How many elements are non-zero.", &[SELF, ANY_DIMS], |a| {
-        to_value(count_nonzero(a.tensor(0)?, a.optional_ints(1)?.as_deref()))
-    })
+    OpDef::call(
+        "count_nonzero",
+        Family::Reduce,
+        "How many elements are non-zero.",
+        CountNonzeroParams::LIST,
+        by_name!(CountNonzeroParams, |a| to_value(count_nonzero(a.input, a.dim.as_deref()))),
+    )
     .example("tensor([1, 0, 5]).count_nonzero()", "tensor(2)")
     .gradient(Gradient::NoGrad("the result is a count")),
 ];

@@ -4,9 +4,8 @@ use crate::base::shape::{show, wrap_dim};
 use crate::base::{DType, DeviceCause, Dims, Error, Result, ShapeCause, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -155,9 +154,27 @@ fn stack_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const TENSORS: Param = Param::required("tensors", ParamKind::Tensors);
-const DIM0: Param = Param::optional("dim", ParamKind::Int, D::Int(0));
 const VECTORS: &[Draw] = &[Draw::of("a", &[2], Domain::Any), Draw::of("b", &[3], Domain::Any)];
+
+params! {
+    CatParams {
+        tensors: kind::Tensors, "a list of tensors that agree in all other dimensions";
+        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    ConcatParams {
+        tensors: kind::Tensors, "a list of tensors that agree in all other dimensions";
+        dim: kind::Int => crate::op::core::def::DefaultValue::Int(0), "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    HstackParams {
+        tensors: kind::Tensors, "a list of tensors";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -165,8 +182,8 @@ pub static ROWS: &[OpDef] = &[
         "cat",
         Family::Movement,
         "Tensors joined along an existing dimension.",
-        &[TENSORS, DIM0],
-        |a| to_value(cat(&a.tensors(0)?, a.int(1)?)),
+        CatParams::LIST,
+        by_name!(CatParams, |a| to_value(cat(&a.tensors, a.dim))),
     )
     .forms(&[Form::Function])
     .example("cat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])")
@@ -176,8 +193,8 @@ pub static ROWS: &[OpDef] = &[
         "stack",
         Family::Movement,
         "Tensors of one shape joined along a new dimension.",
-        &[TENSORS, DIM0],
-        |a| to_value(stack(&a.tensors(0)?, a.int(1)?)),
+        CatParams::LIST,
+        by_name!(CatParams, |a| to_value(stack(&a.tensors, a.dim))),
     )
     .forms(&[Form::Function])
     .example("stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])")
@@ -186,32 +203,52 @@ pub static ROWS: &[OpDef] = &[
         "concat",
         Family::Movement,
         "Another name of `cat`.",
-        &[TENSORS, Param::optional("dim", ParamKind::Int, crate::op::core::def::DefaultValue::Int(0))],
-        |a| to_value(cat(&a.tensors(0)?, a.int(1)?)),
+        ConcatParams::LIST,
+        by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
     )
     .forms(FUNCTION)
     .example("concat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
-    OpDef::call("hstack", Family::Movement, "Tensors joined side by side.", &[TENSORS], |a| {
-        to_value(hstack(&a.tensors(0)?))
-    })
+    OpDef::call(
+        "hstack",
+        Family::Movement,
+        "Tensors joined side by side.",
+        HstackParams::LIST,
+        by_name!(HstackParams, |a| to_value(hstack(&a.tensors))),
+    )
     .forms(FUNCTION)
     .example("hstack([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
-    OpDef::call("vstack", Family::Movement, "Tensors joined on top of each other.", &[TENSORS], |a| {
-        to_value(vstack(&a.tensors(0)?))
-    })
+    OpDef::call(
+        "vstack",
+        Family::Movement,
+        "Tensors joined on top of each other.",
+        HstackParams::LIST,
+        by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
+    )
     .forms(FUNCTION)
     .example("vstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
-    OpDef::call("dstack", Family::Movement, "Tensors joined along the third dimension.", &[TENSORS], |a| {
-        let deep = a.tensors(0)?.iter().map(|t| view::at_least(t, 3)).collect::<Result<Vec<_>>>()?;
-        to_value(cat(&deep.iter().collect::<Vec<_>>(), 2))
-    })
+    OpDef::call(
+        "dstack",
+        Family::Movement,
+        "Tensors joined along the third dimension.",
+        HstackParams::LIST,
+        by_name!(HstackParams, |a| {
+            let deep = a.tensors.iter().map(|t| view::at_least(t, 3)).collect::<Result<Vec<_>>>()?;
+            to_value(cat(&deep.iter().collect::<Vec<_>>(), 2))
+        }),
+    )
     .forms(FUNCTION)
     .example("dstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[[1, 3],\n         [2, 4]]])")
     .samples(&[Sample::of("dstack([a, a])", VECTORS)]),
-    OpDef::call("column_stack", Family::Movement, "Vectors as columns, beside matrices.", &[TENSORS], |a| {
-        let columns = a.tensors(0)?.iter().map(|t| column(t)).collect::<Result<Vec<_>>>()?;
-        to_value(cat(&columns.iter().collect::<Vec<_>>(), 1))
-    })
+    OpDef::call(
+        "column_stack",
+        Family::Movement,
+        "Vectors as columns, beside matrices.",
+        HstackParams::LIST,
+        by_name!(HstackParams, |a| {
+            let columns = a.tensors.iter().map(|t| column(t)).collect::<Result<Vec<_>>>()?;
+            to_value(cat(&columns.iter().collect::<Vec<_>>(), 1))
+        }),
+    )
     .forms(FUNCTION)
     .example("column_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 3],\n        [2, 4]])")
     .samples(&[Sample::of("column_stack([a, a])", VECTORS)]),

@@ -1,14 +1,13 @@
 //! Views of a part: ranges, sub-tensors, diagonals.
 
+use crate::op::core::params::{by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::shape::show;
 use crate::base::{Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::hold_reserve;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};
@@ -163,7 +162,32 @@ fn put(whole: Tensor, part: Cut, g: &Tensor) -> Result<Tensor> {
 }
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const DIM: Param = Param::required("dim", ParamKind::Int);
+
+params! {
+    NarrowParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        start: kind::Int, "the first place that is kept";
+        length: kind::Int, "how many places are kept";
+    }
+}
+
+params! {
+    SelectParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Int, "the places along the dimension, as whole numbers";
+    }
+}
+
+params! {
+    DiagonalParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        offset: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
+        dim1: kind::Int = 0, "the first dimension of the planes";
+        dim2: kind::Int = 1, "the second dimension of the planes";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -171,8 +195,8 @@ pub static ROWS: &[OpDef] = &[
         "narrow",
         Family::Movement,
         "So many elements along a dimension from a start, sharing memory.",
-        &[SELF, DIM, Param::required("start", ParamKind::Int), Param::required("length", ParamKind::Int)],
-        |a| to_value(narrow(a.tensor(0)?, a.int(1)?, a.int(2)?, a.int(3)?)),
+        NarrowParams::LIST,
+        by_name!(NarrowParams, |a| to_value(narrow(a.input, a.dim, a.start, a.length))),
     )
     .example("tensor([1, 2, 3, 4]).narrow(0, 1, 2)", "tensor([2, 3])")
     .gradient(Gradient::Vjp("SliceBackward0"))
@@ -181,8 +205,8 @@ pub static ROWS: &[OpDef] = &[
         "select",
         Family::Movement,
         "The sub-tensor at an index of a dimension, sharing memory.",
-        &[SELF, DIM, Param::required("index", ParamKind::Int)],
-        |a| to_value(select(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        SelectParams::LIST,
+        by_name!(SelectParams, |a| to_value(select(a.input, a.dim, a.index))),
     )
     .example("tensor([[1, 2], [3, 4]]).select(1, 0)", "tensor([1, 3])")
     .gradient(Gradient::Vjp("SelectBackward0"))
@@ -191,13 +215,8 @@ pub static ROWS: &[OpDef] = &[
         "diagonal",
         Family::Movement,
         "The diagonal of two dimensions, sharing memory.",
-        &[
-            SELF,
-            Param::optional("offset", ParamKind::Int, D::Int(0)),
-            Param::optional("dim1", ParamKind::Int, D::Int(0)),
-            Param::optional("dim2", ParamKind::Int, D::Int(1)),
-        ],
-        |a| to_value(diagonal(a.tensor(0)?, a.int(1)?, a.int(2)?, a.int(3)?)),
+        DiagonalParams::LIST,
+        by_name!(DiagonalParams, |a| to_value(diagonal(a.input, a.offset, a.dim1, a.dim2))),
     )
     .example("tensor([[1, 2], [3, 4]]).diagonal()", "tensor([1, 4])")
     .gradient(Gradient::Vjp("DiagonalBackward0"))

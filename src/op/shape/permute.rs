@@ -1,13 +1,12 @@
 //! Views with dimensions in another order.
 
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::shape::{show, wrap_dim};
 use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    Domain, Draw, Family, Form, Gradient, OpDef, PROPERTY, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, PROPERTY, Sample};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
@@ -122,8 +121,29 @@ static T: Vjp = Vjp { name: "TBackward0", run: |_, g| one(t(g)?) };
 
 const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const MOVED: &[Param] =
-    &[SELF, Param::required("source", ParamKind::Ints), Param::required("destination", ParamKind::Ints)];
+
+params! {
+    TransposeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim0: kind::Int, "the first of the two dimensions";
+        dim1: kind::Int, "the other dimension";
+    }
+}
+
+params! {
+    PermuteParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dims: kind::Sizes, "all dimensions, in their new order";
+    }
+}
+
+params! {
+    MovedimParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        source: kind::Ints, "the dimensions that move";
+        destination: kind::Ints, "where each of them goes";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -131,21 +151,29 @@ pub static ROWS: &[OpDef] = &[
         "transpose",
         Family::Movement,
         "Two dimensions swapped, sharing memory.",
-        &[SELF, Param::required("dim0", ParamKind::Int), Param::required("dim1", ParamKind::Int)],
-        |a| to_value(transpose(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        TransposeParams::LIST,
+        by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
     .example("zeros([2, 3]).transpose(0, 1).shape", "[3, 2]")
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.transpose(0, 2)", X)]),
-    OpDef::call("t", Family::Movement, "The transpose of a matrix, sharing memory.", &[SELF], |a| {
-        to_value(t(a.tensor(0)?))
-    })
+    OpDef::call(
+        "t",
+        Family::Movement,
+        "The transpose of a matrix, sharing memory.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(t(a.input))),
+    )
     .example("tensor([[1, 2], [3, 4]]).t()", "tensor([[1, 3],\n        [2, 4]])")
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.t()", M)]),
-    OpDef::call("T", Family::Movement, "All dimensions in reverse order, sharing memory.", &[SELF], |a| {
-        to_value(reversed(a.tensor(0)?))
-    })
+    OpDef::call(
+        "T",
+        Family::Movement,
+        "All dimensions in reverse order, sharing memory.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(reversed(a.input))),
+    )
     .forms(&[Form::Property])
     .example("zeros([2, 3]).T.shape", "[3, 2]")
     .gradient(Gradient::Vjp("PermuteBackward0"))
@@ -154,8 +182,8 @@ pub static ROWS: &[OpDef] = &[
         "permute",
         Family::Movement,
         "Dimensions in another order, sharing memory.",
-        &[SELF, Param::required("dims", ParamKind::Sizes)],
-        |a| to_value(permute(a.tensor(0)?, &a.ints(1)?)),
+        PermuteParams::LIST,
+        by_name!(PermuteParams, |a| to_value(permute(a.input, &a.dims))),
     )
     .example("zeros([2, 3, 4]).permute([2, 0, 1]).shape", "[4, 2, 3]")
     .gradient(Gradient::Vjp("PermuteBackward0"))
@@ -164,8 +192,8 @@ pub static ROWS: &[OpDef] = &[
         "movedim",
         Family::Movement,
         "Dimensions moved to other places, sharing memory.",
-        &[SELF, Param::required("source", ParamKind::Ints), Param::required("destination", ParamKind::Ints)],
-        |a| to_value(movedim(a.tensor(0)?, &a.ints(1)?, &a.ints(2)?)),
+        MovedimParams::LIST,
+        by_name!(MovedimParams, |a| to_value(movedim(a.input, &a.source, &a.destination))),
     )
     .example("zeros([2, 3, 4]).movedim(0, 2).shape", "[3, 4, 2]")
     .samples(&[Sample::of("x.movedim(0, 2)", X)]),
@@ -173,30 +201,42 @@ pub static ROWS: &[OpDef] = &[
         "swapaxes",
         Family::Movement,
         "Another name of `transpose`.",
-        &[SELF, Param::required("dim0", ParamKind::Int), Param::required("dim1", ParamKind::Int)],
-        |a| to_value(transpose(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        TransposeParams::LIST,
+        by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
     .example("tensor([[1, 2], [3, 4]]).swapaxes(0, 1)", "tensor([[1, 3],\n        [2, 4]])"),
-    OpDef::call("mT", Family::Movement, "The last two dimensions swapped, sharing memory.", &[SELF], |a| {
-        to_value(matrix_transpose(a.tensor(0)?))
-    })
+    OpDef::call(
+        "mT",
+        Family::Movement,
+        "The last two dimensions swapped, sharing memory.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(matrix_transpose(a.input))),
+    )
     .forms(PROPERTY)
     .example("tensor([[[1, 2], [3, 4]]]).mT", "tensor([[[1, 3],\n         [2, 4]]])"),
-    OpDef::call("moveaxis", Family::Movement, "Another name of `movedim`.", MOVED, |a| {
-        to_value(movedim(a.tensor(0)?, &a.ints(1)?, &a.ints(2)?))
-    })
+    OpDef::call(
+        "moveaxis",
+        Family::Movement,
+        "Another name of `movedim`.",
+        MovedimParams::LIST,
+        by_name!(MovedimParams, |a| to_value(movedim(a.input, &a.source, &a.destination))),
+    )
     .example("zeros([2, 3, 4]).moveaxis(0, 2).shape", "[3, 4, 2]"),
     OpDef::call(
         "swapdims",
         Family::Movement,
         "Another name of `transpose`.",
-        &[SELF, Param::required("dim0", ParamKind::Int), Param::required("dim1", ParamKind::Int)],
-        |a| to_value(transpose(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        TransposeParams::LIST,
+        by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
     .example("zeros([2, 3]).swapdims(0, 1).shape", "[3, 2]"),
-    OpDef::call("H", Family::Movement, "The transpose of a matrix, sharing memory.", &[SELF], |a| {
-        to_value(matrix_transpose(a.tensor(0)?))
-    })
+    OpDef::call(
+        "H",
+        Family::Movement,
+        "The transpose of a matrix, sharing memory.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(matrix_transpose(a.input))),
+    )
     .forms(&[Form::Property])
     .example("zeros([2, 3]).H.shape", "[3, 2]"),
 ];

@@ -1,13 +1,12 @@
 //! Elements repeated, reversed and turned, in new memory.
 
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::shape::checked_sizes;
 use crate::base::{Dims, Error, Kind, Layout, Result};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    ANY_DIM, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
@@ -162,14 +161,52 @@ pub fn rot90(x: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 
+params! {
+    RepeatParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        repeats: kind::Sizes, "how often along each dimension";
+    }
+}
+
+params! {
+    RepeatInterleaveParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        repeats: kind::Int, "how often each element is given";
+        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    FlipParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dims: kind::Sizes, "the dimensions concerned";
+    }
+}
+
+params! {
+    RollParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        shifts: kind::Ints, "how many places elements move";
+        dims: kind::Ints => D::Ints(&[]), "along which dimensions; all elements as one row where none are named";
+    }
+}
+
+params! {
+    Rot90Params {
+        input: kind::Tensor, "the tensor it is computed of";
+        k: kind::Int = 1, "how many quarter turns";
+        dims: kind::Ints => D::Ints(&[0, 1]), "the plane of two dimensions that is turned";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "repeat",
         Family::Movement,
         "The tensor tiled so many times along each dimension.",
-        &[SELF, Param::required("repeats", ParamKind::Sizes)],
-        |a| to_value(repeat(a.tensor(0)?, &a.ints(1)?)),
+        RepeatParams::LIST,
+        by_name!(RepeatParams, |a| to_value(repeat(a.input, &a.repeats))),
     )
     .forms(&[Form::Method])
     .example("tensor([1, 2]).repeat(2)", "tensor([1, 2, 1, 2])")
@@ -178,8 +215,8 @@ pub static ROWS: &[OpDef] = &[
         "repeat_interleave",
         Family::Movement,
         "Each element so many times in a row.",
-        &[SELF, Param::required("repeats", ParamKind::Int), ANY_DIM],
-        |a| to_value(repeat_interleave(a.tensor(0)?, a.int(1)?, a.optional_int(2))),
+        RepeatInterleaveParams::LIST,
+        by_name!(RepeatInterleaveParams, |a| to_value(repeat_interleave(a.input, a.repeats, a.dim))),
     )
     .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
     .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
@@ -187,8 +224,8 @@ pub static ROWS: &[OpDef] = &[
         "flip",
         Family::Movement,
         "The order along dimensions reversed, in a copy.",
-        &[SELF, Param::required("dims", ParamKind::Sizes)],
-        |a| to_value(flip(a.tensor(0)?, &a.ints(1)?)),
+        FlipParams::LIST,
+        by_name!(FlipParams, |a| to_value(flip(a.input, &a.dims))),
     )
     .example("tensor([1, 2, 3]).flip(0)", "tensor([3, 2, 1])")
     .gradient(Gradient::Vjp("FlipBackward0"))
@@ -197,12 +234,8 @@ pub static ROWS: &[OpDef] = &[
         "roll",
         Family::Movement,
         "Elements rotated along dimensions, or in the flattened tensor.",
-        &[
-            SELF,
-            Param::required("shifts", ParamKind::Ints),
-            Param::optional("dims", ParamKind::Ints, D::Ints(&[])),
-        ],
-        |a| to_value(roll(a.tensor(0)?, &a.ints(1)?, &a.ints(2)?)),
+        RollParams::LIST,
+        by_name!(RollParams, |a| to_value(roll(a.input, &a.shifts, &a.dims))),
     )
     .example("tensor([1, 2, 3]).roll(1)", "tensor([3, 1, 2])")
     .samples(&[Sample::of("x.roll(1, 0)", M)]),
@@ -210,37 +243,41 @@ pub static ROWS: &[OpDef] = &[
         "tile",
         Family::Movement,
         "As `repeat`, and dimensions that are not named stay as they are.",
-        &[SELF, Param::required("dims", ParamKind::Sizes)],
-        |a| {
-            let (x, mut dims) = (a.tensor(0)?, a.ints(1)?);
+        FlipParams::LIST,
+        by_name!(FlipParams, |a| {
+            let (x, mut dims) = (a.input, a.dims);
             while dims.len() < x.rank() {
                 dims.insert(0, 1);
             }
             to_value(repeat(x, &dims))
-        },
+        }),
     )
     .example("tensor([[1], [2]]).tile([2])", "tensor([[1, 1],\n        [2, 2]])"),
     OpDef::call(
         "rot90",
         Family::Movement,
         "A quarter turn, `k` times over, in the plane of two dimensions.",
-        &[
-            SELF,
-            Param::optional("k", ParamKind::Int, D::Int(1)),
-            Param::optional("dims", ParamKind::Ints, D::Ints(&[0, 1])),
-        ],
-        |a| to_value(rot90(a.tensor(0)?, a.int(1)?, &a.ints(2)?)),
+        Rot90Params::LIST,
+        by_name!(Rot90Params, |a| to_value(rot90(a.input, a.k, &a.dims))),
     )
     .example("tensor([[1, 2], [3, 4]]).rot90()", "tensor([[2, 4],\n        [1, 3]])")
     .samples(&[Sample::of("x.rot90()", M), Sample::of("x.rot90(3, [0, 2])", X)]),
-    OpDef::call("fliplr", Family::Movement, "Columns in reverse order.", &[SELF], |a| {
-        to_value(flip(at_least(a.tensor(0)?, 2)?, &[1]))
-    })
+    OpDef::call(
+        "fliplr",
+        Family::Movement,
+        "Columns in reverse order.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(flip(at_least(a.input, 2)?, &[1]))),
+    )
     .example("tensor([[1, 2], [3, 4]]).fliplr()", "tensor([[2, 1],\n        [4, 3]])")
     .samples(&[Sample::of("x.fliplr()", M)]),
-    OpDef::call("flipud", Family::Movement, "Rows in reverse order.", &[SELF], |a| {
-        to_value(flip(at_least(a.tensor(0)?, 1)?, &[0]))
-    })
+    OpDef::call(
+        "flipud",
+        Family::Movement,
+        "Rows in reverse order.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(flip(at_least(a.input, 1)?, &[0]))),
+    )
     .example("tensor([[1, 2], [3, 4]]).flipud()", "tensor([[3, 4],\n        [1, 2]])")
     .samples(&[Sample::of("x.flipud()", M)]),
 ];

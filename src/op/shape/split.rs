@@ -7,6 +7,7 @@ use crate::op::core::def::{
     Args, DefaultValue as D, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample,
 };
 use crate::op::core::many;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 
@@ -110,6 +111,21 @@ const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 const DIM0: Param = Param::optional("dim", ParamKind::Int, D::Int(0));
 const PIECES: &[Param] = &[SELF, Param::required("indices_or_sections", ParamKind::Ints)];
 
+params! {
+    ChunkParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        chunks: kind::Int, "how many pieces; there may be fewer";
+        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    UnbindParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -125,14 +141,18 @@ pub static ROWS: &[OpDef] = &[
         "chunk",
         Family::Movement,
         "So many pieces of nearly equal size along a dimension.",
-        &[SELF, Param::required("chunks", ParamKind::Int), DIM0],
-        |a| to_list(chunk(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        ChunkParams::LIST,
+        by_name!(ChunkParams, |a| to_list(chunk(a.input, a.chunks, a.dim))),
     )
     .example("arange(6).chunk(3)[1]", "tensor([2, 3])")
     .samples(&[Sample::of("x.chunk(2, 1)[1]", M)]),
-    OpDef::call("unbind", Family::Movement, "The sub-tensors along a dimension.", &[SELF, DIM0], |a| {
-        to_list(unbind(a.tensor(0)?, a.int(1)?))
-    })
+    OpDef::call(
+        "unbind",
+        Family::Movement,
+        "The sub-tensors along a dimension.",
+        UnbindParams::LIST,
+        by_name!(UnbindParams, |a| to_list(unbind(a.input, a.dim))),
+    )
     .example("tensor([[1, 2], [3, 4]]).unbind()[1]", "tensor([3, 4])")
     .samples(&[Sample::of("x.unbind(1)[2]", M)]),
     OpDef::call(

@@ -3,9 +3,8 @@
 use crate::base::{Error, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
@@ -36,19 +35,33 @@ fn triangle(x: &Tensor, upper: bool, diagonal: i64, rule: &'static Vjp) -> Resul
 }
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const DIAGONAL: &[Param] = &[SELF, Param::optional("diagonal", ParamKind::Int, D::Int(0))];
+
+params! {
+    DiagonalParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        diagonal: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("tril", Family::Movement, "The lower triangle; the rest is zero.", DIAGONAL, |a| {
-        to_value(tril(a.tensor(0)?, a.int(1)?))
-    })
+    OpDef::call(
+        "tril",
+        Family::Movement,
+        "The lower triangle; the rest is zero.",
+        DiagonalParams::LIST,
+        by_name!(DiagonalParams, |a| to_value(tril(a.input, a.diagonal))),
+    )
     .example("ones([2, 2]).tril()", "tensor([[1., 0.],\n        [1., 1.]])")
     .gradient(Gradient::Vjp("TrilBackward0"))
     .samples(&[Sample::of("x.tril()", M)]),
-    OpDef::call("triu", Family::Movement, "The upper triangle; the rest is zero.", DIAGONAL, |a| {
-        to_value(triu(a.tensor(0)?, a.int(1)?))
-    })
+    OpDef::call(
+        "triu",
+        Family::Movement,
+        "The upper triangle; the rest is zero.",
+        DiagonalParams::LIST,
+        by_name!(DiagonalParams, |a| to_value(triu(a.input, a.diagonal))),
+    )
     .example("ones([2, 2]).triu()", "tensor([[1., 1.],\n        [0., 1.]])")
     .gradient(Gradient::Vjp("TriuBackward0"))
     .samples(&[Sample::of("x.triu(1)", M)]),

@@ -1,15 +1,13 @@
 //! Views with other sizes: reshaped, squeezed, stretched.
 
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
 use crate::base::{Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
-use crate::op::core::def::{
-    DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
-    Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
 use crate::op::core::record::{kept_shape, one};
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
@@ -234,9 +232,57 @@ pub fn at_least(x: &Tensor, rank: usize) -> Result<Tensor> {
 
 const X: &[Draw] = &[Draw::of("x", &[2, 3, 4], Domain::Any)];
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const SHAPE: &[Param] = &[SELF, Param::required("shape", ParamKind::Sizes)];
-const DIM: Param = Param::required("dim", ParamKind::Int);
-const OTHER: Param = Param::required("other", ParamKind::Tensor);
+
+params! {
+    ShapeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        shape: kind::Sizes, "sizes of the result; one may be -1 and is worked out";
+    }
+}
+
+params! {
+    FlattenParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        start_dim: kind::Int = 0, "the first dimension that is merged";
+        end_dim: kind::Int = -1, "the last dimension that is merged";
+    }
+}
+
+params! {
+    UnsqueezeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    SqueezeParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    ExpandParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        size: kind::Sizes, "sizes of the result; -1 keeps what is there";
+    }
+}
+
+params! {
+    ViewAsParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Tensor, "the tensor whose shape is taken";
+    }
+}
+
+params! {
+    UnflattenParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        sizes: kind::Ints, "what the dimension is divided into; one may be -1";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -244,8 +290,8 @@ pub static ROWS: &[OpDef] = &[
         "reshape",
         Family::Movement,
         "The same elements in another shape; one size may be -1.",
-        SHAPE,
-        |a| to_value(reshape(a.tensor(0)?, &a.ints(1)?)),
+        ShapeParams::LIST,
+        by_name!(ShapeParams, |a| to_value(reshape(a.input, &a.shape))),
     )
     .details("A view where strides allow it, a copy elsewhere.")
     .example("arange(4).reshape([2, 2])", "tensor([[0, 1],\n        [2, 3]])")
@@ -255,8 +301,8 @@ pub static ROWS: &[OpDef] = &[
         "view",
         Family::Movement,
         "The same elements in another shape, sharing memory.",
-        SHAPE,
-        |a| to_value(view(a.tensor(0)?, &a.ints(1)?)),
+        ShapeParams::LIST,
+        by_name!(ShapeParams, |a| to_value(view(a.input, &a.shape))),
     )
     .forms(&[Form::Method])
     .example("arange(4).view([2, 2]).shape", "[2, 2]")
@@ -266,18 +312,18 @@ pub static ROWS: &[OpDef] = &[
         "flatten",
         Family::Movement,
         "Dimensions merged into one.",
-        &[
-            SELF,
-            Param::optional("start_dim", ParamKind::Int, D::Int(0)),
-            Param::optional("end_dim", ParamKind::Int, D::Int(-1)),
-        ],
-        |a| to_value(flatten(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+        FlattenParams::LIST,
+        by_name!(FlattenParams, |a| to_value(flatten(a.input, a.start_dim, a.end_dim))),
     )
     .example("zeros([2, 3, 4]).flatten(1).shape", "[2, 12]")
     .samples(&[Sample::of("x.flatten(1)", X)]),
-    OpDef::call("unsqueeze", Family::Movement, "A dimension of size 1 inserted.", &[SELF, DIM], |a| {
-        to_value(unsqueeze(a.tensor(0)?, a.int(1)?))
-    })
+    OpDef::call(
+        "unsqueeze",
+        Family::Movement,
+        "A dimension of size 1 inserted.",
+        UnsqueezeParams::LIST,
+        by_name!(UnsqueezeParams, |a| to_value(unsqueeze(a.input, a.dim))),
+    )
     .example("zeros([3]).unsqueeze(0).shape", "[1, 3]")
     .gradient(Gradient::Vjp("UnsqueezeBackward0"))
     .samples(&[Sample::of("x.unsqueeze(1)", M)]),
@@ -285,8 +331,8 @@ pub static ROWS: &[OpDef] = &[
         "squeeze",
         Family::Movement,
         "Dimensions of size 1 removed: all of them, or those named.",
-        &[SELF, Param::optional("dim", ParamKind::Ints, D::None)],
-        |a| to_value(squeeze(a.tensor(0)?, a.optional_ints(1)?.as_deref())),
+        SqueezeParams::LIST,
+        by_name!(SqueezeParams, |a| to_value(squeeze(a.input, a.dim.as_deref()))),
     )
     .example("zeros([1, 3, 1]).squeeze().shape", "[3]")
     .gradient(Gradient::Vjp("SqueezeBackward0"))
@@ -295,8 +341,8 @@ pub static ROWS: &[OpDef] = &[
         "expand",
         Family::Movement,
         "Dimensions of size 1 stretched without copying; -1 keeps a size.",
-        &[SELF, Param::required("size", ParamKind::Sizes)],
-        |a| to_value(expand_to(a.tensor(0)?, &a.ints(1)?)),
+        ExpandParams::LIST,
+        by_name!(ExpandParams, |a| to_value(expand_to(a.input, &a.size))),
     )
     .forms(&[Form::Method])
     .example("tensor([1, 2]).expand([2, 2])", "tensor([[1, 2],\n        [1, 2]])")
@@ -306,8 +352,8 @@ pub static ROWS: &[OpDef] = &[
         "contiguous",
         Family::Movement,
         "The tensor itself where it is row-major, else a row-major copy.",
-        &[SELF],
-        |a| to_value(contiguous(a.tensor(0)?)),
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(contiguous(a.input))),
     )
     .forms(&[Form::Method])
     .example("zeros([2, 3]).t().contiguous().stride()", "[2, 1]")
@@ -316,8 +362,8 @@ pub static ROWS: &[OpDef] = &[
         "view_as",
         Family::Movement,
         "`view` with the shape of another tensor.",
-        &[SELF, OTHER],
-        |a| to_value(view(a.tensor(0)?, &sizes(a.tensor(1)?))),
+        ViewAsParams::LIST,
+        by_name!(ViewAsParams, |a| to_value(view(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
     .example("arange(4).view_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
@@ -325,8 +371,8 @@ pub static ROWS: &[OpDef] = &[
         "reshape_as",
         Family::Movement,
         "`reshape` with the shape of another tensor.",
-        &[SELF, OTHER],
-        |a| to_value(reshape(a.tensor(0)?, &sizes(a.tensor(1)?))),
+        ViewAsParams::LIST,
+        by_name!(ViewAsParams, |a| to_value(reshape(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
     .example("arange(4).reshape_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
@@ -334,8 +380,8 @@ pub static ROWS: &[OpDef] = &[
         "expand_as",
         Family::Movement,
         "`expand` to the shape of another tensor.",
-        &[SELF, OTHER],
-        |a| to_value(expand_to(a.tensor(0)?, &sizes(a.tensor(1)?))),
+        ViewAsParams::LIST,
+        by_name!(ViewAsParams, |a| to_value(expand_to(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
     .example("tensor([1, 2]).expand_as(zeros([2, 2]))", "tensor([[1, 2],\n        [1, 2]])"),
@@ -343,36 +389,52 @@ pub static ROWS: &[OpDef] = &[
         "broadcast_to",
         Family::Movement,
         "Another name of `expand`.",
-        &[SELF, Param::required("size", ParamKind::Sizes)],
-        |a| to_value(expand_to(a.tensor(0)?, &a.ints(1)?)),
+        ExpandParams::LIST,
+        by_name!(ExpandParams, |a| to_value(expand_to(a.input, &a.size))),
     )
     .example("tensor([1, 2]).broadcast_to([2, 2])", "tensor([[1, 2],\n        [1, 2]])"),
-    OpDef::call("ravel", Family::Movement, "All elements as a vector.", &[SELF], |a| {
-        to_value(flatten(a.tensor(0)?, 0, -1))
-    })
+    OpDef::call(
+        "ravel",
+        Family::Movement,
+        "All elements as a vector.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(flatten(a.input, 0, -1))),
+    )
     .example("tensor([[1, 2], [3, 4]]).ravel()", "tensor([1, 2, 3, 4])"),
     OpDef::call(
         "unflatten",
         Family::Movement,
         "One dimension split into several; one size may be -1.",
-        &[SELF, Param::required("dim", ParamKind::Int), Param::required("sizes", ParamKind::Ints)],
-        |a| to_value(unflatten(a.tensor(0)?, a.int(1)?, &a.ints(2)?)),
+        UnflattenParams::LIST,
+        by_name!(UnflattenParams, |a| to_value(unflatten(a.input, a.dim, &a.sizes))),
     )
     .example("zeros([2, 6]).unflatten(1, [2, -1]).shape", "[2, 2, 3]")
     .samples(&[Sample::of("x.unflatten(2, [2, 2])", X)]),
-    OpDef::call("atleast_1d", Family::Movement, "At least one dimension.", &[SELF], |a| {
-        to_value(at_least(a.tensor(0)?, 1))
-    })
+    OpDef::call(
+        "atleast_1d",
+        Family::Movement,
+        "At least one dimension.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(at_least(a.input, 1))),
+    )
     .forms(FUNCTION)
     .example("atleast_1d(tensor(3))", "tensor([3])"),
-    OpDef::call("atleast_2d", Family::Movement, "At least two dimensions.", &[SELF], |a| {
-        to_value(at_least(a.tensor(0)?, 2))
-    })
+    OpDef::call(
+        "atleast_2d",
+        Family::Movement,
+        "At least two dimensions.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(at_least(a.input, 2))),
+    )
     .forms(FUNCTION)
     .example("atleast_2d(tensor([3, 4]))", "tensor([[3, 4]])"),
-    OpDef::call("atleast_3d", Family::Movement, "At least three dimensions.", &[SELF], |a| {
-        to_value(at_least(a.tensor(0)?, 3))
-    })
+    OpDef::call(
+        "atleast_3d",
+        Family::Movement,
+        "At least three dimensions.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| to_value(at_least(a.input, 3))),
+    )
     .forms(FUNCTION)
     .example("atleast_3d(tensor([3, 4])).shape", "[1, 2, 1]"),
 ];
