@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::op::args::signature;
-use crate::op::{Form, OpDef, ParamKind, Receiver};
+use crate::op::{Family, Form, OpDef, ParamKind, Receiver};
 
 use super::help::rows;
 use super::lexer::{self, Call};
@@ -320,11 +320,17 @@ fn ranked(all: Vec<Candidate>, typed: &str, variables_first: bool) -> Vec<Candid
             fitting.push((rank, i, candidate));
         }
     }
+    // What neither tensors have nor stands alone comes behind what does.
+    let plain = |def: &&'static OpDef| {
+        let here = variables_first || is_method(def);
+        here && matches!(def.receiver, Receiver::None | Receiver::Tensor) && def.family != Family::Language
+    };
+    let early: std::collections::HashSet<&str> = rows().filter(plain).map(|def| def.name).collect();
     // Variables come first, then by the alphabet.
     let place = |c: &Candidate, i: usize| match (c.help.is_empty(), variables_first) {
         (true, true) => (0, i),
         (true, false) => (2, 0),
-        (false, _) => (1, 0),
+        (false, _) => (if early.contains(c.text.as_str()) { 1 } else { 2 }, 0),
     };
     // Letters that stand apart count only where nothing fits better.
     if fitting.iter().any(|(rank, ..)| *rank < APART) {

@@ -14,7 +14,11 @@ pub fn page(name: &str) -> Option<String> {
     let before = full.strip_suffix(bare).unwrap_or("");
     let space = before.strip_suffix("::").unwrap_or("");
     let variable = before.strip_suffix('.').unwrap_or("");
-    let named: Vec<&OpDef> = rows().filter(|def| def.name == bare).collect();
+    let mut named: Vec<&OpDef> = rows().filter(|def| def.name == bare).collect();
+    // Who asks for `matmul` means the function, though a module is called so too.
+    if named.iter().any(|def| def.family != Family::Space) {
+        named.retain(|def| def.family != Family::Space);
+    }
     let inside = |def: &&&OpDef| match (space, variable) {
         ("", "") => true,
         ("", variable) => def.receiver != Receiver::None && def.receiver.variable() == variable,

@@ -57,7 +57,7 @@ fn tab_completes_names_of_the_session_and_of_the_table() {
     lab.key(KeyCode::Tab);
     let shown = lab.shows();
     assert!(shown.contains("▸rand") && shown.contains("randn") && shown.contains("randperm"), "{shown}");
-    lab.types("p");
+    lab.types("dp");
     assert!(!lab.shows().contains(" randn "), "{}", lab.shows());
     lab.key(KeyCode::Enter);
     assert_eq!(code(&lab), "weights @ randperm");

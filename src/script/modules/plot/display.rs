@@ -4,15 +4,14 @@ use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
 use crate::base::near::nearest;
 use crate::base::{Error, Result, shape};
-use crate::op::params::kind::Str;
-use crate::op::params::{Maybe, params};
+use crate::op::params::params;
 use crate::op::{Family, OpDef};
 use crate::plot::{Bins, Figure, Series};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::tensor::Tensor;
 
-use super::{Drawn, Screen, series};
+use super::{Drawn, Screen, id_of, series};
 
 const KINDS: [&str; 5] = ["text", "image", "heatmap", "hist", "line"];
 /// A matrix with fewer rows or columns reads better as numbers.
@@ -22,7 +21,7 @@ params! {
     DisplayParams {
         value: Given, "what is shown";
         kind: Given = (), "how a tensor is shown: \"text\", \"image\", \"heatmap\", \"hist\" or \"line\"; by its shape otherwise";
-        id: Maybe<Str>, "what was shown under the same one before makes room";
+        id: Given = (), "a string; what was shown under the same one before makes room";
     }
 }
 
@@ -41,15 +40,17 @@ pub static ROWS: &[ScriptRow] = &[ScriptRow::of(
 fn display(call: &mut Call) -> Outcome {
     let given = DisplayParams::of(&call.args)?;
     let screen = Screen::of(call.here);
+    let id = id_of("display", &given.id)?;
+    let id = id.as_deref();
     if let Some(drawn) = given.value.read_lock::<Drawn>() {
-        return screen.show(&drawn.0, given.id);
+        return screen.show(&drawn.0, id);
     }
     let tensor = given.value.read_lock::<Tensor>().map(|t| t.clone());
     let kind = kind(&given.kind, tensor.as_ref())?;
     match tensor.filter(|_| kind != "text") {
-        Some(tensor) => screen.show(&picture(&tensor, kind)?, given.id),
+        Some(tensor) => screen.show(&picture(&tensor, kind)?, id),
         None => {
-            screen.host.text(&text(call.context, &given.value)?, given.id);
+            screen.host.text(&text(call.context, &given.value)?, id);
             Ok(Dynamic::UNIT)
         }
     }

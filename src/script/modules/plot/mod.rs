@@ -5,7 +5,7 @@ mod series;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Engine};
+use rhai::{Dynamic, Engine, ImmutableString};
 
 use crate::base::{Error, Result};
 use crate::device::Shared;
@@ -101,7 +101,7 @@ params! {
 
 params! {
     ShowParams {
-        id: Maybe<Str>, "what was shown under the same one before makes room";
+        id: Given = (), "a string; what was shown under the same one before makes room";
     }
 }
 
@@ -223,9 +223,9 @@ static ROWS: &[ScriptRow] = &[
                 "figure",
             ),
         |call| {
-            let id = ShowParams::of(&call.args)?.id;
+            let id = id_of("plot::show", &ShowParams::of(&call.args)?.id)?;
             let figure = std::mem::take(&mut *lock(&call.here.figure));
-            Screen::of(call.here).show(&figure, id)
+            Screen::of(call.here).show(&figure, id.as_deref())
         },
     ),
     ScriptRow::of(
@@ -241,7 +241,10 @@ static ROWS: &[ScriptRow] = &[
             .on(Receiver::Figure)
             .own()
             .example("plot::figure(); plot::line([1, 2]).show(); 1", "1"),
-        |call| Screen::of(call.here).show(&call.on::<Drawn>()?.0, ShowParams::of(&call.args)?.id),
+        |call| {
+            let id = id_of("show", &ShowParams::of(&call.args)?.id)?;
+            Screen::of(call.here).show(&call.on::<Drawn>()?.0, id.as_deref())
+        },
     ),
 ];
 
@@ -304,6 +307,15 @@ impl Screen<'_> {
             PlotError::Stopped => self.shared.cancel.error(),
             other => other.clone().into(),
         }
+    }
+}
+
+/// What a figure or a value is shown under.
+fn id_of(function: &str, id: &Dynamic) -> Result<Option<String>> {
+    match id.read_lock::<ImmutableString>() {
+        Some(id) => Ok(Some(id.to_string())),
+        None if id.is_unit() => Ok(None),
+        None => Err(Error::type_error(format!("{function}(): 'id' must be a string, not {id}"))),
     }
 }
 
