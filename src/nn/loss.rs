@@ -6,10 +6,10 @@ use crate::op::def::DefaultValue;
 use crate::op::linalg::distance::pairwise_distance;
 use crate::op::loss::classes::{Classes, cross_entropy, nll_loss};
 use crate::op::loss::elements::{
-    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div, l1_loss,
-    mse_loss, reduction, smooth_l1_loss,
+    Reduced, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div,
+    l1_loss, mse_loss, reduction, smooth_l1_loss,
 };
-use crate::op::params::{Maybe, Written, by_name, kind, kinds, params};
+use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -27,11 +27,6 @@ fn pair<'a>(c: &'a Call) -> Result<(&'a Tensor, &'a Tensor)> {
             Err(Error::type_error(text))
         }
     }
-}
-
-kinds! {
-    /// How a loss becomes one number, by its name.
-    pub(super) Reduced(Str) => Reduction, |args: &Args, at| reduction(args.str(at)?);
 }
 
 params! {

@@ -4,7 +4,8 @@ use crate::base::{DType, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::device::kernel::Reduction;
 use crate::op::core::autocast;
-use crate::op::core::def::{DefaultValue, Domain, Draw, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{DefaultValue, Domain, Draw, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift};
@@ -20,7 +21,7 @@ use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor, launch};
 
-use super::elements::{operands, reduced, reduction, row};
+use super::elements::{Reduced, operands, reduced, row};
 
 /// What losses over classes take beside input and target.
 #[derive(Clone, Copy)]
@@ -273,34 +274,39 @@ fn check(input: &Tensor, target: &Tensor, classes: &Classes) -> Result<()> {
     }
 }
 
-const TARGET: Param = Param::required("target", ParamKind::Tensor);
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
-const IGNORE: Param = Param::optional("ignore_index", ParamKind::Int, DefaultValue::Int(-100));
 const CLASSES: &[Draw] = &[Draw::of("x", &[6, 5], Domain::Any), Draw::of("y", &[6], Domain::Index(5))];
+
+params! {
+    NllParams {
+        input: kind::Tensor, "the logarithms of the predicted probabilities, classes along dimension 1";
+        target: kind::Tensor, "the true classes";
+        weight: Maybe<kind::Tensor>, "how much each class counts";
+        ignore_index: kind::Int = -100, "a target that counts for nothing";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    CrossEntropyParams {
+        input: kind::Tensor, "the predicted scores, classes along dimension 1";
+        target: kind::Tensor, "the true classes, or the probability of each";
+        weight: Maybe<kind::Tensor>, "how much each class counts";
+        ignore_index: kind::Int = -100, "a target that counts for nothing";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+        label_smoothing: kind::Float = 0.0, "the share of a target that all classes get alike";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "cross_entropy",
         "How far the predicted scores are from the true classes: `-log(softmax(input)[class])`.",
-        &[
-            SELF,
-            TARGET,
-            WEIGHT,
-            IGNORE,
-            REDUCTION,
-            Param::optional("label_smoothing", ParamKind::Float, DefaultValue::Float(0.0)),
-        ],
-        |a| {
-            let classes = Classes {
-                weight: a.optional_tensor(2),
-                ignore_index: a.int(3)?,
-                reduction: reduction(a.str(4)?)?,
-                label_smoothing: a.float(5)?,
-            };
-            cross_entropy(a.tensor(0)?, a.tensor(1)?, &classes).map(Value::from)
-        },
+        CrossEntropyParams::LIST, by_name!(CrossEntropyParams, |a| {
+            let CrossEntropyParams { weight, ignore_index, reduction, label_smoothing, .. } = a;
+            let classes = Classes { weight, ignore_index, reduction, label_smoothing };
+            cross_entropy(a.input, a.target, &classes).map(Value::from)
+        }),
         "NllLossBackward0",
     )
     .details(
@@ -317,16 +323,11 @@ pub static ROWS: &[OpDef] = &[
     row(
         "nll_loss",
         "The negative log-likelihood: minus the log-probability of the true class.",
-        &[SELF, TARGET, WEIGHT, IGNORE, REDUCTION],
-        |a| {
-            let classes = Classes {
-                weight: a.optional_tensor(2),
-                ignore_index: a.int(3)?,
-                reduction: reduction(a.str(4)?)?,
-                label_smoothing: 0.0,
-            };
-            nll_loss(a.tensor(0)?, a.tensor(1)?, &classes).map(Value::from)
-        },
+        NllParams::LIST, by_name!(NllParams, |a| {
+            let NllParams { weight, ignore_index, reduction, .. } = a;
+            let classes = Classes { weight, ignore_index, reduction, label_smoothing: 0.0 };
+            nll_loss(a.input, a.target, &classes).map(Value::from)
+        }),
         "NllLossBackward0",
     )
     .example("F::nll_loss(tensor([[-0.5, -1.0]]), tensor([1]))", "tensor(1.)")

@@ -4,10 +4,9 @@ use crate::base::{DType, Error, Kind, Result, Scalar, memory};
 use crate::device::kernel::Reduction;
 use crate::device::poll;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, kinds, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
@@ -24,7 +23,7 @@ use crate::op::shape::view::{expand_to, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::elements::{reduced, reduction};
+use super::elements::{Reduced, reduced};
 
 /// The options of [`ctc_loss`].
 #[derive(Clone, Copy, Debug)]
@@ -308,31 +307,24 @@ pub fn lengths(a: &Args, at: usize) -> Result<Vec<i64>> {
     }
 }
 
-/// Blank, reduction and `zero_infinity` from three arguments.
-pub fn options(a: &Args, first: usize) -> Result<Ctc> {
-    Ok(Ctc {
-        blank: a.int(first)?,
-        reduction: reduction(a.str(first + 1)?)?,
-        zero_infinity: a.bool(first + 2)?,
-    })
+const PROBS: &[Draw] = &[Draw::of("x", &[4, 2, 3], Domain::Any)];
+
+kinds! {
+    /// Lengths as an array, a number or a tensor.
+    Lengths(Any) => Vec<i64>, lengths;
 }
 
-pub const BLANK: Param = Param::optional("blank", ParamKind::Int, DefaultValue::Int(0));
-
-pub const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
-
-pub const ZERO: Param = Param::optional("zero_infinity", ParamKind::Bool, DefaultValue::Bool(false));
-
-/// The inputs of a call.
-pub const LOG_PROBS: Param = Param::required("log_probs", ParamKind::Tensor);
-
-pub const TARGETS: Param = Param::required("targets", ParamKind::Tensor);
-
-pub const INPUT_LENGTHS: Param = Param::required("input_lengths", ParamKind::Any);
-
-pub const TARGET_LENGTHS: Param = Param::required("target_lengths", ParamKind::Any);
-
-const PROBS: &[Draw] = &[Draw::of("x", &[4, 2, 3], Domain::Any)];
+params! {
+    CtcParams {
+        log_probs: kind::Tensor, "the logarithm of each class's probability at each step";
+        targets: kind::Tensor, "the labels that should be found, in their order";
+        input_lengths: Lengths, "how many steps of each example count";
+        target_lengths: Lengths, "how many labels each example has";
+        blank: kind::Int = 0, "the class that stands for no label";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+        zero_infinity: kind::Bool = false, "whether targets that are too long for their input count for nothing";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -340,8 +332,11 @@ OpDef::call(
     "ctc_loss",
     Family::Loss,
     "Minus the log-probability of label sequences whose places in the input are not known.",
-    &[LOG_PROBS, TARGETS, INPUT_LENGTHS, TARGET_LENGTHS, BLANK, REDUCTION, ZERO],
-    |a| ctc_loss(a.tensor(0)?, a.tensor(1)?, &lengths(a, 2)?, &lengths(a, 3)?, &options(a, 4)?).map(Value::from),
+    CtcParams::LIST, by_name!(CtcParams, |a| {
+        let CtcParams { blank, reduction, zero_infinity, .. } = a;
+        let how = Ctc { blank, reduction, zero_infinity };
+        ctc_loss(a.log_probs, a.targets, &a.input_lengths, &a.target_lengths, &how).map(Value::from)
+    }),
 )
 .forms(FUNCTIONAL)
 .details(

@@ -6,11 +6,11 @@ use crate::device::MapOp;
 use crate::device::kernel::{ReduceOp, Reduction};
 use crate::op::core::autocast;
 use crate::op::core::def::{
-    Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF,
-    Sample,
+    Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample,
 };
 use crate::op::core::launch::{Laid, fused, map};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::{common_device, only_floats, result_type};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
@@ -390,18 +390,77 @@ pub const fn row(
         .details("`reduction` is \"mean\", \"sum\" or \"none\".")
 }
 
-const TARGET: Param = Param::required("target", ParamKind::Tensor);
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
 const PAIR: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[3, 4], Domain::Inside)];
+
+kinds! {
+    /// How a loss becomes one number, by its name.
+    pub Reduced(Str) => Reduction, |args: &Args, at| reduction(args.str(at)?);
+}
+
+params! {
+    /// Input, target and how their losses become one.
+    pub PairParams {
+        input: kind::Tensor, "what was predicted";
+        target: kind::Tensor, "what it should have been";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    SmoothL1Params {
+        ..pair: PairParams;
+        beta: kind::Float = 1.0, "the difference from which on the loss is straight";
+    }
+}
+
+params! {
+    HuberParams {
+        ..pair: PairParams;
+        delta: kind::Float = 1.0, "the difference from which on the loss is straight";
+    }
+}
+
+params! {
+    BceParams {
+        input: kind::Tensor, "what was predicted";
+        target: kind::Tensor, "what it should have been: numbers from 0 to 1";
+        weight: Maybe<kind::Tensor>, "how much each element counts";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    BceWithLogitsParams {
+        ..elements: BceParams;
+        pos_weight: Maybe<kind::Tensor>, "how much more the positive targets of each class count";
+    }
+}
+
+params! {
+    KlDivParams {
+        input: kind::Tensor, "the logarithms of the predicted probabilities";
+        target: kind::Tensor, "the probabilities that they should have been";
+        reduction: kind::Str = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
+        log_target: kind::Bool = false, "whether targets are logarithms of probabilities";
+    }
+}
+
+params! {
+    CosineSimilarityParams {
+        x1: kind::Tensor, "the vectors on one side";
+        x2: kind::Tensor, "the vectors on the other side, in a shape that broadcasts with theirs";
+        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        eps: kind::Float = 1e-8, "the least length that a vector is divided by";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "mse_loss",
         "The mean squared difference.",
-        &[SELF, TARGET, REDUCTION],
-        |a| mse_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+        PairParams::LIST,
+        by_name!(PairParams, |a| mse_loss(a.input, a.target, a.reduction).map(Value::from)),
         "MseLossBackward0",
     )
     .example("F::mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)")
@@ -412,8 +471,8 @@ pub static ROWS: &[OpDef] = &[
     row(
         "l1_loss",
         "The mean absolute difference.",
-        &[SELF, TARGET, REDUCTION],
-        |a| l1_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+        PairParams::LIST,
+        by_name!(PairParams, |a| l1_loss(a.input, a.target, a.reduction).map(Value::from)),
         "L1LossBackward0",
     )
     .example("F::l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(1.)")
@@ -421,8 +480,14 @@ pub static ROWS: &[OpDef] = &[
     row(
         "smooth_l1_loss",
         "Squared where the difference is below `beta`, absolute above.",
-        &[SELF, TARGET, REDUCTION, Param::optional("beta", ParamKind::Float, DefaultValue::Float(1.0))],
-        |a| smooth_l1_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from),
+        SmoothL1Params::LIST,
+        by_name!(SmoothL1Params, |SmoothL1Params { pair, beta, .. }| smooth_l1_loss(
+            pair.input,
+            pair.target,
+            pair.reduction,
+            beta
+        )
+        .map(Value::from)),
         "SmoothL1LossBackward0",
     )
     .example("F::smooth_l1_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
@@ -430,8 +495,14 @@ pub static ROWS: &[OpDef] = &[
     row(
         "huber_loss",
         "Squared where the difference is below `delta`, linear above.",
-        &[SELF, TARGET, REDUCTION, Param::optional("delta", ParamKind::Float, DefaultValue::Float(1.0))],
-        |a| huber_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?, a.float(3)?).map(Value::from),
+        HuberParams::LIST,
+        by_name!(HuberParams, |HuberParams { pair, delta, .. }| huber_loss(
+            pair.input,
+            pair.target,
+            pair.reduction,
+            delta
+        )
+        .map(Value::from)),
         "HuberLossBackward0",
     )
     .example("F::huber_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
@@ -439,11 +510,9 @@ pub static ROWS: &[OpDef] = &[
     row(
         "binary_cross_entropy",
         "How far probabilities are from targets between 0 and 1.",
-        &[SELF, TARGET, WEIGHT, REDUCTION],
-        |a| {
-            let how = reduction(a.str(3)?)?;
-            binary_cross_entropy(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), how).map(Value::from)
-        },
+        BceParams::LIST,
+        by_name!(BceParams, |a| binary_cross_entropy(a.input, a.target, a.weight, a.reduction)
+            .map(Value::from)),
         "BinaryCrossEntropyBackward0",
     )
     .example("F::binary_cross_entropy(tensor([0.5]), tensor([1.0]))", "tensor(0.6931)")
@@ -451,23 +520,11 @@ pub static ROWS: &[OpDef] = &[
     row(
         "binary_cross_entropy_with_logits",
         "How far the sigmoid of scores is from targets between 0 and 1.",
-        &[
-            SELF,
-            TARGET,
-            WEIGHT,
-            REDUCTION,
-            Param::optional("pos_weight", ParamKind::Tensor, DefaultValue::None),
-        ],
-        |a| {
-            binary_cross_entropy_with_logits(
-                a.tensor(0)?,
-                a.tensor(1)?,
-                a.optional_tensor(2),
-                reduction(a.str(3)?)?,
-                a.optional_tensor(4),
-            )
-            .map(Value::from)
-        },
+        BceWithLogitsParams::LIST,
+        by_name!(BceWithLogitsParams, |BceWithLogitsParams { elements: a, pos_weight, .. }| {
+            binary_cross_entropy_with_logits(a.input, a.target, a.weight, a.reduction, pos_weight)
+                .map(Value::from)
+        }),
         "BinaryCrossEntropyWithLogitsBackward0",
     )
     .example("F::binary_cross_entropy_with_logits(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
@@ -478,8 +535,8 @@ pub static ROWS: &[OpDef] = &[
     row(
         "kl_div",
         "The Kullback-Leibler divergence of log-probabilities `input` from probabilities `target`.",
-        &[SELF, TARGET, REDUCTION, Param::optional("log_target", ParamKind::Bool, DefaultValue::Bool(false))],
-        |a| kl_div(a.tensor(0)?, a.tensor(1)?, a.str(2)?, a.bool(3)?).map(Value::from),
+        KlDivParams::LIST,
+        by_name!(KlDivParams, |a| kl_div(a.input, a.target, a.reduction, a.log_target).map(Value::from)),
         "KlDivBackward0",
     )
     .gradient(Gradient::Composite)
@@ -489,13 +546,8 @@ pub static ROWS: &[OpDef] = &[
     row(
         "cosine_similarity",
         "The cosine of the angle between two tensors along a dimension.",
-        &[
-            Param::required("x1", ParamKind::Tensor),
-            Param::required("x2", ParamKind::Tensor),
-            Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)),
-            Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-8)),
-        ],
-        |a| cosine_similarity(a.tensor(0)?, a.tensor(1)?, a.int(2)?, a.float(3)?).map(Value::from),
+        CosineSimilarityParams::LIST,
+        by_name!(CosineSimilarityParams, |a| cosine_similarity(a.x1, a.x2, a.dim, a.eps).map(Value::from)),
         "",
     )
     .forms(BOTH)

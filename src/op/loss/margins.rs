@@ -2,10 +2,9 @@
 
 use crate::base::{Error, Result};
 use crate::device::kernel::Reduction;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift, sub};
 use crate::op::elementwise::binary::{minimum, xlogy};
@@ -18,7 +17,7 @@ use crate::op::linalg::distance::pairwise_distance;
 use crate::op::reduce::sums::{mean, sum};
 use crate::tensor::Tensor;
 
-use super::elements::{reduced, reduction};
+use super::elements::{PairParams, Reduced, reduced};
 
 /// `max(0, -target * (a - b) + margin)`: 0 where the larger is larger by the margin. `target` is 1 or -1.
 pub fn margin_ranking_loss(
@@ -197,14 +196,6 @@ pub fn gaussian_nll_loss(
     reduced(&each, how)
 }
 
-pub const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
-}
-
-pub const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, DefaultValue::Bool(default))
-}
-
 pub const fn row(
     name: &'static str,
     summary: &'static str,
@@ -214,23 +205,89 @@ pub const fn row(
     OpDef::call(name, Family::Loss, summary, params, run).forms(FUNCTIONAL)
 }
 
-const REDUCTION: Param = Param::optional("reduction", ParamKind::Str, DefaultValue::Str("mean"));
-const TARGET: Param = Param::required("target", ParamKind::Tensor);
-const INPUT: Param = Param::required("input", ParamKind::Tensor);
 const A: Draw = Draw::of("a", &[4, 3], Domain::Any);
 const B: Draw = Draw::of("b", &[4, 3], Domain::Any);
 const C: Draw = Draw::of("c", &[4, 3], Domain::Positive);
+
+params! {
+    MarginRankingParams {
+        input1: kind::Tensor, "the scores that should be greater where the target is 1";
+        input2: kind::Tensor, "the scores that should be greater where the target is -1";
+        target: kind::Tensor, "which of both should be greater: 1 or -1";
+        margin: kind::Float = 0.0, "how much greater the one is to be than the other";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    HingeEmbeddingParams {
+        input: kind::Tensor, "the distances of pairs";
+        target: kind::Tensor, "1 where they should be small, -1 where they should be large";
+        margin: kind::Float = 1.0, "the distance from which on nothing is lost where the target is -1";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    CosineEmbeddingParams {
+        input1: kind::Tensor, "the vectors on one side";
+        input2: kind::Tensor, "the vectors on the other side";
+        target: kind::Tensor, "1 where a pair should point the same way, -1 where it should not";
+        margin: kind::Float = 0.0, "the cosine up to which nothing is lost where the target is -1";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    TripletMarginParams {
+        anchor: kind::Tensor, "the examples that the others are compared with";
+        positive: kind::Tensor, "examples that should be near them";
+        negative: kind::Tensor, "examples that should be far from them";
+        margin: kind::Float = 1.0, "how much further the negative example is to be than the positive one";
+        p: kind::Float = 2.0, "which norm distances are: 1, 2, …";
+        eps: kind::Float = 1e-6, "a small number that is added to each difference";
+        swap: kind::Bool = false, "whether the positive example's distance from the negative one counts, if less";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    MultilabelSoftMarginParams {
+        input: kind::Tensor, "the predicted scores, a column for each class";
+        target: kind::Tensor, "1 for each class that is true, 0 for the others";
+        weight: Maybe<kind::Tensor>, "how much each class counts";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    PoissonNllParams {
+        input: kind::Tensor, "the predicted rates, or their logarithms";
+        target: kind::Tensor, "the counts that were seen";
+        log_input: kind::Bool = true, "whether the input is the logarithm of the rates";
+        full: kind::Bool = false, "whether Stirling's term is added, which the input has no part in";
+        eps: kind::Float = 1e-8, "a small number that is added to the rates before their logarithm is taken";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
+
+params! {
+    GaussianNllParams {
+        input: kind::Tensor, "the predicted means";
+        target: kind::Tensor, "the values that were seen";
+        var: kind::Tensor, "the predicted variances";
+        full: kind::Bool = false, "whether the constant of the distribution is added";
+        eps: kind::Float = 1e-6, "the least that a variance counts as";
+        reduction: Reduced => DefaultValue::Str("mean"), "what becomes of all losses: \"mean\", \"sum\" or \"none\"";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "margin_ranking_loss",
         "How far the order of two inputs is from the one that a target of 1 or -1 asks for.",
-        &[Param::required("input1", ParamKind::Tensor), Param::required("input2", ParamKind::Tensor), TARGET, number("margin", 0.0), REDUCTION],
-        |a| {
-            let how = reduction(a.str(4)?)?;
-            margin_ranking_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, how).map(Value::from)
-        },
+        MarginRankingParams::LIST, by_name!(MarginRankingParams, |a| margin_ranking_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
     )
     .details("`max(0, -target * (input1 - input2) + margin)`.")
     .example("F::margin_ranking_loss(tensor([1.0, 3.0]), tensor([2.0, 1.0]), tensor([1, 1]))", "tensor(0.5000)")
@@ -238,22 +295,14 @@ pub static ROWS: &[OpDef] = &[
     row(
         "hinge_embedding_loss",
         "Distances that should be small where the target is 1, and above a margin where it is -1.",
-        &[INPUT, TARGET, number("margin", 1.0), REDUCTION],
-        |a| {
-            let how = reduction(a.str(3)?)?;
-            hinge_embedding_loss(a.tensor(0)?, a.tensor(1)?, a.float(2)?, how).map(Value::from)
-        },
+        HingeEmbeddingParams::LIST, by_name!(HingeEmbeddingParams, |a| hinge_embedding_loss(a.input, a.target, a.margin, a.reduction).map(Value::from)),
     )
     .example("F::hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1, -1]))", "tensor(0.5000)")
     .samples(&[Sample::of("F::hinge_embedding_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
         "cosine_embedding_loss",
         "Vectors that should point the same way where the target is 1, and apart where it is -1.",
-        &[Param::required("input1", ParamKind::Tensor), Param::required("input2", ParamKind::Tensor), TARGET, number("margin", 0.0), REDUCTION],
-        |a| {
-            let how = reduction(a.str(4)?)?;
-            cosine_embedding_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, a.float(3)?, how).map(Value::from)
-        },
+        CosineEmbeddingParams::LIST, by_name!(CosineEmbeddingParams, |a| cosine_embedding_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
     )
     .example(
         "F::cosine_embedding_loss(tensor([[1.0, 0.0]]), tensor([[0.0, 1.0]]), tensor([1]))",
@@ -263,21 +312,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "triplet_margin_loss",
         "How much nearer an anchor is to a negative example than to a positive one, with a margin.",
-        &[
-            Param::required("anchor", ParamKind::Tensor),
-            Param::required("positive", ParamKind::Tensor),
-            Param::required("negative", ParamKind::Tensor),
-            number("margin", 1.0),
-            number("p", 2.0),
-            number("eps", 1e-6),
-            flag("swap", false),
-            REDUCTION,
-        ],
-        |a| {
-            let by = Triplet { margin: a.float(3)?, p: a.float(4)?, eps: a.float(5)?, swap: a.bool(6)? };
-            let how = reduction(a.str(7)?)?;
-            triplet_margin_loss([a.tensor(0)?, a.tensor(1)?, a.tensor(2)?], by, how).map(Value::from)
-        },
+        TripletMarginParams::LIST, by_name!(TripletMarginParams, |a| {
+            let by = Triplet { margin: a.margin, p: a.p, eps: a.eps, swap: a.swap };
+            triplet_margin_loss([a.anchor, a.positive, a.negative], by, a.reduction).map(Value::from)
+        }),
     )
     .details("With `swap` the negative counts from the anchor or the positive, whichever is nearer.")
     .example(
@@ -291,19 +329,14 @@ pub static ROWS: &[OpDef] = &[
     row(
         "soft_margin_loss",
         "`log(1 + exp(-target * input))` for targets 1 and -1.",
-        &[INPUT, TARGET, REDUCTION],
-        |a| soft_margin_loss(a.tensor(0)?, a.tensor(1)?, reduction(a.str(2)?)?).map(Value::from),
+        PairParams::LIST, by_name!(PairParams, |a| soft_margin_loss(a.input, a.target, a.reduction).map(Value::from)),
     )
     .example("F::soft_margin_loss(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
     .samples(&[Sample::of("F::soft_margin_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
         "multilabel_soft_margin_loss",
         "Scores of several classes that may all be true, against 0 and 1 for each.",
-        &[INPUT, TARGET, Param::optional("weight", ParamKind::Tensor, DefaultValue::None), REDUCTION],
-        |a| {
-            let how = reduction(a.str(3)?)?;
-            multilabel_soft_margin_loss(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), how).map(Value::from)
-        },
+        MultilabelSoftMarginParams::LIST, by_name!(MultilabelSoftMarginParams, |a| multilabel_soft_margin_loss(a.input, a.target, a.weight, a.reduction).map(Value::from)),
     )
     .example(
         "F::multilabel_soft_margin_loss(tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]))",
@@ -313,11 +346,10 @@ pub static ROWS: &[OpDef] = &[
     row(
         "poisson_nll_loss",
         "The negative log-likelihood of counts under Poisson's distribution.",
-        &[INPUT, TARGET, flag("log_input", true), flag("full", false), number("eps", 1e-8), REDUCTION],
-        |a| {
-            let by = Poisson { log_input: a.bool(2)?, full: a.bool(3)?, eps: a.float(4)? };
-            poisson_nll_loss(a.tensor(0)?, a.tensor(1)?, by, reduction(a.str(5)?)?).map(Value::from)
-        },
+        PoissonNllParams::LIST, by_name!(PoissonNllParams, |a| {
+            let by = Poisson { log_input: a.log_input, full: a.full, eps: a.eps };
+            poisson_nll_loss(a.input, a.target, by, a.reduction).map(Value::from)
+        }),
     )
     .details("The input is the logarithm of the rate, or with `log_input` false the rate; `full` adds Stirling's term.")
     .example("F::poisson_nll_loss(tensor([0.0, 1.0]), tensor([1.0, 2.0]))", "tensor(0.8591)")
@@ -328,11 +360,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "gaussian_nll_loss",
         "The negative log-likelihood of targets under normal distributions with given variances.",
-        &[INPUT, TARGET, Param::required("var", ParamKind::Tensor), flag("full", false), number("eps", 1e-6), REDUCTION],
-        |a| {
-            let (about, how) = ((a.bool(3)?, a.float(4)?), reduction(a.str(5)?)?);
-            gaussian_nll_loss(a.tensor(0)?, a.tensor(1)?, a.tensor(2)?, about, how).map(Value::from)
-        },
+        GaussianNllParams::LIST, by_name!(GaussianNllParams, |a| gaussian_nll_loss(a.input, a.target, a.var, (a.full, a.eps), a.reduction).map(Value::from)),
     )
     .details("`full` adds the constant of the distribution; variances count as `eps` where they are smaller.")
     .example(
