@@ -1,10 +1,9 @@
 //! Activations that are composed of other operations, gradients and all.
 
 use crate::base::{Error, Result, shape};
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
@@ -114,34 +113,78 @@ pub const fn row(
 
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
 
+params! {
+    CeluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        alpha: kind::Float = 1.0, "how far below 0 the result can come";
+    }
+}
+
+params! {
+    GluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int = -1, "the dimension that is cut into halves; negative ones count from the end";
+    }
+}
+
+params! {
+    SoftminParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension along which the results add up to 1";
+    }
+}
+
+params! {
+    PreluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        weight: kind::Tensor, "the factor of negative elements, or one for each channel";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    row("softsign", Family::Activation, "`x / (1 + |x|)`.", &[SELF], |a| {
-        softsign(a.tensor(0)?).map(Value::from)
-    })
+    row(
+        "softsign",
+        Family::Activation,
+        "`x / (1 + |x|)`.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| softsign(a.input).map(Value::from)),
+    )
     .example("F::softsign(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.5000,  0.0000,  0.6667])")
     .samples(&[Sample::of("F::softsign(x)", &[X])]),
-    row("hardsigmoid", Family::Activation, "`clamp(x + 3, 0, 6) / 6`.", &[SELF], |a| {
-        hardsigmoid(a.tensor(0)?).map(Value::from)
-    })
+    row(
+        "hardsigmoid",
+        Family::Activation,
+        "`clamp(x + 3, 0, 6) / 6`.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| hardsigmoid(a.input).map(Value::from)),
+    )
     .example("F::hardsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([0.3333, 0.5000, 0.8333])")
     .samples(&[Sample::of("F::hardsigmoid(x * 2)", &[X])]),
-    row("hardswish", Family::Activation, "`x * hardsigmoid(x)`.", &[SELF], |a| {
-        hardswish(a.tensor(0)?).map(Value::from)
-    })
+    row(
+        "hardswish",
+        Family::Activation,
+        "`x * hardsigmoid(x)`.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| hardswish(a.input).map(Value::from)),
+    )
     .example("F::hardswish(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.3333,  0.0000,  1.6667])")
     .samples(&[Sample::of("F::hardswish(x * 2)", &[X])]),
-    row("logsigmoid", Family::Activation, "The logarithm of the sigmoid.", &[SELF], |a| {
-        logsigmoid(a.tensor(0)?).map(Value::from)
-    })
+    row(
+        "logsigmoid",
+        Family::Activation,
+        "The logarithm of the sigmoid.",
+        InputParams::LIST,
+        by_name!(InputParams, |a| logsigmoid(a.input).map(Value::from)),
+    )
     .example("F::logsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.3133, -0.6931, -0.1269])")
     .samples(&[Sample::of("F::logsigmoid(x)", &[X])]),
     row(
         "selu",
         Family::Activation,
         "A scaled elu that keeps mean and deviation of a signal.",
-        &[SELF],
-        |a| selu(a.tensor(0)?).map(Value::from),
+        InputParams::LIST,
+        by_name!(InputParams, |a| selu(a.input).map(Value::from)),
     )
     .example("F::selu(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.1113,  0.0000,  2.1014])")
     .samples(&[Sample::of("F::selu(x)", &[X])]),
@@ -149,8 +192,8 @@ pub static ROWS: &[OpDef] = &[
         "celu",
         Family::Activation,
         "`x` where positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
-        &[SELF, Param::optional("alpha", ParamKind::Float, DefaultValue::Float(1.0))],
-        |a| celu(a.tensor(0)?, a.float(1)?).map(Value::from),
+        CeluParams::LIST,
+        by_name!(CeluParams, |a| celu(a.input, a.alpha).map(Value::from)),
     )
     .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::celu(x, 0.5)", &[X])]),
@@ -158,8 +201,8 @@ pub static ROWS: &[OpDef] = &[
         "glu",
         Family::Activation,
         "The first half along a dimension times the sigmoid of the second.",
-        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1))],
-        |a| glu(a.tensor(0)?, a.int(1)?).map(Value::from),
+        GluParams::LIST,
+        by_name!(GluParams, |a| glu(a.input, a.dim).map(Value::from)),
     )
     .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
     .samples(&[Sample::of("F::glu(x)", &[X])]),
@@ -167,11 +210,9 @@ pub static ROWS: &[OpDef] = &[
         "softmin",
         Family::Activation,
         "Softmax of `-x`.",
-        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
-        |a| {
-            let x = a.tensor(0)?;
-            softmax(&neg(x)?, usual_dim(x, a.optional_int(1)), None).map(Value::from)
-        },
+        SoftminParams::LIST,
+        by_name!(SoftminParams, |a| softmax(&neg(a.input)?, usual_dim(a.input, a.dim), None)
+            .map(Value::from)),
     )
     .example("F::softmin(tensor([1.0, 2.0, 3.0]), 0)", "tensor([0.6652, 0.2447, 0.0900])")
     .samples(&[Sample::of("F::softmin(x, 1)", &[X])]),
@@ -179,8 +220,8 @@ pub static ROWS: &[OpDef] = &[
         "prelu",
         Family::Activation,
         "`x` where positive, `weight * x` elsewhere.",
-        &[SELF, Param::required("weight", ParamKind::Tensor)],
-        |a| prelu(a.tensor(0)?, a.tensor(1)?).map(Value::from),
+        PreluParams::LIST,
+        by_name!(PreluParams, |a| prelu(a.input, a.weight).map(Value::from)),
     )
     .details("`weight` holds one number, or one for each channel (dimension 1).")
     .example("F::prelu(tensor([-1.0, 0.0, 2.0]), tensor([0.1]))", "tensor([-0.1000,  0.0000,  2.0000])")

@@ -3,8 +3,9 @@
 use crate::base::{DType, Error, Layout, Result, Scalar};
 use crate::device::MapOp;
 use crate::device::kernel::Distribution;
-use crate::op::core::def::{BOTH, DefaultValue, Family, OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::{BOTH, Family, OpDef};
 use crate::op::core::launch::map;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, scale};
@@ -13,7 +14,7 @@ use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{In, Tensor};
 
 use super::composed::row;
-use super::functions::{number, with_rule};
+use super::functions::with_rule;
 
 /// Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; `x` itself outside training.
 ///
@@ -153,16 +154,21 @@ pub fn dropout1d(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     }
 }
 
-const SHARE: Param = Param::optional("p", ParamKind::Float, DefaultValue::Float(0.5));
-const TRAINING: Param = Param::optional("training", ParamKind::Bool, DefaultValue::Bool(true));
+params! {
+    DropoutParams {
+        input: kind::Tensor, "the tensor whose elements or channels are zeroed";
+        p: kind::Float = 0.5, "how likely each is zeroed";
+        training: kind::Bool = true, "whether any are; outside training the tensor stays as it is";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     with_rule(
         "dropout",
         "Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`.",
-        &[SELF, number("p", 0.5), Param::optional("training", ParamKind::Bool, DefaultValue::Bool(true))],
-        |a| dropout(a.tensor(0)?, a.float(1)?, a.bool(2)?).map(Value::from),
+        DropoutParams::LIST,
+        by_name!(DropoutParams, |a| dropout(a.input, a.p, a.training).map(Value::from)),
         "NativeDropoutBackward0",
     )
     .forms(BOTH)
@@ -172,16 +178,16 @@ pub static ROWS: &[OpDef] = &[
         "dropout1d",
         Family::Activation,
         "Zeroes whole channels of `[n, channels, length]` with probability `p` and scales the others.",
-        &[SELF, SHARE, TRAINING],
-        |a| dropout1d(a.tensor(0)?, a.float(1)?, a.bool(2)?).map(Value::from),
+        DropoutParams::LIST,
+        by_name!(DropoutParams, |a| dropout1d(a.input, a.p, a.training).map(Value::from)),
     )
     .example("manual_seed(0); F::dropout1d(ones([1, 3, 2]), 0.5)[0].sum(1)", "tensor([0., 0., 4.])"),
     row(
         "dropout2d",
         Family::Activation,
         "Zeroes whole channels of `[n, channels, h, w]` with probability `p` and scales the others.",
-        &[SELF, SHARE, TRAINING],
-        |a| feature_dropout(a.tensor(0)?, a.float(1)?, a.bool(2)?).map(Value::from),
+        DropoutParams::LIST,
+        by_name!(DropoutParams, |a| feature_dropout(a.input, a.p, a.training).map(Value::from)),
     )
     .example("manual_seed(0); F::dropout2d(ones([1, 3, 2, 2]), 0.5)[0].sum([1, 2])", "tensor([0., 0., 8.])"),
 ];

@@ -2,11 +2,10 @@
 
 use crate::base::{Error, Result};
 use crate::device::MapOp;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample};
 use crate::op::core::launch::fused;
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::one;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Params, Refusal, Unary};
@@ -155,10 +154,6 @@ pub const fn with_rule(
         .gradient(Gradient::Vjp(rule))
 }
 
-pub const fn number(name: &'static str, default: f64) -> Param {
-    Param::optional(name, ParamKind::Float, DefaultValue::Float(default))
-}
-
 /// `1 / sqrt(2 π)`
 const INV_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
@@ -167,13 +162,50 @@ const TANH_SCALE: f64 = 0.797_884_560_802_865_4;
 const CUBIC: f64 = 0.044_715;
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
 
+params! {
+    GeluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        approximate: kind::Str = "none", "\"none\" for the exact function, \"tanh\" for one that is near it";
+    }
+}
+
+params! {
+    SoftplusParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        beta: kind::Float = 1.0, "how sharp the bend is";
+        threshold: kind::Float = 20.0, "how large `beta * x` is where the result becomes `x` itself";
+    }
+}
+
+params! {
+    EluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        alpha: kind::Float = 1.0, "how far below 0 the result can come";
+    }
+}
+
+params! {
+    LeakyReluParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        negative_slope: kind::Float = 0.01, "the factor of negative elements";
+    }
+}
+
+params! {
+    HardtanhParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        min_val: kind::Float = -1.0, "the least that an element may be";
+        max_val: kind::Float = 1.0, "the most that an element may be";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     with_rule(
         "gelu",
         "The Gaussian error linear unit: `x` times the normal distribution's share below it.",
-        &[SELF, Param::optional("approximate", ParamKind::Str, DefaultValue::Str("none"))],
-        |a| gelu(a.tensor(0)?, a.str(1)?).map(Value::from),
+        GeluParams::LIST,
+        by_name!(GeluParams, |a| gelu(a.input, a.approximate).map(Value::from)),
         "GeluBackward0",
     )
     .details("`approximate: \"tanh\"` takes the usual approximation by a hyperbolic tangent.")
@@ -182,8 +214,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "silu",
         "`x * sigmoid(x)`, also called swish.",
-        &[SELF],
-        |a| silu(a.tensor(0)?).map(Value::from),
+        InputParams::LIST,
+        by_name!(InputParams, |a| silu(a.input).map(Value::from)),
         "SiluBackward0",
     )
     .example("F::silu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.2689,  0.0000,  0.7311])")
@@ -191,8 +223,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "softplus",
         "A smooth relu: `log(1 + exp(beta * x)) / beta`.",
-        &[SELF, number("beta", 1.0), number("threshold", 20.0)],
-        |a| softplus(a.tensor(0)?, a.float(1)?, a.float(2)?).map(Value::from),
+        SoftplusParams::LIST,
+        by_name!(SoftplusParams, |a| softplus(a.input, a.beta, a.threshold).map(Value::from)),
         "SoftplusBackward0",
     )
     .details("Where `beta * x` is above `threshold` the result is `x` itself.")
@@ -201,8 +233,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "elu",
         "`x` where positive, `alpha * (exp(x) - 1)` elsewhere.",
-        &[SELF, number("alpha", 1.0)],
-        |a| elu(a.tensor(0)?, a.float(1)?).map(Value::from),
+        EluParams::LIST,
+        by_name!(EluParams, |a| elu(a.input, a.alpha).map(Value::from)),
         "EluBackward0",
     )
     .example("F::elu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.6321,  0.0000,  1.0000])")
@@ -210,8 +242,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "leaky_relu",
         "`x` where positive, `negative_slope * x` elsewhere.",
-        &[SELF, number("negative_slope", 0.01)],
-        |a| leaky_relu(a.tensor(0)?, a.float(1)?).map(Value::from),
+        LeakyReluParams::LIST,
+        by_name!(LeakyReluParams, |a| leaky_relu(a.input, a.negative_slope).map(Value::from)),
         "LeakyReluBackward0",
     )
     .example("F::leaky_relu(tensor([-1.0, 2.0]), 0.1)", "tensor([-0.1000,  2.0000])")
@@ -219,8 +251,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "mish",
         "`x * tanh(softplus(x))`.",
-        &[SELF],
-        |a| mish(a.tensor(0)?).map(Value::from),
+        InputParams::LIST,
+        by_name!(InputParams, |a| mish(a.input).map(Value::from)),
         "MishBackward0",
     )
     .example("F::mish(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.3034,  0.0000,  0.8651])")
@@ -228,8 +260,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "hardtanh",
         "Each element kept within `min_val..max_val`.",
-        &[SELF, number("min_val", -1.0), number("max_val", 1.0)],
-        |a| hardtanh(a.tensor(0)?, a.float(1)?, a.float(2)?).map(Value::from),
+        HardtanhParams::LIST,
+        by_name!(HardtanhParams, |a| hardtanh(a.input, a.min_val, a.max_val).map(Value::from)),
         "HardtanhBackward0",
     )
     .example("F::hardtanh(tensor([-3.0, 0.5, 3.0]))", "tensor([-1.0000,  0.5000,  1.0000])")
@@ -237,8 +269,8 @@ pub static ROWS: &[OpDef] = &[
     with_rule(
         "relu6",
         "Each element kept within `0..6`.",
-        &[SELF],
-        |a| hardtanh(a.tensor(0)?, 0.0, 6.0).map(Value::from),
+        InputParams::LIST,
+        by_name!(InputParams, |a| hardtanh(a.input, 0.0, 6.0).map(Value::from)),
         "HardtanhBackward0",
     )
     .example("F::relu6(tensor([-3.0, 0.5, 8.0]))", "tensor([0.0000, 0.5000, 6.0000])")
