@@ -3,11 +3,10 @@
 use crate::base::{DType, Error, Layout, Result, Scalar, ShapeCause};
 use crate::device::kernel::ReduceOp;
 use crate::device::{Kernel, MapOp};
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, scale, shift, specs, sub};
@@ -256,24 +255,25 @@ fn batch_grad_recorded(
     Ok(grads)
 }
 
-fn call_batch_norm(a: &Args) -> Result<Value> {
-    let norm = BatchNorm {
-        running_mean: a.optional_tensor(1),
-        running_var: a.optional_tensor(2),
-        weight: a.optional_tensor(3),
-        bias: a.optional_tensor(4),
-        training: a.bool(5)?,
-        momentum: a.float(6)?,
-        eps: a.float(7)?,
-    };
-    batch_norm(a.tensor(0)?, &norm).map(Value::from)
+params! {
+    /// What is normalised, and by what.
+    pub(super) group ChannelParams {
+        input: kind::Tensor, "the batch; dimension 1 holds its channels";
+        running_mean: Maybe<kind::Tensor>, "the mean of each channel so far, which follows the batch in place";
+        running_var: Maybe<kind::Tensor>, "the variance of each channel so far, which follows the batch in place";
+        weight: Maybe<kind::Tensor>, "a factor for each normalised channel, or none";
+        bias: Maybe<kind::Tensor>, "what is added to each normalised channel, or none";
+    }
 }
 
-const EPS: Param = Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5));
-const WEIGHT: Param = Param::optional("weight", ParamKind::Tensor, DefaultValue::None);
-const BIAS: Param = Param::optional("bias", ParamKind::Tensor, DefaultValue::None);
-const RUNNING_MEAN: Param = Param::optional("running_mean", ParamKind::Tensor, DefaultValue::None);
-const RUNNING_VAR: Param = Param::optional("running_var", ParamKind::Tensor, DefaultValue::None);
+params! {
+    BatchNormParams {
+        ..of: ChannelParams;
+        training: kind::Bool = false, "whether the batch's own mean and variance are used, and not the running ones";
+        momentum: kind::Float = 0.1, "the share that a batch has in the running statistics";
+        eps: kind::Float = 1e-5, "what is added against division by zero";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -281,17 +281,11 @@ pub static ROWS: &[OpDef] = &[
         "batch_norm",
         Family::Normalise,
         "Normalises each channel over the batch, or by running statistics.",
-        &[
-            SELF,
-            RUNNING_MEAN,
-            RUNNING_VAR,
-            WEIGHT,
-            BIAS,
-            Param::optional("training", ParamKind::Bool, DefaultValue::Bool(false)),
-            Param::optional("momentum", ParamKind::Float, DefaultValue::Float(0.1)),
-            EPS,
-        ],
-        call_batch_norm,
+        BatchNormParams::LIST, by_name!(BatchNormParams, |BatchNormParams { of, training, momentum, eps, .. }| {
+    let ChannelParams { input, running_mean, running_var, weight, bias, .. } = of;
+    let norm = BatchNorm { running_mean, running_var, weight, bias, training, momentum, eps };
+    batch_norm(input, &norm).map(Value::from)
+}),
     )
     .forms(&[Form::Functional])
     .gradient(Gradient::Vjp("NativeBatchNormBackward0"))

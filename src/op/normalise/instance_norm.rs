@@ -1,9 +1,8 @@
 //! Normalisation of each channel of each example.
 
 use crate::base::{Error, Result};
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::reduce::sums::mean;
@@ -11,7 +10,7 @@ use crate::op::shape::repeat::repeat;
 use crate::op::shape::view::{reshape, reshape_to};
 use crate::tensor::Tensor;
 
-use super::batch_norm::{BatchNorm, batch_norm};
+use super::batch_norm::{BatchNorm, ChannelParams, batch_norm};
 use super::shared::operands;
 
 /// Normalises each channel (dimension 1) of each example over its places: by its own statistics while `training` is
@@ -81,21 +80,13 @@ fn follow(kept: Option<&Tensor>, each: Option<&Tensor>, batch: usize) -> Result<
     Ok(())
 }
 
-pub const fn optional(name: &'static str) -> Param {
-    Param::optional(name, ParamKind::Tensor, DefaultValue::None)
-}
-
-pub fn call(a: &Args) -> Result<Value> {
-    let norm = BatchNorm {
-        running_mean: a.optional_tensor(1),
-        running_var: a.optional_tensor(2),
-        weight: a.optional_tensor(3),
-        bias: a.optional_tensor(4),
-        training: a.bool(5)?,
-        momentum: a.float(6)?,
-        eps: a.float(7)?,
-    };
-    instance_norm(a.tensor(0)?, &norm).map(Value::from)
+params! {
+    InstanceNormParams {
+        ..of: ChannelParams;
+        use_input_stats: kind::Bool = true, "whether each example's own mean and variance are used, and not the running ones";
+        momentum: kind::Float = 0.1, "the share that a batch has in the running statistics";
+        eps: kind::Float = 1e-5, "what is added against division by zero";
+    }
 }
 
 /// The rows of this file.
@@ -103,17 +94,18 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     "instance_norm",
     Family::Normalise,
     "Normalises each channel (dimension 1) of each example over its places.",
-    &[
-        Param::required("input", ParamKind::Tensor),
-        optional("running_mean"),
-        optional("running_var"),
-        optional("weight"),
-        optional("bias"),
-        Param::optional("use_input_stats", ParamKind::Bool, DefaultValue::Bool(true)),
-        Param::optional("momentum", ParamKind::Float, DefaultValue::Float(0.1)),
-        Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-5)),
-    ],
-    call,
+    InstanceNormParams::LIST,
+    by_name!(InstanceNormParams, |InstanceNormParams {
+                                      of,
+                                      use_input_stats: training,
+                                      momentum,
+                                      eps,
+                                      ..
+                                  }| {
+        let ChannelParams { input, running_mean, running_var, weight, bias, .. } = of;
+        let norm = BatchNorm { running_mean, running_var, weight, bias, training, momentum, eps };
+        instance_norm(input, &norm).map(Value::from)
+    }),
 )
 .forms(&[Form::Functional])
 .gradient(Gradient::Composite)

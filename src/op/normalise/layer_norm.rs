@@ -5,9 +5,7 @@ use crate::device::Kernel;
 use crate::op::activation::composed::row;
 use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::recorded;
 use crate::op::core::value::Value;
@@ -261,19 +259,23 @@ params! {
     }
 }
 
+params! {
+    RmsNormParams {
+        input: kind::Tensor, "the batch; its last dimensions are normalised";
+        normalized_shape: kind::Ints, "the sizes of the last dimensions that are normalised together";
+        weight: Maybe<kind::Tensor>, "factors of the normalised elements, or none";
+        eps: Maybe<kind::Float>, "what is added against division by zero; without it the dtype's eps";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "rms_norm",
         Family::Normalise,
         "Divides by the root of the mean square over the trailing dimensions.",
-        &[
-            SELF,
-            Param::required("normalized_shape", ParamKind::Ints),
-            Param::optional("weight", ParamKind::Tensor, DefaultValue::None),
-            Param::optional("eps", ParamKind::Float, DefaultValue::None),
-        ],
-        |a| rms_norm(a.tensor(0)?, &a.ints(1)?, a.optional_tensor(2), a.optional_float(3)).map(Value::from),
+        RmsNormParams::LIST,
+        by_name!(RmsNormParams, |a| rms_norm(a.input, &a.normalized_shape, a.weight, a.eps).map(Value::from)),
     )
     .example("F::rms_norm(tensor([1.0, 2.0, 3.0, 4.0]), [4])", "tensor([0.3651, 0.7303, 1.0954, 1.4606])")
     .samples(&[Sample::of("F::rms_norm(x, [4], w)", &[X, Draw::of("w", &[4], Domain::Any)])]),

@@ -2,7 +2,8 @@
 
 use crate::base::Result;
 use crate::op::activation::composed::row;
-use crate::op::core::def::{DefaultValue, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::div;
 use crate::op::elementwise::clamp::clamp_min;
@@ -16,18 +17,22 @@ pub fn normalize(x: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
 
 const X: Draw = Draw::of("x", &[3, 4], Domain::Any);
 
+params! {
+    NormalizeParams {
+        input: kind::Tensor, "the tensor whose vectors are scaled";
+        p: kind::Float = 2.0, "which norm becomes 1: 1, 2, …";
+        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        eps: kind::Float = 1e-12, "the least that a vector is divided by";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[row(
     "normalize",
     Family::Normalise,
     "Divides by the norm along a dimension.",
-    &[
-        SELF,
-        Param::optional("p", ParamKind::Float, DefaultValue::Float(2.0)),
-        Param::optional("dim", ParamKind::Int, DefaultValue::Int(1)),
-        Param::optional("eps", ParamKind::Float, DefaultValue::Float(1e-12)),
-    ],
-    |a| normalize(a.tensor(0)?, a.float(1)?, a.int(2)?, a.float(3)?).map(Value::from),
+    NormalizeParams::LIST,
+    by_name!(NormalizeParams, |a| normalize(a.input, a.p, a.dim, a.eps).map(Value::from)),
 )
 .details("The norm counts as `eps` where it is smaller.")
 .example("F::normalize(tensor([3.0, 4.0]), #{dim: 0})", "tensor([0.6000, 0.8000])")
