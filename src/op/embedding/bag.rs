@@ -2,10 +2,9 @@
 
 use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
@@ -252,18 +251,24 @@ fn check_range(input: &Tensor, rows: i64) -> Result<()> {
     )))
 }
 
-/// The options from arguments: offsets, mode, weights, `include_last_offset` and `padding_idx`, in this order.
-pub fn options<'a>(a: &'a Args, first: usize) -> Result<Bags<'a>> {
-    Ok(Bags {
-        offsets: a.optional_tensor(first),
-        mode: Bag::parse(a.str(first + 1)?)?,
-        weights: a.optional_tensor(first + 2),
-        include_last: a.bool(first + 3)?,
-        padding: a.optional_int(first + 4),
-    })
+const BAGS: &[Draw] = &[Draw::of("i", &[3, 4], Domain::Index(5)), Draw::of("w", &[5, 3], Domain::Distinct)];
+
+kinds! {
+    /// How the rows of a bag become one.
+    Mode(Str) => Bag, |args: &Args, at| Bag::parse(args.str(at)?);
 }
 
-const BAGS: &[Draw] = &[Draw::of("i", &[3, 4], Domain::Index(5)), Draw::of("w", &[5, 3], Domain::Distinct)];
+params! {
+    EmbeddingBagParams {
+        input: kind::Tensor, "the indices of rows, `[bags, length]`, or flat with `offsets`";
+        weight: kind::Tensor, "the table that the rows are of";
+        offsets: Maybe<kind::Tensor>, "where each bag begins in a flat input";
+        mode: Mode => DefaultValue::Str("mean"), "what a bag becomes: the \"mean\", \"sum\" or \"max\" of its rows";
+        per_sample_weights: Maybe<kind::Tensor>, "the factor of each row in a sum";
+        include_last_offset: kind::Bool = false, "whether the last offset is the end of the last bag, and begins none";
+        padding_idx: Maybe<kind::Int>, "the index of a row that counts for nothing";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -271,16 +276,16 @@ OpDef::call(
     "embedding_bag",
     Family::Index,
     "Rows of a table by index, combined bag by bag: their sum, mean or largest elements.",
-    &[
-        Param::required("input", ParamKind::Tensor),
-        Param::required("weight", ParamKind::Tensor),
-        Param::optional("offsets", ParamKind::Tensor, DefaultValue::None),
-        Param::optional("mode", ParamKind::Str, DefaultValue::Str("mean")),
-        Param::optional("per_sample_weights", ParamKind::Tensor, DefaultValue::None),
-        Param::optional("include_last_offset", ParamKind::Bool, DefaultValue::Bool(false)),
-        Param::optional("padding_idx", ParamKind::Int, DefaultValue::None),
-    ],
-    |a| embedding_bag(a.tensor(0)?, a.tensor(1)?, &options(a, 2)?).map(Value::from),
+    EmbeddingBagParams::LIST, by_name!(EmbeddingBagParams, |a| {
+        let bags = Bags {
+            offsets: a.offsets,
+            mode: a.mode,
+            weights: a.per_sample_weights,
+            include_last: a.include_last_offset,
+            padding: a.padding_idx,
+        };
+        embedding_bag(a.input, a.weight, &bags).map(Value::from)
+    }),
 )
 .forms(FUNCTIONAL)
 .details(
