@@ -3,13 +3,13 @@
 use crate::base::{Error, Result};
 use crate::op::def::DefaultValue;
 use crate::op::image::resize::{
-    aligned, channel_shuffle, factors, interpolate, pixel_shuffle, pixel_unshuffle,
+    AlignCorners, ScaleFactor, channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle,
 };
 use crate::op::loss::margins::{
     Triplet, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss, soft_margin_loss,
     triplet_margin_loss,
 };
-use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -24,11 +24,6 @@ fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {
         let text = format!("{}.forward() takes {N} tensors, not {}", c.module.name(), c.inputs.len());
         Error::type_error(text)
     })
-}
-
-kinds! {
-    ScaleFactor(Any) => Option<Vec<f64>>, factors;
-    AlignCorners(Any) => Option<bool>, |args: &Args, at| Ok(aligned(args, at));
 }
 
 params! {

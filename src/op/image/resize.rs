@@ -3,9 +3,8 @@
 use crate::base::{DType, Error, Kind, Result, Scalar};
 use crate::device::poll;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul};
 use crate::op::gather::along_dim::index_select;
@@ -251,14 +250,8 @@ pub fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
     reshape_to(&turned, x.shape())
 }
 
-/// Sizes and factors of [`interpolate`] among the arguments.
-fn wanted(a: &Args, at: usize) -> Result<(Option<Vec<i64>>, Option<Vec<f64>>)> {
-    let factors = factors(a, at + 1)?;
-    Ok((a.optional_ints(at)?, factors))
-}
-
 /// The factors of an argument, one or one for each dimension.
-pub fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
+fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
     match a.get(at) {
         Value::None => Ok(None),
         Value::Scalar(s) => Ok(Some(vec![s.as_f64()])),
@@ -271,24 +264,12 @@ pub fn factors(a: &Args, at: usize) -> Result<Option<Vec<f64>>> {
     }
 }
 
-/// Whether corners are aligned, where that is said.
-pub fn aligned(a: &Args, i: usize) -> Option<bool> {
-    a.bool(i).ok()
+kinds! {
+    /// Factors, one or one for each dimension, if any.
+    pub ScaleFactor(Any) => Option<Vec<f64>>, factors;
+    /// Whether corners are aligned, where that is said.
+    pub AlignCorners(Any) => Option<bool>, |args: &Args, at| Ok(args.bool(at).ok());
 }
-
-pub fn interpolate_row(a: &Args) -> Result<Value> {
-    let (size, factors) = wanted(a, 1)?;
-    interpolate(a.tensor(0)?, size.as_deref(), factors.as_deref(), a.str(3)?, aligned(a, 4)).map(Value::from)
-}
-
-/// Parameters of [`interpolate`] behind its input.
-pub const SIZE: Param = Param::optional("size", ParamKind::Ints, DefaultValue::None);
-
-pub const FACTOR: Param = Param::optional("scale_factor", ParamKind::Any, DefaultValue::None);
-
-pub const MODE: Param = Param::optional("mode", ParamKind::Str, DefaultValue::Str("nearest"));
-
-pub const ALIGN: Param = Param::optional("align_corners", ParamKind::Any, DefaultValue::None);
 
 pub const fn row(
     name: &'static str,
@@ -303,13 +284,46 @@ const IMAGE: &[Draw] = &[Draw::of("x", &[2, 3, 4, 3], Domain::Any)];
 const SIGNAL: &[Draw] = &[Draw::of("x", &[2, 3, 5], Domain::Any)];
 const CHANNELS: &[Draw] = &[Draw::of("x", &[2, 4, 2, 2], Domain::Any)];
 
+params! {
+    InterpolateParams {
+        input: kind::Tensor, "signals, images or volumes, `[n, channels, …]`";
+        size: Maybe<kind::Ints>, "how large the trailing dimensions of the output are";
+        scale_factor: ScaleFactor => DefaultValue::None, "how many times as large they are, instead of `size`";
+        mode: kind::Str = "nearest", "how values between those that are there are found";
+        align_corners: AlignCorners => DefaultValue::None, "whether the outermost values stay where they are";
+    }
+}
+
+params! {
+    PixelShuffleParams {
+        input: kind::Tensor, "the images, `[…, c, h, w]`";
+        upscale_factor: kind::Int, "how many times as high and as wide they become";
+    }
+}
+
+params! {
+    PixelUnshuffleParams {
+        input: kind::Tensor, "the images, `[…, c, h, w]`";
+        downscale_factor: kind::Int, "how many times less high and less wide they become";
+    }
+}
+
+params! {
+    ChannelShuffleParams {
+        input: kind::Tensor, "the batch; dimension 1 holds its channels";
+        groups: kind::Int, "how many groups the channels are dealt out over";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "interpolate",
         "Resizes the trailing dimensions of signals, images or volumes `[n, channels, …]`.",
-        &[SELF, SIZE, FACTOR, MODE, ALIGN],
-        interpolate_row,
+        InterpolateParams::LIST, by_name!(InterpolateParams, |a| {
+    let (size, factors) = (a.size.as_deref(), a.scale_factor.as_deref());
+    interpolate(a.input, size, factors, a.mode, a.align_corners).map(Value::from)
+}),
     )
     .details(
         "To a `size`, or by a `scale_factor`. `mode` is \"nearest\", \"nearest-exact\", or \"linear\", \"bilinear\" and \
@@ -329,24 +343,21 @@ pub static ROWS: &[OpDef] = &[
     row(
         "pixel_shuffle",
         "Channels of images as pixels: `[n, c * r², h, w]` becomes `[n, c, h * r, w * r]`.",
-        &[SELF, Param::required("upscale_factor", ParamKind::Int)],
-        |a| pixel_shuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+        PixelShuffleParams::LIST, by_name!(PixelShuffleParams, |a| pixel_shuffle(a.input, a.upscale_factor).map(Value::from)),
     )
     .example("F::pixel_shuffle(arange(4).reshape([4, 1, 1]), 2)", "tensor([[[0, 1],\n         [2, 3]]])")
     .samples(&[Sample::of("F::pixel_shuffle(x, 2)", CHANNELS)]),
     row(
         "pixel_unshuffle",
         "Pixels of images as channels: undoes `F::pixel_shuffle`.",
-        &[SELF, Param::required("downscale_factor", ParamKind::Int)],
-        |a| pixel_unshuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+        PixelUnshuffleParams::LIST, by_name!(PixelUnshuffleParams, |a| pixel_unshuffle(a.input, a.downscale_factor).map(Value::from)),
     )
     .example("F::pixel_unshuffle(arange(4).reshape([1, 2, 2]), 2).flatten()", "tensor([0, 1, 2, 3])")
     .samples(&[Sample::of("F::pixel_unshuffle(x, 2)", CHANNELS)]),
     row(
         "channel_shuffle",
         "Deals the channels of `[n, channels, …]` out over groups.",
-        &[SELF, Param::required("groups", ParamKind::Int)],
-        |a| channel_shuffle(a.tensor(0)?, a.int(1)?).map(Value::from),
+        ChannelShuffleParams::LIST, by_name!(ChannelShuffleParams, |a| channel_shuffle(a.input, a.groups).map(Value::from)),
     )
     .example("F::channel_shuffle(arange(4).reshape([1, 4, 1]), 2).flatten()", "tensor([0, 2, 1, 3])")
     .samples(&[Sample::of("F::channel_shuffle(x, 2)", CHANNELS)]),
