@@ -5,9 +5,8 @@ use crate::base::{DType, Dims, Error, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    Args, BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::record::{recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::same_place;
@@ -401,35 +400,33 @@ pub(super) fn fitted(mut out: Tensor, shape: &[usize]) -> Result<Tensor> {
     Ok(out)
 }
 
-/// The parameters of every convolution.
-pub const CONV: &[Param] = &[
-    Param::required("input", ParamKind::Tensor),
-    Param::required("weight", ParamKind::Tensor),
-    Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
-    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
-    Param::optional("padding", ParamKind::Any, DefaultValue::Int(0)),
-    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
-    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
-];
+kinds! {
+    /// A border: sizes, or its name.
+    pub(super) Border(Any) => Padding, |args: &Args, at| Padding::from_value(args.get(at));
+}
+
+params! {
+    /// The parameters of every convolution.
+    pub(super) ConvolutionParams {
+        input: kind::Tensor, "what the filters slide over, `[n, channels, …]`";
+        weight: kind::Tensor, "the filters, `[filters, channels / groups, …]`";
+        bias: Maybe<kind::Tensor>, "what is added to the results of each filter, or none";
+        stride: kind::Ints = 1, "how many places the filters move on";
+        padding: Border => DefaultValue::Int(0), "how wide a border of zeros is, or \"same\" or \"valid\"";
+        dilation: kind::Ints = 1, "how far the elements of a filter are from each other";
+        groups: kind::Int = 1, "how many groups channels and filters form, each on its own";
+    }
+}
 
 type ConvolutionFn = fn(&Tensor, &Tensor, Option<&Tensor>, &ConvolutionOptions) -> Result<Tensor>;
 
-/// Stride, padding, dilation and groups from four arguments.
-pub fn options(a: &Args, first: usize) -> Result<ConvolutionOptions> {
-    Ok(ConvolutionOptions {
-        stride: a.ints(first)?,
-        padding: Padding::from_value(a.get(first + 1))?,
-        dilation: a.ints(first + 2)?,
-        groups: a.int(first + 3)?,
-    })
-}
-
-pub fn call(a: &Args, run: ConvolutionFn) -> Result<Value> {
-    run(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options(a, 3)?).map(Value::from)
+pub(super) fn call(a: ConvolutionParams, run: ConvolutionFn) -> Result<Value> {
+    let ConvolutionParams { input, weight, bias, stride, padding, dilation, groups, .. } = a;
+    run(input, weight, bias, &ConvolutionOptions { stride, padding, dilation, groups }).map(Value::from)
 }
 
 pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
-    OpDef::call(name, Family::Convolution, summary, CONV, run)
+    OpDef::call(name, Family::Convolution, summary, ConvolutionParams::LIST, run)
         .forms(BOTH)
         .gradient(Gradient::Vjp("ConvolutionBackward0"))
         .details(
@@ -440,9 +437,11 @@ pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Re
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    row("conv1d", "Slides filters over the last dimension: `[n, c, l]` gives `[n, filters, l']`.", |a| {
-        call(a, conv1d)
-    })
+    row(
+        "conv1d",
+        "Slides filters over the last dimension: `[n, c, l]` gives `[n, filters, l']`.",
+        by_name!(ConvolutionParams, |a| call(a, conv1d)),
+    )
     .example("F::conv1d(ones([1, 1, 4]), ones([1, 1, 3]))", "tensor([[[3., 3.]]])")
     .samples(&[Sample::of(
         "F::conv1d(x, w, b, #{padding: 1, stride: 2})",
@@ -455,7 +454,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "conv2d",
         "Slides filters over the last two dimensions: `[n, c, h, w]` gives `[n, filters, h', w']`.",
-        |a| call(a, conv2d),
+        by_name!(ConvolutionParams, |a| call(a, conv2d)),
     )
     .example(
         "F::conv2d(ones([1, 1, 3, 3]), ones([1, 1, 2, 2]))",

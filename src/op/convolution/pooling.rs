@@ -4,9 +4,7 @@ use crate::base::{Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
 use crate::op::activation::composed::row;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded, undetermined};
@@ -235,31 +233,6 @@ fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<us
     Ok(full + usize::from(over))
 }
 
-pub fn call_max_pool(a: &Args) -> Result<Value> {
-    let pool = Pool {
-        size: a.ints(1)?,
-        stride: Some(a.ints(2)?),
-        padding: a.ints(3)?,
-        dilation: a.ints(4)?,
-        ceil_mode: a.bool(5)?,
-        count_include_pad: true,
-    };
-    let (out, places) = max_pool2d(a.tensor(0)?, &pool)?;
-    Ok(if a.bool(6)? { Value::List(vec![out.into(), places.into()]) } else { out.into() })
-}
-
-pub fn call_avg_pool(a: &Args) -> Result<Value> {
-    let pool = Pool {
-        size: a.ints(1)?,
-        stride: Some(a.ints(2)?),
-        padding: a.ints(3)?,
-        dilation: vec![1],
-        ceil_mode: a.bool(4)?,
-        count_include_pad: a.bool(5)?,
-    };
-    avg_pool2d(a.tensor(0)?, &pool).map(Value::from)
-}
-
 /// The output size of adaptive pooling: a number, or a pair of which either may be `()`.
 pub fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
     let one = |v: &Value| match v {
@@ -328,24 +301,70 @@ pub fn adaptive_avg_pool1d(x: &Tensor, size: usize) -> Result<Tensor> {
     flat(x, "adaptive_avg_pool1d", |x| adaptive_avg_pool2d(x, [Some(1), Some(size)]))
 }
 
-/// A window's options from the arguments that begin at `at`.
-pub fn pool(a: &Args, at: usize, dilation: Option<usize>, ceil: usize, count: Option<usize>) -> Result<Pool> {
-    Ok(Pool {
-        size: a.ints(at)?,
-        stride: Some(a.ints(at + 1)?),
-        padding: a.ints(at + 2)?,
-        dilation: dilation.map_or(Ok(vec![1]), |i| a.ints(i))?,
-        ceil_mode: a.bool(ceil)?,
-        count_include_pad: count.map_or(Ok(true), |i| a.bool(i))?,
-    })
-}
-
-const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
 const PLANE: Draw = Draw::of("x", &[1, 2, 5, 4], Domain::Distinct);
 const SIGNAL: Draw = Draw::of("x", &[2, 3, 6], Domain::Distinct);
+
+params! {
+    pub(super) MaxPoolParams {
+        input: kind::Tensor, "what the window slides over, `[channels, …]` or a batch of them";
+        kernel_size: kind::Ints, "how large the window is, along all dimensions or along each";
+        stride: kind::Ints => DefaultValue::Ints(&[]), "how far the window moves on; without it by its own size";
+        padding: kind::Ints = 0, "how wide the border is that windows may begin on; it is never the largest";
+        dilation: kind::Ints = 1, "how far the elements of a window are from each other";
+        ceil_mode: kind::Bool = false, "whether a last window that hangs over the edge counts too";
+    }
+}
+
+params! {
+    MaxPool2dParams {
+        ..pool: MaxPoolParams;
+        return_indices: kind::Bool = false, "whether the places of the largest elements are given too";
+    }
+}
+
+params! {
+    pub(super) AvgPoolParams {
+        input: kind::Tensor, "what the window slides over, `[channels, …]` or a batch of them";
+        kernel_size: kind::Ints, "how large the window is, along all dimensions or along each";
+        stride: kind::Ints => DefaultValue::Ints(&[]), "how far the window moves on; without it by its own size";
+        padding: kind::Ints = 0, "how wide a border of zeros is";
+        ceil_mode: kind::Bool = false, "whether a last window that hangs over the edge counts too";
+        count_include_pad: kind::Bool = true, "whether the border's zeros count in a mean";
+    }
+}
+
+impl From<MaxPoolParams<'_>> for Pool {
+    fn from(a: MaxPoolParams) -> Pool {
+        Pool {
+            size: a.kernel_size,
+            stride: Some(a.stride),
+            padding: a.padding,
+            dilation: a.dilation,
+            ceil_mode: a.ceil_mode,
+            count_include_pad: true,
+        }
+    }
+}
+
+impl From<AvgPoolParams<'_>> for Pool {
+    fn from(a: AvgPoolParams) -> Pool {
+        Pool {
+            size: a.kernel_size,
+            stride: Some(a.stride),
+            padding: a.padding,
+            dilation: vec![1],
+            ceil_mode: a.ceil_mode,
+            count_include_pad: a.count_include_pad,
+        }
+    }
+}
+
+params! {
+    AdaptiveAvgPool1dParams {
+        input: kind::Tensor, "signals, `[channels, length]` or a batch of them";
+        output_size: kind::Int, "how many means there are";
+    }
+}
 
 params! {
     AdaptiveAvgPool2dParams {
@@ -360,15 +379,7 @@ pub static ROWS: &[OpDef] = &[
         "max_pool1d",
         Family::Convolution,
         "The largest element of each window along the last dimension.",
-        &[
-            SELF,
-            SIZE,
-            STRIDE,
-            PADDING,
-            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
-            CEIL,
-        ],
-        |a| max_pool1d(a.tensor(0)?, &pool(a, 1, Some(4), 5, None)?).map(Value::from),
+        MaxPoolParams::LIST, by_name!(MaxPoolParams, |a| max_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .example("F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[3., 2.]])")
     .samples(&[Sample::of("F::max_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
@@ -376,15 +387,7 @@ pub static ROWS: &[OpDef] = &[
         "avg_pool1d",
         Family::Convolution,
         "The mean of each window along the last dimension.",
-        &[
-            SELF,
-            SIZE,
-            STRIDE,
-            PADDING,
-            CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
-        ],
-        |a| avg_pool1d(a.tensor(0)?, &pool(a, 1, None, 4, Some(5))?).map(Value::from),
+        AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .example("F::avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::avg_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
@@ -392,13 +395,12 @@ pub static ROWS: &[OpDef] = &[
         "adaptive_avg_pool1d",
         Family::Convolution,
         "The means of nearly equal parts of the last dimension, as many as asked for.",
-        &[SELF, Param::required("output_size", ParamKind::Int)],
-        |a| {
-            let size = a.int(1)?;
+        AdaptiveAvgPool1dParams::LIST, by_name!(AdaptiveAvgPool1dParams, |a| {
+            let size = a.output_size;
             let size = usize::try_from(size)
                 .map_err(|_| Error::runtime(format!("output_size must not be negative, but is {size}")))?;
-            adaptive_avg_pool1d(a.tensor(0)?, size).map(Value::from)
-        },
+            adaptive_avg_pool1d(a.input, size).map(Value::from)
+        }),
     )
     .example("F::adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::adaptive_avg_pool1d(x, 4)", &[SIGNAL])]),
@@ -406,16 +408,10 @@ pub static ROWS: &[OpDef] = &[
         "max_pool2d",
         Family::Convolution,
         "The largest element of each window of the last two dimensions.",
-        &[
-            SELF,
-            SIZE,
-            STRIDE,
-            PADDING,
-            Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
-            CEIL,
-            Param::optional("return_indices", ParamKind::Bool, DefaultValue::Bool(false)),
-        ],
-        call_max_pool,
+        MaxPool2dParams::LIST, by_name!(MaxPool2dParams, |MaxPool2dParams { pool, return_indices, .. }| {
+            let (out, places) = max_pool2d(pool.input, &Pool::from(pool))?;
+            Ok(if return_indices { Value::List(vec![out.into(), places.into()]) } else { out.into() })
+        }),
     )
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("MaxPool2DWithIndicesBackward0"))
@@ -429,15 +425,7 @@ pub static ROWS: &[OpDef] = &[
         "avg_pool2d",
         Family::Convolution,
         "The mean of each window of the last two dimensions.",
-        &[
-            SELF,
-            SIZE,
-            STRIDE,
-            PADDING,
-            CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
-        ],
-        call_avg_pool,
+        AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool2d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))

@@ -3,9 +3,8 @@
 use crate::base::{Error, Result};
 use crate::device::Context;
 use crate::op::arrange::pad::constant;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
@@ -26,11 +25,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Kernel size, dilation, padding and stride from four arguments in this order; a number stands for both.
-    fn from_args(a: &Args, first: usize) -> Result<Window> {
-        Window::new(&a.ints(first)?, &a.ints(first + 1)?, &a.ints(first + 2)?, &a.ints(first + 3)?)
-    }
-
     /// A window of these options; one number stands for both directions.
     pub fn new(size: &[i64], dilation: &[i64], padding: &[i64], stride: &[i64]) -> Result<Window> {
         let positive = |sizes: [i64; 2], what: &str, names: [&str; 2]| match sizes
@@ -207,11 +201,35 @@ pub fn fold(x: &Tensor, output: [i64; 2], window: &Window) -> Result<Tensor> {
     narrow(&narrow(&padded, 2, top, h as i64)?, 3, left, w as i64)
 }
 
-pub const KERNEL: Param = Param::required("kernel_size", ParamKind::Ints);
-pub const DILATION: Param = Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1));
-pub const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
-pub const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1));
-pub const OUTPUT: Param = Param::required("output_size", ParamKind::Ints);
+params! {
+    group WindowParams {
+        kernel_size: kind::Ints, "how high and how wide the window is";
+        dilation: kind::Ints = 1, "how far the elements of a window are from each other";
+        padding: kind::Ints = 0, "how wide a border of zeros is";
+        stride: kind::Ints = 1, "how many places the window moves on";
+    }
+}
+
+params! {
+    FoldParams {
+        input: kind::Tensor, "the columns, `[n, channels * kh * kw, places]`";
+        output_size: kind::Ints, "height and width of the image";
+        ..window: WindowParams;
+    }
+}
+
+params! {
+    UnfoldParams {
+        input: kind::Tensor, "the images, `[n, channels, h, w]`";
+        ..window: WindowParams;
+    }
+}
+
+impl WindowParams<'_> {
+    fn window(&self) -> Result<Window> {
+        Window::new(&self.kernel_size, &self.dilation, &self.padding, &self.stride)
+    }
+}
 
 const COLUMNS: &[Draw] = &[Draw::of("x", &[2, 8, 6], Domain::Any)];
 
@@ -221,8 +239,7 @@ OpDef::call(
     "fold",
     Family::Convolution,
     "Adds columns of sliding windows up to the image they came from: what `F::unfold` picks apart.",
-    &[SELF, OUTPUT, KERNEL, DILATION, PADDING, STRIDE],
-    |a| fold(a.tensor(0)?, both("output_size", &a.ints(1)?)?, &Window::from_args(a, 2)?).map(Value::from),
+    FoldParams::LIST, by_name!(FoldParams, |a| fold(a.input, both("output_size", &a.output_size)?, &a.window.window()?).map(Value::from)),
 )
 .forms(FUNCTIONAL)
 .details(
@@ -242,8 +259,7 @@ OpDef::call(
     "unfold",
     Family::Convolution,
     "Picks an image apart into the columns of a sliding window.",
-    &[SELF, KERNEL, DILATION, PADDING, STRIDE],
-    |a| unfold(a.tensor(0)?, &Window::from_args(a, 1)?).map(Value::from),
+    UnfoldParams::LIST, by_name!(UnfoldParams, |a| unfold(a.input, &a.window.window()?).map(Value::from)),
 )
 .forms(FUNCTIONAL)
 .gradient(Gradient::Composite)

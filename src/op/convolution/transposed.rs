@@ -4,10 +4,9 @@ use crate::base::{Dims, Error, Result};
 use crate::device::Kernel;
 use crate::device::kernel::Conv;
 use crate::op::core::autocast;
-use crate::op::core::def::{
-    Args, BOTH, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, wanted};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::specs;
@@ -184,19 +183,14 @@ fn transposed_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     .collect())
 }
 
-pub fn call(a: &Args, dims: usize) -> Result<Value> {
-    let options = ConvolutionOptions {
-        stride: a.ints(3)?,
-        padding: Padding::Sizes(a.ints(4)?),
-        dilation: a.ints(7)?,
-        groups: a.int(6)?,
-    };
-    let out = conv_transpose(dims, a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options, &a.ints(5)?)?;
-    Ok(out.into())
+fn call(a: TransposedParams, dims: usize) -> Result<Value> {
+    let TransposedParams { input, weight, bias, stride, dilation, groups, .. } = a;
+    let options = ConvolutionOptions { stride, padding: Padding::Sizes(a.padding), dilation, groups };
+    conv_transpose(dims, input, weight, bias, &options, &a.output_padding).map(Value::from)
 }
 
 pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
-    OpDef::call(name, Family::Convolution, summary, PARAMS, run)
+    OpDef::call(name, Family::Convolution, summary, TransposedParams::LIST, run)
         .forms(BOTH)
         .gradient(Gradient::Vjp("ConvolutionBackward0"))
         .details(
@@ -205,23 +199,25 @@ pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Re
         )
 }
 
-const PARAMS: &[Param] = &[
-    Param::required("input", ParamKind::Tensor),
-    Param::required("weight", ParamKind::Tensor),
-    Param::optional("bias", ParamKind::Tensor, DefaultValue::None),
-    Param::optional("stride", ParamKind::Ints, DefaultValue::Int(1)),
-    Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0)),
-    Param::optional("output_padding", ParamKind::Ints, DefaultValue::Int(0)),
-    Param::optional("groups", ParamKind::Int, DefaultValue::Int(1)),
-    Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)),
-];
+params! {
+    TransposedParams {
+        input: kind::Tensor, "what is spread over the output, `[n, channels, …]`";
+        weight: kind::Tensor, "the filters, `[channels, filters / groups, …]`";
+        bias: Maybe<kind::Tensor>, "what is added to the results of each filter, or none";
+        stride: kind::Ints = 1, "how many places apart the filters are laid";
+        padding: kind::Ints = 0, "how much of the output's border is left out";
+        output_padding: kind::Ints = 0, "how many places are added at the far end";
+        groups: kind::Int = 1, "how many groups channels and filters form, each on its own";
+        dilation: kind::Ints = 1, "how far the elements of a filter are from each other";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     row(
         "conv_transpose1d",
         "Spreads each element over a window of the output: `[n, c, l]` gives `[n, filters, l']`.",
-        |a| call(a, 1),
+        by_name!(TransposedParams, |a| call(a, 1)),
     )
     .example("F::conv_transpose1d(ones([1, 1, 3]), ones([1, 1, 2]))", "tensor([[[1., 2., 2., 1.]]])")
     .samples(&[Sample::of(
@@ -235,7 +231,7 @@ pub static ROWS: &[OpDef] = &[
     row(
         "conv_transpose2d",
         "Spreads each element over a window of the output: `[n, c, h, w]` gives `[n, filters, h', w']`.",
-        |a| call(a, 2),
+        by_name!(TransposedParams, |a| call(a, 2)),
     )
     .example(
         "F::conv_transpose2d(ones([1, 1, 2, 2]), ones([1, 1, 2, 2]), #{stride: 2}).shape",

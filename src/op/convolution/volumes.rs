@@ -5,9 +5,8 @@ use crate::base::{Error, Result};
 use crate::op::arrange::pad::constant;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
+use crate::op::core::params::by_name;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -18,8 +17,10 @@ use crate::op::shape::permute::permute;
 use crate::op::shape::view::{contiguous, reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
-use super::conv::{CONV, ConvolutionOptions, Padding, check_channels, check_places, conv2d, options};
-use super::pooling::{Pool, avg_pool2d, max_pool2d, pool};
+use super::conv::{
+    ConvolutionOptions, ConvolutionParams, Padding, call, check_channels, check_places, conv2d,
+};
+use super::pooling::{AvgPoolParams, MaxPoolParams, Pool, avg_pool2d, max_pool2d};
 
 /// What a convolution does along each of three dimensions.
 struct VolumePlan {
@@ -262,14 +263,6 @@ pub fn avg_pool3d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     whole("avg_pool3d", [x], |[x]| pooled("avg_pool3d", x, pool, avg_pool2d))
 }
 
-fn call(a: &Args) -> Result<Value> {
-    conv3d(a.tensor(0)?, a.tensor(1)?, a.optional_tensor(2), &options(a, 3)?).map(Value::from)
-}
-
-const SIZE: Param = Param::required("kernel_size", ParamKind::Ints);
-const STRIDE: Param = Param::optional("stride", ParamKind::Ints, DefaultValue::Ints(&[]));
-const PADDING: Param = Param::optional("padding", ParamKind::Ints, DefaultValue::Int(0));
-const CEIL: Param = Param::optional("ceil_mode", ParamKind::Bool, DefaultValue::Bool(false));
 const VOLUME: Draw = Draw::of("x", &[1, 2, 4, 3, 5], Domain::Distinct);
 
 /// The rows of this file.
@@ -278,8 +271,8 @@ pub static ROWS: &[OpDef] = &[
         "conv3d",
         Family::Convolution,
         "Slides filters over the last three dimensions: `[n, c, d, h, w]` gives `[n, filters, d', h', w']`.",
-        CONV,
-        call,
+        ConvolutionParams::LIST,
+        by_name!(ConvolutionParams, |a| call(a, conv3d)),
     )
     .forms(BOTH)
     .details(
@@ -305,8 +298,7 @@ pub static ROWS: &[OpDef] = &[
         "max_pool3d",
         Family::Convolution,
         "The largest element of each window over the last three dimensions.",
-        &[SELF, SIZE, STRIDE, PADDING, Param::optional("dilation", ParamKind::Ints, DefaultValue::Int(1)), CEIL],
-        |a| max_pool3d(a.tensor(0)?, &pool(a, 1, Some(4), 5, None)?).map(Value::from),
+        MaxPoolParams::LIST, by_name!(MaxPoolParams, |a| max_pool3d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .forms(FUNCTIONAL)
     .details("The stride is the window's size where none is given.")
@@ -322,15 +314,7 @@ pub static ROWS: &[OpDef] = &[
         "avg_pool3d",
         Family::Convolution,
         "The mean of each window over the last three dimensions.",
-        &[
-            SELF,
-            SIZE,
-            STRIDE,
-            PADDING,
-            CEIL,
-            Param::optional("count_include_pad", ParamKind::Bool, DefaultValue::Bool(true)),
-        ],
-        |a| avg_pool3d(a.tensor(0)?, &pool(a, 1, None, 4, Some(5))?).map(Value::from),
+        AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool3d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .forms(FUNCTIONAL)
     .details("Without `count_include_pad` the border does not count in the mean.")
