@@ -4,9 +4,7 @@ use crate::base::{Error, Result, Scalar, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{recorded, wanted};
@@ -107,8 +105,6 @@ fn baddbmm_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     .collect())
 }
 
-const BETA: Param = Param::optional("beta", ParamKind::Scalar, D::Int(1));
-const ALPHA: Param = Param::optional("alpha", ParamKind::Scalar, D::Int(1));
 const TWO_VECTORS: &[Draw] = &[Draw::of("a", &[4], Domain::Any), Draw::of("b", &[4], Domain::Positive)];
 const BATCHES: &[Draw] = &[
     Draw::of("c", &[3, 2], Domain::Any),
@@ -116,19 +112,20 @@ const BATCHES: &[Draw] = &[
     Draw::of("b", &[2, 4, 2], Domain::Any),
 ];
 
-pub static BATCHED: [Param; 5] = fused("batch2");
-
-pub static WITH_VECTOR: [Param; 5] = fused("vec");
-
-pub static WITH_VECTORS: [Param; 5] = fused("vec2");
+params! {
+    /// How the parts of a sum count.
+    group FactorParams {
+        beta: kind::Scalar = 1, "the factor of `input`";
+        alpha: kind::Scalar = 1, "the factor of the product";
+    }
+}
 
 params! {
     AddmmParams {
         input: kind::Tensor, "what is added to the product";
         mat1: kind::Tensor, "the left matrix";
         mat2: kind::Tensor, "the right matrix";
-        beta: kind::Scalar = 1, "the factor of `input`";
-        alpha: kind::Scalar = 1, "the factor of the product";
+        ..factors: FactorParams;
     }
 }
 
@@ -137,8 +134,34 @@ params! {
         input: kind::Tensor, "what is added to the products";
         batch1: kind::Tensor, "the left matrices, `[b, n, m]`";
         batch2: kind::Tensor, "the right matrices, `[b, m, p]`";
-        beta: kind::Scalar = 1, "the factor of `input`";
-        alpha: kind::Scalar = 1, "the factor of the product";
+        ..factors: FactorParams;
+    }
+}
+
+params! {
+    AddmvParams {
+        input: kind::Tensor, "what is added to the product";
+        mat: kind::Tensor, "the left factor, a matrix";
+        vec: kind::Tensor, "the right factor, a vector";
+        ..factors: FactorParams;
+    }
+}
+
+params! {
+    AddrParams {
+        input: kind::Tensor, "what is added to the product";
+        vec1: kind::Tensor, "the left vector, along the rows of the result";
+        vec2: kind::Tensor, "the right vector, along its columns";
+        ..factors: FactorParams;
+    }
+}
+
+params! {
+    AddbmmParams {
+        input: kind::Tensor, "what is added to the sum of the products";
+        batch1: kind::Tensor, "the left matrices, `[b, n, m]`";
+        batch2: kind::Tensor, "the right matrices, `[b, m, p]`";
+        ..factors: FactorParams;
     }
 }
 
@@ -153,8 +176,8 @@ pub static ROWS: &[OpDef] = &[
             a.input,
             a.mat1,
             a.mat2,
-            a.beta.as_f64(),
-            a.alpha.as_f64()
+            a.factors.beta.as_f64(),
+            a.factors.alpha.as_f64()
         ))),
     )
     .example("addmm(ones(2), ones([1, 3]), ones([3, 2]))", "tensor([[4., 4.]])")
@@ -176,8 +199,8 @@ pub static ROWS: &[OpDef] = &[
             a.input,
             a.batch1,
             a.batch2,
-            a.beta.as_f64(),
-            a.alpha.as_f64()
+            a.factors.beta.as_f64(),
+            a.factors.alpha.as_f64()
         ))),
     )
     .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
@@ -190,9 +213,13 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("b", &[2, 4, 2], Domain::Any),
         ],
     )]),
-    OpDef::call("addmv", Family::Matmul, "`beta * input + alpha * mat @ vec`.", &WITH_VECTOR, |a| {
-        added_row("addmv", a, matmul::mv)
-    })
+    OpDef::call(
+        "addmv",
+        Family::Matmul,
+        "`beta * input + alpha * mat @ vec`.",
+        AddmvParams::LIST,
+        by_name!(AddmvParams, |a| added("addmv", [a.input, a.mat, a.vec], &a.factors, matmul::mv)),
+    )
     .example("addmv(ones(2), ones([2, 3]), ones(3))", "tensor([4., 4.])")
     .samples(&[Sample::of(
         "addmv(v, m, w, #{beta: 0.5, alpha: 2})",
@@ -202,51 +229,46 @@ pub static ROWS: &[OpDef] = &[
             Draw::of("w", &[3], Domain::Any),
         ],
     )]),
-    OpDef::call("addr", Family::Matmul, "`beta * input + alpha * outer(vec1, vec2)`.", &WITH_VECTORS, |a| {
-        added_row("addr", a, matmul::outer)
-    })
+    OpDef::call(
+        "addr",
+        Family::Matmul,
+        "`beta * input + alpha * outer(vec1, vec2)`.",
+        AddrParams::LIST,
+        by_name!(AddrParams, |a| added("addr", [a.input, a.vec1, a.vec2], &a.factors, matmul::outer)),
+    )
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
     .samples(&[Sample::of("addr(a, a, b)", TWO_VECTORS)]),
     OpDef::call(
         "addbmm",
         Family::Matmul,
         "`beta * input + alpha * (batch1 @ batch2).sum(0)`.",
-        &BATCHED,
-        |a| added_row("addbmm", a, |x, y| sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false)),
+        AddbmmParams::LIST,
+        by_name!(AddbmmParams, |a| {
+            added("addbmm", [a.input, a.batch1, a.batch2], &a.factors, |x, y| {
+                sums::sum(&matmul::bmm(x, y)?, Some(&[0]), false)
+            })
+        }),
     )
     .example("addbmm(ones([1, 1]), ones([2, 1, 3]), ones([2, 3, 1]))", "tensor([[7.]])")
     .samples(&[Sample::of("addbmm(c, a, b)", BATCHES)]),
 ];
 
-const fn fused(second: &'static str) -> [Param; 5] {
-    let (first, second) = match second.as_bytes() {
-        b"batch2" => ("batch1", "batch2"),
-        b"vec" => ("mat", "vec"),
-        _ => ("vec1", "vec2"),
-    };
-    [SELF, Param::required(first, ParamKind::Tensor), Param::required(second, ParamKind::Tensor), BETA, ALPHA]
-}
-
-/// `beta * input + alpha * product` of the two other tensors, one operation for autocast.
-pub fn added_row(
+/// `beta * input + alpha * product` of the two other tensors, one operation for autocast; a `beta` of 0 leaves even NaN
+/// out.
+fn added(
     name: &'static str,
-    a: &Args,
+    tensors: [&Tensor; 3],
+    factors: &FactorParams,
     product: fn(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Value> {
-    whole(name, [a.tensor(0)?, a.tensor(1)?, a.tensor(2)?], |[input, x, y]| {
-        combined(a, input, product(x, y)?)
-    })
-}
-
-/// `beta * input + alpha * product`; a `beta` of 0 leaves even NaN out.
-fn combined(a: &Args, input: &Tensor, product: Tensor) -> Result<Value> {
-    let (beta, alpha) = (a.scalar(3)?, a.scalar(4)?);
     let scaled = |t: &Tensor, by: Scalar| -> Result<Tensor> {
         if by.as_f64() == 1.0 { Ok(t.clone()) } else { arithmetic::mul(t, Operand::Scalar(by)) }
     };
-    let product = scaled(&product, alpha)?;
-    if beta.as_f64() == 0.0 {
-        return to_value(Ok(product));
-    }
-    to_value(arithmetic::add(&scaled(input, beta)?, &product))
+    whole(name, tensors, |[input, x, y]| {
+        let product = scaled(&product(x, y)?, factors.alpha)?;
+        if factors.beta.as_f64() == 0.0 {
+            return to_value(Ok(product));
+        }
+        to_value(arithmetic::add(&scaled(input, factors.beta)?, &product))
+    })
 }

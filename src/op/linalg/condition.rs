@@ -2,9 +2,9 @@
 
 use crate::base::{Error, Kind, Result};
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, OpDef, Param, ParamKind, Sample};
+use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, OpDef, Sample};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale};
@@ -18,10 +18,9 @@ use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
 
 use super::matmul::matmul;
-use super::norms::{NormOrder, norm_of};
+use super::norms::{ConditionOrder, NormOrder, norm_of};
 use super::solve::{identity, inv, outer, square, square_of};
 use super::svd::svdvals;
-use super::triangular::condition_order;
 
 /// How much a matrix can enlarge errors: the norm of the matrix times that of its inverse, as `torch.linalg.cond`.
 pub fn cond(x: &Tensor, order: NormOrder) -> Result<Tensor> {
@@ -104,10 +103,16 @@ pub fn matrix_exp(x: &Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Any)];
+
+params! {
+    CondParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        p: ConditionOrder => D::None, "which norm: a number, `fro` or `nuc`; 2 where none is given";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -115,8 +120,8 @@ pub static ROWS: &[OpDef] = &[
         "cond",
         Family::Matmul,
         "How much a matrix can enlarge errors: its norm times that of its inverse.",
-        &[A, Param::optional("p", ParamKind::Object, D::None)],
-        |a| cond(a.tensor(0)?, condition_order(a)?).map(Value::from),
+        CondParams::LIST,
+        by_name!(CondParams, |a| cond(a.A, a.p).map(Value::from)),
     )
     .forms(SPACE)
     .details("`p` is a norm's order: 1, -1, 2, -2, the infinities, \"fro\" or \"nuc\"; without one it is 2.")

@@ -3,10 +3,8 @@
 use crate::base::{Error, Kind, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, KEEPDIM, OpDef, Param, ParamKind, Sample,
-};
-use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::unary::abs;
 use crate::op::reduce::norms::norm;
@@ -161,17 +159,46 @@ pub enum NormOrder {
     Named(String),
 }
 
-const A: Param = Param::required("A", ParamKind::Tensor);
-
 /// A product with its transpose, moved up the diagonal, is well conditioned.
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
+kinds! {
+    /// The norm of a matrix, by its name or number.
+    MatrixOrder(Any) => NormKind, |args: &Args, at| match args.get(at) {
+        Value::Str(s) => NormKind::named(s),
+        Value::Scalar(s) => NormKind::of(s.as_f64()),
+        other => Err(args.wrong(at, other)),
+    };
+    /// The norm of a vector or a matrix, if any is named.
+    VectorOrder(Any) => NormOrder, order;
+    /// As `VectorOrder`, where a map holds options.
+    pub(super) ConditionOrder(Object) => NormOrder, order;
+}
+
+fn order(args: &Args, at: usize) -> Result<NormOrder> {
+    match args.get(at) {
+        Value::None => Ok(NormOrder::Usual),
+        Value::Scalar(n) => Ok(NormOrder::Of(n.as_f64())),
+        Value::Str(name) => Ok(NormOrder::Named(name.clone())),
+        other => Err(args.wrong(at, other)),
+    }
+}
+
+params! {
+    MatrixNormParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        ord: MatrixOrder => D::Str("fro"), "which norm: a number, `fro` or `nuc`";
+        dim: kind::Ints => D::Ints(&[-2, -1]), "the two dimensions that hold the matrices";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
 params! {
     NormParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
-        ord: kind::Any => D::None, "which norm: a number, `fro` or `nuc` where it is of matrices";
+        ord: VectorOrder => D::None, "which norm: a number, `fro` or `nuc` where it is of matrices";
         dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
@@ -183,13 +210,13 @@ pub static ROWS: &[OpDef] = &[
         "matrix_norm",
         Family::Reduce,
         "The norm of matrices: \"fro\", 1, -1 and infinities of column and row sums, 2, -2 and \"nuc\" of singular values.",
-        &[
-            A,
-            Param::optional("ord", ParamKind::Any, D::Str("fro")),
-            Param::optional("dim", ParamKind::Ints, D::Ints(&[-2, -1])),
-            KEEPDIM,
-        ],
-        matrix_norm_row,
+        MatrixNormParams::LIST, by_name!(MatrixNormParams, |a| match a.dim.as_slice() {
+            &[first, second] => to_value(matrix_norm(a.A, a.ord, [first, second], a.keepdim)),
+            other => Err(Error::runtime(format!(
+                "linalg.matrix_norm: dim must be a 2-tuple. Got {}",
+                crate::base::shape::show(other)
+            ))),
+        }),
     )
     .forms(SPACE)
     .example("linalg::matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), 1)", "tensor(6.)")
@@ -202,33 +229,10 @@ pub static HOMONYMS: &[OpDef] = &[OpDef::call(
     Family::Reduce,
     "The norm of a vector or of matrices; without an order that of all elements.",
     NormParams::LIST,
-    by_name!(NormParams, |a, args| {
-        let order = match a.ord {
-            Value::None => NormOrder::Usual,
-            Value::Scalar(s) => NormOrder::Of(s.as_f64()),
-            Value::Str(s) => NormOrder::Named(s.clone()),
-            other => return Err(args.wrong_for("ord", other)),
-        };
-        to_value(norm_of(a.A, order, a.dim.as_deref(), a.keepdim))
-    }),
+    by_name!(NormParams, |a| to_value(norm_of(a.A, a.ord, a.dim.as_deref(), a.keepdim))),
 )
 .forms(SPACE)
 .details("Two dimensions hold matrices, of which orders are those of `linalg::matrix_norm`.")
 .example("linalg::norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\")", "tensor(7.)")
 .gradient(Gradient::Composite)
 .samples(&[Sample::of("linalg::norm(x, 1)", WIDE), Sample::of("linalg::norm(x, 2)", WIDE)])];
-
-fn matrix_norm_row(a: &Args) -> Result<Value> {
-    let kind = match a.get(1) {
-        Value::Str(s) => NormKind::named(s)?,
-        Value::Scalar(s) => NormKind::of(s.as_f64())?,
-        other => return Err(a.wrong(1, other)),
-    };
-    match a.ints(2)?.as_slice() {
-        &[first, second] => to_value(matrix_norm(a.tensor(0)?, kind, [first, second], a.bool(3)?)),
-        other => Err(crate::base::Error::runtime(format!(
-            "linalg.matrix_norm: dim must be a 2-tuple. Got {}",
-            crate::base::shape::show(other)
-        ))),
-    }
-}

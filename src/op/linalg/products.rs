@@ -4,9 +4,7 @@ use crate::base::{Dims, Error, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
@@ -230,6 +228,14 @@ params! {
     }
 }
 
+params! {
+    TensordotParams {
+        a: kind::Tensor, "the left factor, whose last dimensions are summed over";
+        b: kind::Tensor, "the right factor, whose first dimensions are summed over";
+        dims: kind::Any => D::Int(2), "how many dimensions of both are summed over, or an array of them for each";
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
@@ -258,12 +264,8 @@ pub static ROWS: &[OpDef] = &[
         "tensordot",
         Family::Matmul,
         "The sum over pairs of dimensions of a product.",
-        &[
-            Param::required("a", ParamKind::Tensor),
-            Param::required("b", ParamKind::Tensor),
-            Param::optional("dims", ParamKind::Any, D::Int(2)),
-        ],
-        tensordot_row,
+        TensordotParams::LIST,
+        by_name!(TensordotParams, |a, args| tensordot_row(a, args)),
     )
     .forms(FUNCTION)
     .details("`dims` is how many of the last of `a` and the first of `b`, or two arrays of dimensions.")
@@ -359,8 +361,8 @@ pub fn inner(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     tensordot(x, y, &[-1], &[-1])
 }
 
-fn tensordot_row(a: &Args) -> crate::base::Result<Value> {
-    let (x, y) = (a.tensor(0)?, a.tensor(1)?);
+fn tensordot_row(t: TensordotParams, args: &Args) -> Result<Value> {
+    let (x, y) = (t.a, t.b);
     let numbers = |v: &Value| -> Option<Vec<i64>> {
         match v {
             Value::List(items) => items
@@ -374,7 +376,7 @@ fn tensordot_row(a: &Args) -> crate::base::Result<Value> {
             _ => None,
         }
     };
-    let pair = match a.get(2) {
+    let pair = match t.dims {
         Value::Scalar(crate::base::Scalar::Int(n)) => {
             let rank = x.rank() as i64;
             if *n < 0 || *n > rank || *n > y.rank() as i64 {
@@ -391,7 +393,7 @@ fn tensordot_row(a: &Args) -> crate::base::Result<Value> {
         },
         _ => None,
     };
-    let Some((left, right)) = pair else { return Err(a.wrong(2, a.get(2))) };
+    let Some((left, right)) = pair else { return Err(args.wrong_for("dims", t.dims)) };
     let (left, right): (Vec<i64>, Vec<i64>) = (left, right);
     to_value(tensordot(x, y, &left, &right))
 }

@@ -5,10 +5,8 @@ use crate::device::Kernel;
 use crate::device::kernel::Factor;
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::{enter, whole};
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
@@ -175,13 +173,6 @@ pub fn matrix_rank(x: &Tensor, cut: Cut) -> Result<Tensor> {
 }
 
 const FINITE: &str = "The algorithm failed to converge because the input matrix contained non-finite values.";
-const A: Param = Param::required("A", ParamKind::Tensor);
-const CUT: &[Param] = &[
-    A,
-    Param::optional("atol", ParamKind::Float, D::None),
-    Param::optional("rtol", ParamKind::Float, D::None),
-    Param::optional("hermitian", ParamKind::Bool, D::Bool(false)),
-];
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const TALL: &[Draw] = &[Draw::of("x", &[2, 4, 3], Domain::Any)];
 const WIDE: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
@@ -198,6 +189,19 @@ params! {
     SvdvalsParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
     }
+}
+
+params! {
+    CutParams {
+        A: kind::Tensor, "the matrix, or a batch of matrices";
+        atol: Maybe<kind::Float>, "singular values up to it count as 0";
+        rtol: Maybe<kind::Float>, "singular values up to it times the largest count as 0";
+        hermitian: kind::Bool = false, "whether the matrices are taken as equal to their adjoints";
+    }
+}
+
+fn cut(a: &CutParams) -> Cut {
+    Cut { atol: a.atol, rtol: a.rtol, hermitian: a.hermitian }
 }
 
 /// The rows of this file.
@@ -227,8 +231,7 @@ pub static ROWS: &[OpDef] = &[
         "pinv",
         Family::Matmul,
         "The matrices that undo others as far as one can (Moore and Penrose).",
-        CUT,
-        |a| to_value(pinv(a.tensor(0)?, cut(a)?)),
+        CutParams::LIST, by_name!(CutParams, |a| to_value(pinv(a.A, cut(&a)))),
     )
     .forms(SPACE)
     .details(
@@ -242,15 +245,10 @@ pub static ROWS: &[OpDef] = &[
         "matrix_rank",
         Family::Matmul,
         "How many directions matrices keep: singular values above a bound.",
-        CUT,
-        |a| to_value(matrix_rank(a.tensor(0)?, cut(a)?)),
+        CutParams::LIST, by_name!(CutParams, |a| to_value(matrix_rank(a.A, cut(&a)))),
     )
     .forms(SPACE)
     .details("The bound is that of `linalg::pinv`.")
     .example("linalg::matrix_rank(tensor([[1.0, 2.0], [2.0, 4.0]]))", "tensor(1)")
     .gradient(COUNTED),
 ];
-
-pub fn cut(a: &Args) -> Result<Cut> {
-    Ok(Cut { atol: a.optional_float(1), rtol: a.optional_float(2), hermitian: a.bool(3)? })
-}

@@ -3,9 +3,7 @@
 use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::autocast::whole;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, two, wanted};
@@ -28,7 +26,6 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::matmul::matmul;
-use super::norms::NormOrder;
 use super::solve::{batched, outer, part, square_of};
 
 /// How [`solve_triangular`] reads its matrix.
@@ -273,23 +270,18 @@ pub fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((together, found.pivots))
 }
 
-pub const fn flag(name: &'static str, default: bool) -> Param {
-    Param::optional(name, ParamKind::Bool, D::Bool(default))
-}
-
-/// The order of a condition number.
-pub fn condition_order(a: &Args) -> Result<NormOrder> {
-    match a.get(1) {
-        Value::None => Ok(NormOrder::Usual),
-        Value::Scalar(n) => Ok(NormOrder::Of(n.as_f64())),
-        Value::Str(name) => Ok(NormOrder::Named(name.clone())),
-        other => Err(a.wrong(1, other)),
-    }
-}
-
-const A: Param = Param::required("A", ParamKind::Tensor);
 const SPACE: &[Form] = &[Form::Of("linalg")];
 const SQUARE: &[Draw] = &[Draw::of("x", &[3, 3], Domain::Inside), Draw::of("b", &[3, 2], Domain::Any)];
+
+params! {
+    SolveTriangularParams {
+        A: kind::Tensor, "the triangular matrix, or a batch of such";
+        B: kind::Tensor, "what its product with the result is to be";
+        upper: kind::Bool, "whether the upper triangle is read, and not the lower one";
+        left: kind::Bool = true, "whether the matrix is the left factor of the product";
+        unitriangular: kind::Bool = false, "whether its diagonal counts as ones and is not read";
+    }
+}
 
 params! {
     LuParams {
@@ -303,17 +295,10 @@ pub static ROWS: &[OpDef] = &[
         "solve_triangular",
         Family::Matmul,
         "The tensor that a triangular matrix turns into another.",
-        &[
-            A,
-            Param::required("B", ParamKind::Tensor),
-            Param::required("upper", ParamKind::Bool),
-            flag("left", true),
-            flag("unitriangular", false),
-        ],
-        |a| {
-            let how = Triangle { upper: a.bool(2)?, left: a.bool(3)?, unit: a.bool(4)? };
-            solve_triangular(a.tensor(0)?, a.tensor(1)?, how).map(Value::from)
-        },
+        SolveTriangularParams::LIST, by_name!(SolveTriangularParams, |a| {
+            let how = Triangle { upper: a.upper, left: a.left, unit: a.unitriangular };
+            solve_triangular(a.A, a.B, how).map(Value::from)
+        }),
     )
     .forms(SPACE)
     .details(
