@@ -333,7 +333,7 @@ fn causal_mask(CausalMaskParams { sz: n, device, dtype, .. }: CausalMaskParams) 
 
 params! {
     EncoderLayerCall {
-        src: kind::Tensor, "the sequences";
+        src: kind::Tensor, "the sequences that it encodes, one vector for each place";
         src_mask: Maybe<kind::Tensor>, "true or `-inf` where a place must not look";
         src_key_padding_mask: Maybe<kind::Tensor>, "true or `-inf` at places that are padding";
         is_causal: kind::Bool = false, "says that `src_mask` is the causal mask";
@@ -342,7 +342,7 @@ params! {
 
 params! {
     EncoderCall {
-        src: kind::Tensor, "the sequences";
+        src: kind::Tensor, "the sequences that it encodes, one vector for each place";
         mask: Maybe<kind::Tensor>, "true or `-inf` where a place must not look";
         src_key_padding_mask: Maybe<kind::Tensor>, "true or `-inf` at places that are padding";
         is_causal: Maybe<kind::Bool>, "says that `mask` is the causal mask";
