@@ -8,9 +8,7 @@ use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
 use super::args::to_value;
-use super::def::{
-    Args, DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF, Sample,
-};
+use super::def::{DefaultValue, Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};
 use super::record::{one, recorded};
 use super::value::Value;
 
@@ -123,7 +121,6 @@ pub fn clone(x: &Tensor) -> Result<Tensor> {
 }
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const NON_BLOCKING: Param = Param::optional("non_blocking", ParamKind::Bool, DefaultValue::Bool(false));
 const X34: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 
 macro_rules! casts {
@@ -134,15 +131,8 @@ macro_rules! casts {
                 "to",
                 Family::Move,
                 "The tensor on another device or in another dtype; itself where nothing changes.",
-                &[
-                    SELF,
-                    Param::optional("target", ParamKind::Any, DefaultValue::None),
-                    Param::optional("dtype", ParamKind::DType, DefaultValue::None),
-                    NON_BLOCKING,
-                    Param::optional("copy", ParamKind::Bool, DefaultValue::Bool(false)),
-                    Param::optional("device", ParamKind::Device, DefaultValue::None),
-                ],
-                to_row,
+                ToParams::LIST,
+                by_name!(ToParams, to_row),
             )
             .forms(METHOD)
             .details(
@@ -195,6 +185,17 @@ casts! {
     "char" Int8 "tensor([0, 2], dtype=torch.int8)";
     "byte" UInt8 "tensor([0, 2], dtype=torch.uint8)";
     "bool" Bool "tensor([False,  True])";
+}
+
+params! {
+    ToParams {
+        input: kind::Tensor, "the tensor that is moved or converted";
+        target: kind::Any => DefaultValue::None, "a device, a dtype, the name of either, or a tensor to be like";
+        dtype: Maybe<kind::DType>, "what the result holds; as before where none is named";
+        non_blocking: kind::Bool = false, "does not wait for the copy where source memory is page-locked";
+        copy: kind::Bool = false, "copies even where nothing changes";
+        device: Maybe<kind::Device>, "where the result lies; where it was unless one is named";
+    }
 }
 
 params! {
@@ -259,13 +260,9 @@ pub static MORE_ROWS: &[OpDef] = &[
     .gradient(Gradient::NoGrad("it sets a flag")),
 ];
 
-fn to_row(a: &Args) -> Result<Value> {
-    let mut target = Target::of(a.get(1))?;
-    if let Some(dtype) = a.dtype(2) {
-        target.dtype = Some(dtype);
-    }
-    if let Some(device) = a.device(5) {
-        target.device = Some(device);
-    }
-    Ok(to(a.tensor(0)?, target, a.bool(3)?, a.bool(4)?)?.into())
+fn to_row(a: ToParams) -> Result<Value> {
+    let mut target = Target::of(a.target)?;
+    target.dtype = a.dtype.or(target.dtype);
+    target.device = a.device.or(target.device);
+    Ok(to(a.input, target, a.non_blocking, a.copy)?.into())
 }

@@ -3,17 +3,14 @@
 use crate::base::{Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    Args, DefaultValue, Family, Form, Forward, Gradient, InPlace, OpDef, Param, ParamKind, Receiver, SELF,
-    Torch,
-};
+use crate::op::core::def::{Args, Family, Forward, OpDef};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::by_name;
 use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Side};
-use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
-use super::declare::{binary, named};
+use super::declare::{AlphaParams, PairParams, RoundingParams, binary, named};
 use super::sign::neg;
 
 binary! {
@@ -149,31 +146,32 @@ pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
     static TRUNC: Binary =
         Binary { op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None, ..specs::Div };
     let Forward::Binary(spec) = args.def.forward else { return Err(Error::runtime("not a binary row")) };
-    let (mut spec, mut params) = (spec, [0.0; 2]);
-    match args.def.params.get(2).map(|p| p.name) {
-        Some("alpha") => params = [args.float(2)?, 0.0],
-        Some("rounding_mode") if !args.is_none(2) => {
-            spec = match args.str(2)? {
-                "floor" => &specs::FloorDiv,
-                "trunc" => &TRUNC,
-                other => {
+    let (pair, spec, params) = match args.def.params.get(2).map(|p| p.name) {
+        Some("alpha") => {
+            let a = AlphaParams::of(args)?;
+            (a.pair, spec, [a.alpha.as_f64(), 0.0])
+        }
+        Some("rounding_mode") => {
+            let a = RoundingParams::of(args)?;
+            let spec = match a.rounding_mode {
+                None => spec,
+                Some("floor") => &specs::FloorDiv,
+                Some("trunc") => &TRUNC,
+                Some(other) => {
                     return Err(Error::runtime(format!(
                         "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'"
                     )));
                 }
             };
+            (a.pair, spec, [0.0; 2])
         }
-        _ => {}
+        _ => (PairParams::of(args)?, spec, [0.0; 2]),
+    };
+    if in_place {
+        spec.apply_in_place(pair.input, pair.other, params)
+    } else {
+        spec.apply(pair.input.into(), pair.other, params)
     }
-    match (args.get(0), in_place) {
-        (Value::Tensor(x), true) => spec.apply_in_place(x, args.operand(1)?, params),
-        _ => spec.apply(args.operand(0)?, args.operand(1)?, params),
-    }
-}
-
-pub fn rsub(args: &Args) -> Result<Value> {
-    let alpha = args.float(2)?;
-    specs::Sub.apply(args.operand(1)?, args.operand(0)?, [alpha, 0.0]).map(Value::from)
 }
 
 /// `x * factor`
@@ -186,61 +184,47 @@ pub fn shift(x: &Tensor, by: f64) -> Result<Tensor> {
     add(x, by)
 }
 
-const OTHER: Param = Param::required("other", ParamKind::Operand);
-const PAIR: &[Param] = &[SELF, OTHER];
-
 /// The rows of this file that no macro writes.
 pub static MORE_ROWS: &[OpDef] = &[
-    OpDef {
-        name: "rsub",
-        family: Family::Binary,
-        receiver: Receiver::None,
-        forms: &[Form::Method, Form::Function],
-        params: &[
-            SELF,
-            Param::required("other", ParamKind::Operand),
-            Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1)),
-        ],
-        summary: "`other - alpha * input`.",
-        details: "",
-        shapes: "",
-        errors: &[],
-        torch: Torch::Same,
-        example: ("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
-        forward: Forward::Call(rsub),
-        in_place: InPlace::None,
-        gradient: Gradient::Composite,
-        samples: &[],
-    },
+    OpDef::call(
+        "rsub",
+        Family::Binary,
+        "`other - alpha * input`.",
+        AlphaParams::LIST,
+        by_name!(AlphaParams, |a| {
+            to_value(specs::Sub.apply(a.pair.other, a.pair.input.into(), [a.alpha.as_f64(), 0.0]))
+        }),
+    )
+    .example("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
     named(
         "subtract",
         "Another name of `sub`.",
-        |a| to_value(sub(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(sub(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).subtract(1)",
         "tensor([2])",
     ),
     named(
         "multiply",
         "Another name of `mul`.",
-        |a| to_value(mul(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(mul(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).multiply(2)",
         "tensor([6])",
     ),
     named(
         "divide",
         "Another name of `div`.",
-        |a| to_value(div(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(div(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).divide(2)",
         "tensor([1.5000])",
     ),
     named(
         "true_divide",
         "Another name of `div`.",
-        |a| to_value(div(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(div(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).true_divide(2)",
         "tensor([1.5000])",
     ),

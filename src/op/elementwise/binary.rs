@@ -2,14 +2,15 @@
 
 use crate::base::{Result, Scalar};
 use crate::op::core::args::to_value;
-use crate::op::core::def::{OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::OpDef;
 use crate::op::core::operand::Operand;
+use crate::op::core::params::by_name;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
 use super::arithmetic::{HeldOperand, add, div, mul, scale, sides, sub};
 use super::comparison::{eq, ne};
-use super::declare::{binary, named};
+use super::declare::{PairParams, binary, named};
 use super::sign::{neg, sign};
 use super::unary::{log, reciprocal};
 
@@ -162,15 +163,12 @@ fn extremum_grad(s: &Saved, g: &Tensor, direction: f64) -> Result<Grads> {
     at.grads(s, || half(1.0), || half(-1.0))
 }
 
-const OTHER: Param = Param::required("other", ParamKind::Operand);
-const PAIR: &[Param] = &[SELF, OTHER];
-
 /// The rows of this file that no macro writes.
 pub static MORE_ROWS: &[OpDef] = &[named(
     "arctan2",
     "Another name of `atan2`.",
-    |a| to_value(atan2(a.operand(0)?, a.operand(1)?)),
-    PAIR,
+    by_name!(PairParams, |a| to_value(atan2(a.input, a.other))),
+    PairParams::LIST,
     "tensor([0.0]).arctan2(tensor([1.0]))",
     "tensor([0.])",
 )];

@@ -3,13 +3,11 @@
 use crate::base::{Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{check_cast, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
 use crate::tensor::Tensor;
@@ -170,16 +168,14 @@ const THREE: &[Draw] = &[
     Draw::of("b", &[4], Domain::Any),
     Draw::of("c", &[3, 4], Domain::Positive),
 ];
-const BOUNDS: &[Param] = &[
-    SELF,
-    Param::optional("min", ParamKind::Operand, D::None),
-    Param::optional("max", ParamKind::Operand, D::None),
-];
-const CLAMP: OpDef =
-    OpDef::call("clamp", Family::Elementwise, "Each element, held between two bounds.", BOUNDS, |a| {
-        to_value(clamped(a.tensor(0)?, bound(a, 1), bound(a, 2)))
-    })
-    .in_place(|a| to_value(clamped_(a.tensor(0)?, bound(a, 1), bound(a, 2))))
+const CLAMP: OpDef = OpDef::call(
+    "clamp",
+    Family::Elementwise,
+    "Each element, held between two bounds.",
+    ClampParams::LIST,
+    by_name!(ClampParams, |a| to_value(clamped(a.input, a.min, a.max))),
+)
+    .in_place(by_name!(ClampParams, |a| to_value(clamped_(a.input, a.min, a.max))))
     .details(
         "Bounds are numbers, or tensors that spread over each other; an absent one is open. The gradient goes to what an \
          element came from: the tensor or a bound.",
@@ -194,6 +190,14 @@ const CLAMP: OpDef =
 enum Bounds<'a> {
     Numbers(Option<Scalar>, Option<Scalar>),
     Tensors(Option<&'a Tensor>, Option<&'a Tensor>),
+}
+
+params! {
+    ClampParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        min: Maybe<kind::Operand>, "the lower bound; none where it is absent";
+        max: Maybe<kind::Operand>, "the upper bound; none where it is absent";
+    }
 }
 
 params! {
@@ -246,11 +250,6 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Vjp("ClampMaxBackward0"))
     .samples(&[Sample::of("x.clamp_max(0.15)", X), Sample::of("a.clamp_max(b)", THREE)]),
 ];
-
-/// A bound that is given.
-fn bound<'a>(a: &'a Args, i: usize) -> Option<Operand<'a>> {
-    a.operand(i).ok()
-}
 
 fn clamped(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Tensor> {
     match of_one_kind(low, high)? {

@@ -3,12 +3,11 @@
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{
-    Args, Domain, Draw, Family, Form, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::launch::{operands, tensor};
 use crate::op::core::map::{ternary, ternary_into};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{cast, result_type};
 use crate::op::core::record::{in_place, one, recorded, wanted};
 use crate::tensor::Tensor;
@@ -88,19 +87,24 @@ fn check_mask(mask: &Tensor) -> Result<()> {
     Err(Error::runtime(text).with_hint("a comparison such as `x > 0` gives a mask; so does `.bool()`"))
 }
 
-const MASKED: &[Param] =
-    &[SELF, Param::required("mask", ParamKind::Tensor), Param::required("value", ParamKind::Operand)];
+params! {
+    MaskedFillParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        mask: kind::Tensor, "a bool tensor that broadcasts, true where elements are replaced";
+        value: kind::Operand, "the number that is written there";
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[OpDef::call(
     "masked_fill",
     Family::Index,
     "The tensor with a value where a mask is true.",
-    MASKED,
-    |a| to_value(masked_fill(a.tensor(0)?, a.tensor(1)?, fill_value(a)?)),
+    MaskedFillParams::LIST,
+    by_name!(MaskedFillParams, |a| to_value(masked_fill(a.input, a.mask, fill_value(a.value)?))),
 )
 .forms(&[Form::Method])
-.in_place(|a| to_value(masked_fill_(a.tensor(0)?, a.tensor(1)?, fill_value(a)?)))
+.in_place(by_name!(MaskedFillParams, |a| to_value(masked_fill_(a.input, a.mask, fill_value(a.value)?))))
 .example("tensor([1, 2]).masked_fill(tensor([true, false]), 9)", "tensor([9, 2])")
 .gradient(Gradient::Vjp("MaskedFillBackward0"))
 .samples(&[Sample::of(
@@ -109,8 +113,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 )])];
 
 /// The number to fill with: a plain one or a tensor without dimensions.
-pub fn fill_value(a: &Args) -> Result<Scalar> {
-    match a.operand(2)? {
+pub fn fill_value(value: Operand) -> Result<Scalar> {
+    match value {
         Operand::Scalar(s) => Ok(s),
         Operand::Tensor(t) if t.rank() == 0 => t.item(),
         Operand::Tensor(t) => Err(Error::runtime(format!(

@@ -1,9 +1,10 @@
 //! Comparisons of two operands, and logic.
 
 use crate::op::core::args::to_value;
-use crate::op::core::def::{OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::OpDef;
+use crate::op::core::params::by_name;
 
-use super::declare::{binary, named};
+use super::declare::{PairParams, binary, named};
 
 binary! {
     eq Eq Compare Bool, (none), ["=="], (Any, Any),
@@ -26,48 +27,45 @@ binary! {
         "Whether exactly one element is non-zero.", "tensor([1, 0]).logical_xor(tensor([1, 1]))" => "tensor([False,  True])";
 }
 
-const OTHER: Param = Param::required("other", ParamKind::Operand);
-const PAIR: &[Param] = &[SELF, OTHER];
-
 /// The rows of this file that no macro writes.
 pub static MORE_ROWS: &[OpDef] = &[
     named(
         "greater",
         "Another name of `gt`.",
-        |a| to_value(gt(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(gt(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).greater(2)",
         "tensor([True])",
     ),
     named(
         "greater_equal",
         "Another name of `ge`.",
-        |a| to_value(ge(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(ge(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).greater_equal(3)",
         "tensor([True])",
     ),
     named(
         "less",
         "Another name of `lt`.",
-        |a| to_value(lt(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(lt(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).less(2)",
         "tensor([False])",
     ),
     named(
         "less_equal",
         "Another name of `le`.",
-        |a| to_value(le(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(le(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).less_equal(3)",
         "tensor([True])",
     ),
     named(
         "not_equal",
         "Another name of `ne`.",
-        |a| to_value(ne(a.operand(0)?, a.operand(1)?)),
-        PAIR,
+        by_name!(PairParams, |a| to_value(ne(a.input, a.other))),
+        PairParams::LIST,
         "tensor([3]).not_equal(3)",
         "tensor([False])",
     ),

@@ -2,8 +2,9 @@
 
 use crate::base::Result;
 use crate::device::MapOp;
-use crate::op::core::def::{Args, DefaultValue, Family, OpDef, Param, ParamKind, SELF};
+use crate::op::core::def::{Args, Family, OpDef, Param};
 use crate::op::core::launch::fused;
+use crate::op::core::params::{Maybe, kind, params};
 use crate::op::core::record::one;
 use crate::op::core::spec::MapAttribute;
 use crate::op::core::value::Value;
@@ -74,10 +75,10 @@ macro_rules! binary {
         }
         pub use table::ROWS;
     };
-    (@options add) => { WITH_ALPHA };
-    (@options sub) => { WITH_ALPHA };
-    (@options div) => { WITH_ROUNDING };
-    (@options $fn:ident) => { &[SELF, OTHER] };
+    (@options add) => { AlphaParams::LIST };
+    (@options sub) => { AlphaParams::LIST };
+    (@options div) => { RoundingParams::LIST };
+    (@options $fn:ident) => { PairParams::LIST };
     (@refusal sub) => { $crate::op::core::spec::Refusal::Text($crate::op::elementwise::declare::NO_DIFFERENCE) };
     (@refusal $fn:ident) => { $crate::op::core::spec::Refusal::ByName };
     (@params add) => { [1.0, 0.0] };
@@ -108,13 +109,29 @@ pub const NO_DIFFERENCE: &str = "Subtraction, the `-` operator, with two bool te
 pub const NO_NEGATIVE: &str = "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to \
                                invert a mask, use the `~` or `logical_not()` operator instead.";
 
-pub const OTHER: Param = Param::required("other", ParamKind::Operand);
+params! {
+    /// Two operands.
+    pub PairParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        other: kind::Operand, "what it is combined with, element by element";
+    }
+}
 
-pub const WITH_ALPHA: &[Param] =
-    &[SELF, OTHER, Param::optional("alpha", ParamKind::Scalar, DefaultValue::Int(1))];
+params! {
+    /// What sums and differences take.
+    pub AlphaParams {
+        ..pair: PairParams;
+        alpha: kind::Scalar = 1, "the factor of what is added or subtracted";
+    }
+}
 
-pub const WITH_ROUNDING: &[Param] =
-    &[SELF, OTHER, Param::optional("rounding_mode", ParamKind::Str, DefaultValue::None)];
+params! {
+    /// What quotients take.
+    pub RoundingParams {
+        ..pair: PairParams;
+        rounding_mode: Maybe<kind::Str>, "`floor` rounds quotients down, `trunc` towards 0";
+    }
+}
 
 macro_rules! unary {
     ($(
@@ -155,7 +172,7 @@ macro_rules! unary {
                     family: Family::Elementwise,
                     receiver: Receiver::None,
                     forms: unary!(@forms $fn),
-                    params: &[SELF],
+                    params: InputParams::LIST,
                     summary: $summary,
                     details: "",
                     shapes: "",
@@ -243,11 +260,12 @@ pub const fn named(
 
 /// What the macros' rows name, wherever they are called.
 pub mod names {
-    pub use super::{OTHER, WITH_ALPHA, WITH_ROUNDING};
+    pub use super::{AlphaParams, PairParams, RoundingParams};
     pub(in crate::op) use super::{binary, unary};
     pub use crate::op::core::def::{
-        Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, SELF, Sample, Torch,
+        Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, Sample, Torch,
     };
+    pub use crate::op::core::params::InputParams;
 }
 
 pub(in crate::op) use {binary, unary};

@@ -4,9 +4,7 @@ use crate::base::{DType, Error, Kind, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
 use crate::op::core::convert::{cloned, to_dtype};
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::launch::map;
 use crate::op::core::operand::Operand;
@@ -22,6 +20,7 @@ use super::binary::{logaddexp, maximum, minimum, pow};
 use super::choose::where_;
 use super::clamp::clamp;
 use super::comparison::ne;
+use super::declare::PairParams;
 use super::predicates::{isfinite, isnan};
 use super::rounding::trunc;
 use super::sign::neg;
@@ -213,9 +212,11 @@ const WHOLE: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Index(30)), Draw::of("b"
 const NO_SLOPE: Gradient = Gradient::NoGrad("the result is a whole number");
 
 params! {
-    PairParams {
+    NanToNumParams {
         input: kind::Tensor, "the tensor it is computed of";
-        other: kind::Operand, "what it is combined with, element by element";
+        nan: kind::Float = 0.0, "what stands for NaN";
+        posinf: Maybe<kind::Float>, "what stands for infinity; without it the largest number of the dtype";
+        neginf: Maybe<kind::Float>, "what stands for minus infinity; without it the smallest number of the dtype";
     }
 }
 
@@ -277,15 +278,12 @@ pub static ROWS: &[OpDef] = &[
         "nan_to_num",
         Family::Elementwise,
         "Numbers for NaN and the infinities: 0 and the largest of the dtype, or those named.",
-        &[
-            SELF,
-            Param::optional("nan", ParamKind::Float, D::Float(0.0)),
-            Param::optional("posinf", ParamKind::Float, D::None),
-            Param::optional("neginf", ParamKind::Float, D::None),
-        ],
-        |a| to_value(nan_to_num_row(a, a.tensor(0)?)),
+        NanToNumParams::LIST,
+        by_name!(NanToNumParams, |a| to_value(nan_to_num(a.input, a.nan, a.posinf, a.neginf))),
     )
-    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| nan_to_num_row(a, x))))
+    .in_place(by_name!(NanToNumParams, |a| {
+        to_value(replaced(a.input, |x| nan_to_num(x, a.nan, a.posinf, a.neginf)))
+    }))
     .example("tensor([1.0, 0.0 / 0.0, 1.0 / 0.0]).nan_to_num(0.0, 9.0)", "tensor([1., 0., 9.])")
     .gradient(Gradient::Vjp("NanToNumBackward0"))
     .samples(&[Sample::of("x.nan_to_num()", MATRIX)]),
@@ -372,7 +370,3 @@ pub static ROWS: &[OpDef] = &[
     .example("tensor([1.0, 0.0 / 0.0]).fmin(tensor([3.0, 2.0]))", "tensor([1., 2.])")
     .samples(&[Sample::of("a.fmin(b)", NUMBERS)]),
 ];
-
-pub fn nan_to_num_row(a: &Args, x: &crate::tensor::Tensor) -> Result<crate::tensor::Tensor> {
-    nan_to_num(x, a.float(1)?, a.optional_float(2), a.optional_float(3))
-}

@@ -1,7 +1,8 @@
 //! Rounding to integers.
 
 use crate::op::core::args::to_value;
-use crate::op::core::def::{OpDef, SELF};
+use crate::op::core::def::OpDef;
+use crate::op::core::params::{InputParams, by_name};
 
 use super::declare::{named, unary};
 
@@ -20,8 +21,8 @@ unary! {
 pub static MORE_ROWS: &[OpDef] = &[named(
     "fix",
     "Another name of `trunc`.",
-    |a| to_value(trunc(a.tensor(0)?)),
-    &[SELF],
+    by_name!(InputParams, |a| to_value(trunc(a.input))),
+    InputParams::LIST,
     "tensor([-1.5]).fix()",
     "tensor([-1.])",
 )];

@@ -1,7 +1,8 @@
 //! Signs.
 
 use crate::op::core::args::to_value;
-use crate::op::core::def::{OpDef, SELF};
+use crate::op::core::def::OpDef;
+use crate::op::core::params::{InputParams, by_name};
 
 use super::declare::{named, rule, unary};
 
@@ -16,8 +17,8 @@ unary! {
 pub static MORE_ROWS: &[OpDef] = &[named(
     "negative",
     "Another name of `neg`.",
-    |a| to_value(neg(a.tensor(0)?)),
-    &[SELF],
+    by_name!(InputParams, |a| to_value(neg(a.input))),
+    InputParams::LIST,
     "tensor([1.0]).negative()",
     "tensor([-1.])",
 )];

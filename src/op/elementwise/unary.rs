@@ -3,8 +3,8 @@
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, SELF, Sample};
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::one;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
 use crate::tensor::Tensor;
@@ -160,32 +160,32 @@ pub static MORE_ROWS: &[OpDef] = &[
     named(
         "absolute",
         "Another name of `abs`.",
-        |a| to_value(abs(a.tensor(0)?)),
-        &[SELF],
+        by_name!(InputParams, |a| to_value(abs(a.input))),
+        InputParams::LIST,
         "tensor([-1.0]).absolute()",
         "tensor([1.])",
     ),
     named(
         "arcsin",
         "Another name of `asin`.",
-        |a| to_value(asin(a.tensor(0)?)),
-        &[SELF],
+        by_name!(InputParams, |a| to_value(asin(a.input))),
+        InputParams::LIST,
         "tensor([0.0]).arcsin()",
         "tensor([0.])",
     ),
     named(
         "arccos",
         "Another name of `acos`.",
-        |a| to_value(acos(a.tensor(0)?)),
-        &[SELF],
+        by_name!(InputParams, |a| to_value(acos(a.input))),
+        InputParams::LIST,
         "tensor([1.0]).arccos()",
         "tensor([0.])",
     ),
     named(
         "arctan",
         "Another name of `atan`.",
-        |a| to_value(atan(a.tensor(0)?)),
-        &[SELF],
+        by_name!(InputParams, |a| to_value(atan(a.input))),
+        InputParams::LIST,
         "tensor([0.0]).arctan()",
         "tensor([0.])",
     ),
