@@ -30,34 +30,34 @@ pub mod transformer;
 
 pub use module::{Call, Caller, Layer, Module, NoScript, Parts, Role};
 
-use crate::op::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// Every constructor and helper, file by file.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [
-        linear::ROWS,
-        convolution::ROWS,
-        conv_transpose::ROWS,
-        normalise::ROWS,
-        instance_norm::ROWS,
-        embedding::ROWS,
-        bags::ROWS,
-        padding::ROWS,
-        attention::ROWS,
-        transformer::ROWS,
-        decoder::ROWS,
-        cells::ROWS,
-        recurrent::ROWS,
-        pooling::ROWS,
-        activation::ROWS,
-        composed::ROWS,
-        loss::ROWS,
-        margins::ROWS,
-        containers::ROWS,
-        init::ROWS,
-        clip::ROWS,
-        packed::ROWS,
-    ]
-    .into_iter()
-    .flatten()
+    ROWS.into_iter().flatten()
 }
+
+static ROWS: [&[OpDef]; 22] = documented([
+    linear::ROWS,
+    convolution::ROWS,
+    conv_transpose::ROWS,
+    normalise::ROWS,
+    instance_norm::ROWS,
+    embedding::ROWS,
+    bags::ROWS,
+    padding::ROWS,
+    attention::ROWS,
+    transformer::ROWS,
+    decoder::ROWS,
+    cells::ROWS,
+    recurrent::ROWS,
+    pooling::ROWS,
+    activation::ROWS,
+    composed::ROWS,
+    loss::ROWS,
+    margins::ROWS,
+    containers::ROWS,
+    init::ROWS,
+    clip::ROWS,
+    packed::ROWS,
+]);

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
 use crate::op::core::record::no_grad;
+use crate::op::def::documented;
 use crate::op::params::{kind, param_list};
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
@@ -262,7 +263,8 @@ pub const fn constructor(
 
 /// Every optimiser.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lbfgs::ROWS, lr_scheduler::ROWS]
-        .into_iter()
-        .flatten()
+    ROWS.into_iter().flatten()
 }
+
+static ROWS: [&[OpDef]; 6] =
+    documented([sgd::ROWS, adam::ROWS, adaptive::ROWS, variants::ROWS, lbfgs::ROWS, lr_scheduler::ROWS]);

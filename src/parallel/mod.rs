@@ -18,12 +18,15 @@ use std::sync::Arc;
 use crate::base::error::Kind;
 use crate::base::{Device, DeviceCause, DeviceSpec, Error, Result, Scalar};
 use crate::device::{Context, Machine};
+use crate::op::def::documented;
 use crate::op::{OpDef, Value};
 
 /// Every row of this layer.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    ROWS.iter().copied()
+    ROWS.iter()
 }
+
+const _: [&[OpDef]; 1] = documented([ROWS]);
 
 /// A device as a list of devices names it: an ordinal, a string or a device.
 ///

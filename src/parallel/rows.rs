@@ -110,8 +110,8 @@ fn refuse_map(a: &Args, i: usize) -> Result<()> {
 }
 
 /// The rows of this layer.
-pub static ROWS: &[&OpDef] = &[
-    &row(
+pub static ROWS: &[OpDef] = &[
+    row(
         "scatter",
         "Cuts tensors into one chunk per GPU and moves each to its own.",
         ScatterParams::LIST,
@@ -122,7 +122,7 @@ pub static ROWS: &[&OpDef] = &[
          batch that does not divide leaves the last chunk smaller, or makes fewer chunks than there are GPUs.",
     )
     .example("parallel::scatter(arange(5), [0, 1]).map(|x| x.shape)", "[[3], [2]]"),
-    &row(
+    row(
         "gather",
         "Joins tensors of several GPUs along a dimension on one device.",
         GatherParams::LIST,
@@ -133,7 +133,7 @@ pub static ROWS: &[&OpDef] = &[
     )
     .details("Arrays and maps are joined entry by entry; numbers become a vector. The target may be \"cpu\".")
     .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), 1)", "tensor([0, 1, 2, 3], device='cuda:1')"),
-    &row(
+    row(
         "replicate",
         "Copies of a network, one on each GPU; their gradients reach the network.",
         ReplicateParams::LIST,
@@ -150,7 +150,7 @@ pub static ROWS: &[&OpDef] = &[
         "parallel::replicate(nn::Linear(2, 1).cuda(), [0, 1]).map(|r| r.weight.device.index)",
         "[0, 1]",
     ),
-    &row(
+    row(
         "broadcast",
         "Copies of a tensor, one on each GPU.",
         BroadcastParams::LIST,
@@ -161,7 +161,7 @@ pub static ROWS: &[&OpDef] = &[
     )
     .details("On the tensor's own device it is the tensor itself.")
     .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
-    &row(
+    row(
         "reduce_add",
         "The sum of tensors of several GPUs, on one of their devices.",
         ReduceAddParams::LIST,
@@ -172,7 +172,7 @@ pub static ROWS: &[&OpDef] = &[
         "parallel::reduce_add(parallel::broadcast(tensor([1, 2]), [0, 1]))",
         "tensor([2, 4], device='cuda:0')",
     ),
-    &OpDef::call(
+    OpDef::call(
         "DataParallel",
         Family::Parallel,
         "Runs a network on several GPUs at once, each on its part of the batch.",

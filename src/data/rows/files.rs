@@ -78,6 +78,10 @@ pub static ROWS: &[OpDef] = &[
     .details(
         "A first line that is no numbers is a header. `dtype` is float32, float64 or int64. An error names the line and \
          the column.",
+    )
+    .example(
+        "let told = (); try { data::csv(\"no-such.csv\") } catch (e) { told = e.kind; } told",
+        "\"ValueError\"",
     ),
 ];
 

@@ -6,7 +6,7 @@ mod loader;
 
 use crate::base::{DType, Error, Result, Scalar};
 use crate::device::random::{DEFAULT_SEED, Shared};
-use crate::op::def::FUNCTION;
+use crate::op::def::{FUNCTION, documented};
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
 use crate::tensor::Tensor;
@@ -17,8 +17,10 @@ use given::{Count, DatasetKind, GeneratorKind, Indices, SamplerKind, function};
 
 /// Every row of files and data.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {
-    [files::ROWS, ROWS, loader::ROWS].into_iter().flatten()
+    ALL.into_iter().flatten()
 }
+
+static ALL: [&[OpDef]; 3] = documented([files::ROWS, ROWS, loader::ROWS]);
 
 const fn row(
     name: &'static str,

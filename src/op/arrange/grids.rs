@@ -5,12 +5,11 @@ use crate::base::{DType, Dims, Error, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::autocast::whole;
-use crate::op::core::def::{
-    DTYPE, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::many;
 use crate::op::core::params::{Maybe, by_name, kind, params};
-use crate::op::create::filled::{DEVICE, Make};
+use crate::op::core::value::Value;
+use crate::op::create::filled::{Make, MakeParams};
 use crate::op::gather::along_dim::index_select;
 use crate::op::shape::join::stack;
 use crate::op::shape::view::{reshape_to, unsqueeze};
@@ -160,18 +159,15 @@ pub fn combinations(x: &Tensor, r: i64, with_replacement: bool) -> Result<Tensor
 
 const V: &[Draw] = &[Draw::of("x", &[4], Domain::Any)];
 const VECTORS: &[Draw] = &[Draw::of("a", &[2], Domain::Any), Draw::of("b", &[3], Domain::Any)];
-const OFFSET: Param = Param::optional("offset", ParamKind::Int, D::Int(0));
-const REQUIRES_GRAD: Param = Param::optional("requires_grad", ParamKind::Bool, D::Bool(false));
-const PIN_MEMORY: Param = Param::optional("pin_memory", ParamKind::Bool, D::Bool(false));
-const TRIANGLE: &[Param] = &[
-    Param::required("row", ParamKind::Int),
-    Param::required("col", ParamKind::Int),
-    OFFSET,
-    DTYPE,
-    DEVICE,
-    REQUIRES_GRAD,
-    PIN_MEMORY,
-];
+
+params! {
+    TriangleParams {
+        row: kind::Int, "how many rows the matrix has";
+        col: kind::Int, "how many columns the matrix has";
+        offset: kind::Int = 0, "which diagonal the triangle ends at: above the main one, or below where negative";
+        ..options: MakeParams;
+    }
+}
 
 params! {
     CombinationsParams {
@@ -218,8 +214,8 @@ pub static ROWS: &[OpDef] = &[
         "tril_indices",
         Family::Create,
         "The rows and columns of the lower triangle of a matrix.",
-        TRIANGLE,
-        |a| to_value(triangle_indices(a.int(0)?, a.int(1)?, a.int(2)?, false, &Make::from_args(a, 3)?)),
+        TriangleParams::LIST,
+        by_name!(TriangleParams, |a| triangle(&a, false)),
     )
     .forms(FUNCTION)
     .example("tril_indices(2, 2)", "tensor([[0, 1, 1],\n        [0, 0, 1]])")
@@ -228,8 +224,8 @@ pub static ROWS: &[OpDef] = &[
         "triu_indices",
         Family::Create,
         "The rows and columns of the upper triangle of a matrix.",
-        TRIANGLE,
-        |a| to_value(triangle_indices(a.int(0)?, a.int(1)?, a.int(2)?, true, &Make::from_args(a, 3)?)),
+        TriangleParams::LIST,
+        by_name!(TriangleParams, |a| triangle(&a, true)),
     )
     .forms(FUNCTION)
     .example("triu_indices(2, 2)", "tensor([[0, 0, 1],\n        [0, 1, 1]])")
@@ -272,3 +268,7 @@ pub static ROWS: &[OpDef] = &[
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")
     .samples(&[Sample::of("vander(x)", V)]),
 ];
+
+fn triangle(a: &TriangleParams, upper: bool) -> Result<Value> {
+    to_value(triangle_indices(a.row, a.col, a.offset, upper, &a.options.make()))
+}

@@ -2,9 +2,8 @@
 
 use crate::base::{Dims, Error, Kind, Result, Scalar};
 use crate::device::poll;
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded, undetermined};
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::index_select;
@@ -135,14 +134,22 @@ fn check_reach(x: &Tensor, mode: &str, dim: usize, size: i64, (before, after): (
 }
 
 /// The third argument is PyTorch's `mode`; a number there is the value of a constant border.
-pub fn call(a: &Args) -> Result<Value> {
-    let given = a.scalar(3).ok();
-    let (mode, value) = match a.get(2) {
-        Value::Str(mode) => (mode.as_str(), given),
-        Value::Scalar(value) => ("constant", given.or(Some(*value))),
-        other => return Err(a.wrong(2, other)),
+fn call(a: PadParams, args: &Args) -> Result<Value> {
+    let (mode, value) = match a.mode {
+        Value::Str(mode) => (mode.as_str(), a.value),
+        Value::Scalar(value) => ("constant", a.value.or(Some(*value))),
+        other => return Err(args.wrong_for("mode", other)),
     };
-    pad(a.tensor(0)?, &a.ints(1)?, mode, value.unwrap_or(Scalar::Int(0))).map(Value::from)
+    pad(a.input, &a.pad, mode, value.unwrap_or(Scalar::Int(0))).map(Value::from)
+}
+
+params! {
+    PadParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        pad: kind::Ints, "how much is added before and after each dimension, the last dimension first";
+        mode: kind::Any => DefaultValue::Str("constant"), "what the border is made of, or the number that fills it";
+        value: Maybe<kind::Scalar>, "the number that fills a constant border; 0 where none is named";
+    }
 }
 
 /// The rows of this file.
@@ -151,13 +158,8 @@ OpDef::call(
     "pad",
     Family::Movement,
     "Adds a border around the last dimensions.",
-    &[
-        SELF,
-        Param::required("pad", ParamKind::Ints),
-        Param::optional("mode", ParamKind::Any, DefaultValue::Str("constant")),
-        Param::optional("value", ParamKind::Scalar, DefaultValue::None),
-    ],
-    call,
+    PadParams::LIST,
+    by_name!(PadParams, |a, args| call(a, args)),
 )
 .forms(FUNCTIONAL)
 .gradient(Gradient::Vjp("ConstantPadNdBackward0"))

@@ -6,10 +6,11 @@ pub mod sliding;
 pub mod transposed;
 pub mod volumes;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[conv::ROWS, transposed::ROWS, pooling::ROWS, volumes::ROWS, sliding::ROWS];
+pub static ROWS: &[&[OpDef]] =
+    &documented([conv::ROWS, transposed::ROWS, pooling::ROWS, volumes::ROWS, sliding::ROWS]);
 
 /// Rows whose names other rows of the table have too.
-pub static HOMONYMS: &[&[OpDef]] = &[sliding::HOMONYMS];
+pub static HOMONYMS: &[&[OpDef]] = &documented([sliding::HOMONYMS]);

@@ -406,7 +406,38 @@ impl OpDef {
     }
 }
 
+/// Refuses, when the program is compiled, a row that does not say what it does, what its parameters are for, and how
+/// a call of it looks.
+#[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
+pub const fn documented<const N: usize>(files: [&'static [OpDef]; N]) -> [&'static [OpDef]; N] {
+    let mut file = 0;
+    while file < N {
+        let mut row = 0;
+        while row < files[file].len() {
+            files[file][row].documented();
+            row += 1;
+        }
+        file += 1;
+    }
+    files
+}
+
 impl OpDef {
+    /// [`documented`] of this row; the compiler's message is its name.
+    #[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
+    pub const fn documented(&self) {
+        let OpDef { name, summary, example, params, .. } = self;
+        let mut whole = !summary.is_empty() && !example.0.is_empty() && !example.1.is_empty();
+        let mut at = 0;
+        while at < params.len() {
+            whole &= !params[at].what.is_empty();
+            at += 1;
+        }
+        if !whole {
+            panic!("{}", *name);
+        }
+    }
+
     /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
     pub fn most_arguments(&self) -> usize {
         let more = self.params.iter().map(|p| match p.kind {
@@ -423,16 +454,6 @@ pub const SIZES: usize = 6;
 /// How many values may follow one after the other.
 pub const REST: usize = 9;
 
-impl Param {
-    pub const fn required(name: &'static str, kind: ParamKind) -> Param {
-        Param { name, kind, default: None, what: "" }
-    }
-
-    pub const fn optional(name: &'static str, kind: ParamKind, default: DefaultValue) -> Param {
-        Param { name, kind, default: Some(default), what: "" }
-    }
-}
-
 impl Sample {
     pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
         Sample { call, inputs }
@@ -445,20 +466,6 @@ impl Draw {
     }
 }
 
-/// The tensor that a method is called on.
-pub const SELF: Param = Param::required("input", ParamKind::Tensor);
-/// `keepdim = false`
-pub const KEEPDIM: Param = Param::optional("keepdim", ParamKind::Bool, DefaultValue::Bool(false));
-/// `dtype = ()`
-pub const DTYPE: Param = Param::optional("dtype", ParamKind::DType, DefaultValue::None);
-/// A dimension that must be given.
-pub const DIM: Param = Param::required("dim", ParamKind::Int);
-/// `dim = -1`
-pub const LAST_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::Int(-1));
-/// `dim = ()`
-pub const ANY_DIM: Param = Param::optional("dim", ParamKind::Int, DefaultValue::None);
-/// `dim = ()`, one or several.
-pub const ANY_DIMS: Param = Param::optional("dim", ParamKind::Ints, DefaultValue::None);
 /// `x.name(…)` alone
 pub const METHOD: &[Form] = &[Form::Method];
 /// `name(…)` alone

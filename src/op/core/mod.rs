@@ -15,7 +15,7 @@ pub mod record;
 pub mod spec;
 pub mod value;
 
-use def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[convert::ROWS, convert::MORE_ROWS, fill::ROWS];
+pub static ROWS: &[&[OpDef]] = &documented([convert::ROWS, convert::MORE_ROWS, fill::ROWS]);

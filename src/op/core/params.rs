@@ -172,7 +172,7 @@ pub const fn total(lists: &[&[Param]]) -> usize {
 
 /// Several lists of parameters as one.
 pub const fn joined<const N: usize>(lists: &[&[Param]]) -> [Param; N] {
-    let mut all = [Param::required("", ParamKind::Any); N];
+    let mut all = [Param { name: "", kind: ParamKind::Any, default: None, what: "" }; N];
     let mut room: &mut [Param] = &mut all;
     let mut lists = lists;
     while let [list, more @ ..] = lists {

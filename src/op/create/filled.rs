@@ -6,10 +6,8 @@ use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
 use crate::base::{DType, DeviceSpec, Dims, Error, Result, Scalar, ShapeCause, memory};
 use crate::device::{Context, Machine};
-use crate::op::core::def::{
-    Args, DTYPE, DefaultValue, DefaultValue as Fallback, FUNCTION, Family, Gradient, METHOD, OpDef, Param,
-    ParamKind, SELF,
-};
+use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast};
 use crate::op::core::value::Value;
 use crate::op::shape::part::diagonal;
@@ -24,26 +22,28 @@ pub struct Make {
     pub pin_memory: bool,
 }
 
-/// Where a new tensor is made. [`Make::from_args`] reads dtype, device and these, in order.
-pub const DEVICE: Param = Param::optional("device", ParamKind::Device, Fallback::None);
+params! {
+    /// The options of every function that makes a tensor, as a call has them.
+    pub group MakeParams {
+        dtype: Maybe<kind::DType>, "what the new tensor holds, such as float64";
+        device: Maybe<kind::Device>, "where the new tensor lies, such as \"cuda\"";
+        requires_grad: kind::Bool = false, "whether gradients are gathered for it";
+        pin_memory: kind::Bool = false, "whether it lies in page-locked memory, from which copies to a GPU are faster";
+    }
+}
 
-/// Whether a new tensor asks for a gradient.
-pub const REQUIRES_GRAD: Param = Param::optional("requires_grad", ParamKind::Bool, Fallback::Bool(false));
-
-/// Whether a new tensor lies in page-locked memory.
-pub const PIN_MEMORY: Param = Param::optional("pin_memory", ParamKind::Bool, Fallback::Bool(false));
+impl MakeParams<'_> {
+    pub fn make(&self) -> Make {
+        Make {
+            dtype: self.dtype,
+            device: self.device,
+            requires_grad: self.requires_grad,
+            pin_memory: self.pin_memory,
+        }
+    }
+}
 
 impl Make {
-    /// Reads the options from the four arguments at `first`.
-    pub fn from_args(args: &Args, first: usize) -> Result<Make> {
-        Ok(Make {
-            dtype: args.dtype(first),
-            device: args.device(first + 1),
-            requires_grad: args.bool(first + 2)?,
-            pin_memory: args.bool(first + 3)?,
-        })
-    }
-
     pub fn dtype(dtype: DType) -> Make {
         Make { dtype: Some(dtype), ..Make::default() }
     }
@@ -248,11 +248,77 @@ fn check_fits(n: Scalar, dtype: DType) -> Result<()> {
 }
 
 const MAX_RANK: usize = 64;
-const SIZE: Param = Param::required("size", ParamKind::Sizes);
-const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
-const FROM_TENSOR: &[Param] = &[SELF, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
-const SIZE_OF: &[Param] = &[SELF, SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
 const NEW: Gradient = Gradient::NoGrad("the result does not depend on values of a tensor");
+
+params! {
+    DataParams {
+        data: kind::Any, "a number, nested arrays of numbers, or a tensor to copy";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    SizeParams {
+        size: kind::Sizes, "how long each dimension is";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    FullParams {
+        size: kind::Ints, "how long each dimension is";
+        fill_value: kind::Scalar, "the number that every element is";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    LikeParams {
+        input: kind::Tensor, "the tensor that lends shape, dtype and device";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    FullLikeParams {
+        input: kind::Tensor, "the tensor that lends shape, dtype and device";
+        fill_value: kind::Scalar, "the number that every element is";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    NewSizeParams {
+        input: kind::Tensor, "the tensor that lends dtype and device";
+        size: kind::Sizes, "how long each dimension is";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    NewFullParams {
+        input: kind::Tensor, "the tensor that lends dtype and device";
+        size: kind::Ints, "how long each dimension is";
+        fill_value: kind::Scalar, "the number that every element is";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    NewTensorParams {
+        input: kind::Tensor, "the tensor that lends dtype and device";
+        data: kind::Any, "a number, nested arrays of numbers, or a tensor to copy";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    EyeParams {
+        n: kind::Int, "how many rows";
+        m: Maybe<kind::Int>, "how many columns; as many as rows where none are named";
+        ..options: MakeParams;
+    }
+}
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
@@ -260,22 +326,30 @@ pub static ROWS: &[OpDef] = &[
         "tensor",
         Family::Create,
         "A tensor of a number or of nested arrays of numbers.",
-        &[Param::required("data", ParamKind::Any), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
-        |a| Ok(from_nested(a.get(0), &Make::from_args(a, 1)?)?.into()),
+        DataParams::LIST,
+        by_name!(DataParams, |a| Ok(from_nested(a.data, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .details("Integers give int64, floats float32, bools bool; rows of different lengths are an error.")
     .example("tensor([[1, 2], [3, 4.5]])", "tensor([[1.0000, 2.0000],\n        [3.0000, 4.5000]])")
     .gradient(NEW),
-    OpDef::call("zeros", Family::Create, "A tensor of zeros.", FROM_SIZE, |a| {
-        Ok(zeros(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
-    })
+    OpDef::call(
+        "zeros",
+        Family::Create,
+        "A tensor of zeros.",
+        SizeParams::LIST,
+        by_name!(SizeParams, |a| Ok(zeros(&a.size, &a.options.make())?.into())),
+    )
     .forms(FUNCTION)
     .example("zeros([2, 3])", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])")
     .gradient(NEW),
-    OpDef::call("ones", Family::Create, "A tensor of ones.", FROM_SIZE, |a| {
-        Ok(ones(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
-    })
+    OpDef::call(
+        "ones",
+        Family::Create,
+        "A tensor of ones.",
+        SizeParams::LIST,
+        by_name!(SizeParams, |a| Ok(ones(&a.size, &a.options.make())?.into())),
+    )
     .forms(FUNCTION)
     .example("ones([2])", "tensor([1., 1.])")
     .gradient(NEW),
@@ -283,22 +357,19 @@ pub static ROWS: &[OpDef] = &[
         "full",
         Family::Create,
         "A tensor filled with one value, in the value's own dtype unless said otherwise.",
-        &[
-            Param::required("size", ParamKind::Ints),
-            Param::required("fill_value", ParamKind::Scalar),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| Ok(full(&a.ints(0)?, a.scalar(1)?, &Make::from_args(a, 2)?)?.into()),
+        FullParams::LIST,
+        by_name!(FullParams, |a| Ok(full(&a.size, a.fill_value, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("full([2], 7)", "tensor([7, 7])")
     .gradient(NEW),
-    OpDef::call("empty", Family::Create, "A tensor with whatever its memory holds.", FROM_SIZE, |a| {
-        Ok(empty(&a.ints(0)?, &Make::from_args(a, 1)?)?.into())
-    })
+    OpDef::call(
+        "empty",
+        Family::Create,
+        "A tensor with whatever its memory holds.",
+        SizeParams::LIST,
+        by_name!(SizeParams, |a| Ok(empty(&a.size, &a.options.make())?.into())),
+    )
     .forms(FUNCTION)
     .example("empty([2, 3]).shape", "[2, 3]")
     .gradient(NEW),
@@ -306,8 +377,8 @@ pub static ROWS: &[OpDef] = &[
         "zeros_like",
         Family::Create,
         "Zeros in the shape, dtype and device of a tensor.",
-        FROM_TENSOR,
-        |a| Ok(full_like(a.tensor(0)?, Scalar::Int(0), &Make::from_args(a, 1)?)?.into()),
+        LikeParams::LIST,
+        by_name!(LikeParams, |a| Ok(full_like(a.input, Scalar::Int(0), &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("zeros_like(tensor([1, 2]))", "tensor([0, 0])")
@@ -316,8 +387,8 @@ pub static ROWS: &[OpDef] = &[
         "ones_like",
         Family::Create,
         "Ones in the shape, dtype and device of a tensor.",
-        FROM_TENSOR,
-        |a| Ok(full_like(a.tensor(0)?, Scalar::Int(1), &Make::from_args(a, 1)?)?.into()),
+        LikeParams::LIST,
+        by_name!(LikeParams, |a| Ok(full_like(a.input, Scalar::Int(1), &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("ones_like(tensor([1.5, 2.5]))", "tensor([1., 1.])")
@@ -326,8 +397,8 @@ pub static ROWS: &[OpDef] = &[
         "full_like",
         Family::Create,
         "One value in the shape, dtype and device of a tensor.",
-        &[SELF, Param::required("fill_value", ParamKind::Scalar), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
-        |a| Ok(full_like(a.tensor(0)?, a.scalar(1)?, &Make::from_args(a, 2)?)?.into()),
+        FullLikeParams::LIST,
+        by_name!(FullLikeParams, |a| Ok(full_like(a.input, a.fill_value, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("full_like(tensor([1, 2]), 9)", "tensor([9, 9])")
@@ -336,8 +407,8 @@ pub static ROWS: &[OpDef] = &[
         "empty_like",
         Family::Create,
         "Whatever the memory holds, in the shape, dtype and device of a tensor.",
-        FROM_TENSOR,
-        |a| Ok(empty_like(a.tensor(0)?, &Make::from_args(a, 1)?)?.into()),
+        LikeParams::LIST,
+        by_name!(LikeParams, |a| Ok(empty_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("empty_like(zeros([2, 3])).shape", "[2, 3]")
@@ -346,8 +417,8 @@ pub static ROWS: &[OpDef] = &[
         "new_zeros",
         Family::Create,
         "Zeros of a size, in the dtype and on the device of a tensor unless said otherwise.",
-        SIZE_OF,
-        |a| Ok(zeros(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+        NewSizeParams::LIST,
+        by_name!(NewSizeParams, |a| Ok(zeros(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
     .example("tensor([1, 2]).new_zeros(2, 3)", "tensor([[0, 0, 0],\n        [0, 0, 0]])")
@@ -356,8 +427,8 @@ pub static ROWS: &[OpDef] = &[
         "new_ones",
         Family::Create,
         "Ones of a size, in the dtype and on the device of a tensor unless said otherwise.",
-        SIZE_OF,
-        |a| Ok(ones(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+        NewSizeParams::LIST,
+        by_name!(NewSizeParams, |a| Ok(ones(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
     .example("tensor([1.5, 2.5]).new_ones([2], #{dtype: int64})", "tensor([1, 1])")
@@ -366,8 +437,8 @@ pub static ROWS: &[OpDef] = &[
         "new_empty",
         Family::Create,
         "Whatever the memory holds, in the dtype and on the device of a tensor unless said otherwise.",
-        SIZE_OF,
-        |a| Ok(empty(&a.ints(1)?, &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+        NewSizeParams::LIST,
+        by_name!(NewSizeParams, |a| Ok(empty(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
     .example("tensor([1, 2]).new_empty([2, 3]).dtype", "torch.int64")
@@ -376,16 +447,8 @@ pub static ROWS: &[OpDef] = &[
         "new_full",
         Family::Create,
         "One value in a size, in the dtype and on the device of a tensor unless said otherwise.",
-        &[
-            SELF,
-            Param::required("size", ParamKind::Ints),
-            Param::required("fill_value", ParamKind::Scalar),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| Ok(full(&a.ints(1)?, a.scalar(2)?, &Make::from_args(a, 3)?.like(a.tensor(0)?))?.into()),
+        NewFullParams::LIST,
+        by_name!(NewFullParams, |a| Ok(full(&a.size, a.fill_value, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
     .example("tensor([1.0, 2.0]).new_full([2], 7)", "tensor([7., 7.])")
@@ -394,8 +457,8 @@ pub static ROWS: &[OpDef] = &[
         "new_tensor",
         Family::Create,
         "A tensor of numbers, in the dtype and on the device of another unless said otherwise.",
-        &[SELF, Param::required("data", ParamKind::Any), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY],
-        |a| Ok(from_nested(a.get(1), &Make::from_args(a, 2)?.like(a.tensor(0)?))?.into()),
+        NewTensorParams::LIST,
+        by_name!(NewTensorParams, |a| Ok(from_nested(a.data, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
     .example("tensor([1.0]).new_tensor([1, 2])", "tensor([1., 2.])")
@@ -404,15 +467,8 @@ pub static ROWS: &[OpDef] = &[
         "eye",
         Family::Create,
         "Ones on the diagonal of `n` rows and `m` columns, zeros elsewhere.",
-        &[
-            Param::required("n", ParamKind::Int),
-            Param::optional("m", ParamKind::Int, DefaultValue::None),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| Ok(eye(a.int(0)?, a.optional_int(1), &Make::from_args(a, 2)?)?.into()),
+        EyeParams::LIST,
+        by_name!(EyeParams, |a| Ok(eye(a.n, a.m, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("eye(2)", "tensor([[1., 0.],\n        [0., 1.]])")

@@ -3,7 +3,7 @@
 pub mod filled;
 pub mod ranges;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[filled::ROWS, ranges::ROWS];
+pub static ROWS: &[&[OpDef]] = &documented([filled::ROWS, ranges::ROWS]);

@@ -3,12 +3,13 @@
 use crate::base::dtype::Category;
 use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
 use crate::device::{Kernel, Machine};
-use crate::op::core::def::{DTYPE, DefaultValue, FUNCTION, Family, Gradient, OpDef, Param, ParamKind};
+use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast};
 use crate::op::elementwise::binary::pow;
 use crate::tensor::{Tensor, launch};
 
-use super::filled::{DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD};
+use super::filled::{Make, MakeParams};
 
 /// `start, start + step, …` below `end` (above it, for a negative step). Integers give int64, floats float32.
 pub fn arange(start: Scalar, end: Scalar, step: Scalar, make: &Make) -> Result<Tensor> {
@@ -98,28 +99,48 @@ fn too_many() -> Error {
 
 const NEW: Gradient = Gradient::NoGrad("the result does not depend on values of a tensor");
 
+params! {
+    ArangeParams {
+        start: kind::Scalar, "the first number; the end where it is the only one";
+        end: Maybe<kind::Scalar>, "the number that is no longer part of it";
+        step: kind::Scalar = 1, "how far apart neighbours are; negative ones count down";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    LinspaceParams {
+        start: kind::Float, "the first number";
+        end: kind::Float, "the last number";
+        steps: kind::Int, "how many numbers";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    LogspaceParams {
+        start: kind::Float, "the first exponent";
+        end: kind::Float, "the last exponent";
+        steps: kind::Int, "how many numbers";
+        base: kind::Float = 10.0, "the number whose powers are taken";
+        ..options: MakeParams;
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "arange",
         Family::Create,
         "`start, start + step, …` up to, but not including, `end`.",
-        &[
-            Param::required("start", ParamKind::Scalar),
-            Param::optional("end", ParamKind::Scalar, DefaultValue::None),
-            Param::optional("step", ParamKind::Scalar, DefaultValue::Int(1)),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| {
-            let (start, end) = match a.optional_scalar(1) {
-                Some(end) => (a.scalar(0)?, end),
-                None => (Scalar::Int(0), a.scalar(0)?),
+        ArangeParams::LIST,
+        by_name!(ArangeParams, |a| {
+            let (start, end) = match a.end {
+                Some(end) => (a.start, end),
+                None => (Scalar::Int(0), a.start),
             };
-            Ok(arange(start, end, a.scalar(2)?, &Make::from_args(a, 3)?)?.into())
-        },
+            Ok(arange(start, end, a.step, &a.options.make())?.into())
+        }),
     )
     .forms(FUNCTION)
     .details("A single number is the end. Integers give int64, floats float32.")
@@ -129,16 +150,8 @@ pub static ROWS: &[OpDef] = &[
         "linspace",
         Family::Create,
         "`steps` numbers from `start` to `end`, both included.",
-        &[
-            Param::required("start", ParamKind::Float),
-            Param::required("end", ParamKind::Float),
-            Param::required("steps", ParamKind::Int),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| Ok(linspace(a.float(0)?, a.float(1)?, a.int(2)?, &Make::from_args(a, 3)?)?.into()),
+        LinspaceParams::LIST,
+        by_name!(LinspaceParams, |a| Ok(linspace(a.start, a.end, a.steps, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("linspace(0, 1, 5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
@@ -147,17 +160,11 @@ pub static ROWS: &[OpDef] = &[
         "logspace",
         Family::Create,
         "`base` to the powers of `steps` numbers from `start` to `end`, both included.",
-        &[
-            Param::required("start", ParamKind::Float),
-            Param::required("end", ParamKind::Float),
-            Param::required("steps", ParamKind::Int),
-            Param::optional("base", ParamKind::Float, DefaultValue::Float(10.0)),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| Ok(logspace(a.float(0)?, a.float(1)?, a.int(2)?, a.float(3)?, &Make::from_args(a, 4)?)?.into()),
+        LogspaceParams::LIST,
+        by_name!(
+            LogspaceParams,
+            |a| Ok(logspace(a.start, a.end, a.steps, a.base, &a.options.make())?.into())
+        ),
     )
     .forms(FUNCTION)
     .example("logspace(0, 3, 4, 2)", "tensor([1., 2., 4., 8.])")

@@ -15,10 +15,10 @@ pub mod rounding;
 pub mod sign;
 pub mod unary;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[
+pub static ROWS: &[&[OpDef]] = &documented([
     predicates::ROWS,
     predicates::MORE_ROWS,
     comparison::ROWS,
@@ -39,4 +39,4 @@ pub static ROWS: &[&[OpDef]] = &[
     bounds::ROWS,
     fused::ROWS,
     numbers::ROWS,
-];
+]);

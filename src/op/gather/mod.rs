@@ -2,7 +2,7 @@
 
 pub mod along_dim;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[along_dim::ROWS];
+pub static ROWS: &[&[OpDef]] = &documented([along_dim::ROWS]);

@@ -3,9 +3,7 @@
 use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::args::{to_list, to_value};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    ANY_DIM, Args, DefaultValue as D, Family, Gradient, OpDef, Param, ParamKind, SELF,
-};
+use crate::op::core::def::{DefaultValue as D, Family, Gradient, OpDef};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
@@ -206,11 +204,32 @@ pub fn histc(x: &Tensor, bins: i64, low: f64, high: f64) -> Result<Tensor> {
     index_add(&zeros, 0, &place, &ones, 1.0)
 }
 
-const INVERSE: Param = Param::optional("return_inverse", ParamKind::Bool, D::Bool(false));
-const COUNTS: Param = Param::optional("return_counts", ParamKind::Bool, D::Bool(false));
-
 /// Why counts and places have no gradient.
 pub const COUNTED: Gradient = Gradient::NoGrad("the result is a count or a place");
+
+params! {
+    UniqueParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        sorted: kind::Bool = true, "as in PyTorch; the values are sorted either way";
+        ..asked: AskedParams;
+    }
+}
+
+params! {
+    UniqueConsecutiveParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        ..asked: AskedParams;
+    }
+}
+
+params! {
+    /// What is asked for beside the values.
+    group AskedParams {
+        return_inverse: kind::Bool = false, "gives the place of each element's value too";
+        return_counts: kind::Bool = false, "gives how often each value occurs too";
+        dim: Maybe<kind::Int>, "the dimension whose slices are compared; single elements where none is named";
+    }
+}
 
 params! {
     BincountParams {
@@ -235,11 +254,15 @@ pub static ROWS: &[OpDef] = &[
         "unique",
         Family::Index,
         "The distinct values, in ascending order.",
-        &[SELF, Param::optional("sorted", ParamKind::Bool, D::Bool(true)), INVERSE, COUNTS, ANY_DIM],
-        |a| match a.optional_int(4) {
-            Some(dim) => distinct(a, unique_along(a.tensor(0)?, dim, false)?, 2),
-            None => distinct(a, unique(a.tensor(0)?)?, 2),
-        },
+        UniqueParams::LIST,
+        by_name!(UniqueParams, |a| {
+            // Without it the order is left open, and this is one.
+            let _ = a.sorted;
+            match a.asked.dim {
+            Some(dim) => distinct(&a.asked, unique_along(a.input, dim, false)?),
+            None => distinct(&a.asked, unique(a.input)?),
+        }
+        }),
     )
     .details(
         "With `return_inverse` or `return_counts` an array: the values, for each element the place of its value, and \
@@ -251,11 +274,11 @@ pub static ROWS: &[OpDef] = &[
         "unique_consecutive",
         Family::Index,
         "The values without those that repeat the one before.",
-        &[SELF, INVERSE, COUNTS, ANY_DIM],
-        |a| match a.optional_int(3) {
-            Some(dim) => distinct(a, unique_along(a.tensor(0)?, dim, true)?, 1),
-            None => distinct(a, unique_consecutive(a.tensor(0)?)?, 1),
-        },
+        UniqueConsecutiveParams::LIST,
+        by_name!(UniqueConsecutiveParams, |a| match a.asked.dim {
+            Some(dim) => distinct(&a.asked, unique_along(a.input, dim, true)?),
+            None => distinct(&a.asked, unique_consecutive(a.input)?),
+        }),
     )
     .details("`dim` leaves out slices that repeat the one before along it.")
     .example("tensor([1, 1, 2, 1]).unique_consecutive()", "tensor([1, 2, 1])")
@@ -269,13 +292,12 @@ pub static ROWS: &[OpDef] = &[
     .gradient(COUNTED),
 ];
 
-pub fn distinct(a: &Args, found: Distinct, first: usize) -> Result<Value> {
-    let (inverse, counts) = (a.bool(first)?, a.bool(first + 1)?);
-    if !(inverse || counts) {
+fn distinct(asked: &AskedParams, found: Distinct) -> Result<Value> {
+    if !(asked.return_inverse || asked.return_counts) {
         return to_value(Ok(found.values));
     }
     let mut all = vec![found.values];
-    all.extend(inverse.then_some(found.inverse));
-    all.extend(counts.then_some(found.counts));
+    all.extend(asked.return_inverse.then_some(found.inverse));
+    all.extend(asked.return_counts.then_some(found.counts));
     to_list(Ok(all))
 }

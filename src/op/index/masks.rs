@@ -4,11 +4,9 @@ use crate::base::{DType, Dims, Error, Result, Scalar};
 use crate::device::Kernel;
 use crate::device::kernel::ScatterMode;
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::def::{
-    Args, DefaultValue, Domain, Draw, Family, Gradient, OpDef, Param, ParamKind, Sample,
-};
+use crate::op::core::def::{Args, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::promote::common_device;
 use crate::op::core::record::{no_grad, one, recorded};
 use crate::op::core::value::Value;
@@ -108,6 +106,14 @@ fn masked_select_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 const MASKED: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any), Draw::of("m", &[3, 4], Domain::Mask)];
 
 params! {
+    WhereParams {
+        condition: kind::Tensor, "a bool tensor that broadcasts with the operands";
+        input: Maybe<kind::Operand>, "where elements are from if the condition is true";
+        other: Maybe<kind::Operand>, "where elements are from if the condition is false";
+    }
+}
+
+params! {
     MaskedSelectParams {
         input: kind::Tensor, "the tensor it is computed of";
         mask: kind::Tensor, "a bool tensor that broadcasts, true where elements are meant";
@@ -127,12 +133,8 @@ pub static ROWS: &[OpDef] = &[
         "where",
         Family::Index,
         "Elements of one operand where a condition is true, of another elsewhere.",
-        &[
-            Param::required("condition", ParamKind::Tensor),
-            Param::optional("input", ParamKind::Any, DefaultValue::None),
-            Param::optional("other", ParamKind::Any, DefaultValue::None),
-        ],
-        where_row,
+        WhereParams::LIST,
+        by_name!(WhereParams, |a, args| where_row(a, args)),
     )
     .details(
         "`x.where(condition, other)` keeps `x` where the condition is true. A condition alone gives the places where \
@@ -167,16 +169,18 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// `where(condition, a, b)`, `a.where(condition, b)` and `where(condition)`: the condition is the bool tensor.
-pub fn where_row(a: &Args) -> Result<Value> {
-    let first = a.tensor(0)?;
-    if a.is_none(1) && a.is_none(2) {
+fn where_row(a: WhereParams, args: &Args) -> Result<Value> {
+    let first = a.condition;
+    if a.input.is_none() && a.other.is_none() {
         return to_list(nonzero_columns(first));
     }
-    if first.dtype() != DType::Bool
-        && let Value::Tensor(condition) = a.get(1)
-        && condition.dtype() == DType::Bool
-    {
-        return to_value(choose::where_(condition, Operand::Tensor(first), a.operand(2)?));
+    let missing = |name| move || args.wrong_for(name, &Value::None);
+    let input = a.input.ok_or_else(missing("input"))?;
+    let other = a.other.ok_or_else(missing("other"))?;
+    match input {
+        Operand::Tensor(condition) if first.dtype() != DType::Bool && condition.dtype() == DType::Bool => {
+            to_value(choose::where_(condition, Operand::Tensor(first), other))
+        }
+        input => to_value(choose::where_(first, input, other)),
     }
-    to_value(choose::where_(first, a.operand(1)?, a.operand(2)?))
 }

@@ -7,7 +7,8 @@ pub mod masks;
 pub mod places;
 pub mod search;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS];
+pub static ROWS: &[&[OpDef]] =
+    &documented([masks::ROWS, brackets::ROWS, places::ROWS, distinct::ROWS, search::ROWS]);

@@ -2,10 +2,7 @@
 
 use crate::base::{DType, Dims, Error, Kind, Result, memory};
 use crate::op::core::args::{to_list, to_value};
-use crate::op::core::def::{
-    Args, DIM, DefaultValue as D, Domain, Draw, FUNCTION, Family, Gradient, OpDef, Param, ParamKind, SELF,
-    Sample,
-};
+use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
@@ -324,20 +321,22 @@ pub fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
     Ok(all)
 }
 
-const INDEX: Param = Param::required("index", ParamKind::Tensor);
-const REDUCED: &[Param] = &[
-    SELF,
-    DIM,
-    INDEX,
-    Param::required("src", ParamKind::Tensor),
-    Param::required("reduce", ParamKind::Str),
-    Param::optional("include_self", ParamKind::Bool, D::Bool(true)),
-];
 const ROWS_OF: &[Draw] = &[
     Draw::of("x", &[4, 3], Domain::Any),
     Draw::of("i", &[5, 3], Domain::Index(4)),
     Draw::of("v", &[5, 3], Domain::Positive),
 ];
+
+params! {
+    ScatterReduceParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        index: kind::Tensor, "for each element of `src`, the place that it is sent to";
+        src: kind::Tensor, "the elements that are sent";
+        reduce: kind::Str, "how elements at one place are combined: sum, prod, mean, amax or amin";
+        include_self: kind::Bool = true, "whether what stood there counts";
+    }
+}
 
 params! {
     TakeParams {
@@ -451,13 +450,13 @@ pub static ROWS: &[OpDef] = &[
         "scatter_reduce",
         Family::Index,
         "Elements sent to indices along a dimension and combined there.",
-        REDUCED,
-        |a| to_value(scatter_reduce_row(a, a.tensor(0)?)),
+        ScatterReduceParams::LIST,
+        by_name!(ScatterReduceParams, |a| to_value(scatter_reduce_row(&a, a.input))),
     )
     .details(
         "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count.",
     )
-    .in_place(|a| to_value(replaced(a.tensor(0)?, |x| scatter_reduce_row(a, x))))
+    .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
     .example("zeros(2).scatter_reduce(0, tensor([1, 1]), tensor([3.0, 5.0]), \"amax\")", "tensor([0., 5.])")
     .samples(&[
         Sample::of("x.scatter_reduce(0, i, v, \"sum\")", ROWS_OF),
@@ -478,7 +477,6 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::NoGrad("the result is made of places")),
 ];
 
-pub fn scatter_reduce_row(a: &Args, x: &crate::tensor::Tensor) -> Result<crate::tensor::Tensor> {
-    let how = Combine::parse(a.str(4)?)?;
-    scatter_reduce(x, a.int(1)?, a.tensor(2)?, a.tensor(3)?, how, a.bool(5)?)
+fn scatter_reduce_row(a: &ScatterReduceParams, x: &Tensor) -> Result<Tensor> {
+    scatter_reduce(x, a.dim, a.index, a.src, Combine::parse(a.reduce)?, a.include_self)
 }

@@ -3,7 +3,7 @@
 use crate::base::{DType, Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{Args, DefaultValue as D, FUNCTION, Family, Gradient, OpDef, Param, ParamKind};
+use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
@@ -85,8 +85,29 @@ fn search(edges: &Tensor, values: &Tensor, size: usize, right: bool) -> Result<T
     Ok(low)
 }
 
-const RIGHT: Param = Param::optional("right", ParamKind::Bool, D::Bool(false));
-const NARROW: Param = Param::optional("out_int32", ParamKind::Bool, D::Bool(false));
+params! {
+    SearchsortedParams {
+        sorted_sequence: kind::Tensor, "ascending values, in rows along the last dimension";
+        values: kind::Operand, "what is looked up";
+        ..found: FoundParams;
+    }
+}
+
+params! {
+    BucketizeParams {
+        input: kind::Operand, "what is looked up";
+        boundaries: kind::Tensor, "where buckets end, ascending";
+        ..found: FoundParams;
+    }
+}
+
+params! {
+    /// Which place is given, and how.
+    group FoundParams {
+        out_int32: kind::Bool = false, "gives int32 instead of int64";
+        right: kind::Bool = false, "the place behind equal values instead of before them";
+    }
+}
 
 params! {
     IsinParams {
@@ -112,13 +133,8 @@ pub static ROWS: &[OpDef] = &[
         "searchsorted",
         Family::Index,
         "Where values would be put into an ascending row: before their equals, or behind with `right`.",
-        &[
-            Param::required("sorted_sequence", ParamKind::Tensor),
-            Param::required("values", ParamKind::Operand),
-            NARROW,
-            RIGHT,
-        ],
-        |a| looked_up(a, 0, 1),
+        SearchsortedParams::LIST,
+        by_name!(SearchsortedParams, |a| looked_up(a.sorted_sequence, a.values, &a.found)),
     )
     .forms(FUNCTION)
     .example("searchsorted(tensor([1, 3, 5]), tensor([3, 4]))", "tensor([1, 2])")
@@ -127,30 +143,24 @@ pub static ROWS: &[OpDef] = &[
         "bucketize",
         Family::Index,
         "The bucket of each element between ascending boundaries.",
-        &[
-            Param::required("input", ParamKind::Operand),
-            Param::required("boundaries", ParamKind::Tensor),
-            NARROW,
-            RIGHT,
-        ],
-        |a| looked_up(a, 1, 0),
+        BucketizeParams::LIST,
+        by_name!(BucketizeParams, |a| looked_up(a.boundaries, a.input, &a.found)),
     )
     .forms(FUNCTION)
     .example("bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))", "tensor([0, 1, 3])")
     .gradient(COUNTED),
 ];
 
-/// `searchsorted` and `bucketize`, whose first two arguments are exchanged. A number is looked up as a tensor.
-pub fn looked_up(a: &Args, edges: usize, values: usize) -> Result<Value> {
-    let edges = a.tensor(edges)?;
+/// `searchsorted` and `bucketize`. A number is looked up as a tensor.
+fn looked_up(edges: &Tensor, values: Operand, found: &FoundParams) -> Result<Value> {
     let held;
-    let values = match a.operand(values)? {
-        crate::op::core::operand::Operand::Tensor(t) => t,
-        crate::op::core::operand::Operand::Scalar(n) => {
+    let values = match values {
+        Operand::Tensor(t) => t,
+        Operand::Scalar(n) => {
             let dtype = edges.dtype().promote(n.default_dtype());
-            held = crate::tensor::Tensor::full(&[], n, dtype, &edges.context(), "searchsorted")?;
+            held = Tensor::full(&[], n, dtype, &edges.context(), "searchsorted")?;
             &held
         }
     };
-    to_value(searchsorted(edges, values, a.bool(3)?, a.bool(2)?))
+    to_value(searchsorted(edges, values, found.right, found.out_int32))
 }

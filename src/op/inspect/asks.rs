@@ -2,9 +2,7 @@
 
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
-use crate::op::core::def::{
-    Args, DefaultValue, Family, Gradient, METHOD, OpDef, PROPERTY, Param, ParamKind, SELF,
-};
+use crate::op::core::def::{Args, Family, Gradient, METHOD, OpDef, PROPERTY};
 use crate::op::core::many;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
@@ -66,8 +64,8 @@ pub static ROWS: &[OpDef] = &[
         "stride",
         Family::Inspect,
         "The steps in elements between neighbours along all dimensions, or along one.",
-        &[SELF, Param::optional("dim", ParamKind::Int, DefaultValue::None)],
-        stride,
+        SizeParams::LIST,
+        by_name!(SizeParams, stride),
     )
     .forms(METHOD)
     .example("zeros([2, 3]).stride()", "[3, 1]")
@@ -120,38 +118,38 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .example("zeros([2, 3]).dim()", "2")
     .gradient(ASKS),
-    property("shape", "The sizes of all dimensions.", |a| Ok(ints(a.tensor(0)?.shape())))
+    property("shape", "The sizes of all dimensions.", by_name!(InputParams, |a| Ok(ints(a.input.shape()))))
         .example("zeros([2, 3]).shape", "[2, 3]"),
-    property("dtype", "The type of the elements.", |a| Ok(Value::DType(a.tensor(0)?.dtype())))
+    property("dtype", "The type of the elements.", by_name!(InputParams, |a| Ok(Value::DType(a.input.dtype()))))
         .example("tensor([1, 2]).dtype", "torch.int64"),
-    property("device", "Where the tensor is.", |a| Ok(Value::Device(a.tensor(0)?.device().into())))
+    property("device", "Where the tensor is.", by_name!(InputParams, |a| Ok(Value::Device(a.input.device().into()))))
         .example("tensor([1, 2]).device", "device(type='cpu')"),
-    property("ndim", "The number of dimensions.", |a| Ok(int(a.tensor(0)?.rank())))
+    property("ndim", "The number of dimensions.", by_name!(InputParams, |a| Ok(int(a.input.rank()))))
         .example("zeros([2, 3]).ndim", "2"),
-    property("nbytes", "The bytes of the elements.", |a| Ok(int(a.tensor(0)?.nbytes())))
+    property("nbytes", "The bytes of the elements.", by_name!(InputParams, |a| Ok(int(a.input.nbytes()))))
         .example("zeros([2, 3]).nbytes", "24"),
-    property("is_cuda", "Whether the tensor is on a GPU.", |a| Ok(bool(a.tensor(0)?.device().is_cuda())))
+    property("is_cuda", "Whether the tensor is on a GPU.", by_name!(InputParams, |a| Ok(bool(a.input.device().is_cuda()))))
         .example("zeros([2]).is_cuda", "false"),
-    property("requires_grad", "Whether gradients reach this tensor.", |a| {
-        Ok(bool(a.tensor(0)?.requires_grad()))
-    })
+    property("requires_grad", "Whether gradients reach this tensor.", by_name!(InputParams, |a| {
+        Ok(bool(a.input.requires_grad()))
+    }))
     .example("zeros([2]).requires_grad", "false"),
-    property("is_leaf", "Whether the tensor was not computed from one that requires grad.", |a| {
-        Ok(bool(a.tensor(0)?.is_leaf()))
-    })
+    property("is_leaf", "Whether the tensor was not computed from one that requires grad.", by_name!(InputParams, |a| {
+        Ok(bool(a.input.is_leaf()))
+    }))
     .example("zeros([2]).is_leaf", "true"),
-    property("retains_grad", "Whether `retain_grad` was called on the tensor, which is no leaf.", |a| {
-        Ok(bool(a.tensor(0)?.retains_grad()))
-    })
+    property("retains_grad", "Whether `retain_grad` was called on the tensor, which is no leaf.", by_name!(InputParams, |a| {
+        Ok(bool(a.input.retains_grad()))
+    }))
     .example("zeros([2]).retains_grad", "false"),
-    property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", |a| {
-        Ok(a.tensor(0)?.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
-    })
+    property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", by_name!(InputParams, |a| {
+        Ok(a.input.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
+    }))
     .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
 ];
 
 pub const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
-    OpDef::call(name, Family::Inspect, summary, &[SELF], run).forms(PROPERTY).gradient(ASKS)
+    OpDef::call(name, Family::Inspect, summary, InputParams::LIST, run).forms(PROPERTY).gradient(ASKS)
 }
 
 pub fn bool(b: bool) -> Value {
@@ -166,9 +164,9 @@ pub fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
     Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
 }
 
-fn stride(a: &Args) -> Result<Value> {
-    let x = a.tensor(0)?;
-    match a.optional_int(1) {
+fn stride(a: SizeParams) -> Result<Value> {
+    let x = a.input;
+    match a.dim {
         Some(dim) => {
             let dim = x.dim(dim)?;
             let step = x.layout().strides().get(dim).copied();

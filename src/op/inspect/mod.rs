@@ -3,7 +3,7 @@
 pub mod asks;
 pub mod compare;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[compare::ROWS, asks::ROWS];
+pub static ROWS: &[&[OpDef]] = &documented([compare::ROWS, asks::ROWS]);

@@ -18,10 +18,10 @@ pub mod solve;
 pub mod svd;
 pub mod triangular;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[
+pub static ROWS: &[&[OpDef]] = &documented([
     matmul::ROWS,
     added::ROWS,
     products::ROWS,
@@ -39,7 +39,7 @@ pub static ROWS: &[&[OpDef]] = &[
     covariance::ROWS,
     linear::ROWS,
     bilinear::ROWS,
-];
+]);
 
 /// Rows whose names other rows of the table have too.
-pub static HOMONYMS: &[&[OpDef]] = &[products::HOMONYMS, norms::HOMONYMS];
+pub static HOMONYMS: &[&[OpDef]] = &documented([products::HOMONYMS, norms::HOMONYMS]);

@@ -7,8 +7,8 @@ pub mod layer_norm;
 pub mod shared;
 pub mod unit;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] =
-    &[batch_norm::ROWS, layer_norm::ROWS, group_norm::ROWS, instance_norm::ROWS, unit::ROWS];
+    &documented([batch_norm::ROWS, layer_norm::ROWS, group_norm::ROWS, instance_norm::ROWS, unit::ROWS]);

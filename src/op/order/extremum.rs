@@ -1,12 +1,10 @@
 //! Largest and smallest elements along a dimension, with their places.
 
 use crate::base::dtype::Category;
-use crate::base::{DType, Error, Kind, Layout, Result};
+use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
 use crate::device::Kernel;
 use crate::op::core::args::{to_pair, to_value};
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, Gradient, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{kept_shape, one, recorded};
 use crate::op::core::value::Value;
@@ -132,7 +130,14 @@ fn arg_reduce(
 }
 
 const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
-const EXTREMUM: &[Param] = &[SELF, Param::optional("dim", ParamKind::Any, D::None), KEEPDIM];
+
+params! {
+    ExtremumParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: kind::Any => D::None, "the dimension it runs along, or another tensor to compare with";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
 
 params! {
     ArgmaxParams {
@@ -148,8 +153,8 @@ pub static ROWS: &[OpDef] = &[
         "max",
         Family::Reduce,
         "The largest element, or with a dimension its values and indices.",
-        EXTREMUM,
-        |a| extremum_of(a, true),
+        ExtremumParams::LIST,
+        by_name!(ExtremumParams, |a, args| extremum_of(a, args, true)),
     )
     .details("With another tensor: the larger of two elements, as `maximum`.")
     .example("tensor([[1, 5], [7, 2]]).max(1).indices", "tensor([1, 0])")
@@ -159,8 +164,8 @@ pub static ROWS: &[OpDef] = &[
         "min",
         Family::Reduce,
         "The smallest element, or with a dimension its values and indices.",
-        EXTREMUM,
-        |a| extremum_of(a, false),
+        ExtremumParams::LIST,
+        by_name!(ExtremumParams, |a, args| extremum_of(a, args, false)),
     )
     .details("With another tensor: the smaller of two elements, as `minimum`.")
     .example("tensor([[1, 5], [7, 2]]).min(1).values", "tensor([1, 2])")
@@ -187,18 +192,18 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// `max` and `min` in their three forms: of everything, along a dimension, of two tensors.
-pub fn extremum_of(a: &Args, largest: bool) -> Result<Value> {
-    let x = a.tensor(0)?;
-    match a.get(1) {
+fn extremum_of(a: ExtremumParams, args: &Args, largest: bool) -> Result<Value> {
+    let x = a.input;
+    match a.dim {
         Value::None if largest => to_value(sums::max_all(x)),
         Value::None => to_value(sums::min_all(x)),
         Value::Tensor(other) if largest => to_value(binary::maximum(x, other)),
         Value::Tensor(other) => to_value(binary::minimum(x, other)),
-        Value::Scalar(crate::base::Scalar::Int(dim)) if largest => to_pair(max_dim(x, *dim, a.bool(2)?)),
-        Value::Scalar(crate::base::Scalar::Int(dim)) => to_pair(min_dim(x, *dim, a.bool(2)?)),
+        Value::Scalar(Scalar::Int(dim)) if largest => to_pair(max_dim(x, *dim, a.keepdim)),
+        Value::Scalar(Scalar::Int(dim)) => to_pair(min_dim(x, *dim, a.keepdim)),
         other => Err(Error::type_error(format!(
             "{}(): the second argument is a dimension or a tensor, not {}",
-            a.def.name,
+            args.def.name,
             other.describe()
         ))),
     }

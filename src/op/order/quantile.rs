@@ -4,11 +4,9 @@ use crate::base::dtype::Category;
 use crate::base::{DType, Error, Kind, Result, memory};
 use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    ANY_DIM, Args, DefaultValue as D, Domain, Draw, Family, KEEPDIM, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::no_grad;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
@@ -287,14 +285,24 @@ fn fractions(x: &Tensor, q: Operand, name: &str) -> Result<Vec<f64>> {
 }
 
 const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
-const ALONG: &[Param] = &[SELF, ANY_DIM, KEEPDIM];
-const QUANTILE: &[Param] = &[
-    SELF,
-    Param::required("q", ParamKind::Operand),
-    ANY_DIM,
-    KEEPDIM,
-    Param::optional("interpolation", ParamKind::Str, D::Str("linear")),
-];
+
+params! {
+    MedianParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        dim: Maybe<kind::Int>, "the dimension it runs along; all elements where none is named";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+    }
+}
+
+params! {
+    QuantileParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        q: kind::Operand, "the fraction that lies below, from 0 to 1: a number, or a vector of them";
+        dim: Maybe<kind::Int>, "the dimension it runs along; all elements where none is named";
+        keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
+        interpolation: kind::Str = "linear", "what is given between two elements: linear, lower, higher, midpoint or nearest";
+    }
+}
 
 params! {
     ModeParams {
@@ -315,15 +323,11 @@ params! {
 
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
-    OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", ALONG, |a| {
-        middle(a, false)
-    })
+    OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, false)))
     .details("Of two middle elements the lower; NaN where there is one. With a dimension, values and indices.")
     .example("tensor([3, 1, 4, 2]).median()", "tensor(2)")
     .samples(&[Sample::of("x.median(1).values", APART), Sample::of("x.median()", APART)]),
-    OpDef::call("nanmedian", Family::Reduce, "The middle of the elements that are no NaN.", ALONG, |a| {
-        middle(a, true)
-    })
+    OpDef::call("nanmedian", Family::Reduce, "The middle of the elements that are no NaN.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, true)))
     .example("tensor([3.0, 1.0, 0.0 / 0.0]).nanmedian()", "tensor(1.)")
     .samples(&[Sample::of("x.nanmedian(0).values", APART)]),
     OpDef::call("mode", Family::Reduce, "The most frequent element along a dimension, and where it stands last.", ModeParams::LIST, by_name!(ModeParams, |a| to_pair(mode(a.input, a.dim, a.keepdim))))
@@ -337,8 +341,8 @@ pub static ROWS: &[OpDef] = &[
         "quantile",
         Family::Reduce,
         "The values below which the fractions `q` of the elements lie.",
-        QUANTILE,
-        |a| quantile_row(a, false),
+        QuantileParams::LIST,
+        by_name!(QuantileParams, |a| quantile_row(a, false)),
     )
     .details(
         "`interpolation` between two elements is linear, lower, higher, midpoint or nearest. A vector `q` gives a new \
@@ -346,24 +350,21 @@ pub static ROWS: &[OpDef] = &[
     )
     .example("tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)", "tensor(2.5000)")
     .samples(&[Sample::of("x.quantile(0.4, 1)", APART), Sample::of("x.quantile(0.7, #{interpolation: \"midpoint\"})", APART)]),
-    OpDef::call("nanquantile", Family::Reduce, "`quantile` of the elements that are no NaN.", QUANTILE, |a| {
-        quantile_row(a, true)
-    })
+    OpDef::call("nanquantile", Family::Reduce, "`quantile` of the elements that are no NaN.", QuantileParams::LIST, by_name!(QuantileParams, |a| quantile_row(a, true)))
     .example("tensor([1.0, 3.0, 0.0 / 0.0]).nanquantile(0.5)", "tensor(2.)")
     .samples(&[Sample::of("x.nanquantile(0.3, 0)", APART)]),
 ];
 
-pub fn middle(a: &Args, skip_nan: bool) -> Result<Value> {
-    let x = a.tensor(0)?;
-    match a.optional_int(1) {
+fn middle(a: MedianParams, skip_nan: bool) -> Result<Value> {
+    let x = a.input;
+    match a.dim {
         None => to_value(median_all(x, skip_nan)),
-        Some(dim) if skip_nan => to_pair(nanmedian(x, dim, a.bool(2)?)),
-        Some(dim) => to_pair(median(x, dim, a.bool(2)?)),
+        Some(dim) if skip_nan => to_pair(nanmedian(x, dim, a.keepdim)),
+        Some(dim) => to_pair(median(x, dim, a.keepdim)),
     }
 }
 
-pub fn quantile_row(a: &Args, skip_nan: bool) -> Result<Value> {
-    let q: Operand = a.operand(1)?;
-    let between = Between::parse(a.str(4)?)?;
-    to_value(quantile(a.tensor(0)?, q, a.optional_int(2), a.bool(3)?, between, skip_nan))
+fn quantile_row(a: QuantileParams, skip_nan: bool) -> Result<Value> {
+    let between = Between::parse(a.interpolation)?;
+    to_value(quantile(a.input, a.q, a.dim, a.keepdim, between, skip_nan))
 }

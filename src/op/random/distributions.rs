@@ -3,10 +3,9 @@
 use crate::base::{DType, Error, Result};
 use crate::device::kernel::{Distribution, naturals};
 use crate::op::core::convert::to_dtype;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
-};
+use crate::op::core::def::{Family, Gradient, METHOD, OpDef};
 use crate::op::core::operand::Operand;
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{in_place, no_grad, one};
 use crate::op::core::value::Value;
@@ -21,7 +20,7 @@ use crate::op::shape::view::unsqueeze;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
-use super::generator::{GENERATOR, draw_from, draw_into, drawing, drawn};
+use super::generator::{Drawing, draw_from, draw_into, drawing, drawn};
 
 /// Overwrites `x` with waiting times of rate `rate`.
 pub fn exponential_(x: &Tensor, rate: f64) -> Result<Tensor> {
@@ -178,19 +177,77 @@ static OVERWRITTEN: Vjp = Vjp {
 
 const DRAWN: Gradient = Gradient::NoGrad("the result is drawn at random");
 
+params! {
+    MultinomialParams {
+        input: kind::Tensor, "the weights: how likely each place is";
+        num_samples: kind::Int, "how many places are drawn from each row";
+        replacement: kind::Bool = false, "whether a place may be drawn more than once";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    PoissonParams {
+        input: kind::Tensor, "the mean of each number";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    ExponentialParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        lambd: kind::Float = 1.0, "how many events there are in a unit of time";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    LogNormalParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        mean: kind::Float = 1.0, "the mean of the normal numbers";
+        std: kind::Float = 2.0, "the standard deviation of the normal numbers";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    CauchyParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        median: kind::Float = 0.0, "the middle of the distribution";
+        sigma: kind::Float = 1.0, "how wide the distribution is";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    GeometricParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        p: kind::Float, "how likely each trial succeeds";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    RandomParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        from: kind::Int = 0, "the smallest number; the end where it is the only one";
+        to: Maybe<kind::Int>, "the number that is no longer drawn";
+        ..source: Drawing;
+    }
+}
+
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     OpDef::call(
         "multinomial",
         Family::Random,
         "Places drawn in proportion to weights, for each row.",
-        &[
-            SELF,
-            Param::required("num_samples", ParamKind::Int),
-            Param::optional("replacement", ParamKind::Bool, D::Bool(false)),
-            GENERATOR,
-        ],
-        |a| from(a, 3, |x| multinomial(x, a.int(1)?, a.bool(2)?)),
+        MultinomialParams::LIST,
+        by_name!(MultinomialParams, |a| from(&a.source, a.input, |x| multinomial(
+            x,
+            a.num_samples,
+            a.replacement
+        ))),
     )
     .example("tensor([0.0, 3.0, 0.0]).multinomial(1)", "tensor([1])")
     .gradient(DRAWN),
@@ -198,8 +255,8 @@ pub static ROWS: &[OpDef] = &[
         "poisson",
         Family::Random,
         "Poisson numbers, each with its own mean.",
-        &[SELF, GENERATOR],
-        |a| from(a, 1, poisson),
+        PoissonParams::LIST,
+        by_name!(PoissonParams, |a| from(&a.source, a.input, poisson)),
     )
     .example("poisson(zeros(3))", "tensor([0., 0., 0.])")
     .gradient(DRAWN),
@@ -207,8 +264,8 @@ pub static ROWS: &[OpDef] = &[
         "exponential_",
         Family::Random,
         "Overwrites a tensor with waiting times of a rate.",
-        &[SELF, Param::optional("lambd", ParamKind::Float, D::Float(1.0)), GENERATOR],
-        |a| from(a, 2, |x| exponential_(x, a.float(1)?)),
+        ExponentialParams::LIST,
+        by_name!(ExponentialParams, |a| from(&a.source, a.input, |x| exponential_(x, a.lambd))),
     )
     .forms(METHOD)
     .example("(zeros(100).exponential_() >= 0).all()", "tensor(True)")
@@ -217,13 +274,8 @@ pub static ROWS: &[OpDef] = &[
         "log_normal_",
         Family::Random,
         "Overwrites a tensor with `exp` of normal numbers.",
-        &[
-            SELF,
-            Param::optional("mean", ParamKind::Float, D::Float(1.0)),
-            Param::optional("std", ParamKind::Float, D::Float(2.0)),
-            GENERATOR,
-        ],
-        |a| from(a, 3, |x| log_normal_(x, a.float(1)?, a.float(2)?)),
+        LogNormalParams::LIST,
+        by_name!(LogNormalParams, |a| from(&a.source, a.input, |x| log_normal_(x, a.mean, a.std))),
     )
     .forms(METHOD)
     .example("(zeros(100).log_normal_() > 0).all()", "tensor(True)")
@@ -232,13 +284,8 @@ pub static ROWS: &[OpDef] = &[
         "cauchy_",
         Family::Random,
         "Overwrites a tensor with numbers of Cauchy's distribution.",
-        &[
-            SELF,
-            Param::optional("median", ParamKind::Float, D::Float(0.0)),
-            Param::optional("sigma", ParamKind::Float, D::Float(1.0)),
-            GENERATOR,
-        ],
-        |a| from(a, 3, |x| cauchy_(x, a.float(1)?, a.float(2)?)),
+        CauchyParams::LIST,
+        by_name!(CauchyParams, |a| from(&a.source, a.input, |x| cauchy_(x, a.median, a.sigma))),
     )
     .forms(METHOD)
     .example("zeros(2).cauchy_().shape", "[2]")
@@ -247,8 +294,8 @@ pub static ROWS: &[OpDef] = &[
         "geometric_",
         Family::Random,
         "Overwrites a tensor with the number of trials up to the first success.",
-        &[SELF, Param::required("p", ParamKind::Float), GENERATOR],
-        |a| from(a, 2, |x| geometric_(x, a.float(1)?)),
+        GeometricParams::LIST,
+        by_name!(GeometricParams, |a| from(&a.source, a.input, |x| geometric_(x, a.p))),
     )
     .forms(METHOD)
     .example("(zeros(100).geometric_(0.5) >= 1).all()", "tensor(True)")
@@ -257,18 +304,11 @@ pub static ROWS: &[OpDef] = &[
         "random_",
         Family::Random,
         "Overwrites a tensor with whole numbers from `from` up to, but not including, `to`.",
-        &[
-            SELF,
-            Param::optional("from", ParamKind::Int, D::Int(0)),
-            Param::optional("to", ParamKind::Int, D::None),
-            GENERATOR,
-        ],
-        |a| {
-            from(a, 3, |x| match (a.int(1)?, a.optional_int(2)) {
-                (to, None) if to > 0 => random_(x, 0, Some(to)),
-                (from, to) => random_(x, from, to),
-            })
-        },
+        RandomParams::LIST,
+        by_name!(RandomParams, |a| from(&a.source, a.input, |x| match (a.from, a.to) {
+            (to, None) if to > 0 => random_(x, 0, Some(to)),
+            (from, to) => random_(x, from, to),
+        })),
     )
     .forms(METHOD)
     .details("A single number is `to`.")
@@ -276,8 +316,7 @@ pub static ROWS: &[OpDef] = &[
     .gradient(DRAWN),
 ];
 
-/// A draw for the first argument, from the generator that argument `i` names.
-pub fn from(a: &Args, i: usize, draw: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Value> {
-    let x = a.tensor(0)?;
-    drawing(a, i, x.device(), || draw(x)).map(Value::Tensor)
+/// A draw for a tensor.
+fn from(source: &Drawing, x: &Tensor, draw: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Value> {
+    drawing(source, x.device(), || draw(x)).map(Value::Tensor)
 }

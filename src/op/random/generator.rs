@@ -6,32 +6,43 @@ use crate::base::{DType, Device, DeviceSpec, Error, Result};
 use crate::device::kernel::{Distribution, Random};
 use crate::device::random::Generator;
 use crate::device::{Context, Kernel, Machine};
-use crate::op::core::def::{Args, DefaultValue as Fallback, Param, ParamKind};
+use crate::op::core::def::Args;
+use crate::op::core::params::{Maybe, kinds, params};
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::tensor::{Tensor, launch};
 
-/// Draws from a generator of the script's own instead of the session's.
-pub const GENERATOR: Param = Param::optional("generator", ParamKind::Object, Fallback::None);
+kinds! {
+    /// A generator of the script's own.
+    pub Own(Object) => &'a Generator, own;
+}
 
-/// Runs `draw`, whose draws on `device` come from the generator that argument `i` names, if it names one.
-///
-/// # Errors
-/// The argument is no generator, or one of another kind of device.
-pub fn drawing<T>(a: &Args, i: usize, device: Device, draw: impl FnOnce() -> Result<T>) -> Result<T> {
-    let generator = match a.get(i) {
-        Value::None => return draw(),
-        Value::Object(object) => object.get::<Generator>(),
-        _ => None,
-    };
-    let Some(Generator(shared)) = generator else {
+params! {
+    /// What every draw takes, last.
+    pub group Drawing {
+        generator: Maybe<Own>, "draws from a `Generator` of one's own instead of the session's";
+    }
+}
+
+fn own<'a>(args: &'a Args, at: usize) -> Result<&'a Generator> {
+    let given = args.get(at);
+    let generator = if let Value::Object(object) = given { object.get::<Generator>() } else { None };
+    generator.ok_or_else(|| {
         let text = format!(
             "{}(): argument 'generator' must be a Generator, not {}",
-            a.def.name,
-            a.get(i).describe()
+            args.def.name,
+            given.describe()
         );
-        return Err(Error::type_error(text).with_hint("`Generator().manual_seed(0)` makes one"));
-    };
+        Error::type_error(text).with_hint("`Generator().manual_seed(0)` makes one")
+    })
+}
+
+/// Runs `draw`, whose draws on `device` come from the generator that is named, if one is.
+///
+/// # Errors
+/// It is a generator of another kind of device.
+pub fn drawing<T>(source: &Drawing, device: Device, draw: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Some(Generator(shared)) = source.generator else { return draw() };
     if device.is_cuda() {
         let text = "Expected a 'cuda' device type for generator but found 'cpu'";
         return Err(Error::runtime(text).with_hint("`cuda::manual_seed(0)` seeds the draws of a device"));
@@ -42,9 +53,9 @@ pub fn drawing<T>(a: &Args, i: usize, device: Device, draw: impl FnOnce() -> Res
 }
 
 /// [`drawing`] of a new tensor.
-pub fn making<T>(a: &Args, i: usize, make: &Make, draw: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn making<T>(source: &Drawing, make: &Make, draw: impl FnOnce() -> Result<T>) -> Result<T> {
     let device = Machine::current().resolve(make.device.unwrap_or(DeviceSpec::Cpu));
-    drawing(a, i, device, draw)
+    drawing(source, device, draw)
 }
 
 /// A new tensor of drawn values.

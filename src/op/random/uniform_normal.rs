@@ -2,24 +2,22 @@
 
 use crate::base::dtype::Category;
 use crate::base::shape::checked_sizes;
-use crate::base::{DType, Error, Kind, Result, Scalar};
+use crate::base::{DType, Error, Kind, Result, Scalar, memory};
 use crate::device::Machine;
 use crate::device::kernel::Distribution;
-use crate::op::core::def::{
-    Args, DTYPE, DefaultValue, FUNCTION, Family, Gradient, METHOD, OpDef, Param, ParamKind, SELF,
-};
+use crate::op::core::def::{Args, DefaultValue, FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::operand::Operand;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, only_floats};
 use crate::op::core::record::{in_place, no_grad, one, recorded};
 use crate::op::core::value::Value;
-use crate::op::create::filled::{DEVICE, Make, PIN_MEMORY, REQUIRES_GRAD, empty_like};
+use crate::op::create::filled::{Make, MakeParams, empty_like};
 use crate::op::reduce::sums::{max_all, min_all};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 
 use super::distributions::normal_of;
-use super::generator::{GENERATOR, draw_from, draw_into, drawing, drawn, making};
+use super::generator::{Drawing, draw_from, draw_into, drawing, drawn, making};
 
 /// Numbers between 0 and 1, all equally likely.
 pub fn rand(shape: &[i64], make: &Make) -> Result<Tensor> {
@@ -189,14 +187,97 @@ fn integers(low: i64, high: i64, dtype: DType) -> Result<Distribution> {
 
 const UNIT: Distribution = Distribution::Uniform { low: 0.0, high: 1.0 };
 const NORMAL: Distribution = Distribution::Normal { mean: 0.0, std: 1.0 };
-const SIZE: Param = Param::required("size", ParamKind::Sizes);
-const FROM_SIZE: &[Param] = &[SIZE, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY, GENERATOR];
-const FROM_TENSOR: &[Param] = &[SELF, DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY];
 const DRAWN: Gradient = Gradient::NoGrad("the result is drawn at random");
 
 params! {
     ManualSeedParams {
         seed: kind::Int, "the whole number that numbers are drawn from";
+    }
+}
+
+params! {
+    SizeParams {
+        size: kind::Sizes, "how long each dimension is";
+        ..options: MakeParams;
+        ..source: Drawing;
+    }
+}
+
+params! {
+    RandintParams {
+        low: kind::Int, "the smallest number; `high` where only a size follows";
+        high: kind::Any, "the number that is no longer drawn";
+        size: Maybe<kind::Ints>, "how long each dimension is";
+        ..options: MakeParams;
+        ..source: Drawing;
+    }
+}
+
+params! {
+    RandpermParams {
+        n: kind::Int, "how many numbers there are";
+        ..options: MakeParams;
+        ..source: Drawing;
+    }
+}
+
+params! {
+    NormalParams {
+        mean: kind::Operand, "what numbers lie around: one for all, or a tensor with one for each";
+        std: kind::Operand => DefaultValue::Float(1.0), "how far numbers spread around the mean: one for all, or a tensor";
+        size: Maybe<kind::Ints>, "how long each dimension is, where mean and deviation are numbers";
+        ..options: MakeParams;
+        ..source: Drawing;
+    }
+}
+
+params! {
+    LikeParams {
+        input: kind::Tensor, "the tensor that lends shape, dtype and device";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    RandintLikeParams {
+        input: kind::Tensor, "the tensor that lends shape, dtype and device";
+        low: kind::Int, "the smallest number; `high` where it is the only one";
+        high: Maybe<kind::Int>, "the number that is no longer drawn";
+        ..options: MakeParams;
+    }
+}
+
+params! {
+    BernoulliParams {
+        input: kind::Tensor, "how likely each element is 1";
+        p: Maybe<kind::Float>, "one probability for all elements, instead of those in the tensor";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    UniformParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        from: kind::Float = 0.0, "where the range begins";
+        to: kind::Float = 1.0, "where the range ends";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    NormalOverParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        mean: kind::Float = 0.0, "what numbers lie around";
+        std: kind::Float = 1.0, "how far numbers spread around the mean";
+        ..source: Drawing;
+    }
+}
+
+params! {
+    BernoulliOverParams {
+        input: kind::Tensor, "the tensor that is overwritten";
+        p: kind::Operand => DefaultValue::Float(0.5), "how likely a 1 is: one number for all, or a tensor that spreads";
+        ..source: Drawing;
     }
 }
 
@@ -209,18 +290,18 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTION)
     .example("manual_seed(0); rand([2])", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),
-    OpDef::call("rand", Family::Random, "Numbers between 0 and 1, all equally likely.", FROM_SIZE, |a| {
-        let make = Make::from_args(a, 1)?;
-        making(a, 5, &make, || rand(&a.ints(0)?, &make)).map(Into::into)
-    })
+    OpDef::call("rand", Family::Random, "Numbers between 0 and 1, all equally likely.", SizeParams::LIST, by_name!(SizeParams, |a| {
+        let make = a.options.make();
+        making(&a.source, &make, || rand(&a.size, &make)).map(Into::into)
+    }))
     .forms(FUNCTION)
     .details("With `#{generator: g}` they come from a `Generator` of one's own; so do all draws that take one.")
     .example("manual_seed(0); rand([3])", "tensor([0.4963, 0.7682, 0.0885])")
     .gradient(DRAWN),
-    OpDef::call("randn", Family::Random, "Numbers of the standard normal distribution.", FROM_SIZE, |a| {
-        let make = Make::from_args(a, 1)?;
-        making(a, 5, &make, || randn(&a.ints(0)?, &make)).map(Into::into)
-    })
+    OpDef::call("randn", Family::Random, "Numbers of the standard normal distribution.", SizeParams::LIST, by_name!(SizeParams, |a| {
+        let make = a.options.make();
+        making(&a.source, &make, || randn(&a.size, &make)).map(Into::into)
+    }))
     .forms(FUNCTION)
     .example("manual_seed(0); randn([3])", "tensor([ 1.5410, -0.2934, -2.1788])")
     .gradient(DRAWN),
@@ -228,17 +309,8 @@ pub static ROWS: &[OpDef] = &[
         "randint",
         Family::Random,
         "Integers from `low` up to, but not including, `high`.",
-        &[
-            Param::required("low", ParamKind::Int),
-            Param::required("high", ParamKind::Any),
-            Param::optional("size", ParamKind::Ints, DefaultValue::None),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-            GENERATOR,
-        ],
-        randint_row,
+        RandintParams::LIST,
+        by_name!(RandintParams, |a, args| randint_row(&a, args)),
     )
     .forms(FUNCTION)
     .details("`randint(high, size)` starts at 0.")
@@ -248,11 +320,11 @@ pub static ROWS: &[OpDef] = &[
         "randperm",
         Family::Random,
         "The numbers from 0 to `n - 1` in random order.",
-        &[Param::required("n", ParamKind::Int), DTYPE, DEVICE, REQUIRES_GRAD, PIN_MEMORY, GENERATOR],
-        |a| {
-            let make = Make::from_args(a, 1)?;
-            making(a, 5, &make, || randperm(a.int(0)?, &make)).map(Into::into)
-        },
+        RandpermParams::LIST,
+        by_name!(RandpermParams, |a| {
+ let make = a.options.make();
+ making(&a.source, &make, || randperm(a.n, &make)).map(Into::into)
+}),
     )
     .forms(FUNCTION)
     .example("manual_seed(0); randperm(10)", "tensor([4, 1, 7, 5, 3, 9, 0, 8, 6, 2])")
@@ -261,17 +333,8 @@ pub static ROWS: &[OpDef] = &[
         "normal",
         Family::Random,
         "Numbers of a normal distribution with a mean and a standard deviation.",
-        &[
-            Param::required("mean", ParamKind::Operand),
-            Param::optional("std", ParamKind::Operand, DefaultValue::Float(1.0)),
-            Param::optional("size", ParamKind::Ints, DefaultValue::None),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-            GENERATOR,
-        ],
-        normal_row,
+        NormalParams::LIST,
+        by_name!(NormalParams, |a| normal_row(&a)),
     )
     .forms(FUNCTION)
     .details(
@@ -284,8 +347,8 @@ pub static ROWS: &[OpDef] = &[
         "rand_like",
         Family::Random,
         "`rand` in the shape, dtype and device of a tensor.",
-        FROM_TENSOR,
-        |a| Ok(rand_like(a.tensor(0)?, &Make::from_args(a, 1)?)?.into()),
+        LikeParams::LIST,
+        by_name!(LikeParams, |a| Ok(rand_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("manual_seed(0); rand_like(zeros([2]))", "tensor([0.4963, 0.7682])")
@@ -294,8 +357,8 @@ pub static ROWS: &[OpDef] = &[
         "randn_like",
         Family::Random,
         "`randn` in the shape, dtype and device of a tensor.",
-        FROM_TENSOR,
-        |a| Ok(randn_like(a.tensor(0)?, &Make::from_args(a, 1)?)?.into()),
+        LikeParams::LIST,
+        by_name!(LikeParams, |a| Ok(randn_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
     .example("manual_seed(0); randn_like(zeros([2]))", "tensor([ 1.5410, -0.2934])")
@@ -304,22 +367,11 @@ pub static ROWS: &[OpDef] = &[
         "randint_like",
         Family::Random,
         "`randint` in the shape, dtype and device of a tensor.",
-        &[
-            SELF,
-            Param::required("low", ParamKind::Int),
-            Param::optional("high", ParamKind::Int, DefaultValue::None),
-            DTYPE,
-            DEVICE,
-            REQUIRES_GRAD,
-            PIN_MEMORY,
-        ],
-        |a| {
-            let (low, high) = match a.optional_int(2) {
-                Some(high) => (a.int(1)?, high),
-                None => (0, a.int(1)?),
-            };
-            Ok(randint_like(a.tensor(0)?, low, high, &Make::from_args(a, 3)?)?.into())
-        },
+        RandintLikeParams::LIST,
+        by_name!(RandintLikeParams, |a| {
+ let (low, high) = match a.high { Some(high) => (a.low, high), None => (0, a.low) };
+ Ok(randint_like(a.input, low, high, &a.options.make())?.into())
+}),
     )
     .forms(FUNCTION)
     .example("randint_like(zeros([2]), 1)", "tensor([0., 0.])")
@@ -328,15 +380,15 @@ pub static ROWS: &[OpDef] = &[
         "bernoulli",
         Family::Random,
         "1 with the probability that each element says, else 0.",
-        &[SELF, Param::optional("p", ParamKind::Float, DefaultValue::None), GENERATOR],
-        |a| {
-            let x = a.tensor(0)?;
-            drawing(a, 2, x.device(), || match a.optional_float(1) {
+        BernoulliParams::LIST,
+        by_name!(BernoulliParams, |a| {
+            let x = a.input;
+            drawing(&a.source, x.device(), || match a.p {
                 Some(p) => bernoulli_(&empty_like(x, &Make::default())?, p),
                 None => bernoulli(x),
             })
             .map(Into::into)
-        },
+        }),
     )
     .details("With `p` all have the same probability, and the tensor lends shape, dtype and device alone.")
     .example("tensor([0.0, 1.0]).bernoulli()", "tensor([0., 1.])")
@@ -345,16 +397,8 @@ pub static ROWS: &[OpDef] = &[
         "uniform_",
         Family::Random,
         "Overwrites a tensor with numbers between two bounds, all equally likely.",
-        &[
-            SELF,
-            Param::optional("from", ParamKind::Float, DefaultValue::Float(0.0)),
-            Param::optional("to", ParamKind::Float, DefaultValue::Float(1.0)),
-            GENERATOR,
-        ],
-        |a| {
-            let x = a.tensor(0)?;
-            drawing(a, 3, x.device(), || uniform_(x, a.float(1)?, a.float(2)?)).map(Into::into)
-        },
+        UniformParams::LIST,
+        by_name!(UniformParams, |a| drawing(&a.source, a.input.device(), || uniform_(a.input, a.from, a.to)).map(Into::into)),
     )
     .forms(METHOD)
     .example("manual_seed(0); zeros([2]).uniform_()", "tensor([0.4963, 0.7682])")
@@ -363,16 +407,8 @@ pub static ROWS: &[OpDef] = &[
         "normal_",
         Family::Random,
         "Overwrites a tensor with numbers of a normal distribution.",
-        &[
-            SELF,
-            Param::optional("mean", ParamKind::Float, DefaultValue::Float(0.0)),
-            Param::optional("std", ParamKind::Float, DefaultValue::Float(1.0)),
-            GENERATOR,
-        ],
-        |a| {
-            let x = a.tensor(0)?;
-            drawing(a, 3, x.device(), || normal_(x, a.float(1)?, a.float(2)?)).map(Into::into)
-        },
+        NormalOverParams::LIST,
+        by_name!(NormalOverParams, |a| drawing(&a.source, a.input.device(), || normal_(a.input, a.mean, a.std)).map(Into::into)),
     )
     .forms(METHOD)
     .example("manual_seed(0); zeros([2]).normal_()", "tensor([ 1.5410, -0.2934])")
@@ -381,26 +417,31 @@ pub static ROWS: &[OpDef] = &[
         "bernoulli_",
         Family::Random,
         "Overwrites a tensor with 1 with probability `p`, a number or a tensor, else 0.",
-        &[SELF, Param::optional("p", ParamKind::Operand, DefaultValue::Float(0.5)), GENERATOR],
-        |a| {
-            let x = a.tensor(0)?;
-            drawing(a, 2, x.device(), || match a.operand(1)? {
+        BernoulliOverParams::LIST,
+        by_name!(BernoulliOverParams, |a| {
+            let x = a.input;
+            drawing(&a.source, x.device(), || match a.p {
                 Operand::Scalar(p) => bernoulli_(x, p.as_f64()),
                 Operand::Tensor(p) => bernoulli_each_(x, p),
             })
             .map(Into::into)
-        },
+        }),
     )
     .forms(METHOD)
     .example("zeros([2]).bernoulli_(1.0)", "tensor([1., 1.])")
     .gradient(DRAWN),
 ];
 
-fn randint_row(a: &Args) -> Result<Value> {
-    let make = Make::from_args(a, 3)?;
-    let (low, high, size) = match (a.get(1), a.is_none(2)) {
-        (Value::Scalar(Scalar::Int(high)), false) => (a.int(0)?, *high, a.ints(2)?),
-        (Value::List(_), true) => (0, a.int(0)?, a.ints(1)?),
+fn randint_row(a: &RandintParams, args: &Args) -> Result<Value> {
+    let listed = |items: &[Value]| -> Result<Vec<i64>> {
+        memory::try_collected(items.iter().map(|item| match item {
+            Value::Scalar(Scalar::Int(n)) => Ok(*n),
+            other => Err(args.wrong_for("size", other)),
+        }))
+    };
+    let (low, high, size) = match (a.high, &a.size) {
+        (Value::Scalar(Scalar::Int(high)), Some(size)) => (a.low, *high, size.clone()),
+        (Value::List(items), None) => (0, a.low, listed(items)?),
         _ => {
             let text = "randint() takes `low`, `high` and a size, or `high` and a size";
             return Err(
@@ -408,22 +449,23 @@ fn randint_row(a: &Args) -> Result<Value> {
             );
         }
     };
-    making(a, 7, &make, || randint(low, high, &size, &make)).map(Into::into)
+    let make = a.options.make();
+    making(&a.source, &make, || randint(low, high, &size, &make)).map(Into::into)
 }
 
-fn normal_row(a: &Args) -> Result<Value> {
-    let (mean, std) = (a.operand(0)?, a.operand(1)?);
-    let model = match (mean, std) {
-        (Operand::Tensor(t), _) | (_, Operand::Tensor(t)) => Some(t),
-        (Operand::Scalar(mean), Operand::Scalar(std)) if !a.is_none(2) => {
-            let make = Make::from_args(a, 3)?;
-            let drawn = || normal(mean.as_f64(), std.as_f64(), &a.ints(2)?, &make);
-            return making(a, 7, &make, drawn).map(Into::into);
+fn normal_row(a: &NormalParams) -> Result<Value> {
+    let (mean, std) = (a.mean, a.std);
+    let model = match (mean, std, &a.size) {
+        (Operand::Tensor(t), _, _) | (_, Operand::Tensor(t), _) => Some(t),
+        (Operand::Scalar(mean), Operand::Scalar(std), Some(size)) => {
+            let make = a.options.make();
+            let drawn = || normal(mean.as_f64(), std.as_f64(), size, &make);
+            return making(&a.source, &make, drawn).map(Into::into);
         }
         _ => None,
     };
-    match model.filter(|_| a.is_none(2)) {
-        Some(model) => drawing(a, 7, model.device(), || normal_of(model, mean, std)).map(Into::into),
+    match model.filter(|_| a.size.is_none()) {
+        Some(model) => drawing(&a.source, model.device(), || normal_of(model, mean, std)).map(Into::into),
         None => {
             let text =
                 "normal() takes two numbers and a size, or a tensor for the mean, the deviation, or both";

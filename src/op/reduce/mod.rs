@@ -9,10 +9,10 @@ pub mod softmax;
 pub mod spread;
 pub mod sums;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &[
+pub static ROWS: &[&[OpDef]] = &documented([
     sums::ROWS,
     spread::ROWS,
     scan::ROWS,
@@ -21,4 +21,4 @@ pub static ROWS: &[&[OpDef]] = &[
     norms::ROWS,
     nans::ROWS,
     differences::ROWS,
-];
+]);

@@ -8,8 +8,15 @@ pub mod split;
 pub mod triangle;
 pub mod view;
 
-use crate::op::core::def::OpDef;
+use crate::op::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] =
-    &[view::ROWS, permute::ROWS, part::ROWS, join::ROWS, split::ROWS, repeat::ROWS, triangle::ROWS];
+pub static ROWS: &[&[OpDef]] = &documented([
+    view::ROWS,
+    permute::ROWS,
+    part::ROWS,
+    join::ROWS,
+    split::ROWS,
+    repeat::ROWS,
+    triangle::ROWS,
+]);

@@ -3,11 +3,9 @@
 use crate::base::shape::show;
 use crate::base::{Error, Kind, Result};
 use crate::op::core::args::to_list;
-use crate::op::core::def::{
-    Args, DefaultValue as D, Domain, Draw, Family, OpDef, Param, ParamKind, SELF, Sample,
-};
+use crate::op::core::def::{Args, Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::many;
-use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::params::{Written, by_name, kind, kinds, params};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 
@@ -108,8 +106,41 @@ pub fn tensor_split(x: &Tensor, parts: &[i64], one_number: bool, dim: i64) -> Re
 }
 
 const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
-const DIM0: Param = Param::optional("dim", ParamKind::Int, D::Int(0));
-const PIECES: &[Param] = &[SELF, Param::required("indices_or_sections", ParamKind::Ints)];
+
+kinds! {
+    /// A number, or an array or tensor of numbers: what was written, and its integers.
+    Cuts(Any) => (bool, Vec<i64>), |args: &'a Args, at| match args.get(at) {
+        Value::Tensor(t) => Ok((false, t.to_i64s("tensor_split")?)),
+        given => Ok((matches!(given, Value::Scalar(_)), args.ints(at)?)),
+    };
+    /// A number, or an array of numbers.
+    Lengths(Any) => (bool, Vec<i64>), |args: &'a Args, at| {
+        Ok((matches!(args.get(at), Value::Scalar(_)), args.ints(at)?))
+    };
+}
+
+params! {
+    SplitParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        split_size: Lengths, "how long each piece is, the last may be shorter; or the length of each piece";
+        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    TensorSplitParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        indices_or_sections: Cuts, "how many pieces, or the places that it is cut before";
+        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+    }
+}
+
+params! {
+    HsplitParams {
+        input: kind::Tensor, "the tensor it is computed of";
+        indices_or_sections: Written<kind::Ints>, "how many pieces, or the places that it is cut before";
+    }
+}
 
 params! {
     ChunkParams {
@@ -132,8 +163,8 @@ pub static ROWS: &[OpDef] = &[
         "split",
         Family::Movement,
         "Pieces along a dimension: of one size, or of the sizes listed.",
-        &[SELF, Param::required("split_size", ParamKind::Any), DIM0],
-        split_row,
+        SplitParams::LIST,
+        by_name!(SplitParams, split_row),
     )
     .example("arange(5).split(2).len()", "3")
     .samples(&[Sample::of("x.split(2)[1]", M)]),
@@ -159,38 +190,46 @@ pub static ROWS: &[OpDef] = &[
         "tensor_split",
         Family::Movement,
         "Pieces along a dimension: so many, or cut before each of some places.",
-        &[
-            SELF,
-            Param::required("indices_or_sections", ParamKind::Any),
-            Param::optional("dim", ParamKind::Int, D::Int(0)),
-        ],
-        |a| pieces(a, a.int(2)?),
+        TensorSplitParams::LIST,
+        by_name!(TensorSplitParams, |a| {
+            let (one_number, parts) = a.indices_or_sections;
+            to_list(tensor_split(a.input, &parts, one_number, a.dim))
+        }),
     )
     .example("arange(5).tensor_split(2)", "[tensor([0, 1, 2]), tensor([3, 4])]")
     .samples(&[Sample::of("x.tensor_split(2, 1)[0]", M)]),
-    OpDef::call("hsplit", Family::Movement, "Pieces side by side.", PIECES, |a| {
-        pieces(a, i64::from(a.tensor(0)?.rank() > 1))
-    })
+    OpDef::call(
+        "hsplit",
+        Family::Movement,
+        "Pieces side by side.",
+        HsplitParams::LIST,
+        by_name!(HsplitParams, |a| {
+            let dim = i64::from(a.input.rank() > 1);
+            pieces(a, dim)
+        }),
+    )
     .example("arange(4).hsplit(2)", "[tensor([0, 1]), tensor([2, 3])]")
     .samples(&[Sample::of("x.hsplit(2)[1]", M)]),
-    OpDef::call("vsplit", Family::Movement, "Pieces on top of each other.", PIECES, |a| pieces(a, 0))
-        .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
-        .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
+    OpDef::call(
+        "vsplit",
+        Family::Movement,
+        "Pieces on top of each other.",
+        HsplitParams::LIST,
+        by_name!(HsplitParams, |a| pieces(a, 0)),
+    )
+    .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
+    .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
 ];
 
-fn split_row(a: &Args) -> Result<Value> {
-    match a.get(1) {
-        Value::List(_) => to_list(split_sizes(a.tensor(0)?, &a.ints(1)?, a.int(2)?)),
-        _ => to_list(split(a.tensor(0)?, a.int(1)?, a.int(2)?)),
+fn split_row(a: SplitParams) -> Result<Value> {
+    match a.split_size {
+        (true, sizes) => to_list(split(a.input, sizes.first().copied().unwrap_or_default(), a.dim)),
+        (false, sizes) => to_list(split_sizes(a.input, &sizes, a.dim)),
     }
 }
 
 /// An array cuts before its places, a number asks for so many pieces.
-pub fn pieces(a: &Args, dim: i64) -> crate::base::Result<Value> {
-    let one_number = matches!(a.get(1), Value::Scalar(_));
-    let parts = match a.get(1) {
-        Value::Tensor(t) => t.to_i64s("tensor_split")?,
-        _ => a.ints(1)?,
-    };
-    to_list(tensor_split(a.tensor(0)?, &parts, one_number, dim))
+fn pieces(a: HsplitParams, dim: i64) -> Result<Value> {
+    let (parts, written) = a.indices_or_sections;
+    to_list(tensor_split(a.input, &parts, matches!(written, Value::Scalar(_)), dim))
 }

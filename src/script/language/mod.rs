@@ -7,9 +7,8 @@ mod maps;
 mod numbers;
 mod texts;
 
+use crate::op::def::{DefaultValue, documented};
 use crate::op::{Family, Form, OpDef, Param, ParamKind, Receiver};
-
-use super::call::told;
 
 /// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints";` below the
 /// type that the method is of, or below `None` for functions.
@@ -35,26 +34,12 @@ macro_rules! language {
 
 use language;
 
-const _: () = {
-    documented(arrays::ROWS);
-    documented(functions::ROWS);
-    documented(maps::ROWS);
-    documented(numbers::ROWS);
-    documented(texts::ROWS);
-};
+static ROWS: [&[OpDef]; 5] =
+    documented([arrays::ROWS, functions::ROWS, maps::ROWS, numbers::ROWS, texts::ROWS]);
 
 /// Every page.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
-    [arrays::ROWS, functions::ROWS, maps::ROWS, numbers::ROWS, texts::ROWS].into_iter().flatten()
-}
-
-#[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
-const fn documented(rows: &[OpDef]) {
-    let mut i = 0;
-    while i < rows.len() {
-        told(&rows[i]);
-        i += 1;
-    }
+    ROWS.into_iter().flatten()
 }
 
 const fn row(receiver: Receiver, name: &'static str, params: &'static [Param]) -> OpDef {
@@ -66,9 +51,9 @@ const fn row(receiver: Receiver, name: &'static str, params: &'static [Param]) -
 }
 
 const fn needed(name: &'static str, what: &'static str) -> Param {
-    Param { what, ..Param::required(name, ParamKind::Any) }
+    Param { name, kind: ParamKind::Any, default: None, what }
 }
 
 const fn optional(name: &'static str, what: &'static str) -> Param {
-    Param { what, ..Param::optional(name, ParamKind::Any, crate::op::def::DefaultValue::None) }
+    Param { name, kind: ParamKind::Any, default: Some(DefaultValue::None), what }
 }
