@@ -61,6 +61,16 @@ const UNSAFE: &[&str] = &["device/cpu", "device/cuda", "session/sandbox"];
 /// Macros of unfinished work and of debugging.
 const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
 
+/// What reads an argument of a call at its place in the row. Kinds of parameters are made of these, with a place that
+/// they are given; everyone else reads arguments by name, from a struct of `params!`.
+const READERS: &[&str] = &[
+    "get", "is_none", "tensor", "tensors", "operand", "scalar", "float", "int", "bool", "str", "ints",
+    "dtype", "device",
+];
+
+/// What calls of a row are named, where readers are ambiguous.
+const CALLS: &[&str] = &["a", "args", "call", "arguments"];
+
 const LONGEST_FILE: usize = 600;
 const LONGEST_MAIN: usize = 60;
 
@@ -107,7 +117,14 @@ impl File {
 fn faults(files: &[File]) -> Vec<String> {
     let exported = exported_macros(files);
     let each = files.iter().flat_map(|file| {
-        [imports(file, &exported), unsafety(file), unfinished(file), exemptions(file), length(file)]
+        [
+            imports(file, &exported),
+            unsafety(file),
+            unfinished(file),
+            exemptions(file),
+            length(file),
+            numbered(file),
+        ]
     });
     each.flatten().chain(files.iter().flat_map(floors)).chain(knots(files)).collect()
 }
@@ -352,6 +369,23 @@ fn exemptions(file: &File) -> Vec<String> {
         }
     }
     out
+}
+
+/// Arguments of a call that are fetched by their number.
+fn numbered(file: &File) -> Vec<String> {
+    let source = &file.source;
+    let layers = ["op", "nn", "optim", "data", "parallel", "checkpoint", "script"];
+    let scripted = file.layer().is_some_and(|layer| layers.contains(&layer));
+    let tokens = source.tokens.iter().enumerate().skip(2).filter(|_| scripted);
+    let fetches = tokens.filter(|(at, token)| {
+        CALLS.contains(&source.text(at - 2))
+            && source.text(at - 1) == "."
+            && READERS.contains(&token.text.as_str())
+            && source.text(at + 1) == "("
+            && source.text(at + 2).starts_with(|c: char| c.is_ascii_digit())
+    });
+    let text = "an argument is fetched by its number: declare it with `params!`";
+    fetches.map(|(_, token)| file.fault(token.line, text)).collect()
 }
 
 fn length(file: &File) -> Vec<String> {
@@ -655,6 +689,17 @@ mod rules {
         only("op/mod.rs", "#[cfg_attr(unix, allow(unused))]", 1, "without a `reason`");
         only("op/mod.rs", "#[allow(dead_code, reason = \"later\")]", 1, "deleted");
         none("op/mod.rs", "fn f() { x.expect(1); allow(2); }");
+    }
+
+    #[test]
+    fn arguments_fetched_by_number_are_found() {
+        only("op/core/a.rs", "fn f(a: &Args) {\n    a.tensor(0)?;\n}", 2, "by its number");
+        only("nn/a.rs", "fn f(args: &Args) { g(args.is_none(12)) }", 1, "by its number");
+        none(
+            "op/a.rs",
+            "fn f(saved: &Saved) { saved.tensor(0)?; args.tensor(at)?; a.get(i); a.0.int(x, 1) }",
+        );
+        none("lab/model/a.rs", "fn f(a: &Memo) { a.get(0) }");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
+use crate::op::core::spec::Writes;
 use crate::op::core::spec::{Binary, Unary};
-use crate::op::elementwise::arithmetic;
+use crate::op::params::InputParams;
 use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -51,7 +52,7 @@ pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Sh
             });
             register_longer(engine, def.name, def, runner(def), 1, shared);
         }
-        Forward::Binary(spec) => {
+        Forward::Binary(spec, _) => {
             register_binary(engine, def.name, spec, shared);
             register_longer(engine, def.name, def, runner(def), 2, shared);
         }
@@ -72,16 +73,24 @@ pub fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Ar
     }
 }
 
+/// A map of two operands, with the options of its row.
+fn combined(args: &Args, how: Writes) -> Result<Value> {
+    match args.def.forward {
+        Forward::Binary(_, run) => run(args, how).map(Value::from),
+        _ => Err(Error::runtime("not a binary row")),
+    }
+}
+
 /// The row's function from matched arguments.
 fn runner(def: &'static OpDef) -> fn(&Args) -> Result<Value> {
     match def.forward {
         Forward::Call(run) => run,
         Forward::Script => |args| Err(Error::runtime(format!("{} is of the script", args.def.name))),
         Forward::Unary(_) => |args| match args.def.forward {
-            Forward::Unary(spec) => spec.apply(args.tensor(0)?, [0.0; 2]).map(Value::from),
+            Forward::Unary(spec) => spec.apply(InputParams::of(args)?.input, [0.0; 2]).map(Value::from),
             _ => Err(Error::runtime("not a unary row")),
         },
-        Forward::Binary(_) => |args| arithmetic::with_options(args, false).map(Value::from),
+        Forward::Binary(..) => |args| combined(args, Writes::New),
     }
 }
 
@@ -135,9 +144,9 @@ fn register_operator(engine: &mut Engine, symbol: &'static str, def: &'static Op
             let types = vec![TypeId::of::<Tensor>(); def.params.len()];
             engine.register_raw_fn(symbol, types, caller(def, run, shared));
         }
-        Forward::Binary(_) | Forward::Script => {}
+        Forward::Binary(..) | Forward::Script => {}
     }
-    if let Forward::Binary(spec) = def.forward {
+    if let Forward::Binary(spec, _) = def.forward {
         register_binary(engine, symbol, spec, shared);
         let in_place = match symbol {
             "+" => "+=",
@@ -178,16 +187,9 @@ fn register_in_place(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shar
             });
             register_longer(engine, &name, def, runner(def), 1, shared);
         }
-        (InPlace::Map, Forward::Binary(spec)) => {
+        (InPlace::Map, Forward::Binary(spec, _)) => {
             register_assigning_method(engine, &name, spec, shared);
-            register_longer(
-                engine,
-                &name,
-                def,
-                |a| arithmetic::with_options(a, true).map(Value::from),
-                2,
-                shared,
-            );
+            register_longer(engine, &name, def, |args| combined(args, Writes::First), 2, shared);
         }
         (InPlace::Call(run), _) => {
             for types in signatures(def) {

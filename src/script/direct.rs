@@ -89,7 +89,7 @@ fn row_of(call: &FnCallExpr) -> Option<INT> {
 /// The operators that are maps of two operands.
 fn rows() -> impl Iterator<Item = (&'static str, &'static Binary)> {
     crate::op::table().filter_map(|def| match (def.forward, def.forms.last()) {
-        (Forward::Binary(row), Some(Form::Operator(symbol))) => Some((*symbol, row)),
+        (Forward::Binary(row, _), Some(Form::Operator(symbol))) => Some((*symbol, row)),
         _ => None,
     })
 }

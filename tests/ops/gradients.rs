@@ -95,10 +95,9 @@ fn rows() -> Vec<Case> {
             Forward::Unary(spec) => {
                 cases.push(case(row.name, &inputs, !flat, move |x| spec.apply(&x[0], [0.0; 2])));
             }
-            Forward::Binary(spec) => {
-                let params = if ["add", "sub"].contains(&row.name) { [1.0, 0.0] } else { [0.0; 2] };
+            Forward::Binary(spec, _) => {
                 cases.push(case(row.name, &inputs, true, move |x| {
-                    spec.apply((&x[0]).into(), (&x[1]).into(), params)
+                    spec.apply((&x[0]).into(), (&x[1]).into(), spec.params)
                 }));
             }
             Forward::Call(_) | Forward::Script => {}

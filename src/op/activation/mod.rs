@@ -4,7 +4,7 @@ pub mod composed;
 pub mod dropout;
 pub mod functions;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, composed::ROWS, dropout::ROWS]);

@@ -133,7 +133,7 @@ params! {
 
 params! {
     BlockDiagParams {
-        tensors: kind::Tensors, "a list of tensors";
+        tensors: kind::Tensors, "the blocks, from the upper left on";
     }
 }
 

@@ -5,7 +5,7 @@ pub mod grids;
 pub mod pad;
 pub mod windows;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([diagonal::ROWS, windows::ROWS, grids::ROWS, pad::ROWS]);

@@ -2,7 +2,7 @@
 
 pub mod scaled;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([scaled::ROWS]);

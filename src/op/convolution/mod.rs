@@ -6,7 +6,7 @@ pub mod sliding;
 pub mod transposed;
 pub mod volumes;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] =

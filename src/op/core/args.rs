@@ -68,13 +68,6 @@ impl<'a> Args<'a> {
         }
     }
 
-    pub fn optional_tensor(&self, i: usize) -> Option<&Tensor> {
-        match self.get(i) {
-            Value::Tensor(t) => Some(t),
-            _ => None,
-        }
-    }
-
     pub fn tensors(&self, i: usize) -> Result<Vec<&Tensor>> {
         match self.get(i) {
             Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
@@ -108,10 +101,6 @@ impl<'a> Args<'a> {
         self.scalar(i).map(Scalar::as_i64)
     }
 
-    pub fn optional_int(&self, i: usize) -> Option<i64> {
-        self.int(i).ok()
-    }
-
     pub fn bool(&self, i: usize) -> Result<bool> {
         match self.get(i) {
             Value::Scalar(Scalar::Bool(b)) => Ok(*b),
@@ -135,19 +124,6 @@ impl<'a> Args<'a> {
             })),
             other => Err(self.wrong(i, other)),
         }
-    }
-
-    /// [`Args::ints`], or none where the default is no array.
-    pub fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>> {
-        if self.is_none(i) { Ok(None) } else { self.ints(i).map(Some) }
-    }
-
-    pub fn optional_scalar(&self, i: usize) -> Option<Scalar> {
-        self.scalar(i).ok()
-    }
-
-    pub fn optional_float(&self, i: usize) -> Option<f64> {
-        self.float(i).ok()
     }
 
     /// The dtype given, if one was.

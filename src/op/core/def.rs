@@ -2,8 +2,9 @@
 //! and the gradient checks are loops over.
 
 use crate::base::Result;
+use crate::tensor::Tensor;
 
-use super::spec::{Binary, Unary};
+use super::spec::{Binary, Unary, Writes};
 use super::value::Value;
 
 pub use super::operand::Operand;
@@ -248,7 +249,8 @@ pub struct Args<'a> {
 #[derive(Clone, Copy)]
 pub enum Forward {
     Unary(&'static Unary),
-    Binary(&'static Binary),
+    /// With what reads the options of a call, and runs it.
+    Binary(&'static Binary, fn(&Args, Writes) -> Result<Tensor>),
     /// Anything else, from arguments in the order of `params`.
     Call(fn(&Args) -> Result<Value>),
     /// In the script layer: it sees more than its arguments.

@@ -104,30 +104,7 @@ impl Unary {
     }
 
     fn dtypes(&self, x: &Tensor) -> Result<(DType, DType)> {
-        if x.dtype() == DType::Bool {
-            if self.op == MapOp::Square {
-                return Ok((DType::Int64, DType::Int64));
-            }
-            self.check_bool()?;
-        }
         dtypes(self.gives, self.name, self.refusal, x.dtype())
-    }
-}
-
-impl Unary {
-    /// Functions that PyTorch does not have for masks, though they would leave them as they are.
-    #[cold]
-    fn check_bool(&self) -> Result<()> {
-        let name = match self.op {
-            MapOp::Abs => "abs_cpu",
-            MapOp::Floor => "floor_vml_cpu",
-            MapOp::Ceil => "ceil_vml_cpu",
-            MapOp::Round => "round_vml_cpu",
-            MapOp::Trunc => "trunc_vml_cpu",
-            _ => return Ok(()),
-        };
-        Err(Error::new(Kind::NotImplementedError, format!("\"{name}\" not implemented for 'Bool'"))
-            .with_hint("convert it first, for example with `.int()`"))
     }
 }
 
@@ -288,9 +265,11 @@ fn dtypes(gives: Gives, name: &'static str, refusal: Refusal, common: DType) -> 
                 Refusal::Kernel(kernel) => format!("\"{kernel}\" not implemented for 'Bool'"),
                 Refusal::Text(text) => text.to_string(),
             };
-            return Err(Error::new(Kind::NotImplementedError, text));
+            return Err(Error::new(Kind::NotImplementedError, text)
+                .with_hint("convert it first, for example with `.int()`"));
         }
-        Gives::Number => (common, common),
+        Gives::Count if common.category() == Category::Bool => (DType::Int64, DType::Int64),
+        Gives::Number | Gives::Count => (common, common),
     })
 }
 

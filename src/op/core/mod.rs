@@ -15,7 +15,7 @@ pub mod record;
 pub mod spec;
 pub mod value;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([convert::ROWS, convert::MORE_ROWS, fill::ROWS]);

@@ -72,10 +72,10 @@ macro_rules! kinds {
 
         impl $crate::op::core::params::Accept for $name {
             type Given<'a> = $given;
-            const KIND: $crate::op::ParamKind = $crate::op::ParamKind::$kind;
+            const KIND: $crate::op::core::def::ParamKind = $crate::op::core::def::ParamKind::$kind;
 
             #[allow(clippy::needless_lifetimes, reason = "some of what is given is borrowed")]
-            fn take<'a>(args: &'a $crate::op::Args, at: usize) -> $crate::base::Result<$given> {
+            fn take<'a>(args: &'a $crate::op::core::def::Args, at: usize) -> $crate::base::Result<$given> {
                 #[allow(clippy::redundant_closure_call, reason = "what takes it is written as a closure")]
                 ($take)(args, at)
             }
@@ -197,15 +197,15 @@ macro_rules! param_list {
         )*
     ) => {{
         use $crate::op::core::params::{joined, total};
-        const LISTS: &[&[$crate::op::Param]] = &[
+        const LISTS: &[&[$crate::op::core::def::Param]] = &[
             &[$($crate::op::core::params::param_list!(@one $field: $kind $(= $default)? $(=> $written)?, $what)),*],
             $($list, &[$($crate::op::core::params::param_list!(@one $next: $type $(= $preset)? $(=> $said)?, $why)),*],)*
         ];
-        const ALL: [$crate::op::Param; total(LISTS)] = joined(LISTS);
+        const ALL: [$crate::op::core::def::Param; total(LISTS)] = joined(LISTS);
         &ALL
     }};
     (@one $field:ident: $kind:ty $(= $default:expr)? $(=> $written:expr)?, $what:literal) => {
-        $crate::op::Param {
+        $crate::op::core::def::Param {
             name: stringify!($field),
             kind: <$kind as $crate::op::core::params::Accept>::KIND,
             default: $crate::op::core::params::param_list!(@default $kind $(= $default)? $(=> $written)?),
@@ -226,7 +226,7 @@ macro_rules! params {
 
         impl<'a> $name<'a> {
             /// The arguments of a call of the row.
-            $vis fn of(args: &'a $crate::op::Args) -> $crate::base::Result<Self> {
+            $vis fn of(args: &'a $crate::op::core::def::Args) -> $crate::base::Result<Self> {
                 <Self as $crate::op::core::params::Read>::read(args, &mut 0)
             }
         }
@@ -248,7 +248,7 @@ macro_rules! params {
 
         impl<'a> $name<'a> {
             /// The row's parameters, in this order.
-            $vis const LIST: &'static [$crate::op::Param] = $crate::op::core::params::param_list! {
+            $vis const LIST: &'static [$crate::op::core::def::Param] = $crate::op::core::params::param_list! {
                 $($field: $kind $(= $default)? $(=> $written)?, $what;)*
                 $(..<$set>::LIST; $($next: $type $(= $preset)? $(=> $said)?, $why;)*)*
             };
@@ -256,7 +256,7 @@ macro_rules! params {
 
         impl<'a> $crate::op::core::params::Read<'a> for $name<'a> {
             #[allow(unused_variables, reason = "of none")]
-            fn read(args: &'a $crate::op::Args, at: &mut usize) -> $crate::base::Result<Self> {
+            fn read(args: &'a $crate::op::core::def::Args, at: &mut usize) -> $crate::base::Result<Self> {
                 Ok($name {
                     $($field: $crate::op::core::params::next::<$kind>(args, at)?,)*
                     $(
@@ -281,10 +281,10 @@ macro_rules! by_name {
         }
     };
     ($params:ident, $run:path) => {
-        |args: &$crate::op::Args| $run($params::of(args)?)
+        |args: &$crate::op::core::def::Args| $run($params::of(args)?)
     };
     ($params:ident, |$a:pat_param, $args:ident| $body:expr) => {
-        |$args: &$crate::op::Args| {
+        |$args: &$crate::op::core::def::Args| {
             let $a = $params::of($args)?;
             $body
         }

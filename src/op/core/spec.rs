@@ -14,6 +14,8 @@ pub enum Gives {
     Bool,
     /// As `Same`, but bool operands are an error, as for `-x`.
     Number,
+    /// As `Same`, with bools counted: int64.
+    Count,
 }
 
 /// How a function that gives [`Gives::Number`] refuses bools.
@@ -61,6 +63,14 @@ pub struct Binary {
     pub refusal: Refusal,
     /// What the kernel gets where a call has no options.
     pub params: Params,
+}
+
+/// Where a call writes its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writes {
+    New,
+    /// To its first operand.
+    First,
 }
 
 /// The two parameters of a map.

@@ -3,7 +3,7 @@
 pub mod filled;
 pub mod ranges;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([filled::ROWS, ranges::ROWS]);

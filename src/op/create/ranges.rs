@@ -110,8 +110,8 @@ params! {
 
 params! {
     LinspaceParams {
-        start: kind::Float, "the first number";
-        end: kind::Float, "the last number";
+        start: kind::Float, "where the row begins";
+        end: kind::Float, "where the row ends; it is one of the numbers";
         steps: kind::Int, "how many numbers";
         ..options: MakeParams;
     }

@@ -3,24 +3,24 @@
 use crate::base::{Error, Result, Scalar};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::def::{Args, Family, Forward, OpDef};
+use crate::op::core::def::{Family, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::by_name;
-use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Side};
+use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Writes};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
-use super::declare::{AlphaParams, PairParams, RoundingParams, binary, named};
+use super::declare::{AlphaParams, NO_DIFFERENCE, PairParams, RoundingParams, binary, named};
 use super::sign::neg;
 
 binary! {
-    add Add Binary Same, (Nothing add_grad), ["+"], (Any, Any),
+    add Add Binary Same with AlphaParams, (Nothing add_grad), ["+"], (Any, Any),
         "Sum, element by element.", "tensor([1, 2]) + 1.5" => "tensor([2.5000, 3.5000])";
-    sub Sub Binary Number, (Nothing sub_grad), ["-"], (Any, Any),
+    sub Sub Binary Number with AlphaParams or NO_DIFFERENCE, (Nothing sub_grad), ["-"], (Any, Any),
         "Difference, element by element.", "tensor([1, 2]) - tensor([[3], [4]])" => "tensor([[-2, -1],\n        [-3, -2]])";
     mul Mul Binary Same, (Cross mul_grad), ["*"], (Any, Any),
         "Product, element by element.", "tensor([1.0, 2.0]) * 3" => "tensor([3., 6.])";
-    div Div Binary Float, (Quotient div_grad), ["/"], (Any, Positive),
+    div Div Binary Float with RoundingParams, (Quotient div_grad), ["/"], (Any, Positive),
         "True quotient, element by element: integers give floats.", "tensor([1, 2]) / 4" => "tensor([0.2500, 0.5000])";
     floor_divide FloorDiv Binary Number, (none), [], (Any, Positive),
         "Quotient rounded down.", "tensor([7, -7]).floor_divide(2)" => "tensor([ 3, -4])";
@@ -141,36 +141,30 @@ fn quotient_grad(s: &Saved, g: &Tensor, whole: fn(&Tensor) -> Result<Tensor>) ->
     )
 }
 
-/// A binary row with its options: an `alpha` for sums, a `rounding_mode` for quotients.
-pub fn with_options(args: &Args, in_place: bool) -> Result<Tensor> {
-    static TRUNC: Binary =
-        Binary { op: MapOp::TruncDiv, gives: Gives::Number, keep: Keep::Nothing, rule: None, ..specs::Div };
-    let Forward::Binary(spec) = args.def.forward else { return Err(Error::runtime("not a binary row")) };
-    let (pair, spec, params) = match args.def.params.get(2).map(|p| p.name) {
-        Some("alpha") => {
-            let a = AlphaParams::of(args)?;
-            (a.pair, spec, [a.alpha.as_f64(), 0.0])
-        }
-        Some("rounding_mode") => {
-            let a = RoundingParams::of(args)?;
-            let spec = match a.rounding_mode {
-                None => spec,
-                Some("floor") => &specs::FloorDiv,
-                Some("trunc") => &TRUNC,
-                Some(other) => {
-                    return Err(Error::runtime(format!(
-                        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'"
-                    )));
-                }
-            };
-            (a.pair, spec, [0.0; 2])
-        }
-        _ => (PairParams::of(args)?, spec, [0.0; 2]),
-    };
-    if in_place {
-        spec.apply_in_place(pair.input, pair.other, params)
-    } else {
-        spec.apply(pair.input.into(), pair.other, params)
+impl RoundingParams<'_> {
+    /// What the kernel gets where a call has no options.
+    pub const NONE: Params = PairParams::NONE;
+
+    pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
+        static TRUNC: Binary = Binary {
+            op: MapOp::TruncDiv,
+            gives: Gives::Number,
+            keep: Keep::Nothing,
+            rule: None,
+            ..specs::Div
+        };
+        let spec = match self.rounding_mode {
+            None => spec,
+            Some("floor") => &specs::FloorDiv,
+            Some("trunc") => &TRUNC,
+            Some(other) => {
+                return Err(Error::runtime(format!(
+                    "{} expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'",
+                    spec.name
+                )));
+            }
+        };
+        self.pair.run(spec, how)
     }
 }
 

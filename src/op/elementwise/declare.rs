@@ -2,18 +2,19 @@
 
 use crate::base::Result;
 use crate::device::MapOp;
-use crate::op::core::def::{Args, Family, OpDef, Param};
+use crate::op::core::def::{Args, Family, Form, OpDef, Param};
 use crate::op::core::launch::fused;
 use crate::op::core::params::{Maybe, kind, params};
 use crate::op::core::record::one;
-use crate::op::core::spec::MapAttribute;
+use crate::op::core::spec::{Binary, MapAttribute, Params, Refusal, Writes};
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
 macro_rules! binary {
     ($(
-        $fn:ident $map:ident $family:ident $gives:ident, $grad:tt, $forms:tt, ($left:ident, $right:ident),
+        $fn:ident $map:ident $family:ident $gives:ident $(with $options:ident)? $(or $refusal:expr)?,
+        $grad:tt, $forms:tt, ($left:ident, $right:ident),
         $summary:literal, $code:literal => $shown:literal;
     )*) => {
         $(
@@ -36,8 +37,8 @@ macro_rules! binary {
                     gives: $crate::op::core::spec::Gives::$gives,
                     keep: binary!(@keep $grad),
                     rule: binary!(@rule $map $grad),
-                    refusal: binary!(@refusal $fn),
-                    params: binary!(@params $fn),
+                    refusal: binary!(@refusal $($refusal)?),
+                    params: <binary!(@options $($options)?)>::NONE,
                 };
             )*
         }
@@ -53,14 +54,16 @@ macro_rules! binary {
                     family: Family::$family,
                     receiver: Receiver::None,
                     forms: &binary!(@forms $forms),
-                    params: binary!(@options $fn),
+                    params: <binary!(@options $($options)?)>::LIST,
                     summary: $summary,
                     details: "Operands are broadcast and promoted; a number may stand for either.",
                     shapes: "",
                     errors: &[],
                     torch: Torch::Same,
                     example: ($code, $shown),
-                    forward: Forward::Binary(&specs::$map),
+                    forward: Forward::Binary(&specs::$map, |args, how| {
+                        <binary!(@options $($options)?)>::of(args)?.run(&specs::$map, how)
+                    }),
                     in_place: binary!(@in_place $gives),
                     gradient: binary!(@gradient $map $grad),
                     samples: &[Sample {
@@ -75,15 +78,10 @@ macro_rules! binary {
         }
         pub use table::ROWS;
     };
-    (@options add) => { AlphaParams::LIST };
-    (@options sub) => { AlphaParams::LIST };
-    (@options div) => { RoundingParams::LIST };
-    (@options $fn:ident) => { PairParams::LIST };
-    (@refusal sub) => { $crate::op::core::spec::Refusal::Text($crate::op::elementwise::declare::NO_DIFFERENCE) };
-    (@refusal $fn:ident) => { $crate::op::core::spec::Refusal::ByName };
-    (@params add) => { [1.0, 0.0] };
-    (@params sub) => { [1.0, 0.0] };
-    (@params $fn:ident) => { [0.0; 2] };
+    (@options) => { $crate::op::elementwise::declare::PairParams };
+    (@options $options:ident) => { $crate::op::elementwise::declare::$options };
+    (@refusal) => { $crate::op::core::spec::Refusal::ByName };
+    (@refusal $refusal:expr) => { $refusal };
     (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
     (@rule $map:ident (none)) => { None };
@@ -102,12 +100,16 @@ macro_rules! binary {
 }
 
 /// What PyTorch says of the difference of two masks.
-pub const NO_DIFFERENCE: &str = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
-                                 `logical_xor()` operator instead.";
+pub const NO_DIFFERENCE: Refusal = Refusal::Text(
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator \
+     instead.",
+);
 
 /// What PyTorch says of a mask's negative.
-pub const NO_NEGATIVE: &str = "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to \
-                               invert a mask, use the `~` or `logical_not()` operator instead.";
+pub const NO_NEGATIVE: Refusal = Refusal::Text(
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or \
+     `logical_not()` operator instead.",
+);
 
 params! {
     /// Two operands.
@@ -133,10 +135,34 @@ params! {
     }
 }
 
+impl PairParams<'_> {
+    /// What the kernel gets where a call has no options.
+    pub const NONE: Params = [0.0; 2];
+
+    pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
+        self.with(spec, Self::NONE, how)
+    }
+
+    pub fn with(self, spec: &'static Binary, params: Params, how: Writes) -> Result<Tensor> {
+        match how {
+            Writes::New => spec.apply(self.input.into(), self.other, params),
+            Writes::First => spec.apply_in_place(self.input, self.other, params),
+        }
+    }
+}
+
+impl AlphaParams<'_> {
+    pub const NONE: Params = [1.0, 0.0];
+
+    pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
+        self.pair.with(spec, [self.alpha.as_f64(), 0.0], how)
+    }
+}
+
 macro_rules! unary {
     ($(
         $(#[doc = $doc:literal])*
-        $fn:ident $map:ident $gives:ident, $grad:tt, $domain:ident,
+        $fn:ident $map:ident $gives:ident $(or $refusal:expr)?, $grad:tt, $domain:ident $(in $forms:expr)?,
         $summary:literal, $code:literal => $shown:literal;
     )*) => {
         $(
@@ -156,7 +182,7 @@ macro_rules! unary {
                     gives: $crate::op::core::spec::Gives::$gives,
                     keep: unary!(@keep $grad),
                     rule: unary!(@rule $map $grad),
-                    refusal: unary!(@refusal $fn),
+                    refusal: unary!(@refusal $($refusal)?),
                 };
             )*
         }
@@ -171,7 +197,7 @@ macro_rules! unary {
                     name: stringify!($fn),
                     family: Family::Elementwise,
                     receiver: Receiver::None,
-                    forms: unary!(@forms $fn),
+                    forms: unary!(@forms $($forms)?),
                     params: InputParams::LIST,
                     summary: $summary,
                     details: "",
@@ -191,14 +217,10 @@ macro_rules! unary {
         }
         pub use table::ROWS;
     };
-    (@refusal neg) => { $crate::op::core::spec::Refusal::Text($crate::op::elementwise::declare::NO_NEGATIVE) };
-    (@refusal relu) => { $crate::op::core::spec::Refusal::Text("Boolean inputs not supported for relu") };
-    (@refusal $fn:ident) => { $crate::op::core::spec::Refusal::ByName };
-    (@forms neg) => { &[Form::Method, Form::Function, Form::Operator("-")] };
-    (@forms relu) => { &[Form::Method, Form::Function, Form::Functional] };
-    (@forms sigmoid) => { &[Form::Method, Form::Function, Form::Functional] };
-    (@forms tanh) => { &[Form::Method, Form::Function, Form::Functional] };
-    (@forms $fn:ident) => { &[Form::Method, Form::Function] };
+    (@refusal) => { $crate::op::core::spec::Refusal::ByName };
+    (@refusal $refusal:expr) => { $refusal };
+    (@forms) => { &[Form::Method, Form::Function] };
+    (@forms $forms:expr) => { $forms };
     (@keep (none)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep (zero)) => { $crate::op::core::spec::Keep::Nothing };
     (@keep ($keep:ident $rule:expr)) => { $crate::op::core::spec::Keep::$keep };
@@ -258,9 +280,12 @@ pub const fn named(
     OpDef::call(name, Family::Elementwise, of, params, run).example(code, shown)
 }
 
+/// Called as `F::name(…)` too.
+pub const FUNCTIONAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Functional];
+
 /// What the macros' rows name, wherever they are called.
 pub mod names {
-    pub use super::{AlphaParams, PairParams, RoundingParams};
+    pub use super::FUNCTIONAL_TOO;
     pub(in crate::op) use super::{binary, unary};
     pub use crate::op::core::def::{
         Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, Sample, Torch,

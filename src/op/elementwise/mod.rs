@@ -15,7 +15,7 @@ pub mod rounding;
 pub mod sign;
 pub mod unary;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([

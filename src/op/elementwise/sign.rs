@@ -3,11 +3,12 @@
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::elementwise::declare::NO_NEGATIVE;
 
 use super::declare::{named, rule, unary};
 
 unary! {
-    neg Neg Number, (Nothing rule(|_, g| neg(g))), Any,
+    neg Neg Number or NO_NEGATIVE, (Nothing rule(|_, g| neg(g))), Any in &[Form::Method, Form::Function, Form::Operator("-")],
         "The negative of each element.", "tensor([1.0, -2.0]).neg()" => "tensor([-1.,  2.])";
     sign Sign Same, (zero), Any,
         "-1, 0 or 1 by the sign of each element.", "tensor([-3.0, 0.0, 5.0]).sign()" => "tensor([-1.,  0.,  1.])";

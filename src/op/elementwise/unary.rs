@@ -17,9 +17,9 @@ use super::declare::{named, rule, unary, with_input};
 use super::sign::{neg, sign};
 
 unary! {
-    abs Abs Same, (Input rule(|s, g| with_input(MapOp::AbsGrad, s, g, |g, x| mul(g, &sign(x)?)))), Any,
+    abs Abs Number or Refusal::Kernel("abs_cpu"), (Input rule(|s, g| with_input(MapOp::AbsGrad, s, g, |g, x| mul(g, &sign(x)?)))), Any,
         "The absolute value of each element.", "tensor([-1, 2]).abs()" => "tensor([1, 2])";
-    square Square Same, (Input rule(|s, g| mul(g, &scale(&s.tensor(0)?, 2.0)?))), Any,
+    square Square Count, (Input rule(|s, g| mul(g, &scale(&s.tensor(0)?, 2.0)?))), Any,
         "Each element times itself.", "tensor([1.0, -3.0]).square()" => "tensor([1., 9.])";
     exp Exp Float, (Output rule(|s, g| mul(g, &s.tensor(0)?))), Any,
         "e to the power of each element.", "tensor([0.0, 1.0]).exp()" => "tensor([1.0000, 2.7183])";
@@ -59,11 +59,11 @@ unary! {
         "The hyperbolic sine of each element.", "tensor([0.0, 1.0]).sinh()" => "tensor([0.0000, 1.1752])";
     cosh Cosh Float, (Input rule(|s, g| mul(g, &sinh(&s.tensor(0)?)?))), Any,
         "The hyperbolic cosine of each element.", "tensor([0.0, 1.0]).cosh()" => "tensor([1.0000, 1.5431])";
-    tanh Tanh Float, (Output rule(|s, g| with_input(MapOp::TanhGrad, s, g, |g, y| mul(g, &one_minus_square(y)?)))), Any,
+    tanh Tanh Float, (Output rule(|s, g| with_input(MapOp::TanhGrad, s, g, |g, y| mul(g, &one_minus_square(y)?)))), Any in FUNCTIONAL_TOO,
         "The hyperbolic tangent of each element.", "tensor([0.0, 1.0]).tanh()" => "tensor([0.0000, 0.7616])";
     sigmoid Sigmoid Float, (Output rule(|s, g| with_input(MapOp::SigmoidGrad, s, g, |g, y| {
             mul(g, &sub(y, &square(y)?)?)
-        }))), Any,
+        }))), Any in FUNCTIONAL_TOO,
         "`1 / (1 + exp(-x))` of each element.", "tensor([0.0, 1.0]).sigmoid()" => "tensor([0.5000, 0.7311])";
     erf Erf Float, (Input rule(|s, g| with_input(MapOp::ErfGrad, s, g, |g, x| {
             mul(g, &scale(&exp(&neg(&square(x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI)?)
@@ -96,9 +96,9 @@ unary! {
             masked_fill(&mul(g, &slope)?, &eq(&x, 0i64)?, 0i64.into())
         })), Any,
         "`sin(pi x) / (pi x)`, and 1 at 0.", "tensor([0.0, 0.5]).sinc()" => "tensor([1.0000, 0.6366])";
-    relu Relu Number, (Output rule(|s, g| with_input(MapOp::ReluGrad, s, g, |g, y| {
+    relu Relu Number or Refusal::Text("Boolean inputs not supported for relu"), (Output rule(|s, g| with_input(MapOp::ReluGrad, s, g, |g, y| {
             mul(g, &gt(y, 0.0)?)
-        }))), Any,
+        }))), Any in FUNCTIONAL_TOO,
         "Each element, or 0 where it is negative.", "tensor([-1.0, 2.0]).relu()" => "tensor([0., 2.])";
 }
 

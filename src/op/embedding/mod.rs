@@ -3,7 +3,7 @@
 pub mod bag;
 pub mod table;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([table::ROWS, bag::ROWS]);

@@ -2,7 +2,7 @@
 
 pub mod along_dim;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([along_dim::ROWS]);

@@ -3,7 +3,7 @@
 pub mod grid;
 pub mod resize;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([resize::ROWS, grid::ROWS]);

@@ -7,7 +7,7 @@ pub mod masks;
 pub mod places;
 pub mod search;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] =

@@ -3,7 +3,7 @@
 pub mod asks;
 pub mod compare;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([compare::ROWS, asks::ROWS]);

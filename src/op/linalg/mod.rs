@@ -18,7 +18,7 @@ pub mod solve;
 pub mod svd;
 pub mod triangular;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([

@@ -5,7 +5,7 @@ pub mod ctc;
 pub mod elements;
 pub mod margins;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([elements::ROWS, classes::ROWS, margins::ROWS, ctc::ROWS]);

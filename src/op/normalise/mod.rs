@@ -7,7 +7,7 @@ pub mod layer_norm;
 pub mod shared;
 pub mod unit;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] =

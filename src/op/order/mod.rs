@@ -5,7 +5,7 @@ pub mod quantile;
 pub mod running;
 pub mod sort;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([extremum::ROWS, sort::ROWS, quantile::ROWS, running::ROWS]);

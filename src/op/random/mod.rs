@@ -4,7 +4,7 @@ pub mod distributions;
 pub mod generator;
 pub mod uniform_normal;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([uniform_normal::ROWS, distributions::ROWS]);

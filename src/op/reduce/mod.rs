@@ -9,7 +9,7 @@ pub mod softmax;
 pub mod spread;
 pub mod sums;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([

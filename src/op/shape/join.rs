@@ -172,7 +172,7 @@ params! {
 
 params! {
     HstackParams {
-        tensors: kind::Tensors, "a list of tensors";
+        tensors: kind::Tensors, "what is put together, in this order";
     }
 }
 

@@ -8,7 +8,7 @@ pub mod split;
 pub mod triangle;
 pub mod view;
 
-use crate::op::def::{OpDef, documented};
+use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
 pub static ROWS: &[&[OpDef]] = &documented([
