@@ -30,7 +30,8 @@ pub fn diff(
     let joined: Vec<&Tensor> = before.into_iter().chain([x]).chain(behind).collect();
     let mut out = if joined.len() > 1 { cat(&joined, dim)? } else { x.clone() };
     let at = out.dim(dim)?;
-    for _ in 0..n {
+    // After as many as there are elements nothing is left.
+    for _ in 0..n.min(out.size(dim)? as i64) {
         let size = out.size(dim)?;
         let step = size.saturating_sub(1);
         let (new, old) = (slice(&out, at, size - step, step, 1)?, slice(&out, at, 0, step, 1)?);
