@@ -3,7 +3,7 @@
 use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::{Value, json};
 
-use crate::base::{DType, DeviceSpec, Result, Scalar};
+use crate::base::{DType, DeviceSpec, Error, Result, Scalar};
 use crate::tensor::Tensor;
 
 /// A value as one JSON document. Tensors are `{"shape", "dtype", "device", "data"}` with nested data; what
@@ -20,6 +20,32 @@ pub fn document(value: &Dynamic) -> Result<Value> {
         return fields.collect::<Result<serde_json::Map<_, _>>>().map(Value::Object);
     }
     Ok(plain(value))
+}
+
+/// What a JSON text stands for: objects are maps, `null` is `()`, and whole numbers beyond 64 bits are floats.
+///
+/// # Errors
+/// The text is no JSON, or is nested deeper than 127 levels.
+pub fn parse(text: &str) -> Result<Dynamic> {
+    let value =
+        serde_json::from_str(text).map_err(|e| Error::value(format!("parse_json(): no JSON: {e}")))?;
+    Ok(dynamic(value))
+}
+
+fn dynamic(value: Value) -> Dynamic {
+    match value {
+        Value::Null => Dynamic::UNIT,
+        Value::Bool(b) => b.into(),
+        Value::Number(n) => match n.as_i64() {
+            Some(i) => i.into(),
+            None => n.as_f64().unwrap_or(f64::NAN).into(),
+        },
+        Value::String(s) => s.into(),
+        Value::Array(items) => items.into_iter().map(dynamic).collect::<Array>().into(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name.into(), dynamic(value))).collect::<Map>().into()
+        }
+    }
 }
 
 fn plain(value: &Dynamic) -> Value {
@@ -75,5 +101,34 @@ fn number(f: f64) -> Value {
         None if f.is_nan() => "NaN".into(),
         None if f > 0.0 => "Infinity".into(),
         None => "-Infinity".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_as_the_values_they_stand_for() {
+        let text = r#"{"a": [1, 2.5, null, true], "s": "é", "big": 18446744073709551615}"#;
+        let map = parse(text).unwrap().cast::<Map>();
+        let items = map["a"].clone().cast::<Array>();
+        assert_eq!((items[0].as_int(), items[1].as_float()), (Ok(1), Ok(2.5)));
+        assert!(items[2].is_unit() && items[3].as_bool() == Ok(true));
+        assert_eq!(map["s"].clone().into_string().unwrap(), "é");
+        assert_eq!(map["big"].as_float(), Ok(18446744073709551615.0));
+        for wrong in ["", "{", "{LONG: 1}", "\0", "[1,]", &"[".repeat(1000)] {
+            let error = parse(wrong).unwrap_err().message();
+            assert!(error.starts_with("parse_json(): no JSON: ") && error.contains("line 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_json_is_caught() {
+        let mut engine = rhai::Engine::new();
+        engine.register_fn("parse_json", |text: &str| parse(text).map_err(crate::script::fault::raise));
+        let code = "let told = \"\"; try { parse_json(\"{LONG: 1}\") } catch (e) { told = e.message; } told";
+        let told = engine.eval::<String>(code).unwrap();
+        assert!(told.starts_with("parse_json(): no JSON: "), "{told}");
     }
 }

@@ -13,7 +13,7 @@ language! {
         parse_int(text: "what has the digits, perhaps with a sign"; radix: "the base, from 2 to 36; 10 where it is not given")
             "The integer that a text is." "parse_int(\"12\")" => "12";
         parse_float(text: "the digits, with or without a point") "The float that a text is." "parse_float(\"1.5\")" => "1.5";
-        parse_json(text: "an object, from { to }") "The map that a JSON text is." "parse_json(`{\"a\": 1}`).a" => "1";
+        parse_json(text: "an object, an array or another value") "What a JSON text stands for: objects are maps, null is ()." "parse_json(`{\"a\": 1}`).a" => "1";
         range(from: "where the loop begins", to: "the end, which is left out"; step: "from each number to the next; 1 where it is not given")
             "Numbers for a loop." "let sum = 0; for i in range(0, 6, 2) { sum += i } sum" => "6";
         timestamp() "The time now; two of them have a difference." "type_of(timestamp())" => "\"timestamp\"";

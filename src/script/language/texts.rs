@@ -44,7 +44,7 @@ language! {
             "Goes through characters in a loop." "let n = 0; for c in \"text\".chars() { n += 1 } n" => "4";
         to_chars() "The characters as an array." "\"ab\".to_chars()" => "[a, b]";
         to_blob() "The bytes of the text in UTF-8." "\"hi\".to_blob().len()" => "2";
-        parse_json() "The value that the JSON text stands for, a map." "\"{}\".parse_json().len()" => "0";
+        parse_json() "The value that the JSON text stands for." "\"{}\".parse_json().len()" => "0";
     }
     Char {
         to_int() "The number of the character in Unicode." "'a'.to_int()" => "97";

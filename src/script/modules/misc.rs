@@ -17,6 +17,8 @@ use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::engine::Host;
+use crate::script::fault::raise;
+use crate::script::json;
 use crate::script::value::type_name;
 
 use super::RhaiResult;
@@ -171,6 +173,8 @@ pub static ROWS: &[ScriptRow] = &[
 pub fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Progress>("progress");
     engine.register_iterator_result::<Progress, Dynamic>();
+    // Rhai's own raises what no `catch` catches, and takes objects alone.
+    engine.register_fn("parse_json", |text: &str| json::parse(text).map_err(raise));
 }
 
 /// How long a sleep takes to see that it was interrupted.
