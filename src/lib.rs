@@ -2,6 +2,8 @@
 //!
 //! Layers, top to bottom; imports point strictly downwards (`docs/architecture.md`).
 
+// What nobody outside uses is `pub(crate)`, so that the compiler finds it when nobody does at all.
+#![warn(unreachable_pub)]
 // They panic on a full or closed stream: `cli::output` and `base::stderr` write in their place.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test may end where it finds no memory"))]

@@ -59,7 +59,7 @@ impl<T> Drop for Link<T> {
 
 /// Drops a value: at once, or, a few links deep inside of another that is being dropped, after that one and before the
 /// outermost drop ends.
-pub fn drop_linked<T: 'static>(value: T) {
+pub(crate) fn drop_linked<T: 'static>(value: T) {
     let depth = DEPTH.try_with(Cell::get).unwrap_or(0);
     if depth >= NESTED {
         let mut value = Some(value);

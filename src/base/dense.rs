@@ -7,13 +7,13 @@ use super::layout::Layout;
 use super::shape::Strides;
 
 /// Dimensions, those that lie farthest apart in memory first.
-pub type Order = SmallVec<[usize; 6]>;
+pub(crate) type Order = SmallVec<[usize; 6]>;
 
 impl Layout {
     /// True where the elements fill one piece of memory, each place once: a permutation of a row-major layout.
     ///
     /// Follows `is_non_overlapping_and_dense` of PyTorch's `c10`.
-    pub fn is_dense(&self) -> bool {
+    pub(crate) fn is_dense(&self) -> bool {
         if self.is_contiguous() {
             return true;
         }
@@ -38,7 +38,7 @@ impl Layout {
     ///
     /// # Errors
     /// The shape has too many elements.
-    pub fn dense_like(&self) -> Result<Layout> {
+    pub(crate) fn dense_like(&self) -> Result<Layout> {
         if self.is_dense() {
             return Layout::new(self.shape().into(), self.strides().into(), 0);
         }
@@ -50,7 +50,7 @@ impl Layout {
 ///
 /// # Errors
 /// The shape has too many elements.
-pub fn dense_in(shape: &[usize], order: &[usize]) -> Result<Layout> {
+pub(crate) fn dense_in(shape: &[usize], order: &[usize]) -> Result<Layout> {
     let mut strides: Strides = SmallVec::from_elem(0, shape.len());
     let mut step = 1isize;
     for &dim in order.iter().rev() {

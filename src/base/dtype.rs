@@ -23,7 +23,7 @@ pub enum DType {
 
 /// Promotion categories, lowest first: a higher category wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Category {
+pub(crate) enum Category {
     Bool,
     Int,
     Float,
@@ -70,7 +70,7 @@ impl DType {
     }
 
     /// The name PyTorch's C++ errors use, such as `float` or `c10::BFloat16`.
-    pub fn c_name(self) -> &'static str {
+    pub(crate) fn c_name(self) -> &'static str {
         match self {
             DType::Float64 => "double",
             DType::Float32 => "float",
@@ -118,7 +118,7 @@ impl DType {
         })
     }
 
-    pub fn category(self) -> Category {
+    pub(crate) fn category(self) -> Category {
         match self {
             DType::Float64 | DType::Float32 | DType::Float16 | DType::BFloat16 => Category::Float,
             DType::Bool => Category::Bool,
@@ -126,7 +126,7 @@ impl DType {
         }
     }
 
-    pub fn is_float(self) -> bool {
+    pub(crate) fn is_float(self) -> bool {
         self.category() == Category::Float
     }
 
@@ -135,7 +135,7 @@ impl DType {
     }
 
     /// The common dtype of two tensors of non-zero dimension (`torch.promote_types`).
-    pub fn promote(self, other: DType) -> DType {
+    pub(crate) fn promote(self, other: DType) -> DType {
         use DType::*;
         if self == other {
             return self;
@@ -194,7 +194,7 @@ impl Scalar {
         }
     }
 
-    pub fn category(self) -> Category {
+    pub(crate) fn category(self) -> Category {
         match self {
             Scalar::Bool(_) => Category::Bool,
             Scalar::Int(_) => Category::Int,
@@ -203,7 +203,7 @@ impl Scalar {
     }
 
     /// The dtype a tensor made of this scalar alone gets.
-    pub fn default_dtype(self) -> DType {
+    pub(crate) fn default_dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
             Scalar::Int(_) => DType::Int64,

@@ -144,7 +144,7 @@ pub enum Body {
 
 impl Body {
     /// Whether an accelerator took part.
-    pub fn concerns_accelerator(&self) -> bool {
+    pub(crate) fn concerns_accelerator(&self) -> bool {
         match self {
             Body::Alloc { device, .. }
             | Body::Free { device, .. }

@@ -18,7 +18,7 @@ pub fn bytes(n: u64) -> String {
 }
 
 /// Bytes as a number of MiB, with three digits or more.
-pub fn mebibytes(n: u64) -> String {
+pub(crate) fn mebibytes(n: u64) -> String {
     let mib = n as f64 / MIB as f64;
     if n > 0 && mib < 0.005 {
         "<0.01".into()
@@ -95,7 +95,7 @@ pub fn short(n: u64) -> String {
 }
 
 /// `one` for 1, else `many`, after the number.
-pub fn plural(n: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 

@@ -60,7 +60,7 @@ pub fn sync(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn make_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// Removes the files that processes left in a folder when they were killed while they wrote. Those that someone still
 /// writes are locked. Nothing comes of what can't be read or removed.
-pub fn sweep(folder: &Path) {
+pub(crate) fn sweep(folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -121,7 +121,7 @@ fn sweep_once(folder: &Path) {
 
 /// Whether a file has the name of one in the making: `.tensorlab-PID-COUNT-RANDOM.tmp`, or without the random part, as
 /// earlier versions had it.
-pub fn is_part(name: &OsStr) -> bool {
+pub(crate) fn is_part(name: &OsStr) -> bool {
     let inner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_random = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -134,7 +134,7 @@ pub fn is_part(name: &OsStr) -> bool {
 
 /// Sixteen hexadecimal digits that no other process comes to: numbers of processes are the same in two containers
 /// that share a folder.
-pub fn random_name() -> String {
+pub(crate) fn random_name() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 

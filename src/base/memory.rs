@@ -6,7 +6,7 @@
 use super::{DeviceCause, Error, Result};
 
 /// An empty vector with room for `n` elements.
-pub fn with_capacity<T>(n: usize) -> Result<Vec<T>> {
+pub(crate) fn with_capacity<T>(n: usize) -> Result<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(n).map_err(|_| refused::<T>(n))?;
     Ok(all)
@@ -42,7 +42,7 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
 }
 
 /// The items of an iterator whose items may fail, up to the first error.
-pub fn try_collected<T>(items: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+pub(crate) fn try_collected<T>(items: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
     let items = items.into_iter();
     let mut all = match items.size_hint() {
         (least, Some(most)) if least == most => with_capacity(least)?,
@@ -65,7 +65,7 @@ pub fn push<T>(to: &mut Vec<T>, value: T) -> Result<()> {
 }
 
 /// Makes room for `more` elements.
-pub fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<()> {
+pub(crate) fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<()> {
     to.try_reserve(more).map_err(|_| refused::<T>(to.len().saturating_add(more)))
 }
 
@@ -73,13 +73,6 @@ pub fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<()> {
 pub fn append<T: Clone>(to: &mut Vec<T>, values: &[T]) -> Result<()> {
     reserve(to, values.len())?;
     to.extend_from_slice(values);
-    Ok(())
-}
-
-/// Appends to a text.
-pub fn append_text(to: &mut String, text: &str) -> Result<()> {
-    to.try_reserve(text.len()).map_err(|_| refused::<u8>(to.len().saturating_add(text.len())))?;
-    to.push_str(text);
     Ok(())
 }
 

@@ -22,7 +22,7 @@ pub mod text;
 pub use dtype::{DType, Scalar};
 pub use error::{Cause, DeviceCause, Error, GradCause, Kind, Result, ShapeCause};
 pub use layout::Layout;
-pub use shape::{Dims, Strides};
+pub(crate) use shape::{Dims, Strides};
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,7 @@ pub struct Name(&'static str);
 
 impl Name {
     /// In place of a name that is not kept.
-    pub const OTHER: Name = Name("(other)");
+    pub(crate) const OTHER: Name = Name("(other)");
 
     pub const fn new(name: &'static str) -> Name {
         Name(name)

@@ -29,7 +29,7 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
 }
 
 /// "did you mean `x`?", or the list of what is known.
-pub fn suggestion(wrong: &str, known: &[&str], what: &str) -> String {
+pub(crate) fn suggestion(wrong: &str, known: &[&str], what: &str) -> String {
     match nearest(wrong, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("{what}: {}", known.join(", ")),

@@ -36,7 +36,7 @@ pub fn scalar(value: Scalar) -> String {
 }
 
 /// `(1, 2)`, `(1,)`, `()`.
-pub fn tuple<T: ToString>(items: &[T]) -> String {
+pub(crate) fn tuple<T: ToString>(items: &[T]) -> String {
     match items {
         [one] => format!("({},)", one.to_string()),
         all => format!("({})", all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")),

@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 use super::error::{Result, ShapeCause};
 
 /// Sizes of a tensor's dimensions, outermost first.
-pub type Dims = SmallVec<[usize; 6]>;
+pub(crate) type Dims = SmallVec<[usize; 6]>;
 /// Steps between neighbours along each dimension, in elements.
-pub type Strides = SmallVec<[isize; 6]>;
+pub(crate) type Strides = SmallVec<[isize; 6]>;
 
 /// The largest storage a shape may describe, in elements: byte counts then fit an `isize`.
 const MAX_ELEMENTS: usize = (isize::MAX as usize) / 8;
@@ -25,7 +25,7 @@ pub fn numel(shape: &[usize]) -> Result<usize> {
 }
 
 /// Row-major strides.
-pub fn contiguous_strides(shape: &[usize]) -> Strides {
+pub(crate) fn contiguous_strides(shape: &[usize]) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     let mut step = 1isize;
     for (stride, &size) in strides.iter_mut().zip(shape).rev() {
@@ -59,7 +59,7 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Result<Dims> {
 }
 
 /// Wraps a possibly negative dimension; `rank` 0 counts as 1 (PyTorch's rule for scalars).
-pub fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
+pub(crate) fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
     let n = rank.max(1) as i64;
     if dim < -n || dim >= n {
         return Err(ShapeCause::DimOutOfRange { dim, rank: n as usize }.into());
@@ -68,7 +68,7 @@ pub fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
 }
 
 /// Reads sizes as a learner gives them: negative sizes are errors.
-pub fn checked_sizes(sizes: &[i64]) -> Result<Dims> {
+pub(crate) fn checked_sizes(sizes: &[i64]) -> Result<Dims> {
     let dims: Dims = sizes
         .iter()
         .map(|&d| {
@@ -86,7 +86,7 @@ pub fn show<T: std::fmt::Display>(sizes: &[T]) -> String {
 }
 
 /// `2x3`, as the matmul errors print sizes.
-pub fn show_x(sizes: &[usize]) -> String {
+pub(crate) fn show_x(sizes: &[usize]) -> String {
     let inner: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     inner.join("x")
 }

@@ -12,7 +12,7 @@ pub struct Table {
 
 /// Lays cells out in columns of at most `widest`, two spaces apart; what is longer ends in `…`. Columns of numbers, with
 /// their units, stand at the right. Cells are made safe to show, each on one line.
-pub fn aligned(header: &[String], rows: &[Vec<String>], widest: usize) -> Table {
+pub(crate) fn aligned(header: &[String], rows: &[Vec<String>], widest: usize) -> Table {
     let clean = |cells: &[String]| -> Vec<String> {
         cells.iter().map(|cell| clipped(&strip_control(cell).replace(['\n', '\t'], " "), widest)).collect()
     };

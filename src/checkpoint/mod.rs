@@ -33,12 +33,12 @@ thread_local! {
 }
 
 /// Has calls stop early, or not, whatever their options say, until the guard is dropped.
-pub fn set_early_stop(on: bool) -> EarlyStop {
+pub(crate) fn set_early_stop(on: bool) -> EarlyStop {
     EarlyStop(EARLY_STOP.replace(Some(on)))
 }
 
 /// Restores what was asked for before.
-pub struct EarlyStop(Option<bool>);
+pub(crate) struct EarlyStop(Option<bool>);
 
 impl Drop for EarlyStop {
     fn drop(&mut self) {

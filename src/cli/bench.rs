@@ -15,7 +15,7 @@ use super::output::say;
 use super::{exit, machine};
 
 #[derive(clap::Args)]
-pub struct BenchOptions {
+pub(crate) struct BenchOptions {
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -109,7 +109,7 @@ struct Figure {
 }
 
 /// Times the suite on every device and prints it.
-pub fn run(options: &BenchOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &BenchOptions, devices: &str) -> u8 {
     let machine = match machine(devices, Use::Headless) {
         Ok(machine) => machine,
         Err(code) => return code,

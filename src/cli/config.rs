@@ -16,7 +16,7 @@ use super::output::say;
 const VARIABLE: &str = "TENSORLAB_CONFIG";
 
 #[derive(clap::Args)]
-pub struct ConfigOptions {
+pub(crate) struct ConfigOptions {
     /// Write a file with every setting in comments, if there is none
     #[arg(long)]
     init: bool,
@@ -34,7 +34,7 @@ fn path() -> Option<PathBuf> {
 }
 
 /// The settings as they are. A file that can't be read hinders nothing: it is told, and the defaults hold.
-pub fn load() -> Config {
+pub(super) fn load() -> Config {
     let Some(path) = path() else { return Config::default() };
     match std::fs::read_to_string(&path) {
         Ok(text) => {
@@ -53,7 +53,7 @@ pub fn load() -> Config {
 }
 
 /// Shows or writes the settings and gives the exit status.
-pub fn run(options: &ConfigOptions) -> u8 {
+pub(super) fn run(options: &ConfigOptions) -> u8 {
     let Some(path) = path() else {
         tell!("error: there is no home folder to keep settings in; {VARIABLE} can name a file");
         return exit::SCRIPT;

@@ -8,7 +8,7 @@ use super::output::say;
 use super::{exit, machine};
 
 /// Lists the devices that `--devices` names.
-pub fn run(devices: &str, as_json: bool) -> u8 {
+pub(super) fn run(devices: &str, as_json: bool) -> u8 {
     let machine = match machine(devices, Use::Interactive) {
         Ok(machine) => machine,
         Err(code) => return code,

@@ -10,7 +10,7 @@ use super::exit;
 use super::output::{put, say};
 
 /// Prints one page, or the whole reference as Markdown.
-pub fn run(name: Option<&str>) -> u8 {
+pub(super) fn run(name: Option<&str>) -> u8 {
     let Some(name) = name else {
         put(format_args!("{}", reference()));
         return exit::FINE;
@@ -27,7 +27,7 @@ pub fn run(name: Option<&str>) -> u8 {
 }
 
 /// The reference page: every row, family by family.
-pub fn reference() -> String {
+pub(super) fn reference() -> String {
     let mut rows: Vec<&OpDef> = rows().collect();
     rows.sort_by_key(|d| (d.family, d.name));
     let mut out = String::from(

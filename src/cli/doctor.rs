@@ -7,7 +7,7 @@ use super::exit;
 use super::output::say;
 
 /// Probes the machine and prints what it found.
-pub fn run(as_json: bool) -> u8 {
+pub(super) fn run(as_json: bool) -> u8 {
     let found = Probe::run();
     if as_json {
         let protections = sandbox::protections();

@@ -16,7 +16,7 @@ use super::packs::{self, Chosen};
 use super::{exit, library};
 
 #[derive(clap::Args, Default)]
-pub struct LabOptions {
+pub(super) struct LabOptions {
     /// A notebook (.rhai or .ipynb), a lesson's file or a lesson's id; the home screen where none is named
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct LabOptions {
 }
 
 #[derive(clap::Args, Default, Clone)]
-pub struct LookOptions {
+pub(crate) struct LookOptions {
     /// ASCII characters only
     #[arg(long)]
     ascii: bool,
@@ -34,7 +34,7 @@ pub struct LookOptions {
 }
 
 /// Opens the lab and gives the exit status: on the home screen where nothing is named.
-pub fn open(options: &LabOptions, devices: &str) -> u8 {
+pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
     let Some(named) = &options.file else {
         return finish(run((None, Vec::new()), &options.look, devices, Setup::plain(devices), None, None));
     };
@@ -51,7 +51,7 @@ pub fn open(options: &LabOptions, devices: &str) -> u8 {
 }
 
 /// Opens the lab on a lesson. Devices left to `auto` are those the lesson is made for.
-pub fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
+pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
     let keep = match progress(chosen) {
         Ok(keep) => Some(keep),
         Err(error) => {
@@ -63,7 +63,7 @@ pub fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
 }
 
 /// Opens the lab on a lesson; where `keep` is none, no progress is kept.
-pub fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<Keep>) -> u8 {
+pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<Keep>) -> u8 {
     let own = Setup::of(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
     finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, keep))
@@ -71,7 +71,7 @@ pub fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<
 
 /// What a session is started with.
 #[derive(Clone, Debug, Default)]
-pub struct Setup {
+pub(super) struct Setup {
     pub devices: String,
     /// The folder of the pack that the session is confined to.
     pub pack: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub struct Setup {
 
 impl Setup {
     /// The session of a lesson.
-    pub fn of(chosen: &Chosen, devices: &str) -> Setup {
+    pub(super) fn of(chosen: &Chosen, devices: &str) -> Setup {
         Setup {
             devices: devices_for(&chosen.lesson, devices),
             pack: chosen.folder.clone(),
@@ -90,12 +90,12 @@ impl Setup {
     }
 
     /// The session of a notebook.
-    pub fn plain(devices: &str) -> Setup {
+    pub(super) fn plain(devices: &str) -> Setup {
         Setup { devices: devices.into(), pack: None, last_value: true }
     }
 
     /// What there is to say before the code of a pack runs on a system that cannot confine it.
-    pub fn missing_protection(&self) -> Option<String> {
+    pub(crate) fn missing_protection(&self) -> Option<String> {
         let reason = self.pack.as_ref().and_then(|_| sandbox::unconfined())?;
         Some(format!("this pack's code is not kept from your files: {reason}"))
     }
@@ -112,7 +112,7 @@ impl Setup {
 }
 
 /// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
-pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
+pub(crate) fn devices_for(lesson: &Lesson, devices: &str) -> String {
     match (devices, lesson.front.devices.first()) {
         ("auto", Some(own)) => own.clone(),
         _ => devices.to_string(),
@@ -120,7 +120,7 @@ pub fn devices_for(lesson: &Lesson, devices: &str) -> String {
 }
 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving.
-pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
+pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
         Ok((document, book, notes)) => {
             finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(book), None))
@@ -134,7 +134,7 @@ pub fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 
 
 /// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
 /// remembered.
-pub fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
+pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
     let (book, notes) = Book::open(path)?;
     library::remember(path);
     Ok((book.document(), book, notes))
@@ -194,7 +194,7 @@ fn history(most: usize) -> (Vec<String>, Option<Remember>) {
 }
 
 /// Appends to the learner's progress log.
-pub fn progress(chosen: &Chosen) -> io::Result<Keep> {
+pub(super) fn progress(chosen: &Chosen) -> io::Result<Keep> {
     let (mut log, _) = ProgressLog::open(&progress_file()?)?;
     let chosen = chosen.clone();
     Ok(Box::new(move |step, entry| {
@@ -205,13 +205,13 @@ pub fn progress(chosen: &Chosen) -> io::Result<Keep> {
 }
 
 /// Where the learner's progress is kept.
-pub fn progress_file() -> io::Result<PathBuf> {
+pub(crate) fn progress_file() -> io::Result<PathBuf> {
     let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
     Ok(folder.join("progress.jsonl"))
 }
 
 /// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
-pub fn data_folder() -> Option<PathBuf> {
+pub(crate) fn data_folder() -> Option<PathBuf> {
     super::folder("XDG_DATA_HOME", ".local/share")
 }
 

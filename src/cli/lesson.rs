@@ -12,7 +12,7 @@ use super::packs::{self, Chosen};
 use super::{exit, lab, library, progress};
 
 #[derive(clap::Args)]
-pub struct LessonOptions {
+pub(crate) struct LessonOptions {
     #[command(subcommand)]
     command: LessonAction,
 }
@@ -56,7 +56,7 @@ enum LessonAction {
 }
 
 /// Runs a subcommand and gives the exit status.
-pub fn run(options: &LessonOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         LessonAction::List { json } => list(*json),
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
@@ -136,7 +136,7 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
 }
 
 /// Prints what came of verifying a lesson.
-pub fn show(lesson: &Lesson, report: &Report) {
+pub(super) fn show(lesson: &Lesson, report: &Report) {
     let runs: usize = report.steps.iter().map(|s| s.runs).sum();
     let total: f64 = report.steps.iter().map(|s| s.milliseconds).sum();
     let verdict = if report.is_fine() { "ok" } else { "FAILED" };

@@ -22,7 +22,7 @@ use super::packs;
 const REMEMBERED: usize = 8;
 
 /// The built-in course and the installed packs, the learner's progress, and the notebooks opened before.
-pub struct Shelf {
+pub(crate) struct Shelf {
     /// As `--devices` has it.
     devices: String,
     /// What the session has that is started next.
@@ -38,7 +38,7 @@ struct Remembered {
 }
 
 impl Shelf {
-    pub fn new(devices: &str, session: Arc<Mutex<Setup>>) -> Shelf {
+    pub(super) fn new(devices: &str, session: Arc<Mutex<Setup>>) -> Shelf {
         Shelf { devices: devices.into(), session }
     }
 
@@ -110,7 +110,7 @@ impl Library for Shelf {
 }
 
 /// Remembers that a notebook was opened. That this fails is no reason not to open it.
-pub fn remember(path: &Path) {
+pub(crate) fn remember(path: &Path) {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut all = remembered();
     all.retain(|known| known.path != path);
@@ -154,10 +154,10 @@ fn ago(ms: u64) -> String {
 }
 
 /// A lesson and the id of its pack.
-pub type Taken<'a> = (&'a str, &'a Lesson);
+pub(super) type Taken<'a> = (&'a str, &'a Lesson);
 
 /// All lessons in the order in which they are taken.
-pub fn taken(packs: &[Pack]) -> Vec<Taken<'_>> {
+pub(super) fn taken(packs: &[Pack]) -> Vec<Taken<'_>> {
     let lessons = packs.iter().flat_map(|pack| pack.lessons.iter().map(move |lesson| (pack, lesson)));
     lessons.map(|(pack, lesson)| (pack.manifest.id.as_str(), lesson)).collect()
 }
@@ -178,7 +178,7 @@ fn shown_pack(pack: &Pack, progress: &Progress) -> HomePack {
 }
 
 /// A lesson as the home screen has it.
-pub fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
+pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     let (_, lesson) = taken;
     let done = |step: &&str| progress.step(&key(taken, step)).is_some_and(|step| step.done);
     HomeLesson {

@@ -21,7 +21,7 @@ use super::{exit, lab};
 const SHOWN: usize = 40;
 
 #[derive(clap::Args)]
-pub struct NotebookOptions {
+pub(crate) struct NotebookOptions {
     #[command(subcommand)]
     command: NotebookAction,
 }
@@ -90,7 +90,7 @@ enum NotebookAction {
 }
 
 /// Runs a subcommand and gives the exit status.
-pub fn run(options: &NotebookOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &NotebookOptions, devices: &str) -> u8 {
     let result = match &options.command {
         NotebookAction::New { name } => new(name),
         NotebookAction::Open { file, look } => Ok(lab::open_notebook_file(file, look, devices)),

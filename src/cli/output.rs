@@ -14,7 +14,7 @@ use crate::script::Host;
 use super::exit;
 
 /// Writes an answer to standard output.
-pub fn put(text: fmt::Arguments) {
+pub(super) fn put(text: fmt::Arguments) {
     let mut out = io::stdout().lock();
     out.write_fmt(text).and_then(|()| out.flush()).unwrap_or_else(|error| end(&error));
 }
@@ -40,14 +40,14 @@ pub(super) fn end(error: &io::Error) -> ! {
 
 /// Prints to standard output; progress goes to standard error, as a bar on a terminal and a line at each end
 /// elsewhere.
-pub struct Console {
+pub(crate) struct Console {
     out_is_terminal: bool,
     bar: Mutex<Bar>,
     live: Mutex<Live>,
 }
 
 impl Console {
-    pub fn new() -> Console {
+    pub(super) fn new() -> Console {
         Console {
             out_is_terminal: std::io::stdout().is_terminal(),
             live: Mutex::new(Live::new(screen_rows())),

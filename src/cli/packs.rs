@@ -10,7 +10,7 @@ use super::lab::data_folder;
 
 /// A lesson and the pack that it belongs to.
 #[derive(Clone)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     pub lesson: Lesson,
     pub pack: String,
     /// The pack's version.
@@ -33,19 +33,19 @@ impl Chosen {
     }
 
     /// What the progress of a step is kept under.
-    pub fn key(&self, step: &str) -> Key {
+    pub(super) fn key(&self, step: &str) -> Key {
         Key { pack: self.pack.clone(), lesson: self.lesson.front.id.clone(), step: step.into() }
     }
 }
 
 /// The installed packs: `packs` beside the learner's progress.
-pub fn store() -> Result<Store, String> {
+pub(super) fn store() -> Result<Store, String> {
     let folder = data_folder().ok_or("error: there is no home folder, and XDG_DATA_HOME is not set")?;
     Ok(Store::at(&folder.join("packs")))
 }
 
 /// The built-in pack and all installed ones, and what is wrong with those that can't be read.
-pub fn all() -> (Vec<Pack>, Vec<String>) {
+pub(super) fn all() -> (Vec<Pack>, Vec<String>) {
     let mut packs = Vec::new();
     let mut notes = Vec::new();
     let mut take = |read: Result<Pack, PackError>| match read {
@@ -61,18 +61,18 @@ pub fn all() -> (Vec<Pack>, Vec<String>) {
 }
 
 /// The built-in lessons.
-pub fn built_in() -> Result<Vec<Chosen>, String> {
+pub(super) fn built_in() -> Result<Vec<Chosen>, String> {
     let pack = Pack::built_in().map_err(|error| error.to_string())?;
     Ok(pack.lessons.iter().map(|lesson| Chosen::of(&pack, lesson)).collect())
 }
 
 /// What a lesson is called on the command line.
-pub fn name(pack: &str, lesson: &str) -> String {
+pub(super) fn name(pack: &str, lesson: &str) -> String {
     if pack == COURSE { lesson.to_owned() } else { format!("{pack}/{lesson}") }
 }
 
 /// The lesson of an id or `pack/id`, or of a file. The built-in pack goes before the others.
-pub fn find(name: &str) -> Result<Chosen, String> {
+pub(super) fn find(name: &str) -> Result<Chosen, String> {
     let (packs, notes) = all();
     let in_pack = |pack: &Pack, id: &str| {
         let named = |l: &&Lesson| l.front.id == id || pack.folder.is_none() && l.file() == id;
@@ -99,7 +99,7 @@ pub fn find(name: &str) -> Result<Chosen, String> {
 }
 
 /// The lesson of a pack that a screen has listed. A file of that name is not meant.
-pub fn find_in(pack: &str, id: &str) -> Result<Chosen, String> {
+pub(crate) fn find_in(pack: &str, id: &str) -> Result<Chosen, String> {
     let (packs, notes) = all();
     let found = packs.iter().find(|known| known.manifest.id == pack);
     let lesson = found.and_then(|pack| Some(Chosen::of(pack, pack.lesson(id)?)));
@@ -137,6 +137,6 @@ fn unknown(name: &str, packs: &[Pack], notes: &[String]) -> String {
 }
 
 /// The faults of a lesson, one below the other.
-pub fn rendered(errors: &[LessonError]) -> String {
+pub(super) fn rendered(errors: &[LessonError]) -> String {
     errors.iter().map(LessonError::render).collect::<Vec<_>>().join("\n")
 }

@@ -21,7 +21,7 @@ const COLUMNS: [&str; 21] = [
 ];
 
 #[derive(clap::Args)]
-pub struct ProgressOptions {
+pub(crate) struct ProgressOptions {
     #[command(subcommand)]
     command: Option<ProgressAction>,
 }
@@ -43,7 +43,7 @@ enum ProgressAction {
 }
 
 /// Runs a subcommand and gives the exit status.
-pub fn run(options: &ProgressOptions) -> u8 {
+pub(super) fn run(options: &ProgressOptions) -> u8 {
     match &options.command {
         None => show(false),
         Some(ProgressAction::Export { json, .. }) => export(*json),
@@ -63,7 +63,7 @@ fn refuse(error: &io::Error) -> u8 {
 }
 
 /// Prints what was done in each lesson.
-pub fn show(json: bool) -> u8 {
+pub(super) fn show(json: bool) -> u8 {
     let progress = match read() {
         Ok((_, progress)) => progress,
         Err(error) => return refuse(&error),

@@ -12,7 +12,7 @@ use crate::repl::{self, End, Options, Paint};
 use super::exit;
 
 #[derive(clap::Args)]
-pub struct ReplOptions {
+pub(crate) struct ReplOptions {
     /// No line editor, no colours and nothing redrawn: for screen readers
     #[arg(long)]
     plain: bool,
@@ -22,7 +22,7 @@ pub struct ReplOptions {
 }
 
 /// Serves the terminal or the pipe and gives the exit status.
-pub fn run(options: &ReplOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &ReplOptions, devices: &str) -> u8 {
     if let Err(error) = devices.parse::<Selection>() {
         tell!("error: {error}");
         return exit::USAGE;

@@ -25,7 +25,7 @@ use super::output::say;
 use super::{Script, as_code, exit, machine, read_code};
 
 #[derive(clap::Args, Default)]
-pub struct RunOptions {
+pub(super) struct RunOptions {
     /// The script; `-` reads standard input
     file: PathBuf,
     /// Print the script's last value as one JSON document on the last line
@@ -58,7 +58,7 @@ pub struct RunOptions {
 static DIGITS: &str = include_str!("../../scripts/digits.rhai");
 
 /// Runs a script and gives the exit status.
-pub fn run(options: &RunOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &RunOptions, devices: &str) -> u8 {
     match load(options) {
         Ok(script) => on_large_stack(|| execute(&script, options, devices)),
         Err(text) => {
@@ -69,7 +69,7 @@ pub fn run(options: &RunOptions, devices: &str) -> u8 {
 }
 
 /// Trains on the shipped digits.
-pub fn digits(devices: &str) -> u8 {
+pub(super) fn digits(devices: &str) -> u8 {
     let script = Script { name: "digits.rhai".into(), code: DIGITS.into() };
     on_large_stack(|| execute(&script, &RunOptions::default(), devices))
 }

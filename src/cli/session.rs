@@ -13,7 +13,7 @@ use crate::session::{host, sandbox};
 use super::exit;
 
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
-pub fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
+pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));

@@ -12,7 +12,7 @@ use super::tree::entries;
 ///
 /// # Errors
 /// Samples of different forms or sizes, and what cannot be put together.
-pub fn collate(samples: &[Value]) -> Result<Value> {
+pub(crate) fn collate(samples: &[Value]) -> Result<Value> {
     let Some(first) = samples.first() else {
         return Err(Error::value("a batch needs a sample"));
     };

@@ -100,7 +100,7 @@ impl Data {
         }
     }
 
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("Dataset", self))
     }
 
@@ -211,7 +211,7 @@ impl Dataset for Items {
 }
 
 /// Samples that a function makes of their index.
-pub struct Computed {
+pub(crate) struct Computed {
     pub length: usize,
     pub get: Function,
 }
@@ -275,7 +275,7 @@ impl Dataset for Subset {
 }
 
 /// Datasets one after the other.
-pub struct Concat {
+pub(crate) struct Concat {
     parts: Vec<Data>,
     /// Where each part ends.
     ends: Vec<usize>,
@@ -284,7 +284,7 @@ pub struct Concat {
 impl Concat {
     /// # Errors
     /// `AssertionError` without a dataset.
-    pub fn new(parts: Vec<Data>) -> Result<Concat> {
+    pub(crate) fn new(parts: Vec<Data>) -> Result<Concat> {
         if parts.is_empty() {
             return Err(Error::new(Kind::AssertionError, "datasets should not be an empty iterable"));
         }

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 static PACKED: &[u8] = include_bytes!("../../assets/digits/digits.csv.gz");
 
 /// Pixels of an image, row by row.
-pub const PIXELS: usize = 64;
+pub(crate) const PIXELS: usize = 64;
 /// Every fifth row is a test row: 360 of 1,797.
 const TEST_EVERY: usize = 5;
 

@@ -245,7 +245,7 @@ impl Batches {
 }
 
 /// Fetches one batch; what all workers share.
-pub struct Fetcher {
+pub(crate) struct Fetcher {
     dataset: Data,
     options: Arc<LoaderOptions>,
     /// Nobody waits any more.
@@ -254,7 +254,7 @@ pub struct Fetcher {
 
 impl Fetcher {
     /// The batch of `indices`, in page-locked memory where that is asked for and there is a device to copy to.
-    pub fn fetch(&self, indices: &[usize]) -> Result<Value> {
+    pub(crate) fn fetch(&self, indices: &[usize]) -> Result<Value> {
         let batch = match (&self.options.collate_fn, self.options.batched(), indices) {
             (Some(make), true, _) => {
                 let all = samples(&**self.dataset.0, indices, &self.stop)?;
@@ -341,7 +341,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A seed as `torch.empty((), dtype=int64).random_()` draws it.
-pub fn draw_seed(generator: &Shared) -> u64 {
+pub(crate) fn draw_seed(generator: &Shared) -> u64 {
     generator.lock().next_u64() & (i64::MAX as u64)
 }
 

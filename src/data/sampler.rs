@@ -68,7 +68,7 @@ impl Sampler {
     }
 
     /// `SequentialSampler`: samples in turn.
-    pub fn sequential(of: usize) -> Sampler {
+    pub(crate) fn sequential(of: usize) -> Sampler {
         Sampler::new(SampleOrder::Sequential(of))
     }
 
@@ -124,7 +124,7 @@ impl Sampler {
     }
 
     /// Batches as they are given.
-    pub fn listed_batches(batches: Vec<Vec<i64>>) -> Sampler {
+    pub(crate) fn listed_batches(batches: Vec<Vec<i64>>) -> Sampler {
         Sampler::new(SampleOrder::ListedBatches(batches))
     }
 
@@ -140,7 +140,7 @@ impl Sampler {
         }
     }
 
-    pub fn gives_batches(&self) -> bool {
+    pub(crate) fn gives_batches(&self) -> bool {
         matches!(&*self.0, SampleOrder::Batches { .. } | SampleOrder::ListedBatches(_))
     }
 
@@ -204,7 +204,7 @@ impl Sampler {
         }))
     }
 
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("Sampler", self))
     }
 }
@@ -245,7 +245,7 @@ pub fn check(drawn: &Drawn, size: usize) -> Result<()> {
 }
 
 /// The error of an index that no sample has.
-pub fn out_of_bounds(at: i64, size: usize) -> Error {
+pub(crate) fn out_of_bounds(at: i64, size: usize) -> Error {
     let text = format!("the sampler's index {at} is out of bounds for a dataset of {size} samples");
     Error::new(Kind::IndexError, text)
 }

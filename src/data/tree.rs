@@ -17,7 +17,7 @@ pub fn entries(value: &Value) -> Option<Vec<(&str, &Value)>> {
 }
 
 /// The same value with `f` of each tensor in its place.
-pub fn map_tensors(value: &Value, f: &impl Fn(&Tensor) -> Result<Tensor>) -> Result<Value> {
+pub(crate) fn map_tensors(value: &Value, f: &impl Fn(&Tensor) -> Result<Tensor>) -> Result<Value> {
     if let Some(entries) = entries(value) {
         let entry = |(k, v): (&str, &Value)| Ok((k.to_string(), map_tensors(v, f)?));
         return Ok(map_value(entries.into_iter().map(entry).collect::<Result<_>>()?));

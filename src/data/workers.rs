@@ -29,7 +29,7 @@ const FAR: usize = 1 << 16;
 
 /// The workers of an epoch, or of one after another. Batches go to them in turn, so that what a worker draws does not
 /// depend on how fast the others are. Dropping this stops and joins them.
-pub struct Workers {
+pub(crate) struct Workers {
     threads: Vec<Worker>,
     source: Arc<Fetcher>,
     batches: Arc<Batches>,
@@ -64,7 +64,7 @@ struct Done {
 
 impl Workers {
     /// Starts the threads and has them fetch the first batches. Worker `i` draws from generators of seed `seed + i`.
-    pub fn start(
+    pub(crate) fn start(
         machine: &Machine,
         seed: u64,
         source: &Arc<Fetcher>,
@@ -120,7 +120,7 @@ impl Workers {
 
     /// Begins another epoch with the same threads, whose generators go on from where they are. What was under way for
     /// the one before is fetched and dropped, as PyTorch does with `persistent_workers`.
-    pub fn again(&mut self, batches: &Arc<Batches>) -> Result<()> {
+    pub(crate) fn again(&mut self, batches: &Arc<Batches>) -> Result<()> {
         self.run += 1;
         self.batches = Arc::clone(batches);
         self.ready.clear();
@@ -129,12 +129,12 @@ impl Workers {
     }
 
     /// What they fetch with.
-    pub fn source(&self) -> Arc<Fetcher> {
+    pub(crate) fn source(&self) -> Arc<Fetcher> {
         Arc::clone(&self.source)
     }
 
     /// Which epoch this is.
-    pub fn run(&self) -> u64 {
+    pub(crate) fn run(&self) -> u64 {
         self.run
     }
 
@@ -145,7 +145,7 @@ impl Workers {
     }
 
     /// Batch `number`, once it is there. Its worker then gets another one to do.
-    pub fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
+    pub(crate) fn batch(&mut self, number: usize, machine: &Machine) -> Result<Value> {
         let began = Instant::now();
         loop {
             if let Some(batch) = self.ready.remove(&number) {

@@ -185,14 +185,14 @@ const TIMED_OUT: u8 = 2;
 
 impl Cancel {
     /// Steps of a loop between two looks.
-    pub const OFTEN: usize = 1024;
+    pub(crate) const OFTEN: usize = 1024;
 
     pub fn interrupt(&self) {
         self.state.store(INTERRUPTED, Ordering::Relaxed);
     }
 
     /// Ends the work because `seconds` have passed.
-    pub fn time_out(&self, seconds: f64) {
+    pub(crate) fn time_out(&self, seconds: f64) {
         self.timeout.store(seconds.to_bits(), Ordering::Relaxed);
         self.state.store(TIMED_OUT, Ordering::Relaxed);
     }
@@ -202,7 +202,7 @@ impl Cancel {
     }
 
     #[inline]
-    pub fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.state.load(Ordering::Relaxed) != RUN
     }
 
@@ -214,7 +214,7 @@ impl Cancel {
 
     /// [`check`](Cancel::check) now and then: for a loop that calls it with the number of each step.
     #[inline]
-    pub fn check_at(&self, step: usize) -> Result<()> {
+    pub(crate) fn check_at(&self, step: usize) -> Result<()> {
         if step % Cancel::OFTEN == Cancel::OFTEN - 1 { self.check() } else { Ok(()) }
     }
 

@@ -55,7 +55,7 @@ impl Shared {
     }
 
     /// Says where warnings go.
-    pub fn set_warner(&self, warner: Option<Arc<Warner>>) {
+    pub(crate) fn set_warner(&self, warner: Option<Arc<Warner>>) {
         *self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()) = warner;
     }
 
@@ -84,7 +84,7 @@ impl Shared {
         Source { cell: (packed >> 32) as u32, line: packed as u32 }
     }
 
-    pub fn set_source(&self, source: Source) {
+    pub(crate) fn set_source(&self, source: Source) {
         let packed = (u64::from(source.cell) << 32) | u64::from(source.line);
         self.source.store(packed, Ordering::Relaxed);
     }
@@ -106,13 +106,13 @@ impl Shared {
     }
 
     /// The measured span from `start` until now.
-    pub fn span_since(&self, start: u64) -> Span {
+    pub(crate) fn span_since(&self, start: u64) -> Span {
         Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
     }
 }
 
 /// Takes a warning's text.
-pub type Warner = dyn Fn(&str) + Send + Sync;
+pub(crate) type Warner = dyn Fn(&str) + Send + Sync;
 
 #[derive(Default)]
 struct Warnings {
@@ -127,7 +127,7 @@ thread_local! {
 
 /// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
 /// What it computes on the CPU is told apart by `number`, from 1.
-pub fn work_aside(number: u32) {
+pub(crate) fn work_aside(number: u32) {
     ASIDE.set(number.max(1));
 }
 
@@ -217,7 +217,12 @@ impl Context {
     }
 
     /// Takes page-locked memory for this host, for copies to and from `accelerator`.
-    pub fn allocate_pinned(&self, accelerator: &Context, bytes: usize, purpose: Purpose) -> Result<Buffer> {
+    pub(crate) fn allocate_pinned(
+        &self,
+        accelerator: &Context,
+        bytes: usize,
+        purpose: Purpose,
+    ) -> Result<Buffer> {
         if bytes == 0 {
             return Ok(Buffer { address: 0, bytes: 0, host: None, pinned: false });
         }
@@ -313,7 +318,7 @@ impl Context {
     }
 
     /// Tells of all work so far, waiting for it where that is not known yet.
-    pub fn settle(&self) -> Result<()> {
+    pub(crate) fn settle(&self) -> Result<()> {
         if !self.has_late() || self.is_capturing() {
             return Ok(());
         }
@@ -382,13 +387,13 @@ impl Context {
 impl Context {
     /// Whether work is being written down instead of run.
     #[inline]
-    pub fn is_capturing(&self) -> bool {
+    pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::Relaxed)
     }
 
     /// The error of what needs the device at once, while a graph is captured.
     #[inline]
-    pub fn check_not_capturing(&self, what: &str) -> Result<()> {
+    pub(crate) fn check_not_capturing(&self, what: &str) -> Result<()> {
         if !self.is_capturing() {
             return Ok(());
         }
@@ -402,7 +407,7 @@ impl Context {
     ///
     /// # Errors
     /// Where a capture is under way, or the device is not an accelerator.
-    pub fn begin_capture(&self) -> Result<()> {
+    pub(crate) fn begin_capture(&self) -> Result<()> {
         self.check_not_capturing("another capture")?;
         if !self.device.is_cuda() {
             return Err(Error::runtime("a graph is captured on a GPU")
@@ -420,7 +425,7 @@ impl Context {
 
     /// Ends the capture that [`begin_capture`](Context::begin_capture) began at the generator's state `begun`, and
     /// gives the graph.
-    pub fn end_capture(self: &Arc<Self>, machine: &Machine, begun: (u64, u64)) -> Result<Graph> {
+    pub(crate) fn end_capture(self: &Arc<Self>, machine: &Machine, begun: (u64, u64)) -> Result<Graph> {
         self.capturing.store(false, Ordering::Relaxed);
         let taken = self.recorder().take();
         let drawn = machine.generator_state(self.device).map_or(0, |(_, now)| now.wrapping_sub(begun.1));
@@ -436,7 +441,7 @@ impl Context {
     }
 
     /// Writes a launch down, while a graph is captured.
-    pub fn capture_launch(
+    pub(crate) fn capture_launch(
         &self,
         op: &'static str,
         kernel: &Kernel,
@@ -451,7 +456,12 @@ impl Context {
     }
 
     /// Writes a copy down, while a graph is captured.
-    pub fn capture_copy(&self, from: (&Arc<Storage>, usize), to: (&Arc<Storage>, usize), bytes: usize) {
+    pub(crate) fn capture_copy(
+        &self,
+        from: (&Arc<Storage>, usize),
+        to: (&Arc<Storage>, usize),
+        bytes: usize,
+    ) {
         if let Some(recorder) = self.recorder().as_mut() {
             recorder.copy(from, to, bytes);
         }

@@ -64,7 +64,7 @@ pub enum Distribution {
 
 impl Distribution {
     /// How many elements one call of curand serves in PyTorch's kernels, which take four numbers at a time.
-    pub fn per_call(&self, dtype: DType) -> u64 {
+    pub(crate) fn per_call(&self, dtype: DType) -> u64 {
         match self {
             Distribution::Permutation => 2,
             Distribution::Integers { low, high } if is_wide(*low, *high) => 2,
@@ -95,7 +95,7 @@ impl Distribution {
 }
 
 /// How many integers [`Distribution::Natural`] draws from.
-pub fn naturals(dtype: DType) -> u64 {
+pub(crate) fn naturals(dtype: DType) -> u64 {
     match dtype {
         DType::Bool => 2,
         DType::UInt8 => 1 << 8,
@@ -111,7 +111,7 @@ pub fn naturals(dtype: DType) -> u64 {
 }
 
 /// Spans from 2^28 on take 64 random bits an element, so that the remainder is nearly even.
-pub fn is_wide(low: i64, high: i64) -> bool {
+pub(crate) fn is_wide(low: i64, high: i64) -> bool {
     high.wrapping_sub(low) as u64 >= 1 << 28
 }
 

@@ -18,7 +18,7 @@ use super::machine::Machine;
 use super::storage::Storage;
 
 /// Pools of graphs are numbered from here, beside those of streams.
-pub const GRAPH_POOLS: u32 = 1 << 16;
+pub(crate) const GRAPH_POOLS: u32 = 1 << 16;
 
 /// A kernel's input as it is written down.
 pub enum Captured<'a> {
@@ -74,11 +74,11 @@ pub struct Graph {
 }
 
 impl Recorder {
-    pub fn new(pool: u32) -> Recorder {
+    pub(super) fn new(pool: u32) -> Recorder {
         Recorder { pool, invalid: false, nodes: Vec::new(), slots: Vec::new(), places: HashMap::new() }
     }
 
-    pub fn launch(
+    pub(super) fn launch(
         &mut self,
         op: &'static str,
         kernel: &Kernel,
@@ -97,7 +97,7 @@ impl Recorder {
     }
 
     /// A copy of `bytes` from an offset in one storage to an offset in another.
-    pub fn copy(&mut self, from: (&Arc<Storage>, usize), to: (&Arc<Storage>, usize), bytes: usize) {
+    pub(super) fn copy(&mut self, from: (&Arc<Storage>, usize), to: (&Arc<Storage>, usize), bytes: usize) {
         let mut end = |(storage, offset): (&Arc<Storage>, usize)| {
             let slot = self.slot(storage);
             // Memory of the host is the graph's from now on: no hook tells when it goes.
@@ -113,7 +113,7 @@ impl Recorder {
     }
 
     /// Keeps the bytes of a buffer that captured work uses; gives back what the pool is to have.
-    pub fn keep(&mut self, buffer: Buffer) -> Buffer {
+    pub(super) fn keep(&mut self, buffer: Buffer) -> Buffer {
         let Some(slot) = self.places.remove(&key(&buffer)) else { return buffer };
         let Some(slot) = self.slots.get_mut(slot) else { return buffer };
         let address_alone =

@@ -7,7 +7,8 @@ use crate::base::{DType, Layout, Scalar};
 use super::backend::{Buffer, Cancel};
 use super::scalar::MapOp;
 
-pub use super::distribution::{Distribution, naturals};
+pub use super::distribution::Distribution;
+pub(crate) use super::distribution::naturals;
 
 /// Typed, strided memory that a kernel reads or writes.
 #[derive(Clone, Copy)]

@@ -39,7 +39,9 @@ impl Machine {
     }
 
     /// As [`new`](Machine::new), where making the accelerators may fail.
-    pub fn try_new(gpus: impl FnOnce(&Arc<Shared>) -> Result<Vec<Box<dyn Backend>>>) -> Result<Arc<Machine>> {
+    pub(crate) fn try_new(
+        gpus: impl FnOnce(&Arc<Shared>) -> Result<Vec<Box<dyn Backend>>>,
+    ) -> Result<Arc<Machine>> {
         let shared = Arc::new(Shared::new());
         let gpus = gpus(&shared)?;
         Ok(Machine::with(gpus, shared))
@@ -77,7 +79,7 @@ impl Machine {
     }
 
     /// The same devices, with the CPU's draws taken from `generator`.
-    pub fn drawing_from(&self, generator: random::Shared) -> Arc<Machine> {
+    pub(crate) fn drawing_from(&self, generator: random::Shared) -> Arc<Machine> {
         let seed = generator.lock().seed();
         Arc::new(Machine {
             shared: Arc::clone(&self.shared),
@@ -112,7 +114,7 @@ impl Machine {
     }
 
     /// All devices, the CPU first.
-    pub fn contexts(&self) -> impl Iterator<Item = &Arc<Context>> {
+    pub(crate) fn contexts(&self) -> impl Iterator<Item = &Arc<Context>> {
         std::iter::once(&self.cpu).chain(&self.gpus)
     }
 
@@ -135,12 +137,12 @@ impl Machine {
     ///
     /// # Errors
     /// What went wrong on a device meanwhile.
-    pub fn settle(&self) -> Result<()> {
+    pub(crate) fn settle(&self) -> Result<()> {
         self.gpus.iter().try_for_each(|gpu| gpu.settle())
     }
 
     /// The ordinal that `cuda` means.
-    pub fn current_gpu(&self) -> usize {
+    pub(crate) fn current_gpu(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
@@ -165,13 +167,13 @@ impl Machine {
     }
 
     /// Where all generators stand.
-    pub fn random_state(&self) -> RandomState {
+    pub(crate) fn random_state(&self) -> RandomState {
         let host = self.generator.lock().clone();
         RandomState { host, philox: self.philox.iter().map(random::PhiloxState::get).collect() }
     }
 
     /// Takes all generators back to where they stood.
-    pub fn set_random_state(&self, state: &RandomState) {
+    pub(crate) fn set_random_state(&self, state: &RandomState) {
         *self.generator.lock() = state.host.clone();
         self.philox.iter().zip(&state.philox).for_each(|(g, at)| g.set(*at));
     }
@@ -189,7 +191,7 @@ impl Machine {
     }
 
     /// Where a draw of `n` elements of `dtype` on `device` takes its numbers from. The next draw takes others.
-    pub fn random_source(
+    pub(crate) fn random_source(
         &self,
         device: Device,
         n: usize,
@@ -205,7 +207,7 @@ impl Machine {
 
 /// Where the generators of a machine stand.
 #[derive(Clone)]
-pub struct RandomState {
+pub(crate) struct RandomState {
     host: random::Mt19937,
     philox: Vec<(u64, u64)>,
 }

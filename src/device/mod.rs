@@ -21,7 +21,7 @@ pub mod storage;
 
 pub use backend::{Backend, Buffer, Cancel, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
 pub use context::{Context, Purpose, Shared};
-pub use cpu::hold_reserve;
+pub(crate) use cpu::hold_reserve;
 pub use graph::Graph;
 pub use kernel::{Arg, Kernel, Launch, View};
 pub use machine::Machine;

@@ -12,7 +12,7 @@ use super::pool::{LiveTensor, OutOfMemory, remedy};
 
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
-pub fn explain(context: &Context, full: &OutOfMemory) -> Error {
+pub(super) fn explain(context: &Context, full: &OutOfMemory) -> Error {
     let state = Refused { full: full.clone(), live: context.live() };
     let hint = state.hint(context.shared.names());
     let teller = Teller(Arc::new(state));

@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::sim::{self, Profile, ProfileError, Selection};
 
 /// What `auto` means where there is no GPU to use, and someone is there to learn.
-pub const SIMULATED: &str = "sim:t4x2";
+pub(crate) const SIMULATED: &str = "sim:t4x2";
 
 /// Who asks for devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl Machine {
     ///
     /// # Errors
     /// `DeviceError` where one does not start, or the compiler of its kernels is missing.
-    pub fn of_gpus(devices: &[FoundDevice]) -> Result<Arc<Machine>> {
+    pub(crate) fn of_gpus(devices: &[FoundDevice]) -> Result<Arc<Machine>> {
         Machine::try_new(|shared| cuda::backend::devices(devices, shared))
     }
 

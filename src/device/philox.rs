@@ -2,7 +2,7 @@
 
 /// Random bits as a function of a place: no state but where one is.
 #[derive(Clone, Copy, Debug)]
-pub struct Philox {
+pub(crate) struct Philox {
     key: [u32; 2],
     /// Blocks of four numbers that earlier draws have used, in each thread.
     block: u64,
@@ -10,13 +10,13 @@ pub struct Philox {
 
 impl Philox {
     /// A generator of PyTorch's seed and offset; an offset counts single numbers and is a multiple of four.
-    pub fn new(seed: u64, offset: u64) -> Philox {
+    pub(crate) fn new(seed: u64, offset: u64) -> Philox {
         Philox { key: [seed as u32, (seed >> 32) as u32], block: offset / 4 }
     }
 
     /// What thread `thread` (curand's subsequence) gets in its call `call`.
     #[inline]
-    pub fn draw(&self, thread: u64, call: u64) -> [u32; 4] {
+    pub(crate) fn draw(&self, thread: u64, call: u64) -> [u32; 4] {
         let block = self.block.wrapping_add(call);
         block_of([block as u32, (block >> 32) as u32, thread as u32, (thread >> 32) as u32], self.key)
     }
@@ -26,7 +26,7 @@ impl Philox {
     /// PyTorch's kernels run `threads` threads; each call of a thread serves the elements `threads` apart,
     /// `per_call` of them (four single numbers, or two double ones).
     #[inline]
-    pub fn element(&self, i: u64, threads: u64, per_call: u64) -> ([u32; 4], usize) {
+    pub(crate) fn element(&self, i: u64, threads: u64, per_call: u64) -> ([u32; 4], usize) {
         let turn = i / threads;
         (self.draw(i % threads, turn / per_call), (turn % per_call) as usize)
     }
@@ -35,7 +35,7 @@ impl Philox {
 impl Philox {
     /// Numbers in `0 < x <= 1` without end for element `i` of a draw, where it is not known how many it takes: from
     /// subsequences that belong to this draw alone.
-    pub fn endless(&self, i: u64) -> impl FnMut() -> f64 {
+    pub(crate) fn endless(&self, i: u64) -> impl FnMut() -> f64 {
         let (own, thread) = (*self, i.wrapping_add(self.block.wrapping_add(1) << 32));
         let mut used = 0u64;
         move || {
@@ -46,7 +46,7 @@ impl Philox {
     }
 
     /// What thread `thread` gets one number at a time, as from `curand`.
-    pub fn each(&self, thread: u64) -> impl FnMut() -> u32 {
+    pub(crate) fn each(&self, thread: u64) -> impl FnMut() -> u32 {
         let own = *self;
         let (mut bits, mut used) = ([0; 4], 0u64);
         move || {
@@ -80,25 +80,25 @@ pub fn used(n: u64, most: u64, per_call: u64) -> u64 {
 const THREADS_PER_BLOCK: u64 = 256;
 
 /// Rows that draws by row serve at a time: the most blocks that a grid has along its second dimension.
-pub const MOST_ROWS: u64 = 65_535;
+pub(crate) const MOST_ROWS: u64 = 65_535;
 
 /// A float32 in `0 < x <= 1`, as `curand_uniform`.
 #[inline]
-pub fn uniform_f32(bits: u32) -> f32 {
+pub(crate) fn uniform_f32(bits: u32) -> f32 {
     const SCALE: f32 = 1.0 / 4_294_967_296.0;
     bits as f32 * SCALE + SCALE / 2.0
 }
 
 /// A float64 in `0 < x <= 1`, as `curand_uniform2_double` makes of two numbers.
 #[inline]
-pub fn uniform_f64(low: u32, high: u32) -> f64 {
+pub(crate) fn uniform_f64(low: u32, high: u32) -> f64 {
     const SCALE: f64 = 1.0 / 9_007_199_254_740_992.0;
     (u64::from(low) ^ (u64::from(high) << 21)) as f64 * SCALE + SCALE / 2.0
 }
 
 /// Four standard normal float32, as `curand_normal4`.
 #[inline]
-pub fn normal_f32([a, b, c, d]: [u32; 4]) -> [f32; 4] {
+pub(crate) fn normal_f32([a, b, c, d]: [u32; 4]) -> [f32; 4] {
     let pair = |x: u32, y: u32| {
         const TURN: f32 = std::f32::consts::TAU / 4_294_967_296.0;
         let radius = (-2.0 * uniform_f32(x).ln()).sqrt();
@@ -111,7 +111,7 @@ pub fn normal_f32([a, b, c, d]: [u32; 4]) -> [f32; 4] {
 
 /// Two standard normal float64, as `curand_normal2_double`.
 #[inline]
-pub fn normal_f64([a, b, c, d]: [u32; 4]) -> [f64; 2] {
+pub(crate) fn normal_f64([a, b, c, d]: [u32; 4]) -> [f64; 2] {
     let radius = (-2.0 * uniform_f64(a, b).ln()).sqrt();
     let (sin, cos) = (uniform_f64(c, d) * std::f64::consts::TAU).sin_cos();
     [radius * sin, radius * cos]

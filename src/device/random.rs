@@ -9,7 +9,7 @@ use super::kernel::RandomSource;
 use super::philox;
 
 /// PyTorch's default seed of a fresh process (`c10::detail::getNonDeterministicRandom` is not used: runs repeat).
-pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
+pub(crate) const DEFAULT_SEED: u64 = 67_280_421_310_721;
 
 /// A generator that draws and the session share.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl PartialEq for Shared {
 
 /// The seed and offset of an accelerator's Philox generator: draws take disjoint parts of one stream.
 #[derive(Debug)]
-pub struct PhiloxState {
+pub(crate) struct PhiloxState {
     state: Mutex<(u64, u64)>,
     /// Threads that the device runs at a time in blocks of PyTorch's size.
     most: u64,
@@ -45,18 +45,18 @@ pub struct PhiloxState {
 
 impl PhiloxState {
     /// A generator of a device with so many multiprocessors, each with room for so many threads.
-    pub fn new(seed: u64, multiprocessors: u32, threads_each: u32) -> PhiloxState {
+    pub(crate) fn new(seed: u64, multiprocessors: u32, threads_each: u32) -> PhiloxState {
         PhiloxState { state: Mutex::new((seed, 0)), most: philox::resident(multiprocessors, threads_each) }
     }
 
     /// Starts again from a seed.
-    pub fn seed(&self, seed: u64) {
+    pub(crate) fn seed(&self, seed: u64) {
         *self.state() = (seed, 0);
     }
 
     /// The start of a draw of `n` elements of `dtype`. The next draw starts behind the numbers that each thread of
     /// PyTorch's kernel would take.
-    pub fn draw(&self, n: u64, distribution: &Distribution, dtype: DType) -> RandomSource {
+    pub(crate) fn draw(&self, n: u64, distribution: &Distribution, dtype: DType) -> RandomSource {
         let mut state = self.state();
         let (seed, offset) = *state;
         state.1 = offset.wrapping_add(distribution.taken(n, dtype, self.most));
@@ -64,12 +64,12 @@ impl PhiloxState {
     }
 
     /// The seed and the offset of the next draw.
-    pub fn get(&self) -> (u64, u64) {
+    pub(crate) fn get(&self) -> (u64, u64) {
         *self.state()
     }
 
     /// Goes on from a seed and offset.
-    pub fn set(&self, state: (u64, u64)) {
+    pub(crate) fn set(&self, state: (u64, u64)) {
         *self.state() = state;
     }
 
@@ -111,7 +111,7 @@ impl Mt19937 {
 
     /// 32 random bits.
     #[inline]
-    pub fn next_u32(&mut self) -> u32 {
+    pub(crate) fn next_u32(&mut self) -> u32 {
         if self.next >= N {
             self.refill();
         }
@@ -122,20 +122,20 @@ impl Mt19937 {
 
     /// 64 random bits, the first draw in the high half.
     #[inline]
-    pub fn next_u64(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         let high = u64::from(self.next_u32());
         (high << 32) | u64::from(self.next_u32())
     }
 
     /// A float32 in `0..1` from 24 bits.
     #[inline]
-    pub fn uniform_f32(&mut self) -> f32 {
+    pub(crate) fn uniform_f32(&mut self) -> f32 {
         (self.next_u32() & ((1 << 24) - 1)) as f32 * (1.0 / (1u32 << 24) as f32)
     }
 
     /// A float64 in `0..1` from 53 bits.
     #[inline]
-    pub fn uniform_f64(&mut self) -> f64 {
+    pub(crate) fn uniform_f64(&mut self) -> f64 {
         (self.next_u64() & ((1 << 53) - 1)) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 

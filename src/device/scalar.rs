@@ -14,7 +14,7 @@ pub enum Writes {
 }
 
 /// A scalar function in Rust.
-pub trait ScalarFunction: Send + Sync + 'static {
+pub(crate) trait ScalarFunction: Send + Sync + 'static {
     const OP: MapOp;
     const ARITY: usize;
     /// It is defined for floats.
@@ -27,13 +27,13 @@ pub trait ScalarFunction: Send + Sync + 'static {
 }
 
 /// Something to do with a function as a type.
-pub trait Visitor {
+pub(crate) trait Visitor {
     type Output;
     fn visit<F: ScalarFunction>(self) -> Self::Output;
 }
 
 /// Device functions that the CUDA expressions use, to be put before them.
-pub const CUDA_HELPERS: &str = include_str!("../../kernels/scalar.cuh");
+pub(crate) const CUDA_HELPERS: &str = include_str!("../../kernels/scalar.cuh");
 
 macro_rules! map_ops {
     (($a:ident $b:ident $c:ident $p:ident $q:ident)
@@ -45,7 +45,7 @@ macro_rules! map_ops {
         impl MapOp {
             pub const ALL: &'static [MapOp] = &[$(MapOp::$name,)*];
 
-            pub fn arity(self) -> usize {
+            pub(crate) fn arity(self) -> usize {
                 match self { $(MapOp::$name => $arity,)* }
             }
 
@@ -53,7 +53,7 @@ macro_rules! map_ops {
                 match self { $(MapOp::$name => Writes::$writes,)* }
             }
 
-            pub fn kernel_name(self) -> &'static str {
+            pub(crate) fn kernel_name(self) -> &'static str {
                 match self { $(MapOp::$name => $kernel,)* }
             }
 
@@ -62,7 +62,7 @@ macro_rules! map_ops {
                 match self { $(MapOp::$name => $cuda,)* }
             }
 
-            pub fn visit<V: Visitor>(self, visitor: V) -> V::Output {
+            pub(crate) fn visit<V: Visitor>(self, visitor: V) -> V::Output {
                 match self { $(MapOp::$name => visitor.visit::<functions::$name>(),)* }
             }
         }

@@ -67,7 +67,7 @@ impl Settings {
         }
     }
 
-    pub fn set_determinism(&self, wanted: Determinism) {
+    pub(crate) fn set_determinism(&self, wanted: Determinism) {
         let code = match wanted {
             Determinism::Any => 0,
             Determinism::Warn => 1,
@@ -78,7 +78,7 @@ impl Settings {
 
     /// PyTorch's error for `name`, a function without a deterministic implementation on CUDA, where determinism is
     /// required. The CPU's implementations are deterministic.
-    pub fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
+    pub(crate) fn check_deterministic(&self, device: Device, name: &str) -> Result<()> {
         if !device.is_cuda() || self.determinism() != Determinism::Required {
             return Ok(());
         }

@@ -39,7 +39,7 @@ impl Storage {
     }
 
     /// Uninitialised page-locked memory of the host for `numel` elements.
-    pub fn allocate_pinned(
+    pub(crate) fn allocate_pinned(
         host: &Arc<Context>,
         accelerator: &Context,
         numel: usize,
@@ -50,7 +50,7 @@ impl Storage {
     }
 
     /// Takes over memory that the context gave.
-    pub fn from_buffer(context: &Arc<Context>, buffer: Buffer, numel: usize, dtype: DType) -> Storage {
+    pub(crate) fn from_buffer(context: &Arc<Context>, buffer: Buffer, numel: usize, dtype: DType) -> Storage {
         Storage {
             device: AtomicU32::new(context.device.code()),
             dtype: AtomicU8::new(dtype as u8),
@@ -81,7 +81,7 @@ impl Storage {
         self.version.load(Ordering::Relaxed)
     }
 
-    pub fn bump_version(&self) {
+    pub(crate) fn bump_version(&self) {
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -25,7 +25,7 @@ pub(super) enum Piece {
 
 impl Piece {
     /// The line of a block with a role.
-    pub fn role_line(&self) -> Option<usize> {
+    pub(crate) fn role_line(&self) -> Option<usize> {
         match self {
             Piece::Fence(fence) => Some(fence.line),
             Piece::Text { .. } => None,

@@ -44,21 +44,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub fn is_pass(&self) -> bool {
+    pub(crate) fn is_pass(&self) -> bool {
         matches!(self, Verdict::Pass)
     }
 
     /// Whether the verdict speaks of the learner's code, and so counts as an attempt of theirs.
-    pub fn counts_as_attempt(&self) -> bool {
+    pub(crate) fn counts_as_attempt(&self) -> bool {
         !matches!(self, Verdict::CheckerFault { .. } | Verdict::DeviceUnavailable { .. })
-    }
-
-    /// The line of the learner's code to point at, from 1.
-    pub fn learner_line(&self) -> Option<usize> {
-        match self {
-            Verdict::Fail { line, .. } | Verdict::LearnerError { line, .. } => *line,
-            _ => None,
-        }
     }
 
     /// Why a wrong answer fails, where that is known: the text that `because` is compared with.
@@ -72,7 +64,7 @@ impl Verdict {
 
     /// Whether this verdict is a failure for the reason a lesson's `wrong` block gives: its reason contains
     /// `because`, whatever the case and the white space.
-    pub fn fails_because(&self, because: &str) -> bool {
+    pub(crate) fn fails_because(&self, because: &str) -> bool {
         let because = plain(because);
         !because.is_empty() && self.reason().is_some_and(|r| plain(r).contains(&because))
     }
@@ -111,7 +103,7 @@ impl fmt::Display for Verdict {
 }
 
 /// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
-pub const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
+pub(crate) const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
 
 fn at_line(f: &mut fmt::Formatter<'_>, line: Option<usize>) -> fmt::Result {
     match line {
@@ -159,8 +151,6 @@ mod tests {
         assert_eq!(passed, [&Verdict::Pass]);
         let uncounted: Vec<_> = verdicts.iter().filter(|v| !v.counts_as_attempt()).collect();
         assert_eq!(uncounted, [&verdicts[3], &verdicts[6]]);
-        assert_eq!(verdicts[3].learner_line(), None);
-        assert_eq!(verdicts[1].learner_line(), Some(3));
     }
 
     #[test]

@@ -107,17 +107,23 @@ pub(super) struct Errors<'s> {
 }
 
 impl<'s> Errors<'s> {
-    pub fn new(source: &'s Source) -> Self {
+    pub(super) fn new(source: &'s Source) -> Self {
         Errors { source, first: BTreeSet::new(), hidden: 0 }
     }
 
     /// Reports a fault at a line and column of the file, both from 1.
-    pub fn at(&mut self, line: usize, column: usize, message: impl Into<String>, hint: impl Into<String>) {
+    pub(super) fn at(
+        &mut self,
+        line: usize,
+        column: usize,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
         self.at_with(line, column, || (message.into(), hint.into()));
     }
 
     /// As [`Errors::at`]; message and hint are made only where they will be listed.
-    pub fn at_with(&mut self, line: usize, column: usize, say: impl FnOnce() -> (String, String)) {
+    pub(crate) fn at_with(&mut self, line: usize, column: usize, say: impl FnOnce() -> (String, String)) {
         let place = (line.max(1), column.max(1));
         let full = self.first.len() >= MAX_ERRORS;
         if full && self.first.last().is_some_and(|last| place > (last.line, last.column)) {
@@ -128,12 +134,12 @@ impl<'s> Errors<'s> {
         self.insert(self.source.error(line, column, message, hint));
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
     /// Takes over errors of the same file, and how many more there were.
-    pub fn extend(&mut self, more: Vec<LessonError>, hidden: usize) {
+    pub(super) fn extend(&mut self, more: Vec<LessonError>, hidden: usize) {
         self.hidden += hidden;
         more.into_iter().for_each(|error| self.insert(error));
     }
@@ -147,7 +153,7 @@ impl<'s> Errors<'s> {
     }
 
     /// All errors in the order of the file, the list cut at a length that a person reads.
-    pub fn into_sorted(self) -> Vec<LessonError> {
+    pub(crate) fn into_sorted(self) -> Vec<LessonError> {
         let hidden = self.hidden;
         let mut list: Vec<LessonError> = self.first.into_iter().collect();
         if let Some(last) = list.last().filter(|_| hidden > 0) {

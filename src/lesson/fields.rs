@@ -48,14 +48,14 @@ pub(super) struct Fields<'r, 't, 's> {
 }
 
 impl<'t> Origin<'t> {
-    pub fn new(text: &'t str, line: usize) -> Origin<'t> {
+    pub(super) fn new(text: &'t str, line: usize) -> Origin<'t> {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(breaks).collect();
         Origin { text, line, starts, end: text.trim_end_matches('\n').len() }
     }
 
     /// Line and column in the file of a byte of the text; what is missing at its end is missed there.
-    pub fn place(&self, offset: usize) -> (usize, usize) {
+    pub(super) fn place(&self, offset: usize) -> (usize, usize) {
         let at = offset.min(self.end);
         let index = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
         let start = self.starts.get(index).copied().unwrap_or(0);
@@ -66,7 +66,7 @@ impl<'t> Origin<'t> {
 
 impl<'r, 't, 's> Fields<'r, 't, 's> {
     /// Parses the text and reports its syntax errors. `place` is where missing keys are reported.
-    pub fn parse(
+    pub(super) fn parse(
         origin: Origin<'t>,
         what: &'static str,
         place: (usize, usize),
@@ -84,7 +84,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// The same for tables inside this one, such as `[limits]`.
-    pub fn child(&mut self, table: Located<DeTable<'t>>, what: &'static str) -> Fields<'_, 't, 's> {
+    pub(super) fn child(&mut self, table: Located<DeTable<'t>>, what: &'static str) -> Fields<'_, 't, 's> {
         Fields {
             table: table.value,
             origin: self.origin.clone(),
@@ -97,12 +97,12 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// Treats keys that are not there as unread, not as missing.
-    pub fn forgive_missing(&mut self) {
+    pub(crate) fn forgive_missing(&mut self) {
         self.whole = false;
     }
 
     /// Every key with its line and column.
-    pub fn places(&self) -> Vec<(String, usize, usize)> {
+    pub(super) fn places(&self) -> Vec<(String, usize, usize)> {
         self.table
             .keys()
             .map(|key| {
@@ -112,17 +112,17 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
             .collect()
     }
 
-    pub fn fault(&mut self, line: usize, column: usize, message: String, hint: &str) {
+    pub(super) fn fault(&mut self, line: usize, column: usize, message: String, hint: &str) {
         self.errors.at(line, column, message, hint);
     }
 
     /// A text that must be there and not be blank.
-    pub fn text(&mut self, key: &'static str) -> Option<Located<String>> {
+    pub(super) fn text(&mut self, key: &'static str) -> Option<Located<String>> {
         let found = self.optional_text(key);
         self.require(key, found)
     }
 
-    pub fn optional_text(&mut self, key: &'static str) -> Option<Located<String>> {
+    pub(crate) fn optional_text(&mut self, key: &'static str) -> Option<Located<String>> {
         let found = self.typed(key, "text in quotation marks", |value| value.as_str().map(text::strip))?;
         if found.value.trim().is_empty() {
             if !self.whole {
@@ -135,12 +135,12 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         Some(found)
     }
 
-    pub fn optional_bool(&mut self, key: &'static str) -> Option<Located<bool>> {
+    pub(crate) fn optional_bool(&mut self, key: &'static str) -> Option<Located<bool>> {
         self.typed(key, "true or false", DeValue::as_bool)
     }
 
     /// A whole number in `range`.
-    pub fn optional_integer(&mut self, key: &'static str, range: Range<u32>) -> Option<Located<u32>> {
+    pub(crate) fn optional_integer(&mut self, key: &'static str, range: Range<u32>) -> Option<Located<u32>> {
         let found = self.typed(key, "a whole number", |value| {
             let integer = value.as_integer()?;
             Some(i64::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i64::MAX))
@@ -161,7 +161,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// A number, or a text that says one, as written.
-    pub fn optional_number_or_text(&mut self, key: &'static str) -> Option<Located<String>> {
+    pub(crate) fn optional_number_or_text(&mut self, key: &'static str) -> Option<Located<String>> {
         self.typed(key, "a number or text", |value| match value {
             DeValue::String(written) => Some(text::strip(written)),
             DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
@@ -171,7 +171,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// A list of texts, each with its place.
-    pub fn optional_texts(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
+    pub(crate) fn optional_texts(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
         let what = "a list of texts, [\"a\", \"b\"]";
         let list = self.typed(key, what, |value| value.as_array().cloned())?;
         if self.has_too_many(key, &list) {
@@ -191,13 +191,13 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
         Some(texts)
     }
 
-    pub fn optional_table(&mut self, key: &'static str) -> Option<Located<DeTable<'t>>> {
+    pub(crate) fn optional_table(&mut self, key: &'static str) -> Option<Located<DeTable<'t>>> {
         let what = "a table of its own keys";
         self.typed(key, what, |value| value.as_table().cloned())
     }
 
     /// The tables written as `[[key]]`.
-    pub fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Located<DeTable<'t>>>> {
+    pub(crate) fn optional_tables(&mut self, key: &'static str) -> Option<Vec<Located<DeTable<'t>>>> {
         let what = format!("written as [[{key}]] for each one");
         let list = self.typed(key, &what, |value| value.as_array().cloned())?;
         if self.has_too_many(key, &list) {
@@ -218,7 +218,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// `found`, or the report that the key is missing.
-    pub fn require<T>(&mut self, key: &'static str, found: Option<T>) -> Option<T> {
+    pub(super) fn require<T>(&mut self, key: &'static str, found: Option<T>) -> Option<T> {
         if found.is_none() && self.whole && !self.had(key) {
             let (line, column) = self.place;
             let message = format!("{} has no `{key}`", self.what);
@@ -228,7 +228,7 @@ impl<'r, 't, 's> Fields<'r, 't, 's> {
     }
 
     /// Reports the keys that nobody asked for.
-    pub fn finish(self) {
+    pub(super) fn finish(self) {
         if self.table.len() > MOST {
             let (line, column) = self.place;
             let message = format!("{} has {} keys, and may have {MOST}", self.what, self.table.len());

@@ -132,7 +132,7 @@ pub struct Choice {
 
 impl Quiz {
     /// Whether more than one choice is to be taken.
-    pub fn takes_several(&self) -> bool {
+    pub(crate) fn takes_several(&self) -> bool {
         self.choices.iter().filter(|c| c.correct).count() > 1
     }
 

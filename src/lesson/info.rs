@@ -70,20 +70,20 @@ const ROLES: [RoleRow; 9] = [
 
 impl Role {
     /// The role's word: `run`, `predict`, `hint`.
-    pub fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         let row = ROLES.iter().find(|row| row.role == self);
         row.map_or("", |row| if row.word.is_empty() { row.language } else { row.word })
     }
 
     /// Whether blocks of this role belong to the exercise before them.
-    pub fn is_part(self) -> bool {
+    pub(crate) fn is_part(self) -> bool {
         matches!(self, Role::Check | Role::Solution | Role::Wrong | Role::Hint)
     }
 }
 
 impl Info {
     /// Reads what stands after the fence. `Ok(None)` is an ordinary code block.
-    pub fn parse(info: &str) -> Result<Option<Info>, InfoFault> {
+    pub(super) fn parse(info: &str) -> Result<Option<Info>, InfoFault> {
         let trimmed = info.trim_start();
         let indent = info.chars().count() - trimmed.chars().count();
         let (language, rest) = split_word(trimmed);
@@ -106,7 +106,7 @@ impl Info {
         Ok(Some(Info { role: row.role, attributes }))
     }
 
-    pub fn get(&self, name: &str) -> Option<&Attribute> {
+    pub(super) fn get(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|a| a.name == name)
     }
 }

@@ -26,7 +26,7 @@ mod source;
 mod text;
 pub mod verify;
 
-pub use check::{COPIES, Verdict};
+pub use check::Verdict;
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,
@@ -35,7 +35,8 @@ pub use lint::lint;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};
-pub use quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
+pub(crate) use quantity::parse_quantity;
+pub use quantity::{Dimension, Quantity, QuantityError, Unit};
 
 /// The built-in lessons in their order: file name and text.
 pub const BUILT_IN: &[(&str, &str)] = &[(

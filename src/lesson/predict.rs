@@ -37,7 +37,7 @@ pub struct Outcome {
 
 impl Tolerance {
     /// Only the answer itself.
-    pub const EXACT: Tolerance = Tolerance::Absolute(0.0);
+    pub(crate) const EXACT: Tolerance = Tolerance::Absolute(0.0);
 
     /// Reads `10%` or a number with an optional unit, such as `2` or `1 KiB`.
     pub fn parse(written: &str, unit: Unit) -> Result<Tolerance, QuantityError> {

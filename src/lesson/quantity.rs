@@ -168,7 +168,7 @@ impl std::error::Error for QuantityError {}
 ///
 /// Without a unit the number is in `asked`. Errors name what could not be read: a decimal comma, a unit
 /// of another dimension, an unknown unit, something that is no finite number, a negative size or time.
-pub fn parse_quantity(typed: &str, asked: Unit) -> Result<Quantity, QuantityError> {
+pub(crate) fn parse_quantity(typed: &str, asked: Unit) -> Result<Quantity, QuantityError> {
     let clean = text::strip(typed).replace(['\u{a0}', '\u{202f}'], " ");
     let clean = clean.trim().trim_start_matches(['~', '≈', '=']).trim();
     if clean.is_empty() {

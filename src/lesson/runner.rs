@@ -15,7 +15,7 @@ use super::format::{Code, Element, Exercise, Lesson, Step};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A session for one lesson, with the numbering of requests and cells.
-pub struct Runner {
+pub(crate) struct Runner {
     client: Client,
     next: u64,
     limit: Duration,
@@ -23,7 +23,7 @@ pub struct Runner {
 
 /// Why a lesson's code could not be run at all.
 #[derive(Debug)]
-pub enum RunnerError {
+pub(crate) enum RunnerError {
     /// The session process did not start or ended.
     Session(String),
     /// It took longer than the lesson allows.
@@ -33,7 +33,7 @@ pub enum RunnerError {
 impl Runner {
     /// Starts a session of this program on `devices`, in the folder of a pack and confined to it where one is named.
     /// `limit` bounds each evaluation.
-    pub fn start(devices: &str, limit: Option<Duration>, pack: Option<&Path>) -> io::Result<Runner> {
+    pub(crate) fn start(devices: &str, limit: Option<Duration>, pack: Option<&Path>) -> io::Result<Runner> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["session", "--stdio", "--devices", devices]);
         command.args(pack.iter().flat_map(|folder| ["--pack".as_ref(), folder.as_os_str()]));
@@ -44,7 +44,7 @@ impl Runner {
     }
 
     /// Evaluates code as a cell; lines are the lesson file's.
-    pub fn evaluate(&mut self, cell: u32, code: &Code) -> Result<Outcome, RunnerError> {
+    pub(crate) fn evaluate(&mut self, cell: u32, code: &Code) -> Result<Outcome, RunnerError> {
         let id = self.id();
         let first_line = u32::try_from(code.line).unwrap_or(1);
         self.send(Request::Evaluate { id, cell, code: code.text.clone(), first_line })?;
@@ -55,7 +55,7 @@ impl Runner {
     }
 
     /// Runs a check on what cell `of` did.
-    pub fn check(&mut self, of: u32, code: &Code) -> Result<protocol::Verdict, RunnerError> {
+    pub(crate) fn check(&mut self, of: u32, code: &Code) -> Result<protocol::Verdict, RunnerError> {
         let id = self.id();
         let first_line = u32::try_from(code.line).unwrap_or(1);
         self.send(Request::Check { id, of, code: code.text.clone(), first_line })?;
@@ -66,7 +66,7 @@ impl Runner {
     }
 
     /// The value of an expression after cell `of`.
-    pub fn probe(
+    pub(crate) fn probe(
         &mut self,
         of: u32,
         expression: &str,
@@ -80,7 +80,7 @@ impl Runner {
     }
 
     /// Brings the session to the state in which step `until` is entered: everything before it, solved.
-    pub fn replay(&mut self, lesson: &Lesson, until: usize) -> Result<(), RunnerError> {
+    pub(crate) fn replay(&mut self, lesson: &Lesson, until: usize) -> Result<(), RunnerError> {
         let id = self.id();
         self.send(Request::Reset { id })?;
         for (cell, step) in lesson.steps.iter().enumerate().take(until) {
@@ -95,7 +95,7 @@ impl Runner {
     }
 
     /// Runs a step's hidden code.
-    pub fn set_up(&mut self, index: usize, step: &Step) -> Result<Option<Outcome>, RunnerError> {
+    pub(crate) fn set_up(&mut self, index: usize, step: &Step) -> Result<Option<Outcome>, RunnerError> {
         for code in &step.setup {
             let outcome = self.evaluate(SETUP + cell_number(index), code)?;
             if !matches!(outcome, Outcome::Ok { .. }) {
@@ -106,7 +106,7 @@ impl Runner {
     }
 
     /// One attempt at an exercise from the state at its entry.
-    pub fn attempt(
+    pub(crate) fn attempt(
         &mut self,
         lesson: &Lesson,
         index: usize,
@@ -178,12 +178,12 @@ impl std::fmt::Display for RunnerError {
 const SETUP: u32 = 1 << 20;
 
 /// The cell number of a step.
-pub fn cell_number(step: usize) -> u32 {
+pub(crate) fn cell_number(step: usize) -> u32 {
     u32::try_from(step).unwrap_or(0).saturating_add(1)
 }
 
 /// What an unfinished run means for an attempt; nothing where the run was fine.
-pub fn of_outcome(outcome: &Outcome) -> Option<Verdict> {
+pub(crate) fn of_outcome(outcome: &Outcome) -> Option<Verdict> {
     match outcome {
         Outcome::Ok { .. } => None,
         Outcome::Error { fault } => {
@@ -201,7 +201,7 @@ pub fn of_outcome(outcome: &Outcome) -> Option<Verdict> {
 }
 
 /// A session's verdict as the lesson layer tells it.
-pub fn of_check(verdict: protocol::Verdict) -> Verdict {
+pub(crate) fn of_check(verdict: protocol::Verdict) -> Verdict {
     match verdict {
         protocol::Verdict::Pass => Verdict::Pass,
         protocol::Verdict::Fail { reason, line } => Verdict::Fail { reason, line: line.map(|l| l as usize) },

@@ -4,14 +4,14 @@ use super::error::{LessonError, MAX_ERRORS};
 use super::text;
 
 /// Longest line of a lesson file, in bytes.
-pub const MAX_LINE_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// Largest lesson file, in bytes.
-pub const MAX_FILE_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_FILE_BYTES: usize = 1024 * 1024;
 
 /// The lines of a lesson file: UTF-8, without line breaks, byte-order mark and control characters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub(super) struct Source {
     file: String,
     lines: Vec<String>,
 }
@@ -28,17 +28,17 @@ pub(super) struct Decoded {
 
 impl Source {
     /// The file as it was named, free of control characters.
-    pub fn file(&self) -> &str {
+    pub(super) fn file(&self) -> &str {
         &self.file
     }
 
     /// How many lines the file has.
-    pub fn line_count(&self) -> usize {
+    pub(crate) fn line_count(&self) -> usize {
         self.lines.len()
     }
 
     /// The text of a line counted from 1; empty beyond the end.
-    pub fn line(&self, number: usize) -> &str {
+    pub(super) fn line(&self, number: usize) -> &str {
         number.checked_sub(1).and_then(|index| self.lines.get(index)).map_or("", String::as_str)
     }
 
@@ -52,7 +52,7 @@ impl Source {
     }
 
     /// An error at a place of this file, with its source line. An empty hint means none.
-    pub fn error(
+    pub(super) fn error(
         &self,
         line: usize,
         column: usize,

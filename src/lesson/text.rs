@@ -2,12 +2,12 @@
 
 /// `text` without the characters that steer a terminal or disguise source: C0 and C1 controls (line
 /// breaks and tabs stay), DEL, directional overrides and byte-order marks.
-pub fn strip(text: &str) -> String {
+pub(super) fn strip(text: &str) -> String {
     text.chars().filter(|&c| !is_stripped(c)).collect()
 }
 
 /// A short id made of the content: the same text gives the same id wherever it stands.
-pub fn content_id(prefix: &str, text: &str) -> String {
+pub(crate) fn content_id(prefix: &str, text: &str) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for line in text.trim().lines() {
         for byte in line.trim_end().bytes().chain([b'\n']) {
@@ -19,7 +19,7 @@ pub fn content_id(prefix: &str, text: &str) -> String {
 }
 
 /// An id that learners' progress is keyed by: lower-case words joined by hyphens, at most 64 characters.
-pub fn is_id(id: &str) -> bool {
+pub(crate) fn is_id(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.split('-').all(|part| {
             !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
@@ -27,7 +27,7 @@ pub fn is_id(id: &str) -> bool {
 }
 
 /// `4194304` as `4,194,304`; four significant digits where the number is not whole.
-pub fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

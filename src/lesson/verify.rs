@@ -39,7 +39,7 @@ pub struct Problem {
 }
 
 impl Report {
-    pub fn is_fine(&self) -> bool {
+    pub(crate) fn is_fine(&self) -> bool {
         self.problems.is_empty()
     }
 }
@@ -50,7 +50,7 @@ pub fn verify(lesson: &Lesson, devices: &str) -> Report {
 }
 
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
-pub fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
+pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
     let mut report = Report {
         lesson: lesson.front.id.clone(),
         devices: devices.to_string(),

@@ -18,7 +18,7 @@ use super::show::{option, python_value};
 type SimpleForward = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
 
 /// A module that is a function with options.
-pub struct Simple {
+pub(crate) struct Simple {
     name: &'static str,
     run: SimpleForward,
     options: Vec<(&'static str, Value)>,
@@ -30,7 +30,10 @@ pub struct Simple {
 }
 
 impl Simple {
-    pub fn new(name: &'static str, run: impl Fn(&Call) -> Result<Tensor> + Send + Sync + 'static) -> Simple {
+    pub(crate) fn new(
+        name: &'static str,
+        run: impl Fn(&Call) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Simple {
         Simple {
             name,
             run: Box::new(run),
@@ -41,46 +44,46 @@ impl Simple {
         }
     }
 
-    pub fn option(mut self, name: &'static str, value: &Value) -> Simple {
+    pub(crate) fn option(mut self, name: &'static str, value: &Value) -> Simple {
         self.options.push((name, value.clone()));
         self
     }
 
     /// Every argument of the constructor's call as an option.
-    pub fn options_of(mut self, args: &Args) -> Simple {
+    pub(crate) fn options_of(mut self, args: &Args) -> Simple {
         self.options.extend(args.each().map(|(param, value)| (param.name, value.clone())));
         self
     }
 
     /// Every argument of the constructor's call but tensors, to be read and not printed.
-    pub fn hidden_of(mut self, args: &Args) -> Simple {
+    pub(crate) fn hidden_of(mut self, args: &Args) -> Simple {
         let values = args.each().filter(|(param, _)| param.kind != ParamKind::Tensor);
         self.hidden.extend(values.map(|(param, value)| (param.name, value.clone())));
         self
     }
 
-    pub fn bare(mut self, name: &'static str, value: &Value) -> Simple {
+    pub(crate) fn bare(mut self, name: &'static str, value: &Value) -> Simple {
         self.bare = Some((name, value.clone()));
         self
     }
 
-    pub fn hidden(mut self, name: &'static str, value: &Value) -> Simple {
+    pub(crate) fn hidden(mut self, name: &'static str, value: &Value) -> Simple {
         self.hidden.push((name, value.clone()));
         self
     }
 
     /// A tensor that moves with the module.
-    pub fn buffer(mut self, name: &'static str, tensor: Option<&Tensor>) -> Simple {
+    pub(crate) fn buffer(mut self, name: &'static str, tensor: Option<&Tensor>) -> Simple {
         self.parts = self.parts.buffer(name, tensor.cloned());
         self
     }
 
-    pub fn made(mut self) -> Result<Module> {
+    pub(crate) fn made(mut self) -> Result<Module> {
         let parts = std::mem::take(&mut self.parts);
         Module::new(self, parts)
     }
 
-    pub fn module(self) -> Result<Value> {
+    pub(crate) fn module(self) -> Result<Value> {
         self.made().map(Module::into_value)
     }
 }
@@ -112,7 +115,7 @@ impl Layer for Simple {
 }
 
 /// A dropout layer; `written` is how its share prints.
-pub fn dropout_module((share, written): (f64, &Value)) -> Result<Module> {
+pub(crate) fn dropout_module((share, written): (f64, &Value)) -> Result<Module> {
     check_probability(share)?;
     Simple::new("Dropout", move |c| dropout(c.only()?, share, c.module.training()))
         .option("p", written)

@@ -39,7 +39,7 @@ pub struct MultiheadAttention {
 
 /// What a call takes beside queries, keys and values.
 #[derive(Clone, Copy, std::default::Default)]
-pub struct Masks<'a> {
+pub(crate) struct Masks<'a> {
     /// `[n, s]`, true or `-inf` at keys that are padding
     pub padding: Option<&'a Tensor>,
     /// `[l, s]` or `[n * heads, l, s]`, true or `-inf` where a query must not look
@@ -81,7 +81,7 @@ impl MultiheadAttention {
 
     /// Output and weights for `[l, n, e]` (`[n, l, e]` with `batch_first`) or `[l, e]`, as
     /// `torch.nn.functional.multi_head_attention_forward`.
-    pub fn attend(
+    pub(crate) fn attend(
         &self,
         module: &Module,
         [q, k, v]: [&Tensor; 3],
@@ -284,7 +284,7 @@ fn canonical(masks: Masks, weights: Weights, dtype: DType) -> Result<(Option<Ten
 }
 
 /// A mask of bools (true hides) as numbers to add to scores; numbers stay.
-pub fn additive(mask: &Tensor, name: &str, dtype: DType) -> Result<Tensor> {
+pub(crate) fn additive(mask: &Tensor, name: &str, dtype: DType) -> Result<Tensor> {
     if mask.dtype().is_float() {
         return Ok(mask.clone());
     }
@@ -401,7 +401,7 @@ params! {
 
 /// Options of [`multihead`].
 #[derive(Clone, Copy)]
-pub struct Multihead {
+pub(crate) struct Multihead {
     pub width: usize,
     pub heads: usize,
     pub dropout: f64,
@@ -415,7 +415,7 @@ pub struct Multihead {
 }
 
 /// The module, its parameters drawn in PyTorch's order.
-pub fn multihead(options: Multihead) -> Result<Module> {
+pub(crate) fn multihead(options: Multihead) -> Result<Module> {
     let Multihead { width, heads, dropout, bias, bias_kv, zero, from, batch_first, dtype } = options;
     if width == 0 || heads == 0 {
         let text = format!(

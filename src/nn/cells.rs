@@ -43,7 +43,7 @@ pub struct Hidden {
 
 impl Mode {
     /// How many times the hidden size a step's gates are wide.
-    pub fn gates(self) -> usize {
+    pub(crate) fn gates(self) -> usize {
         match self {
             Mode::Tanh | Mode::Relu => 1,
             Mode::Gru => 3,
@@ -111,7 +111,7 @@ pub fn zeros(shape: &[usize], x: &Tensor) -> Result<Tensor> {
 }
 
 /// A size of a recurrent layer.
-pub fn above_zero(name: &str, size: i64) -> Result<usize> {
+pub(crate) fn above_zero(name: &str, size: i64) -> Result<usize> {
     usize::try_from(size)
         .ok()
         .filter(|n| *n > 0)
@@ -177,7 +177,7 @@ impl RecurrentCell {
 }
 
 /// The error of an LSTM's state that is no pair.
-pub fn wants_pair(name: &str) -> Error {
+pub(crate) fn wants_pair(name: &str) -> Error {
     Error::type_error(format!("{name}: hx must be an array of two tensors, [h_0, c_0]"))
         .with_hint("`out[1]` of the call before is such a pair")
 }

@@ -55,18 +55,18 @@ impl Layer for ModuleList {
 }
 
 /// The error of calling a container as a whole.
-pub fn no_forward(name: &str) -> Error {
+pub(crate) fn no_forward(name: &str) -> Error {
     let text = format!("Module [{name}] is missing the required \"forward\" function");
     Error::new(Kind::NotImplementedError, text)
 }
 
 /// Modules that run one after the other.
-pub fn sequential(modules: &[Module]) -> Result<Module> {
+pub(crate) fn sequential(modules: &[Module]) -> Result<Module> {
     Module::new(Sequential, numbered(modules))
 }
 
 /// A list of modules without a forward function of its own.
-pub fn module_list(modules: &[Module]) -> Result<Module> {
+pub(crate) fn module_list(modules: &[Module]) -> Result<Module> {
     Module::new(ModuleList, numbered(modules))
 }
 

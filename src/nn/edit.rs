@@ -12,7 +12,7 @@ impl Module {
     ///
     /// # Errors
     /// A name that no state could hold, and a module that would stand inside itself.
-    pub fn set_child(&self, name: &str, module: Module) -> Result<()> {
+    pub(crate) fn set_child(&self, name: &str, module: Module) -> Result<()> {
         check_name("module", name)?;
         let mut children = self.children().to_vec();
         match children.iter_mut().find(|(n, _)| n == name) {
@@ -25,7 +25,7 @@ impl Module {
     }
 
     /// Takes a child out.
-    pub fn remove_child(&self, name: &str) -> Result<()> {
+    pub(crate) fn remove_child(&self, name: &str) -> Result<()> {
         let kept = self.children().iter().filter(|(n, _)| n != name).cloned().collect();
         self.set_children(kept)
     }
@@ -124,7 +124,7 @@ impl Module {
     }
 
     /// The module of a dotted path below this one; the empty path is the module itself.
-    pub fn submodule(&self, path: &str) -> Result<Module> {
+    pub(crate) fn submodule(&self, path: &str) -> Result<Module> {
         let mut at = self.clone();
         if path.is_empty() {
             return Ok(at);
@@ -142,7 +142,7 @@ impl Module {
     }
 
     /// The parameter or buffer of a dotted path.
-    pub fn tensor_at(&self, path: &str, role: Role) -> Result<Tensor> {
+    pub(crate) fn tensor_at(&self, path: &str, role: Role) -> Result<Tensor> {
         let (owner, name) = path.rsplit_once('.').unwrap_or(("", path));
         let owner = self.submodule(owner)?;
         match owner.tensor(name) {

@@ -60,13 +60,13 @@ pub fn layer(shape: &[usize], bias: bool, dtype: DType) -> Result<(Tensor, Optio
 }
 
 /// Uniform with the deviation `gain / sqrt(fan)` (He et al., 2015).
-pub fn kaiming_uniform_(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Result<()> {
+pub(crate) fn kaiming_uniform_(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Result<()> {
     let bound = 3f64.sqrt() * kaiming_deviation(x, a, fan_in, nonlinearity)?;
     draw_into(x, Distribution::Uniform { low: -bound, high: bound }, "uniform_")
 }
 
 /// Normal with the deviation `gain / sqrt(fan)` (He et al., 2015).
-pub fn kaiming_normal_(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Result<()> {
+pub(crate) fn kaiming_normal_(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Result<()> {
     let std = kaiming_deviation(x, a, fan_in, nonlinearity)?;
     draw_into(x, Distribution::Normal { mean: 0.0, std }, "normal_")
 }
@@ -78,7 +78,7 @@ fn kaiming_deviation(x: &Tensor, a: f64, fan_in: bool, nonlinearity: &str) -> Re
 
 /// A matrix with orthogonal rows or columns, whichever are fewer, times `gain` (Saxe et al., 2013). What is behind the
 /// first dimension counts as one.
-pub fn orthogonal_(x: &Tensor, gain: f64) -> Result<()> {
+pub(crate) fn orthogonal_(x: &Tensor, gain: f64) -> Result<()> {
     let Some((&rows, rest)) = x.shape().split_first().filter(|(_, rest)| !rest.is_empty()) else {
         return Err(Error::value("Only tensors with 2 or more dimensions are supported"));
     };
@@ -285,13 +285,13 @@ fn filled(x: &Tensor, value: f64) -> Result<Value> {
 }
 
 /// Uniform with the deviation `gain * sqrt(2 / (fan_in + fan_out))` (Glorot and Bengio, 2010).
-pub fn xavier_uniform_(x: &Tensor, gain: f64) -> Result<()> {
+pub(crate) fn xavier_uniform_(x: &Tensor, gain: f64) -> Result<()> {
     let bound = 3f64.sqrt() * xavier_deviation(x, gain)?;
     draw_into(x, Distribution::Uniform { low: -bound, high: bound }, "uniform_")
 }
 
 /// Normal with the deviation `gain * sqrt(2 / (fan_in + fan_out))` (Glorot and Bengio, 2010).
-pub fn xavier_normal_(x: &Tensor, gain: f64) -> Result<()> {
+pub(crate) fn xavier_normal_(x: &Tensor, gain: f64) -> Result<()> {
     let std = xavier_deviation(x, gain)?;
     draw_into(x, Distribution::Normal { mean: 0.0, std }, "normal_")
 }

@@ -13,7 +13,7 @@ use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
 
 /// `nn::name(…)`
-pub const NN: &[Form] = &[Form::Of("nn")];
+pub(crate) const NN: &[Form] = &[Form::Of("nn")];
 
 params! {
     /// What the tensors of a new module are: the last parameters of most constructors.

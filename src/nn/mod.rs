@@ -28,7 +28,7 @@ pub mod show;
 pub mod state;
 pub mod transformer;
 
-pub use module::{Call, Caller, Layer, Module, NoScript, Parts, Role};
+pub use module::{Call, Caller, Layer, Module, Parts, Role};
 
 use crate::op::def::{OpDef, documented};
 

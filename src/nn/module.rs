@@ -71,15 +71,6 @@ pub trait Caller {
     fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor>;
 }
 
-/// A [`Caller`] where no script is running.
-pub struct NoScript;
-
-impl Caller for NoScript {
-    fn call(&self, _: &dyn Any, module: &Module, _: &[&Tensor]) -> Result<Tensor> {
-        Err(Error::runtime(format!("{} is written in a script, and none is running here", module.name())))
-    }
-}
-
 /// One call of a module's forward function.
 pub struct Call<'a> {
     pub module: &'a Module,
@@ -97,7 +88,7 @@ impl Call<'_> {
     }
 
     /// What a layer with a [`Layer::call_row`] gives for these inputs; of several values the first.
-    pub fn responded(&self) -> Result<Tensor> {
+    pub(crate) fn responded(&self) -> Result<Tensor> {
         let inputs = self.inputs.iter().map(|t| Value::Tensor((*t).clone())).collect();
         match self.module.respond(inputs, Vec::new(), self.caller)? {
             Value::Tensor(t) => Ok(t),
@@ -146,7 +137,7 @@ pub(super) struct ModuleSlot {
 }
 
 /// Modules directly below another, by name and in order. A copy stays as it is while the module changes.
-pub type Children = Arc<Vec<(String, Module)>>;
+pub(crate) type Children = Arc<Vec<(String, Module)>>;
 
 /// A network or a part of one. Cloning gives the same module.
 #[derive(Clone)]
@@ -319,14 +310,14 @@ impl Module {
     }
 
     /// The module that a value holds.
-    pub fn from_value(value: &Value) -> Option<&Module> {
+    pub(crate) fn from_value(value: &Value) -> Option<&Module> {
         match value {
             Value::Object(o) => o.get(),
             _ => None,
         }
     }
 
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("Module", self))
     }
 
@@ -349,7 +340,7 @@ impl Module {
     }
 
     /// Computes the output of a layer that has a [`Layer::call_row`], from positional arguments and options.
-    pub fn respond(
+    pub(crate) fn respond(
         &self,
         positional: Vec<Value>,
         options: Vec<(String, Value)>,
@@ -388,7 +379,7 @@ impl Module {
     }
 
     /// Puts another tensor in a slot, as in sharing a weight between two layers.
-    pub fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
+    pub(crate) fn set_tensor(&self, name: &str, tensor: Option<Tensor>) -> Result<()> {
         let mut slots = self.slots_mut();
         let Some(slot) = slots.iter_mut().find(|s| s.name == name) else { return Err(self.missing(name)) };
         // A method called on a module's tensor in a script hands the tensor back.
@@ -410,7 +401,7 @@ impl Module {
     }
 
     /// This module's own tensors in order, absent ones left out.
-    pub fn own_tensors(&self) -> Vec<(String, Tensor, Role)> {
+    pub(crate) fn own_tensors(&self) -> Vec<(String, Tensor, Role)> {
         let present = |s: &ModuleSlot| s.tensor.as_ref().map(|t| (s.name.clone(), t.clone(), s.role));
         self.slots().iter().filter_map(present).collect()
     }
@@ -516,7 +507,7 @@ pub fn joined(path: &str, name: &str) -> String {
 }
 
 /// The arguments of a layer's forward function. The row is bound to, never run: the layer needs its module.
-pub const fn call_row(name: &'static str, params: &'static [Param]) -> OpDef {
+pub(crate) const fn call_row(name: &'static str, params: &'static [Param]) -> OpDef {
     OpDef::call(name, Family::Module, "The forward function of a module.", params, |a| {
         Err(Error::type_error(format!("{}() is called on a module", a.def.name)))
     })

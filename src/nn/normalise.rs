@@ -214,7 +214,12 @@ impl Layer for LayerNorm {
 }
 
 /// A layer norm over trailing dimensions, with a weight of ones and a bias of zeros where it has them.
-pub fn layer_norm_module(shape: &[i64], eps: f64, [affine, bias]: [bool; 2], dtype: DType) -> Result<Module> {
+pub(crate) fn layer_norm_module(
+    shape: &[i64],
+    eps: f64,
+    [affine, bias]: [bool; 2],
+    dtype: DType,
+) -> Result<Module> {
     let sizes = crate::base::shape::checked_sizes(shape)?;
     let weight = if affine { Some(init::full(&sizes, 1.0, dtype)?) } else { None };
     let bias = if affine && bias { Some(init::full(&sizes, 0.0, dtype)?) } else { None };

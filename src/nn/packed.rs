@@ -28,7 +28,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("PackedSequence", self))
     }
 
@@ -38,7 +38,7 @@ impl Packed {
     }
 
     /// The place of each sequence among those ordered by length.
-    pub fn unsorted(&self) -> Option<Vec<i64>> {
+    pub(crate) fn unsorted(&self) -> Option<Vec<i64>> {
         let sorted = self.sorted.as_ref()?;
         let mut places: Vec<(i64, i64)> =
             sorted.iter().zip(0..).map(|(&from, place)| (from, place)).collect();
@@ -78,7 +78,7 @@ impl Packed {
 }
 
 /// Rows of `x` along `dim` in an order.
-pub fn reordered(x: &Tensor, dim: i64, order: Option<&[i64]>) -> Result<Tensor> {
+pub(crate) fn reordered(x: &Tensor, dim: i64, order: Option<&[i64]>) -> Result<Tensor> {
     let Some(order) = order else { return Ok(x.clone()) };
     let places = Tensor::from_i64(order, &[order.len()])?;
     let context = x.context();
@@ -112,7 +112,12 @@ pub fn pad_sequence(all: &[&Tensor], batch_first: bool, value: f64, left: bool) 
 }
 
 /// Packs `[longest, n, ...]`, or `[n, longest, ...]`, of which the first `lengths` count.
-pub fn pack_padded(x: &Tensor, lengths: &[i64], batch_first: bool, enforce_sorted: bool) -> Result<Packed> {
+pub(crate) fn pack_padded(
+    x: &Tensor,
+    lengths: &[i64],
+    batch_first: bool,
+    enforce_sorted: bool,
+) -> Result<Packed> {
     let x = if batch_first { transpose(x, 0, 1)? } else { x.clone() };
     if x.rank() < 2 || x.numel() == 0 {
         return Err(Error::runtime("Cannot pack empty tensors."));
@@ -170,7 +175,7 @@ pub fn pack_padded(x: &Tensor, lengths: &[i64], batch_first: bool, enforce_sorte
 }
 
 /// The sequences in one padded tensor as they came, and their lengths.
-pub fn pad_packed(
+pub(crate) fn pad_packed(
     packed: &Packed,
     batch_first: bool,
     value: f64,
@@ -223,7 +228,7 @@ fn filled(x: &Tensor, dim: usize, count: i64, value: f64) -> Result<Tensor> {
 }
 
 /// The sequences of a padded tensor, each of its own length.
-pub fn unpad(padded: &Tensor, lengths: &[i64], batch_first: bool) -> Result<Vec<Tensor>> {
+pub(crate) fn unpad(padded: &Tensor, lengths: &[i64], batch_first: bool) -> Result<Vec<Tensor>> {
     let x = if batch_first { padded.clone() } else { transpose(padded, 0, 1)? };
     if x.size(0)? != lengths.len() {
         return Err(Error::runtime(format!(
@@ -238,7 +243,7 @@ pub fn unpad(padded: &Tensor, lengths: &[i64], batch_first: bool) -> Result<Vec<
 }
 
 /// Elements step by step.
-pub fn by_step(x: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+pub(crate) fn by_step(x: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     split_sizes(x, &sizes.iter().map(|&n| n as i64).collect::<Vec<_>>(), 0)
 }
 

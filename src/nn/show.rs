@@ -25,7 +25,7 @@ pub fn option(name: &str, value: &Value) -> String {
 }
 
 /// A value as Python prints it: arrays are tuples.
-pub fn python_value(value: &Value) -> String {
+pub(crate) fn python_value(value: &Value) -> String {
     match value {
         Value::None => "None".into(),
         Value::Scalar(s) => python::scalar(*s),

@@ -124,11 +124,11 @@ pub(super) struct LayerSizes<'s, 'a> {
 }
 
 impl<'s, 'a> LayerSizes<'s, 'a> {
-    pub fn of(a: &'s TransformerLayerParams<'a>) -> LayerSizes<'s, 'a> {
+    pub(super) fn of(a: &'s TransformerLayerParams<'a>) -> LayerSizes<'s, 'a> {
         LayerSizes { width: a.d_model, heads: a.nhead, feed: &a.feed, layer: &a.layer }
     }
 
-    pub fn norm(&self) -> Result<Module> {
+    pub(super) fn norm(&self) -> Result<Module> {
         let LayerParams { layer_norm_eps, bias, made, .. } = self.layer;
         layer_norm_module(&[self.width as i64], *layer_norm_eps, [true, *bias], made.dtype())
     }
@@ -148,7 +148,7 @@ impl<'s, 'a> LayerSizes<'s, 'a> {
     }
 
     /// The children of a layer: attentions of these names, the network, and a norm and a dropout for each of them.
-    pub fn parts(&self, attentions: &[&str]) -> Result<(Parts, Activation)> {
+    pub(super) fn parts(&self, attentions: &[&str]) -> Result<(Parts, Activation)> {
         let (activation, own) = activation(self.feed.activation)?;
         let linear = |sizes| made("Linear", sizes, self.layer.bias, self.layer.made.dtype());
         let (inner, dropout) = (self.feed.dim_feedforward, || dropout_module(self.feed.dropout));

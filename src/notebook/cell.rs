@@ -84,11 +84,11 @@ impl Cell {
     }
 
     /// Whether the outputs come from the source as it is now.
-    pub fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         self.ran == Some(self.hash())
     }
 
-    pub fn clear_outputs(&mut self) {
+    pub(crate) fn clear_outputs(&mut self) {
         self.outputs.clear();
         (self.execution_count, self.ran, self.usage) = (None, None, None);
     }

@@ -93,7 +93,7 @@ impl Notebook {
         self.cells.iter().find(|cell| cell.id == id)
     }
 
-    pub fn cell_mut(&mut self, id: &str) -> Option<&mut Cell> {
+    pub(crate) fn cell_mut(&mut self, id: &str) -> Option<&mut Cell> {
         self.cells.iter_mut().find(|cell| cell.id == id)
     }
 
@@ -187,7 +187,7 @@ impl Notebook {
 }
 
 /// An id for a new cell, which no other cell made on this machine has.
-pub fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

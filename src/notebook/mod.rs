@@ -21,7 +21,8 @@ pub mod store;
 pub mod verify;
 
 pub use cell::{Cell, Kind};
-pub use document::{Change, Notebook, new_id};
+pub(crate) use document::new_id;
+pub use document::{Change, Notebook};
 pub use output::Output;
 pub use record::Recorder;
 pub use store::{NotebookFile, Opened};

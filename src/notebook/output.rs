@@ -16,7 +16,7 @@ pub const FIGURE: &str = "application/vnd.tensorlab.figure+json";
 pub const TABLE: &str = "application/vnd.tensorlab.table+json";
 
 /// Fields of the notebook, a cell or an output, by name.
-pub type Fields = Map<String, Value>;
+pub(crate) type Fields = Map<String, Value>;
 
 /// One output. Its JSON form is that of nbformat 4.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,7 +41,7 @@ pub enum Output {
 }
 
 /// The same thing in several forms, by mimetype. JSON types hold any value, all others text.
-pub type Bundle = BTreeMap<String, Value>;
+pub(crate) type Bundle = BTreeMap<String, Value>;
 
 impl Output {
     pub fn stream(stream: Stream, text: impl Into<String>) -> Output {
@@ -100,7 +100,7 @@ impl Output {
     }
 
     /// As it was displayed: a figure or a table of this program's, or else its text.
-    pub fn to_display(&self) -> Display {
+    pub(crate) fn to_display(&self) -> Display {
         if let Some(figure) = self.figure() {
             return Display::Figure { figure: Box::new(figure) };
         }
@@ -180,7 +180,7 @@ impl Output {
     ///
     /// # Errors
     /// Which field is missing or of the wrong type.
-    pub fn from_json(value: Value) -> Result<Output, String> {
+    pub(crate) fn from_json(value: Value) -> Result<Output, String> {
         let Value::Object(mut fields) = value else { return Err("an output is no object".into()) };
         let kind = match fields.get("output_type") {
             Some(Value::String(kind)) => kind.clone(),
@@ -245,12 +245,12 @@ pub fn push(outputs: &mut Vec<Output>, output: Output) {
 }
 
 /// Whether the content of a mimetype is JSON and not text.
-pub fn is_json(mimetype: &str) -> bool {
+pub(crate) fn is_json(mimetype: &str) -> bool {
     mimetype == "application/json" || (mimetype.starts_with("application/") && mimetype.ends_with("+json"))
 }
 
 /// A text that may be given as a list of lines.
-pub fn text_of(value: Value) -> Option<String> {
+pub(crate) fn text_of(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
         Value::Array(lines) => lines.iter().map(Value::as_str).collect(),

@@ -24,7 +24,7 @@ const FORMAT: &str = "tensorlab-outputs";
 const VERSION: u32 = 1;
 
 /// Where the outputs of a notebook are.
-pub fn path_of(notebook: &Path) -> PathBuf {
+pub(crate) fn path_of(notebook: &Path) -> PathBuf {
     let mut path = OsString::from(notebook);
     path.push(".outputs.json");
     path.into()
@@ -143,7 +143,7 @@ pub fn read(notebook: &mut Notebook, bytes: &[u8]) -> Result<usize, Unusable> {
 }
 
 /// Whether a file may be replaced: it is one of these, whole or not.
-pub fn is_own(bytes: &[u8]) -> bool {
+pub(crate) fn is_own(bytes: &[u8]) -> bool {
     !matches!(parse(bytes), Err(Unusable::Foreign(_)))
 }
 

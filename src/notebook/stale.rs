@@ -38,7 +38,7 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    pub fn is_stale(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Freshness::Stale(_))
     }
 }

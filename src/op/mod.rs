@@ -24,7 +24,8 @@ pub use self::core::def::{
     Args, Family, Form, Forward, Gradient, InPlace, OpDef, Param, ParamKind, Receiver, Torch,
 };
 pub use self::core::operand::Operand;
-pub use self::core::value::{MapValue, Object, Value, map_value};
+pub(crate) use self::core::value::MapValue;
+pub use self::core::value::{Object, Value, map_value};
 pub use self::core::{args, def, params};
 
 /// Every operation, family by family.
@@ -54,7 +55,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
 }
 
 /// Rows whose names other rows of the table have too; a module tells them apart.
-pub fn homonyms() -> impl Iterator<Item = &'static OpDef> {
+pub(crate) fn homonyms() -> impl Iterator<Item = &'static OpDef> {
     [linalg::HOMONYMS, convolution::HOMONYMS].into_iter().flatten().copied().flatten()
 }
 

@@ -133,7 +133,7 @@ impl Options {
     }
 
     /// Fails where a number is below 0, in PyTorch's words: `Invalid {said}: -1`.
-    pub fn not_negative(&self, name: &str, said: &str) -> Result<()> {
+    pub(crate) fn not_negative(&self, name: &str, said: &str) -> Result<()> {
         match self.get(name) {
             // A NaN is no valid value either.
             Some(Value::Scalar(s)) if s.as_f64().is_nan() || s.as_f64() < 0.0 => {

@@ -333,13 +333,13 @@ fn inside(at: f64, (from, to): (f64, f64), slow: &mut bool) -> f64 {
 
 impl Optimizer {
     /// Whether a step evaluates the loss more than once.
-    pub fn searches(&self) -> bool {
+    pub(crate) fn searches(&self) -> bool {
         self.0.rule.searches()
     }
 
     /// A step of an optimiser that [`Optimizer::searches`]. `evaluate` computes loss and gradients; it may use the
     /// optimiser.
-    pub fn minimise(&self, evaluate: &mut Evaluate) -> Result<()> {
+    pub(crate) fn minimise(&self, evaluate: &mut Evaluate) -> Result<()> {
         let _quiet = no_grad();
         let (parameters, options) = match self.groups().as_slice() {
             [only] => (only.parameters.clone(), only.options.clone()),

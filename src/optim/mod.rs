@@ -84,7 +84,7 @@ impl Optimizer {
         Arc::as_ptr(&self.0).addr()
     }
 
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("Optimizer", self))
     }
 
@@ -98,7 +98,7 @@ impl Optimizer {
     }
 
     /// Adds a group. Its tensors must be leaves that no other group has.
-    pub fn add_group(&self, parameters: Vec<Tensor>, options: Options) -> Result<()> {
+    pub(crate) fn add_group(&self, parameters: Vec<Tensor>, options: Options) -> Result<()> {
         self.0.rule.check(&options)?;
         let mut groups = self.groups();
         if parameters.iter().any(|t| !t.is_leaf()) {
@@ -115,7 +115,11 @@ impl Optimizer {
     }
 
     /// Adds a group whose missing options are those of the first.
-    pub fn add_group_with(&self, parameters: Vec<Tensor>, options: Vec<(String, Value)>) -> Result<()> {
+    pub(crate) fn add_group_with(
+        &self,
+        parameters: Vec<Tensor>,
+        options: Vec<(String, Value)>,
+    ) -> Result<()> {
         let first = self.groups().first().map(|g| g.options.clone());
         let base = first.ok_or_else(|| Error::value("optimizer got an empty parameter list"))?;
         self.add_group(parameters, base.with(options, self.name())?)
@@ -152,7 +156,7 @@ impl Optimizer {
         Ok(())
     }
 
-    pub fn group_count(&self) -> usize {
+    pub(crate) fn group_count(&self) -> usize {
         self.groups().len()
     }
 
@@ -167,12 +171,12 @@ impl Optimizer {
     }
 
     /// The names of a group's options.
-    pub fn option_names(&self) -> Vec<&'static str> {
+    pub(crate) fn option_names(&self) -> Vec<&'static str> {
         self.groups().first().map_or_else(Vec::new, |g| g.options.names().collect())
     }
 
     /// Changes an option of a group; later steps use it.
-    pub fn set_option(&self, group: usize, name: &str, value: Value) -> Result<()> {
+    pub(crate) fn set_option(&self, group: usize, name: &str, value: Value) -> Result<()> {
         let mut groups = self.groups();
         let group = groups.get_mut(group).ok_or_else(|| Error::value("there is no such parameter group"))?;
         let next = group.options.with(vec![(name.to_string(), value)], self.name())?;

@@ -35,7 +35,7 @@ impl Moments {
     }
 
     /// Changes a number that [`Moments::number`] made.
-    pub fn set_number(&mut self, name: &'static str, value: f64) -> Result<()> {
+    pub(crate) fn set_number(&mut self, name: &'static str, value: f64) -> Result<()> {
         let held = Tensor::from_f32(&[value as f32], &[])?;
         match self.tensors.iter_mut().find(|(n, _)| *n == name) {
             Some((_, t)) => *t = held,

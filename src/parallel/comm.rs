@@ -43,7 +43,7 @@ pub(super) fn broadcast_first(tensor: &Tensor, devices: &[Arc<Context>]) -> Resu
 }
 
 /// Chunks of nearly equal size along `dim`, one on each device; fewer where there is too little to go round.
-pub fn scatter_tensor(tensor: &Tensor, devices: &[Arc<Context>], dim: i64) -> Result<Vec<Tensor>> {
+pub(crate) fn scatter_tensor(tensor: &Tensor, devices: &[Arc<Context>], dim: i64) -> Result<Vec<Tensor>> {
     let pieces = chunk(tensor, devices.len() as i64, dim)?;
     pieces.iter().zip(devices).map(|(piece, context)| to_device(piece, context.device, true)).collect()
 }
@@ -52,7 +52,7 @@ pub fn scatter_tensor(tensor: &Tensor, devices: &[Arc<Context>], dim: i64) -> Re
 ///
 /// # Errors
 /// `AssertionError` for tensors on the CPU; `RuntimeError` where sizes differ elsewhere than along `dim`.
-pub fn gather_tensors(tensors: &[&Tensor], target: Device, dim: i64) -> Result<Tensor> {
+pub(crate) fn gather_tensors(tensors: &[&Tensor], target: Device, dim: i64) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "GatherBackward", run: gather_backward };
     let Some(first) = tensors.first() else {
         return Err(Error::runtime("Expected at least one tensor to gather from"));

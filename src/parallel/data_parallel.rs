@@ -24,7 +24,7 @@ pub struct DataParallel {
 }
 
 /// Runs one replica on its inputs.
-pub type RunReplica<'a> = dyn FnMut(&Module, Vec<Value>) -> Result<Value> + 'a;
+pub(crate) type RunReplica<'a> = dyn FnMut(&Module, Vec<Value>) -> Result<Value> + 'a;
 
 impl DataParallel {
     /// Wraps a module. Without `device_ids` all GPUs take part; without `output_device` the outputs come together

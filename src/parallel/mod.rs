@@ -8,7 +8,7 @@ mod data_parallel;
 mod rows;
 mod spread;
 
-pub use comm::{broadcast, gather_tensors, reduce_add, scatter_tensor};
+pub use comm::{broadcast, reduce_add};
 pub use data_parallel::{DataParallel, replicate};
 pub use rows::ROWS;
 pub use spread::{gather, scatter};
@@ -32,7 +32,7 @@ const _: [&[OpDef]; 1] = documented([ROWS]);
 ///
 /// # Errors
 /// `TypeError` for anything else, and what naming an unknown device gives.
-pub fn device_of(value: &Value) -> Result<Device> {
+pub(crate) fn device_of(value: &Value) -> Result<Device> {
     let spec = match value {
         Value::Scalar(Scalar::Int(-1)) => DeviceSpec::Cpu,
         Value::Scalar(Scalar::Int(i)) => match u16::try_from(*i) {
@@ -51,7 +51,7 @@ pub fn device_of(value: &Value) -> Result<Device> {
 }
 
 /// The accelerators that an array names, in its order.
-pub fn accelerators(given: &Value) -> Result<Vec<Arc<Context>>> {
+pub(crate) fn accelerators(given: &Value) -> Result<Vec<Arc<Context>>> {
     let machine = Machine::current();
     let Value::List(items) = given else {
         let text = format!("devices are an array such as [0, 1], not {}", given.describe());

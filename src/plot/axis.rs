@@ -40,10 +40,10 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub const EMPTY: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
+    pub(crate) const EMPTY: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, whole: true };
 
     /// Takes in a finite number.
-    pub fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.low = self.low.min(value);
         self.high = self.high.max(value);
         self.whole &= value == value.trunc();
@@ -62,8 +62,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub const BOTH: Self = Self { low: true, high: true };
-    pub const NONE: Self = Self { low: false, high: false };
+    pub(crate) const BOTH: Self = Self { low: true, high: true };
+    pub(super) const NONE: Self = Self { low: false, high: false };
 }
 
 /// A finite, non-empty range of numbers and their places in it.
@@ -83,7 +83,7 @@ const MARGIN: f64 = 0.05;
 impl Axis {
     /// An axis for the numbers in `bounds`. A single number, or a range too narrow for its magnitude, is widened as matplotlib
     /// does; without numbers the axis is 0 .. 1 (1 .. 10 when logarithmic).
-    pub fn fit(scale: Scale, bounds: Bounds, room: Room) -> Self {
+    pub(super) fn fit(scale: Scale, bounds: Bounds, room: Room) -> Self {
         let (mut from, mut to) = match scale {
             Scale::Linear => linear_ends(bounds),
             Scale::Log => log_ends(bounds),
@@ -103,7 +103,7 @@ impl Axis {
     }
 
     /// Where `value` lies: 0 at the low end, 1 at the high end, and never far outside.
-    pub fn unit(&self, value: f64) -> f64 {
+    pub(super) fn unit(&self, value: f64) -> f64 {
         let inner = match self.scale {
             Scale::Linear => value / 2.0,
             Scale::Log => value.log10(),
@@ -113,7 +113,7 @@ impl Axis {
     }
 
     /// The numbers at both ends; base-10 logarithms of them on a logarithmic axis.
-    pub fn ends(&self) -> (f64, f64) {
+    pub(super) fn ends(&self) -> (f64, f64) {
         match self.scale {
             Scale::Linear => (self.from * 2.0, self.to * 2.0),
             Scale::Log => (self.from, self.to),

@@ -17,7 +17,7 @@ const BAR_WIDTH: f64 = 0.8;
 
 impl<'a> Categories<'a> {
     /// Nothing where no series has categories.
-    pub fn of(series: &'a [Series]) -> Option<Self> {
+    pub(super) fn of(series: &'a [Series]) -> Option<Self> {
         let mut all = Self { names: Vec::new(), places: HashMap::new(), groups: 0 };
         for series in series {
             let Series::Bar { labels, values, .. } = series else {
@@ -38,7 +38,7 @@ impl<'a> Categories<'a> {
     }
 
     /// The bars of the bar series that is the `group`th of its kind.
-    pub fn bars(&self, labels: &'a [String], values: &[f64], group: usize) -> Vec<Bar> {
+    pub(super) fn bars(&self, labels: &'a [String], values: &[f64], group: usize) -> Vec<Bar> {
         let width = BAR_WIDTH / self.groups as f64;
         let mut seen = HashMap::new();
         let places = (0..values.len()).filter_map(|index| {

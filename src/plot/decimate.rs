@@ -17,20 +17,20 @@ pub(super) struct Points<'a> {
 
 impl<'a> Points<'a> {
     /// With an empty `x`, the index of a point is its x.
-    pub fn new(x: &'a [f64], y: &'a [f64]) -> Self {
+    pub(super) fn new(x: &'a [f64], y: &'a [f64]) -> Self {
         Self { x, y }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.y.len()
     }
 
-    pub fn get(&self, index: usize) -> Option<(f64, f64)> {
+    pub(super) fn get(&self, index: usize) -> Option<(f64, f64)> {
         let y = self.y.get(index)?;
         Some((self.x.get(index).copied().unwrap_or(index as f64), *y))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> + 'a {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + 'a {
         let (x, y) = (self.x, self.y);
         let all = y.iter().enumerate();
         until(all).map(move |(index, &y)| (x.get(index).copied().unwrap_or(index as f64), y))

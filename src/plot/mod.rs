@@ -33,7 +33,6 @@ pub use bins::Bins;
 pub use color::{ColorMap, Rgb};
 pub use error::PlotError;
 pub use figure::{Figure, LeftOut, Series};
-pub use plotters::{MAX_PIXELS, MAX_SIDE};
 pub use png::encode as png;
 pub use save::save;
 pub use text::Cell;

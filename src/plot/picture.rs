@@ -16,7 +16,7 @@ pub(super) struct Picture {
 
 impl Picture {
     /// Colours `data` (row-major, the channel last) over `range`. NaN and infinities take the colour of missing values.
-    pub fn paint(
+    pub(super) fn paint(
         (height, width, channels): (usize, usize, usize),
         data: &[f32],
         map: ColorMap,
@@ -48,7 +48,7 @@ impl Picture {
     }
 
     /// The picture on `width x height` pixels: crisp when it grows, the mean colour of each area when it shrinks.
-    pub fn resample(&self, width: usize, height: usize) -> Result<Vec<u8>> {
+    pub(crate) fn resample(&self, width: usize, height: usize) -> Result<Vec<u8>> {
         let bytes = memory::count::<u8>(&[width, height, 3])?;
         if self.width == 0 || self.height == 0 {
             return memory::filled(bytes, 0xff);

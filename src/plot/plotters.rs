@@ -6,9 +6,9 @@ use super::scene::Scene;
 use super::{Figure, PlotError, draw, png};
 
 /// The longest side of a drawing, in pixels.
-pub const MAX_SIDE: u32 = 16_384;
+pub(crate) const MAX_SIDE: u32 = 16_384;
 /// The largest drawing, in pixels.
-pub const MAX_PIXELS: u64 = 48 << 20;
+pub(crate) const MAX_PIXELS: u64 = 48 << 20;
 
 impl Figure {
     /// The figure on `width x height` pixels, 3 bytes each (red, green, blue), row by row from the top.

@@ -80,7 +80,7 @@ pub(super) struct PictureScene<'a> {
 impl<'a> Scene<'a> {
     /// # Errors
     /// Those of [`Figure::check`], size aside.
-    pub fn new(figure: &'a Figure) -> Result<Self, PlotError> {
+    pub(super) fn new(figure: &'a Figure) -> Result<Self, PlotError> {
         figure.check_series()?;
         match figure.series.first() {
             Some(Series::Image { height, width, channels, data, color_map, range }) => {
@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    pub fn notes(&self) -> &[String] {
+    pub(super) fn notes(&self) -> &[String] {
         match self {
             Self::Chart(chart) => &chart.notes,
             Self::Picture(picture) => &picture.notes,
@@ -180,13 +180,13 @@ impl<'a> Chart<'a> {
     }
 
     /// Unit coordinates of a point, x to the right and y up, or nothing where it cannot be drawn.
-    pub fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+    pub(super) fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let scales = (self.x.scale, self.y.scale);
         (verdict(scales, x, y) == Verdict::Shown).then(|| (self.x.unit(x), self.y.unit(y)))
     }
 
     /// Where bars begin: zero, or the low end of an axis that has no zero.
-    pub fn ground(&self) -> f64 {
+    pub(super) fn ground(&self) -> f64 {
         match self.y.scale {
             Scale::Linear => self.y.unit(0.0).clamp(0.0, 1.0),
             Scale::Log => 0.0,
@@ -194,7 +194,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Layers that are named in the legend.
-    pub fn named(&self) -> impl Iterator<Item = &Layer<'a>> {
+    pub(super) fn named(&self) -> impl Iterator<Item = &Layer<'a>> {
         let mut named: Vec<_> = self.layers.iter().filter(|l| !l.label.is_empty()).collect();
         named.sort_by_key(|layer| layer.index);
         named.into_iter()

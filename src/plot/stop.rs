@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::PlotError;
 
 /// Answers whether to stop.
-pub type Ask = Arc<dyn Fn() -> bool + Send + Sync>;
+pub(crate) type Ask = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Values, points or pixels between two questions.
 const BETWEEN: usize = 1 << 14;

@@ -25,7 +25,7 @@ pub(super) struct Ticks {
 
 impl Ticks {
     /// Round ticks for `axis`, about `most` of them (at least 2).
-    pub fn new(axis: &Axis, most: usize) -> Self {
+    pub(super) fn new(axis: &Axis, most: usize) -> Self {
         let most = most.max(2);
         match axis.scale {
             Scale::Linear => linear(axis.ends(), axis.whole, most, |value| axis.unit(value)),
@@ -34,7 +34,7 @@ impl Ticks {
     }
 
     /// What stands at the end of the axis: `1e-5`, `+1000000`, or nothing.
-    pub fn offset(&self) -> String {
+    pub(super) fn offset(&self) -> String {
         match (self.exponent, self.base.is_empty()) {
             (0, _) => self.base.clone(),
             (exponent, true) => format!("1e{exponent}"),
@@ -43,7 +43,7 @@ impl Ticks {
     }
 
     /// The same with typographic signs.
-    pub fn pretty_offset(&self) -> String {
+    pub(crate) fn pretty_offset(&self) -> String {
         let base = self.base.replace('-', "\u{2212}");
         match (self.exponent, base.is_empty()) {
             (0, _) => base,
@@ -55,7 +55,7 @@ impl Ticks {
     }
 
     /// A label with a true minus, or as ten with a raised exponent.
-    pub fn pretty(&self, label: &str) -> String {
+    pub(crate) fn pretty(&self, label: &str) -> String {
         match label.strip_prefix("1e") {
             Some(exponent) if self.powers => format!("10{}", superscript(exponent)),
             _ => label.replace('-', "\u{2212}"),

@@ -4,7 +4,7 @@ use crate::base::near::nearest;
 
 /// A command with what stands behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Command<'t> {
+pub(super) enum Command<'t> {
     Help(&'t str),
     Time(&'t str),
     TimeIt(&'t str),
@@ -23,7 +23,7 @@ pub enum Command<'t> {
 }
 
 /// Name, what follows it, what it does.
-pub const COMMANDS: &[(&str, &str, &str)] = &[
+pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("help", "[NAME]", "this list, or the help on a name; so do NAME? and ?NAME"),
     ("time", "CODE", "evaluate, and say how long it took"),
     ("timeit", "CODE", "evaluate often, and say the median and the spread"),
@@ -42,7 +42,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 ];
 
 /// The command of a line, or what is wrong with it; `None` where the line is code.
-pub fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
+pub(super) fn parse(line: &str) -> Option<Result<Command<'_>, String>> {
     let rest = line.trim().strip_prefix(':').filter(|rest| !rest.starts_with(':'))?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let (name, over) = match name.strip_suffix('!') {
@@ -83,7 +83,7 @@ fn named<'t>(name: &str, argument: &'t str, over: bool) -> Result<Command<'t>, S
 }
 
 /// The code in what was typed: all of it, or what `:time` is to evaluate; `None` where there is none.
-pub fn code_of(text: &str) -> Option<&str> {
+pub(crate) fn code_of(text: &str) -> Option<&str> {
     let start = text.trim_start();
     if !start.starts_with(':') || start.starts_with("::") {
         return Some(text);
@@ -93,13 +93,13 @@ pub fn code_of(text: &str) -> Option<&str> {
 }
 
 /// `?name` and `name?`, which the session answers itself.
-pub fn is_help(code: &str) -> bool {
+pub(crate) fn is_help(code: &str) -> bool {
     let code = code.trim();
     code.starts_with('?') || (code.ends_with('?') && !code.contains(char::is_whitespace))
 }
 
 /// The list of commands and keys.
-pub fn overview() -> String {
+pub(crate) fn overview() -> String {
     let width = COMMANDS.iter().map(|(name, wants, _)| name.len() + wants.len() + 2).max().unwrap_or(0);
     let mut out = String::new();
     for (name, wants, text) in COMMANDS {

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use crate::base::figures::count;
 
 /// Lines shown as they come, and lines shown of the end.
-pub const HEAD: usize = 500;
-pub const TAIL: usize = 50;
+pub(crate) const HEAD: usize = 500;
+pub(crate) const TAIL: usize = 50;
 /// Characters shown of one line.
-pub const LINE: usize = 4000;
+pub(crate) const LINE: usize = 4000;
 
 /// What goes through it is shown, held back or counted.
 #[derive(Default)]
-pub struct Cut {
+pub(super) struct Cut {
     lines: usize,
     /// Characters of the line that is open.
     used: usize,
@@ -25,7 +25,7 @@ pub struct Cut {
 
 impl Cut {
     /// What of `text` is shown now.
-    pub fn take(&mut self, text: &str) -> String {
+    pub(super) fn take(&mut self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         for c in text.chars() {
             let held = self.lines >= HEAD;
@@ -50,12 +50,12 @@ impl Cut {
     }
 
     /// Whether lines are held back.
-    pub fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         self.lines > HEAD || !self.open.is_empty()
     }
 
     /// What was held back, when nothing more comes: how many lines are left out, and the last ones.
-    pub fn end(&mut self) -> String {
+    pub(super) fn end(&mut self) -> String {
         let mut out = self.end_of_line();
         if !self.open.is_empty() {
             let line = format!("{}{}", std::mem::take(&mut self.open), std::mem::take(&mut out));

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const HISTORY: usize = 10_000;
 
 /// What was typed.
-pub enum Typed {
+pub(crate) enum Typed {
     Text(String),
     /// Ctrl-C: what was typed is dropped.
     Cleared,
@@ -42,7 +42,7 @@ pub enum Typed {
     End,
 }
 
-pub struct Editor {
+pub(super) struct Editor {
     line: Line<Assistant, FileHistory>,
     history: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ impl Editor {
     ///
     /// # Errors
     /// The terminal can't be used.
-    pub fn open(
+    pub(super) fn open(
         link: Rc<RefCell<ReplSession>>,
         paint: Paint,
         history: Option<PathBuf>,
@@ -94,7 +94,7 @@ impl Editor {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn read(&mut self, prompt: &str) -> io::Result<Typed> {
+    pub(super) fn read(&mut self, prompt: &str) -> io::Result<Typed> {
         let paint = self.line.helper().map(|helper| helper.paint);
         let styled = paint.map_or_else(|| prompt.to_string(), |paint| paint.with(Ink::In, prompt));
         match self.line.readline(&(prompt, styled)) {
@@ -209,12 +209,12 @@ impl Completer for Assistant {
 }
 
 /// How a completion is called, or its name.
-pub fn called(item: &Completion) -> &str {
+pub(super) fn called(item: &Completion) -> &str {
     if item.signature.is_empty() { &item.text } else { &item.signature }
 }
 
 /// The names that the one before byte `cursor` could become, and where it starts.
-pub fn completions(link: &mut ReplSession, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
+pub(super) fn completions(link: &mut ReplSession, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
     let code = text.to_string();
     match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }) {
         Some(Message::Completions { start, mut items, .. }) => {
@@ -231,7 +231,7 @@ pub fn completions(link: &mut ReplSession, text: &str, cursor: usize) -> (usize,
 }
 
 /// What stands behind the cursor, and what of it a key takes over.
-pub struct Ahead {
+pub(crate) struct Ahead {
     shown: String,
     taken: bool,
 }

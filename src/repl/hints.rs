@@ -4,7 +4,7 @@ use crate::script::help;
 use crate::script::lexer;
 
 /// The parameters that are still to come, where a call has just been opened or a comma was typed.
-pub fn parameters(text: &str) -> Option<String> {
+pub(super) fn parameters(text: &str) -> Option<String> {
     if !text.ends_with(['(', ',', ' ']) {
         return None;
     }

@@ -8,7 +8,7 @@ use super::commands;
 
 /// Whether more lines belong to what was typed: it is not whole, or its last line ends in a backslash. After two
 /// blank lines it is taken as it is, so that one is never stuck.
-pub fn wants_more(text: &str) -> bool {
+pub(crate) fn wants_more(text: &str) -> bool {
     let code = commands::code_of(text);
     let Some(code) = code else { return false };
     if code.trim().is_empty() || commands::is_help(code) {
@@ -38,7 +38,7 @@ fn is_free(token: Token) -> bool {
 }
 
 /// The code without the backslashes at the ends of its lines that carry it on; every place stays.
-pub fn without_backslashes(code: &str) -> String {
+pub(crate) fn without_backslashes(code: &str) -> String {
     if !code.contains('\\') {
         return code.to_string();
     }
@@ -55,23 +55,23 @@ pub fn without_backslashes(code: &str) -> String {
 }
 
 /// The spaces that a line after `text` begins with.
-pub fn indent_after(text: &str) -> usize {
+pub(crate) fn indent_after(text: &str) -> usize {
     indent::after(text.rsplit('\n').next().unwrap_or_default())
 }
 
 /// The spaces before a closing bracket that is typed after `text`, where its last line is blank: one step less.
-pub fn spaces_to_close(text: &str) -> Option<usize> {
+pub(crate) fn spaces_to_close(text: &str) -> Option<usize> {
     indent::before_closing(text.rsplit_once('\n')?.1)
 }
 
 /// The spaces that Tab adds where a line is blank so far.
-pub fn spaces_of_tab(text: &str) -> Option<usize> {
+pub(crate) fn spaces_of_tab(text: &str) -> Option<usize> {
     let (_, line) = text.rsplit_once('\n')?;
     line.chars().all(|c| c == ' ').then(|| indent::to_next_step(line.len()))
 }
 
 /// The place of the bracket that belongs to the one at byte `at`, if both are code.
-pub fn partner(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn partner(text: &str, at: usize) -> Option<usize> {
     let (opening, closing) = lexer::partners(text, &lexer::pieces(text), at)?;
     if opening == at { Some(closing) } else { Some(opening).filter(|_| closing == at) }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::input::wants_more;
 use super::waiting::Waiting;
 
-pub struct Lines {
+pub(super) struct Lines {
     /// Prompts are written, as there is a person.
     prompts: bool,
     waiting: Arc<Waiting>,
@@ -14,13 +14,13 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(prompts: bool, waiting: Arc<Waiting>) -> Lines {
+    pub(super) fn new(prompts: bool, waiting: Arc<Waiting>) -> Lines {
         let input = BufReader::with_capacity(1 << 16, io::stdin());
         Lines { prompts, waiting, input }
     }
 
     /// The next piece of code or command; `None` at the end of the input.
-    pub fn next(&mut self) -> io::Result<Option<String>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<String>> {
         let mut text = String::new();
         let mut begun = false;
         loop {

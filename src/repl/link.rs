@@ -27,7 +27,7 @@ enum Input {
 /// What there is to react to.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is taken where it arrives, and none is stored")]
-pub enum Said {
+pub(crate) enum Said {
     Message(Message),
     Interrupt,
     /// Nothing came in time.
@@ -38,17 +38,17 @@ pub enum Said {
 
 /// Tells the front end of a Ctrl-C, from any thread.
 #[derive(Clone)]
-pub struct Bell(Sender<Input>);
+pub(crate) struct Bell(Sender<Input>);
 
 impl Bell {
-    pub fn interrupt(&self) {
+    pub(super) fn interrupt(&self) {
         // Where nobody listens any more, nothing runs.
         let _ = self.0.send(Input::Interrupt);
     }
 }
 
 /// A session, or what is left of one.
-pub struct ReplSession {
+pub(crate) struct ReplSession {
     client: Client,
     inputs: Receiver<Input>,
     bell: Bell,
@@ -62,7 +62,7 @@ pub struct ReplSession {
 impl ReplSession {
     /// # Errors
     /// The session's process can't be started.
-    pub fn open(command: Command) -> io::Result<ReplSession> {
+    pub(super) fn open(command: Command) -> io::Result<ReplSession> {
         let (sender, inputs) = mpsc::channel();
         let woken = Arc::new(AtomicBool::new(false));
         let wake: Wake = {
@@ -78,12 +78,12 @@ impl ReplSession {
         Ok(ReplSession { client, inputs, bell, woken, next_id: 0, death: None, events, lost: 0 })
     }
 
-    pub fn bell(&self) -> Bell {
+    pub(super) fn bell(&self) -> Bell {
         self.bell.clone()
     }
 
     /// Why the session ended, where it has.
-    pub fn death(&self) -> Option<&Death> {
+    pub(super) fn death(&self) -> Option<&Death> {
         self.death.as_ref()
     }
 
@@ -91,7 +91,7 @@ impl ReplSession {
     ///
     /// # Errors
     /// The process can't be started.
-    pub fn restart(&mut self) -> io::Result<()> {
+    pub(super) fn restart(&mut self) -> io::Result<()> {
         self.client.restart()?;
         self.death = None;
         self.events.clear();
@@ -99,20 +99,20 @@ impl ReplSession {
         Ok(())
     }
 
-    pub fn interrupt(&self) {
+    pub(super) fn interrupt(&self) {
         // A session that has ended has nothing to interrupt, and one that is stuck is restarted.
         let _ = self.client.interrupt();
     }
 
     /// Sends a request that is made with its id; the id is that of its answers.
-    pub fn send(&mut self, make: impl FnOnce(u64) -> Request) -> Result<u64, String> {
+    pub(super) fn send(&mut self, make: impl FnOnce(u64) -> Request) -> Result<u64, String> {
         self.next_id += 1;
         self.client.send(make(self.next_id)).map_err(|error| error.to_string())?;
         Ok(self.next_id)
     }
 
     /// Sends a request and waits for its answer; `None` where the session says nothing in time, or is no more.
-    pub fn ask(&mut self, patience: Duration, make: impl FnOnce(u64) -> Request) -> Option<Message> {
+    pub(super) fn ask(&mut self, patience: Duration, make: impl FnOnce(u64) -> Request) -> Option<Message> {
         let until = Instant::now() + patience;
         let id = self.send(make).ok()?;
         loop {
@@ -125,7 +125,7 @@ impl ReplSession {
     }
 
     /// The next thing to react to, at the latest at `until`.
-    pub fn next(&mut self, until: Option<Instant>) -> Said {
+    pub(super) fn next(&mut self, until: Option<Instant>) -> Said {
         loop {
             match self.client.events().try_recv() {
                 Ok(FromSession::Message(Message::Telemetry { events, dropped })) => {
@@ -153,7 +153,7 @@ impl ReplSession {
     }
 
     /// Takes what came while nobody waited: answers that came too late, interrupts of what has ended, and a death.
-    pub fn catch_up(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         loop {
             match self.next(Some(Instant::now())) {
                 Said::Message(_) | Said::Interrupt => {}
@@ -163,7 +163,7 @@ impl ReplSession {
     }
 
     /// What happened on the devices since the session began, and how many events are not among it.
-    pub fn events(&self) -> (Vec<Event>, u64) {
+    pub(super) fn events(&self) -> (Vec<Event>, u64) {
         (self.events.iter().cloned().collect(), self.lost)
     }
 

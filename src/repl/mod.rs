@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 pub use paint::Paint;
-pub use run::Repl;
+pub(crate) use run::Repl;
 
 /// How the front end behaves.
 #[derive(Clone, Debug)]

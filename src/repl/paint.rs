@@ -32,7 +32,7 @@ pub enum Ink {
 
 impl Paint {
     /// As the environment allows: `NO_COLOR` (when not empty), `TERM=dumb`, `COLORTERM`.
-    pub fn from_env(light: bool) -> Paint {
+    pub(crate) fn from_env(light: bool) -> Paint {
         let set = |name: &str| env::var(name).unwrap_or_default();
         Paint {
             on: set("NO_COLOR").is_empty() && set("TERM") != "dumb",

@@ -21,7 +21,7 @@ const PIPE_COLUMNS: usize = 78;
 
 /// Writes to this process's standard streams. What a terminal gets is stripped of control sequences and cut where it
 /// is long; a pipe gets it as it is, and no colours.
-pub struct Printer {
+pub(crate) struct Printer {
     terminal: bool,
     plain: bool,
     pub out: Paint,
@@ -36,7 +36,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    pub fn new(plain: bool, paint: Paint) -> Printer {
+    pub(super) fn new(plain: bool, paint: Paint) -> Printer {
         let (terminal, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         Printer {
             terminal,
@@ -52,7 +52,7 @@ impl Printer {
     }
 
     /// Text that a script printed.
-    pub fn print(&mut self, stream: Stream, text: &str) -> io::Result<()> {
+    pub(super) fn print(&mut self, stream: Stream, text: &str) -> io::Result<()> {
         self.bar.clear();
         match stream {
             Stream::Stdout if self.terminal => {
@@ -73,7 +73,7 @@ impl Printer {
     }
 
     /// Our own words, in answer to a command.
-    pub fn answer(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn answer(&mut self, text: &str) -> io::Result<()> {
         self.bar.clear();
         self.start_line()?;
         let safe = strip_control(text);
@@ -81,7 +81,7 @@ impl Printer {
     }
 
     /// The value of a cell, behind its prompt if it has one.
-    pub fn value(&mut self, prompt: &str, text: &str) -> io::Result<()> {
+    pub(super) fn value(&mut self, prompt: &str, text: &str) -> io::Result<()> {
         self.end_of_output()?;
         self.start_line()?;
         if !prompt.is_empty() {
@@ -93,7 +93,7 @@ impl Printer {
     }
 
     /// Something richer than text, in place of what was shown under the same name.
-    pub fn display(&mut self, content: &Display, id: Option<&str>) -> io::Result<()> {
+    pub(super) fn display(&mut self, content: &Display, id: Option<&str>) -> io::Result<()> {
         let text = match content {
             Display::Text { text } => format!("{}\n", text.trim_end()),
             Display::Table { header, rows } => show::table(header, rows),
@@ -135,13 +135,13 @@ impl Printer {
         rows.iter().map(|row| format!("{}\n", row.trim_end())).collect()
     }
 
-    pub fn progress(&mut self, label: &str, done: u64, total: Option<u64>, note: &str) {
+    pub(super) fn progress(&mut self, label: &str, done: u64, total: Option<u64>, note: &str) {
         self.live.other();
         self.bar.progress(label, done, total, note);
     }
 
     /// An error with its place, on standard error.
-    pub fn fault(&mut self, fault: &Fault) -> io::Result<()> {
+    pub(super) fn fault(&mut self, fault: &Fault) -> io::Result<()> {
         self.end_of_output()?;
         let report = strip_control(&fault.report);
         let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
@@ -152,7 +152,7 @@ impl Printer {
     }
 
     /// A session that has ended.
-    pub fn death(&mut self, death: &Death) -> io::Result<()> {
+    pub(super) fn death(&mut self, death: &Death) -> io::Result<()> {
         self.end_of_output()?;
         self.say(Ink::Error, &format!("{death}\n"));
         let log: String = death.log.iter().rev().take(3).rev().map(|line| format!("  {line}\n")).collect();
@@ -161,13 +161,13 @@ impl Printer {
     }
 
     /// A mistake of who types, or something to know, on standard error.
-    pub fn note(&mut self, text: &str) {
+    pub(super) fn note(&mut self, text: &str) {
         self.bar.clear();
         self.say(Ink::Warning, &format!("{}\n", strip_control(text)));
     }
 
     /// The code is done: what was held back follows.
-    pub fn end_of_output(&mut self) -> io::Result<()> {
+    pub(crate) fn end_of_output(&mut self) -> io::Result<()> {
         self.bar.clear();
         let rest = self.cut.end();
         self.told = false;
@@ -178,7 +178,7 @@ impl Printer {
     }
 
     /// The next output begins a line, as after an end of line that the terminal wrote.
-    pub fn at_line_start(&mut self) {
+    pub(crate) fn at_line_start(&mut self) {
         self.fresh = true;
     }
 

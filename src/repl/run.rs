@@ -18,7 +18,7 @@ use crate::base::text::strip_control;
 use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
 /// A front end of one session.
-pub struct Repl {
+pub(crate) struct Repl {
     options: Options,
     pub(super) link: Rc<RefCell<ReplSession>>,
     pub(super) printer: Printer,
@@ -66,7 +66,7 @@ impl Repl {
     ///
     /// # Errors
     /// The session's process can't be started.
-    pub fn start(options: Options, command: Program) -> io::Result<Repl> {
+    pub(crate) fn start(options: Options, command: Program) -> io::Result<Repl> {
         let person = io::stdin().is_terminal();
         let link = ReplSession::open(command)?;
         let waiting = waiting::watch(link.bell())?;
@@ -81,7 +81,7 @@ impl Repl {
     ///
     /// # Errors
     /// Standard output can't be written to, or the terminal can't be used.
-    pub fn serve(&mut self) -> io::Result<End> {
+    pub(crate) fn serve(&mut self) -> io::Result<End> {
         if !self.greet()? {
             return Ok(End::NoSession);
         }

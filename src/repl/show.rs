@@ -12,7 +12,7 @@ use crate::session::protocol::{DeviceInfo, Usage, Variable};
 const WIDEST: usize = 60;
 
 /// Rows under a header, in columns.
-pub fn table(header: &[String], rows: &[Vec<String>]) -> String {
+pub(super) fn table(header: &[String], rows: &[Vec<String>]) -> String {
     table::aligned(header, rows, WIDEST).lines.into_iter().map(|line| line + "\n").collect()
 }
 
@@ -20,7 +20,7 @@ fn header(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-pub fn devices(all: &[DeviceInfo]) -> String {
+pub(super) fn devices(all: &[DeviceInfo]) -> String {
     let rows: Vec<Vec<String>> = all
         .iter()
         .map(|d| {
@@ -41,7 +41,7 @@ pub fn devices(all: &[DeviceInfo]) -> String {
 }
 
 /// Variables with their types, values and memory.
-pub fn variables(all: &[Variable]) -> String {
+pub(super) fn variables(all: &[Variable]) -> String {
     let rows: Vec<Vec<String>> = all
         .iter()
         .map(|v| {
@@ -56,7 +56,7 @@ pub fn variables(all: &[Variable]) -> String {
 }
 
 /// The devices' memory, and the variables that hold it, the largest first.
-pub fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
+pub(super) fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
     let mut out = String::new();
     for d in devices.iter().filter(|d| d.device != Device::Cpu) {
         out += &format!(
@@ -86,7 +86,7 @@ pub fn memory(devices: &[DeviceInfo], variables: &[Variable]) -> String {
 }
 
 /// How long a cell took.
-pub fn usage(usage: &Usage) -> String {
+pub(super) fn usage(usage: &Usage) -> String {
     let host = timed(usage.host_nanos, Clock::Measured);
     match usage.modelled_nanos.filter(|n| *n > 0) {
         Some(nanos) => {
@@ -97,7 +97,7 @@ pub fn usage(usage: &Usage) -> String {
 }
 
 /// What `timeit` gave, from the value's printed form.
-pub fn timing(value: &str) -> Option<String> {
+pub(crate) fn timing(value: &str) -> Option<String> {
     let map: serde_json::Value = serde_json::from_str(value.strip_prefix('#')?).ok()?;
     let ms = |name: &str| map.get(name)?.as_f64().map(|ms| (ms * 1e6) as u64);
     let clock =
@@ -114,7 +114,7 @@ pub fn timing(value: &str) -> Option<String> {
 }
 
 /// A figure in a sentence, for who can't see it.
-pub fn figure(figure: &Figure) -> String {
+pub(super) fn figure(figure: &Figure) -> String {
     let title = if figure.title.is_empty() { String::new() } else { format!(" \"{}\"", figure.title) };
     let mut out = format!("figure{title}:");
     for (i, series) in figure.series.iter().enumerate() {

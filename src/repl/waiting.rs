@@ -15,18 +15,18 @@ const EDITOR: u8 = 2;
 
 /// What the front end waits for.
 #[derive(Default)]
-pub struct Waiting {
+pub(super) struct Waiting {
     what: AtomicU8,
     cleared: AtomicBool,
 }
 
 impl Waiting {
     /// Reads a line; Ctrl-C drops what was typed.
-    pub fn during<T>(&self, read: impl FnOnce() -> T) -> T {
+    pub(super) fn during<T>(&self, read: impl FnOnce() -> T) -> T {
         self.as_(LINE, read)
     }
 
-    pub fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn in_editor<T>(&self, read: impl FnOnce() -> T) -> T {
         self.as_(EDITOR, read)
     }
 
@@ -38,7 +38,7 @@ impl Waiting {
     }
 
     /// Whether Ctrl-C came while a line was read, since this was asked last.
-    pub fn was_cleared(&self) -> bool {
+    pub(crate) fn was_cleared(&self) -> bool {
         self.cleared.swap(false, Ordering::SeqCst)
     }
 }
@@ -48,7 +48,7 @@ impl Waiting {
 /// # Errors
 /// The signals or a thread can't be had.
 #[cfg(unix)]
-pub fn watch(bell: Bell) -> io::Result<Arc<Waiting>> {
+pub(super) fn watch(bell: Bell) -> io::Result<Arc<Waiting>> {
     use std::io::{IsTerminal, Write};
 
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};

@@ -18,9 +18,9 @@ use super::fault::{RhaiResult, raise};
 use super::value::{from_dynamic, options, to_dynamic};
 
 /// Arguments of a raw function.
-pub type FnCallArgs<'a> = [&'a mut Dynamic];
+pub(crate) type FnCallArgs<'a> = [&'a mut Dynamic];
 /// Registers every row. `functional` receives the `F::` forms.
-pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
+pub(crate) fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<Shared>) {
     let mut spaces: BTreeMap<&'static str, Module> = BTreeMap::new();
     for def in crate::op::table().chain(crate::op::homonyms()) {
         for form in def.forms {
@@ -43,7 +43,7 @@ pub fn register_ops(engine: &mut Engine, functional: &mut Module, shared: &Arc<S
 }
 
 /// Registers a row as a method and a function.
-pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
+pub(crate) fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Shared>) {
     match def.forward {
         Forward::Unary(spec) => {
             let here = Arc::clone(shared);
@@ -66,7 +66,7 @@ pub fn register_global(engine: &mut Engine, def: &'static OpDef, shared: &Arc<Sh
 }
 
 /// Registers a row as a function of a module, such as `F::` or `nn::`.
-pub fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
+pub(crate) fn register_functional(module: &mut Module, def: &'static OpDef, shared: &Arc<Shared>) {
     for types in signatures(def) {
         let run = runner(def);
         register_raw(module, def.name, types, caller(def, run, shared));
@@ -111,7 +111,7 @@ fn register_longer(
 }
 
 /// Registers a raw function in a module.
-pub fn register_raw(
+pub(crate) fn register_raw(
     module: &mut Module,
     name: &'static str,
     types: Vec<TypeId>,
@@ -264,7 +264,7 @@ fn unary(shared: &Shared, ctx: &NativeCallContext, spec: &Unary, x: &Tensor) -> 
 
 /// Remembers the script's line, so that events and nodes can name it.
 #[inline]
-pub fn note_line(shared: &Shared, ctx: &NativeCallContext) {
+pub(crate) fn note_line(shared: &Shared, ctx: &NativeCallContext) {
     if let Some(line) = ctx.call_position().line() {
         shared.set_line(line as u32);
     }
@@ -316,7 +316,7 @@ pub fn arguments<'d>(def: &'d OpDef, args: &FnCallArgs) -> Result<Args<'d>> {
 
 /// The argument lists a row is registered for: every count that the defaults allow, and one more for options.
 /// A first parameter that is a tensor is typed, so that methods of other types stay apart.
-pub fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
+pub(crate) fn signatures(def: &OpDef) -> Vec<Vec<TypeId>> {
     let most = def.most_arguments() + 1;
     let required = def.params.first().filter(|p| p.default.is_none());
     let first = match required.map(|p| p.kind) {

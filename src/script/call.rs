@@ -206,7 +206,7 @@ pub mod kind {
     }
 
     /// A value of one of the script's types.
-    pub trait Typed: Clone + 'static {
+    pub(crate) trait Typed: Clone + 'static {
         const RECEIVER: Receiver;
     }
 
@@ -224,15 +224,15 @@ pub mod kind {
 
 /// Modules of functions by their paths, until all that stands in them is known.
 #[derive(Default)]
-pub struct Spaces(BTreeMap<&'static str, Module>);
+pub(crate) struct Spaces(BTreeMap<&'static str, Module>);
 
 impl Spaces {
-    pub fn of(&mut self, path: &'static str) -> &mut Module {
+    pub(crate) fn of(&mut self, path: &'static str) -> &mut Module {
         self.0.entry(path).or_default()
     }
 
     /// Hands the modules to the engine, each inside of the one whose path its own begins with.
-    pub fn register(mut self, engine: &mut Engine) {
+    pub(crate) fn register(mut self, engine: &mut Engine) {
         // Of two paths the longer one comes first.
         while let Some((path, module)) = self.0.pop_last() {
             match path.rsplit_once("::") {
@@ -248,7 +248,7 @@ impl Spaces {
 }
 
 /// Registers rows as their forms say.
-pub fn register(
+pub(crate) fn register(
     engine: &mut Engine,
     rows: impl Iterator<Item = &'static ScriptRow>,
     here: &Arc<Here>,
@@ -276,7 +276,7 @@ pub fn register(
 }
 
 /// The name under which Rhai calls a function: its own words are no names to it.
-pub fn told_as(name: &'static str) -> &'static str {
+pub(crate) fn told_as(name: &'static str) -> &'static str {
     match name {
         "eval" => EVAL,
         "type_of" => TYPE_OF,

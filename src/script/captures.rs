@@ -12,7 +12,7 @@ use super::program::custom;
 const SHARE: &str = "\u{4}";
 
 /// Teaches the engine to evaluate what [`told`] makes.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_custom_syntax_with_state_raw(
         SHARE,
         |_, _, _| Ok(None),
@@ -30,7 +30,7 @@ pub fn register(engine: &mut Engine) {
 
 /// The statements with each capture of a name that the parser did not meet put behind the question whether it is a
 /// variable; says whether there was one.
-pub fn told(statements: Vec<Stmt>) -> (Vec<Stmt>, bool) {
+pub(super) fn told(statements: Vec<Stmt>) -> (Vec<Stmt>, bool) {
     if !statements.iter().any(|statement| matches!(statement, Stmt::Share(_))) {
         return (statements, false);
     }

@@ -28,7 +28,7 @@ const OPERATOR: &str = "\u{1}";
 const PLACED: &str = "\u{2}";
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
-pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     let rows: Vec<&'static Binary> = rows().map(|(_, row)| row).collect();
     let evaluate = move |context: &mut EvalContext, inputs: &[Expression], state: &Dynamic| {
@@ -57,7 +57,7 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 }
 
 /// Wraps an operator between variables and numbers, or a call of a module's function; says whether it was one.
-pub fn wrap(expr: &mut Expr) -> bool {
+pub(super) fn wrap(expr: &mut Expr) -> bool {
     let Expr::FnCall(call, at) = &*expr else { return false };
     let at = *at;
     let wrapper = if call.is_qualified() {

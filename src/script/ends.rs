@@ -13,7 +13,7 @@ use super::program::custom;
 const HIDDEN: &str = "\u{3}";
 
 /// Teaches the engine to evaluate what [`told`] makes.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_custom_syntax_with_state_raw(
         HIDDEN,
         |_, _, _| Ok(None),
@@ -29,7 +29,7 @@ pub fn register(engine: &mut Engine) {
 
 /// The statements of a block with an end behind each value; says whether there was one. `hidden` are the names around
 /// it that nothing can reach once the block defines them.
-pub fn told(statements: Vec<Stmt>, hidden: &[&str]) -> (Vec<Stmt>, bool) {
+pub(super) fn told(statements: Vec<Stmt>, hidden: &[&str]) -> (Vec<Stmt>, bool) {
     let before = statements.len();
     let mut out = Vec::new();
     for (i, statement) in statements.into_iter().enumerate() {

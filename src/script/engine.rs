@@ -116,7 +116,7 @@ impl Interpreter {
     }
 
     /// The engine, to register more before the first evaluation.
-    pub fn engine_mut(&mut self) -> &mut Engine {
+    pub(crate) fn engine_mut(&mut self) -> &mut Engine {
         &mut self.engine
     }
 
@@ -191,7 +191,7 @@ impl Interpreter {
 
     /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are
     /// called as one of `own` are out of its sight.
-    pub fn evaluate_aside(
+    pub(crate) fn evaluate_aside(
         &self,
         extra: &[(&str, Dynamic)],
         own: &[&str],
@@ -229,7 +229,7 @@ impl Interpreter {
     }
 
     /// The figure that a value is, if it is one.
-    pub fn figure_of(value: &Dynamic) -> Option<Figure> {
+    pub(crate) fn figure_of(value: &Dynamic) -> Option<Figure> {
         modules::figure_of(value)
     }
 
@@ -240,7 +240,7 @@ impl Interpreter {
     }
 
     /// The names a misspelt one is compared with: functions, modules and variables.
-    pub fn known_names(&self) -> Vec<&str> {
+    pub(crate) fn known_names(&self) -> Vec<&str> {
         let variables = self.scope.iter_raw().map(|(name, _, _)| name);
         self.names.iter().copied().chain(variables).collect()
     }

@@ -36,7 +36,7 @@ pub struct Origin<'a> {
 }
 
 /// What a function gives that Rhai calls.
-pub type RhaiResult<T> = std::result::Result<T, Box<EvalAltResult>>;
+pub(crate) type RhaiResult<T> = std::result::Result<T, Box<EvalAltResult>>;
 
 /// An engine error inside Rhai's: what `catch (e)` binds.
 pub fn raise(error: Error) -> Box<EvalAltResult> {
@@ -46,7 +46,7 @@ pub fn raise(error: Error) -> Box<EvalAltResult> {
 impl Fault {
     /// A fault from a failed evaluation. `names` are the functions a misspelt one is compared with.
     /// `explain` adds what the interpreter knows to an engine error, given the place in the code.
-    pub fn from_eval(
+    pub(crate) fn from_eval(
         error: &EvalAltResult,
         origin: &Origin,
         names: &[&str],
@@ -65,14 +65,14 @@ impl Fault {
     }
 
     /// A fault from code that does not parse.
-    pub fn from_parse(error: &ParseError, origin: &Origin) -> Fault {
+    pub(crate) fn from_parse(error: &ParseError, origin: &Origin) -> Fault {
         let mut fault = Fault::bare("SyntaxError", error.err_type().to_string(), None);
         fault.place(error.position(), origin);
         fault
     }
 
     /// A fault without a place.
-    pub fn from_error(error: &Error) -> Fault {
+    pub(crate) fn from_error(error: &Error) -> Fault {
         let mut fault = Fault::bare(&error.kind().to_string(), error.message(), error.hint());
         fault.operands = error
             .operands()
@@ -281,7 +281,7 @@ impl ClonePlain for EvalAltResult {
 }
 
 /// The class of a caught value, as `e.kind`.
-pub fn kind_of(error: &Error) -> String {
+pub(crate) fn kind_of(error: &Error) -> String {
     match error.kind() {
         Kind::Interrupted => "KeyboardInterrupt".into(),
         kind => kind.to_string(),

@@ -42,7 +42,7 @@ fn stands_in(form: &Form, space: &str) -> bool {
 }
 
 /// Names near a misspelt one.
-pub fn suggestions(name: &str) -> Vec<&'static str> {
+pub(crate) fn suggestions(name: &str) -> Vec<&'static str> {
     nearest(bare(name), rows().map(|d| d.name)).into_iter().collect()
 }
 
@@ -74,7 +74,7 @@ pub fn names(def: &'static OpDef) -> Vec<String> {
 }
 
 /// The page of one row.
-pub fn describe(def: &OpDef) -> String {
+pub(crate) fn describe(def: &OpDef) -> String {
     let mut out = format!("{}\n\n", signature(def));
     let forms: Vec<String> = def.forms.iter().map(|f| form(def, f)).collect();
     let _ = writeln!(out, "called as  {}", forms.join("   "));
@@ -115,7 +115,7 @@ pub fn describe(def: &OpDef) -> String {
 }
 
 /// What PyTorch calls a row, where that is said or follows from how it is called.
-pub fn torch_name(def: &OpDef) -> Option<String> {
+pub(crate) fn torch_name(def: &OpDef) -> Option<String> {
     match (def.torch, def.forward) {
         (Torch::Named(name), _) => Some(name.to_string()),
         (Torch::Own, _) => Some("has nothing like it".to_string()),
@@ -125,7 +125,7 @@ pub fn torch_name(def: &OpDef) -> Option<String> {
 }
 
 /// Where a row is in PyTorch, called as its first form has it; none of what is the lab's own or the language's.
-pub fn torch_path(def: &OpDef) -> Option<String> {
+pub(crate) fn torch_path(def: &OpDef) -> Option<String> {
     match (def.torch, def.forms.first()) {
         (Torch::Named(name), _) => Some(name.to_string()),
         (Torch::Own, _) => None,
@@ -136,7 +136,7 @@ pub fn torch_path(def: &OpDef) -> Option<String> {
 }
 
 /// Where a module of the lab's is in PyTorch.
-pub fn torch_space(path: &str) -> Option<&'static str> {
+pub(crate) fn torch_space(path: &str) -> Option<&'static str> {
     let (around, name) = path.rsplit_once("::").unwrap_or(("", path));
     let is = |def: &&OpDef| def.name == name && matches!(def.forms, [Form::Space(own)] if *own == around);
     match super::spaces::ROWS.iter().find(is)?.torch {

@@ -14,12 +14,12 @@ pub fn after(line: &str) -> usize {
 }
 
 /// The spaces before a closing bracket that is typed where a line has spaces alone so far: one step less.
-pub fn before_closing(line: &str) -> Option<usize> {
+pub(crate) fn before_closing(line: &str) -> Option<usize> {
     line.chars().all(|c| c == ' ').then_some(line.len())?.checked_sub(STEP)
 }
 
 /// The spaces from a column to the next step.
-pub fn to_next_step(column: usize) -> usize {
+pub(crate) fn to_next_step(column: usize) -> usize {
     STEP - column % STEP
 }
 

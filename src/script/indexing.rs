@@ -72,7 +72,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// Registers indexers for tensors by number, range, index or mask tensor.
-pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     macro_rules! indexer {
         ($($t:ty),*) => {$({
             let here = Arc::clone(shared);

@@ -50,7 +50,7 @@ pub struct Open {
 
 /// Whether code can be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wholeness {
+pub(crate) enum Wholeness {
     Whole,
     /// More is to come: why.
     Incomplete(String),
@@ -264,7 +264,7 @@ fn is_closing(c: char) -> bool {
 }
 
 /// The bytes of the bracket at, or just before, a byte of the code and of the one that belongs to it.
-pub fn partners(code: &str, pieces: &[Piece], at: usize) -> Option<(usize, usize)> {
+pub(crate) fn partners(code: &str, pieces: &[Piece], at: usize) -> Option<(usize, usize)> {
     let mut stack: Vec<(usize, char)> = Vec::new();
     let mut before = None;
     for (place, bracket) in brackets(code, pieces) {
@@ -302,7 +302,7 @@ fn parser() -> &'static Engine {
 }
 
 /// Whether some code is whole, as Rhai's parser has it. What is wrong however it goes on is not incomplete.
-pub fn wholeness(code: &str) -> Wholeness {
+pub(crate) fn wholeness(code: &str) -> Wholeness {
     let (pieces, open) = read(code);
     // A text in double quotes goes on in the next line only after a backslash.
     let goes_on = || {
@@ -347,7 +347,7 @@ fn is_at_end(place: Position, code: &str, pieces: &[Piece]) -> bool {
 }
 
 /// The call whose parentheses are open at a byte of the code.
-pub fn call_at(code: &str, at: usize) -> Option<Call> {
+pub(crate) fn call_at(code: &str, at: usize) -> Option<Call> {
     let before = code.get(..at)?;
     let (pieces, end) = read(before);
     if end.comment || end.string || end.line_comment {
@@ -398,7 +398,7 @@ pub fn call_at(code: &str, at: usize) -> Option<Call> {
 }
 
 /// The name, with its modules, that a byte of the code stands in or after.
-pub fn name_at(code: &str, at: usize) -> Option<String> {
+pub(crate) fn name_at(code: &str, at: usize) -> Option<String> {
     let pieces: Vec<Piece> = pieces(code).into_iter().filter(|p| p.kind != Kind::Comment).collect();
     let is_name = |i: usize| pieces.get(i).is_some_and(|piece| piece.kind == Kind::Name);
     let within = |piece: &Piece| piece.kind == Kind::Name && piece.range.start <= at && at <= piece.range.end;

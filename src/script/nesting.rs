@@ -15,9 +15,9 @@ use super::fault::raise;
 use super::program::custom;
 
 /// Levels of a value.
-pub const DEEPEST: usize = 256;
+pub(crate) const DEEPEST: usize = 256;
 /// Arrays and maps in one value. To copy so many takes a few hundredths of a second.
-pub const MOST: usize = 1 << 18;
+pub(crate) const MOST: usize = 1 << 18;
 
 /// The key of an expression whose value is looked through: no text of a script is read as this token.
 const GROWN: &str = "\u{5}";
@@ -27,7 +27,7 @@ const PUTTING: [&str; 9] =
     ["push", "append", "insert", "set", "pad", "splice", "mixin", "fill_with", "curry"];
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
-pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     let shared = Arc::clone(shared);
     engine.register_custom_syntax_with_state_raw(
         GROWN,
@@ -48,7 +48,7 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 }
 
 /// Wraps what makes a value of others; says whether it did.
-pub fn wrap(expr: &mut Expr) -> bool {
+pub(super) fn wrap(expr: &mut Expr) -> bool {
     match expr {
         Expr::Array(items, _) if items.iter().all(is_flat) => false,
         Expr::Map(x, _) if x.0.iter().all(|(_, value)| is_flat(value)) => false,
@@ -63,7 +63,7 @@ pub fn wrap(expr: &mut Expr) -> bool {
 }
 
 /// Wraps what an assignment puts into an element or a property; says whether it did.
-pub fn wrap_assigned(statement: &mut Stmt) -> bool {
+pub(crate) fn wrap_assigned(statement: &mut Stmt) -> bool {
     let Stmt::Assignment(x) = statement else { return false };
     let BinaryExpr { lhs, rhs } = &mut x.1;
     matches!(lhs, Expr::Index(..) | Expr::Dot(..)) && !is_flat(rhs) && grown(rhs)
@@ -98,9 +98,9 @@ fn measured(value: &Dynamic, shared: &Shared) -> Result<(), Box<EvalAltResult>> 
 }
 
 /// What an error calls a value that is nested too deeply.
-pub const TOO_DEEP: &str = "arrays, maps and closures in each other";
+pub(crate) const TOO_DEEP: &str = "arrays, maps and closures in each other";
 /// What an error calls a value that holds too many others.
-pub const TOO_MANY: &str = "the number of arrays and maps in one value";
+pub(crate) const TOO_MANY: &str = "the number of arrays and maps in one value";
 
 enum Stop {
     Deep,

@@ -5,7 +5,7 @@ use rhai::{AST, Engine, ParseError};
 use super::{engine, rewrite, syntax};
 
 /// Rhai's parser with what the language adds to it.
-pub struct Parser(Engine);
+pub(crate) struct Parser(Engine);
 
 impl Default for Parser {
     fn default() -> Parser {
@@ -21,7 +21,7 @@ impl Parser {
     ///
     /// # Errors
     /// Where and why it is no code.
-    pub fn tree(&self, code: &str) -> Result<AST, ParseError> {
+    pub(crate) fn tree(&self, code: &str) -> Result<AST, ParseError> {
         self.0.compile(rewrite::prepared(&self.0, code))
     }
 }

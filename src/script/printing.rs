@@ -10,7 +10,7 @@ use crate::device::{Cancel, Shared};
 use super::fault::{RhaiResult, raise};
 
 /// Registers what `print`, `debug`, interpolation and `+` with a string call.
-pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     for name in ["print", "to_string", "debug", "to_debug"] {
         let here = Arc::clone(shared);
         engine.register_fn(name, move |ctx: NativeCallContext, items: &mut Array| {

@@ -22,7 +22,7 @@ use super::{captures, direct, ends, nesting};
 const BODY: &str = "__body__";
 
 /// Teaches the engine to evaluate what [`prepared`] makes.
-pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
+pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
     direct::register(engine, shared);
     ends::register(engine);
     captures::register(engine);
@@ -43,7 +43,7 @@ pub fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 }
 
 /// The program as it is run. `bound` are the variables that are there before it.
-pub fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
+pub(super) fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
     let mut changes = Changes::default();
     let statements = visit(ast.statements().to_vec(), bound, &mut changes);
     let mut functions = Module::clone(ast.shared_lib());
@@ -61,7 +61,7 @@ pub fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
 }
 
 /// An expression that the function registered under `key` evaluates.
-pub fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
+pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
     CustomExpr {
         inputs: inputs.into_iter().collect(),
         tokens: [key.into()].into_iter().collect(),

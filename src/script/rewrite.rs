@@ -19,10 +19,10 @@ use super::lexer;
 const CALLING: [&str; 3] = ["step", "apply", "register_hook"];
 
 /// What Rhai's parser is told in place of `_`, which it keeps for itself.
-pub const LAST: &str = "$";
+pub(crate) const LAST: &str = "$";
 
 /// The code as Rhai is told it.
-pub fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
+pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {
     let calls = CALLING.iter().any(|name| code.contains(&format!(".{name}(|")));
     if !calls && !code.contains("drop(") && !code.contains('_') {
         return Cow::Borrowed(code);

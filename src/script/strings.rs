@@ -6,7 +6,7 @@ use rhai::{Array, Engine, EvalAltResult, ImmutableString, NativeCallContext, Pos
 use super::fault::RhaiResult;
 
 /// Registers `replace`, `split` and `split_rev` in place of Rhai's.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     macro_rules! replace {
         ($find:ty, $put:ty) => {
             engine.register_fn(

@@ -8,7 +8,7 @@ use crate::base::event::{Body, Clock, Event, Span};
 use crate::base::{DType, Device};
 
 /// Sums over events.
-pub struct Summary {
+pub(crate) struct Summary {
     /// Host to device, device to host, device to device.
     pub copies: [Copies; 3],
     /// Launches on accelerators.
@@ -50,7 +50,7 @@ const DIRECTIONS: [&str; 3] = ["h2d", "d2h", "d2d"];
 
 impl Summary {
     /// `start` gives allocated bytes per accelerator before the run.
-    pub fn new(start: BTreeMap<String, u64>) -> Summary {
+    pub(crate) fn new(start: BTreeMap<String, u64>) -> Summary {
         let memory = |bytes| Memory { start: bytes, peak: bytes, last: bytes };
         Summary {
             copies: std::array::from_fn(|_| Copies::new()),
@@ -65,7 +65,7 @@ impl Summary {
         }
     }
 
-    pub fn of(events: &[Event], start: BTreeMap<String, u64>) -> Summary {
+    pub(crate) fn of(events: &[Event], start: BTreeMap<String, u64>) -> Summary {
         let mut sums = Summary::new(start);
         events.iter().for_each(|event| sums.take(event));
         sums.settle();
@@ -73,7 +73,7 @@ impl Summary {
     }
 
     /// Adds an event.
-    pub fn take(&mut self, event: &Event) {
+    pub(crate) fn take(&mut self, event: &Event) {
         match &event.body {
             Body::Alloc { device, allocated, .. } if device.is_cuda() => {
                 self.allocations += 1;
@@ -105,7 +105,7 @@ impl Summary {
     }
 
     /// Everything by name.
-    pub fn map(&mut self) -> Map {
+    pub(crate) fn map(&mut self) -> Map {
         self.settle();
         let line = |line: &u32| Dynamic::from(INT::from(*line));
         let mut out = Map::new();

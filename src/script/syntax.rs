@@ -16,13 +16,13 @@ use super::value::type_name;
 /// What stands between `with` and its block: entering gives a guard that is dropped when the block is left,
 /// on an error too.
 #[derive(Clone)]
-pub struct ContextManager {
+pub(crate) struct ContextManager {
     name: &'static str,
     enter: Arc<dyn Fn() -> Result<Box<dyn Any>> + Send + Sync>,
 }
 
 impl ContextManager {
-    pub fn new<G: Any>(
+    pub(crate) fn new<G: Any>(
         name: &'static str,
         enter: impl Fn() -> Result<G> + Send + Sync + 'static,
     ) -> ContextManager {
@@ -31,7 +31,7 @@ impl ContextManager {
 }
 
 /// Registers the syntax and the operators that are no rows of the op table.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     free_names(engine);
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
@@ -48,10 +48,10 @@ pub fn register(engine: &mut Engine) {
 }
 
 /// What `net.eval()` calls: the parser takes no method of the word itself.
-pub const EVAL: &str = "eval_mode";
+pub(crate) const EVAL: &str = "eval_mode";
 
 /// What `type_of(x)` calls: a layer, an optimiser or a schedule says which one it is.
-pub const TYPE_OF: &str = "type_of_value";
+pub(crate) const TYPE_OF: &str = "type_of_value";
 
 /// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
 /// names. `eval(…)` as a function stays disabled.

@@ -7,7 +7,7 @@ use crate::device::Machine;
 use super::{Interpreter, Limits, Origin, Silent};
 
 /// What the last of some cells shows: its value, or how it stopped.
-pub fn shown(cells: &[&str]) -> String {
+pub(super) fn shown(cells: &[&str]) -> String {
     let mut script = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
     let mut last = String::new();
     for code in cells {

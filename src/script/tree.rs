@@ -3,7 +3,7 @@
 use rhai::{Expr, Stmt, StmtBlock};
 
 /// Is handed every part of some statements, inner ones first.
-pub trait Visitor {
+pub(crate) trait Visitor {
     fn expr(&mut self, expr: &mut Expr);
 
     /// The statements of a block or a function's body, and what is to stand in their place. `hidden` are the variables
@@ -12,7 +12,7 @@ pub trait Visitor {
 }
 
 /// Goes through some statements; `hidden` as in [`Visitor::block`].
-pub fn visit(mut statements: Vec<Stmt>, hidden: &[&str], visitor: &mut dyn Visitor) -> Vec<Stmt> {
+pub(crate) fn visit(mut statements: Vec<Stmt>, hidden: &[&str], visitor: &mut dyn Visitor) -> Vec<Stmt> {
     for statement in &mut statements {
         in_statement(statement, visitor);
     }

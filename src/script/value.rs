@@ -15,10 +15,10 @@ use crate::optim::lr_scheduler::Function;
 use crate::tensor::Tensor;
 
 /// A script's function that outlives the call it was given to: what it captured may hold others.
-pub type Callback = Link<FnPtr>;
+pub(crate) type Callback = Link<FnPtr>;
 
 /// A Rhai value as an op sees it.
-pub fn from_dynamic(value: &Dynamic) -> Result<Value> {
+pub(crate) fn from_dynamic(value: &Dynamic) -> Result<Value> {
     if let Some(t) = value.read_lock::<Tensor>() {
         return Ok(Value::Tensor(t.clone()));
     }
@@ -44,7 +44,7 @@ pub fn from_dynamic(value: &Dynamic) -> Result<Value> {
 }
 
 /// An op's value as Rhai holds it. A list becomes an array, named results a map.
-pub fn to_dynamic(value: Value) -> Dynamic {
+pub(crate) fn to_dynamic(value: Value) -> Dynamic {
     match value {
         Value::None => Dynamic::UNIT,
         Value::Scalar(s) => scalar_to_dynamic(s),
@@ -97,7 +97,7 @@ fn object_to_dynamic(object: &Object) -> Dynamic {
     }
 }
 
-pub fn scalar_to_dynamic(s: Scalar) -> Dynamic {
+pub(crate) fn scalar_to_dynamic(s: Scalar) -> Dynamic {
     match s {
         Scalar::Bool(b) => b.into(),
         Scalar::Int(i) => i.into(),

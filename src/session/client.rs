@@ -58,7 +58,7 @@ impl fmt::Display for SendError {
 impl std::error::Error for SendError {}
 
 /// Called after something new can be received, on another thread; must be quick.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A session in a child process. Dropping it ends the process and waits for it, half a second at most.
 ///

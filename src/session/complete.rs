@@ -7,7 +7,7 @@ use crate::script::{Interpreter, lexer};
 use super::protocol::Completion;
 
 /// Completions of the name before byte `cursor`, and the byte where that name starts.
-pub fn complete(interpreter: &Interpreter, code: &str, cursor: usize) -> (usize, Vec<Completion>) {
+pub(super) fn complete(interpreter: &Interpreter, code: &str, cursor: usize) -> (usize, Vec<Completion>) {
     let (start, found) = complete::complete(&known(interpreter), code, cursor);
     (start, found.into_iter().map(completion).collect())
 }

@@ -19,7 +19,7 @@ use super::sandbox;
 use super::writer::Wire;
 
 /// Stack of the evaluating thread, in bytes; only what is used takes memory.
-pub const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 /// What still runs when the front end has gone gets so long to stop.
 const GRACE: Duration = Duration::from_millis(300);
 

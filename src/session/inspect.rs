@@ -18,7 +18,7 @@ const HELD: usize = 4096;
 const SUMMARY: usize = 60;
 
 /// The variables of the scope, newest of a name only; the last value as `_`, where there is one.
-pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
+pub(super) fn variables(interpreter: &Interpreter) -> Vec<Variable> {
     let mut found: Vec<Variable> = Vec::new();
     let is_listed = |name: &str, value: &Dynamic| !name.is_empty() && (name != LAST || !value.is_unit());
     for (name, _, value) in interpreter.scope().iter().filter(|(name, _, value)| is_listed(name, value)) {
@@ -42,14 +42,14 @@ pub fn variables(interpreter: &Interpreter) -> Vec<Variable> {
 }
 
 /// The tensors within the scope's variables, by their paths; the variables themselves are left out.
-pub fn held(interpreter: &Interpreter) -> Vec<(String, TensorInfo)> {
+pub(super) fn held(interpreter: &Interpreter) -> Vec<(String, TensorInfo)> {
     let all = held_tensors(interpreter.scope()).into_iter();
     let within = all.filter(|(name, _)| name.contains(['.', '[']));
     within.take(HELD).map(|(name, t)| (name, tensor_info(&t))).collect()
 }
 
 /// Every device with its memory.
-pub fn devices(machine: &Machine) -> Vec<DeviceInfo> {
+pub(super) fn devices(machine: &Machine) -> Vec<DeviceInfo> {
     machine.contexts().map(|c| device(c)).collect()
 }
 

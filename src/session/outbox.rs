@@ -116,7 +116,7 @@ struct Credit {
 
 impl Outbox {
     /// `prompt` prints in a row are written before they return, see [`PROMPT`].
-    pub fn new(prompt: u32, sink: impl Sink + 'static) -> Outbox {
+    pub(super) fn new(prompt: u32, sink: impl Sink + 'static) -> Outbox {
         let credit = Credit { left: prompt, most: prompt, filled: None };
         Outbox {
             state: Mutex::new(OutboxState { credit, ..OutboxState::default() }),
@@ -128,13 +128,13 @@ impl Outbox {
     }
 
     /// Queues the events of a bus until the subscription is dropped.
-    pub fn read(self: &Arc<Self>, bus: &Arc<Bus>) -> Subscription {
+    pub(super) fn read(self: &Arc<Self>, bus: &Arc<Bus>) -> Subscription {
         let _ = self.bus.set(Arc::clone(bus));
         bus.read(Arc::clone(self) as _)
     }
 
     /// Queues text, joined to what the same evaluation last printed there.
-    pub fn print(&self, id: u64, stream: Stream, text: &str) {
+    pub(super) fn print(&self, id: u64, stream: Stream, text: &str) {
         let mut pieces = pieces(text).peekable();
         while let Some(piece) = pieces.next() {
             let Some(mut state) = self.wait_for_room() else { return };
@@ -147,7 +147,7 @@ impl Outbox {
     }
 
     /// Queues something to show, in place of what waits under the same name.
-    pub fn display(&self, id: u64, content: Display, display_id: Option<&str>) {
+    pub(super) fn display(&self, id: u64, content: Display, display_id: Option<&str>) {
         let Some(mut state) = self.wait_for_room() else { return };
         if let Some(waiting) = display_id.and_then(|name| state.displayed(id, name)) {
             *waiting = content;
@@ -159,7 +159,7 @@ impl Outbox {
     }
 
     /// Notes how far a labelled piece of work is, in place of what was noted before.
-    pub fn progress(&self, id: u64, label: &str, done: u64, total: Option<u64>, note: &str) {
+    pub(super) fn progress(&self, id: u64, label: &str, done: u64, total: Option<u64>, note: &str) {
         let Some(mut state) = self.wait_for_room() else { return };
         let newest = Message::Progress { id, label: label.into(), done, total, note: note.into() };
         if let Some(earlier) = state.progress.iter_mut().find(|m| is_progress(m, id, label)) {
@@ -175,7 +175,7 @@ impl Outbox {
     }
 
     /// Queues a fence and hurries the writer.
-    pub fn fence(&self, message: Message) {
+    pub(super) fn fence(&self, message: Message) {
         self.turn_page();
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
@@ -184,7 +184,7 @@ impl Outbox {
     }
 
     /// Writes a fence before it returns.
-    pub fn written_fence(&self, message: Message) {
+    pub(crate) fn written_fence(&self, message: Message) {
         self.turn_page();
         if let Some(mut state) = self.wait_for_room() {
             state.fence(message);
@@ -194,7 +194,7 @@ impl Outbox {
     }
 
     /// Queues a fence if there is room for it now.
-    pub fn try_fence(&self, message: Message) -> bool {
+    pub(crate) fn try_fence(&self, message: Message) -> bool {
         self.turn_page();
         let mut state = self.lock();
         let room = state.bytes < FULL && !state.closed;
@@ -207,7 +207,7 @@ impl Outbox {
 
     /// Writes what waits, each time that it is due, until the outbox is closed and empty. False when nobody reads any
     /// more.
-    pub fn write_all(&self) -> bool {
+    pub(super) fn write_all(&self) -> bool {
         let mut last = Instant::now();
         while self.wait_until_due(last) {
             if !self.write() {
@@ -279,7 +279,7 @@ impl Outbox {
     }
 
     /// Takes nothing more; what waits is still written. Nobody waits for room from now on.
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         self.wake(state);

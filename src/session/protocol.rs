@@ -332,7 +332,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
 }
 
 /// As [`read`], several times faster for telemetry as a session writes it.
-pub fn read_message(input: &mut impl Read) -> io::Result<Option<Message>> {
+pub(crate) fn read_message(input: &mut impl Read) -> io::Result<Option<Message>> {
     #[derive(Deserialize)]
     struct Telemetry {
         events: Vec<Event>,

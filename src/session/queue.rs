@@ -42,7 +42,7 @@ struct QueueState {
 
 impl Queue {
     /// Adds a request behind the others, or says why it can't.
-    pub fn push(&self, request: Request) -> Result<(), String> {
+    pub(super) fn push(&self, request: Request) -> Result<(), String> {
         let mut state = self.lock();
         if state.greeted && matches!(request, Request::Hello { .. }) {
             return Err("`hello` is only the first message".into());
@@ -64,7 +64,7 @@ impl Queue {
     }
 
     /// Waits for the next request. What ran before has ended.
-    pub fn next(&self) -> Turn {
+    pub(super) fn next(&self) -> Turn {
         let mut state = self.lock();
         state.running = false;
         let idle = |s: &mut QueueState| s.waiting.is_empty() && !s.ended;
@@ -84,12 +84,12 @@ impl Queue {
     }
 
     /// Names what an interrupt raises.
-    pub fn interrupt_with(&self, interrupt: Arc<dyn Interrupt>) {
+    pub(crate) fn interrupt_with(&self, interrupt: Arc<dyn Interrupt>) {
         self.lock().interrupt = Some(interrupt);
     }
 
     /// Stops what runs and cancels the evaluations that wait.
-    pub fn interrupt(&self) {
+    pub(super) fn interrupt(&self) {
         let mut state = self.lock();
         state.raise();
         for (request, cancelled) in &mut state.waiting {
@@ -98,7 +98,7 @@ impl Queue {
     }
 
     /// Stops what runs and drops what waits.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
         state.waiting.clear();

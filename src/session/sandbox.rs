@@ -52,7 +52,7 @@ pub fn protections() -> Vec<String> {
 ///
 /// # Errors
 /// A second call, or a system that refuses.
-pub fn take_stdio() -> io::Result<(impl Read + Send + 'static, impl Write + Send + 'static)> {
+pub(crate) fn take_stdio() -> io::Result<(impl Read + Send + 'static, impl Write + Send + 'static)> {
     system::take_stdio()
 }
 
@@ -74,7 +74,7 @@ mod system {
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     type Resource = libc::c_int;
 
-    pub fn apply(limits: &Limits) -> io::Result<()> {
+    pub(super) fn apply(limits: &Limits) -> io::Result<()> {
         keep_heap();
         set_limit(libc::RLIMIT_CORE, 0)?;
         set_limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
@@ -124,7 +124,7 @@ mod system {
     }
 
     #[cfg(target_os = "linux")]
-    pub fn unconfined() -> Option<String> {
+    pub(super) fn unconfined() -> Option<String> {
         super::landlock::version().err().map(|error| format!("this kernel has no Landlock ({error})"))
     }
 
@@ -133,7 +133,7 @@ mod system {
         Some("this system has no Landlock".into())
     }
 
-    pub fn protections() -> Vec<String> {
+    pub(super) fn protections() -> Vec<String> {
         let finite = |resource| limit(resource).filter(|&(soft, _)| soft != libc::RLIM_INFINITY).map(|l| l.0);
         let mut held = Vec::new();
         if limit(libc::RLIMIT_CORE).is_some_and(|(_, hard)| hard == 0) {
@@ -156,7 +156,7 @@ mod system {
         held
     }
 
-    pub fn take_stdio() -> io::Result<(File, File)> {
+    pub(crate) fn take_stdio() -> io::Result<(File, File)> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         if TAKEN.swap(true, Ordering::Relaxed) {
             return Err(io::Error::other("standard input and output are already taken"));
@@ -262,7 +262,7 @@ mod system {
         Vec::new()
     }
 
-    pub fn take_stdio() -> io::Result<(Stdin, Stdout)> {
+    pub(crate) fn take_stdio() -> io::Result<(Stdin, Stdout)> {
         Ok((io::stdin(), io::stdout()))
     }
 }

@@ -32,7 +32,7 @@ impl<W: Write + Send> Sink for Wire<W> {
 }
 
 impl<W: Write> Wire<W> {
-    pub fn new(output: W) -> Wire<W> {
+    pub(super) fn new(output: W) -> Wire<W> {
         Wire { output, pending: Vec::new() }
     }
 

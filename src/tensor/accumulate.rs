@@ -20,14 +20,14 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// `a += b` without a trace in the graph.
-pub fn add_into(a: &Tensor, b: &Tensor) -> Result<()> {
+pub(crate) fn add_into(a: &Tensor, b: &Tensor) -> Result<()> {
     launch("add_", &add_kernel(a), &[In::Tensor(a), In::Tensor(b)], &[a])?;
     a.bump_version();
     Ok(())
 }
 
 /// Sums a broadcast tensor back to `shape`; the tensor itself where it has that shape.
-pub fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+pub(crate) fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "SumBackward1", run: sum_to_backward };
     if x.shape() == shape {
         return Ok(x.clone());
@@ -59,7 +59,7 @@ pub fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
 }
 
 /// Whether any element is NaN; the host waits for the answer.
-pub fn has_nan(x: &Tensor) -> Result<bool> {
+pub(crate) fn has_nan(x: &Tensor) -> Result<bool> {
     let context = x.context();
     let nan = Tensor::empty(x.shape(), DType::Bool, &context, "isnan")?;
     let kernel = Kernel::Map { op: MapOp::IsNan, params: [0.0; 2], compute: x.dtype() };

@@ -153,7 +153,7 @@ pub fn keep(t: &Tensor, cast: &Tensor) {
 
 impl Tensor {
     /// Whether autocast may keep this tensor's casts: a float32 leaf that wants a gradient and is no view.
-    pub fn is_castable_leaf(&self) -> bool {
+    pub(crate) fn is_castable_leaf(&self) -> bool {
         self.dtype() == DType::Float32
             && self.flag(super::TRACKED)
             && !self.flag(super::VIEW)

@@ -15,7 +15,7 @@ use super::hooks::Hooks;
 use super::{TRACKED, Tensor, VIEW, inplace};
 
 /// Gradients of a node's inputs, in order; `None` where there is none.
-pub type Grads = SmallVec<[Option<Tensor>; 3]>;
+pub(crate) type Grads = SmallVec<[Option<Tensor>; 3]>;
 
 /// How the gradient of an op is computed. Rules are static; what varies is saved in the node.
 pub trait Rule: Send + Sync {
@@ -114,7 +114,7 @@ thread_local! {
 
 /// Whether operations are recorded.
 #[inline]
-pub fn grad_enabled() -> bool {
+pub(crate) fn grad_enabled() -> bool {
     GRAD_MODE.with(Cell::get)
 }
 
@@ -152,12 +152,12 @@ pub fn watch() -> Watch {
 }
 
 /// Sets how the backward pass is watched until the guard is dropped.
-pub fn set_watch(how: Watch) -> WatchGuard {
+pub(crate) fn set_watch(how: Watch) -> WatchGuard {
     WatchGuard(WATCH.with(|c| c.replace(how)))
 }
 
 /// Restores the watch when dropped.
-pub struct WatchGuard(Watch);
+pub(crate) struct WatchGuard(Watch);
 
 impl Drop for WatchGuard {
     fn drop(&mut self) {
@@ -167,7 +167,7 @@ impl Drop for WatchGuard {
 
 /// Whether an op on these inputs must be recorded.
 #[inline]
-pub fn needs_graph(inputs: &[&Tensor]) -> bool {
+pub(crate) fn needs_graph(inputs: &[&Tensor]) -> bool {
     inputs.iter().any(|t| t.requires_grad()) && grad_enabled()
 }
 
@@ -189,7 +189,7 @@ impl Saver {
     }
 
     /// Keeps a tensor that takes no part in the graph, or nothing.
-    pub fn constant(&mut self, t: Option<&Tensor>) {
+    pub(crate) fn constant(&mut self, t: Option<&Tensor>) {
         self.saved.tensors.push(t.map(|t| SavedTensor {
             version: t.version(),
             tensor: apart(t),
@@ -236,7 +236,7 @@ impl Saved {
     }
 
     /// The `i`-th saved tensor, if one was given.
-    pub fn optional(&self, i: usize) -> Result<Option<Tensor>> {
+    pub(crate) fn optional(&self, i: usize) -> Result<Option<Tensor>> {
         let Some(Some(kept)) = self.tensors.get(i) else { return Ok(None) };
         let KeptTensor::Tensor(tensor) = &kept.tensor else {
             return Err(Error::runtime("a saved tensor of a checkpointed call was not computed again"));
@@ -361,7 +361,7 @@ impl Node {
     }
 
     /// The output was written in place by this very op: its saved copy is current again.
-    pub fn output_written(&self) {
+    pub(crate) fn output_written(&self) {
         let mut slot = self.saved.lock().unwrap_or_else(|e| e.into_inner());
         for kept in slot.iter_mut().flat_map(|s| s.tensors.iter_mut()).flatten().filter(|k| k.output) {
             kept.version += 1;
@@ -431,7 +431,7 @@ impl Tensor {
         self.auto().grad.as_deref().cloned()
     }
 
-    pub fn set_grad(&self, grad: Option<Tensor>) {
+    pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
         let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
         // What it leads on to may be long, and is dropped without the lock.
         drop(before);

@@ -28,7 +28,7 @@ impl Tensor {
     }
 
     /// [`Tensor::backward`] where `caller` runs checkpointed functions again.
-    pub fn backward_by(&self, grad: Option<&Tensor>, pass: Pass, caller: &dyn Caller) -> Result<()> {
+    pub(crate) fn backward_by(&self, grad: Option<&Tensor>, pass: Pass, caller: &dyn Caller) -> Result<()> {
         let seed = self.seed(grad)?;
         let mut run = BackwardRun::new(pass, None, caller);
         run.start(self, seed);
@@ -46,7 +46,7 @@ impl Tensor {
     }
 
     /// [`Tensor::grads_of`] where `caller` runs checkpointed functions again.
-    pub fn grads_of_by(
+    pub(crate) fn grads_of_by(
         outputs: &[&Tensor],
         inputs: &[&Tensor],
         seeds: &[Option<&Tensor>],

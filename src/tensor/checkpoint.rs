@@ -15,7 +15,7 @@ use super::Tensor;
 use super::autograd::{Edge, Meta, Node, Saved, Saver, set_grad_mode};
 
 /// Computes a part again from its inputs. What it gives is of no interest: its rules save what is asked for.
-pub type Recompute = dyn Fn(&[Tensor], &dyn Caller) -> Result<()> + Send + Sync;
+pub(crate) type Recompute = dyn Fn(&[Tensor], &dyn Caller) -> Result<()> + Send + Sync;
 
 /// What runs functions of a higher layer, such as closures of a script, while a backward pass goes on.
 pub trait Caller {
@@ -26,7 +26,7 @@ pub trait Caller {
 }
 
 /// A [`Caller`] where no script is running.
-pub struct NoCaller;
+pub(crate) struct NoCaller;
 
 impl Caller for NoCaller {
     fn call(&self, _: &dyn std::any::Any, _: &[Tensor]) -> Result<()> {
@@ -54,7 +54,7 @@ impl<'a> Pass<'a> {
 }
 
 /// One checkpointed call.
-pub struct Frame {
+pub(crate) struct Frame {
     recompute: Box<Recompute>,
     /// The call's inputs; packed themselves where the call stands inside another checkpointed one.
     inputs: Saved,
@@ -72,7 +72,7 @@ struct FrameState {
 }
 
 /// Stands in a node for a saved tensor.
-pub struct StandIn {
+pub(crate) struct StandIn {
     frame: Arc<Frame>,
     index: usize,
     /// Where the tensor stood in the graph, for gradients of gradients.
@@ -102,20 +102,20 @@ pub(super) fn check_stopped() -> Result<()> {
 }
 
 /// Whether a recomputation on this thread is over, and its function only has to return.
-pub fn is_stopped() -> bool {
+pub(crate) fn is_stopped() -> bool {
     STOPPED.get()
 }
 
 impl Frame {
     /// A call with `inputs`, whose rules save nothing until the guard of [`Frame::enter`] is dropped.
-    pub fn new(inputs: &[Tensor], early_stop: bool, recompute: Box<Recompute>) -> Arc<Frame> {
+    pub(crate) fn new(inputs: &[Tensor], early_stop: bool, recompute: Box<Recompute>) -> Arc<Frame> {
         let mut saver = Saver::default();
         inputs.iter().for_each(|t| saver.input(t));
         let inputs = saver.finish();
         Arc::new(Frame { recompute, inputs, early_stop, state: Mutex::default() })
     }
 
-    pub fn enter(self: &Arc<Frame>) -> Packed {
+    pub(crate) fn enter(self: &Arc<Frame>) -> Packed {
         Packed::push(Packing::Forward(Arc::clone(self)))
     }
 
@@ -150,7 +150,7 @@ impl Frame {
 
 impl StandIn {
     /// The tensor, computed again where this pass has not yet done so.
-    pub fn unpack(&self, pass: Pass) -> Result<Tensor> {
+    pub(crate) fn unpack(&self, pass: Pass) -> Result<Tensor> {
         let done = self.frame.state().again.as_ref().is_some_and(|(number, _)| *number == pass.number);
         if !done {
             self.frame.run(pass)?;

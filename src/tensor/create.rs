@@ -150,12 +150,12 @@ impl Tensor {
     }
 
     /// The value of a zero-dimensional CPU tensor as an operand; no device waits for it.
-    pub fn host_scalar(&self) -> Result<Scalar> {
+    pub(crate) fn host_scalar(&self) -> Result<Scalar> {
         self.item()
     }
 
     /// This tensor, or a row-major copy outside the graph.
-    pub fn contiguous_detached(&self) -> Result<Tensor> {
+    pub(crate) fn contiguous_detached(&self) -> Result<Tensor> {
         if self.is_contiguous() {
             return Ok(self.clone());
         }
@@ -163,7 +163,7 @@ impl Tensor {
     }
 
     /// A copy in `dtype` on the same device that lies in memory as this tensor does, outside the graph.
-    pub fn copied_like(&self, dtype: DType, op: &'static str) -> Result<Tensor> {
+    pub(crate) fn copied_like(&self, dtype: DType, op: &'static str) -> Result<Tensor> {
         if self.is_contiguous() {
             return self.copied(dtype, op);
         }

@@ -18,7 +18,7 @@ use super::checkpoint::Caller;
 use super::{RETAINS, Tensor, TensorInner, accumulate};
 
 /// A hook as the layer that runs it knows it.
-pub type Hook = Arc<dyn Any + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Any + Send + Sync>;
 
 /// The hooks of one tensor or node.
 pub struct Hooks {
@@ -219,7 +219,7 @@ pub(super) struct Whole {
 
 impl HookPlan {
     /// Looks through the graph below `roots`. `wanted` are the nodes and the ids of the leaves that are asked for.
-    pub fn of<'e>(
+    pub(super) fn of<'e>(
         roots: impl Iterator<Item = &'e Edge>,
         nodes: &HashSet<*const Node>,
         leaves: &HashSet<usize>,
@@ -268,12 +268,12 @@ impl HookPlan {
     }
 
     /// Whether gradients reach a wanted tensor through the node.
-    pub fn needs(&self, node: &Arc<Node>) -> bool {
+    pub(super) fn needs(&self, node: &Arc<Node>) -> bool {
         self.needed.contains(&Arc::as_ptr(node))
     }
 
     /// Adds a gradient of a leaf that waits for the rest; gives back that of any other.
-    pub fn hold(&mut self, leaf: &Tensor, grad: Tensor) -> Result<Option<Tensor>> {
+    pub(super) fn hold(&mut self, leaf: &Tensor, grad: Tensor) -> Result<Option<Tensor>> {
         let Some(waiting) = self.waiting.get_mut(&leaf.id()) else { return Ok(Some(grad)) };
         waiting.sum = Some(match waiting.sum.take() {
             Some(before) => accumulate::add(&before, &grad)?,
@@ -283,7 +283,7 @@ impl HookPlan {
     }
 
     /// The leaves that no more gradient can reach once `node` is done.
-    pub fn whole_after(&mut self, node: &Node) -> Vec<Whole> {
+    pub(crate) fn whole_after(&mut self, node: &Node) -> Vec<Whole> {
         let mut whole = Vec::new();
         for (edge, _) in &node.inputs {
             let Edge::Leaf(leaf) = edge else { continue };
@@ -298,7 +298,7 @@ impl HookPlan {
 
     /// The leaves that have a gradient: those that wait for none, or all of them at the end of a pass, which leaves out
     /// parts of the graph that no gradient reaches.
-    pub fn whole(&mut self, all: bool) -> Vec<Whole> {
+    pub(super) fn whole(&mut self, all: bool) -> Vec<Whole> {
         self.waiting.values_mut().filter(|w| all || w.left == 0).filter_map(WaitingLeaf::take).collect()
     }
 }

@@ -12,7 +12,7 @@ use super::{TRACKED, Tensor, VIEW};
 
 impl Tensor {
     /// Remembers that this tensor is a view, so that writing to it in place reaches its base's graph.
-    pub fn view_of(self, source: &Tensor) -> Tensor {
+    pub(crate) fn view_of(self, source: &Tensor) -> Tensor {
         if !grad_enabled() {
             self.auto().untracked = Some(Arc::downgrade(&source.0));
             return self;
@@ -25,7 +25,7 @@ impl Tensor {
     }
 
     /// Checks that the tensor may be written in place under autograd.
-    pub fn check_inplace(&self, recorded: bool) -> Result<()> {
+    pub(crate) fn check_inplace(&self, recorded: bool) -> Result<()> {
         self.check_writable()?;
         if !grad_enabled() {
             return Ok(());
@@ -48,7 +48,7 @@ impl Tensor {
     }
 
     /// After values were written in place: counts the version and records `node` as their maker.
-    pub fn finish_inplace(&self, node: Option<Arc<Node>>) {
+    pub(crate) fn finish_inplace(&self, node: Option<Arc<Node>>) {
         self.bump_version();
         let Some(node) = node else { return };
         let base = self.auto().base.as_ref().map(|(b, _)| b.clone());

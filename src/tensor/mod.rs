@@ -59,7 +59,7 @@ struct Auto {
 
 impl Tensor {
     /// A tensor over storage; the caller keeps the layout inside it.
-    pub fn from_storage(storage: Arc<Storage>, layout: Layout) -> Tensor {
+    pub(crate) fn from_storage(storage: Arc<Storage>, layout: Layout) -> Tensor {
         debug_assert!(layout.end() <= storage.numel());
         Tensor(Arc::new(TensorInner { storage, layout, flags: AtomicU8::new(0), auto: Mutex::default() }))
     }
@@ -73,7 +73,7 @@ impl Tensor {
     }
 
     /// Uninitialised memory under a dense layout from element 0: see [`Layout::dense_like`].
-    pub fn empty_in(
+    pub(crate) fn empty_in(
         layout: Layout,
         dtype: DType,
         context: &Arc<Context>,
@@ -86,7 +86,7 @@ impl Tensor {
 
     /// Uninitialised page-locked host memory under a layout from element 0, for copies to and from
     /// `accelerator`.
-    pub fn empty_pinned(
+    pub(crate) fn empty_pinned(
         layout: Layout,
         dtype: DType,
         host: &Arc<Context>,
@@ -179,7 +179,7 @@ impl Tensor {
     }
 
     /// Whether only this handle can reach the storage.
-    pub fn is_sole_owner(&self) -> bool {
+    pub(crate) fn is_sole_owner(&self) -> bool {
         Arc::strong_count(&self.0) == 1 && Arc::strong_count(&self.0.storage) == 1
     }
 
@@ -200,7 +200,7 @@ impl Tensor {
     }
 
     /// Fails unless the tensor may be written at every position on its own.
-    pub fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         let spread = self.shape().iter().zip(self.layout().strides());
         if spread.into_iter().any(|(&d, &s)| d > 1 && s == 0) {
             return Err(GradCause::InplaceExpanded.into());
@@ -209,7 +209,7 @@ impl Tensor {
     }
 
     /// Marks the values as changed in place.
-    pub fn bump_version(&self) {
+    pub(crate) fn bump_version(&self) {
         self.0.storage.bump_version();
     }
 

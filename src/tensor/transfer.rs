@@ -128,7 +128,7 @@ impl Tensor {
 
     /// Replaces device and dtype in place: every handle and view of the storage sees the new ones.
     /// This is how modules move their parameters.
-    pub fn convert_in_place(&self, target: &Arc<Context>, dtype: DType) -> Result<()> {
+    pub(crate) fn convert_in_place(&self, target: &Arc<Context>, dtype: DType) -> Result<()> {
         if self.device() == target.device && self.dtype() == dtype {
             return Ok(());
         }

@@ -116,7 +116,7 @@ impl Error {
         Cause::Other { kind, message: message.into() }.into()
     }
 
-    pub fn runtime(message: impl Into<String>) -> Error {
+    pub(crate) fn runtime(message: impl Into<String>) -> Error {
         Error::new(Kind::RuntimeError, message)
     }
 
@@ -124,18 +124,18 @@ impl Error {
         Error::new(Kind::ValueError, message)
     }
 
-    pub fn type_error(message: impl Into<String>) -> Error {
+    pub(crate) fn type_error(message: impl Into<String>) -> Error {
         Error::new(Kind::TypeError, message)
     }
 
     /// Adds a hint, said behind the cause's own; the first one given stays.
-    pub fn with_hint(mut self, text: impl Into<String>) -> Error {
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Error {
         self.0.hint.get_or_insert_with(|| text.into());
         self
     }
 
     /// Names the op that failed and its operands; the innermost op keeps its say.
-    pub fn in_op(mut self, op: &'static str, operands: impl FnOnce() -> Vec<Operand>) -> Error {
+    pub(crate) fn in_op(mut self, op: &'static str, operands: impl FnOnce() -> Vec<Operand>) -> Error {
         if self.0.op.is_none() {
             self.0.op = Some(op);
             self.0.operands = operands();
@@ -156,13 +156,13 @@ impl Error {
     }
 
     /// Tells the remedy of an out-of-memory error with the names of variables, each with an address.
-    pub fn retell(&mut self, names: impl FnOnce() -> Vec<(u64, String)>) {
+    pub(crate) fn retell(&mut self, names: impl FnOnce() -> Vec<(u64, String)>) {
         if let Cause::Device(DeviceCause::OutOfMemory { hint, teller, .. }) = &mut self.0.cause {
             *hint = teller.0.hint(names());
         }
     }
 
-    pub fn operands_mut(&mut self) -> &mut [Operand] {
+    pub(crate) fn operands_mut(&mut self) -> &mut [Operand] {
         &mut self.0.operands
     }
 
@@ -182,12 +182,12 @@ impl Error {
     }
 
     /// Adds to the hint, whatever the cause is; the first note stays.
-    pub fn with_note(mut self, text: impl FnOnce() -> String) -> Error {
+    pub(crate) fn with_note(mut self, text: impl FnOnce() -> String) -> Error {
         self.0.note.get_or_insert_with(text);
         self
     }
 
-    pub fn is_interrupt(&self) -> bool {
+    pub(crate) fn is_interrupt(&self) -> bool {
         matches!(self.kind(), Kind::Interrupted | Kind::Timeout)
     }
 }

@@ -14,7 +14,7 @@ use crate::lesson::verify::Report;
 use super::{Done, told};
 
 /// Checks a pack's files, and its lessons by running them unless the files have faults.
-pub fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {
+pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {
     let pack = match Pack::open(dir) {
         Ok(pack) => pack,
         Err(PackError::Faults(faults)) if json => return Ok(finish(None, faults, &[], &[], true)),
@@ -83,7 +83,7 @@ fn placed(error: &LessonError) -> serde_json::Value {
 }
 
 /// Opens a lesson of a pack that is not installed, or prints what is in the pack.
-pub fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devices: &str) -> Done {
+pub(super) fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devices: &str) -> Done {
     let pack = Pack::open(dir).map_err(told)?;
     let chosen = match lesson {
         Some(id) => pack.lesson(id).ok_or_else(|| {

@@ -13,7 +13,7 @@ use crate::lesson::{Entry, Key, ProgressLog, Record};
 use super::{Done, size, told};
 
 /// Installs a folder or an archive.
-pub fn install(source: &Path, force: bool) -> Done {
+pub(super) fn install(source: &Path, force: bool) -> Done {
     let name = source.to_string_lossy();
     if name.starts_with("https://") || name.starts_with("http://") {
         return Err(format!(
@@ -69,7 +69,7 @@ fn invalidate(manifest: &Manifest) -> std::io::Result<Vec<String>> {
 }
 
 /// Looks again where packs were installed from.
-pub fn update(ids: &[String]) -> Done {
+pub(super) fn update(ids: &[String]) -> Done {
     let store = packs::store()?;
     let all = store.ids();
     if all.is_empty() && ids.is_empty() {
@@ -113,7 +113,7 @@ fn update_one(store: &Store, id: &PackId) -> Result<(), String> {
 }
 
 /// Prints the installed packs.
-pub fn list(json: bool) -> Done {
+pub(super) fn list(json: bool) -> Done {
     let store = packs::store()?;
     store.tidy();
     let mut all = Vec::new();
@@ -137,7 +137,7 @@ pub fn list(json: bool) -> Done {
 }
 
 /// Removes an installed pack.
-pub fn remove(id: &str) -> Done {
+pub(super) fn remove(id: &str) -> Done {
     if id == crate::lesson::pack::COURSE {
         return Err("error: the built-in pack can't be removed".into());
     }
@@ -164,7 +164,7 @@ fn said(m: &Manifest) -> serde_json::Value {
 }
 
 /// Shows an installed pack, a folder or an archive.
-pub fn info(name: &str, json: bool) -> Done {
+pub(super) fn info(name: &str, json: bool) -> Done {
     let path = Path::new(name);
     let store = packs::store()?;
     if name == crate::lesson::pack::COURSE {

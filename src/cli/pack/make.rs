@@ -12,7 +12,7 @@ use crate::lesson::pack::{self, PackError, hash, open_manifest, template};
 use super::{Done, size, told};
 
 /// Makes a pack of the template.
-pub fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {
+pub(super) fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {
     let id = template::write(dir, id, title).map_err(told)?;
     let shown = dir.display();
     say!("made the pack `{id}` in {shown}");
@@ -33,7 +33,7 @@ impl From<std::io::Error> for Failed {
 }
 
 /// Writes a pack's archive, whole or not at all.
-pub fn build(dir: &Path, output: Option<&Path>) -> Done {
+pub(super) fn build(dir: &Path, output: Option<&Path>) -> Done {
     let manifest = open_manifest(dir).map_err(told)?;
     let out = match output {
         Some(out) => out.to_path_buf(),

@@ -12,7 +12,7 @@ use crate::lesson::pack::PackError;
 use super::{exit, lab};
 
 #[derive(clap::Args)]
-pub struct PackOptions {
+pub(crate) struct PackOptions {
     #[command(subcommand)]
     command: PackAction,
 }
@@ -103,7 +103,7 @@ enum PackAction {
 }
 
 /// Runs a subcommand and gives the exit status.
-pub fn run(options: &PackOptions, devices: &str) -> u8 {
+pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
     let done = match &options.command {
         PackAction::New { dir, id, title } => make::new(dir, id.as_deref(), title.as_deref()),
         PackAction::Check { dir, devices: sets, no_run, json } => {

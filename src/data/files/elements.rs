@@ -12,7 +12,7 @@ use super::fault::{Fault, Outcome};
 const CHUNK: usize = 1 << 20;
 
 /// Bytes of a row-major tensor, or an error where no memory could hold it.
-pub fn byte_count(shape: &[usize], dtype: DType) -> Outcome<u64> {
+pub(crate) fn byte_count(shape: &[usize], dtype: DType) -> Outcome<u64> {
     let bytes = shape::numel(shape)
         .map_err(|_| Fault::invalid(format!("a shape of {shape:?} is more than any memory holds")))?;
     Ok((bytes * dtype.size()) as u64)
@@ -20,7 +20,7 @@ pub fn byte_count(shape: &[usize], dtype: DType) -> Outcome<u64> {
 
 /// Reads a row-major tensor on the CPU. The caller knows that `from` is as long as the shape says, so that a false
 /// shape takes no memory. `swap` reverses the bytes of each element.
-pub fn read(from: &mut dyn Read, shape: &[usize], dtype: DType, swap: bool) -> Outcome<Tensor> {
+pub(super) fn read(from: &mut dyn Read, shape: &[usize], dtype: DType, swap: bool) -> Outcome<Tensor> {
     let machine = Machine::current();
     let tensor = Tensor::empty(shape, dtype, machine.cpu(), "load")?;
     let (mut at, total) = (0, tensor.nbytes());
@@ -45,7 +45,7 @@ pub fn read(from: &mut dyn Read, shape: &[usize], dtype: DType, swap: bool) -> O
 }
 
 /// Writes a tensor's elements in row-major order, little-endian. One on a GPU is copied to the host first.
-pub fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
+pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
     let machine = Machine::current();
     let size = tensor.dtype().size();
     let mut send = |part: &mut [u8]| -> Outcome<()> {

@@ -7,7 +7,7 @@ use crate::base::{Error, Kind};
 
 /// Why a file cannot be read or written.
 #[derive(Debug)]
-pub enum Fault {
+pub(super) enum Fault {
     /// The file system, or a file that ends too early.
     Io(io::Error),
     /// What the file holds is not what its format says.
@@ -16,15 +16,15 @@ pub enum Fault {
     Error(Error),
 }
 
-pub type Outcome<T> = std::result::Result<T, Fault>;
+pub(super) type Outcome<T> = std::result::Result<T, Fault>;
 
 impl Fault {
-    pub fn invalid(text: impl Into<String>) -> Fault {
+    pub(super) fn invalid(text: impl Into<String>) -> Fault {
         Fault::Invalid(text.into())
     }
 
     /// Says first which part of the file is meant.
-    pub fn within(self, part: impl Display) -> Fault {
+    pub(super) fn within(self, part: impl Display) -> Fault {
         match self {
             Fault::Invalid(text) => Fault::Invalid(format!("{part}: {text}")),
             Fault::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
@@ -39,7 +39,7 @@ impl Fault {
     }
 
     /// The error as a script sees it, with the file's name.
-    pub fn at(self, name: &str, doing: &str) -> Error {
+    pub(super) fn at(self, name: &str, doing: &str) -> Error {
         match self {
             Fault::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
                 Error::value(format!("{name}: {}", cut_off()))

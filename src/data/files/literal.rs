@@ -3,23 +3,23 @@
 use super::fault::{Fault, Outcome};
 
 /// Reads literals from the start of a text.
-pub struct Literal<'a> {
+pub(crate) struct Literal<'a> {
     rest: &'a str,
 }
 
 impl<'a> Literal<'a> {
-    pub fn new(text: &'a str) -> Literal<'a> {
+    pub(super) fn new(text: &'a str) -> Literal<'a> {
         Literal { rest: text }
     }
 
     /// The next character that is no space.
-    pub fn peek(&mut self) -> Option<char> {
+    pub(crate) fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
     }
 
     /// Takes `c` where it comes next.
-    pub fn accept(&mut self, c: char) -> bool {
+    pub(crate) fn accept(&mut self, c: char) -> bool {
         self.peek();
         match self.rest.strip_prefix(c) {
             Some(rest) => {
@@ -30,12 +30,12 @@ impl<'a> Literal<'a> {
         }
     }
 
-    pub fn expect(&mut self, c: char) -> Outcome<()> {
+    pub(super) fn expect(&mut self, c: char) -> Outcome<()> {
         if self.accept(c) { Ok(()) } else { Err(self.wrong(&format!("'{c}'"))) }
     }
 
     /// A string in single or double quotes, without escapes.
-    pub fn string(&mut self) -> Outcome<String> {
+    pub(super) fn string(&mut self) -> Outcome<String> {
         let quote = match self.peek() {
             Some(quote @ ('\'' | '"')) => quote,
             _ => return Err(self.wrong("a string")),
@@ -50,7 +50,7 @@ impl<'a> Literal<'a> {
         }
     }
 
-    pub fn bool(&mut self) -> Outcome<bool> {
+    pub(super) fn bool(&mut self) -> Outcome<bool> {
         self.peek();
         for (word, value) in [("True", true), ("False", false)] {
             if let Some(rest) = self.rest.strip_prefix(word) {
@@ -62,7 +62,7 @@ impl<'a> Literal<'a> {
     }
 
     /// A tuple of at most `most` sizes.
-    pub fn tuple(&mut self, most: usize) -> Outcome<Vec<usize>> {
+    pub(crate) fn tuple(&mut self, most: usize) -> Outcome<Vec<usize>> {
         self.expect('(')?;
         let mut sizes = Vec::new();
         while !self.accept(')') {
@@ -79,7 +79,7 @@ impl<'a> Literal<'a> {
     }
 
     /// Nothing but space may be left.
-    pub fn end(&mut self) -> Outcome<()> {
+    pub(super) fn end(&mut self) -> Outcome<()> {
         if self.peek().is_none() { Ok(()) } else { Err(self.wrong("its end")) }
     }
 

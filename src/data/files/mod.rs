@@ -25,7 +25,7 @@ use crate::tensor::Tensor;
 use super::tree::{entries, map_tensors};
 use fault::{Fault, Outcome};
 
-pub use safetensors::Metadata;
+pub(crate) use safetensors::Metadata;
 
 /// A file format, by the extension of a file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -24,7 +24,7 @@ const MOST_DIMENSIONS: usize = 64;
 /// Reads one array that fills `length` bytes of `from`.
 ///
 /// A Fortran-ordered array becomes a strided tensor of the same bytes, as `torch.from_numpy` makes one.
-pub fn read(from: &mut dyn Read, length: u64) -> Outcome<Tensor> {
+pub(super) fn read(from: &mut dyn Read, length: u64) -> Outcome<Tensor> {
     let (header, used) = read_header(from)?;
     let (dtype, swap) = element(&header.descr)?;
     let mut shape = header.shape;
@@ -52,13 +52,13 @@ pub fn read(from: &mut dyn Read, length: u64) -> Outcome<Tensor> {
 ///
 /// # Errors
 /// bfloat16, which NumPy does not have.
-pub fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
+pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Outcome<()> {
     out.write_all(&header(tensor)?)?;
     elements::write(tensor, out)
 }
 
 /// Bytes that [`write`] writes.
-pub fn size(tensor: &Tensor) -> Outcome<u64> {
+pub(super) fn size(tensor: &Tensor) -> Outcome<u64> {
     Ok(header(tensor)?.len() as u64 + tensor.nbytes() as u64)
 }
 

@@ -14,7 +14,7 @@ const SUFFIX: &str = ".npy";
 const LONGEST_NAME: usize = 4096;
 
 /// Reads all arrays, in the archive's order, without the `.npy` of their names.
-pub fn read<R: Read + Seek>(from: R, length: u64) -> Outcome<Vec<(String, Tensor)>> {
+pub(super) fn read<R: Read + Seek>(from: R, length: u64) -> Outcome<Vec<(String, Tensor)>> {
     let mut archive = Archive::open(from, length)?;
     let entries = archive.entries.clone();
     let mut arrays = Vec::new();
@@ -31,7 +31,7 @@ pub fn read<R: Read + Seek>(from: R, length: u64) -> Outcome<Vec<(String, Tensor
 }
 
 /// Writes arrays under their names.
-pub fn write<W: Write + Seek>(arrays: &[(String, Tensor)], out: W, compress: bool) -> Outcome<()> {
+pub(super) fn write<W: Write + Seek>(arrays: &[(String, Tensor)], out: W, compress: bool) -> Outcome<()> {
     let mut writer = ZipWriter::new(out);
     for (name, tensor) in arrays {
         let file = format!("{name}{SUFFIX}");

@@ -21,10 +21,10 @@ const MOST_DIMENSIONS: usize = 64;
 const METADATA: &str = "__metadata__";
 
 /// What stands in a file beside its tensors.
-pub type Metadata = Vec<(String, String)>;
+pub(crate) type Metadata = Vec<(String, String)>;
 
 /// Reads all tensors, in the order of their bytes, and the metadata.
-pub fn read<R: Read>(mut from: R, length: u64) -> Outcome<(Vec<(String, Tensor)>, Metadata)> {
+pub(super) fn read<R: Read>(mut from: R, length: u64) -> Outcome<(Vec<(String, Tensor)>, Metadata)> {
     let (header, data) = read_header(&mut from, length)?;
     let mut tensors = Vec::new();
     for (name, info, dtype) in header.checked(data)? {
@@ -36,14 +36,14 @@ pub fn read<R: Read>(mut from: R, length: u64) -> Outcome<(Vec<(String, Tensor)>
 }
 
 /// Reads the metadata alone.
-pub fn read_metadata<R: Read>(mut from: R, length: u64) -> Outcome<Metadata> {
+pub(crate) fn read_metadata<R: Read>(mut from: R, length: u64) -> Outcome<Metadata> {
     let (header, data) = read_header(&mut from, length)?;
     header.checked(data)?;
     Ok(header_metadata(header.metadata))
 }
 
 /// Writes tensors, wider elements first, so that each starts at a multiple of its element size.
-pub fn write<W: Write + Seek>(
+pub(super) fn write<W: Write + Seek>(
     tensors: &[(String, Tensor)],
     metadata: &[(String, String)],
     mut out: W,

@@ -16,14 +16,14 @@ use super::fault::{Fault, Outcome};
 use crate::data::tree::entries;
 
 /// The key of the metadata that holds the structure.
-pub const KEY: &str = "tensorlab.structure";
+pub(crate) const KEY: &str = "tensorlab.structure";
 /// The deepest value that is saved.
 const DEEPEST: usize = 32;
 /// The name of a tensor that is saved alone.
 const ALONE: &str = "tensor";
 
 /// The tensors of a value, and the structure around them where it is more than a map of tensors.
-pub fn take_apart(value: &Value) -> Outcome<(Vec<(String, Tensor)>, Option<String>)> {
+pub(crate) fn take_apart(value: &Value) -> Outcome<(Vec<(String, Tensor)>, Option<String>)> {
     if let Some(entries) = entries(value)
         && entries.iter().all(|(_, v)| matches!(v, Value::Tensor(_)))
     {
@@ -39,7 +39,7 @@ pub fn take_apart(value: &Value) -> Outcome<(Vec<(String, Tensor)>, Option<Strin
 }
 
 /// The value that [`take_apart`] took apart.
-pub fn put_together(mut tensors: Vec<(String, Tensor)>, structure: Option<&str>) -> Outcome<Value> {
+pub(crate) fn put_together(mut tensors: Vec<(String, Tensor)>, structure: Option<&str>) -> Outcome<Value> {
     let Some(text) = structure else {
         let entries = tensors.into_iter().map(|(name, t)| (name, Value::Tensor(t))).collect();
         return Ok(map_value(entries));

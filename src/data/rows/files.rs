@@ -14,7 +14,7 @@ use crate::op::{Args, OpDef, Value, map_value};
 use super::given::Count;
 use super::row;
 
-pub static ROWS: &[OpDef] = &[
+pub(super) static ROWS: &[OpDef] = &[
     row(
         "load",
         "Reads tensors from a `.safetensors`, `.npy` or `.npz` file.",

@@ -11,7 +11,7 @@ use crate::op::{Object, OpDef, Value};
 use super::given::{BatchSamplerKind, CountOrNone, DatasetKind, FunctionKind, GeneratorKind, SamplerKind};
 use super::row;
 
-pub static ROWS: &[OpDef] = &[
+pub(super) static ROWS: &[OpDef] = &[
     row(
         "DataLoader",
         "Goes through a dataset in batches: `for batch in loader { … }` is one epoch.",

@@ -67,7 +67,7 @@ impl Context {
     }
 
     /// Tells of the work that is done by now and was not told of yet.
-    pub fn note_late(&self) {
+    pub(crate) fn note_late(&self) {
         if self.late().is_empty() {
             return;
         }

@@ -10,15 +10,16 @@ use crate::base::{DType, Error, Layout, Result};
 use super::super::kernel::View;
 use super::walk::DimList;
 
-pub use super::block::{BlockReader, BlockWriter, Scratch, scalar_value};
-pub use super::dense::{Dense, DenseOut, dense, gathered, missing};
+pub(crate) use super::block::{BlockReader, BlockWriter, Scratch, scalar_value};
+pub use super::dense::{Dense, dense, missing};
+pub(crate) use super::dense::{DenseOut, gathered};
 
 /// Elements of a block: small enough that a few blocks stay in the first cache.
 pub const BLOCK: usize = 1024;
 
 /// A view that lies in its buffer.
 #[derive(Clone, Copy)]
-pub struct Strided<'a> {
+pub(crate) struct Strided<'a> {
     /// The element at index 0, 0, …; dangling where there is none.
     origin: *mut u8,
     pub dtype: DType,
@@ -35,7 +36,7 @@ unsafe impl Sync for Strided<'_> {}
 
 impl<'a> Strided<'a> {
     /// Proves that every element of the view lies in its buffer's host memory.
-    pub fn new(view: &View<'a>) -> Result<Strided<'a>> {
+    pub(crate) fn new(view: &View<'a>) -> Result<Strided<'a>> {
         let (dtype, layout) = (view.dtype, view.layout);
         if layout.numel() == 0 {
             return Ok(Strided {
@@ -58,7 +59,7 @@ impl<'a> Strided<'a> {
     }
 
     /// A slice seen as elements of a row-major layout, which must not be longer.
-    pub fn of_slice<T: Element>(slice: &'a mut [T], layout: &'a Layout) -> Result<Strided<'a>> {
+    pub(crate) fn of_slice<T: Element>(slice: &'a mut [T], layout: &'a Layout) -> Result<Strided<'a>> {
         let end = if layout.numel() == 0 { 0 } else { layout.offset() + layout.numel() };
         if !layout.is_contiguous() || end > slice.len() {
             return Err(Error::runtime(format!("{layout:?} does not fit {} elements", slice.len())));
@@ -74,16 +75,16 @@ impl<'a> Strided<'a> {
     }
 
     /// The row-major layout of the view's shape.
-    pub fn as_rows(&self) -> Result<Layout> {
+    pub(crate) fn as_rows(&self) -> Result<Layout> {
         Layout::contiguous(self.layout.shape())
     }
 
-    pub fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.layout.numel()
     }
 
     /// The element at index 0, 0, …; other elements lie at the layout's strides from it, in either direction.
-    pub fn origin<T>(&self) -> *mut T {
+    pub(crate) fn origin<T>(&self) -> *mut T {
         self.origin.cast()
     }
 
@@ -91,7 +92,7 @@ impl<'a> Strided<'a> {
     ///
     /// # Safety
     /// The layout must have this one's offset, and touch no element that this one does not.
-    pub unsafe fn reordered<'b>(&self, layout: &'b Layout) -> Strided<'b>
+    pub(crate) unsafe fn reordered<'b>(&self, layout: &'b Layout) -> Strided<'b>
     where
         'a: 'b,
     {
@@ -99,13 +100,13 @@ impl<'a> Strided<'a> {
     }
 
     /// The dimensions as they are.
-    pub fn dims(&self) -> DimList {
+    pub(crate) fn dims(&self) -> DimList {
         self.layout.shape().iter().copied().zip(self.layout.strides().iter().copied()).collect()
     }
 
     /// The elements are `T`, one after another in row-major order.
     #[inline]
-    pub fn is_dense<T: Element>(&self) -> bool {
+    pub(crate) fn is_dense<T: Element>(&self) -> bool {
         self.dtype == T::DTYPE && self.layout.is_contiguous()
     }
 
@@ -114,7 +115,7 @@ impl<'a> Strided<'a> {
     /// # Safety
     /// Nothing may write them while the slice is in use.
     #[inline]
-    pub unsafe fn slice<T: Element>(&self) -> Option<&'a [T]> {
+    pub(crate) unsafe fn slice<T: Element>(&self) -> Option<&'a [T]> {
         // SAFETY: the constructor's proof, and the caller's promise.
         self.is_dense::<T>().then(|| unsafe { std::slice::from_raw_parts(self.origin(), self.numel()) })
     }
@@ -124,13 +125,13 @@ impl<'a> Strided<'a> {
     /// # Safety
     /// Nothing else may read or write them while the slice is in use.
     #[inline]
-    pub unsafe fn slice_mut<T: Element>(&self) -> Option<&'a mut [T]> {
+    pub(crate) unsafe fn slice_mut<T: Element>(&self) -> Option<&'a mut [T]> {
         // SAFETY: the constructor's proof, and the caller's promise.
         self.is_dense::<T>().then(|| unsafe { std::slice::from_raw_parts_mut(self.origin(), self.numel()) })
     }
 
     /// How the memory of two views meets.
-    pub fn overlap(&self, other: &Strided) -> Overlap {
+    pub(crate) fn overlap(&self, other: &Strided) -> Overlap {
         if self.bytes.0 >= other.bytes.1 || other.bytes.0 >= self.bytes.1 {
             Overlap::None
         } else if self.origin == other.origin
@@ -148,7 +149,7 @@ impl<'a> Strided<'a> {
 
 /// How the memory of two views meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Overlap {
+pub(crate) enum Overlap {
     None,
     /// Each element lies where the other's element of the same index does.
     Same,

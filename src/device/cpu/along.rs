@@ -9,7 +9,7 @@ use super::access::{BLOCK, Strided};
 use super::convert::{Compute, Loader, Storer, loader, storer};
 
 /// Where the lines of `N` operands lie.
-pub struct LinesAlong<const N: usize> {
+pub(crate) struct LinesAlong<const N: usize> {
     /// The other dimensions, outermost first.
     others: SmallVec<[(usize, [isize; N]); 6]>,
     /// Elements of a line.
@@ -22,7 +22,7 @@ pub struct LinesAlong<const N: usize> {
 
 /// Lines side by side: where each operand's first element lies, the steps from line to line, and how many.
 #[derive(Clone, Copy)]
-pub struct Panel<const N: usize> {
+pub(crate) struct Panel<const N: usize> {
     pub start: [isize; N],
     pub apart: [isize; N],
     pub width: usize,
@@ -35,7 +35,7 @@ const NARROWEST: usize = 16;
 
 impl<const N: usize> LinesAlong<N> {
     /// The lines along `dim` of operands of one shape, in the order of the last one's memory.
-    pub fn new(operands: [&Strided; N], dim: usize) -> LinesAlong<N> {
+    pub(super) fn new(operands: [&Strided; N], dim: usize) -> LinesAlong<N> {
         let shape = operands.first().map_or(&[][..], |o| o.layout.shape());
         let steps = |d: usize| operands.map(|o| o.layout.strides().get(d).copied().unwrap_or(0));
         let nearness = |steps: [isize; N]| steps.last().map_or(0, |s| s.unsigned_abs());
@@ -57,7 +57,7 @@ impl<const N: usize> LinesAlong<N> {
     }
 
     /// How many panels there are.
-    pub fn panels(&self) -> usize {
+    pub(crate) fn panels(&self) -> usize {
         if self.across {
             let outer = self.others.iter().rev().skip(1).map(|d| d.0).product::<usize>();
             outer * self.innermost().div_ceil(self.width())
@@ -67,12 +67,12 @@ impl<const N: usize> LinesAlong<N> {
     }
 
     /// Elements of a full panel.
-    pub fn volume(&self) -> usize {
+    pub(crate) fn volume(&self) -> usize {
         self.length.saturating_mul(self.width().min(self.innermost()))
     }
 
     /// The panel of a number below [`LinesAlong::panels`].
-    pub fn panel(&self, number: usize) -> Panel<N> {
+    pub(super) fn panel(&self, number: usize) -> Panel<N> {
         let mut start = [0isize; N];
         let mut rest = number;
         let mut dims = self.others.iter().rev();
@@ -98,7 +98,7 @@ impl<const N: usize> LinesAlong<N> {
 
 /// An operand that lines are read from.
 #[derive(Clone, Copy)]
-pub struct LinesFrom<'a, C> {
+pub(crate) struct LinesFrom<'a, C> {
     origin: *const u8,
     size: isize,
     load: Loader<C>,
@@ -112,7 +112,7 @@ unsafe impl<C: Send> Send for LinesFrom<'_, C> {}
 unsafe impl<C: Sync> Sync for LinesFrom<'_, C> {}
 
 impl<'a, C: Compute> LinesFrom<'a, C> {
-    pub fn new(view: &Strided<'a>) -> LinesFrom<'a, C> {
+    pub(super) fn new(view: &Strided<'a>) -> LinesFrom<'a, C> {
         LinesFrom {
             origin: view.origin(),
             size: view.dtype.size() as isize,
@@ -128,7 +128,7 @@ impl<'a, C: Compute> LinesFrom<'a, C> {
     /// They must lie inside the view, and nothing may write them while the slice is in use; `n` is at most
     /// [`BLOCK`] and `scratch` has that much room, unless they lie in place.
     #[inline(always)]
-    pub unsafe fn run<'s>(&self, offset: isize, step: isize, n: usize, scratch: *mut C) -> &'s [C] {
+    pub(super) unsafe fn run<'s>(&self, offset: isize, step: isize, n: usize, scratch: *mut C) -> &'s [C] {
         // SAFETY: the caller's promise.
         unsafe {
             let from = self.origin.offset(offset * self.size);
@@ -142,14 +142,14 @@ impl<'a, C: Compute> LinesFrom<'a, C> {
 
     /// Whether elements with this step lie as they are computed.
     #[inline(always)]
-    pub fn in_place(&self, step: isize) -> bool {
+    pub(super) fn in_place(&self, step: isize) -> bool {
         self.plain && step == 1
     }
 }
 
 /// An operand that lines are written to.
 #[derive(Clone, Copy)]
-pub struct LinesTo<'a, C> {
+pub(crate) struct LinesTo<'a, C> {
     origin: *mut u8,
     size: isize,
     store: Storer<C>,
@@ -163,7 +163,7 @@ unsafe impl<C: Send> Send for LinesTo<'_, C> {}
 unsafe impl<C: Sync> Sync for LinesTo<'_, C> {}
 
 impl<'a, C: Compute> LinesTo<'a, C> {
-    pub fn new(view: &Strided<'a>) -> LinesTo<'a, C> {
+    pub(super) fn new(view: &Strided<'a>) -> LinesTo<'a, C> {
         LinesTo {
             origin: view.origin(),
             size: view.dtype.size() as isize,
@@ -178,7 +178,7 @@ impl<'a, C: Compute> LinesTo<'a, C> {
     /// # Safety
     /// They must lie inside the view, and nothing else may use them while the slice is in use.
     #[inline(always)]
-    pub unsafe fn place<'s>(&self, offset: isize, step: isize, n: usize) -> Option<&'s mut [C]> {
+    pub(super) unsafe fn place<'s>(&self, offset: isize, step: isize, n: usize) -> Option<&'s mut [C]> {
         // SAFETY: the caller's promise.
         (self.plain && step == 1).then(|| unsafe {
             std::slice::from_raw_parts_mut(self.origin.offset(offset * self.size).cast(), n)
@@ -190,7 +190,7 @@ impl<'a, C: Compute> LinesTo<'a, C> {
     /// # Safety
     /// Their places must lie inside the view, and nothing else may use them meanwhile.
     #[inline(always)]
-    pub unsafe fn store(&self, offset: isize, step: isize, values: &[C]) {
+    pub(super) unsafe fn store(&self, offset: isize, step: isize, values: &[C]) {
         // SAFETY: the caller's promise.
         unsafe {
             (self.store)(values.as_ptr(), self.origin.offset(offset * self.size), step, values.len());
@@ -200,6 +200,6 @@ impl<'a, C: Compute> LinesTo<'a, C> {
 
 /// `0..length` in blocks.
 #[inline(always)]
-pub fn blocks(length: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn blocks(length: usize) -> impl Iterator<Item = Range<usize>> {
     (0..length).step_by(BLOCK).map(move |start| start..length.min(start + BLOCK))
 }

@@ -12,22 +12,22 @@ use super::convert::{Compute, Loader, Storer, copy_in, copy_out, loader, storer}
 use super::walk::{DimList, TILE, Tile, collapse, walk};
 
 /// Room for `N` values.
-pub struct Room<C, const N: usize>(MaybeUninit<[C; N]>);
+pub(crate) struct Room<C, const N: usize>(MaybeUninit<[C; N]>);
 
 /// Room for a block.
-pub type Scratch<C> = Room<C, BLOCK>;
+pub(crate) type Scratch<C> = Room<C, BLOCK>;
 
 /// Room for a tile.
-pub type TileScratch<C> = Room<C, TILE>;
+pub(crate) type TileScratch<C> = Room<C, TILE>;
 
 impl<C: Copy, const N: usize> Room<C, N> {
     #[inline(always)]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Room(MaybeUninit::uninit())
     }
 
     #[inline(always)]
-    pub fn as_mut_ptr(&mut self) -> *mut C {
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut C {
         self.0.as_mut_ptr().cast()
     }
 
@@ -36,7 +36,7 @@ impl<C: Copy, const N: usize> Room<C, N> {
     /// # Safety
     /// They must have been written, or be written before they are read.
     #[inline(always)]
-    pub unsafe fn first(&mut self, n: usize) -> &mut [C] {
+    pub(crate) unsafe fn first(&mut self, n: usize) -> &mut [C] {
         // SAFETY: the room is there, and the caller speaks for the values.
         unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), n.min(N)) }
     }
@@ -49,7 +49,7 @@ impl<C: Copy, const N: usize> Default for Room<C, N> {
 }
 
 /// An input in blocks of a compute type.
-pub struct BlockReader<'a, C> {
+pub(crate) struct BlockReader<'a, C> {
     origin: *const u8,
     size: isize,
     load: Loader<C>,
@@ -71,7 +71,7 @@ impl<'a, C: Compute> BlockReader<'a, C> {
     ///
     /// # Safety
     /// While a block is being read nothing may write the elements it holds.
-    pub unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<BlockReader<'a, C>> {
+    pub(crate) unsafe fn new(arg: &Arg<'a>, shape: &[usize]) -> Result<BlockReader<'a, C>> {
         match arg {
             Arg::View(view) if view.layout.shape() == shape => {
                 let view = Strided::new(view)?;
@@ -87,12 +87,12 @@ impl<'a, C: Compute> BlockReader<'a, C> {
     ///
     /// # Safety
     /// As [`BlockReader::new`].
-    pub unsafe fn strided(view: &Strided<'a>) -> BlockReader<'a, C> {
+    pub(crate) unsafe fn strided(view: &Strided<'a>) -> BlockReader<'a, C> {
         BlockReader::over(view, loader(view.dtype), view.is_dense::<C>())
     }
 
     /// A reader of a number that stands for a tensor of so many elements.
-    pub fn number(scalar: Scalar, numel: usize) -> BlockReader<'a, C> {
+    pub(crate) fn number(scalar: Scalar, numel: usize) -> BlockReader<'a, C> {
         BlockReader {
             origin: std::ptr::dangling(),
             size: 0,
@@ -111,7 +111,7 @@ impl<'a, C: Copy> BlockReader<'a, C> {
     ///
     /// # Safety
     /// As [`BlockReader::new`], and every bit pattern must be a `C`.
-    pub unsafe fn bits(view: &Strided<'a>) -> BlockReader<'a, C> {
+    pub(crate) unsafe fn bits(view: &Strided<'a>) -> BlockReader<'a, C> {
         debug_assert_eq!(size_of::<C>(), view.dtype.size());
         BlockReader::over(view, copy_in::<C>, view.layout.is_contiguous())
     }
@@ -130,23 +130,19 @@ impl<'a, C: Copy> BlockReader<'a, C> {
     }
 
     /// Reads tiles from here on: dimensions stay as they are.
-    pub fn tiled(mut self, view: &Strided) -> BlockReader<'a, C> {
+    pub(crate) fn tiled(mut self, view: &Strided) -> BlockReader<'a, C> {
         self.dims = view.dims();
         self
     }
 
-    pub fn numel(&self) -> usize {
-        self.numel
-    }
-
     /// The value that every element has, where the input is a number.
-    pub fn splat(&self) -> Option<C> {
+    pub(crate) fn splat(&self) -> Option<C> {
         self.splat
     }
 
     /// The elements of `range` in row-major order as they lie in memory, where they lie so; cut off at the end.
     #[inline]
-    pub fn slice(&self, range: Range<usize>) -> Option<&[C]> {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Option<&[C]> {
         let end = range.end.min(self.numel);
         let start = range.start.min(end);
         self.dense.then(|| {
@@ -158,7 +154,7 @@ impl<'a, C: Copy> BlockReader<'a, C> {
     /// The elements `start..start + n` in row-major order: in place where they lie so, through `scratch`
     /// otherwise. `n` is at most [`BLOCK`]; what lies past the end is cut off.
     #[inline]
-    pub fn block<'s>(&'s self, start: usize, n: usize, scratch: &'s mut Scratch<C>) -> &'s [C] {
+    pub(crate) fn block<'s>(&'s self, start: usize, n: usize, scratch: &'s mut Scratch<C>) -> &'s [C] {
         let n = n.min(BLOCK).min(self.numel.saturating_sub(start));
         if let Some(slice) = self.slice(start..start + n) {
             return slice;
@@ -171,7 +167,7 @@ impl<'a, C: Copy> BlockReader<'a, C> {
     }
 
     /// Reads `to.len()` elements from `start` on in row-major order; gives how many there were.
-    pub fn load(&self, start: usize, to: &mut [C]) -> usize {
+    pub(crate) fn load(&self, start: usize, to: &mut [C]) -> usize {
         let n = to.len().min(self.numel.saturating_sub(start));
         // SAFETY: the range lies inside the view, and `to` has room for it.
         unsafe { self.load_to(start, n, to.as_mut_ptr()) };
@@ -195,7 +191,7 @@ impl<'a, C: Copy> BlockReader<'a, C> {
     }
 
     /// A tile's elements, row after row, in `scratch`; `spare` is room to turn them in.
-    pub fn tile<'s>(
+    pub(crate) fn tile<'s>(
         &self,
         tile: &Tile,
         scratch: &'s mut TileScratch<C>,
@@ -240,12 +236,12 @@ unsafe fn turn<C: Copy>(from: *const C, to: *mut C, rows: usize, columns: usize)
 }
 
 #[cold]
-pub fn wrong_shape(got: &[usize], want: &[usize]) -> Error {
+pub(crate) fn wrong_shape(got: &[usize], want: &[usize]) -> Error {
     Error::runtime(format!("an operand of shape {got:?} was given where the kernel reads {want:?}"))
 }
 
 /// A number as the compute type.
-pub fn scalar_value<C: Compute>(scalar: Scalar) -> C {
+pub(crate) fn scalar_value<C: Compute>(scalar: Scalar) -> C {
     match scalar {
         Scalar::Bool(b) => C::from_i64(i64::from(b)),
         Scalar::Int(i) => C::from_i64(i),
@@ -254,7 +250,7 @@ pub fn scalar_value<C: Compute>(scalar: Scalar) -> C {
 }
 
 /// An output in blocks of a compute type.
-pub struct BlockWriter<'a, C> {
+pub(crate) struct BlockWriter<'a, C> {
     origin: *mut u8,
     size: isize,
     store: Storer<C>,
@@ -271,11 +267,11 @@ unsafe impl<C: Send> Send for BlockWriter<'_, C> {}
 unsafe impl<C: Sync> Sync for BlockWriter<'_, C> {}
 
 impl<'a, C: Compute> BlockWriter<'a, C> {
-    pub fn new(view: &View<'a>) -> Result<BlockWriter<'a, C>> {
+    pub(crate) fn new(view: &View<'a>) -> Result<BlockWriter<'a, C>> {
         Ok(BlockWriter::strided(&Strided::new(view)?))
     }
 
-    pub fn strided(view: &Strided<'a>) -> BlockWriter<'a, C> {
+    pub(crate) fn strided(view: &Strided<'a>) -> BlockWriter<'a, C> {
         BlockWriter::over(view, storer(view.dtype), view.is_dense::<C>())
     }
 }
@@ -285,7 +281,7 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     ///
     /// # Safety
     /// Every value that is stored must be an element of the view's dtype.
-    pub unsafe fn bits(view: &Strided<'a>) -> BlockWriter<'a, C> {
+    pub(crate) unsafe fn bits(view: &Strided<'a>) -> BlockWriter<'a, C> {
         debug_assert_eq!(size_of::<C>(), view.dtype.size());
         BlockWriter::over(view, copy_out::<C>, view.layout.is_contiguous())
     }
@@ -303,12 +299,12 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     }
 
     /// Writes tiles from here on: dimensions stay as they are.
-    pub fn tiled(mut self, view: &Strided) -> BlockWriter<'a, C> {
+    pub(crate) fn tiled(mut self, view: &Strided) -> BlockWriter<'a, C> {
         self.dims = view.dims();
         self
     }
 
-    pub fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.numel
     }
 
@@ -318,7 +314,7 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     /// Nothing else may read or write them while the slice is in use.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "exclusiveness is the caller's promise")]
-    pub unsafe fn slice(&self, range: Range<usize>) -> Option<&'a mut [C]> {
+    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> Option<&'a mut [C]> {
         let end = range.end.min(self.numel);
         let start = range.start.min(end);
         self.dense.then(|| {
@@ -333,7 +329,7 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     /// # Safety
     /// Nothing else may read or write those elements meanwhile, and `values` must not lie in the output.
     #[inline]
-    pub unsafe fn store(&self, start: usize, values: &[C]) {
+    pub(crate) unsafe fn store(&self, start: usize, values: &[C]) {
         let n = values.len().min(self.numel.saturating_sub(start));
         let mut done = 0;
         walk(&self.dims, start..start + n, |offset, stride, count| {
@@ -350,7 +346,7 @@ impl<'a, C: Copy> BlockWriter<'a, C> {
     ///
     /// # Safety
     /// As [`BlockWriter::store`]; `values` are as many as the tile has elements.
-    pub unsafe fn store_tile(&self, tile: &Tile, values: &[C]) {
+    pub(crate) unsafe fn store_tile(&self, tile: &Tile, values: &[C]) {
         let (offset, down, across) = tile.place(&self.dims);
         for (r, row) in values.chunks_exact(tile.columns.max(1)).enumerate().take(tile.rows) {
             // SAFETY: each row of the tile lies inside the view.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since it was made.
-pub struct HostClock {
+pub(crate) struct HostClock {
     started: Instant,
     ticks: u64,
     /// Nanoseconds per tick in units of 2^-32; [`UNKNOWN`] at first, [`NONE`] where the counter is no clock.
@@ -28,7 +28,7 @@ impl Default for HostClock {
 
 impl HostClock {
     #[inline]
-    pub fn nanos(&self) -> u64 {
+    pub(crate) fn nanos(&self) -> u64 {
         match self.rate.load(Ordering::Relaxed) {
             UNKNOWN => self.settle(),
             NONE => self.asked(),

@@ -56,21 +56,21 @@ macro_rules! with_compute {
 pub(crate) use with_compute;
 
 /// The dtype whose elements are the compute type of `dtype` as they lie in memory.
-pub fn compute_dtype(dtype: DType) -> DType {
+pub(crate) fn compute_dtype(dtype: DType) -> DType {
     with_compute!(dtype, C => C::DTYPE)
 }
 
 /// Reads `n` elements, `stride` apart, from `from` into `to`.
-pub type Loader<C> = unsafe fn(from: *const u8, stride: isize, to: *mut C, n: usize);
+pub(crate) type Loader<C> = unsafe fn(from: *const u8, stride: isize, to: *mut C, n: usize);
 
 /// Writes `n` elements from `from` to places `stride` apart from `to`.
-pub type Storer<C> = unsafe fn(from: *const C, to: *mut u8, stride: isize, n: usize);
+pub(crate) type Storer<C> = unsafe fn(from: *const C, to: *mut u8, stride: isize, n: usize);
 
 pub fn loader<C: Compute>(dtype: DType) -> Loader<C> {
     with_element!(dtype, T => load_run::<C, T>)
 }
 
-pub fn storer<C: Compute>(dtype: DType) -> Storer<C> {
+pub(crate) fn storer<C: Compute>(dtype: DType) -> Storer<C> {
     with_element!(dtype, T => store_run::<C, T>)
 }
 
@@ -106,7 +106,7 @@ unsafe fn store_run<C: Compute, T: Element>(from: *const C, to: *mut u8, stride:
 ///
 /// # Safety
 /// As [`load_run`], for elements that may be any bit pattern.
-pub unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T, n: usize) {
+pub(crate) unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T, n: usize) {
     let from = from.cast::<T>();
     // SAFETY: the caller's promise.
     unsafe {
@@ -122,7 +122,7 @@ pub unsafe fn copy_in<T: Copy>(from: *const u8, stride: isize, to: *mut T, n: us
 ///
 /// # Safety
 /// As [`store_run`].
-pub unsafe fn copy_out<T: Copy>(from: *const T, to: *mut u8, stride: isize, n: usize) {
+pub(crate) unsafe fn copy_out<T: Copy>(from: *const T, to: *mut u8, stride: isize, n: usize) {
     let to = to.cast::<T>();
     // SAFETY: the caller's promise.
     unsafe {
@@ -134,7 +134,7 @@ pub unsafe fn copy_out<T: Copy>(from: *const T, to: *mut u8, stride: isize, n: u
 }
 
 /// Converts neighbours to the compute type.
-pub fn convert_in<C: Compute, T: Element>(from: &[T], to: &mut [C]) {
+pub(crate) fn convert_in<C: Compute, T: Element>(from: &[T], to: &mut [C]) {
     if C::DTYPE == T::DTYPE {
         let n = from.len().min(to.len());
         // SAFETY: equal dtypes are equal types; both slices hold `n` elements and do not overlap.
@@ -152,7 +152,7 @@ pub fn convert_in<C: Compute, T: Element>(from: &[T], to: &mut [C]) {
 }
 
 /// Converts neighbours from the compute type, with one rounding.
-pub fn convert_out<C: Compute, T: Element>(from: &[C], to: &mut [T]) {
+pub(crate) fn convert_out<C: Compute, T: Element>(from: &[C], to: &mut [T]) {
     if C::DTYPE == T::DTYPE {
         let n = from.len().min(to.len());
         // SAFETY: equal dtypes are equal types; both slices hold `n` elements and do not overlap.

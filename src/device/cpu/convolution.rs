@@ -23,17 +23,17 @@ use correlate::{Correlation, FilterBank, Tap};
 use plane::Planes;
 
 /// `y = x * weight + bias`.
-pub fn conv2d(launch: &Launch, conv: &Conv) -> Result<()> {
+pub(super) fn conv2d(launch: &Launch, conv: &Conv) -> Result<()> {
     with_float!(launch, launch.dtype(), C => forward::<C>(launch, conv))
 }
 
 /// The gradient by the input: the output's gradient spread by the same filter.
-pub fn conv2d_grad_input(launch: &Launch, conv: &Conv) -> Result<()> {
+pub(crate) fn conv2d_grad_input(launch: &Launch, conv: &Conv) -> Result<()> {
     with_float!(launch, launch.dtype(), C => backward::<C>(launch, conv))
 }
 
 /// The gradient by the weight: the input times the output's gradient, at each tap.
-pub fn conv2d_grad_weight(launch: &Launch, conv: &Conv) -> Result<()> {
+pub(crate) fn conv2d_grad_weight(launch: &Launch, conv: &Conv) -> Result<()> {
     with_float!(launch, launch.dtype(), C => by_weight::<C>(launch, conv))
 }
 

@@ -12,7 +12,7 @@ use super::parallel::{self, GRAIN};
 use super::walk::{Tiling, plan};
 
 /// `x -> y`: each element converted once from the type it computes in; a number fills.
-pub fn copy(launch: &Launch) -> Result<()> {
+pub(super) fn copy(launch: &Launch) -> Result<()> {
     let Some(to) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
     let to = Strided::new(to)?;
     match launch.inputs.first() {
@@ -37,7 +37,7 @@ pub fn copy(launch: &Launch) -> Result<()> {
 }
 
 /// Copies between views of one shape that share no memory.
-pub fn between(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {
+pub(super) fn between(cancel: &Cancel, from: &Strided, to: &Strided) -> Result<()> {
     let plan = plan(to.layout, std::iter::once(from.layout));
     let Some(order) = plan.order else { return along(cancel, from, to, None) };
     let (from_layout, to_layout) = (from.layout.permute(&order)?, to.layout.permute(&order)?);

@@ -12,7 +12,7 @@ use super::parallel;
 
 /// `y[i] = start + i * step` in row-major order. Floats are computed in f64 and rounded once, as PyTorch's
 /// `arange` does for the first element of each of its vectors; integers wrap around.
-pub fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Result<()> {
+pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Result<()> {
     let output = first_output(launch)?;
     if output.dtype.is_float() {
         let (start, step) = (start.as_f64(), step.as_f64());
@@ -25,7 +25,7 @@ pub fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Result<()> {
 
 /// Over the last two dimensions: the elements of `x` on and above `diagonal` (`upper`) or on and below it, and
 /// zeros elsewhere. Without an input: ones on the diagonal.
-pub fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Result<()> {
+pub(super) fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Result<()> {
     let output = first_output(launch)?;
     with_compute!(output.dtype, C => triangle_of::<C>(launch, output, upper, diagonal))
 }

@@ -47,7 +47,7 @@ pub fn dense<'a, C: Compute>(launch: &Launch<'a>, index: usize) -> Result<Dense<
 }
 
 /// A whole output as a contiguous slice of a compute type; [`DenseOut::finish`] brings it to its place.
-pub struct DenseOut<'a, C> {
+pub(crate) struct DenseOut<'a, C> {
     view: Strided<'a>,
     values: Filled<'a, C>,
 }
@@ -59,12 +59,12 @@ enum Filled<'a, C> {
 
 impl<'a, C: Compute> DenseOut<'a, C> {
     /// Output `index` of a launch, its values arbitrary.
-    pub fn new(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
+    pub(crate) fn new(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
         DenseOut::open(launch, index, false)
     }
 
     /// Output `index` of a launch with the values it has.
-    pub fn with_values(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
+    pub(crate) fn with_values(launch: &Launch<'a>, index: usize) -> Result<DenseOut<'a, C>> {
         DenseOut::open(launch, index, true)
     }
 
@@ -82,7 +82,7 @@ impl<'a, C: Compute> DenseOut<'a, C> {
     }
 
     /// Writes values that were computed aside to the output.
-    pub fn finish(self, launch: &Launch) -> Result<()> {
+    pub(crate) fn finish(self, launch: &Launch) -> Result<()> {
         let Filled::Aside(mut values) = self.values else { return Ok(()) };
         let layout = self.view.as_rows()?;
         copy::between(launch.cancel, &Strided::of_slice(&mut values, &layout)?, &self.view)
@@ -110,7 +110,7 @@ impl<C> DerefMut for DenseOut<'_, C> {
 }
 
 /// A copy of a view's elements in row-major order.
-pub fn gathered<C: Compute>(cancel: &Cancel, view: &Strided) -> Result<Vec<C>> {
+pub(crate) fn gathered<C: Compute>(cancel: &Cancel, view: &Strided) -> Result<Vec<C>> {
     let mut values = zeros(view.numel())?;
     let layout = view.as_rows()?;
     copy::between(cancel, view, &Strided::of_slice(&mut values, &layout)?)?;

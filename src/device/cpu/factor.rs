@@ -31,7 +31,7 @@ use singular::{Vectors, svd};
 use symmetric::eigh;
 
 /// Takes each matrix of the input apart.
-pub fn factor(launch: &Launch, what: Factor) -> Result<()> {
+pub(super) fn factor(launch: &Launch, what: Factor) -> Result<()> {
     let shape = input_shape(launch, 0)?;
     let (&[.., m, n], first) = (shape, sizes(launch, 0)?) else {
         return Err(Error::runtime("factor: a matrix has two dimensions"));
@@ -165,7 +165,7 @@ fn reduce_columns(
 /// How precise the numbers of a matrix are: iterations stop where what is left is nothing to them. Matrices of float32
 /// are worked on in double precision, but to their own.
 #[derive(Clone, Copy)]
-pub struct Precision {
+pub(crate) struct Precision {
     /// The largest relative error of a rounding.
     pub eps: f64,
     /// The smallest normal number.

@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::convert::Compute;
 
 /// A compute type with wrapping sums, for kernels that serve floats and integers alike.
-pub trait Number: Compute {
+pub(super) trait Number: Compute {
     fn plus(self, other: Self) -> Self;
     /// Division, towards zero for integers.
     fn over(self, divisor: usize) -> Self;
@@ -14,7 +14,7 @@ pub trait Number: Compute {
 }
 
 /// f32 or f64.
-pub trait Float:
+pub(super) trait Float:
     Number
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -84,7 +84,7 @@ pub(crate) use with_float;
 
 /// The error of a kernel that a dtype lacks.
 #[cold]
-pub fn not_for(launch: &crate::device::Launch, dtype: crate::base::DType) -> crate::base::Error {
+pub(crate) fn not_for(launch: &crate::device::Launch, dtype: crate::base::DType) -> crate::base::Error {
     crate::base::Error::new(
         crate::base::Kind::NotImplementedError,
         format!("\"{}\" not implemented for '{}'", launch.op, dtype.type_name()),

@@ -6,7 +6,7 @@ use super::isa::{Baseline, Isa};
 use super::math::{Lane, Real};
 
 /// A number that folds work with.
-pub trait Value: Copy {
+pub(super) trait Value: Copy {
     const ZERO: Self;
     const ONE: Self;
     const LOWEST: Self;
@@ -101,7 +101,7 @@ impl<I: Isa> Value for Lane<i64, I> {
 }
 
 /// A way to fold values, each perhaps relative to a centre, into one.
-pub trait Fold: Send + Sync + 'static {
+pub(super) trait Fold: Send + Sync + 'static {
     /// `add` uses its centre.
     const CENTRED: bool = false;
     /// `add` is more than an instruction or two.
@@ -114,7 +114,7 @@ pub trait Fold: Send + Sync + 'static {
 macro_rules! folds {
     ($($(#[$doc:meta])* $name:ident $centred:literal $long:literal $start:ident ($sum:ident $x:ident $centre:ident) $add:expr, $join:ident;)*) => {$(
         $(#[$doc])*
-        pub struct $name;
+        pub(crate) struct $name;
         impl Fold for $name {
             const CENTRED: bool = $centred;
             const LONG: bool = $long;
@@ -150,7 +150,7 @@ folds! {
 }
 
 /// A compute type that folds, and the wider type between blocks.
-pub trait Folded: Compute {
+pub(crate) trait Folded: Compute {
     type Wide: Compute;
     fn start<F: Fold>() -> Self;
     fn add<F: Fold, I: Isa>(sum: Self, x: Self, centre: Self) -> Self;
@@ -203,7 +203,7 @@ const NARROW: usize = 8;
 
 /// Folds neighbours.
 #[inline(always)]
-pub fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
+pub(crate) fn fold_run<F: Fold, C: Folded, I: Isa>(xs: &[C], centre: C) -> C::Wide {
     let (chunks, rest) = xs.as_chunks::<LANES>();
     let mut total = C::wide_start::<F>();
     if !chunks.is_empty() {
@@ -268,7 +268,7 @@ fn join_lanes<F: Fold, C: Folded, const N: usize>(mut lanes: [C::Wide; N]) -> C:
 }
 
 /// Rows up to this long are folded one after another.
-pub const SHORT: usize = 128;
+pub(crate) const SHORT: usize = 128;
 
 /// Sums at hand, on whole cache lines: what is stored across two of them is slow to load again.
 #[repr(align(64))]
@@ -276,7 +276,7 @@ struct HeldSums<C>([C; SHORT]);
 
 /// Folds rows into sums that lie side by side; all slices are equally long.
 #[inline(always)]
-pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
+pub(crate) fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     sums: &mut [C::Wide],
     rows: [&[C]; N],
     centres: &[C],
@@ -305,7 +305,7 @@ pub fn fold_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
 /// The same sums, read row by row: short rows are neighbours, and memory that is read in order comes several times as
 /// fast as the same memory read in steps. There are at most [`SHORT`] sums.
 #[inline(always)]
-pub fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
+pub(crate) fn fold_short_rows<F: Fold, C: Folded, I: Isa, const N: usize>(
     sums: &mut [C::Wide],
     rows: [&[C]; N],
     centres: &[C],

@@ -18,7 +18,7 @@ use super::walk::{Dim, DimList, merge, walk};
 
 /// Which dimension lies closest in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Inner {
+pub(crate) enum Inner {
     /// A reduced one: runs fold into one value.
     Reduced,
     /// A kept one: rows fold into values side by side.
@@ -26,7 +26,7 @@ pub enum Inner {
 }
 
 /// An input as kept and reduced dimensions, each in the order of the memory.
-pub struct Source<'a, C> {
+pub(super) struct Source<'a, C> {
     origin: *const u8,
     size: isize,
     load: Loader<C>,
@@ -47,7 +47,11 @@ unsafe impl<C: Sync> Sync for Source<'_, C> {}
 
 impl<'a, C: Compute> Source<'a, C> {
     /// Splits an input's dimensions; `output` has the same dimensions, and shares no memory with it.
-    pub fn new(input: &Strided<'a>, output: &Layout, reduced: impl Fn(usize) -> bool) -> Source<'a, C> {
+    pub(super) fn new(
+        input: &Strided<'a>,
+        output: &Layout,
+        reduced: impl Fn(usize) -> bool,
+    ) -> Source<'a, C> {
         let dims = input.dims();
         let step = |dim: usize| dims.get(dim).map_or(0, |d| d.1.unsigned_abs());
         let mut order: SmallVec<[usize; 6]> =
@@ -78,17 +82,17 @@ impl<'a, C: Compute> Source<'a, C> {
     }
 
     /// An output's layout with its dimensions in the order in which outputs are counted here.
-    pub fn output_layout(&self, output: &Layout) -> Result<Layout> {
+    pub(crate) fn output_layout(&self, output: &Layout) -> Result<Layout> {
         output.permute(&self.order)
     }
 
     /// How many outputs there are.
-    pub fn kept(&self) -> usize {
+    pub(super) fn kept(&self) -> usize {
         count(&self.kept_dims)
     }
 
     /// How many values each output folds.
-    pub fn reduced(&self) -> usize {
+    pub(super) fn reduced(&self) -> usize {
         count(&self.reduced_dims)
     }
 
@@ -116,7 +120,7 @@ fn count(dims: &[Dim]) -> usize {
 
 impl<C: Folded> Source<'_, C> {
     /// Folds the values `part` of each output of `kept` into `to`.
-    pub fn fold<F: Fold>(
+    pub(super) fn fold<F: Fold>(
         &self,
         cancel: &Cancel,
         kept: Range<usize>,
@@ -130,7 +134,7 @@ impl<C: Folded> Source<'_, C> {
 
     /// The place, along the reduced values `part`, of the first value equal to its output's (NaN to NaN);
     /// `i64::MAX` where there is none.
-    pub fn first_equal(&self, kept: Range<usize>, part: Range<usize>, values: &[C], to: &mut [i64]) {
+    pub(crate) fn first_equal(&self, kept: Range<usize>, part: Range<usize>, values: &[C], to: &mut [i64]) {
         isa::dispatch(Finding { source: self, kept, part, values, to });
     }
 }

@@ -3,10 +3,10 @@
 //! The layout of the loops follows Goto and van de Geijn (2008). The sum over `k` is cut at the same places
 //! whatever the number of threads, so results do not depend on it.
 
-pub mod kernel;
+pub(super) mod kernel;
 mod narrow;
-pub mod operand;
-pub mod pairs;
+pub(super) mod operand;
+pub(super) mod pairs;
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use kernel::{Real, Tile, Tiles};
 use operand::{Operand, SLACK};
 
 /// `out = alpha * lhs @ rhs`, or `out += …`, of an `m` x `k` and a `k` x `n` matrix.
-pub struct Product<'a, E> {
+pub(crate) struct Product<'a, E> {
     pub m: usize,
     pub n: usize,
     pub k: usize,
@@ -50,7 +50,7 @@ const SMALL: usize = 1 << 19;
 
 impl<E: Real> Product<'_, E> {
     /// Multiplications that it takes.
-    pub fn work(&self) -> usize {
+    pub(super) fn work(&self) -> usize {
         self.m.saturating_mul(self.n).saturating_mul(self.k)
     }
 
@@ -59,7 +59,7 @@ impl<E: Real> Product<'_, E> {
     /// # Safety
     /// `out` must be writable at all of its places, which must be distinct and the caller's alone, and apart
     /// from the operands, whose sizes must be at least these.
-    pub unsafe fn run(&self, threads: bool, cancel: &Cancel) -> Result<()> {
+    pub(super) unsafe fn run(&self, threads: bool, cancel: &Cancel) -> Result<()> {
         if self.m == 0 || self.n == 0 {
             return Ok(());
         }
@@ -347,22 +347,22 @@ fn pieces(
 const PACK_PIECE: usize = 1 << 14;
 
 /// Rows cut into blocks of nearly equal height, since low tiles are slow.
-pub struct RowBlocks {
+pub(crate) struct RowBlocks {
     m: usize,
     pub count: usize,
 }
 
 impl RowBlocks {
     /// Blocks of at most `most` rows.
-    pub fn new(m: usize, most: usize) -> RowBlocks {
+    pub(super) fn new(m: usize, most: usize) -> RowBlocks {
         RowBlocks { m, count: m.div_ceil(most) }
     }
 
-    pub fn start(&self, block: usize) -> usize {
+    pub(super) fn start(&self, block: usize) -> usize {
         (block as u128 * self.m as u128 / self.count.max(1) as u128) as usize
     }
 
-    pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         (0..self.count).map(|i| self.start(i)..self.start(i + 1))
     }
 }

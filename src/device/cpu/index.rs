@@ -18,7 +18,7 @@ use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
 /// Rows of `x` along `dim`; negative indices count from the end.
-pub fn index_select(launch: &Launch, dim: usize) -> Result<()> {
+pub(super) fn index_select(launch: &Launch, dim: usize) -> Result<()> {
     let (shape, to) = (input_shape(launch, 0)?, output_shape(launch, 0)?);
     let index = checked(launch, 1, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
     let mut want = sizes(shape);
@@ -84,7 +84,7 @@ fn copy_rows<T: Copy>(x: &[T], index: &[usize], inner: usize, y: &mut [T]) {
 
 /// Adds `source` to `y` at `index` along `dim`, in the order of the index, so that the sums do not depend on
 /// the number of threads. Negative indices count from the end.
-pub fn index_add(launch: &Launch, dim: usize) -> Result<()> {
+pub(super) fn index_add(launch: &Launch, dim: usize) -> Result<()> {
     let shape = output_shape(launch, 0)?;
     let index = checked(launch, 0, dim, sizes(shape).get(dim).copied().unwrap_or(1), true)?;
     let lines = Lines::new(shape, dim);
@@ -131,7 +131,7 @@ fn add_rows<C: Number>(
 const COLUMNS: usize = 64;
 
 /// `y[..i..] = x[..index[..i..]..]` along `dim`. Negative indices are errors, as in `torch.gather`.
-pub fn gather(launch: &Launch, dim: usize) -> Result<()> {
+pub(super) fn gather(launch: &Launch, dim: usize) -> Result<()> {
     let (x_shape, shape) = (input_shape(launch, 0)?, input_shape(launch, 1)?);
     expect_shape(launch, "the output", output_shape(launch, 0)?, shape)?;
     let index = checked(launch, 1, dim, sizes(x_shape).get(dim).copied().unwrap_or(1), false)?;
@@ -151,7 +151,7 @@ pub fn gather(launch: &Launch, dim: usize) -> Result<()> {
 
 /// `y[..index[..i..]..] = source[..i..]`, or `+=`, along `dim`. Negative indices are errors, as in
 /// `torch.scatter`; of several values for one place the last one stays.
-pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
+pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Result<()> {
     let (y_shape, shape) = (output_shape(launch, 0)?, input_shape(launch, 0)?);
     let index = checked(launch, 0, dim, sizes(y_shape).get(dim).copied().unwrap_or(1), false)?;
     let to = IndexWalk::new(launch, shape, y_shape, dim)?;

@@ -14,19 +14,19 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// What every processor of the architecture has.
 #[derive(Clone, Copy)]
-pub struct Baseline;
+pub(crate) struct Baseline;
 
 /// The baseline, for the few arguments that vector code leaves out.
 #[derive(Clone, Copy)]
-pub struct Careful;
+pub(crate) struct Careful;
 
 /// AVX2 with FMA and F16C.
 #[derive(Clone, Copy)]
-pub struct Avx2;
+pub(crate) struct Avx2;
 
 /// AVX-512 F, BW, CD, DQ and VL.
 #[derive(Clone, Copy)]
-pub struct Avx512;
+pub(crate) struct Avx512;
 
 impl Isa for Baseline {
     const FMA: bool = cfg!(target_arch = "aarch64");
@@ -55,7 +55,7 @@ pub trait Work {
 
 /// Runs `work` as compiled for the best instruction set of this processor.
 #[inline(always)]
-pub fn dispatch<W: Work>(work: W) -> W::Output {
+pub(crate) fn dispatch<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     match level() {
         // SAFETY: `level` found the features on this processor.
@@ -78,7 +78,7 @@ pub fn name() -> &'static str {
 
 /// Whether the processor sums products of pairs of bfloat16 (AVX512-BF16).
 #[cfg(target_arch = "x86_64")]
-pub fn has_bf16_dots() -> bool {
+pub(crate) fn has_bf16_dots() -> bool {
     level() == AVX512 && std::is_x86_feature_detected!("avx512bf16")
 }
 

@@ -7,7 +7,7 @@ use super::access::missing;
 
 /// A row-major tensor as `outer` blocks of `size` steps of `inner` neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lines {
+pub(super) struct Lines {
     pub outer: usize,
     pub size: usize,
     pub inner: usize,
@@ -15,25 +15,25 @@ pub struct Lines {
 
 impl Lines {
     /// Lines along `dim`; a tensor without dimensions is one line of one element.
-    pub fn new(shape: &[usize], dim: usize) -> Lines {
+    pub(super) fn new(shape: &[usize], dim: usize) -> Lines {
         let (before, after) = shape.split_at_checked(dim).unwrap_or((shape, &[]));
         let (size, after) = after.split_first().unwrap_or((&1, &[]));
         Lines { outer: before.iter().product(), size: *size, inner: after.iter().product() }
     }
 
     /// How many lines there are.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.outer * self.inner
     }
 
     /// The first element of a line; the others follow `inner` apart.
-    pub fn start(&self, line: usize) -> usize {
+    pub(super) fn start(&self, line: usize) -> usize {
         line / self.inner * self.size * self.inner + line % self.inner
     }
 }
 
 /// The shape of input `index`, which must be a tensor.
-pub fn input_shape<'a>(launch: &Launch<'a>, index: usize) -> Result<&'a [usize]> {
+pub(crate) fn input_shape<'a>(launch: &Launch<'a>, index: usize) -> Result<&'a [usize]> {
     match launch.inputs.get(index) {
         Some(Arg::View(view)) => Ok(view.layout.shape()),
         _ => Err(missing(launch, "tensor as input", index)),
@@ -41,18 +41,18 @@ pub fn input_shape<'a>(launch: &Launch<'a>, index: usize) -> Result<&'a [usize]>
 }
 
 /// The shape of output `index`.
-pub fn output_shape<'a>(launch: &Launch<'a>, index: usize) -> Result<&'a [usize]> {
+pub(crate) fn output_shape<'a>(launch: &Launch<'a>, index: usize) -> Result<&'a [usize]> {
     Ok(launch.outputs.get(index).ok_or_else(|| missing(launch, "output", index))?.layout.shape())
 }
 
 /// The error for operands whose shapes do not belong together.
 #[cold]
-pub fn mismatch(launch: &Launch, what: &str, got: &[usize], want: &[usize]) -> Error {
+pub(super) fn mismatch(launch: &Launch, what: &str, got: &[usize], want: &[usize]) -> Error {
     Error::runtime(format!("{}: {what} has shape {got:?} where {want:?} belongs", launch.op))
 }
 
 /// Checks a shape that the caller is to have settled.
-pub fn expect_shape(launch: &Launch, what: &str, got: &[usize], want: &[usize]) -> Result<()> {
+pub(crate) fn expect_shape(launch: &Launch, what: &str, got: &[usize], want: &[usize]) -> Result<()> {
     if got == want { Ok(()) } else { Err(mismatch(launch, what, got, want)) }
 }
 

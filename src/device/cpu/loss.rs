@@ -12,13 +12,13 @@ use super::parallel::{self, SharedMut};
 /// weights, which is NaN when there is none, as in PyTorch. A target that is `ignore_index` counts for nothing.
 ///
 /// A target outside the classes is an `IndexError`.
-pub fn nll_loss(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Result<()> {
+pub(super) fn nll_loss(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Result<()> {
     with_float!(launch, launch.dtype(), C => loss::<C>(launch, reduction, ignore_index))
 }
 
 /// The gradient of [`nll_loss`]: `-weight[t] * dloss` at the targets (over the total weight for a mean), zero
 /// elsewhere.
-pub fn nll_loss_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Result<()> {
+pub(crate) fn nll_loss_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Result<()> {
     with_float!(launch, launch.dtype(), C => gradient::<C>(launch, reduction, ignore_index))
 }
 

@@ -12,7 +12,7 @@ use super::float::{Float, with_float};
 use super::parallel::{self, SharedMut};
 
 /// Multiplies a gradient by the inverse scale in place, and notes what is not finite.
-pub fn unscale(launch: &Launch) -> Result<()> {
+pub(super) fn unscale(launch: &Launch) -> Result<()> {
     with_float!(launch, launch.dtype(), C => unscale_as::<C>(launch))
 }
 
@@ -44,7 +44,7 @@ fn unscale_as<C: Compute + Float>(launch: &Launch) -> Result<()> {
 }
 
 /// Backs the scale off after an overflow; lets it grow after `interval` steps without one.
-pub fn update(launch: &Launch, growth: f64, backoff: f64, interval: i64) -> Result<()> {
+pub(super) fn update(launch: &Launch, growth: f64, backoff: f64, interval: i64) -> Result<()> {
     let overflowed = first(&dense::<f32>(launch, 0)?) != 0.0;
     let mut scale = DenseOut::<f32>::with_values(launch, 0)?;
     let mut tracker = DenseOut::<i64>::with_values(launch, 1)?;

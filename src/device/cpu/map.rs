@@ -18,7 +18,7 @@ use super::slices::{Mapped, SliceFunction, Slices};
 use super::walk::{Tiling, plan};
 
 /// `a[, b[, c]] -> y`.
-pub fn map(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Result<()> {
+pub(super) fn map(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Result<()> {
     let op = op.simplest(launch.inputs);
     let inputs = launch.inputs.get(..op.arity());
     let inputs = inputs.ok_or_else(|| missing(launch, "input", launch.inputs.len()))?;

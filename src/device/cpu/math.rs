@@ -10,7 +10,7 @@ mod neighbour;
 pub mod special;
 mod trigonometric;
 
-pub use trigonometric::{LARGEST_ANGLE, LARGEST_QUOTIENT};
+pub(crate) use trigonometric::{LARGEST_ANGLE, LARGEST_QUOTIENT};
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::isa::Isa;
 
 /// A real number as scalar functions see it: an element of a vector.
-pub trait Real:
+pub(crate) trait Real:
     Copy
     + PartialOrd
     + Neg<Output = Self>
@@ -221,11 +221,11 @@ pub trait Real:
 
 /// An element of a vector of `T` in code for the instruction set `I`.
 #[repr(transparent)]
-pub struct Lane<T, I>(pub T, PhantomData<I>);
+pub(crate) struct Lane<T, I>(pub T, PhantomData<I>);
 
 impl<T, I> Lane<T, I> {
     #[inline(always)]
-    pub const fn new(value: T) -> Self {
+    pub(crate) const fn new(value: T) -> Self {
         Lane(value, PhantomData)
     }
 }
@@ -353,23 +353,23 @@ real! { f64;
 mod single {
     use super::special;
 
-    pub fn erfc(x: f32) -> f32 {
+    pub(crate) fn erfc(x: f32) -> f32 {
         special::erfc(x.into()) as f32
     }
 
-    pub fn erfinv(x: f32) -> f32 {
+    pub(super) fn erfinv(x: f32) -> f32 {
         special::erfinv(x.into()) as f32
     }
 
-    pub fn lgamma(x: f32) -> f32 {
+    pub(crate) fn lgamma(x: f32) -> f32 {
         special::lgamma(x.into()) as f32
     }
 
-    pub fn digamma(x: f32) -> f32 {
+    pub(crate) fn digamma(x: f32) -> f32 {
         special::digamma(x.into()) as f32
     }
 
-    pub fn polygamma(x: f32, order: f32) -> f32 {
+    pub(crate) fn polygamma(x: f32, order: f32) -> f32 {
         special::polygamma_at(x.into(), order.into()) as f32
     }
 }

@@ -18,7 +18,7 @@ use super::scratch::zeros;
 
 /// `alpha * a @ b`, plus `beta * c` where there is a third input. Where `beta` is 0 that input is not read,
 /// so that NaN in it does not spread, as in PyTorch's `addmm`.
-pub fn matmul(launch: &Launch, alpha: f64, beta: f64) -> Result<()> {
+pub(super) fn matmul(launch: &Launch, alpha: f64, beta: f64) -> Result<()> {
     let Some(output) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
     match compute_dtype(output.dtype) {
         DType::Float64 => real::<f64>(launch, output, alpha, beta),

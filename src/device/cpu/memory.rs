@@ -11,7 +11,7 @@ use super::pages::{LARGE, LARGE_PAGE};
 use super::reserve;
 
 /// Alignment of every block in bytes: a cache line, and the widest vector.
-pub const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 
 /// Blocks from this size on are kept for reuse instead of going back to the system.
 const POOLED: usize = 32 << 10;
@@ -39,7 +39,7 @@ unsafe impl Sync for HostBlock {}
 
 impl HostBlock {
     /// The first byte. Reading and writing through it is up to the kernels.
-    pub fn as_ptr(&self) -> *mut u8 {
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.pointer.as_ptr()
     }
 
@@ -72,7 +72,7 @@ impl HostBlock {
     }
 
     /// Copies bytes between two blocks, which may be one; `false` where a range leaves its block.
-    pub fn copy_to(&self, offset: usize, to: &HostBlock, to_offset: usize, bytes: usize) -> bool {
+    pub(crate) fn copy_to(&self, offset: usize, to: &HostBlock, to_offset: usize, bytes: usize) -> bool {
         let inside = |at: usize, b: &HostBlock| at.checked_add(bytes).is_some_and(|end| end <= b.capacity);
         let fits = inside(offset, self) && inside(to_offset, to);
         if fits {
@@ -84,7 +84,7 @@ impl HostBlock {
 }
 
 /// Knows what else uses prepared memory.
-pub trait Keeper: Send + Sync {
+pub(crate) trait Keeper: Send + Sync {
     /// Something is under way with the block: it must not serve others yet.
     fn is_busy(&self, block: &HostBlock) -> bool;
 
@@ -117,12 +117,12 @@ impl Default for HostPool {
 
 impl HostPool {
     /// A pool of memory that costs something to prepare, and so keeps small blocks as well. Blocks are whole pages.
-    pub fn of_prepared() -> HostPool {
+    pub(crate) fn of_prepared() -> HostPool {
         HostPool { state: Mutex::default(), kept_from: 0, keeper: OnceLock::new() }
     }
 
     /// Asks `keeper` from now on before a block serves again or goes back to the system. The first one stays.
-    pub fn keep_with(&self, keeper: Box<dyn Keeper>) {
+    pub(crate) fn keep_with(&self, keeper: Box<dyn Keeper>) {
         let _ = self.keeper.set(keeper);
     }
 
@@ -132,7 +132,7 @@ impl HostPool {
     }
 
     /// An uninitialised block of at least `bytes`; one that is fresh from the system is prepared first.
-    pub fn take_prepared(
+    pub(crate) fn take_prepared(
         &self,
         bytes: usize,
         prepare: impl FnOnce(&HostBlock) -> Result<()>,
@@ -311,12 +311,12 @@ mod small {
     }
 
     /// A kept block of exactly this capacity.
-    pub fn take(capacity: usize) -> Option<HostBlock> {
+    pub(super) fn take(capacity: usize) -> Option<HostBlock> {
         CACHE.try_with(|c| c.borrow_mut().0.get_mut(capacity / ALIGNMENT - 1)?.pop()).ok().flatten()
     }
 
     /// Keeps a block, or gives it back to the system where there is no room.
-    pub fn give(block: HostBlock) {
+    pub(super) fn give(block: HostBlock) {
         let mut left = Some(block);
         // A thread that is ending keeps nothing.
         let _ = CACHE.try_with(|c| {

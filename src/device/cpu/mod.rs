@@ -59,14 +59,14 @@ pub use reserve::hold as hold_reserve;
 pub use run::run;
 
 /// The processor that runs the program. Work is done when a call returns; there is one stream.
-pub struct CpuBackend {
+pub(crate) struct CpuBackend {
     shared: Arc<Shared>,
     memory: HostPool,
     properties: Properties,
 }
 
 impl CpuBackend {
-    pub fn new(shared: Arc<Shared>) -> CpuBackend {
+    pub(crate) fn new(shared: Arc<Shared>) -> CpuBackend {
         CpuBackend {
             shared,
             memory: HostPool::default(),
@@ -173,7 +173,7 @@ pub fn host_buffer(memory: &HostPool, bytes: usize) -> Result<Buffer> {
 }
 
 /// Moves a transfer's bytes between host blocks.
-pub fn copy_bytes(transfer: &Transfer) {
+pub(crate) fn copy_bytes(transfer: &Transfer) {
     let (_, from, at) = transfer.from;
     let (_, to, to_at) = transfer.to;
     if let (Some(from), Some(to)) = (&from.host, &to.host) {

@@ -5,7 +5,7 @@ use super::fold::{Fold, Folded, SHORT, fold_rows, fold_short_rows};
 use super::isa::Isa;
 
 /// Rows up to this long are narrow: their sums fit in registers.
-pub const NARROW: usize = 8 * VECTOR;
+pub(super) const NARROW: usize = 8 * VECTOR;
 
 // Rows that are folded one after another hold as many sums.
 const _: () = assert!(NARROW <= SHORT);
@@ -21,7 +21,7 @@ const DEEP: usize = 8;
 
 /// Rows of neighbours: where the first value lies, the elements from one row to the next, and how many rows.
 #[derive(Clone, Copy)]
-pub struct Rows<C> {
+pub(super) struct Rows<C> {
     pub first: *const C,
     pub apart: isize,
     pub count: usize,
@@ -44,7 +44,11 @@ impl<C> Rows<C> {
 /// # Safety
 /// Each row must hold as many values as there are sums, which nothing may write meanwhile.
 #[inline(always)]
-pub unsafe fn fold_narrow<F: Fold, C: Folded, I: Isa>(sums: &mut [C::Wide], rows: Rows<C>, centres: &[C]) {
+pub(crate) unsafe fn fold_narrow<F: Fold, C: Folded, I: Isa>(
+    sums: &mut [C::Wide],
+    rows: Rows<C>,
+    centres: &[C],
+) {
     let width = sums.len();
     let beside = if rows.apart == width as isize { STRIP / width.max(1) } else { 1 };
     let fewest = if width < VECTOR { 2 } else { DEEP };

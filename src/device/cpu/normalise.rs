@@ -12,12 +12,12 @@ use super::scratch::zeros;
 
 /// Each row less its mean, over the root of its variance plus `eps`; then times the weight and plus the bias,
 /// where given. The variance is that of the whole row, summed in a second pass over the differences.
-pub fn layer_norm(launch: &Launch, eps: f64) -> Result<()> {
+pub(super) fn layer_norm(launch: &Launch, eps: f64) -> Result<()> {
     with_float!(launch, launch.dtype(), C => forward::<C>(launch, eps))
 }
 
 /// The gradients of [`layer_norm`] by its input and, where asked for, its weight and bias.
-pub fn layer_norm_grad(launch: &Launch, affine: bool) -> Result<()> {
+pub(crate) fn layer_norm_grad(launch: &Launch, affine: bool) -> Result<()> {
     with_float!(launch, launch.dtype(), C => backward::<C>(launch, affine))
 }
 

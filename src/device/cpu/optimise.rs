@@ -17,7 +17,7 @@ use super::parallel::{self, SharedMut};
 
 /// The options of [`crate::device::Kernel::Sgd`].
 #[derive(Clone, Copy)]
-pub struct Sgd {
+pub(super) struct Sgd {
     pub lr: f64,
     pub momentum: f64,
     pub dampening: f64,
@@ -30,7 +30,7 @@ pub struct Sgd {
 
 /// The options of [`crate::device::Kernel::Adam`].
 #[derive(Clone, Copy)]
-pub struct Adam {
+pub(super) struct Adam {
     pub lr: f64,
     pub beta1: f64,
     pub beta2: f64,
@@ -43,13 +43,13 @@ pub struct Adam {
 }
 
 /// One step of stochastic gradient descent. Without momentum there is no buffer among the outputs.
-pub fn sgd(launch: &Launch, options: Sgd) -> Result<()> {
+pub(super) fn sgd(launch: &Launch, options: Sgd) -> Result<()> {
     let buffers = usize::from(options.momentum != 0.0);
     with_float!(launch, launch.dtype(), C => step::<C, _>(launch, buffers, options))
 }
 
 /// One step of Adam, or of AdamW where `decoupled`.
-pub fn adam(launch: &Launch, options: Adam) -> Result<()> {
+pub(super) fn adam(launch: &Launch, options: Adam) -> Result<()> {
     with_float!(launch, launch.dtype(), C => step::<C, _>(launch, 2, options))
 }
 

@@ -2,15 +2,15 @@
 //! gigabytes that go back to the system in milliseconds.
 
 /// Bytes from which on memory asks for large pages.
-pub const LARGE: usize = 4 << 20;
+pub(super) const LARGE: usize = 4 << 20;
 
 /// Bytes of a large page.
-pub const LARGE_PAGE: usize = 2 << 20;
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
 /// Asks for large pages within `bytes` from `start` on. Where the system has none, nothing changes.
 #[cfg(target_os = "linux")]
 #[cold]
-pub fn advise(start: *mut u8, bytes: usize) {
+pub(crate) fn advise(start: *mut u8, bytes: usize) {
     let skipped = start.align_offset(LARGE_PAGE);
     let Some(whole) = bytes.checked_sub(skipped).map(|rest| rest - rest % LARGE_PAGE).filter(|&n| n > 0)
     else {
@@ -21,4 +21,4 @@ pub fn advise(start: *mut u8, bytes: usize) {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn advise(_start: *mut u8, _bytes: usize) {}
+pub(crate) fn advise(_start: *mut u8, _bytes: usize) {}

@@ -14,10 +14,10 @@ use super::super::backend::Cancel;
 use super::{team, threads};
 
 /// Elements of cheap work (a load, a few operations, a store) worth a piece of their own.
-pub const GRAIN: usize = 1 << 15;
+pub(crate) const GRAIN: usize = 1 << 15;
 
 /// How many items of `cost` elements of cheap work each make a piece.
-pub fn grain(cost: usize) -> usize {
+pub(crate) fn grain(cost: usize) -> usize {
     (GRAIN / cost.max(1)).max(1)
 }
 
@@ -45,7 +45,12 @@ pub fn threads() -> usize {
 /// calling thread and the pool's. One piece or none stays on the calling thread.
 ///
 /// Each piece first looks at `cancel`: an error means that some pieces were not done.
-pub fn for_ranges(n: usize, grain: usize, cancel: &Cancel, work: impl Fn(Range<usize>) + Sync) -> Result<()> {
+pub(crate) fn for_ranges(
+    n: usize,
+    grain: usize,
+    cancel: &Cancel,
+    work: impl Fn(Range<usize>) + Sync,
+) -> Result<()> {
     let grain = grain.max(1);
     if n <= grain {
         cancel.check()?;
@@ -137,7 +142,7 @@ fn help_from_team(work: &(dyn Fn() + Sync)) -> bool {
 }
 
 /// [`for_ranges`] for work that can fail; gives the first error in the order of the pieces.
-pub fn try_for_ranges(
+pub(crate) fn try_for_ranges(
     n: usize,
     grain: usize,
     cancel: &Cancel,
@@ -157,7 +162,7 @@ pub fn try_for_ranges(
 }
 
 /// What `work` gives for each piece, in the order of the pieces.
-pub fn map_ranges<T: Send + Sync>(
+pub(crate) fn map_ranges<T: Send + Sync>(
     n: usize,
     grain: usize,
     cancel: &Cancel,
@@ -175,7 +180,7 @@ pub fn map_ranges<T: Send + Sync>(
 
 /// Runs `work(index, chunk)` on the chunks of `size` elements of a slice, several to a piece where `size` is
 /// below `grain`.
-pub fn for_chunks<T: Send>(
+pub(crate) fn for_chunks<T: Send>(
     slice: &mut [T],
     size: usize,
     grain: usize,
@@ -195,7 +200,7 @@ pub fn for_chunks<T: Send>(
 
 /// Memory that the pieces of parallel work write at disjoint places.
 #[derive(Clone, Copy)]
-pub struct SharedMut<'a, T> {
+pub(crate) struct SharedMut<'a, T> {
     pointer: *mut T,
     len: usize,
     memory: PhantomData<&'a mut [T]>,
@@ -207,16 +212,12 @@ unsafe impl<T: Send> Send for SharedMut<'_, T> {}
 unsafe impl<T: Send> Sync for SharedMut<'_, T> {}
 
 impl<'a, T> SharedMut<'a, T> {
-    pub fn new(slice: &'a mut [T]) -> SharedMut<'a, T> {
+    pub(crate) fn new(slice: &'a mut [T]) -> SharedMut<'a, T> {
         SharedMut { pointer: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// The elements of `range`, cut off at the end of the memory.
@@ -224,7 +225,7 @@ impl<'a, T> SharedMut<'a, T> {
     /// # Safety
     /// No other slice that holds one of them may be alive.
     #[allow(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
-    pub unsafe fn slice(&self, range: Range<usize>) -> &'a mut [T] {
+    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &'a mut [T] {
         let end = range.end.min(self.len);
         let start = range.start.min(end);
         // SAFETY: the range lies inside the slice this was made from, and is the caller's alone.

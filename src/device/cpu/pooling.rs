@@ -16,7 +16,7 @@ use super::parallel::{self, SharedMut};
 
 /// The largest element of each window and its place in the plane. Padding is below everything; NaN wins, and
 /// of equals the first, as in PyTorch.
-pub fn max_pool(launch: &Launch, window: &Window) -> Result<()> {
+pub(super) fn max_pool(launch: &Launch, window: &Window) -> Result<()> {
     let planes = Planes::new(launch, input_shape(launch, 0)?, output_shape(launch, 0)?, window)?;
     expect_shape(launch, "the indices", output_shape(launch, 1)?, output_shape(launch, 0)?)?;
     with_compute!(launch.dtype(), C => {
@@ -36,7 +36,7 @@ pub fn max_pool(launch: &Launch, window: &Window) -> Result<()> {
 }
 
 /// Each gradient at the place its maximum came from.
-pub fn max_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
+pub(crate) fn max_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
     let planes = Planes::new(launch, output_shape(launch, 0)?, input_shape(launch, 0)?, window)?;
     expect_shape(launch, "the indices", input_shape(launch, 1)?, input_shape(launch, 0)?)?;
     with_compute!(launch.dtype(), C => {
@@ -60,7 +60,7 @@ pub fn max_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
 }
 
 /// The mean of each window; with `count_include_pad` padding counts as zeros.
-pub fn avg_pool(launch: &Launch, window: &Window) -> Result<()> {
+pub(super) fn avg_pool(launch: &Launch, window: &Window) -> Result<()> {
     let planes = Planes::new(launch, input_shape(launch, 0)?, output_shape(launch, 0)?, window)?;
     with_compute!(launch.dtype(), C => {
         let x = dense::<C>(launch, 0)?;
@@ -85,7 +85,7 @@ pub fn avg_pool(launch: &Launch, window: &Window) -> Result<()> {
 }
 
 /// Each gradient spread evenly over its window.
-pub fn avg_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
+pub(crate) fn avg_pool_grad(launch: &Launch, window: &Window) -> Result<()> {
     let planes = Planes::new(launch, output_shape(launch, 0)?, input_shape(launch, 0)?, window)?;
     with_compute!(launch.dtype(), C => {
         let dy = dense::<C>(launch, 0)?;

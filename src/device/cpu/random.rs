@@ -12,7 +12,7 @@ use super::math::special;
 use super::parallel;
 
 /// Fills the output in row-major order.
-pub fn random(launch: &Launch, random: &Random) -> Result<()> {
+pub(super) fn random(launch: &Launch, random: &Random) -> Result<()> {
     let Some(output) = launch.outputs.first() else { return Err(missing(launch, "output", 0)) };
     if let Distribution::Integers { low, high } = random.distribution
         && low >= high

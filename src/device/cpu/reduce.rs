@@ -17,7 +17,7 @@ use super::gather::{Inner, Source};
 use super::parallel::{self, GRAIN};
 
 /// `x -> y`: the dimensions whose bit is set in `dims` become 1.
-pub fn reduce(launch: &Launch, op: ReduceOp, dims: u64) -> Result<()> {
+pub(super) fn reduce(launch: &Launch, op: ReduceOp, dims: u64) -> Result<()> {
     let (input, output) = operands(launch)?;
     let reduced = |dim: usize| dim < 64 && dims >> dim & 1 == 1;
     check_shapes(launch, &input, &output, reduced)?;
@@ -41,7 +41,7 @@ pub fn reduce(launch: &Launch, op: ReduceOp, dims: u64) -> Result<()> {
 }
 
 /// `x -> values, indices` along `dim`; the first of equals wins, NaN wins over numbers.
-pub fn arg_reduce(launch: &Launch, max: bool, dim: usize) -> Result<()> {
+pub(crate) fn arg_reduce(launch: &Launch, max: bool, dim: usize) -> Result<()> {
     let (input, output) = operands(launch)?;
     let Some(indices) = launch.outputs.get(1) else { return Err(missing(launch, "output", 1)) };
     let indices = Strided::new(indices)?;

@@ -10,7 +10,7 @@ use super::parallel::{self, SharedMut};
 
 /// The running sum or product along `dim`. float32 accumulates in f64, as PyTorch's `cumsum` and `cumprod` do
 /// on the CPU; integers wrap around.
-pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Result<()> {
+pub(super) fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Result<()> {
     let shape = output_shape(launch, 0)?;
     expect_shape(launch, "the input", input_shape(launch, 0)?, shape)?;
     let lines = Lines::new(shape, dim);

@@ -8,7 +8,7 @@ use crate::base::{Result, memory};
 use super::convert::Compute;
 
 /// `n` zeros. A size that the host refuses is an error, and pages that nothing touches cost nothing.
-pub fn zeros<C: Zeroed>(n: usize) -> Result<Vec<C>> {
+pub(super) fn zeros<C: Zeroed>(n: usize) -> Result<Vec<C>> {
     if n == 0 {
         return Ok(Vec::new());
     }
@@ -26,7 +26,7 @@ pub fn zeros<C: Zeroed>(n: usize) -> Result<Vec<C>> {
 ///
 /// # Safety
 /// All bytes zero must be a value.
-pub unsafe trait Zeroed: Copy {}
+pub(crate) unsafe trait Zeroed: Copy {}
 
 // SAFETY: compute types are numbers.
 unsafe impl<C: Compute> Zeroed for C {}
@@ -42,17 +42,21 @@ struct Line {
 }
 
 /// Memory that a thread keeps for one purpose between calls.
-pub struct Kept(Cell<Vec<Line>>);
+pub(super) struct Kept(Cell<Vec<Line>>);
 
 impl Kept {
-    pub const fn new() -> Kept {
+    pub(super) const fn new() -> Kept {
         Kept(Cell::new(Vec::new()))
     }
 
     /// Lends memory for `n` elements: initialised, aligned to a cache line, the values arbitrary.
     ///
     /// A nested call for the same purpose gets memory of its own. An error where there is none.
-    pub fn lend<C: Compute, R>(&self, n: usize, work: impl FnOnce(&mut [C]) -> Result<R>) -> Result<R> {
+    pub(crate) fn lend<C: Compute, R>(
+        &self,
+        n: usize,
+        work: impl FnOnce(&mut [C]) -> Result<R>,
+    ) -> Result<R> {
         let bytes = n.checked_mul(size_of::<C>()).ok_or_else(|| memory::refused::<C>(n))?;
         let lines = bytes.div_ceil(size_of::<Line>());
         let mut memory = self.0.take();

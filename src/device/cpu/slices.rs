@@ -9,16 +9,16 @@ use super::isa::{self, Careful, Isa, Work};
 use super::math::{LARGEST_ANGLE, LARGEST_QUOTIENT, Lane, Real};
 
 /// Inputs of one length, those the function does not take empty; outputs of that length; `p` and `q`.
-pub struct Slices<'a, C> {
+pub(crate) struct Slices<'a, C> {
     pub inputs: [&'a [C]; 3],
     pub output: &'a mut [C],
     pub parameters: [C; 2],
 }
 
-pub type SliceFunction<C> = fn(Slices<C>);
+pub(crate) type SliceFunction<C> = fn(Slices<C>);
 
 /// A compute type with its version of every function.
-pub trait Mapped: Compute {
+pub(crate) trait Mapped: Compute {
     /// The function over slices, where it is defined for this type.
     fn function(op: MapOp) -> Option<SliceFunction<Self>>;
 }

@@ -16,7 +16,7 @@ use super::math::{Lane, Real};
 use super::parallel;
 
 /// `x -> y` along `dim`.
-pub fn softmax(launch: &Launch, log: bool, dim: usize) -> Result<()> {
+pub(super) fn softmax(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     match launch.dtype() {
         DType::Float64 => forward::<f64>(launch, log, dim),
         dtype if dtype.is_float() => forward::<f32>(launch, log, dim),
@@ -25,7 +25,7 @@ pub fn softmax(launch: &Launch, log: bool, dim: usize) -> Result<()> {
 }
 
 /// `dy, y -> dx` along `dim`.
-pub fn softmax_grad(launch: &Launch, log: bool, dim: usize) -> Result<()> {
+pub(super) fn softmax_grad(launch: &Launch, log: bool, dim: usize) -> Result<()> {
     match launch.dtype() {
         DType::Float64 => backward::<f64>(launch, log, dim),
         dtype if dtype.is_float() => backward::<f32>(launch, log, dim),

@@ -13,7 +13,7 @@ use super::scratch::zeros;
 
 /// Values along `dim` in order, and the places (int64) they came from. Equal values keep their order; NaN
 /// sorts as the largest, as in `torch.sort(stable=True)`.
-pub fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> {
+pub(super) fn sort(launch: &Launch, dim: usize, descending: bool) -> Result<()> {
     let shape = output_shape(launch, 0)?;
     expect_shape(launch, "the input", input_shape(launch, 0)?, shape)?;
     expect_shape(launch, "the indices", output_shape(launch, 1)?, shape)?;

@@ -23,7 +23,7 @@ const LOOKS: u32 = 64;
 ///
 /// # Panics
 /// Where `work` panics on any thread.
-pub fn run(helpers: usize, work: &(dyn Fn() + Sync)) -> bool {
+pub(super) fn run(helpers: usize, work: &(dyn Fn() + Sync)) -> bool {
     static TEAM: OnceLock<&'static Team> = OnceLock::new();
     TEAM.get_or_init(|| Team::new(helpers)).run(work)
 }

@@ -11,7 +11,7 @@ use super::super::kernel::{Arg, Kernel, Launch, View};
 use super::memory::HostPool;
 
 /// Memory with a layout.
-pub struct Sample {
+pub(crate) struct Sample {
     pub buffer: Buffer,
     pub dtype: DType,
     pub layout: Layout,
@@ -19,12 +19,12 @@ pub struct Sample {
 
 impl Sample {
     /// A row-major tensor of these values, each rounded to the dtype.
-    pub fn new(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Sample {
+    pub(crate) fn new(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Sample {
         Sample::laid_out(dtype, Layout::contiguous(shape).unwrap(), values)
     }
 
     /// Values in row-major order, written where the layout has them; what lies between is 77.
-    pub fn laid_out(dtype: DType, layout: Layout, values: impl IntoIterator<Item = f64>) -> Sample {
+    pub(crate) fn laid_out(dtype: DType, layout: Layout, values: impl IntoIterator<Item = f64>) -> Sample {
         let elements = layout.end().max(1);
         let bytes = elements * dtype.size();
         let block = HostPool::default().take(bytes).unwrap();
@@ -37,11 +37,11 @@ impl Sample {
     }
 
     /// An output of zeros.
-    pub fn zeros(dtype: DType, shape: &[usize]) -> Sample {
+    pub(crate) fn zeros(dtype: DType, shape: &[usize]) -> Sample {
         Sample::new(dtype, shape, std::iter::repeat(0.0))
     }
 
-    pub fn write(&mut self, values: impl IntoIterator<Item = f64>) {
+    pub(crate) fn write(&mut self, values: impl IntoIterator<Item = f64>) {
         let block = self.buffer.host.as_ref().unwrap();
         with_element!(self.dtype, T => {
             for (at, value) in self.layout.offsets().zip(values) {
@@ -52,7 +52,7 @@ impl Sample {
     }
 
     /// The values in row-major order.
-    pub fn values(&self) -> Vec<f64> {
+    pub(crate) fn values(&self) -> Vec<f64> {
         let block = self.buffer.host.as_ref().unwrap();
         with_element!(self.dtype, T => {
             // SAFETY: the buffer was made for this layout.
@@ -60,16 +60,16 @@ impl Sample {
         })
     }
 
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View { buffer: &self.buffer, dtype: self.dtype, layout: &self.layout }
     }
 
-    pub fn arg(&self) -> Arg<'_> {
+    pub(crate) fn arg(&self) -> Arg<'_> {
         Arg::View(self.view())
     }
 
     /// This memory seen through another layout.
-    pub fn through(mut self, layout: Layout) -> Sample {
+    pub(crate) fn through(mut self, layout: Layout) -> Sample {
         assert!(layout.end() <= self.layout.end());
         self.layout = layout;
         self
@@ -77,20 +77,20 @@ impl Sample {
 }
 
 /// Runs a kernel.
-pub fn launch(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Result<()> {
+pub(crate) fn launch(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) -> Result<()> {
     let cancel = Cancel::default();
     super::run(&Launch { op: "test", kernel, inputs, outputs, stream: 0, cancel: &cancel, timed: false })
 }
 
 /// Runs a kernel that must succeed and gives its only output's values.
-pub fn output(kernel: &Kernel, inputs: &[Arg], dtype: DType, shape: &[usize]) -> Vec<f64> {
+pub(crate) fn output(kernel: &Kernel, inputs: &[Arg], dtype: DType, shape: &[usize]) -> Vec<f64> {
     let out = Sample::zeros(dtype, shape);
     launch(kernel, inputs, &[out.view()]).unwrap();
     out.values()
 }
 
 /// Layouts of up to four dimensions: plain, permuted, sliced, stepped, and (where `broadcast`) expanded.
-pub fn layouts(broadcast: bool) -> impl Strategy<Value = Layout> {
+pub(crate) fn layouts(broadcast: bool) -> impl Strategy<Value = Layout> {
     let dim = (0usize..7, 0usize..3, 1usize..3, prop::bool::weighted(if broadcast { 0.2 } else { 0.0 }));
     (prop::collection::vec(dim, 0..5), any::<u64>()).prop_map(|(dims, order)| {
         let room: Vec<usize> = dims.iter().map(|(n, before, step, _)| before + n * step + 1).collect();
@@ -116,7 +116,7 @@ pub fn layouts(broadcast: bool) -> impl Strategy<Value = Layout> {
 
 /// Asserts that values agree within `rtol` and `atol`; NaN equals NaN.
 #[track_caller]
-pub fn assert_close(got: &[f64], want: &[f64], rtol: f64, atol: f64) {
+pub(crate) fn assert_close(got: &[f64], want: &[f64], rtol: f64, atol: f64) {
     assert_eq!(got.len(), want.len());
     for (i, (&g, &w)) in got.iter().zip(want).enumerate() {
         let fine = g == w || (g.is_nan() && w.is_nan()) || (g - w).abs() <= atol + rtol * w.abs();

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle};
 
 /// Bytes of stack of a thread that computes.
-pub const STACK: usize = 2 << 20;
+pub(crate) const STACK: usize = 2 << 20;
 
 /// What a thread maps besides its stack before its own work begins: its stack for signals, its thread-locals. The
 /// standard library ends the process where it gets none of that.

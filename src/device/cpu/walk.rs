@@ -7,17 +7,17 @@ use smallvec::SmallVec;
 use crate::base::Layout;
 
 /// A dimension: its size and step.
-pub type Dim = (usize, isize);
-pub type DimList = SmallVec<[Dim; 6]>;
+pub(crate) type Dim = (usize, isize);
+pub(crate) type DimList = SmallVec<[Dim; 6]>;
 type Sizes = SmallVec<[usize; 6]>;
 
 /// A layout's dimensions without those of size 1, neighbours merged where one step leads through both.
-pub fn collapse(layout: &Layout) -> DimList {
+pub(crate) fn collapse(layout: &Layout) -> DimList {
     merge(layout.shape().iter().copied().zip(layout.strides().iter().copied()))
 }
 
 /// [`collapse`] for dimensions in any order.
-pub fn merge(dims: impl Iterator<Item = Dim>) -> DimList {
+pub(crate) fn merge(dims: impl Iterator<Item = Dim>) -> DimList {
     let mut merged = DimList::new();
     for (size, stride) in dims {
         match merged.last_mut() {
@@ -35,7 +35,7 @@ pub fn merge(dims: impl Iterator<Item = Dim>) -> DimList {
 ///
 /// There is one call of `visit`, so that it is compiled into its place, for the instruction set there.
 #[inline(always)]
-pub fn walk(dims: &[Dim], range: Range<usize>, mut visit: impl FnMut(isize, isize, usize)) {
+pub(crate) fn walk(dims: &[Dim], range: Range<usize>, mut visit: impl FnMut(isize, isize, usize)) {
     let mut left = range.len();
     if left == 0 {
         return;
@@ -74,7 +74,7 @@ pub fn walk(dims: &[Dim], range: Range<usize>, mut visit: impl FnMut(isize, isiz
 
 /// An order of dimensions in which elementwise work runs along its output's memory.
 #[derive(Debug, PartialEq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Dimensions of more than one element, outermost first; `None` where the layouts are fine as they are.
     pub order: Option<Sizes>,
     /// Tiles over the last two of them, where an input lies across the output.
@@ -82,7 +82,7 @@ pub struct Plan {
 }
 
 /// Plans work whose operands all have the output's shape.
-pub fn plan<'l>(output: &Layout, inputs: impl Iterator<Item = &'l Layout>) -> Plan {
+pub(crate) fn plan<'l>(output: &Layout, inputs: impl Iterator<Item = &'l Layout>) -> Plan {
     let stride = |layout: &Layout, dim: usize| layout.strides().get(dim).map_or(0, |s| s.unsigned_abs());
     let size = |dim: usize| output.shape().get(dim).copied().unwrap_or(1);
     let mut order: Sizes = (0..output.rank()).filter(|&d| size(d) != 1).collect();
@@ -108,11 +108,11 @@ const MIN_ROWS: usize = 8;
 const SIDE: usize = 64;
 
 /// The most elements of a tile.
-pub const TILE: usize = SIDE * SIDE;
+pub(crate) const TILE: usize = SIDE * SIDE;
 
 /// Tiles of at most [`TILE`] elements over the last two dimensions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tiling {
+pub(crate) struct Tiling {
     sizes: Sizes,
     rows: usize,
     columns: usize,
@@ -122,7 +122,7 @@ pub struct Tiling {
 
 /// One tile: where it starts, and its size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tile {
+pub(crate) struct Tile {
     start: Sizes,
     pub rows: usize,
     pub columns: usize,
@@ -139,17 +139,17 @@ impl Tiling {
         Tiling { sizes, rows, columns, tile: (height, width), grid }
     }
 
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.sizes.iter().product::<usize>() * self.grid.0 * self.grid.1
     }
 
     /// Elements of a full tile.
-    pub fn volume(&self) -> usize {
+    pub(crate) fn volume(&self) -> usize {
         self.tile.0 * self.tile.1
     }
 
     /// The tile of a number below [`Tiling::count`].
-    pub fn tile(&self, number: usize) -> Tile {
+    pub(super) fn tile(&self, number: usize) -> Tile {
         let (across, rest) = (number % self.grid.1, number / self.grid.1);
         let (down, mut rest) = (rest % self.grid.0, rest / self.grid.0);
         let mut start: Sizes = SmallVec::from_elem(0, self.sizes.len());
@@ -168,12 +168,12 @@ impl Tiling {
 }
 
 impl Tile {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows * self.columns
     }
 
     /// Where the tile starts, in elements from an operand's origin, and the steps down and across.
-    pub fn place(&self, dims: &[Dim]) -> (isize, isize, isize) {
+    pub(crate) fn place(&self, dims: &[Dim]) -> (isize, isize, isize) {
         let offset = self.start.iter().zip(dims).map(|(&at, &(_, step))| at as isize * step).sum();
         match dims {
             [.., (_, down), (_, across)] => (offset, *down, *across),

@@ -60,7 +60,7 @@ pub fn devices(found: &[FoundDevice], shared: &Arc<Shared>) -> Result<Vec<Box<dy
 }
 
 /// A GPU.
-pub struct CudaBackend {
+pub(crate) struct CudaBackend {
     gpu: Gpu,
     limits: kernels::Gpu,
     properties: Properties,
@@ -91,7 +91,6 @@ impl CudaBackend {
         let limits = kernels::Gpu {
             multiprocessors: properties.multiprocessors,
             threads_per_multiprocessor: properties.threads_per_multiprocessor,
-            shared_per_block: gpu.attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
         };
         let memory = DeviceMemory::new(*gpu, Arc::clone(queues));
         Ok(CudaBackend {

@@ -19,7 +19,7 @@ const TRANSPOSED: c_int = Operation::CUBLAS_OP_T as c_int;
 const BY_HEURISTIC: c_int = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT as c_int;
 
 /// cuBLAS on a device: a handle per stream, as PyTorch has them.
-pub struct Blas {
+pub(crate) struct Blas {
     table: &'static Cublas,
     handles: Mutex<HashMap<u32, usize>>,
 }
@@ -36,7 +36,7 @@ struct Matrices {
 }
 
 /// A product of `[batch, m, k]` and `[batch, k, n]` matrices.
-pub struct Product<'a> {
+pub(crate) struct Product<'a> {
     pub a: View<'a>,
     pub b: View<'a>,
     pub y: View<'a>,
@@ -50,12 +50,12 @@ pub struct Product<'a> {
 
 impl Blas {
     /// None where cuBLAS is not there.
-    pub fn new() -> Option<Blas> {
+    pub(super) fn new() -> Option<Blas> {
         cublas().map(|table| Blas { table, handles: Mutex::default() })
     }
 
     /// Enqueues a product; `false` where the matrices do not lie as cuBLAS needs them.
-    pub fn product(&self, gpu: &Gpu, stream: (u32, Handle), product: &Product) -> Result<bool> {
+    pub(super) fn product(&self, gpu: &Gpu, stream: (u32, Handle), product: &Product) -> Result<bool> {
         let Some(call) = Call::of(product) else { return Ok(false) };
         if let Some(before) = product.before {
             before()?;

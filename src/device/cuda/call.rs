@@ -12,8 +12,8 @@ use crate::base::{Device, DeviceCause, Error, Kind, Result};
 use super::table::{Driver, Handle, driver};
 
 /// `CUDA_SUCCESS`, and results that are answers.
-pub const SUCCESS: c_int = 0;
-pub const NOT_READY: c_int = 600;
+pub(super) const SUCCESS: c_int = 0;
+pub(crate) const NOT_READY: c_int = 600;
 const PEER_ACCESS_ALREADY_ENABLED: c_int = 704;
 
 /// Errors after which the context is lost: the device answers with the same until the process ends.
@@ -21,7 +21,7 @@ const STICKY: [c_int; 8] = [700, 702, 710, 714, 715, 716, 717, 719];
 
 /// A device of the driver. Its primary context is made when it is first needed, and lives as long as the process.
 #[derive(Clone, Copy)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     pub device: Device,
     pub driver: &'static Driver,
     handle: c_int,
@@ -35,7 +35,7 @@ thread_local! {
 
 impl Gpu {
     /// A device by its ordinal; nothing of it is started.
-    pub fn open(ordinal: u16) -> Result<Gpu> {
+    pub(super) fn open(ordinal: u16) -> Result<Gpu> {
         let driver = driver()?;
         let device = Device::Cuda(ordinal);
         let mut handle = 0;
@@ -49,7 +49,7 @@ impl Gpu {
 
     /// Makes the device's context current on this thread: calls that follow mean it.
     #[inline]
-    pub fn enter(&self) -> Result<()> {
+    pub(super) fn enter(&self) -> Result<()> {
         let context = self.context()?;
         if CURRENT.get() == context as usize {
             return Ok(());
@@ -62,7 +62,7 @@ impl Gpu {
 
     /// The device's context, made at the first call.
     #[inline]
-    pub fn context(&self) -> Result<Handle> {
+    pub(super) fn context(&self) -> Result<Handle> {
         match self.context.get() {
             Some(context) => Ok(*context as Handle),
             None => self.start(),
@@ -70,7 +70,7 @@ impl Gpu {
     }
 
     /// Whether anything was asked of the device yet.
-    pub fn is_started(&self) -> bool {
+    pub(crate) fn is_started(&self) -> bool {
         self.context.get().is_some()
     }
 
@@ -83,12 +83,12 @@ impl Gpu {
     }
 
     #[inline]
-    pub fn check(&self, code: c_int) -> Result<()> {
+    pub(super) fn check(&self, code: c_int) -> Result<()> {
         check(self.driver, self.device, code)
     }
 
     /// A number that the device says of itself.
-    pub fn attribute(&self, which: CUdevice_attribute) -> Result<u32> {
+    pub(super) fn attribute(&self, which: CUdevice_attribute) -> Result<u32> {
         let mut value = 0;
         // SAFETY: the place lives through the call.
         self.check(unsafe { (self.driver.cuDeviceGetAttribute)(&mut value, which as c_int, self.handle) })?;
@@ -96,7 +96,7 @@ impl Gpu {
     }
 
     /// Bytes that nobody holds, and all of them.
-    pub fn memory(&self) -> Result<(u64, u64)> {
+    pub(super) fn memory(&self) -> Result<(u64, u64)> {
         self.enter()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: the places live through the call.
@@ -105,7 +105,7 @@ impl Gpu {
     }
 
     /// Whether this device can reach the memory of `other`.
-    pub fn can_reach(&self, other: &Gpu) -> bool {
+    pub(crate) fn can_reach(&self, other: &Gpu) -> bool {
         let mut can = 0;
         // SAFETY: the place lives through the call.
         let asked = unsafe { (self.driver.cuDeviceCanAccessPeer)(&mut can, self.handle, other.handle) };
@@ -113,7 +113,7 @@ impl Gpu {
     }
 
     /// Lets this device reach the memory of `other`; copies between them go another way where it can't.
-    pub fn reach(&self, other: &Gpu) -> Result<()> {
+    pub(super) fn reach(&self, other: &Gpu) -> Result<()> {
         self.enter()?;
         // SAFETY: the context lives as long as the process; flags must be 0.
         match unsafe { (self.driver.cuCtxEnablePeerAccess)(other.context()?, 0) } {

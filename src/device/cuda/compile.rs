@@ -18,7 +18,7 @@ use super::table::{Handle, Nvrtc, nvrtc};
 const COMPILED: c_int = 0;
 
 /// Compiles for one architecture.
-pub struct Compiler {
+pub(crate) struct Compiler {
     /// Such as `sm_90`.
     architecture: String,
     /// Where machine code is kept; none where there is no such folder.
@@ -27,13 +27,13 @@ pub struct Compiler {
 
 impl Compiler {
     /// A compiler for devices of a capability.
-    pub fn new(capability: (u32, u32)) -> Compiler {
+    pub(super) fn new(capability: (u32, u32)) -> Compiler {
         let architecture = format!("sm_{}{}", capability.0, capability.1);
         Compiler { architecture, folder: folder() }
     }
 
     /// The function `entry` of a source, loaded into a device.
-    pub fn load(&self, gpu: &Gpu, entry: &str, source: &str) -> Result<Handle> {
+    pub(super) fn load(&self, gpu: &Gpu, entry: &str, source: &str) -> Result<Handle> {
         let kept = self.folder.as_ref().map(|folder| folder.join(self.file(entry, source)));
         if let Some(code) = kept.as_deref().and_then(read)
             && let Ok(function) = function(gpu, entry, &code)
@@ -52,7 +52,7 @@ impl Compiler {
     ///
     /// # Errors
     /// `DeviceError` where there is no compiler, or with what it says of the source.
-    pub fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
+    pub(super) fn compile(&self, name: &str, source: &str) -> Result<Vec<u8>> {
         let nvrtc = nvrtc()?;
         let program = Program::new(nvrtc, name, source)?;
         let option = text(&format!("--gpu-architecture={}", self.architecture))?;

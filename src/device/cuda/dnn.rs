@@ -29,14 +29,14 @@ const ALGORITHMS: usize = 10;
 
 /// What the session allows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Switches {
+pub(crate) struct Switches {
     pub tf32: bool,
     pub benchmark: bool,
     pub deterministic: bool,
 }
 
 /// cuDNN on a device: a handle per stream.
-pub struct Dnn {
+pub(crate) struct Dnn {
     table: &'static Cudnn,
     handles: Mutex<HashMap<u32, usize>>,
     chosen: Mutex<HashMap<Question, AlgorithmChoice>>,
@@ -90,13 +90,13 @@ struct Performance {
 
 impl Dnn {
     /// None where cuDNN is not there.
-    pub fn new() -> Option<Dnn> {
+    pub(super) fn new() -> Option<Dnn> {
         cudnn().map(|table| Dnn { table, handles: Mutex::default(), chosen: Mutex::default() })
     }
 
     /// Enqueues a convolution or one of its gradients; `false` where cuDNN has none for it. `workspace` gives memory
     /// that lasts until the stream's later work.
-    pub fn convolve(
+    pub(crate) fn convolve(
         &self,
         launch: &Launch,
         queue: Handle,

@@ -19,7 +19,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    pub fn of_this_computer() -> Folders {
+    pub(crate) fn of_this_computer() -> Folders {
         Folders::find(Path::new("/"), |name| std::env::var_os(name))
     }
 

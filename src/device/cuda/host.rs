@@ -12,7 +12,7 @@ use super::call::Gpu;
 use super::table::Handle;
 
 /// Computes a launch with the CPU's kernel. All that was enqueued on `stream` is done when it returns.
-pub fn compute(launch: &Launch, gpu: &Gpu, stream: Handle, memory: &HostPool) -> Result<()> {
+pub(super) fn compute(launch: &Launch, gpu: &Gpu, stream: Handle, memory: &HostPool) -> Result<()> {
     let mut guests = memory::with_capacity(launch.inputs.len() + launch.outputs.len())?;
     let views =
         launch.inputs.iter().filter_map(|arg| if let Arg::View(view) = arg { Some(view) } else { None });

@@ -25,7 +25,7 @@ pub(super) struct Loaded {
 }
 
 impl Wanted {
-    pub fn all() -> [Wanted; 5] {
+    pub(super) fn all() -> [Wanted; 5] {
         [
             Wanted {
                 name: "NVRTC",

@@ -9,7 +9,7 @@ use crate::device::pool::Memory;
 use super::call::{Gpu, SUCCESS};
 use super::queues::Queues;
 
-pub struct DeviceMemory {
+pub(crate) struct DeviceMemory {
     gpu: Gpu,
     queues: Arc<Queues>,
     /// Bytes by address.
@@ -17,7 +17,7 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    pub fn new(gpu: Gpu, queues: Arc<Queues>) -> DeviceMemory {
+    pub(super) fn new(gpu: Gpu, queues: Arc<Queues>) -> DeviceMemory {
         DeviceMemory { gpu, queues, segments: HashMap::new() }
     }
 

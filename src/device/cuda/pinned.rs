@@ -15,7 +15,7 @@ use super::queues::Queues;
 const PORTABLE: c_uint = 1;
 
 /// Locks memory, and knows which copies use it.
-pub struct Pinned {
+pub(super) struct Pinned {
     queues: Vec<Arc<Queues>>,
     gpus: Vec<Gpu>,
     /// Marks behind the copies of a block, by its address.
@@ -23,12 +23,12 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    pub fn new(gpus: Vec<Gpu>, queues: Vec<Arc<Queues>>) -> Pinned {
+    pub(super) fn new(gpus: Vec<Gpu>, queues: Vec<Arc<Queues>>) -> Pinned {
         Pinned { queues, gpus, copies: Mutex::default() }
     }
 
     /// Page-locks a block, which covers whole pages.
-    pub fn lock(gpu: &Gpu, block: &HostBlock) -> Result<()> {
+    pub(super) fn lock(gpu: &Gpu, block: &HostBlock) -> Result<()> {
         gpu.enter()?;
         // SAFETY: the block is memory of this process; it is unlocked before it goes back to the system.
         let code =
@@ -37,7 +37,7 @@ impl Pinned {
     }
 
     /// Notes that a copy of the block ends before `mark`.
-    pub fn copied(&self, block: &HostBlock, mark: Mark) {
+    pub(super) fn copied(&self, block: &HostBlock, mark: Mark) {
         let mut copies = self.copies();
         let marks = copies.entry(block.as_ptr() as usize).or_default();
         marks.retain(|earlier| earlier.device != mark.device || earlier.stream != mark.stream);

@@ -91,7 +91,7 @@ fn probe_driver(folders: &Folders) -> (Result<Driver, Missing>, Vec<FoundDevice>
 }
 
 /// Why no device can be used, given what a driver said and showed.
-pub fn why_no_device(driver: &Result<Driver, Missing>) -> Missing {
+pub(crate) fn why_no_device(driver: &Result<Driver, Missing>) -> Missing {
     let hidden = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     match (driver, hidden) {
         (Err(missing), _) => missing.clone(),

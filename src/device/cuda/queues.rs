@@ -33,9 +33,9 @@ const EAGER: Duration = Duration::from_micros(200);
 const PAUSE: Duration = Duration::from_micros(30);
 
 /// Asked while the host waits; an error ends the wait.
-pub type Interrupt<'a> = &'a dyn Fn() -> Result<()>;
+pub(super) type Interrupt<'a> = &'a dyn Fn() -> Result<()>;
 
-pub struct Queues {
+pub(super) struct Queues {
     gpu: Gpu,
     shared: Arc<Shared>,
     streams: RwLock<Vec<CudaStream>>,
@@ -74,13 +74,13 @@ struct Point {
 
 impl Queues {
     /// The streams of a device, each made when it is first used; spans are on the clock of `shared`.
-    pub fn new(gpu: Gpu, shared: Arc<Shared>) -> Queues {
+    pub(super) fn new(gpu: Gpu, shared: Arc<Shared>) -> Queues {
         Queues { gpu, shared, streams: RwLock::default(), state: Mutex::default() }
     }
 
     /// The driver's handle of a stream; it is made when it is first used.
     #[inline]
-    pub fn stream(&self, stream: u32) -> Result<Handle> {
+    pub(super) fn stream(&self, stream: u32) -> Result<Handle> {
         let known = self.streams.read().unwrap_or_else(|e| e.into_inner()).get(stream as usize).copied();
         match known {
             Some(CudaStream(handle)) => Ok(handle),
@@ -89,14 +89,14 @@ impl Queues {
     }
 
     /// A stream besides the default one; they come round again.
-    pub fn next_stream(&self) -> u32 {
+    pub(crate) fn next_stream(&self) -> u32 {
         let mut state = self.lock();
         state.handed_out = state.handed_out % STREAMS + 1;
         state.handed_out
     }
 
     /// A mark behind all the work of `stream` so far. Only marks with times can be compared.
-    pub fn record(&self, stream: u32, timed: bool) -> Result<Mark> {
+    pub(super) fn record(&self, stream: u32, timed: bool) -> Result<Mark> {
         let handle = self.stream(stream)?;
         self.gpu.enter()?;
         let mut state = self.lock();
@@ -113,21 +113,21 @@ impl Queues {
     }
 
     /// Lets later work of `stream`, which may be another device's, wait for a mark of this one.
-    pub fn wait(&self, stream: Handle, mark: Mark) -> Result<()> {
+    pub(super) fn wait(&self, stream: Handle, mark: Mark) -> Result<()> {
         let Some(point) = self.lock().marks.get(&mark.value).copied() else { return Ok(()) };
         // SAFETY: the event lives while it is a mark; flags must be 0.
         self.gpu.check(unsafe { (self.gpu.driver.cuStreamWaitEvent)(stream, point.event as Handle, 0) })
     }
 
     /// Whether a mark is reached.
-    pub fn query(&self, mark: Mark) -> Result<bool> {
+    pub(super) fn query(&self, mark: Mark) -> Result<bool> {
         self.gpu.enter()?;
         let Some(point) = self.lock().marks.get(&mark.value).copied() else { return Ok(true) };
         self.reached(point.event)
     }
 
     /// Milliseconds between two marks.
-    pub fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
+    pub(super) fn elapsed(&self, from: Mark, to: Mark) -> Result<f64> {
         self.gpu.enter()?;
         let state = self.lock();
         if let (Some(a), Some(b)) = (state.marks.get(&from.value), state.marks.get(&to.value)) {
@@ -149,7 +149,7 @@ impl Queues {
     }
 
     /// Waits for a stream, or for all; the span is the host's waiting.
-    pub fn synchronize(&self, stream: Option<u32>, interrupt: Interrupt) -> Result<Span> {
+    pub(super) fn synchronize(&self, stream: Option<u32>, interrupt: Interrupt) -> Result<Span> {
         let start = self.shared.nanos();
         let count = self.streams.read().unwrap_or_else(|e| e.into_inner()).len() as u32;
         for stream in stream.map_or(0..count, |one| one..one.saturating_add(1)) {
@@ -160,7 +160,7 @@ impl Queues {
     }
 
     /// Waits for a mark.
-    pub fn synchronize_mark(&self, mark: Mark, interrupt: Interrupt) -> Result<Span> {
+    pub(super) fn synchronize_mark(&self, mark: Mark, interrupt: Interrupt) -> Result<Span> {
         let start = self.shared.nanos();
         self.gpu.enter()?;
         if let Some(point) = self.lock().marks.get(&mark.value).copied() {
@@ -170,11 +170,11 @@ impl Queues {
     }
 
     /// The measured span from `start` until now.
-    pub fn since(&self, start: u64) -> Span {
+    pub(super) fn since(&self, start: u64) -> Span {
         self.shared.span_since(start)
     }
 
-    pub fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         self.shared.nanos()
     }
 }
@@ -182,7 +182,7 @@ impl Queues {
 /// When work ran, known only once it has.
 impl Queues {
     /// Does `work` on `stream` between two events; the ticket is for [`timings`](Queues::timings).
-    pub fn timed<R>(&self, stream: Handle, work: impl FnOnce() -> Result<R>) -> Result<(R, u64)> {
+    pub(super) fn timed<R>(&self, stream: Handle, work: impl FnOnce() -> Result<R>) -> Result<(R, u64)> {
         let (before, after) = {
             let mut state = self.lock();
             (self.event(&mut state, true)?, self.event(&mut state, true)?)
@@ -204,7 +204,7 @@ impl Queues {
     }
 
     /// The spans of timed work that is done, by ticket, each given once.
-    pub fn timings(&self) -> Vec<(u64, Span)> {
+    pub(crate) fn timings(&self) -> Vec<(u64, Span)> {
         if self.gpu.enter().is_err() {
             return Vec::new();
         }

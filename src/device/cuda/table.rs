@@ -13,13 +13,13 @@ use super::folders::Folders;
 use super::library::{load, symbol};
 
 /// An opaque handle of a library.
-pub type Handle = *mut c_void;
+pub(super) type Handle = *mut c_void;
 
 macro_rules! table {
     ($(#[$doc:meta])* $name:ident { $($function:ident($($argument:ty),* $(,)?);)* }) => {
         $(#[$doc])*
         #[allow(non_snake_case, reason = "the names are the library's")]
-        pub struct $name { $(pub $function: unsafe extern "C" fn($($argument),*) -> c_int,)* }
+        pub(crate) struct $name { $(pub(crate) $function: unsafe extern "C" fn($($argument),*) -> c_int,)* }
 
         impl $name {
             /// Looks up every function; the name of the first that is absent.
@@ -156,7 +156,7 @@ table! {
 ///
 /// # Errors
 /// `DeviceError` with what is missing.
-pub fn driver() -> Result<&'static Driver> {
+pub(super) fn driver() -> Result<&'static Driver> {
     static TABLE: OnceLock<std::result::Result<Driver, String>> = OnceLock::new();
     let found = TABLE.get_or_init(|| {
         let folders = Folders::of_this_computer();
@@ -169,7 +169,7 @@ pub fn driver() -> Result<&'static Driver> {
 ///
 /// # Errors
 /// `DeviceError` with what is missing.
-pub fn nvrtc() -> Result<&'static Nvrtc> {
+pub(crate) fn nvrtc() -> Result<&'static Nvrtc> {
     static TABLE: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
     let found = TABLE.get_or_init(|| {
         let folders = Folders::of_this_computer();
@@ -179,7 +179,7 @@ pub fn nvrtc() -> Result<&'static Nvrtc> {
 }
 
 /// cuBLAS's functions, where it is there.
-pub fn cublas() -> Option<&'static Cublas> {
+pub(crate) fn cublas() -> Option<&'static Cublas> {
     static TABLE: OnceLock<Option<Cublas>> = OnceLock::new();
     let find =
         || found(&["cublas"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cublas::of).ok();
@@ -187,7 +187,7 @@ pub fn cublas() -> Option<&'static Cublas> {
 }
 
 /// cuDNN's functions, where it is there.
-pub fn cudnn() -> Option<&'static Cudnn> {
+pub(super) fn cudnn() -> Option<&'static Cudnn> {
     static TABLE: OnceLock<Option<Cudnn>> = OnceLock::new();
     let find = || found(&["cudnn"], &Folders::of_this_computer(), |folders| &folders.toolkit, Cudnn::of).ok();
     TABLE.get_or_init(find).as_ref()

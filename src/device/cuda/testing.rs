@@ -4,22 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// An empty folder that goes with the value.
-pub struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     /// `name` is the test's own.
-    pub fn new(name: &str) -> Scratch {
+    pub(super) fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("tensorlab-cuda-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Scratch(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub fn write(&self, file: &str, text: &str) -> PathBuf {
+    pub(super) fn write(&self, file: &str, text: &str) -> PathBuf {
         let path = self.0.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();

@@ -84,12 +84,12 @@ impl<M: Memory> Pool<M> {
     }
 
     /// Keeps the segments of `stream` although nothing in them is in use, as those of a captured graph must be.
-    pub fn retain_stream(&mut self, stream: u32) {
+    pub(crate) fn retain_stream(&mut self, stream: u32) {
         self.retained.push(stream);
     }
 
     /// Ends what [`retain_stream`](Self::retain_stream) began: the next emptying of the cache returns the segments.
-    pub fn release_stream(&mut self, stream: u32) {
+    pub(crate) fn release_stream(&mut self, stream: u32) {
         self.retained.retain(|kept| *kept != stream);
     }
 
@@ -217,7 +217,7 @@ impl<M: Memory> Pool<M> {
     }
 
     /// As `torch.cuda.reset_accumulated_memory_stats()`.
-    pub fn reset_accumulated(&mut self) {
+    pub(crate) fn reset_accumulated(&mut self) {
         self.stats.reset_accumulated();
     }
 
@@ -302,11 +302,6 @@ impl<M: Memory> Pool<M> {
     /// The memory that segments come from; segments of this pool must not be freed in it.
     pub fn memory_mut(&mut self) -> &mut M {
         &mut self.memory
-    }
-
-    /// The index of the device.
-    pub fn device_index(&self) -> u32 {
-        self.device
     }
 }
 

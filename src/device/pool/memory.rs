@@ -105,7 +105,7 @@ impl Simulated {
     /// The same memory with addresses from `base` on (rounded up to 2 MiB, not 0), so
     /// that several devices can be told apart by their addresses.
     #[must_use]
-    pub fn with_base(mut self, base: u64) -> Self {
+    pub(crate) fn with_base(mut self, base: u64) -> Self {
         self.end = base.max(1).checked_next_multiple_of(Self::ALIGNMENT).unwrap_or(Self::BASE);
         self
     }

@@ -34,6 +34,6 @@ pub use caching::{Block, InvalidFraction, Pool, SegmentChange};
 pub use memory::{Memory, Simulated};
 pub use oom::OutOfMemory;
 pub use remedy::{Action, LiveTensor, Remedy, remedy};
-pub use size::{LARGE_SEGMENT, MIN_BLOCK, SMALL_REQUEST, SMALL_SEGMENT, format_size, rounded, segment_size};
+pub use size::rounded;
 pub use snapshot::{BlockState, Fragmentation, Segment, SegmentBlock, Snapshot};
 pub use stats::{PerPool, Stat, Stats};

@@ -73,7 +73,7 @@ impl OutOfMemory {
     }
 
     /// What segments hold and tensors do not.
-    pub fn reserved_unallocated(&self) -> u64 {
+    pub(crate) fn reserved_unallocated(&self) -> u64 {
         self.reserved.saturating_sub(self.allocated)
     }
 

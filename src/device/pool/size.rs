@@ -1,13 +1,13 @@
 //! The sizes the allocator works with, and how a size is written.
 
 /// The smallest block, and the step of every block's size: 512 bytes.
-pub const MIN_BLOCK: u64 = 512;
+pub(crate) const MIN_BLOCK: u64 = 512;
 /// The largest request (rounded) that the small pool serves: 1 MiB.
-pub const SMALL_REQUEST: u64 = 1 << 20;
+pub(crate) const SMALL_REQUEST: u64 = 1 << 20;
 /// The bytes of a segment of the small pool: 2 MiB.
-pub const SMALL_SEGMENT: u64 = 2 << 20;
+pub(crate) const SMALL_SEGMENT: u64 = 2 << 20;
 /// The bytes of a segment of the large pool that serves a request under 10 MiB: 20 MiB.
-pub const LARGE_SEGMENT: u64 = 20 << 20;
+pub(crate) const LARGE_SEGMENT: u64 = 20 << 20;
 
 /// From this request on, a segment is made to measure.
 const MEASURED_REQUEST: u64 = 10 << 20;
@@ -51,7 +51,7 @@ pub fn rounded(bytes: u64) -> u64 {
 
 /// The bytes taken from the device for a request of `bytes` bytes that no cached
 /// block serves.
-pub fn segment_size(bytes: u64) -> u64 {
+pub(crate) fn segment_size(bytes: u64) -> u64 {
     let size = rounded(bytes);
     if size <= SMALL_REQUEST {
         SMALL_SEGMENT
@@ -75,7 +75,7 @@ pub(super) fn largest_in_new_segment(room: u64) -> u64 {
 
 /// A number of bytes as PyTorch's out-of-memory error writes it: `512 bytes`,
 /// `28.00 MiB`, `80.00 GiB`.
-pub fn format_size(bytes: u64) -> String {
+pub(crate) fn format_size(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;

@@ -120,7 +120,7 @@ impl Stats {
     }
 
     /// Makes every accumulated count 0: `allocated` and `freed`, and the counters `num_*`.
-    pub fn reset_accumulated(&mut self) {
+    pub(crate) fn reset_accumulated(&mut self) {
         self.each(|stat| (stat.allocated, stat.freed) = (0, 0));
         self.num_alloc_retries = 0;
         self.num_device_alloc = 0;

@@ -43,7 +43,7 @@ pub fn devices(profiles: Vec<Profile>, shared: &Arc<Shared>) -> Vec<Box<dyn Back
 }
 
 /// A simulated GPU.
-pub struct SimBackend {
+pub(crate) struct SimBackend {
     device: Device,
     properties: Properties,
     clock: SharedClock,

@@ -20,7 +20,7 @@ pub(super) struct Calendar {
 
 impl Calendar {
     /// The first time from `earliest` on at which the resource is free for `length`.
-    pub fn fit(&self, earliest: u64, length: u64) -> u64 {
+    pub(super) fn fit(&self, earliest: u64, length: u64) -> u64 {
         let mut start = earliest.max(self.floor);
         if length == 0 {
             return start;
@@ -36,7 +36,7 @@ impl Calendar {
     }
 
     /// Takes the resource from `start`, which [`fit`](Calendar::fit) gave, for `length`; returns the end.
-    pub fn book(&mut self, start: u64, length: u64) -> u64 {
+    pub(super) fn book(&mut self, start: u64, length: u64) -> u64 {
         let mut from = start;
         let end = start.saturating_add(length);
         if from == end {
@@ -66,7 +66,7 @@ impl Calendar {
     }
 
     /// Takes the first long enough gap from `earliest` on; returns its start and end.
-    pub fn take(&mut self, earliest: u64, length: u64) -> (u64, u64) {
+    pub(super) fn take(&mut self, earliest: u64, length: u64) -> (u64, u64) {
         let start = self.fit(earliest, length);
         (start, self.book(start, length))
     }

@@ -45,7 +45,7 @@ pub struct StreamId {
 pub struct HostThread(u32);
 
 impl HostThread {
-    pub const MAIN: HostThread = HostThread(0);
+    pub(crate) const MAIN: HostThread = HostThread(0);
 }
 
 /// When something ran on its stream.
@@ -160,11 +160,6 @@ impl Clock {
         self.now
     }
 
-    /// When all that is queued on the stream is done.
-    pub fn stream_time(&self, at: StreamId) -> Result<u64, ClockError> {
-        Ok(self.device(at.device)?.free(at.stream))
-    }
-
     /// Back to time 0: nothing queued, the main thread running, all marks and threads void.
     pub fn reset(&mut self) {
         let profiles = std::mem::take(&mut self.devices).into_iter().map(|d| d.profile).collect();
@@ -172,7 +167,7 @@ impl Clock {
     }
 
     /// The host works for `nanos`: modelled CPU work, or sleep.
-    pub fn host_work(&mut self, nanos: u64) {
+    pub(crate) fn host_work(&mut self, nanos: u64) {
         self.now = self.now.saturating_add(nanos);
     }
 
@@ -234,7 +229,12 @@ impl Clock {
 
     /// Queues a copy from one device's memory to another's, on the current stream of each. Holds neither host
     /// nor other streams. Within one device it is a copy on the `from` stream.
-    pub fn copy_peer(&mut self, from: StreamId, to: StreamId, bytes: u64) -> Result<CopySpan, ClockError> {
+    pub(crate) fn copy_peer(
+        &mut self,
+        from: StreamId,
+        to: StreamId,
+        bytes: u64,
+    ) -> Result<CopySpan, ClockError> {
         if from.device == to.device {
             return self.copy(from, &Transfer { direction: Direction::D2D, bytes, pinned: false }, true);
         }
@@ -279,21 +279,15 @@ impl Clock {
         Ok(mark.time <= self.now)
     }
 
-    /// Whether all that is queued on the stream is done. Costs the host a call.
-    pub fn query_stream(&mut self, at: StreamId) -> Result<bool, ClockError> {
-        self.call(at.device)?;
-        Ok(self.device(at.device)?.free(at.stream) <= self.now)
-    }
-
     /// The host waits for the stream. Returns the nanoseconds waited, beyond the cost of the call.
-    pub fn synchronize_stream(&mut self, at: StreamId) -> Result<u64, ClockError> {
+    pub(crate) fn synchronize_stream(&mut self, at: StreamId) -> Result<u64, ClockError> {
         self.call(at.device)?;
         Ok(self.wait_until(self.device(at.device)?.free(at.stream)))
     }
 
     /// The host waits for all streams of the device. Returns the nanoseconds waited, beyond the cost of the
     /// call.
-    pub fn synchronize_device(&mut self, device: usize) -> Result<u64, ClockError> {
+    pub(crate) fn synchronize_device(&mut self, device: usize) -> Result<u64, ClockError> {
         self.call(device)?;
         Ok(self.wait_until(self.device(device)?.idle()))
     }
@@ -319,14 +313,14 @@ impl Clock {
     }
 
     /// The host takes a segment from the device (`cudaMalloc`), which does not wait for it.
-    pub fn take_segment(&mut self, device: usize) -> Result<(), ClockError> {
+    pub(crate) fn take_segment(&mut self, device: usize) -> Result<(), ClockError> {
         self.host_work(self.device(device)?.profile.host.allocate);
         Ok(())
     }
 
     /// The host gives a segment back to the device (`cudaFree`), which waits for all of the device's work.
     /// Returns the nanoseconds waited, beyond the cost of the call.
-    pub fn give_segment(&mut self, device: usize) -> Result<u64, ClockError> {
+    pub(crate) fn give_segment(&mut self, device: usize) -> Result<u64, ClockError> {
         let device = self.device(device)?;
         let (idle, cost) = (device.idle(), device.profile.host.free);
         let waited = self.wait_until(idle);

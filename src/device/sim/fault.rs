@@ -18,13 +18,13 @@ pub(super) struct SimFault {
 }
 
 impl SimFault {
-    pub fn new(device: Device, at_launch: Option<u64>) -> SimFault {
+    pub(super) fn new(device: Device, at_launch: Option<u64>) -> SimFault {
         SimFault { device, at_launch, launches: AtomicU64::new(0), due: OnceLock::new() }
     }
 
     /// The error, if the device has failed by `now`.
     #[inline]
-    pub fn check(&self, now: u64) -> Result<()> {
+    pub(super) fn check(&self, now: u64) -> Result<()> {
         match self.due.get() {
             Some(due) if *due <= now => Err(self.error()),
             _ => Ok(()),
@@ -33,7 +33,7 @@ impl SimFault {
 
     /// Counts a launch that ends at `end`. Says whether it computes: the one that fails does not, and none does
     /// behind it.
-    pub fn launched(&self, end: u64) -> bool {
+    pub(super) fn launched(&self, end: u64) -> bool {
         let Some(at) = self.at_launch else { return true };
         if self.launches.fetch_add(1, Ordering::Relaxed).saturating_add(1) >= at {
             self.due.get_or_init(|| end);
@@ -42,7 +42,7 @@ impl SimFault {
     }
 
     /// Whether the device has failed or is about to: nothing that is queued now does anything.
-    pub fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.due.get().is_some()
     }
 

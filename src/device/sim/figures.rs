@@ -120,7 +120,7 @@ pub(super) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    pub fn parse(text: &'t str, origin: &'t str) -> Result<Self, ProfileError> {
+    pub(super) fn parse(text: &'t str, origin: &'t str) -> Result<Self, ProfileError> {
         match DeTable::parse(text) {
             Ok(root) => Ok(Document { origin, text, root, figures: RefCell::default() }),
             Err(error) => Err(ProfileError {
@@ -132,13 +132,13 @@ impl<'t> Document<'t> {
     }
 
     /// The top level; its keys must be among `allowed`.
-    pub fn root(&self, allowed: &[&'static str]) -> Result<Section<'_, 't>, ProfileError> {
+    pub(super) fn root(&self, allowed: &[&'static str]) -> Result<Section<'_, 't>, ProfileError> {
         let path = String::new();
         self.open(path, self.root.get_ref(), self.root.span(), allowed)
     }
 
     /// The figures read so far, in the order of reading.
-    pub fn into_figures(self) -> Vec<Figure> {
+    pub(crate) fn into_figures(self) -> Vec<Figure> {
         self.figures.into_inner()
     }
 
@@ -180,7 +180,7 @@ pub(super) struct Section<'d, 't> {
 
 impl<'d, 't> Section<'d, 't> {
     /// The table at `key`, whose keys must be among `allowed`.
-    pub fn section(
+    pub(super) fn section(
         &self,
         key: &'static str,
         allowed: &[&'static str],
@@ -191,7 +191,7 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-    pub fn optional_section(
+    pub(crate) fn optional_section(
         &self,
         key: &'static str,
         allowed: &[&'static str],
@@ -205,12 +205,12 @@ impl<'d, 't> Section<'d, 't> {
         self.document.open(self.path_of(key), table, value.span(), allowed).map(Some)
     }
 
-    pub fn has(&self, key: &str) -> bool {
+    pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// A line of text of at most `longest` characters.
-    pub fn text(
+    pub(super) fn text(
         &self,
         key: &'static str,
         longest: usize,
@@ -231,7 +231,7 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// A figure in the base unit of its quantity.
-    pub fn number(&self, key: &'static str, quantity: &Quantity) -> Result<f64, ProfileError> {
+    pub(super) fn number(&self, key: &'static str, quantity: &Quantity) -> Result<f64, ProfileError> {
         let units: Vec<&'static str> = quantity.units.iter().map(|(name, _)| *name).collect();
         let figure = self.figure(key, !units.is_empty(), quantity.example)?;
         let (written, value, span) = figure.literal("value", quantity.example)?;
@@ -254,12 +254,12 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// A time in whole nanoseconds, rounded up.
-    pub fn nanos(&self, key: &'static str) -> Result<u64, ProfileError> {
+    pub(super) fn nanos(&self, key: &'static str) -> Result<u64, ProfileError> {
         Ok(self.number(key, &TIME)?.ceil() as u64)
     }
 
     /// A figure that says yes or no.
-    pub fn flag(&self, key: &'static str) -> Result<bool, ProfileError> {
+    pub(super) fn flag(&self, key: &'static str) -> Result<bool, ProfileError> {
         let example = r#"{ value = true, source = "assumed" }"#;
         let figure = self.figure(key, false, example)?;
         let value = figure.require("value", example)?;
@@ -271,7 +271,7 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// A figure of the form `major.minor`.
-    pub fn version(&self, key: &'static str) -> Result<(u32, u32), ProfileError> {
+    pub(super) fn version(&self, key: &'static str) -> Result<(u32, u32), ProfileError> {
         let example = r#"{ value = "7.5", source = "assumed" }"#;
         let figure = self.figure(key, false, example)?;
         let text = figure.text("value", 8, example)?;
@@ -287,7 +287,7 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// A bare number (not a figure), if it is there, that `sensible` accepts.
-    pub fn bare(
+    pub(super) fn bare(
         &self,
         key: &'static str,
         rule: &'static str,
@@ -305,7 +305,7 @@ impl<'d, 't> Section<'d, 't> {
     }
 
     /// The error that a text at `key` is not what `rule` says.
-    pub fn bad_text(&self, key: &'static str, rule: &'static str) -> ProfileError {
+    pub(crate) fn bad_text(&self, key: &'static str, rule: &'static str) -> ProfileError {
         let span = self.table.get(key).map_or_else(|| self.span.clone(), Spanned::span);
         self.document.error(span, ProfileFault::BadText { key: self.path_of(key), rule })
     }

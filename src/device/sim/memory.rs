@@ -13,11 +13,11 @@ use super::clock::{Clock, Mark, StreamId};
 pub(super) struct SharedClock(Arc<Mutex<Clock>>);
 
 impl SharedClock {
-    pub fn new(clock: Clock) -> SharedClock {
+    pub(super) fn new(clock: Clock) -> SharedClock {
         SharedClock(Arc::new(Mutex::new(clock)))
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, Clock> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Clock> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
@@ -36,7 +36,7 @@ impl DeviceMemory {
     const BASE: u64 = 0x7f00_0000_0000;
     const APART: u64 = 1 << 40;
 
-    pub fn new(capacity: u64, context: u64, device: usize, clock: SharedClock) -> DeviceMemory {
+    pub(super) fn new(capacity: u64, context: u64, device: usize, clock: SharedClock) -> DeviceMemory {
         let below = (device as u64).saturating_mul(Self::APART);
         let space =
             Simulated::new(capacity, 0).with_context(context).with_base(Self::BASE.saturating_sub(below));

@@ -18,7 +18,7 @@ mod memory;
 mod queues;
 mod work;
 
-pub use backend::{SimBackend, devices};
+pub use backend::devices;
 pub use clock::{Clock, ClockError, CopySpan, HostThread, Mark, Span, StreamId};
 pub use cost::{Bound, Direction, KernelClass, KernelCost, Rate, Transfer, Work};
 pub use error::{ProfileError, ProfileFault};

@@ -144,7 +144,7 @@ pub struct Launch {
 
 impl Launch {
     /// Nanoseconds from the start of a kernel of this class until it works.
-    pub fn latency_of(&self, class: KernelClass) -> u64 {
+    pub(crate) fn latency_of(&self, class: KernelClass) -> u64 {
         let own = self.latency_by_class.iter().find(|(of, _)| *of == class);
         own.map_or(self.latency, |(_, nanos)| *nanos)
     }

@@ -39,23 +39,23 @@ pub(super) enum Lane {
 }
 
 impl DeviceClock {
-    pub fn new(profile: Profile) -> DeviceClock {
+    pub(super) fn new(profile: Profile) -> DeviceClock {
         let engines = Engines { count: profile.device.copy_engines, ..Engines::default() };
         DeviceClock { profile, streams: BTreeMap::new(), compute: Calendar::default(), engines }
     }
 
     /// When all that is queued on the stream is done.
-    pub fn free(&self, stream: u32) -> u64 {
+    pub(super) fn free(&self, stream: u32) -> u64 {
         self.streams.get(&stream).map_or(0, |s| s.free)
     }
 
     /// When all that is queued on the device is done.
-    pub fn idle(&self) -> u64 {
+    pub(super) fn idle(&self) -> u64 {
         self.streams.values().map(|s| s.free).max().unwrap_or(0)
     }
 
     /// Makes room on the stream for one more operation. Returns when there is room.
-    pub fn make_room(&mut self, stream: u32) -> u64 {
+    pub(crate) fn make_room(&mut self, stream: u32) -> u64 {
         let depth = self.profile.launch.queue_depth as usize;
         let ends = &mut self.streams.entry(stream).or_default().ends;
         let oldest = if ends.len() >= depth { ends.pop_front() } else { None };
@@ -63,21 +63,21 @@ impl DeviceClock {
     }
 
     /// Puts an operation that ends at `end` on the stream.
-    pub fn queue(&mut self, stream: u32, end: u64) {
+    pub(super) fn queue(&mut self, stream: u32, end: u64) {
         let stream = self.streams.entry(stream).or_default();
         stream.free = stream.free.max(end);
         stream.ends.push_back(end);
     }
 
     /// The stream is not free before `time`.
-    pub fn advance(&mut self, stream: u32, time: u64) {
+    pub(crate) fn advance(&mut self, stream: u32, time: u64) {
         let stream = self.streams.entry(stream).or_default();
         stream.free = stream.free.max(time);
     }
 }
 
 impl Engines {
-    pub fn lane(&mut self, lane: Lane) -> &mut Calendar {
+    pub(super) fn lane(&mut self, lane: Lane) -> &mut Calendar {
         match (lane, self.count) {
             (_, 0 | 1) | (Lane::ToDevice, _) => &mut self.to_device,
             (Lane::FromDevice, _) | (Lane::ToPeer, 2) => &mut self.from_device,

@@ -9,7 +9,7 @@ use super::profile::{Profile, builtin_ids};
 use crate::base::near::nearest;
 
 /// The most simulated devices of one machine.
-pub const MOST_DEVICES: usize = 16;
+pub(crate) const MOST_DEVICES: usize = 16;
 
 /// A wish for devices; who reads it finds out what there is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ pub enum ProfileName {
 impl Selection {
     /// The selection with the full paths of its profiles' files, which hold whatever folder becomes the current one,
     /// and these paths.
-    pub fn anchored(mut self) -> (Selection, Vec<PathBuf>) {
+    pub(crate) fn anchored(mut self) -> (Selection, Vec<PathBuf>) {
         let mut files = Vec::new();
         if let Selection::Sim(devices) = &mut self {
             for (name, _) in &mut devices.items {

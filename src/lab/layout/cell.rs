@@ -29,7 +29,7 @@ const MAX_PARSED: usize = 2000;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Rows of a cell for a width in columns. The heading is left empty: it changes with time.
-pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
+pub(crate) fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python: bool) -> Layout {
     let mut layout = Layout::default();
     let width = usize::from(width);
     layout.push(Line::default(), RowPart::Head);
@@ -62,7 +62,7 @@ pub fn lay(cell: &CellState, places: &Places, width: u16, theme: &Theme, python:
 }
 
 /// `In [3]` and the state, filled to the width.
-pub fn head(
+pub(crate) fn head(
     cell: &CellState,
     width: usize,
     selected: bool,
@@ -126,7 +126,7 @@ fn beside(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
 }
 
 /// A heading: label and note at the left, state at the right, a rule between.
-pub fn head_line(
+pub(crate) fn head_line(
     label: &str,
     label_style: Style,
     note: &str,
@@ -205,7 +205,7 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
 }
 
 /// Columns of the line numbers, with which output is aligned.
-pub fn gutter(cell: &CellState) -> usize {
+pub(crate) fn gutter(cell: &CellState) -> usize {
     cell.editor.lines().len().to_string().len() + 2
 }
 

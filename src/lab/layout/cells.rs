@@ -12,13 +12,13 @@ use crate::lab::model::state::State;
 use crate::lab::model::text;
 
 /// Columns before an item: the selection's bar.
-pub const BAR: u16 = 1;
+pub(crate) const BAR: u16 = 1;
 /// Columns left free after an item.
 const MARGIN: u16 = 1;
 
 /// An item's place in the panel, in rows from the top of the step.
 #[derive(Clone, Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     /// The item's place in the step.
     pub item: usize,
     pub top: usize,
@@ -26,13 +26,13 @@ pub struct Extent {
 }
 
 impl Extent {
-    pub fn height(&self) -> usize {
+    pub(crate) fn height(&self) -> usize {
         self.layout.rows.len()
     }
 }
 
 /// The items that the panel shows, laid out for the width within its border.
-pub fn extents(state: &State, width: u16) -> Vec<Extent> {
+pub(crate) fn extents(state: &State, width: u16) -> Vec<Extent> {
     let columns = columns(width);
     let mut top = 0;
     let mut all = Vec::new();
@@ -59,17 +59,17 @@ pub fn extents(state: &State, width: u16) -> Vec<Extent> {
 }
 
 /// What an item has of the width within the border.
-pub fn columns(width: u16) -> u16 {
+pub(crate) fn columns(width: u16) -> u16 {
     width.saturating_sub(BAR + MARGIN).max(1)
 }
 
 /// Rows of all extents.
-pub fn height(extents: &[Extent]) -> usize {
+pub(crate) fn height(extents: &[Extent]) -> usize {
     extents.last().map_or(0, |last| last.top + last.height())
 }
 
 /// The row within the step, and the column within the panel, where the cursor of the edited item stands.
-pub fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
+pub(crate) fn cursor(state: &State, extents: &[Extent]) -> Option<(usize, usize)> {
     let extent = extents.iter().find(|extent| extent.item == state.selected)?;
     let place = |row: usize, column: usize| Some((extent.top + row, usize::from(BAR) + column));
     match state.selected_item()? {
@@ -100,7 +100,7 @@ fn code_place(extent: &Extent, cell: &CellState, at: Pos) -> Option<(usize, usiz
 }
 
 /// The column and row on the screen of a place of the edited cell's code, where it is in sight.
-pub fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u16, u16)> {
+pub(crate) fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u16, u16)> {
     let all = extents(state, inside.width);
     let extent = all.iter().find(|extent| extent.item == state.selected)?;
     let (row, column) = code_place(extent, state.selected_cell()?, at)?;
@@ -110,7 +110,7 @@ pub fn on_screen(state: &State, inside: Rect, top: usize, at: Pos) -> Option<(u1
 }
 
 /// The item and row at a row of the step.
-pub fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &LaidRow)> {
+pub(crate) fn row_at(extents: &[Extent], row: usize) -> Option<(&Extent, &LaidRow)> {
     let extent = extents.iter().find(|extent| row >= extent.top && row < extent.top + extent.height())?;
     extent.layout.rows.get(row - extent.top).map(|found| (extent, found))
 }

@@ -10,13 +10,13 @@ use crate::lab::model::text::Break;
 
 const DOC_WIDTH: u16 = 76;
 
-pub fn doc_area(area: Rect) -> Rect {
+pub(crate) fn doc_area(area: Rect) -> Rect {
     let width = DOC_WIDTH.min(area.width);
     let height = area.height.saturating_sub(2);
     Rect { x: area.x + (area.width - width) / 2, y: area.y + 1, width, height }
 }
 
-pub fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
+pub(crate) fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
     let theme = &state.theme;
     let lines = state.aid.doc.iter().flat_map(|doc| &doc.lines);
     let laid = lines.flat_map(|line| match line.strip_prefix("> ") {
@@ -33,7 +33,7 @@ pub fn doc_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
 }
 
 /// Rows of the page of help, and how many of them are seen at once.
-pub fn doc_extent(state: &State, area: Rect) -> (usize, usize) {
+pub(crate) fn doc_extent(state: &State, area: Rect) -> (usize, usize) {
     let inside = inner(doc_area(area));
     (doc_lines(state, usize::from(inside.width).saturating_sub(2)).len(), usize::from(inside.height))
 }

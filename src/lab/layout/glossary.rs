@@ -13,15 +13,15 @@ use crate::lab::model::theme::Theme;
 const WIDTH: u16 = 84;
 
 /// Columns for the text.
-pub fn columns(area: Rect) -> usize {
+pub(crate) fn columns(area: Rect) -> usize {
     usize::from(inner(area).width).saturating_sub(2)
 }
 
-pub fn place(area: Rect) -> Rect {
+pub(crate) fn place(area: Rect) -> Rect {
     centred(area, WIDTH, area.height.saturating_sub(2))
 }
 
-pub fn lines(columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines(columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for entry in SECTIONS {
         if !out.is_empty() {
@@ -38,13 +38,13 @@ pub fn lines(columns: usize, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// Rows of the glossary, and how many of them are seen at once on a screen of this size.
-pub fn extent(area: Rect, theme: &Theme) -> (usize, usize) {
+pub(crate) fn extent(area: Rect, theme: &Theme) -> (usize, usize) {
     let place = place(area);
     (lines(columns(place), theme).len(), usize::from(inner(place).height))
 }
 
 /// The row at which the words of a section begin.
-pub fn row_of(section: Section, area: Rect, theme: &Theme) -> usize {
+pub(crate) fn row_of(section: Section, area: Rect, theme: &Theme) -> usize {
     let heading = Line::styled(section.name(), theme.accent);
     lines(columns(place(area)), theme).iter().position(|line| *line == heading).unwrap_or(0)
 }

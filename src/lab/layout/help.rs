@@ -6,15 +6,15 @@ use crate::lab::layout::{centred, inner};
 use crate::lab::model::actions::Context;
 use crate::lab::model::bindings::BINDINGS;
 
-pub const HELP_WIDTH: u16 = 76;
+pub(crate) const HELP_WIDTH: u16 = 76;
 
 /// Rows of the help, and how many of them are seen at once on a screen of this size.
-pub fn help_extent(area: Rect) -> (usize, usize) {
+pub(crate) fn help_extent(area: Rect) -> (usize, usize) {
     let inside = inner(centred(area, HELP_WIDTH, area.height.saturating_sub(2)));
     (help_rows(), usize::from(inside.height))
 }
 
-pub const SECTIONS: [(Context, &str); 13] = [
+pub(crate) const SECTIONS: [(Context, &str); 13] = [
     (Context::Anywhere, "Anywhere"),
     (Context::Browse, "While not typing"),
     (Context::Cells, "Cells"),
@@ -30,7 +30,7 @@ pub const SECTIONS: [(Context, &str); 13] = [
     (Context::Answer, "Typing a number"),
 ];
 
-pub fn help_rows() -> usize {
+pub(crate) fn help_rows() -> usize {
     let listed = BINDINGS.iter().filter(|b| SECTIONS.iter().any(|(context, _)| *context == b.context));
     listed.count() + 2 * SECTIONS.len() - 1
 }

@@ -6,7 +6,7 @@ use crate::lab::model::theme::Theme;
 use crate::script::tokens::{Token, tokens};
 
 /// The characters of each line with their styles.
-pub fn styled(lines: &[String], theme: &Theme) -> Vec<Vec<(char, Style)>> {
+pub(crate) fn styled(lines: &[String], theme: &Theme) -> Vec<Vec<(char, Style)>> {
     let lines = tokens(lines.iter().map(String::as_str));
     let styled =
         |line: Vec<(char, Token)>| line.into_iter().map(|(c, token)| (c, style(token, theme))).collect();
@@ -14,7 +14,7 @@ pub fn styled(lines: &[String], theme: &Theme) -> Vec<Vec<(char, Style)>> {
 }
 
 /// The names in each line that may be variables, each once: no keywords, calls, modules or properties.
-pub fn names(lines: &[String]) -> Vec<Vec<String>> {
+pub(crate) fn names(lines: &[String]) -> Vec<Vec<String>> {
     let lines = tokens(lines.iter().map(String::as_str));
     let of_line = |line: &Vec<(char, Token)>| {
         let (chars, tokens): (Vec<char>, Vec<Token>) = line.iter().copied().unzip();

@@ -15,23 +15,23 @@ use crate::lab::model::theme::Theme;
 const WIDTH: u16 = 100;
 /// Columns of a lesson's bar.
 const BAR: usize = 10;
-pub const LEAD: &str = "Path: ";
+pub(crate) const LEAD: &str = "Path: ";
 
 /// A row of the screen, and the entry that it belongs to.
-pub struct HomeRow {
+pub(crate) struct HomeRow {
     pub line: Line<'static>,
     pub entry: Option<usize>,
 }
 
 /// What of the screen the rows take, a margin left free.
-pub fn place(body: Rect) -> Rect {
+pub(crate) fn place(body: Rect) -> Rect {
     let width = body.width.saturating_sub(4).min(WIDTH);
     let x = body.x + (body.width - width) / 2;
     Rect { x, y: body.y.saturating_add(1), width, height: body.height.saturating_sub(1) }
 }
 
 /// The first row in sight, so that the selected entry is.
-pub fn top(state: &State, body: Rect) -> usize {
+pub(crate) fn top(state: &State, body: Rect) -> usize {
     let area = place(body);
     let rows = rows(state, usize::from(area.width));
     let room = usize::from(area.height).max(1);
@@ -44,7 +44,7 @@ pub fn top(state: &State, body: Rect) -> usize {
 }
 
 /// The entry at a place of the screen.
-pub fn entry_at(state: &State, top: usize, body: Rect, at: Position) -> Option<usize> {
+pub(crate) fn entry_at(state: &State, top: usize, body: Rect, at: Position) -> Option<usize> {
     let area = place(body);
     if !area.contains(at) {
         return None;
@@ -53,7 +53,7 @@ pub fn entry_at(state: &State, top: usize, body: Rect, at: Position) -> Option<u
 }
 
 /// The end of a path, where not all of it fits.
-pub fn shown_path(path: &str, width: usize) -> String {
+pub(crate) fn shown_path(path: &str, width: usize) -> String {
     let room = width.saturating_sub(LEAD.len() + 4);
     let mut shown = path.to_owned();
     while text::width(&shown) > room && !shown.is_empty() {
@@ -62,7 +62,7 @@ pub fn shown_path(path: &str, width: usize) -> String {
     shown
 }
 
-pub fn rows(state: &State, width: usize) -> Vec<HomeRow> {
+pub(crate) fn rows(state: &State, width: usize) -> Vec<HomeRow> {
     let theme = &state.theme;
     let home = &state.home;
     let mut out: Vec<HomeRow> = Vec::new();

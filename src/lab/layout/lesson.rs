@@ -11,10 +11,10 @@ use crate::lab::model::state::{State, StepState};
 use crate::lab::model::theme::Theme;
 
 /// Columns left free at each side.
-pub const MARGIN: u16 = 1;
+pub(crate) const MARGIN: u16 = 1;
 
 /// The step's text for the width within the panel's border.
-pub fn layout(state: &State, width: u16) -> Option<Rc<Layout>> {
+pub(crate) fn layout(state: &State, width: u16) -> Option<Rc<Layout>> {
     let columns = width.saturating_sub(2 * MARGIN).max(1);
     let step = state.current_step()?;
     Some(step.text.get(columns, || lay(step, usize::from(columns), &state.theme)))

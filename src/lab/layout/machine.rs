@@ -15,7 +15,7 @@ const PICKED: u16 = 2;
 
 /// The rows of each section; one that is not shown has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// The names of the sections, where not all of them are shown.
     pub tabs: Rect,
     areas: [Rect; Section::ALL.len()],
@@ -24,12 +24,12 @@ pub struct Parts {
 
 impl Parts {
     /// The sections that are shown, with their places.
-    pub fn shown(&self) -> impl Iterator<Item = (Section, Rect)> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (Section, Rect)> {
         let all = Section::ALL.map(|section| (section, self.of(section)));
         all.into_iter().filter(|(_, area)| area.height > 0 && area.width > 0)
     }
 
-    pub fn of(&self, section: Section) -> Rect {
+    pub(crate) fn of(&self, section: Section) -> Rect {
         self.areas.get(section as usize).copied().unwrap_or_default()
     }
 
@@ -41,7 +41,7 @@ impl Parts {
 }
 
 /// Where the machine's sections stand; `None` where the machine is not shown.
-pub fn parts(state: &State, areas: &Areas) -> Option<Parts> {
+pub(crate) fn parts(state: &State, areas: &Areas) -> Option<Parts> {
     match state.screen {
         Screen::Machine => Some(screen_parts(state, areas.body)),
         Screen::Work => areas.pane(Pane::Machine).map(|pane| pane_parts(state, inside(pane))),
@@ -50,7 +50,7 @@ pub fn parts(state: &State, areas: &Areas) -> Option<Parts> {
 }
 
 /// What is within the pane's border and margins.
-pub fn inside(area: Rect) -> Rect {
+pub(crate) fn inside(area: Rect) -> Rect {
     let inside = inner(area);
     Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside }
 }
@@ -75,7 +75,7 @@ fn rows(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-pub fn pane_parts(state: &State, mut area: Rect) -> Parts {
+pub(crate) fn pane_parts(state: &State, mut area: Rect) -> Parts {
     let mut parts = Parts::default();
     if state.machine.pick.is_some() && area.height >= 16 {
         parts.picked = cut_low(&mut area, PICKED);
@@ -103,7 +103,7 @@ pub fn pane_parts(state: &State, mut area: Rect) -> Parts {
     parts
 }
 
-pub fn screen_parts(state: &State, body: Rect) -> Parts {
+pub(crate) fn screen_parts(state: &State, body: Rect) -> Parts {
     let mut parts = Parts::default();
     let mut area = Rect { x: body.x.saturating_add(1), width: body.width.saturating_sub(2), ..body };
     if body.width < GRID.0 || body.height < GRID.1 {

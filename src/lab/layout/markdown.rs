@@ -12,7 +12,7 @@ use crate::lesson::markdown::{Align, Block, Inline};
 const MIN_COLUMNS: usize = 8;
 
 /// Rows of some blocks for a width in columns, with an empty row between two blocks.
-pub fn lay(blocks: &[Block], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lay(blocks: &[Block], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for (i, block) in blocks.iter().enumerate() {
         if i > 0 {

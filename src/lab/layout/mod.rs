@@ -1,19 +1,19 @@
 //! Where everything stands on the screen. A function of the state and the size, for drawing and the mouse alike.
 
-pub mod cell;
-pub mod cells;
-pub mod doc;
-pub mod glossary;
-pub mod help;
-pub mod highlight;
-pub mod home;
-pub mod lesson;
-pub mod machine;
-pub mod markdown;
-pub mod placed;
-pub mod question;
-pub mod scroll;
-pub mod sections;
+pub(super) mod cell;
+pub(super) mod cells;
+pub(super) mod doc;
+pub(super) mod glossary;
+pub(super) mod help;
+pub(super) mod highlight;
+pub(super) mod home;
+pub(super) mod lesson;
+pub(super) mod machine;
+pub(super) mod markdown;
+pub(super) mod placed;
+pub(super) mod question;
+pub(super) mod scroll;
+pub(super) mod sections;
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -23,7 +23,7 @@ use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::model::text;
 
 /// Below this nothing useful can be shown.
-pub const MIN_SIZE: (u16, u16) = (60, 20);
+pub(crate) const MIN_SIZE: (u16, u16) = (60, 20);
 /// From these widths on, two and three panes stand side by side.
 const TWO_PANES: u16 = 100;
 const THREE_PANES: u16 = 120;
@@ -33,7 +33,7 @@ const MIN_CELLS: u16 = 36;
 
 /// Rectangles of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Areas {
+pub(crate) struct Areas {
     pub header: Rect,
     /// Present where not every pane is shown.
     pub tabs: Option<Rect>,
@@ -45,7 +45,7 @@ pub struct Areas {
 }
 
 /// The rectangles for an area; `None` where it is too small.
-pub fn areas(state: &State, area: Rect) -> Option<Areas> {
+pub(super) fn areas(state: &State, area: Rect) -> Option<Areas> {
     if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
         return None;
     }
@@ -66,13 +66,13 @@ pub fn areas(state: &State, area: Rect) -> Option<Areas> {
 
 impl Areas {
     /// A pane's rectangle, borders included, where it is shown.
-    pub fn pane(&self, pane: Pane) -> Option<Rect> {
+    pub(super) fn pane(&self, pane: Pane) -> Option<Rect> {
         self.panes.iter().find(|(which, _)| *which == pane).map(|(_, rect)| *rect)
     }
 }
 
 /// What is within a pane's border.
-pub fn inner(pane: Rect) -> Rect {
+pub(super) fn inner(pane: Rect) -> Rect {
     Rect {
         x: pane.x.saturating_add(1),
         y: pane.y.saturating_add(1),
@@ -131,7 +131,7 @@ fn split(state: &State, shown: &[Pane], body: Rect) -> Vec<(Pane, Rect)> {
 }
 
 /// `3–20 of 45` where not all of `total` rows fit.
-pub fn position(top: usize, height: usize, total: usize) -> String {
+pub(super) fn position(top: usize, height: usize, total: usize) -> String {
     if total <= height || height == 0 {
         return String::new();
     }
@@ -139,7 +139,7 @@ pub fn position(top: usize, height: usize, total: usize) -> String {
 }
 
 /// Joins parts with ` · ` into lines of at most `columns`, never breaking within a part that fits.
-pub fn flow(parts: &[Vec<Span<'static>>], columns: usize, dim: Style) -> Vec<Line<'static>> {
+pub(super) fn flow(parts: &[Vec<Span<'static>>], columns: usize, dim: Style) -> Vec<Line<'static>> {
     let mut lines: Vec<Vec<Span<'static>>> = Vec::new();
     let mut used = 0;
     for part in parts {
@@ -160,17 +160,17 @@ pub fn flow(parts: &[Vec<Span<'static>>], columns: usize, dim: Style) -> Vec<Lin
 }
 
 /// A rectangle of at most this size in the middle of another.
-pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
+pub(crate) fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
 /// The rectangles of the whole screen, where it is large enough.
-pub fn screen(state: &State) -> Option<Areas> {
+pub(super) fn screen(state: &State) -> Option<Areas> {
     areas(state, whole(state))
 }
 
-pub fn whole(state: &State) -> Rect {
+pub(super) fn whole(state: &State) -> Rect {
     // Terminals are never larger; a rectangle's area must fit its type.
     Rect::new(0, 0, state.size.0.min(2000), state.size.1.min(2000))
 }

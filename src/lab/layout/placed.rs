@@ -4,16 +4,16 @@ use ratatui::text::Line;
 
 /// Lines by column and row, counted from the area's corner. What comes later lies above.
 #[derive(Debug, Default)]
-pub struct Placed {
+pub(crate) struct Placed {
     pub lines: Vec<(usize, usize, Line<'static>)>,
 }
 
 impl Placed {
-    pub fn put(&mut self, row: usize, line: Line<'static>) {
+    pub(crate) fn put(&mut self, row: usize, line: Line<'static>) {
         self.put_at(0, row, line);
     }
 
-    pub fn put_at(&mut self, column: usize, row: usize, line: Line<'static>) {
+    pub(crate) fn put_at(&mut self, column: usize, row: usize, line: Line<'static>) {
         self.lines.push((column, row, line));
     }
 }

@@ -18,7 +18,7 @@ const INDENT: usize = 2;
 const CHOICE: usize = 5;
 
 /// Rows of a prediction for a width in columns.
-pub fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> Layout {
+pub(crate) fn lay_predict(predict: &PredictState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
     layout.push(Line::default(), RowPart::Head);
@@ -61,7 +61,12 @@ fn input(layout: &mut Layout, predict: &PredictState, theme: &Theme) {
 }
 
 /// The heading of a prediction.
-pub fn predict_head(predict: &PredictState, width: usize, selected: bool, theme: &Theme) -> Line<'static> {
+pub(crate) fn predict_head(
+    predict: &PredictState,
+    width: usize,
+    selected: bool,
+    theme: &Theme,
+) -> Line<'static> {
     let (state, style) = match (&predict.guess, predict.is_hit()) {
         (Guess::Open, _) => ("○ open", theme.dim),
         (Guess::Skipped, _) => ("skipped", theme.dim),
@@ -73,7 +78,7 @@ pub fn predict_head(predict: &PredictState, width: usize, selected: bool, theme:
 }
 
 /// Rows of a quiz for a width in columns.
-pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
+pub(crate) fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
     let mut layout = Layout::default();
     let columns = usize::from(width).saturating_sub(INDENT);
     layout.push(Line::default(), RowPart::Head);
@@ -102,7 +107,7 @@ pub fn lay_quiz(quiz: &QuizState, width: u16, theme: &Theme) -> Layout {
 }
 
 /// The heading of a quiz.
-pub fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &Theme) -> Line<'static> {
+pub(crate) fn quiz_head(quiz: &QuizState, width: usize, selected: bool, theme: &Theme) -> Line<'static> {
     let (state, style) = match (quiz.solved, quiz.attempts) {
         (true, 1) => ("✓ right".to_owned(), theme.ok),
         (true, n) => (format!("✓ right, at try {n}"), theme.ok),

@@ -10,7 +10,7 @@ use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::model::tops::Tops;
 
 /// The state's scroll positions, brought into range for these rectangles.
-pub fn settled(state: &State, areas: &Areas) -> Tops {
+pub(crate) fn settled(state: &State, areas: &Areas) -> Tops {
     let mut tops = state.tops;
     if let Some(pane) = areas.pane(Pane::Cells) {
         tops.cells = cells_top(state, inner(pane));

@@ -174,7 +174,7 @@ pub enum Way {
 
 /// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of
 /// the list hide those of the editor.
-pub const TOGETHER: &[&[Context]] = &[
+pub(crate) const TOGETHER: &[&[Context]] = &[
     &[C::Lesson, C::Browse, C::Anywhere],
     &[C::Cells, C::Browse, C::Anywhere],
     &[C::Machine, C::Browse, C::Anywhere],

@@ -9,7 +9,7 @@ use crate::lab::model::keys::Chord;
 use crate::lab::model::state::{Pane, Popup, Screen, State};
 
 /// The contexts that hold now, the nearest first.
-pub fn contexts(state: &State) -> &'static [Context] {
+pub(crate) fn contexts(state: &State) -> &'static [Context] {
     match (state.popup, state.screen) {
         (None, Screen::Machine) => return &[C::MachineScreen, C::Machine, C::Anywhere],
         (None, Screen::Home) if state.home.prompt.is_some() => return &[C::Prompt],
@@ -31,7 +31,7 @@ pub fn contexts(state: &State) -> &'static [Context] {
 }
 
 /// What a key does now.
-pub fn find(state: &State, event: KeyEvent) -> Option<Action> {
+pub(crate) fn find(state: &State, event: KeyEvent) -> Option<Action> {
     let chord = Chord::from(event);
     contexts(state).iter().find_map(|context| {
         let mut here = state.keymap.rows().filter(|(binding, _)| binding.context == *context);
@@ -40,7 +40,7 @@ pub fn find(state: &State, event: KeyEvent) -> Option<Action> {
 }
 
 /// What the key bar shows now: keys and labels, the most wanted first.
-pub fn bar(state: &State) -> Vec<(String, &'static str)> {
+pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
     let contexts = contexts(state);
     let shown = state.keymap.rows().filter(|(binding, _)| contexts.contains(&binding.context));
     // A key that a nearer context takes is none of the farther one's.

@@ -335,7 +335,7 @@ impl Keymap {
 
 impl Binding {
     /// Its first key, as the key bar has it; `None` where it has none.
-    pub fn short_name(&self, keys: &[Chord]) -> Option<String> {
+    pub(crate) fn short_name(&self, keys: &[Chord]) -> Option<String> {
         let first = keys.first()?;
         Some(match self.action {
             A::Up if *first == key(Up) => "↑↓".into(),

@@ -96,7 +96,7 @@ impl Document {
     }
 
     /// True where there is text to read beside the cells.
-    pub fn has_text(&self) -> bool {
+    pub(crate) fn has_text(&self) -> bool {
         self.steps.iter().flat_map(|step| &step.items).any(|item| matches!(item, Item::Text(_)))
     }
 }

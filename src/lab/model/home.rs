@@ -32,7 +32,7 @@ pub struct HomeLesson {
 }
 
 impl HomeLesson {
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.steps > 0 && self.done >= self.steps
     }
 }
@@ -69,7 +69,7 @@ pub struct Found {
 
 /// The home screen.
 #[derive(Debug, Default)]
-pub struct Home {
+pub(crate) struct Home {
     pub listing: Listing,
     /// `None` until they were looked for.
     pub found: Option<Vec<Found>>,
@@ -85,7 +85,7 @@ pub struct Home {
 
 /// An entry of the home screen that can be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HomeEntry<'a> {
+pub(crate) enum HomeEntry<'a> {
     Resume(&'a Target, &'a str),
     Lesson(&'a HomePack, &'a HomeLesson),
     Notebook(&'a Recent),
@@ -95,7 +95,7 @@ pub enum HomeEntry<'a> {
 
 impl Home {
     /// The entries in the order in which they stand on the screen.
-    pub fn entries(&self) -> Vec<HomeEntry<'_>> {
+    pub(crate) fn entries(&self) -> Vec<HomeEntry<'_>> {
         let listing = &self.listing;
         let resume = listing.resume.iter().map(|(target, text)| HomeEntry::Resume(target, text));
         let lessons = listing
@@ -107,7 +107,7 @@ impl Home {
     }
 
     /// What the selected entry opens.
-    pub fn target(&self) -> Option<Target> {
+    pub(crate) fn target(&self) -> Option<Target> {
         match self.entries().get(self.selected)? {
             HomeEntry::Resume(target, _) => Some((*target).clone()),
             HomeEntry::Lesson(pack, lesson) => {

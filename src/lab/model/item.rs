@@ -15,7 +15,7 @@ use crate::script::lexer::Wholeness;
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
 #[derive(Debug)]
-pub enum ItemState {
+pub(crate) enum ItemState {
     Text(Vec<Block>),
     Cell(Box<CellState>),
     Predict(Box<PredictState>),
@@ -24,7 +24,7 @@ pub enum ItemState {
 
 /// How far a cell has come.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Status {
+pub(crate) enum Status {
     Idle,
     Queued,
     /// Since when, on the lab's clock.
@@ -42,7 +42,7 @@ pub enum Status {
 }
 
 #[derive(Debug)]
-pub struct CellState {
+pub(crate) struct CellState {
     pub key: Key,
     pub id: String,
     pub setup: Vec<Code>,
@@ -91,14 +91,14 @@ pub struct CellState {
 
 /// How a cell's outputs held against those of a new run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verified {
+pub(crate) enum Verified {
     Same,
     /// The first lines that differ.
     Differs(Vec<notebook::verify::Line>),
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     pub label: String,
     pub done: u64,
     pub total: Option<u64>,
@@ -107,7 +107,7 @@ pub struct Progress {
 
 /// What became of an exercise's check.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub enum Check {
+pub(crate) enum Check {
     #[default]
     Open,
     Running,
@@ -117,7 +117,7 @@ pub enum Check {
 }
 
 #[derive(Debug)]
-pub struct PredictState {
+pub(crate) struct PredictState {
     pub key: Key,
     pub id: String,
     pub question: crate::lesson::Predict,
@@ -129,7 +129,7 @@ pub struct PredictState {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Guess {
+pub(crate) enum Guess {
     Open,
     Made(Quantity),
     Skipped,
@@ -137,14 +137,14 @@ pub enum Guess {
 
 /// What a prediction was held against.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Answer {
+pub(crate) enum Answer {
     Compared(Outcome),
     /// There was no guess, or nothing that a number compares with.
     Told(String),
 }
 
 #[derive(Debug)]
-pub struct QuizState {
+pub(crate) struct QuizState {
     pub key: Key,
     pub id: String,
     pub question: crate::lesson::Quiz,
@@ -192,7 +192,7 @@ impl ItemState {
     }
 
     /// `None` for text.
-    pub fn key(&self) -> Option<Key> {
+    pub(crate) fn key(&self) -> Option<Key> {
         match self {
             ItemState::Text(_) => None,
             ItemState::Cell(cell) => Some(cell.key),
@@ -202,7 +202,7 @@ impl ItemState {
     }
 
     /// True for what stands in the cells panel and can be selected.
-    pub fn is_selectable(&self) -> bool {
+    pub(crate) fn is_selectable(&self) -> bool {
         !matches!(self, ItemState::Text(_))
     }
 }
@@ -295,7 +295,7 @@ impl CellState {
     }
 
     /// Queued or running.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         matches!(self.status, Status::Queued | Status::Running { .. })
     }
 
@@ -330,12 +330,12 @@ impl CellState {
 
 impl PredictState {
     /// True while a learner still has to commit or skip.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.guess == Guess::Open
     }
 
     /// Whether the guess held; `None` before it was compared.
-    pub fn is_hit(&self) -> Option<bool> {
+    pub(crate) fn is_hit(&self) -> Option<bool> {
         match &self.answer {
             Some(Ok(Answer::Compared(outcome))) => Some(outcome.hit),
             _ => None,

@@ -17,22 +17,22 @@ pub struct Keymap {
 }
 
 /// A key alone.
-pub const fn key(code: KeyCode) -> Chord {
+pub(crate) const fn key(code: KeyCode) -> Chord {
     Chord(code, KeyModifiers::NONE)
 }
 
 /// A character's key.
-pub const fn c(letter: char) -> Chord {
+pub(crate) const fn c(letter: char) -> Chord {
     key(KeyCode::Char(letter))
 }
 
 /// A function key.
-pub const fn f(n: u8) -> Chord {
+pub(crate) const fn f(n: u8) -> Chord {
     key(KeyCode::F(n))
 }
 
 /// A key with Ctrl.
-pub const fn ctrl(code: KeyCode) -> Chord {
+pub(crate) const fn ctrl(code: KeyCode) -> Chord {
     Chord(code, KeyModifiers::CONTROL)
 }
 
@@ -83,7 +83,7 @@ impl Chord {
 }
 
 /// All the keys of a row.
-pub fn names(keys: &[Chord]) -> String {
+pub(crate) fn names(keys: &[Chord]) -> String {
     match (keys.first(), keys.last()) {
         (Some(first), Some(last)) if keys.len() > 4 => format!("{}–{}", first.name(), last.name()),
         _ => keys.iter().map(|chord| chord.name()).collect::<Vec<_>>().join(", "),

@@ -7,19 +7,19 @@ use ratatui::text::Line;
 
 /// Rows of an item of the cells panel, or of a step's text.
 #[derive(Clone, Debug, Default)]
-pub struct Layout {
+pub(crate) struct Layout {
     pub rows: Vec<LaidRow>,
 }
 
 #[derive(Clone, Debug)]
-pub struct LaidRow {
+pub(crate) struct LaidRow {
     pub line: Line<'static>,
     pub part: RowPart,
 }
 
 /// What a row is, for what is drawn anew each frame and for the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RowPart {
+pub(crate) enum RowPart {
     /// The heading of an item: number and state.
     Head,
     /// Characters `from..from + length` of a line of code, after a gutter of `indent` columns.
@@ -49,18 +49,18 @@ pub enum RowPart {
 }
 
 impl Layout {
-    pub fn push(&mut self, line: impl Into<Line<'static>>, part: RowPart) {
+    pub(crate) fn push(&mut self, line: impl Into<Line<'static>>, part: RowPart) {
         self.rows.push(LaidRow { line: line.into(), part });
     }
 
-    pub fn plain(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
+    pub(crate) fn plain(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
         self.rows.extend(lines.into_iter().map(|line| LaidRow { line, part: RowPart::Plain }));
     }
 }
 
 /// A value made for a width and kept until another width is asked for or it is cleared.
 #[derive(Debug)]
-pub struct Memo<T>(RefCell<Option<(u16, Rc<T>)>>);
+pub(crate) struct Memo<T>(RefCell<Option<(u16, Rc<T>)>>);
 
 impl<T> Default for Memo<T> {
     fn default() -> Self {
@@ -70,7 +70,7 @@ impl<T> Default for Memo<T> {
 
 impl<T> Memo<T> {
     /// The value for a width, made only when it must be.
-    pub fn get(&self, width: u16, make: impl FnOnce() -> T) -> Rc<T> {
+    pub(crate) fn get(&self, width: u16, make: impl FnOnce() -> T) -> Rc<T> {
         if let Some((kept, value)) = self.0.borrow().as_ref()
             && *kept == width
         {
@@ -82,7 +82,7 @@ impl<T> Memo<T> {
     }
 
     /// Forgets: what it was made from has changed.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         *self.0.borrow_mut() = None;
     }
 }

@@ -38,7 +38,7 @@ impl Section {
 
 /// What is picked on the machine: its line in the code is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pick {
+pub(crate) enum Pick {
     Tensor(TensorKey),
     /// A copy, a launch or a wait by its number in the stream of events.
     Event(u64),
@@ -46,13 +46,13 @@ pub enum Pick {
 
 /// A stretch of a clock, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Window {
+pub(crate) struct Window {
     pub start: u64,
     pub length: u64,
 }
 
 impl Window {
-    pub fn end(self) -> u64 {
+    pub(crate) fn end(self) -> u64 {
         self.start.saturating_add(self.length)
     }
 }
@@ -61,7 +61,7 @@ impl Window {
 const SHORTEST: u64 = 100;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MachineView {
+pub(crate) struct MachineView {
     /// Bars show a whole device, not only the part in use.
     pub whole: bool,
     pub section: Section,
@@ -74,12 +74,12 @@ pub struct MachineView {
 
 impl MachineView {
     /// The session is gone, and with it what could be picked.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         (self.pick, self.lane, self.windows) = (None, None, [None; 2]);
     }
 
     /// The stretch of a clock that is shown: what was chosen, else what the last cell did.
-    pub fn window(&self, history: &History, clock: Clock) -> Option<Window> {
+    pub(crate) fn window(&self, history: &History, clock: Clock) -> Option<Window> {
         let chosen = self.windows.get(usize::from(clock == Clock::Measured)).copied().flatten();
         chosen.or_else(|| {
             let last = history.timeline().last(clock)?;
@@ -88,7 +88,7 @@ impl MachineView {
     }
 
     /// Shows the last cell's stretch again, or with `all` everything that is kept.
-    pub fn fit(&mut self, history: &History, all: bool) {
+    pub(crate) fn fit(&mut self, history: &History, all: bool) {
         self.windows = [None; 2];
         if all {
             for clock in [Clock::Modelled, Clock::Measured] {
@@ -99,7 +99,7 @@ impl MachineView {
     }
 
     /// Shows twice as much or half of a clock, around a moment or the middle.
-    pub fn zoom(&mut self, history: &History, clock: Clock, closer: bool, around: Option<u64>) {
+    pub(crate) fn zoom(&mut self, history: &History, clock: Clock, closer: bool, around: Option<u64>) {
         let Some(shown) = self.window(history, clock) else { return };
         let around = around.unwrap_or(shown.start.saturating_add(shown.length / 2));
         let around = around.clamp(shown.start, shown.end());
@@ -115,7 +115,7 @@ impl MachineView {
     }
 
     /// Moves a clock's stretch by a quarter of itself.
-    pub fn pan(&mut self, history: &History, clock: Clock, forward: bool) {
+    pub(crate) fn pan(&mut self, history: &History, clock: Clock, forward: bool) {
         let Some(shown) = self.window(history, clock) else { return };
         let by = (shown.length / 4).max(1);
         let start = if forward { shown.start.saturating_add(by) } else { shown.start.saturating_sub(by) };
@@ -123,7 +123,7 @@ impl MachineView {
     }
 
     /// Moves a clock's stretch so that it holds a span, or its beginning.
-    pub fn reveal(&mut self, history: &History, clock: Clock, start: u64, end: u64) {
+    pub(crate) fn reveal(&mut self, history: &History, clock: Clock, start: u64, end: u64) {
         let Some(shown) = self.window(history, clock) else { return };
         if start < shown.start || end > shown.end() {
             let room = shown.length.saturating_sub(end.saturating_sub(start));
@@ -138,7 +138,7 @@ impl MachineView {
     }
 
     /// The cell and line that what is picked comes from.
-    pub fn source(&self, history: &History) -> Option<Source> {
+    pub(crate) fn source(&self, history: &History) -> Option<Source> {
         let source = match self.pick? {
             Pick::Tensor(key) => history.tensor(key)?.source,
             Pick::Event(seq) => match history.transfer(seq) {

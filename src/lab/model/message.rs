@@ -88,7 +88,7 @@ impl Msg {
     }
 
     /// A terminal's event as a message; `None` for what does not matter, such as a key's release.
-    pub fn from_terminal(event: Event) -> Option<Msg> {
+    pub(crate) fn from_terminal(event: Event) -> Option<Msg> {
         match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => None,
             Event::Key(key) => Some(Msg::Key(key)),

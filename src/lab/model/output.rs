@@ -11,9 +11,9 @@ use crate::notebook;
 use crate::session::protocol::{Display, Stream};
 
 /// Rows of output shown from each end before the rest is asked for.
-pub const SHORT_END: usize = 10;
+pub(crate) const SHORT_END: usize = 10;
 /// Output of more lines than this is cut until asked for.
-pub const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
+pub(crate) const SHORT_OUTPUT: usize = 2 * SHORT_END + 4;
 
 /// Lines kept from the beginning and from the end.
 const HEAD: usize = 500;
@@ -27,7 +27,7 @@ const MAX_COLUMN: usize = 40;
 
 /// What a line of output is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ink {
+pub(crate) enum Ink {
     Out,
     Err,
     Table,
@@ -38,7 +38,7 @@ pub enum Ink {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OutLine {
+pub(crate) struct OutLine {
     pub text: String,
     pub ink: Ink,
     /// Characters that were too many.
@@ -47,7 +47,7 @@ pub struct OutLine {
 
 /// Lines in order, with what is open at the end.
 #[derive(Clone, Debug, Default)]
-pub struct Output {
+pub(crate) struct Output {
     head: Vec<OutLine>,
     tail: VecDeque<OutLine>,
     total: usize,
@@ -57,7 +57,7 @@ pub struct Output {
 }
 
 /// The lines to show: head and tail, and how many are hidden between them.
-pub struct Excerpt<'a> {
+pub(crate) struct Excerpt<'a> {
     pub head: Vec<&'a OutLine>,
     pub hidden: usize,
     pub tail: Vec<&'a OutLine>,
@@ -65,7 +65,7 @@ pub struct Excerpt<'a> {
 
 impl Output {
     /// What a notebook has kept.
-    pub fn of(kept: &[notebook::Output]) -> Output {
+    pub(crate) fn of(kept: &[notebook::Output]) -> Output {
         let mut output = Output::default();
         for one in kept {
             match one {
@@ -80,7 +80,7 @@ impl Output {
     }
 
     /// Appends printed text, which may end within a line.
-    pub fn print(&mut self, stream: Stream, text: &str) {
+    pub(crate) fn print(&mut self, stream: Stream, text: &str) {
         let ink = match stream {
             Stream::Stdout => Ink::Out,
             Stream::Stderr => Ink::Err,
@@ -89,14 +89,14 @@ impl Output {
     }
 
     /// Appends whole lines of one kind.
-    pub fn block(&mut self, ink: Ink, text: &str) {
+    pub(crate) fn block(&mut self, ink: Ink, text: &str) {
         self.open = None;
         self.write(&text::clean(text), ink);
         self.open = None;
     }
 
     /// Appends something richer than text, or puts it in the place of what was shown under the same name.
-    pub fn display(&mut self, content: &Display, id: Option<&str>) {
+    pub(crate) fn display(&mut self, content: &Display, id: Option<&str>) {
         match content {
             Display::Text { text } if id.is_some() => {
                 self.show(id, picture::Content::Text(text::clean(text)))
@@ -125,25 +125,25 @@ impl Output {
     }
 
     /// What was shown last; it stands below the text.
-    pub fn shown(&self) -> impl Iterator<Item = &Shown> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Shown> {
         self.shown.iter()
     }
 
-    pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Shown> {
+    pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Shown> {
         self.shown.iter_mut()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.total == 0
     }
 
     /// Lines printed so far, the dropped ones included.
-    pub fn total(&self) -> usize {
+    pub(crate) fn total(&self) -> usize {
         self.total
     }
 
     /// The first and last lines, at most `head` and `tail` of them.
-    pub fn excerpt(&self, head: usize, tail: usize) -> Excerpt<'_> {
+    pub(crate) fn excerpt(&self, head: usize, tail: usize) -> Excerpt<'_> {
         let kept = self.head.len() + self.tail.len();
         let all = || self.head.iter().chain(&self.tail);
         if self.total == kept && kept <= head + tail {

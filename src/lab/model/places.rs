@@ -12,11 +12,11 @@ use crate::lab::model::theme::Theme;
 use crate::session::protocol::{TensorInfo, Variable};
 
 /// Variables by name.
-pub type Places = HashMap<String, VariablePlace>;
+pub(crate) type Places = HashMap<String, VariablePlace>;
 
 /// Where a variable's tensors are, and of which dtype; `None` for several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VariablePlace {
+pub(crate) struct VariablePlace {
     pub device: Option<Device>,
     pub dtype: Option<DType>,
 }
@@ -39,7 +39,7 @@ impl VariablePlace {
 }
 
 /// The places of variables. A module, an array or a map is where the tensors within it are.
-pub fn of(variables: &[Variable], held: &[(String, TensorInfo)]) -> Places {
+pub(crate) fn of(variables: &[Variable], held: &[(String, TensorInfo)]) -> Places {
     let place =
         |tensor: &TensorInfo| VariablePlace { device: Some(tensor.device), dtype: Some(tensor.dtype) };
     let own = variables.iter().filter_map(|v| Some((text::clean_line(&v.name), place(v.tensor.as_ref()?))));
@@ -57,12 +57,12 @@ pub fn of(variables: &[Variable], held: &[(String, TensorInfo)]) -> Places {
 }
 
 /// Columns of a mark, with the space after it.
-pub const WIDE: usize = 7;
-pub const NARROW: usize = 2;
+pub(crate) const WIDE: usize = 7;
+pub(crate) const NARROW: usize = 2;
 
 /// The mark of a line that names these variables: `0·f32` for a float32 on `cuda:0`, `c` for the CPU, `≠` for
 /// several devices. With `columns` too few, the device alone.
-pub fn mark(named: &[VariablePlace], columns: usize, theme: &Theme) -> Span<'static> {
+pub(crate) fn mark(named: &[VariablePlace], columns: usize, theme: &Theme) -> Span<'static> {
     let Some(all) = named.iter().copied().reduce(VariablePlace::and) else {
         return Span::raw(" ".repeat(columns));
     };
@@ -77,7 +77,7 @@ pub fn mark(named: &[VariablePlace], columns: usize, theme: &Theme) -> Span<'sta
 }
 
 /// `x cuda:0 f32`: a variable's place in words.
-pub fn told(name: &str, place: &VariablePlace, theme: &Theme) -> Vec<Span<'static>> {
+pub(crate) fn told(name: &str, place: &VariablePlace, theme: &Theme) -> Vec<Span<'static>> {
     let style: Style = match place.device {
         None => theme.warn,
         Some(Device::Cpu) => theme.dim,

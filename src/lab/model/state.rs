@@ -74,7 +74,7 @@ pub struct State {
 }
 
 #[derive(Debug)]
-pub struct StepState {
+pub(crate) struct StepState {
     pub title: String,
     pub items: Vec<ItemState>,
     pub(in crate::lab) text: Memo<Layout>,
@@ -133,7 +133,7 @@ pub enum Confirm {
 
 /// A cell as the notebook's file was told of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Noted {
+pub(crate) struct Noted {
     pub key: Key,
     pub id: String,
     pub version: u64,
@@ -141,36 +141,36 @@ pub struct Noted {
 }
 
 impl Noted {
-    pub fn of(cell: &CellState) -> Noted {
+    pub(crate) fn of(cell: &CellState) -> Noted {
         Noted { key: cell.key, id: cell.id.clone(), version: cell.version, markdown: cell.markdown }
     }
 }
 
 #[derive(Debug, Default)]
-pub struct Notes(Vec<Noted>);
+pub(crate) struct Notes(Vec<Noted>);
 
 impl Notes {
     /// True where nothing has become of the cells.
-    pub fn is_same<'c>(&self, cells: impl Iterator<Item = &'c CellState>) -> bool {
+    pub(crate) fn is_same<'c>(&self, cells: impl Iterator<Item = &'c CellState>) -> bool {
         let known = self.0.iter().map(|n| (n.key, n.version, n.markdown));
         known.eq(cells.map(|cell| (cell.key, cell.version, cell.markdown)))
     }
 
     /// Takes the cells as they are; gives those that were.
-    pub fn replace(&mut self, now: Vec<Noted>) -> Vec<Noted> {
+    pub(crate) fn replace(&mut self, now: Vec<Noted>) -> Vec<Noted> {
         std::mem::replace(&mut self.0, now)
     }
 }
 
 /// Something said in the header until its time is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Note {
+pub(crate) struct Note {
     pub text: String,
     pub until: Duration,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Session {
+pub(crate) struct Session {
     pub status: SessionStatus,
     pub protections: Vec<String>,
 }
@@ -187,7 +187,7 @@ pub enum SessionStatus {
 
 /// What the session was asked and has not yet answered.
 #[derive(Debug, Default)]
-pub struct Work {
+pub(crate) struct Work {
     /// Cells that wait for their turn.
     pub queue: VecDeque<Key>,
     pub current: Option<Current>,
@@ -205,7 +205,7 @@ pub(in crate::lab) const SET_UP: u32 = 1 << 30;
 
 /// The cell that runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Current {
+pub(crate) struct Current {
     pub id: u64,
     pub key: Key,
     pub number: u32,
@@ -214,7 +214,7 @@ pub struct Current {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pending {
+pub(crate) enum Pending {
     Check(Key),
     Probe(Key),
     Inspect,
@@ -224,7 +224,7 @@ pub enum Pending {
 
 /// Shares of the width, in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shares {
+pub(crate) struct Shares {
     pub lesson: u16,
     pub machine: u16,
 }
@@ -317,7 +317,7 @@ impl State {
     }
 
     /// Changes whenever something that is shown changed.
-    pub fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
@@ -379,12 +379,12 @@ impl State {
     }
 
     /// Something in the lab moves by itself: a spinner, a clock, a note that will go.
-    pub fn is_animated(&self) -> bool {
+    pub(crate) fn is_animated(&self) -> bool {
         self.is_busy() || self.note.is_some()
     }
 
     /// A cell runs, or a check or a probe of the last one.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.work.current.is_some() || self.work.pending.values().any(|p| *p != Pending::Inspect)
     }
 

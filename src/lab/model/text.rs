@@ -7,33 +7,33 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::base::text::strip_control;
 
 /// False for what must not be typed into a text: control characters, and those that reorder what is around them.
-pub fn printable(c: char) -> bool {
+pub(crate) fn printable(c: char) -> bool {
     strip_control(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() && c != '\n' && c != '\t'
 }
 
 /// Text of several lines, stripped of control sequences, with tabs as four spaces.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let text = strip_control(text);
     if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
 }
 
 /// Text for one line: stripped, line feeds and tabs as spaces.
-pub fn clean_line(text: &str) -> String {
+pub(crate) fn clean_line(text: &str) -> String {
     clean(text).replace('\n', " ")
 }
 
 /// Columns that text takes.
-pub fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Columns that a character takes.
-pub fn char_width(c: char) -> usize {
+pub(crate) fn char_width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
 /// At most `columns` of `text`; what is cut is marked with `…`.
-pub fn clip(text: &str, columns: usize) -> String {
+pub(crate) fn clip(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -53,21 +53,21 @@ pub fn clip(text: &str, columns: usize) -> String {
 }
 
 /// `text` clipped or filled to exactly `columns`, at the left.
-pub fn left(text: &str, columns: usize) -> String {
+pub(crate) fn left(text: &str, columns: usize) -> String {
     let text = clip(text, columns);
     let fill = columns.saturating_sub(width(&text));
     format!("{text}{}", " ".repeat(fill))
 }
 
 /// `text` clipped or filled to exactly `columns`, at the right.
-pub fn right(text: &str, columns: usize) -> String {
+pub(crate) fn right(text: &str, columns: usize) -> String {
     let text = clip(text, columns);
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(&text))))
 }
 
 /// Where lines may break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Break {
+pub(crate) enum Break {
     /// Between words; words longer than a line break anywhere.
     Words,
     /// Anywhere, keeping every space, as code and output need.
@@ -75,7 +75,7 @@ pub enum Break {
 }
 
 /// Breaks styled text into lines of at most `columns`, and at its line feeds. There is always at least one line.
-pub fn wrap(spans: &[Span<'_>], columns: usize, at: Break) -> Vec<Line<'static>> {
+pub(crate) fn wrap(spans: &[Span<'_>], columns: usize, at: Break) -> Vec<Line<'static>> {
     let chars: Vec<(char, Style)> =
         spans.iter().flat_map(|span| span.content.chars().map(move |c| (c, span.style))).collect();
     let columns = columns.max(1);
@@ -87,7 +87,7 @@ pub fn wrap(spans: &[Span<'_>], columns: usize, at: Break) -> Vec<Line<'static>>
 }
 
 /// Joins characters of one style into spans.
-pub fn line(chars: &[(char, Style)]) -> Line<'static> {
+pub(crate) fn line(chars: &[(char, Style)]) -> Line<'static> {
     let spans: Vec<Span<'static>> = chars
         .chunk_by(|a, b| a.1 == b.1)
         .filter_map(|run| {
@@ -99,7 +99,7 @@ pub fn line(chars: &[(char, Style)]) -> Line<'static> {
 }
 
 /// Rows of at most `columns`, broken anywhere.
-pub fn break_anywhere(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
+pub(crate) fn break_anywhere(chars: &[(char, Style)], columns: usize) -> Vec<&[(char, Style)]> {
     let mut rows = Vec::new();
     let mut rest = chars;
     loop {

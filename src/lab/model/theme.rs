@@ -26,7 +26,7 @@ pub struct Look {
 
 impl Look {
     /// Colours as the environment allows: `NO_COLOR` (when not empty), `TERM=dumb`, `COLORTERM`.
-    pub fn from_env(light: bool, ascii: bool) -> Look {
+    pub(crate) fn from_env(light: bool, ascii: bool) -> Look {
         let set = |name: &str| env::var(name).unwrap_or_default();
         let colour = if !set("NO_COLOR").is_empty() || set("TERM") == "dumb" {
             Colour::None
@@ -145,7 +145,7 @@ impl Theme {
 }
 
 /// The one-column ASCII character that stands for `symbol`; itself where it is ASCII already.
-pub fn ascii(symbol: &str) -> Option<&'static str> {
+pub(crate) fn ascii(symbol: &str) -> Option<&'static str> {
     if symbol.is_ascii() {
         return None;
     }

@@ -4,7 +4,7 @@ use crate::lab::model::machine::Section;
 
 /// The first row in sight of whatever scrolls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tops {
+pub(crate) struct Tops {
     pub lesson: usize,
     pub cells: usize,
     /// Of each section of the machine.
@@ -13,11 +13,11 @@ pub struct Tops {
 }
 
 impl Tops {
-    pub fn of(&self, section: Section) -> usize {
+    pub(crate) fn of(&self, section: Section) -> usize {
         self.sections.get(section as usize).copied().unwrap_or_default()
     }
 
-    pub fn set(&mut self, section: Section, top: usize) {
+    pub(crate) fn set(&mut self, section: Section, top: usize) {
         if let Some(place) = self.sections.get_mut(section as usize) {
             *place = top;
         }

@@ -61,7 +61,7 @@ impl Book {
     }
 
     /// Whether this is the file's notebook, however its path is written.
-    pub fn is_of(&self, path: &Path) -> bool {
+    pub(crate) fn is_of(&self, path: &Path) -> bool {
         let own = self.file.path();
         own == path || own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|other| own == other))
     }
@@ -100,7 +100,7 @@ impl Book {
     }
 
     /// What another program has done to the file, once each time.
-    pub fn foreign_change(&mut self) -> Option<&'static str> {
+    pub(crate) fn foreign_change(&mut self) -> Option<&'static str> {
         let change = self.file.foreign_change(false);
         let new = change.is_some() && !self.told;
         self.told = change.is_some();

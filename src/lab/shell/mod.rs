@@ -1,11 +1,11 @@
 //! What stands around the lab: the terminal, the event loop, sessions, threads, and the files it writes.
 
-pub mod book;
-pub mod export;
-pub mod library;
-pub mod link;
-pub mod past_cells;
-pub mod record;
-pub mod run;
-pub mod sixel_query;
-pub mod terminal;
+pub(super) mod book;
+pub(super) mod export;
+pub(super) mod library;
+pub(super) mod link;
+pub(super) mod past_cells;
+pub(super) mod record;
+pub(super) mod run;
+pub(super) mod sixel_query;
+pub(super) mod terminal;

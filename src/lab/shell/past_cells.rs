@@ -13,7 +13,7 @@ const LONGEST: usize = 1 << 16;
 
 /// The file, and what it holds.
 #[derive(Debug)]
-pub struct Past {
+pub(crate) struct Past {
     path: PathBuf,
     most: usize,
     /// Lines in the file.
@@ -23,7 +23,7 @@ pub struct Past {
 impl Past {
     /// Opens the history, keeping the newest `most` cells. Gives them with the newest last. Lines that are no JSON
     /// string, such as a torn one at the end, are passed over.
-    pub fn open(path: &Path, most: usize) -> io::Result<(Past, Vec<String>)> {
+    pub(crate) fn open(path: &Path, most: usize) -> io::Result<(Past, Vec<String>)> {
         if let Some(folder) = path.parent() {
             file::make_folder(folder)?;
         }
@@ -57,7 +57,7 @@ impl Past {
     }
 
     /// Appends a cell.
-    pub fn push(&mut self, code: &str) -> io::Result<()> {
+    pub(crate) fn push(&mut self, code: &str) -> io::Result<()> {
         if self.most == 0 || code.len() > LONGEST {
             return Ok(());
         }

@@ -17,7 +17,7 @@ use crate::session::protocol::Request;
 const TRIES: u32 = 10_000;
 
 /// How a file comes to be.
-pub enum Begun {
+pub(crate) enum Begun {
     /// The session writes it, and answers.
     Ask(Request),
     /// The lab does, on a thread of its own.
@@ -27,7 +27,7 @@ pub enum Begun {
 }
 
 /// A file to be written.
-pub struct ExportJob {
+pub(crate) struct ExportJob {
     what: What,
     path: PathBuf,
     header: Header,
@@ -35,7 +35,7 @@ pub struct ExportJob {
 }
 
 /// Begins a file beside the notebook, or in the current folder; no other file is replaced.
-pub fn begin(state: &mut State, what: What) -> Begun {
+pub(crate) fn begin(state: &mut State, what: What) -> Begun {
     let path = free(&state.title, what.ending());
     let log = &state.history.log;
     match what {
@@ -69,7 +69,7 @@ fn ask(state: &mut State, path: &Path) -> Request {
 
 impl ExportJob {
     /// Writes the file, and says what came of it.
-    pub fn run(&self) -> String {
+    pub(crate) fn run(&self) -> String {
         let events: Vec<Event> = self.batches.iter().flat_map(|batch| batch.iter().cloned()).collect();
         let written = match self.what {
             What::Trace => trace::write(&self.path, &events),

@@ -18,7 +18,7 @@ const LONGEST: usize = 1 << 20;
 /// Something that the terminal sent.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is held at a time, and taken apart where it arrives")]
-pub enum Sent {
+pub(crate) enum Sent {
     /// The answer: whether it draws sixels.
     Answer(bool),
     Msg(Msg),
@@ -29,7 +29,7 @@ pub enum Sent {
 /// Waits for the answer, byte by byte, so that nothing behind it is taken from who reads next. `read` gives a byte,
 /// or none after a moment, a short one where it is told so: an Escape alone is a key. `pass` takes what is no answer
 /// and says whether to go on, as does `wanted`, which is asked all the time.
-pub fn listen(
+pub(crate) fn listen(
     mut read: impl FnMut(bool) -> Option<u8>,
     mut pass: impl FnMut(Msg) -> bool,
     wanted: impl Fn() -> bool,

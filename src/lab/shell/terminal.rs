@@ -44,7 +44,7 @@ static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static HOOK: Once = Once::new();
 
 /// The terminal in the lab's hands; dropping it gives it back.
-pub struct Screen {
+pub(crate) struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     /// Pictures that the terminal keeps, by their numbers.
     kept: Kept,
@@ -52,7 +52,7 @@ pub struct Screen {
 
 impl Screen {
     /// Takes the terminal over. An error where there is none.
-    pub fn open() -> io::Result<Screen> {
+    pub(crate) fn open() -> io::Result<Screen> {
         if !is_here() {
             let text = "the lab needs a terminal for its input and output; `tensorlab run FILE` needs none";
             return Err(io::Error::new(io::ErrorKind::NotConnected, text));
@@ -70,12 +70,12 @@ impl Screen {
     }
 
     /// Columns and rows.
-    pub fn size(&self) -> io::Result<(u16, u16)> {
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
         self.terminal.size().map(|size| (size.width, size.height))
     }
 
     /// Draws the state, in one piece where the terminal can.
-    pub fn draw(&mut self, state: &State) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, state: &State) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.kept.tell(state.art(), self.terminal.backend_mut())?;
         self.terminal.draw(|frame| view(state, frame))?;
@@ -102,7 +102,7 @@ impl Drop for Screen {
 const MAX_COPY: usize = 74_000;
 
 /// Puts text into the terminal's clipboard (OSC 52), also over ssh. Terminals that can't ignore it.
-pub fn copy(text: &str) -> io::Result<()> {
+pub(crate) fn copy(text: &str) -> io::Result<()> {
     if text.len() > MAX_COPY || !knows_key_flags() {
         return Ok(());
     }
@@ -142,7 +142,7 @@ static SIXEL: AtomicBool = AtomicBool::new(false);
 
 /// Asks a terminal that the environment does not name what it can show; true where it was asked. Only for the thread
 /// that draws.
-pub fn ask() -> io::Result<bool> {
+pub(crate) fn ask() -> io::Result<bool> {
     if !cfg!(unix) || !knows_key_flags() || !is_unknown(|name| std::env::var(name).ok()) {
         return Ok(false);
     }
@@ -155,7 +155,7 @@ pub fn ask() -> io::Result<bool> {
 /// Waits for the answer while it is wanted; true where [`canvas`] is another one now. Keys that come meanwhile are
 /// passed on. Only for the thread that reads the terminal.
 #[cfg(unix)]
-pub fn answer(pass: impl FnMut(Msg) -> bool, wanted: impl Fn() -> bool) -> io::Result<bool> {
+pub(crate) fn answer(pass: impl FnMut(Msg) -> bool, wanted: impl Fn() -> bool) -> io::Result<bool> {
     use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 
     let input = rustix::stdio::stdin();
@@ -190,7 +190,7 @@ pub fn answer(pass: impl FnMut(Msg) -> bool, wanted: impl Fn() -> bool) -> io::R
 /// Has crossterm look again at input that waits: it hears of new input alone, and stops reading at an event, so that
 /// what stands behind a long paste would wait for the next key. Setting the modes as they are wakes it. For Linux;
 /// elsewhere it does nothing.
-pub fn wake_reader() {
+pub(crate) fn wake_reader() {
     #[cfg(target_os = "linux")]
     {
         use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -211,7 +211,7 @@ pub fn answer(_: impl FnMut(Msg) -> bool, _: impl Fn() -> bool) -> io::Result<bo
 }
 
 /// What this process's terminal can show, and the size of its characters.
-pub fn canvas() -> Canvas {
+pub(crate) fn canvas() -> Canvas {
     let graphics = match Graphics::from_env(|name| std::env::var(name).ok()) {
         Graphics::Blocks if SIXEL.load(Ordering::Relaxed) => Graphics::Sixel,
         named => named,
@@ -222,7 +222,7 @@ pub fn canvas() -> Canvas {
 }
 
 /// False once the terminal is gone.
-pub fn is_here() -> bool {
+pub(crate) fn is_here() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
@@ -270,7 +270,7 @@ fn guard_panics() {
 
 /// Signals that ask the program to end, as numbers to a receiver while the lab runs.
 #[cfg(unix)]
-pub mod signals {
+pub(crate) mod signals {
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, OnceLock};
@@ -285,10 +285,10 @@ pub mod signals {
     static DEFAULT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
     /// While it lives, signals go to the receiver it was made with.
-    pub struct Watch(Handle);
+    pub(crate) struct Watch(Handle);
 
     impl Watch {
-        pub fn new(mut tell: impl FnMut(i32) + Send + 'static) -> io::Result<Watch> {
+        pub(crate) fn new(mut tell: impl FnMut(i32) + Send + 'static) -> io::Result<Watch> {
             let mut signals = Signals::new(ASKED)?;
             let handle = signals.handle();
             if DEFAULT.get().is_none() {

@@ -23,7 +23,7 @@ const TWICE: Duration = Duration::from_secs(2);
 /// Percent of the width that a pane grows or shrinks by.
 const RESIZE_STEP: u16 = 2;
 
-pub fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effect>) {
+pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut Vec<Effect>) {
     match action {
         Action::Show(pane) => show(state, pane),
         Action::NextPane => turn(state, 1),

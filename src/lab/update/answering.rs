@@ -13,7 +13,7 @@ use crate::lesson::{Entry, parse_quantity};
 const MAX_NUMBER: usize = 40;
 
 /// A digit on a selected prediction begins its answer at once.
-pub fn begin_with(state: &mut State, c: char) {
+pub(crate) fn begin_with(state: &mut State, c: char) {
     let open = matches!(state.selected_item(), Some(ItemState::Predict(predict)) if predict.is_open());
     if state.focus == Pane::Cells && open && (c.is_ascii_digit() || matches!(c, '-' | '.')) {
         state.editing = true;
@@ -21,7 +21,7 @@ pub fn begin_with(state: &mut State, c: char) {
     }
 }
 
-pub fn insert(state: &mut State, c: char) {
+pub(super) fn insert(state: &mut State, c: char) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
         && predict.input.len() < MAX_NUMBER
         && text::printable(c)
@@ -31,7 +31,7 @@ pub fn insert(state: &mut State, c: char) {
     }
 }
 
-pub fn backspace(state: &mut State) {
+pub(crate) fn backspace(state: &mut State) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut() {
         predict.input.pop();
         predict.laid.clear();
@@ -39,7 +39,7 @@ pub fn backspace(state: &mut State) {
 }
 
 /// Fixes the number typed, if it is one.
-pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(ItemState::Predict(predict)) = state.selected_item_mut() else { return };
     match parse_quantity(&predict.input, predict.question.unit) {
         Ok(quantity) => {
@@ -58,7 +58,7 @@ pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Passes over the selected prediction.
-pub fn skip(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
     if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
         && predict.is_open()
     {
@@ -70,7 +70,7 @@ pub fn skip(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Chooses an answer of the selected quiz by its digit.
-pub fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
+pub(super) fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     let KeyCode::Char(c) = event.code else { return };
     match state.selected_item() {
         Some(ItemState::Quiz(_)) => {
@@ -83,7 +83,7 @@ pub fn choose(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
 }
 
 /// Takes a choice of the selected quiz.
-pub fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
+pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
     if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
         && quiz.take(choice)
     {
@@ -92,7 +92,7 @@ pub fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) {
 }
 
 /// Counts the choices taken of the selected quiz.
-pub fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
     if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
         && quiz.question.takes_several()
     {
@@ -110,7 +110,7 @@ fn record_quiz(quiz: &QuizState, fx: &mut Vec<Effect>) {
 }
 
 /// Shows the next hint of the selected exercise.
-pub fn hint(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn hint(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(cell) = state.selected_cell_mut() else { return };
     let all = cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
     if cell.hints_shown < all {

@@ -12,7 +12,7 @@ use crate::notebook::stale::{Freshness, How, Run, Why, stale};
 const MOST_RUNS: usize = 2000;
 
 /// Tells the notebook's file what has become of the cells since it was told last.
-pub fn follow(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
     if state.has_text || state.noted.is_same(state.cells()) {
         return;
     }
@@ -82,7 +82,7 @@ fn mark_edited(state: &mut State, before: &[Noted]) {
 }
 
 /// A cell begins to run.
-pub fn begun(state: &mut State, run: Option<Run>) {
+pub(super) fn begun(state: &mut State, run: Option<Run>) {
     if state.has_text {
         return;
     }
@@ -93,7 +93,7 @@ pub fn begun(state: &mut State, run: Option<Run>) {
 }
 
 /// A cell has run: the file is told what it gave.
-pub fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
+pub(super) fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
     if state.has_text || !state.can_save {
         return;
     }
@@ -104,7 +104,7 @@ pub fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
 }
 
 /// How saving went.
-pub fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
+pub(super) fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
     match saved {
         Ok(notes) => {
             state.cells_mut().for_each(|cell| cell.unsaved = false);
@@ -120,7 +120,7 @@ pub fn saved(state: &mut State, saved: Result<Vec<String>, NotSaved>) {
 }
 
 /// Finds anew which cells are stale.
-pub fn refresh(state: &mut State) {
+pub(crate) fn refresh(state: &mut State) {
     let code: Vec<&CellState> = state.cells().filter(|cell| !cell.markdown).collect();
     let hash = |cell: &CellState| match cell.ran {
         Some(ran) if !cell.edited => ran,

@@ -8,7 +8,7 @@ use crate::lab::update::selecting;
 use crate::notebook::new_id;
 
 /// Takes away the selected cell into the clipboard, if the learner added it or the document is a notebook.
-pub fn cut(state: &mut State) {
+pub(super) fn cut(state: &mut State) {
     if let Some(cell) = take_away(state) {
         keep_deleted(state, &cell);
         state.clipboard = Some(cell);
@@ -17,7 +17,7 @@ pub fn cut(state: &mut State) {
 }
 
 /// Takes away the selected cell.
-pub fn delete(state: &mut State) {
+pub(super) fn delete(state: &mut State) {
     if let Some(cell) = take_away(state) {
         let (step, at) = (state.step, state.aid.first_place);
         state.aid.keep_deleted(step, at, ItemState::Cell(cell));
@@ -26,7 +26,7 @@ pub fn delete(state: &mut State) {
 }
 
 /// Copies the text of the selected cell as a cell.
-pub fn copy(state: &mut State) {
+pub(super) fn copy(state: &mut State) {
     let Some(cell) = state.selected_cell() else { return };
     let copied = as_new(cell);
     let key = state.new_key();
@@ -35,7 +35,7 @@ pub fn copy(state: &mut State) {
 }
 
 /// Puts the cell cut or copied last below the selected item.
-pub fn paste(state: &mut State) {
+pub(super) fn paste(state: &mut State) {
     let Some(cell) = state.clipboard.take() else { return state.say("no cell was cut or copied") };
     // It can be pasted again, as another cell.
     let again = as_new(&cell);
@@ -51,7 +51,7 @@ pub fn paste(state: &mut State) {
 }
 
 /// Brings back the cell that was taken away last, where it stood.
-pub fn restore(state: &mut State) {
+pub(crate) fn restore(state: &mut State) {
     let Some((step, at, item)) = state.aid.deleted.pop() else { return state.say("no cell was deleted") };
     let Some(place) = state.steps.get_mut(step) else { return };
     let at = at.min(place.items.len());
@@ -66,7 +66,7 @@ pub fn restore(state: &mut State) {
 }
 
 /// Makes text in Markdown of the selected cell, or code.
-pub fn set_markdown(state: &mut State, markdown: bool) {
+pub(crate) fn set_markdown(state: &mut State, markdown: bool) {
     let notebook = !state.has_text;
     let editing = state.editing;
     let Some(cell) = state.selected_cell_mut() else { return };

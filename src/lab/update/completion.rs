@@ -6,12 +6,12 @@ use crate::lab::model::editor::Pos;
 use crate::lab::model::editor::bytes::cursor_byte;
 use crate::lab::model::state::State;
 
-pub const PAGE: usize = 8;
+pub(super) const PAGE: usize = 8;
 /// Bytes of code that is completed in; a longer cell would make typing slow.
 const MAX_CODE: usize = 1 << 18;
 
 /// Opens the list of names for what is before the cursor. Where only one fits it is taken at once.
-pub fn complete(state: &mut State) {
+pub(super) fn complete(state: &mut State) {
     let Some(cell) = state.selected_cell().filter(|cell| !cell.markdown) else { return };
     let code = cell.editor.text();
     if code.len() > MAX_CODE {
@@ -38,7 +38,7 @@ pub fn complete(state: &mut State) {
 }
 
 /// Narrows the list of names to what is typed now.
-pub fn narrow(state: &mut State) {
+pub(super) fn narrow(state: &mut State) {
     let Some(mut completing) = state.aid.completing.take() else { return };
     let Some(cell) = state.selected_cell() else { return };
     let (code, byte) = (cell.editor.text(), cursor_byte(&cell.editor));
@@ -59,7 +59,7 @@ fn accept(state: &mut State) {
     }
 }
 
-pub fn offered(state: &mut State, choice: Choice) {
+pub(crate) fn offered(state: &mut State, choice: Choice) {
     let Some(completing) = &mut state.aid.completing else { return };
     match choice {
         Choice::Next => completing.go(true),

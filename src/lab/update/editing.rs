@@ -13,14 +13,14 @@ use crate::notebook::new_id;
 const PAGE: isize = 10;
 
 /// Types a character into the selected item.
-pub fn insert(state: &mut State, c: char) {
+pub(super) fn insert(state: &mut State, c: char) {
     match state.selected_item() {
         Some(ItemState::Predict(_)) => answering::insert(state, c),
         _ => with_editor(state, |editor| editor.insert(c)),
     }
 }
 
-pub fn paste(state: &mut State, text: &str) {
+pub(super) fn paste(state: &mut State, text: &str) {
     if state.screen == Screen::Home && state.popup.is_none() {
         text.trim().chars().for_each(|c| home::insert(state, c));
         return;
@@ -36,7 +36,7 @@ pub fn paste(state: &mut State, text: &str) {
 }
 
 /// Carries out a change or a movement.
-pub fn edit(state: &mut State, edit: Edit, fx: &mut Vec<Effect>) {
+pub(super) fn edit(state: &mut State, edit: Edit, fx: &mut Vec<Effect>) {
     if let (Some(ItemState::Predict(_)), Edit::Backspace) = (state.selected_item(), edit) {
         answering::backspace(state);
         return;
@@ -137,21 +137,21 @@ fn clip(state: &mut State, cut: bool, fx: &mut Vec<Effect>) {
 }
 
 /// Selects the item after the selected one; at the end of a notebook's cells, a new one is added.
-pub fn go_on(state: &mut State) {
+pub(crate) fn go_on(state: &mut State) {
     if !select_next(state) && !state.has_text {
         add_cell(state, true);
     }
 }
 
 /// Adds an empty cell beside the selected item and selects it.
-pub fn add_cell(state: &mut State, below: bool) {
+pub(crate) fn add_cell(state: &mut State, below: bool) {
     let key = state.new_key();
     let mut cell = CellState::new(key, Cell { id: new_id(), ..Cell::default() });
     (cell.own, cell.unsaved) = (true, !state.has_text);
     place_cell(state, Box::new(cell), below);
 }
 
-pub fn place_cell(state: &mut State, cell: Box<CellState>, below: bool) {
+pub(crate) fn place_cell(state: &mut State, cell: Box<CellState>, below: bool) {
     let selected = state.selected_item().is_some();
     let Some(step) = state.steps.get_mut(state.step) else { return };
     let at = match (selected, below) {
@@ -180,7 +180,7 @@ fn with_editor(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) {
     }
 }
 
-pub fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
+pub(super) fn change(state: &mut State, make: impl FnOnce(&mut Editor) -> bool) -> bool {
     state.follow = true;
     let Some(cell) = state.selected_cell_mut() else { return false };
     let done = make(&mut cell.editor);

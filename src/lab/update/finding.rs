@@ -6,7 +6,7 @@ use crate::lab::model::editor::Pos;
 use crate::lab::model::state::{Popup, State};
 
 /// Asks for what to look for in the cell.
-pub fn find(state: &mut State) {
+pub(super) fn find(state: &mut State) {
     let Some(cell) = state.selected_cell() else { return };
     let from = cell.editor.selection().map_or(cell.editor.cursor(), |(start, _)| start);
     let one_line = |text: &String| !text.contains('\n');
@@ -15,7 +15,7 @@ pub fn find(state: &mut State) {
     state.popup = Some(Popup::Find);
 }
 
-pub fn find_choice(state: &mut State, choice: Choice) {
+pub(crate) fn find_choice(state: &mut State, choice: Choice) {
     match choice {
         Choice::Next | Choice::PageNext | Choice::Accept => seek(state, true, true),
         Choice::Previous | Choice::PagePrevious => seek(state, false, true),
@@ -28,7 +28,7 @@ pub fn find_choice(state: &mut State, choice: Choice) {
 }
 
 /// Selects the next place of what is looked for; from where the search began, unless it goes `on`.
-pub fn seek(state: &mut State, forward: bool, on: bool) {
+pub(crate) fn seek(state: &mut State, forward: bool, on: bool) {
     let Find { text, from } = state.aid.find.clone();
     let Some(cell) = state.selected_cell_mut() else { return };
     let editor = &mut cell.editor;

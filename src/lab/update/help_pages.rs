@@ -7,7 +7,7 @@ use crate::lab::model::text;
 use crate::script::{help, lexer};
 
 /// Tells of the name at the cursor.
-pub fn doc(state: &mut State) {
+pub(crate) fn doc(state: &mut State) {
     let Some(cell) = state.selected_cell() else { return state.say("select a cell first") };
     let (code, byte) = (cell.editor.text(), cursor_byte(&cell.editor));
     let called = || lexer::call_at(&code, byte).map(|call| call.name);

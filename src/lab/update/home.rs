@@ -17,7 +17,7 @@ use crate::lab::update::{restarting, selecting};
 const MAX_PATH: usize = 1000;
 
 /// Shows the home screen, as it is now, or goes back to what is open.
-pub fn toggle(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn toggle(state: &mut State, fx: &mut Vec<Effect>) {
     if state.screen == Screen::Home {
         if state.has_document() {
             state.screen = Screen::Work;
@@ -32,19 +32,19 @@ pub fn toggle(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Takes what there is to open.
-pub fn listed(state: &mut State, listing: Listing) {
+pub(super) fn listed(state: &mut State, listing: Listing) {
     state.home.is_there = true;
     state.home.listing = listing;
     select(state, 0);
 }
 
-pub fn select(state: &mut State, by: isize) {
+pub(super) fn select(state: &mut State, by: isize) {
     let last = state.home.entries().len().saturating_sub(1);
     state.home.selected = state.home.selected.saturating_add_signed(by).min(last);
 }
 
 /// Opens the selected entry; for a path, it is asked for.
-pub fn open_selected(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn open_selected(state: &mut State, fx: &mut Vec<Effect>) {
     match state.home.target() {
         Some(target) => open(state, target, fx),
         None => prompt(state),
@@ -52,7 +52,7 @@ pub fn open_selected(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Continues where the learner left off.
-pub fn resume(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn resume(state: &mut State, fx: &mut Vec<Effect>) {
     match state.home.listing.resume.clone() {
         Some((target, _)) => open(state, target, fx),
         None => state.say("there is nothing to continue"),
@@ -60,12 +60,12 @@ pub fn resume(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Asks for a notebook's path.
-pub fn prompt(state: &mut State) {
+pub(crate) fn prompt(state: &mut State) {
     state.home.selected = state.home.entries().len().saturating_sub(1);
     state.home.prompt = Some(String::new());
 }
 
-pub fn insert(state: &mut State, c: char) {
+pub(super) fn insert(state: &mut State, c: char) {
     if let Some(path) = &mut state.home.prompt
         && path.len() < MAX_PATH
         && text::printable(c)
@@ -74,13 +74,13 @@ pub fn insert(state: &mut State, c: char) {
     }
 }
 
-pub fn backspace(state: &mut State) {
+pub(crate) fn backspace(state: &mut State) {
     if let Some(path) = &mut state.home.prompt {
         path.pop();
     }
 }
 
-pub fn commit(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(path) = state.home.prompt.as_ref().map(|path| path.trim().to_owned()) else { return };
     if path.is_empty() {
         state.say("type a path, such as work/first.rhai");
@@ -105,14 +105,14 @@ fn open(state: &mut State, target: Target, fx: &mut Vec<Effect>) {
 }
 
 /// It was asked whether what is open may go, and it may.
-pub fn yes(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn yes(state: &mut State, fx: &mut Vec<Effect>) {
     if let Some(target) = state.home.wanted.take() {
         fx.push(Effect::Open(target));
     }
 }
 
 /// Takes a document in place of the one that was open. Its session is started next.
-pub fn opened(state: &mut State, document: Document, at: Option<&str>, can_save: bool) {
+pub(super) fn opened(state: &mut State, document: Document, at: Option<&str>, can_save: bool) {
     restarting::forget_session(state);
     state.take_document(document);
     state.can_save = can_save;
@@ -141,7 +141,7 @@ fn item_id(item: &ItemState) -> Option<&str> {
 }
 
 /// A press of the mouse selects an entry; on the selected one, it opens it.
-pub fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
+pub(crate) fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
     let Some(entry) = home::entry_at(state, state.tops.home, areas.body, at) else { return };
     if state.home.prompt.is_some() {
         return;

@@ -16,20 +16,20 @@ use crate::lab::model::state::{Pane, Screen, State};
 use crate::lab::update::selecting;
 
 /// Shows the machine alone, or goes back to where one was.
-pub fn toggle(state: &mut State) {
+pub(crate) fn toggle(state: &mut State) {
     selecting::leave(state);
     state.screen = if state.screen == Screen::Machine { Screen::Work } else { Screen::Machine };
 }
 
 /// Goes on to the next section, or back. In the pane the memory has no rows to pick.
-pub fn turn(state: &mut State, forward: bool) {
+pub(super) fn turn(state: &mut State, forward: bool) {
     let section = state.machine.section.turned(forward);
     let passed = section == Section::Memory && state.screen != Screen::Machine;
     state.machine.section = if passed { section.turned(forward) } else { section };
 }
 
 /// True where the keys go to the machine.
-pub fn has_keys(state: &State) -> bool {
+pub(crate) fn has_keys(state: &State) -> bool {
     match state.screen {
         Screen::Machine => true,
         Screen::Work => state.focus == Pane::Machine,
@@ -38,7 +38,7 @@ pub fn has_keys(state: &State) -> bool {
 }
 
 /// Picks the row above or below, or chooses a lane.
-pub fn step(state: &mut State, forward: bool) {
+pub(super) fn step(state: &mut State, forward: bool) {
     let Some(parts) = shown(state) else { return };
     let section = state.machine.section;
     let Some(step) = (entry_of(section).step)(state, parts.of(section), forward) else { return };
@@ -60,12 +60,12 @@ fn shown(state: &State) -> Option<Parts> {
 }
 
 /// Scrolls a section without picking.
-pub fn scroll(state: &mut State, section: Section, rows: usize, forward: bool) {
+pub(crate) fn scroll(state: &mut State, section: Section, rows: usize, forward: bool) {
     state.tops.set(section, scrolled(state.tops.of(section), rows, forward));
 }
 
 /// Scrolls the section that has the keys by a page, or to its end.
-pub fn page(state: &mut State, forward: bool, to_end: bool) {
+pub(super) fn page(state: &mut State, forward: bool, to_end: bool) {
     let section = state.machine.section;
     let area = shown(state).map(|parts| parts.of(section)).unwrap_or_default();
     let rows = (entry_of(section).fitting)(state, area);
@@ -78,7 +78,7 @@ fn lanes(state: &State) -> Vec<LaneId> {
 }
 
 /// Picks the event after or before, on the lane that was chosen.
-pub fn event(state: &mut State, forward: bool) {
+pub(super) fn event(state: &mut State, forward: bool) {
     if state.machine.lane.is_none() {
         state.machine.lane = lanes(state).first().copied();
     }
@@ -100,7 +100,7 @@ fn clock(state: &State) -> Option<Clock> {
     chosen.or_else(|| state.history.timeline().clocks().next())
 }
 
-pub fn zoom(state: &mut State, closer: bool) {
+pub(crate) fn zoom(state: &mut State, closer: bool) {
     let Some(clock) = clock(state) else { return };
     let around = match state.machine.pick {
         Some(Pick::Event(seq)) => state.history.timeline().find(seq).map(|(_, mark)| mark.span.start),
@@ -109,19 +109,19 @@ pub fn zoom(state: &mut State, closer: bool) {
     state.machine.zoom(&state.history, clock, closer, around);
 }
 
-pub fn pan(state: &mut State, forward: bool) {
+pub(crate) fn pan(state: &mut State, forward: bool) {
     if let Some(clock) = clock(state) {
         state.machine.pan(&state.history, clock, forward);
     }
 }
 
 /// Shows what the last cell did, or all that is kept.
-pub fn fit(state: &mut State, all: bool) {
+pub(super) fn fit(state: &mut State, all: bool) {
     state.machine.fit(&state.history, all);
 }
 
 /// Sorts the table of tensors by its next column.
-pub fn sort(state: &mut State) {
+pub(super) fn sort(state: &mut State) {
     let sort = state.history.sorted_by().next();
     state.history.sort(sort);
     state.tops.set(Section::Tensors, 0);
@@ -130,7 +130,7 @@ pub fn sort(state: &mut State) {
 }
 
 /// Selects the cell before or after, whose transfers and events are marked.
-pub fn cell(state: &mut State, forward: bool) {
+pub(super) fn cell(state: &mut State, forward: bool) {
     let focus = std::mem::replace(&mut state.focus, Pane::Cells);
     selecting::select(state, forward);
     state.focus = focus;
@@ -142,7 +142,7 @@ pub fn cell(state: &mut State, forward: bool) {
 }
 
 /// Goes to the line that caused what is picked.
-pub fn go_to_line(state: &mut State) {
+pub(crate) fn go_to_line(state: &mut State) {
     let Some(source) = state.machine.source(&state.history) else {
         state.say("nothing is picked, or its line is not known");
         return;
@@ -188,7 +188,7 @@ fn show_line(state: &mut State) {
 }
 
 /// A press of the mouse.
-pub fn press(state: &mut State, areas: &Areas, at: Position) {
+pub(crate) fn press(state: &mut State, areas: &Areas, at: Position) {
     let Some(parts) = parts(state, areas) else { return };
     if parts.tabs.contains(at) {
         if let Some(section) = tab_at(parts.tabs, at) {
@@ -223,7 +223,7 @@ fn tab_at(tabs: Rect, at: Position) -> Option<Section> {
 }
 
 /// The wheel scrolls what is under the mouse; over a lane it zooms.
-pub fn wheel(state: &mut State, areas: &Areas, at: Position, rows: usize, forward: bool) {
+pub(super) fn wheel(state: &mut State, areas: &Areas, at: Position, rows: usize, forward: bool) {
     let Some(parts) = parts(state, areas) else { return };
     let Some((section, area)) = parts.shown().find(|(_, area)| area.contains(at)) else { return };
     match (entry_of(section).hit)(state, area, at) {

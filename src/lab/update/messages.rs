@@ -17,7 +17,7 @@ use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage,
 const MAX_PROGRESS: usize = 4;
 
 /// Takes a message; false where nothing shown has changed.
-pub fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
+pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
     match message {
         Message::Ready { version, devices, protections, .. } => {
             if version != protocol::VERSION {
@@ -82,7 +82,7 @@ fn known(variable: protocol::Variable) -> Known {
 }
 
 /// The session has ended by itself: what ran is lost, all else stays.
-pub fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
+pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
     running::clear_queue(state);
     if let Some(current) = state.work.current

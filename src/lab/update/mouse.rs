@@ -14,7 +14,7 @@ use crate::lab::update::{answering, home, machine, scrolling, selecting};
 
 const WHEEL: usize = 3;
 
-pub fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
+pub(super) fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
     let Some(areas) = layout::screen(state) else { return };
     let at = Position::new(event.column, event.row);
     if state.popup.is_some() {

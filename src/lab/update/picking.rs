@@ -11,7 +11,7 @@ use crate::lab::update::completion::PAGE;
 use crate::lab::update::{completion, editing, finding, home, machine, selecting};
 
 /// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
-pub fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
+pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
     match state.popup {
         Some(Popup::Find) => finding::find_choice(state, choice),
         Some(Popup::Palette | Popup::Past) => return pick(state, choice, fx),
@@ -48,7 +48,7 @@ fn close(state: &mut State) {
 }
 
 /// A character typed into a list or into what to find.
-pub fn typed(state: &mut State, c: char) {
+pub(super) fn typed(state: &mut State, c: char) {
     if !text::printable(c) {
         return;
     }
@@ -63,7 +63,7 @@ pub fn typed(state: &mut State, c: char) {
 }
 
 /// The name of a part of the key table, in a list of actions.
-pub fn section(context: Context) -> Option<&'static str> {
+pub(super) fn section(context: Context) -> Option<&'static str> {
     Some(match context {
         Context::Anywhere | Context::Browse => "lab",
         Context::Lesson => "lesson",
@@ -85,7 +85,7 @@ pub fn section(context: Context) -> Option<&'static str> {
 }
 
 /// Opens the list of all actions.
-pub fn palette(state: &mut State) {
+pub(super) fn palette(state: &mut State) {
     let rows = state.keymap.rows().enumerate();
     let entries = rows.filter_map(|(id, (binding, keys))| {
         if matches!(binding.action, Action::Choose | Action::Palette) || !is_offered(state, binding) {
@@ -143,7 +143,7 @@ fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action>
 }
 
 /// Opens the search in the cells run before.
-pub fn past(state: &mut State) {
+pub(super) fn past(state: &mut State) {
     if state.aid.past.is_empty() {
         return state.say("no cell was run yet");
     }

@@ -10,7 +10,7 @@ use crate::lab::model::picture::Drawing;
 use crate::lab::model::state::{Pane, State};
 
 /// Asks for the drawings that the cells in sight lack.
-pub fn ask(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn ask(state: &mut State, fx: &mut Vec<Effect>) {
     let shows =
         |item: &ItemState| matches!(item, ItemState::Cell(cell) if cell.output.shown().next().is_some());
     if !state.current_step().is_some_and(|step| step.items.iter().any(shows)) {
@@ -31,7 +31,7 @@ pub fn ask(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Takes a drawing to its place, if that is still there.
-pub fn drawn(state: &mut State, cell: Key, slot: u64, drawing: Drawing) {
+pub(super) fn drawn(state: &mut State, cell: Key, slot: u64, drawing: Drawing) {
     let Some(cell) = state.cell_mut(cell) else { return };
     if let Some(shown) = cell.output.shown_mut().find(|shown| shown.slot == slot) {
         shown.drawn(drawing);

@@ -8,13 +8,13 @@ use crate::lab::model::state::{Pending, SET_UP, SessionStatus, State};
 use crate::lab::update::{running, variables};
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
-pub fn restart(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {
     forget_session(state);
     fx.push(Effect::RestartSession);
 }
 
 /// Gives up on the session that was: another is started next.
-pub fn forget_session(state: &mut State) {
+pub(crate) fn forget_session(state: &mut State) {
     running::clear_queue(state);
     abandon(state, Status::Interrupted);
     for cell in state.cells_mut().filter(|cell| cell.status != Status::Idle) {
@@ -37,7 +37,7 @@ pub fn forget_session(state: &mut State) {
 }
 
 /// Gives up on all that was asked and not answered.
-pub fn abandon(state: &mut State, status: Status) {
+pub(crate) fn abandon(state: &mut State, status: Status) {
     if let Some(current) = state.work.current.take()
         && let Some(cell) = state.cell_mut(current.key)
     {
@@ -48,7 +48,7 @@ pub fn abandon(state: &mut State, status: Status) {
     state.work.pending.clear();
 }
 
-pub fn cut_pending(state: &mut State) {
+pub(crate) fn cut_pending(state: &mut State) {
     let cut: Vec<Key> = state
         .work
         .pending

@@ -10,19 +10,19 @@ use crate::notebook::stale::Run;
 use crate::session::protocol::Request;
 
 /// Queues the selected cell; false where there is none or it can't run now.
-pub fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
+pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
     let Some(key) = state.selected_cell().map(|cell| cell.key) else { return false };
     run(state, &[key], fx)
 }
 
 /// Queues all cells of the step.
-pub fn run_step(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn run_step(state: &mut State, fx: &mut Vec<Effect>) {
     let keys = cells(state, |step, _| step == state.step);
     run(state, &keys, fx);
 }
 
 /// Queues the cells of the step that are stale, in their order.
-pub fn run_stale(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn run_stale(state: &mut State, fx: &mut Vec<Effect>) {
     let is_stale = |cell: &CellState| cell.stale.is_some() || (cell.edited && !cell.earlier);
     let keys: Vec<Key> = state.cells().filter(|cell| is_stale(cell)).map(|cell| cell.key).collect();
     if keys.is_empty() {
@@ -32,14 +32,14 @@ pub fn run_stale(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Queues all cells before the selected one, those of earlier steps included.
-pub fn run_above(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn run_above(state: &mut State, fx: &mut Vec<Effect>) {
     let here = (state.step, state.selected);
     let keys = cells(state, |step, item| (step, item) < here);
     run(state, &keys, fx);
 }
 
 /// Takes all cells off the queue that have not begun.
-pub fn clear_queue(state: &mut State) {
+pub(crate) fn clear_queue(state: &mut State) {
     for key in std::mem::take(&mut state.work.queue) {
         if let Some(cell) = state.cell_mut(key)
             && cell.status == Status::Queued
@@ -51,7 +51,7 @@ pub fn clear_queue(state: &mut State) {
 }
 
 /// Sends the next cell of the queue if the session is free for it.
-pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     if state.work.current.is_some() || state.session.status != SessionStatus::Ready {
         return;
     }
@@ -80,7 +80,7 @@ pub fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Goes on with a cell after a piece of its set-up.
-pub fn next_piece(state: &mut State, done: Current, fx: &mut Vec<Effect>) {
+pub(crate) fn next_piece(state: &mut State, done: Current, fx: &mut Vec<Effect>) {
     evaluate(state, done.key, done.number, done.setup.map(|piece| piece + 1), fx);
 }
 
@@ -106,7 +106,7 @@ fn evaluate(state: &mut State, key: Key, number: u32, setup: Option<usize>, fx: 
 }
 
 /// What follows a cell's end: its predictions are measured, its check runs, the variables are asked for.
-pub fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
+pub(crate) fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
     let probes: Vec<(Key, String)> = state
         .predictions_of(current.key)
         .iter()
@@ -134,7 +134,7 @@ pub fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
 }
 
 /// Asks for the variables and devices as they are now.
-pub fn inspect(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn inspect(state: &mut State, fx: &mut Vec<Effect>) {
     let id = next_id(state);
     state.work.pending.insert(id, Pending::Inspect);
     fx.push(Effect::Send(Request::Inspect { id }));

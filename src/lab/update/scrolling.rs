@@ -10,7 +10,7 @@ use crate::lab::update::selecting::select;
 /// Rows of context that a page keeps.
 const OVERLAP: usize = 2;
 
-pub fn up(state: &mut State, by: usize) {
+pub(super) fn up(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_sub(by))
@@ -24,7 +24,7 @@ pub fn up(state: &mut State, by: usize) {
     }
 }
 
-pub fn down(state: &mut State, by: usize) {
+pub(super) fn down(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
         (Some(Popup::Help(top) | Popup::Glossary(top)), _) => {
             help_to(state, usize::from(top).saturating_add(by))
@@ -39,7 +39,7 @@ pub fn down(state: &mut State, by: usize) {
 }
 
 /// Scrolls by a page; the cells pane scrolls without selecting.
-pub fn page(state: &mut State, forward: bool) {
+pub(super) fn page(state: &mut State, forward: bool) {
     if state.popup.is_none() && machine::has_keys(state) {
         machine::page(state, forward, false);
         return;
@@ -54,13 +54,13 @@ pub fn page(state: &mut State, forward: bool) {
 }
 
 /// Scrolls the cells pane away from the selection.
-pub fn scroll_cells(state: &mut State, rows: usize, forward: bool) {
+pub(crate) fn scroll_cells(state: &mut State, rows: usize, forward: bool) {
     let top = &mut state.tops.cells;
     *top = if forward { top.saturating_add(rows) } else { top.saturating_sub(rows) };
     state.follow = false;
 }
 
-pub fn first(state: &mut State) {
+pub(super) fn first(state: &mut State) {
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, false, true),
         Pane::Lesson => state.tops.lesson = 0,
@@ -72,7 +72,7 @@ pub fn first(state: &mut State) {
     }
 }
 
-pub fn last(state: &mut State) {
+pub(super) fn last(state: &mut State) {
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, true, true),
         Pane::Lesson => state.tops.lesson = usize::MAX,
@@ -86,7 +86,7 @@ pub fn last(state: &mut State) {
 }
 
 /// Brings the scroll positions into range and the selection into sight, as the view shows them.
-pub fn settle(state: &mut State) {
+pub(crate) fn settle(state: &mut State) {
     if let Some(areas) = layout::screen(state) {
         state.tops = scroll::settled(state, &areas);
     }

@@ -3,7 +3,7 @@
 use crate::lab::model::item::{Guess, ItemState, PredictState};
 use crate::lab::model::state::{Pane, Screen, State};
 
-pub fn select(state: &mut State, forward: bool) {
+pub(super) fn select(state: &mut State, forward: bool) {
     let selected = state.selected;
     let Some(step) = state.current_step() else { return };
     let found = if forward {
@@ -19,7 +19,7 @@ pub fn select(state: &mut State, forward: bool) {
 }
 
 /// Brings a pane into view and gives it the focus.
-pub fn show(state: &mut State, pane: Pane) {
+pub(super) fn show(state: &mut State, pane: Pane) {
     if !state.panes().contains(&pane) {
         return;
     }
@@ -32,7 +32,7 @@ pub fn show(state: &mut State, pane: Pane) {
 }
 
 /// Goes to a step, where it exists, with its first item selected.
-pub fn go_to_step(state: &mut State, step: usize) {
+pub(crate) fn go_to_step(state: &mut State, step: usize) {
     if step < state.steps.len() && step != state.step {
         state.step = step;
         state.select_first();
@@ -43,7 +43,7 @@ pub fn go_to_step(state: &mut State, step: usize) {
 }
 
 /// Begins to type in the selected item.
-pub fn enter(state: &mut State) {
+pub(super) fn enter(state: &mut State) {
     let can = match state.selected_item_mut() {
         Some(ItemState::Cell(_)) => true,
         Some(ItemState::Predict(predict)) => predict.is_open() || reopen(predict),
@@ -70,7 +70,7 @@ fn reopen(predict: &mut PredictState) -> bool {
     can
 }
 
-pub fn leave(state: &mut State) {
+pub(super) fn leave(state: &mut State) {
     state.editing = false;
     state.aid.completing = None;
     if let Some(cell) = state.selected_cell_mut() {
@@ -84,7 +84,7 @@ pub fn leave(state: &mut State) {
 }
 
 /// Selects the item after the selected one, if there is one in the step.
-pub fn select_next(state: &mut State) -> bool {
+pub(crate) fn select_next(state: &mut State) -> bool {
     let after = state.selected.saturating_add(1);
     let next = state.current_step().and_then(|step| {
         let later = step.items.iter().enumerate().skip(after);

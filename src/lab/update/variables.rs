@@ -6,7 +6,7 @@ use crate::lab::model::state::State;
 use crate::session::protocol::{TensorInfo, Variable};
 
 /// Takes the places of all variables; cells that name one whose place is another now are laid out anew.
-pub fn place(state: &mut State, variables: &[Variable], held: &[(String, TensorInfo)]) {
+pub(super) fn place(state: &mut State, variables: &[Variable], held: &[(String, TensorInfo)]) {
     let places = places::of(variables, held);
     let before = std::mem::replace(&mut state.places, places);
     let changed = changed(&before, &state.places);

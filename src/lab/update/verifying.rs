@@ -12,13 +12,13 @@ use crate::notebook::{Cell, Notebook};
 const SHOWN: usize = 6;
 
 /// Starts a new session and runs all cells in it.
-pub fn restart_and_run_all(state: &mut State, fx: &mut Vec<Effect>) {
+pub(crate) fn restart_and_run_all(state: &mut State, fx: &mut Vec<Effect>) {
     restarting::restart(state, fx);
     running::run_step(state, fx);
 }
 
 /// As [`restart_and_run_all`], and then tells whether the outputs are the same.
-pub fn verify(state: &mut State, fx: &mut Vec<Effect>) {
+pub(super) fn verify(state: &mut State, fx: &mut Vec<Effect>) {
     let before: Vec<(Key, Cell)> = state.cells().filter(|cell| cell.ran.is_some()).map(kept).collect();
     if before.is_empty() {
         return state.say("no cell has outputs that could be verified");
@@ -31,7 +31,7 @@ pub fn verify(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Compares once all has run.
-pub fn settle(state: &mut State) {
+pub(crate) fn settle(state: &mut State) {
     if state.work.current.is_some() || !state.work.queue.is_empty() {
         return;
     }

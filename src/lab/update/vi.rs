@@ -8,7 +8,7 @@ use crate::lab::model::vi::After;
 use crate::lab::update::{finding, selecting};
 
 /// Takes a key; false where it is not vi's.
-pub fn key(state: &mut State, event: KeyEvent) -> bool {
+pub(super) fn key(state: &mut State, event: KeyEvent) -> bool {
     if !state.editing || state.popup.is_some() || state.aid.completing.is_some() {
         return false;
     }

@@ -25,7 +25,7 @@ const LEAST: usize = 5;
 const LIST: (u16, u16) = (76, 18);
 
 /// The list of names, below the name that is typed or above it, with what is known of the one chosen beside it.
-pub fn completions(state: &State, top: usize, buffer: &mut Buffer, pane: Rect, area: Rect) {
+pub(crate) fn completions(state: &State, top: usize, buffer: &mut Buffer, pane: Rect, area: Rect) {
     let Some(completing) = &state.aid.completing else { return };
     let Some((x, y)) = cells::on_screen(state, inner(pane), top, completing.start) else { return };
     let rows = completing.rows.max(LEAST);
@@ -84,7 +84,7 @@ fn told(state: &State, completing: &Completing, buffer: &mut Buffer, area: Rect)
 }
 
 /// What stands in the lower border of the cells while typing: what is looked for, or how the open call is written.
-pub fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) {
+pub(crate) fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) {
     let theme = &state.theme;
     let row = usize::from(area.height).saturating_sub(1);
     let line = if state.popup == Some(Popup::Find) {
@@ -129,7 +129,7 @@ fn hint(state: &State) -> Option<complete::Hint> {
 }
 
 /// The list of actions, or of cells run before.
-pub fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn picker(state: &State, title: &str, buffer: &mut Buffer, area: Rect) {
     let Some(picker) = &state.aid.picker else { return };
     let theme = &state.theme;
     let (width, height) = (LIST.0.min(area.width), LIST.1.min(area.height.saturating_sub(2)));
@@ -185,7 +185,7 @@ fn preview(state: &State, picker: &Picker, buffer: &mut Buffer, list: Rect) {
 }
 
 /// A page of help on a name.
-pub fn doc(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn doc(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let area = doc_area(area);
     Clear.render(area.intersection(buffer.area), buffer);

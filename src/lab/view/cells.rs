@@ -15,7 +15,7 @@ use crate::lab::view::paint::{frame, put, put_at};
 use crate::lab::view::{aid, overlay};
 
 /// Draws the panel from row `top` of the step; gives the place of the cursor while a learner types.
-pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) -> Option<Position> {
     let focused = state.focus == Pane::Cells;
     let inside = inner(area);
     let all = extents(state, inside.width);

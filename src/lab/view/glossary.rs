@@ -10,7 +10,7 @@ use crate::lab::layout::{inner, position};
 use crate::lab::model::state::State;
 use crate::lab::view::paint::{frame, put};
 
-pub fn draw(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let place = place(area);
     Clear.render(place.intersection(buffer.area), buffer);

@@ -12,7 +12,7 @@ use crate::lab::model::text;
 use crate::lab::view::machine;
 use crate::lab::view::paint::{put, put_at};
 
-pub fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
+pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     let theme = &state.theme;
     let width = usize::from(areas.header.width);
     let (status, style) = right_side(state);

@@ -11,7 +11,7 @@ use crate::lab::model::text;
 use crate::lab::view::paint::{put, put_at};
 
 /// Draws the screen; gives the place of the text cursor while a path is typed.
-pub fn draw(state: &State, top: usize, buffer: &mut Buffer, body: Rect) -> Option<Position> {
+pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, body: Rect) -> Option<Position> {
     let area = place(body);
     let width = usize::from(area.width);
     let rows = rows(state, width);

@@ -8,7 +8,7 @@ use crate::lab::model::state::State;
 use crate::lab::model::{active_keys, text};
 use crate::lab::view::paint::put;
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let mut entries = active_keys::bar(state);
     // Help is always there, so that what does not fit can be found.

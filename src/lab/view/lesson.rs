@@ -13,7 +13,7 @@ use crate::lab::model::text;
 use crate::lab::view::paint::{frame, put_at};
 use crate::session::protocol::Verdict;
 
-pub fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
     let focused = state.focus == Pane::Lesson;
     let inside = inner(area);
     let theme = &state.theme;

@@ -15,7 +15,7 @@ use crate::lab::view::paint::{frame, put, put_at};
 use crate::lab::view::picked;
 
 /// Draws the pane.
-pub fn draw(state: &State, tops: Tops, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, tops: Tops, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let focused = state.focus == Pane::Machine;
     let missed = match state.history.missed {
@@ -33,7 +33,7 @@ pub fn draw(state: &State, tops: Tops, buffer: &mut Buffer, area: Rect) {
 }
 
 /// Draws the screen.
-pub fn screen(state: &State, tops: Tops, buffer: &mut Buffer, areas: &Areas) {
+pub(crate) fn screen(state: &State, tops: Tops, buffer: &mut Buffer, areas: &Areas) {
     let theme = &state.theme;
     let parts = screen_parts(state, areas.body);
     if state.history.devices().next().is_none() {
@@ -68,7 +68,7 @@ fn sections(state: &State, tops: Tops, buffer: &mut Buffer, parts: &Parts) {
 }
 
 /// The machine's name, with what is to be known of it.
-pub fn title(state: &State, focused: bool) -> Vec<Span<'static>> {
+pub(crate) fn title(state: &State, focused: bool) -> Vec<Span<'static>> {
     let theme = &state.theme;
     let style = if focused { theme.accent } else { theme.dim };
     let known = state.history.devices().next().is_some();

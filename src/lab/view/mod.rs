@@ -1,17 +1,17 @@
 //! Draws the state. Nothing is changed here, and nothing is laid out twice.
 
-pub mod aid;
-pub mod cells;
-pub mod glossary;
-pub mod header;
-pub mod home;
-pub mod key_bar;
-pub mod lesson;
-pub mod machine;
-pub mod overlay;
-pub mod paint;
-pub mod picked;
-pub mod popup;
+pub(super) mod aid;
+pub(super) mod cells;
+pub(super) mod glossary;
+pub(super) mod header;
+pub(super) mod home;
+pub(super) mod key_bar;
+pub(super) mod lesson;
+pub(super) mod machine;
+pub(super) mod overlay;
+pub(super) mod paint;
+pub(super) mod picked;
+pub(super) mod popup;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -35,7 +35,7 @@ pub fn view(state: &State, frame: &mut Frame<'_>) {
 }
 
 /// Draws the lab into an area of a buffer; gives the place of the text cursor, where there is one.
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+pub(super) fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Position> {
     let area = area.intersection(buffer.area);
     let mut cursor = None;
     match areas(state, area) {

@@ -20,7 +20,7 @@ use crate::script::lexer;
 const MAX_CODE: usize = 1 << 16;
 
 /// Marks places of the selected cell's code, whose first row in sight is `top`.
-pub fn draw(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: usize, bar: u16) {
+pub(crate) fn draw(state: &State, buffer: &mut Buffer, inside: Rect, extent: &Extent, top: usize, bar: u16) {
     let Some(cell) = state.selected_cell().filter(|_| state.editing) else { return };
     let marks = marks(state, cell);
     if marks.is_empty() {

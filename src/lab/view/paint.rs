@@ -8,12 +8,12 @@ use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
 
 /// Writes a line at row `row` of an area; nothing outside of it.
-pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
+pub(crate) fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     put_at(buffer, area, 0, row, line);
 }
 
 /// Writes a line from column `column` of row `row` of an area; nothing outside of it.
-pub fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize, line: &Line<'_>) {
+pub(crate) fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize, line: &Line<'_>) {
     let area = area.intersection(buffer.area);
     let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { return };
     if row < area.height && column < area.width {
@@ -22,7 +22,14 @@ pub fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize, line: 
 }
 
 /// The border of a pane with its title; thick where it has the focus. `position` is shown at the lower right.
-pub fn frame(buffer: &mut Buffer, area: Rect, title: Line<'_>, focused: bool, position: &str, theme: &Theme) {
+pub(crate) fn frame(
+    buffer: &mut Buffer,
+    area: Rect,
+    title: Line<'_>,
+    focused: bool,
+    position: &str,
+    theme: &Theme,
+) {
     let area = area.intersection(buffer.area);
     if area.width < 2 || area.height < 2 {
         return;

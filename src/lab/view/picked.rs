@@ -14,7 +14,7 @@ use crate::lab::model::state::{SET_UP, State};
 use crate::lab::model::text;
 use crate::lab::view::paint::put;
 
-pub fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     if area.height == 0 {
         return;
     }

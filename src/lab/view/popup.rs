@@ -17,7 +17,7 @@ use crate::lab::view::{aid, glossary};
 
 const CONFIRM_WIDTH: u16 = 56;
 
-pub fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect) {
     match popup {
         Popup::Help(top) => help(state, top, buffer, area),
         Popup::Glossary(top) => glossary::draw(state, top, buffer, area),

@@ -21,13 +21,13 @@ const LIST: &str = "contents.json";
 /// Its largest size, in bytes.
 const LARGEST_LIST: u64 = 1 << 20;
 /// Largest archive, in bytes.
-pub const LARGEST_ARCHIVE: u64 = LARGEST_PACK + (LARGEST_PACK >> 6);
+pub(crate) const LARGEST_ARCHIVE: u64 = LARGEST_PACK + (LARGEST_PACK >> 6);
 
 /// Writes the files of a folder as an archive.
 ///
 /// # Errors
 /// A file that can't be read, that has changed since it was listed, or that can't be written.
-pub fn write(out: impl Write, root: &Path, contents: &Contents) -> Result<(), PackError> {
+pub(super) fn write(out: impl Write, root: &Path, contents: &Contents) -> Result<(), PackError> {
     let writing = || PackError::io("write the archive");
     // 255: of no particular system.
     let mut zip = GzBuilder::new().mtime(0).operating_system(255).write(out, Compression::best());
@@ -78,7 +78,7 @@ impl<R: Read> Read for Summed<R> {
 ///
 /// # Errors
 /// The first thing that is not as it must be.
-pub fn read<W: Write>(
+pub(super) fn read<W: Write>(
     from: impl Read,
     mut keep: impl FnMut(&Listing) -> io::Result<W>,
     mut kept: impl FnMut(W) -> io::Result<()>,
@@ -147,7 +147,7 @@ fn list(zip: &mut impl Read) -> Result<Contents, PackError> {
 }
 
 /// Holds a list of files against all bounds.
-pub fn check(contents: &Contents) -> Result<(), PackError> {
+pub(super) fn check(contents: &Contents) -> Result<(), PackError> {
     let files = &contents.files;
     if files.len() > MOST_FILES {
         return Err(PackError::refused(format!(

@@ -222,7 +222,7 @@ pub fn run(pack: &Pack, sets: &[String], mut each: impl FnMut(&Lesson, &Report))
 }
 
 /// One line for each thing to do in a lesson.
-pub fn outline(lesson: &Lesson) -> Vec<String> {
+pub(crate) fn outline(lesson: &Lesson) -> Vec<String> {
     let told = |step: &crate::lesson::format::Step| {
         let what = match step.element.as_ref()? {
             Element::Run(code) => format!("run       {}", first_line(&code.text)),
@@ -249,6 +249,6 @@ fn first_line(code: &str) -> &str {
 }
 
 /// Whether a pack may have this id: that of the built-in one is taken.
-pub fn is_free(id: &str) -> bool {
+pub(crate) fn is_free(id: &str) -> bool {
     id != COURSE
 }

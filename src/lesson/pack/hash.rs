@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub struct Sum(Sha256);
 
 impl Sum {
-    pub fn hex(self) -> String {
+    pub(crate) fn hex(self) -> String {
         const DIGITS: [char; 16] =
             ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
         let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or_default();
@@ -36,14 +36,14 @@ pub fn of(bytes: &[u8]) -> String {
 }
 
 /// The sum of all that is read, and how many bytes that was.
-pub fn of_reader(mut from: impl Read) -> io::Result<(String, u64)> {
+pub(crate) fn of_reader(mut from: impl Read) -> io::Result<(String, u64)> {
     let mut sum = Sum::default();
     let bytes = io::copy(&mut from, &mut sum)?;
     Ok((sum.hex(), bytes))
 }
 
 /// Whether a text is a sum as written here.
-pub fn is_sum(text: &str) -> bool {
+pub(crate) fn is_sum(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 

@@ -51,7 +51,7 @@ impl FromStr for PackId {
 /// The name of one folder inside a pack's: no path, no way up. Parsing alone makes one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct FolderName(String);
+pub(crate) struct FolderName(String);
 
 impl FromStr for FolderName {
     type Err = &'static str;
@@ -67,24 +67,24 @@ impl FromStr for FolderName {
 
 /// The folder of all installed packs. What is joined to it was parsed.
 #[derive(Clone, Debug)]
-pub struct Root(PathBuf);
+pub(crate) struct Root(PathBuf);
 
 impl Root {
-    pub fn at(folder: &Path) -> Root {
+    pub(super) fn at(folder: &Path) -> Root {
         Root(folder.to_path_buf())
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.0
     }
 
     /// The folder of one pack, in all its versions.
-    pub fn home(&self, id: &PackId) -> PathBuf {
+    pub(super) fn home(&self, id: &PackId) -> PathBuf {
         self.0.join(id.as_str())
     }
 
     /// The folder of one version of a pack.
-    pub fn folder(&self, id: &PackId, folder: &FolderName) -> PathBuf {
+    pub(super) fn folder(&self, id: &PackId, folder: &FolderName) -> PathBuf {
         self.home(id).join(&folder.0)
     }
 }

@@ -20,11 +20,11 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-pub use archive::LARGEST_ARCHIVE;
+pub(crate) use archive::LARGEST_ARCHIVE;
 pub use error::PackError;
 pub use id::{NoId, PackId};
 pub use manifest::{Dataset, Invalidated, Listed, Manifest};
-pub use tree::{Contents, LARGEST_FILE, LARGEST_PACK, Listing, MOST_FILES, Tree};
+pub use tree::{Contents, Listing, Tree};
 pub use version::Version;
 
 use super::error::LessonError;
@@ -33,7 +33,7 @@ use super::source::{MAX_FILE_BYTES, Source};
 use super::{BUILT_IN, BUILT_IN_MANIFEST, load, parse};
 
 /// The id of the built-in pack.
-pub const COURSE: &str = "course";
+pub(crate) const COURSE: &str = "course";
 
 /// A pack that was read: its manifest and its lessons in their order.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl Pack {
 ///
 /// # Errors
 /// Its faults; a folder without one; a pack made for a later program.
-pub fn open_manifest(folder: &Path) -> Result<Manifest, PackError> {
+pub(crate) fn open_manifest(folder: &Path) -> Result<Manifest, PackError> {
     let at = folder.join(path::MANIFEST);
     let shown = at.display().to_string();
     if !folder.is_dir() {
@@ -168,7 +168,7 @@ pub fn verify_archive(file: &Path) -> Result<Contents, PackError> {
 ///
 /// # Errors
 /// As [`verify_archive`], and the faults of the manifest.
-pub fn manifest_of_archive(file: &Path) -> Result<Manifest, PackError> {
+pub(crate) fn manifest_of_archive(file: &Path) -> Result<Manifest, PackError> {
     let mut bytes = Vec::new();
     let most = 2 * MAX_FILE_BYTES as u64;
     let is_wanted = |listed: &Listing| listed.path == path::MANIFEST && listed.bytes <= most;

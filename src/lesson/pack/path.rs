@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Longest path in a pack, in bytes.
-pub const LONGEST: usize = 100;
+pub(crate) const LONGEST: usize = 100;
 /// Folders above a file, at most.
 const DEEPEST: usize = 6;
 
 /// The manifest of a pack.
-pub const MANIFEST: &str = "pack.toml";
+pub(crate) const MANIFEST: &str = "pack.toml";
 
 /// What a file is in a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Waits for the lock of a folder of packs.
-    pub fn wait(root: &Path) -> Result<Lock, PackError> {
+    pub(super) fn wait(root: &Path) -> Result<Lock, PackError> {
         let at = root.join(LOCK);
         let locking = || PackError::io(format_args!("lock {}", at.display()));
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&at).map_err(locking())?;
@@ -39,7 +39,7 @@ impl Lock {
 
     /// Removes the folders in the making of others. Whoever is at one holds the lock; where there are no locks, they
     /// may be somebody's.
-    pub fn clear_stages(&self, root: &Path) {
+    pub(crate) fn clear_stages(&self, root: &Path) {
         for folder in stages(root).filter(|_| self.held) {
             // What can't be removed now is tried again the next time.
             let _ = remove_all(&folder);
@@ -66,7 +66,7 @@ fn stages(root: &Path) -> impl Iterator<Item = PathBuf> {
 pub(super) struct Stage(pub PathBuf);
 
 impl Stage {
-    pub fn new(root: &Path) -> Result<Stage, PackError> {
+    pub(super) fn new(root: &Path) -> Result<Stage, PackError> {
         let at = root.join(format!("{INCOMING}{}-{}", std::process::id(), file::random_name()));
         fs::create_dir(&at).map_err(PackError::io(format_args!("make the folder {}", at.display())))?;
         Ok(Stage(at))

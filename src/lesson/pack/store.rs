@@ -288,7 +288,7 @@ impl Store {
     }
 
     /// Removes what interrupted installations have left, unless one is at work. Nothing comes of what can't be removed.
-    pub fn tidy(&self) {
+    pub(crate) fn tidy(&self) {
         stage::tidy(self.root.path());
     }
 

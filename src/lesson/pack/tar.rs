@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::error::PackError;
 
 /// Tar counts in blocks of so many bytes.
-pub const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 /// Places and lengths of a header's fields.
 const NAME: (usize, usize) = (0, 100);
@@ -18,7 +18,7 @@ const PREFIX: (usize, usize) = (345, 155);
 
 /// What is said of a file before its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(super) struct Header {
     pub path: String,
     pub bytes: u64,
 }
@@ -30,7 +30,7 @@ impl Header {
     ///
     /// # Errors
     /// A path or a size that does not fit.
-    pub fn to_block(&self) -> io::Result<TarBlock> {
+    pub(crate) fn to_block(&self) -> io::Result<TarBlock> {
         let mut block = [0; BLOCK];
         if self.path.len() > NAME.1 || self.bytes >= 1 << 33 {
             return Err(io::Error::other("its name or size does not fit"));
@@ -50,7 +50,7 @@ impl Header {
     ///
     /// # Errors
     /// What is damaged, and every entry that is no regular file.
-    pub fn read(from: &mut impl Read) -> Result<Option<Header>, PackError> {
+    pub(super) fn read(from: &mut impl Read) -> Result<Option<Header>, PackError> {
         let block = block(from)?;
         if block == [0; BLOCK] {
             // The end is two such blocks.
@@ -107,7 +107,7 @@ fn text(block: &TarBlock) -> Result<String, PackError> {
 }
 
 /// Hands over so many bytes in pieces, and passes over what fills the last block.
-pub fn take(
+pub(super) fn take(
     from: &mut impl Read,
     bytes: u64,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
@@ -131,7 +131,7 @@ pub fn take(
 }
 
 /// What fills the last block of a file.
-pub fn padding(bytes: u64) -> &'static [u8] {
+pub(super) fn padding(bytes: u64) -> &'static [u8] {
     const ZEROS: TarBlock = [0; BLOCK];
     let over = (bytes % BLOCK as u64) as usize;
     let missing = if over == 0 { 0 } else { BLOCK - over };
@@ -139,7 +139,7 @@ pub fn padding(bytes: u64) -> &'static [u8] {
 }
 
 /// Why the archive's bytes can't be had.
-pub fn unread(error: io::Error) -> PackError {
+pub(super) fn unread(error: io::Error) -> PackError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => damaged("the archive ends early"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {

@@ -12,11 +12,11 @@ use super::hash;
 use super::path;
 
 /// Most files of a pack.
-pub const MOST_FILES: usize = 1000;
+pub(crate) const MOST_FILES: usize = 1000;
 /// Largest file, in bytes.
-pub const LARGEST_FILE: u64 = 64 << 20;
+pub(crate) const LARGEST_FILE: u64 = 64 << 20;
 /// Largest pack, in bytes of all its files.
-pub const LARGEST_PACK: u64 = 256 << 20;
+pub(crate) const LARGEST_PACK: u64 = 256 << 20;
 
 /// A file of a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Contents {
 }
 
 /// The version of the list and of the archive around it.
-pub const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 /// What was found in a pack's folder.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ pub struct Version([u32; 3]);
 
 impl Version {
     /// The version of this program.
-    pub fn of_program() -> Version {
+    pub(crate) fn of_program() -> Version {
         env!("CARGO_PKG_VERSION").parse().unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// The code, escaped, with elements around what has a colour.
-pub fn highlighted(code: &str) -> String {
+pub(crate) fn highlighted(code: &str) -> String {
     let mut out = String::with_capacity(code.len() * 2);
     let mut rest = code;
     while let Some(c) = rest.chars().next() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{attachment, code, escaped};
 
 /// The body of a Markdown cell.
-pub fn render(source: &str, attachments: Option<&Value>) -> String {
+pub(super) fn render(source: &str, attachments: Option<&Value>) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = Page { attachments, ..Page::default() };
     for event in Parser::new_ext(source, options) {

@@ -36,7 +36,7 @@ pub fn export(notebook: &Notebook, title: &str) -> String {
 }
 
 /// A table of texts.
-pub fn table_html(header: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn table_html(header: &[String], rows: &[Vec<String>]) -> String {
     let row = |cells: &[String], tag: &str| {
         let cells: String = cells.iter().map(|c| format!("<{tag}>{}</{tag}>", escaped(c))).collect();
         format!("<tr>{cells}</tr>")

@@ -18,7 +18,7 @@ const TYPES: [(&str, &str); 8] = [
 ];
 
 /// The fields of a notebook of version 3 as those of version 4.
-pub fn upgrade(mut fields: Fields) -> Result<Fields, IpynbError> {
+pub(crate) fn upgrade(mut fields: Fields) -> Result<Fields, IpynbError> {
     let worksheets = match fields.remove("worksheets") {
         Some(Value::Array(worksheets)) => worksheets,
         None => Vec::new(),

@@ -12,26 +12,26 @@ const TRIES: usize = 64;
 
 /// What a marker says.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Head {
+pub(super) struct Head {
     pub kind: Kind,
     pub metadata: Fields,
 }
 
 impl Head {
     /// What the marker of a cell has to say.
-    pub fn of(cell: &Cell) -> Head {
+    pub(super) fn of(cell: &Cell) -> Head {
         let shown = cell.metadata.iter().filter(|(key, _)| is_shown(key));
         Head { kind: cell.kind, metadata: shown.map(|(key, value)| (key.clone(), value.clone())).collect() }
     }
 
     /// Reads a line of a file; nothing where it is no marker.
-    pub fn of_line(line: &str) -> Option<Head> {
+    pub(crate) fn of_line(line: &str) -> Option<Head> {
         let rest = line.strip_prefix("//")?.trim_start_matches([' ', '\t']);
         Some(Head::read(after_percents(rest)?))
     }
 
     /// The marker, without the end of its line.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let title = self.metadata.get("title").and_then(Value::as_str);
         let line = self.written(title);
         // A title that would be read as something else is written as metadata.
@@ -79,13 +79,13 @@ impl Head {
 }
 
 /// What follows `%%` or more, where that begins a marker.
-pub fn after_percents(text: &str) -> Option<&str> {
+pub(crate) fn after_percents(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("%%")?.trim_start_matches('%');
     matches!(rest.chars().next(), None | Some(' ' | '\t' | '\r' | '\n' | '[')).then_some(rest)
 }
 
 /// Whether metadata of this name stands in the marker; the rest is kept beside the outputs.
-pub fn is_shown(key: &str) -> bool {
+pub(crate) fn is_shown(key: &str) -> bool {
     !VOLATILE.contains(&key) && key_length(key) == key.len() && !key.is_empty()
 }
 

@@ -62,7 +62,7 @@ impl Waiting {
 ///
 /// # Errors
 /// Those of the file system; it is where it was.
-pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let named = |n: u32| {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(if n == 0 { ".unread".into() } else { format!(".unread-{n}") });

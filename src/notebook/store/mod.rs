@@ -75,7 +75,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// Whether there is no such file.
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(self, OpenError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)
     }
 }
@@ -318,7 +318,7 @@ impl NotebookFile {
     ///
     /// # Errors
     /// The journal can't be opened; it stays as it is.
-    pub fn accept(&mut self) -> io::Result<()> {
+    pub(crate) fn accept(&mut self) -> io::Result<()> {
         if let Some(whole) = self.pending {
             self.journal = Some(Journal::resume(&beside(&self.path, "journal"), whole)?);
             self.pending = None;
@@ -330,7 +330,7 @@ impl NotebookFile {
     ///
     /// # Errors
     /// The journal can't be removed.
-    pub fn discard(&mut self) -> io::Result<()> {
+    pub(crate) fn discard(&mut self) -> io::Result<()> {
         if self.pending.is_some() {
             fs::remove_file(beside(&self.path, "journal"))?;
             self.pending = None;
@@ -340,7 +340,7 @@ impl NotebookFile {
 
     /// What happened to the file from outside, if anything. As cheap as asking for its time and size unless these
     /// differ; with `sure`, its content is read.
-    pub fn foreign_change(&self, sure: bool) -> Option<ForeignChange> {
+    pub(crate) fn foreign_change(&self, sure: bool) -> Option<ForeignChange> {
         let found = fs::metadata(&self.path).ok();
         let (found, stamp) = match (found, &self.stamp) {
             (None, None) => return None,
@@ -373,7 +373,7 @@ impl NotebookFile {
     ///
     /// # Errors
     /// It may not be written, or the disk is full: nothing is lost then.
-    pub fn save_over(&mut self, notebook: &Notebook) -> Result<Vec<String>, SaveError> {
+    pub(crate) fn save_over(&mut self, notebook: &Notebook) -> Result<Vec<String>, SaveError> {
         self.save_through(notebook, |out, bytes| out.write_all(bytes))
     }
 

@@ -19,17 +19,17 @@ use crate::tensor::Tensor;
 use super::functions::{elu, softplus};
 
 /// `x / (1 + |x|)`
-pub fn softsign(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn softsign(x: &Tensor) -> Result<Tensor> {
     div(x, &shift(&abs(x)?, 1.0)?)
 }
 
 /// `clamp(x + 3, 0, 6) / 6`
-pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
     scale(&clamp(&shift(x, 3.0)?, Some(0i64.into()), Some(6i64.into()))?, 1.0 / 6.0)
 }
 
 /// `x * hardsigmoid(x)`
-pub fn hardswish(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn hardswish(x: &Tensor) -> Result<Tensor> {
     mul(x, &hardsigmoid(x)?)
 }
 
@@ -41,12 +41,12 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The self-normalising unit (Klambauer et al., 2017): a scaled `elu`.
-pub fn selu(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn selu(x: &Tensor) -> Result<Tensor> {
     scale(&elu(x, 1.673_263_242_354_377_2)?, 1.050_700_987_355_480_5)
 }
 
 /// `elu` that is smooth for every `alpha`: `alpha * (exp(x / alpha) - 1)` below 0.
-pub fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
+pub(crate) fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
     if alpha == 0.0 {
         return Err(Error::runtime("ZeroDivisionError: alpha cannot be 0 for CELU"));
     }
@@ -54,7 +54,7 @@ pub fn celu(x: &Tensor, alpha: f64) -> Result<Tensor> {
 }
 
 /// The first half along a dimension times the sigmoid of the second.
-pub fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
+pub(crate) fn glu(x: &Tensor, dim: i64) -> Result<Tensor> {
     if x.rank() == 0 {
         return Err(Error::runtime("glu does not support 0-dimensional tensors"));
     }
@@ -97,7 +97,7 @@ pub fn prelu(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
 }
 
 /// The dimension that softmax takes where none was named, as PyTorch's `_get_softmax_dim`.
-pub fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
+pub(crate) fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
     dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
 }
 

@@ -99,7 +99,7 @@ fn memory_order(layout: &Layout) -> Vec<usize> {
 }
 
 /// Fails unless `p` is a probability.
-pub fn check_probability(p: f64) -> Result<()> {
+pub(crate) fn check_probability(p: f64) -> Result<()> {
     if (0.0..=1.0).contains(&p) {
         return Ok(());
     }
@@ -126,7 +126,7 @@ fn dropout_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 /// Zeroes whole channels of `[n, channels, …]` with probability `p` and scales the others by `1 / (1 - p)`.
-pub fn feature_dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
+pub(crate) fn feature_dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     check_probability(p)?;
     if !training || p == 0.0 {
         return Ok(x.clone());
@@ -143,7 +143,7 @@ pub fn feature_dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
 }
 
 /// [`feature_dropout`] of signals; one without a batch is `[channels, length]`.
-pub fn dropout1d(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
+pub(crate) fn dropout1d(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
     match x.rank() {
         2 => squeeze(&feature_dropout(&unsqueeze(x, 0)?, p, training)?, Some(&[0])),
         3 => feature_dropout(x, p, training),

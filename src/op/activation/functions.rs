@@ -37,7 +37,7 @@ pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
 }
 
 /// `x` where positive, `alpha * (exp(x) - 1)` elsewhere.
-pub fn elu(x: &Tensor, alpha: f64) -> Result<Tensor> {
+pub(crate) fn elu(x: &Tensor, alpha: f64) -> Result<Tensor> {
     float_only(x, "elu_cpu", &specs::Elu, [alpha, 0.0])
 }
 
@@ -47,12 +47,12 @@ pub fn leaky_relu(x: &Tensor, slope: f64) -> Result<Tensor> {
 }
 
 /// `x * tanh(softplus(x))`
-pub fn mish(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn mish(x: &Tensor) -> Result<Tensor> {
     float_only(x, "mish_cpu", &specs::Mish, [0.0; 2])
 }
 
 /// `x` kept within `low..=high`; the gradient is 0 at the bounds.
-pub fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
+pub(crate) fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     specs::Hardtanh.apply(x, [low, high])
 }
 
@@ -67,7 +67,7 @@ macro_rules! activations {
         mod specs {
             use super::*;
             $(
-                pub static $map: Unary = {
+                pub(crate) static $map: Unary = {
                     static RULE: Vjp =
                         Vjp { name: $rule, run: |s, g| from_input(MapOp::$grad, s, g, $derivative) };
                     Unary {
@@ -142,7 +142,7 @@ fn ones(like: &Tensor) -> Result<Tensor> {
     Tensor::full(like.shape(), 1i64.into(), like.dtype(), &like.context(), "ones_like")
 }
 
-pub const fn with_rule(
+pub(crate) const fn with_rule(
     name: &'static str,
     summary: &'static str,
     params: &'static [Param],

@@ -15,7 +15,7 @@ use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
 
 /// A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector.
-pub fn diag(x: &Tensor, offset: i64) -> Result<Tensor> {
+pub(crate) fn diag(x: &Tensor, offset: i64) -> Result<Tensor> {
     match x.rank() {
         1 => diag_embed(x, offset, -2, -1),
         2 => crate::op::core::convert::cloned(&diagonal(x, offset, 0, 1)?),
@@ -24,7 +24,7 @@ pub fn diag(x: &Tensor, offset: i64) -> Result<Tensor> {
 }
 
 /// The last dimension as diagonals of new matrices in the dimensions `a` and `b`.
-pub fn diag_embed(x: &Tensor, offset: i64, a: i64, b: i64) -> Result<Tensor> {
+pub(crate) fn diag_embed(x: &Tensor, offset: i64, a: i64, b: i64) -> Result<Tensor> {
     let rank = x.rank() + 1;
     let (a, b) = (wrap_dim(a, rank)?, wrap_dim(b, rank)?);
     if a == b {
@@ -73,7 +73,7 @@ pub fn trace(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Matrices along the diagonal of a larger one.
-pub fn block_diag(blocks: &[&Tensor]) -> Result<Tensor> {
+pub(crate) fn block_diag(blocks: &[&Tensor]) -> Result<Tensor> {
     let matrices = blocks
         .iter()
         .map(|b| match b.rank() {

@@ -16,7 +16,13 @@ use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
 /// The row and column of each element of a triangle: `[2, count]`.
-pub fn triangle_indices(rows: i64, columns: i64, offset: i64, upper: bool, make: &Make) -> Result<Tensor> {
+pub(crate) fn triangle_indices(
+    rows: i64,
+    columns: i64,
+    offset: i64,
+    upper: bool,
+    make: &Make,
+) -> Result<Tensor> {
     for (what, size) in [("row", rows), ("col", columns)] {
         if size < 0 {
             return Err(Error::runtime(format!("{what} must be non-negative, got{size}")));

@@ -12,7 +12,7 @@ use crate::tensor::autograd::Vjp;
 
 /// `x` with a border of `value`. `pad` lists sizes before and after each dimension, the last dimension first;
 /// negative sizes cut off.
-pub fn constant(x: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
+pub(crate) fn constant(x: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
         name: "ConstantPadNdBackward0",
         run: |s, g| {

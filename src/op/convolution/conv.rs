@@ -58,7 +58,7 @@ pub fn conv2d(
 
 impl Padding {
     /// An integer, an array of integers, `"same"` or `"valid"`.
-    pub fn from_value(value: &Value) -> Result<Padding> {
+    pub(crate) fn from_value(value: &Value) -> Result<Padding> {
         match value {
             Value::Scalar(Scalar::Int(n)) => Ok(Padding::Sizes(vec![*n])),
             Value::Str(s) if s == "same" => Ok(Padding::Same),

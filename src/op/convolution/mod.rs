@@ -13,4 +13,4 @@ pub static ROWS: &[&[OpDef]] =
     &documented([conv::ROWS, transposed::ROWS, pooling::ROWS, volumes::ROWS, sliding::ROWS]);
 
 /// Rows whose names other rows of the table have too.
-pub static HOMONYMS: &[&[OpDef]] = &documented([sliding::HOMONYMS]);
+pub(crate) static HOMONYMS: &[&[OpDef]] = &documented([sliding::HOMONYMS]);

@@ -234,7 +234,7 @@ fn steps(size: usize, dim: usize, window: &Window, ceil_mode: bool) -> Result<us
 }
 
 /// The output size of adaptive pooling: a number, or a pair of which either may be `()`.
-pub fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
+pub(crate) fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
     let one = |v: &Value| match v {
         Value::None => Ok(None),
         Value::Scalar(Scalar::Int(n)) if *n >= 0 => Ok(usize::try_from(*n).ok()),
@@ -287,12 +287,12 @@ fn flattened(pool: &Pool) -> Pool {
 }
 
 /// The largest element of each window along the last dimension.
-pub fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     flat(x, "max_pool1d", |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 
 /// The mean of each window along the last dimension.
-pub fn avg_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
+pub(crate) fn avg_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
     flat(x, "avg_pool1d", |x| avg_pool2d(x, &flattened(pool)))
 }
 

@@ -254,7 +254,7 @@ OpDef::call(
 ];
 
 /// Rows whose names other rows have too.
-pub static HOMONYMS: &[OpDef] = &[
+pub(crate) static HOMONYMS: &[OpDef] = &[
 OpDef::call(
     "unfold",
     Family::Convolution,

@@ -26,7 +26,7 @@ use super::conv::{
 /// `(size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1`.
 ///
 /// Errors are PyTorch's: channels that do not match, an output padding as large as the stride.
-pub fn conv_transpose(
+pub(crate) fn conv_transpose(
     dims: usize,
     x: &Tensor,
     weight: &Tensor,

@@ -9,7 +9,8 @@ use super::def::{DefaultValue, Form, OpDef, Param, ParamKind, Receiver};
 use super::operand::Operand;
 
 pub use super::def::Args;
-pub use super::value::{FUNCTION, MAP, MapValue, Object, Value, map_value};
+pub(crate) use super::value::{FUNCTION, MAP};
+pub use super::value::{Object, Value, map_value};
 
 impl<'a> Args<'a> {
     /// Matches positional arguments and options to the row's parameters and checks their kinds.
@@ -143,7 +144,7 @@ impl<'a> Args<'a> {
     }
 
     /// The error for a parameter's value of the wrong kind.
-    pub fn wrong_for(&self, name: &str, got: &Value) -> Error {
+    pub(crate) fn wrong_for(&self, name: &str, got: &Value) -> Error {
         let at = self.def.params.iter().position(|p| p.name == name);
         self.wrong(at.unwrap_or(usize::MAX), got)
     }
@@ -315,18 +316,18 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
 }
 
 /// A result of one tensor.
-pub fn to_value(result: Result<Tensor>) -> Result<Value> {
+pub(crate) fn to_value(result: Result<Tensor>) -> Result<Value> {
     result.map(Value::Tensor)
 }
 
 /// Values and where they were, as PyTorch's named tuples.
-pub fn to_pair(result: Result<(Tensor, Tensor)>) -> Result<Value> {
+pub(crate) fn to_pair(result: Result<(Tensor, Tensor)>) -> Result<Value> {
     result.map(|(values, indices)| {
         Value::Map(vec![("values", Value::Tensor(values)), ("indices", Value::Tensor(indices))])
     })
 }
 
 /// Several tensors, as an array.
-pub fn to_list(result: Result<Vec<Tensor>>) -> Result<Value> {
+pub(crate) fn to_list(result: Result<Vec<Tensor>>) -> Result<Value> {
     result.map(|all| Value::List(all.into_iter().map(Value::Tensor).collect()))
 }

@@ -138,7 +138,7 @@ pub static TABLE: &[CastRow] = &[
 ];
 
 /// The policy of an operation for one kind of device.
-pub fn policy(name: &str, on: On) -> Policy {
+pub(crate) fn policy(name: &str, on: On) -> Policy {
     TABLE.iter().find(|r| r.name == name).map_or(Plain, |r| match on {
         On::Cpu => r.cpu,
         On::Cuda => r.cuda,
@@ -166,7 +166,7 @@ pub fn enter(name: &'static str, tensors: &[&Tensor]) -> Result<Option<Casts>> {
 
 /// [`enter`] for two operands, numbers among them.
 #[inline]
-pub fn enter_operands(name: &'static str, operands: &[Operand]) -> Result<Option<Casts>> {
+pub(crate) fn enter_operands(name: &'static str, operands: &[Operand]) -> Result<Option<Casts>> {
     if !autocast::active() {
         return Ok(None);
     }
@@ -244,11 +244,11 @@ impl Casts {
         Ok(cast)
     }
 
-    pub fn cast_all(&self, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    pub(crate) fn cast_all(&self, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
         tensors.iter().map(|t| self.cast(t)).collect()
     }
 
-    pub fn cast_option(&self, t: Option<&Tensor>) -> Result<Option<Tensor>> {
+    pub(crate) fn cast_option(&self, t: Option<&Tensor>) -> Result<Option<Tensor>> {
         t.map(|t| self.cast(t)).transpose()
     }
 
@@ -259,20 +259,20 @@ impl Casts {
 }
 
 /// A cast operand, to be borrowed again.
-pub enum Cast {
+pub(crate) enum Cast {
     Tensor(Tensor),
     Scalar(crate::base::Scalar),
 }
 
 impl Cast {
-    pub fn of(casts: &Casts, operand: Operand) -> Result<Cast> {
+    pub(crate) fn of(casts: &Casts, operand: Operand) -> Result<Cast> {
         Ok(match operand {
             Operand::Tensor(t) => Cast::Tensor(casts.cast(t)?),
             Operand::Scalar(s) => Cast::Scalar(s),
         })
     }
 
-    pub fn operand(&self) -> Operand<'_> {
+    pub(crate) fn operand(&self) -> Operand<'_> {
         match self {
             Cast::Tensor(t) => Operand::Tensor(t),
             Cast::Scalar(s) => Operand::Scalar(*s),

@@ -72,12 +72,12 @@ pub fn to(x: &Tensor, target: Target, non_blocking: bool, copy: bool) -> Result<
 }
 
 /// `x` in another dtype.
-pub fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+pub(crate) fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { to(x, Target::dtype(dtype), false, false) }
 }
 
 /// `x` on another device.
-pub fn to_device(x: &Tensor, device: Device, non_blocking: bool) -> Result<Tensor> {
+pub(crate) fn to_device(x: &Tensor, device: Device, non_blocking: bool) -> Result<Tensor> {
     if x.device() == device { Ok(x.clone()) } else { to(x, Target::device(device), non_blocking, false) }
 }
 
@@ -228,7 +228,7 @@ params! {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[
+pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "clone",
         Family::Movement,

@@ -386,7 +386,7 @@ impl OpDef {
         OpDef { forms, ..self }
     }
 
-    pub const fn details(self, details: &'static str) -> OpDef {
+    pub(crate) const fn details(self, details: &'static str) -> OpDef {
         OpDef { details, ..self }
     }
 
@@ -441,7 +441,7 @@ impl OpDef {
     }
 
     /// How many positional arguments a call may have. Sizes written one by one are counted up to [`SIZES`].
-    pub fn most_arguments(&self) -> usize {
+    pub(crate) fn most_arguments(&self) -> usize {
         let more = self.params.iter().map(|p| match p.kind {
             ParamKind::Sizes => SIZES - 1,
             ParamKind::Rest => REST - 1,
@@ -454,7 +454,7 @@ impl OpDef {
 /// How many sizes may be written without brackets.
 pub const SIZES: usize = 6;
 /// How many values may follow one after the other.
-pub const REST: usize = 9;
+pub(crate) const REST: usize = 9;
 
 impl Sample {
     pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
@@ -469,12 +469,12 @@ impl Draw {
 }
 
 /// `x.name(…)` alone
-pub const METHOD: &[Form] = &[Form::Method];
+pub(crate) const METHOD: &[Form] = &[Form::Method];
 /// `name(…)` alone
-pub const FUNCTION: &[Form] = &[Form::Function];
+pub(crate) const FUNCTION: &[Form] = &[Form::Function];
 /// `F::name(…)` alone.
-pub const FUNCTIONAL: &[Form] = &[Form::Functional];
+pub(crate) const FUNCTIONAL: &[Form] = &[Form::Functional];
 /// `F::name(…)` and `name(…)`.
-pub const BOTH: &[Form] = &[Form::Functional, Form::Function];
+pub(crate) const BOTH: &[Form] = &[Form::Functional, Form::Function];
 /// `x.name`
-pub const PROPERTY: &[Form] = &[Form::Property];
+pub(crate) const PROPERTY: &[Form] = &[Form::Property];

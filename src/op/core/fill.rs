@@ -56,7 +56,7 @@ fn copy_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 /// `x = f(x)` in place, for functions made of others: the rule of each sees the value before the change.
-pub fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+pub(crate) fn replaced(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let before = if crate::tensor::autograd::grad_enabled() && x.dtype().is_float() {
         super::convert::cloned(x)?
     } else {

@@ -103,7 +103,7 @@ pub fn operands(all: &[Operand]) -> Vec<crate::base::error::Operand> {
         .collect()
 }
 
-pub fn common_shape(all: &[Operand]) -> Result<Dims> {
+pub(crate) fn common_shape(all: &[Operand]) -> Result<Dims> {
     all.iter().filter_map(|o| tensor(*o)).try_fold(Dims::new(), |shape, t| broadcast(&shape, t.shape()))
 }
 

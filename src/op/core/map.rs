@@ -18,7 +18,7 @@ use super::promote::{check_cast, common_device, is_host_scalar, result_type, to_
 use super::spec::{Binary, Gives, Keep, MapAttribute, Params, Refusal, Side, Unary};
 
 /// A map of three broadcast operands into new memory of `dtype`; no graph.
-pub fn ternary(
+pub(crate) fn ternary(
     name: &'static str,
     op: MapOp,
     all: [Operand; 3],
@@ -40,7 +40,7 @@ pub fn ternary(
 }
 
 /// [`ternary`] written to `x`, whose shape must be the common one.
-pub fn ternary_into(
+pub(crate) fn ternary_into(
     x: &Tensor,
     name: &'static str,
     op: MapOp,

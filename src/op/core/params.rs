@@ -51,7 +51,7 @@ impl<K: Accept> Accept for Maybe<K> {
 }
 
 /// Also as it was written: an integer where a number is taken stays one there.
-pub struct Written<K>(std::marker::PhantomData<K>);
+pub(crate) struct Written<K>(std::marker::PhantomData<K>);
 
 impl<K: Accept> Accept for Written<K> {
     type Given<'a> = (K::Given<'a>, &'a Value);

@@ -7,11 +7,11 @@ use crate::tensor::Tensor;
 use super::operand::Operand;
 
 /// The default floating-point dtype.
-pub const DEFAULT_FLOAT: DType = DType::Float32;
+pub(crate) const DEFAULT_FLOAT: DType = DType::Float32;
 
 /// The dtype of arithmetic between operands: tensors with dimensions decide before zero-dimensional ones, and
 /// those before plain numbers; a lower rank wins only with a higher category.
-pub fn result_type(operands: &[Operand]) -> DType {
+pub(crate) fn result_type(operands: &[Operand]) -> DType {
     let mut by_rank: [Option<DType>; 3] = [None; 3];
     for operand in operands {
         let (rank, dtype) = match operand {
@@ -40,7 +40,7 @@ pub fn to_float(dtype: DType) -> DType {
 /// The device of an elementwise op: all tensors on one, but for zero-dimensional CPU tensors.
 ///
 /// PyTorch names the GPU before the CPU, and otherwise the first operand first.
-pub fn common_device(operands: &[Operand]) -> Result<Device> {
+pub(crate) fn common_device(operands: &[Operand]) -> Result<Device> {
     let mut found: Option<Device> = None;
     for t in operands.iter().filter_map(tensor) {
         if is_host_scalar(t) {
@@ -59,7 +59,7 @@ pub fn common_device(operands: &[Operand]) -> Result<Device> {
 }
 
 /// A zero-dimensional CPU tensor: may join an op on any device.
-pub fn is_host_scalar(t: &Tensor) -> bool {
+pub(crate) fn is_host_scalar(t: &Tensor) -> bool {
     t.rank() == 0 && t.device() == Device::Cpu
 }
 
@@ -80,7 +80,7 @@ pub fn cast(value: Scalar, dtype: DType) -> Scalar {
 }
 
 /// `"kernel" not implemented for 'Long'`, unless the dtype is a float.
-pub fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
+pub(crate) fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
     if dtype.is_float() {
         return Ok(());
     }
@@ -90,7 +90,7 @@ pub fn only_floats(dtype: DType, kernel: &str) -> Result<()> {
 }
 
 /// A result may be written to a tensor of its category or a higher one.
-pub fn check_cast(from: DType, to: DType) -> Result<()> {
+pub(crate) fn check_cast(from: DType, to: DType) -> Result<()> {
     if from.category() > to.category() {
         return Err(Cause::ResultCast { from, to }.into());
     }

@@ -47,7 +47,7 @@ pub fn one(grad: Tensor) -> Result<Grads> {
 
 /// The gradient as it is; an error where determinism is required and `name`, PyTorch's function for it on CUDA, has
 /// no deterministic implementation.
-pub fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
+pub(crate) fn undetermined(grad: &Tensor, name: &str) -> Result<Grads> {
     grad.context().shared.settings.check_deterministic(grad.device(), name)?;
     one(grad.clone())
 }
@@ -67,11 +67,11 @@ pub fn wanted(
 }
 
 /// `shape` with the masked dimensions 1.
-pub fn kept_shape(shape: &[usize], mask: u64) -> Dims {
+pub(crate) fn kept_shape(shape: &[usize], mask: u64) -> Dims {
     shape.iter().enumerate().map(|(i, &d)| if in_mask(mask, i) { 1 } else { d }).collect()
 }
 
 /// Whether bit `i` is set.
-pub fn in_mask(mask: u64, i: usize) -> bool {
+pub(crate) fn in_mask(mask: u64, i: usize) -> bool {
     u32::try_from(i).ok().and_then(|i| 1u64.checked_shl(i)).is_some_and(|bit| mask & bit != 0)
 }

@@ -74,18 +74,18 @@ pub enum Writes {
 }
 
 /// The two parameters of a map.
-pub type Params = [f64; 2];
+pub(crate) type Params = [f64; 2];
 
 /// Where a plain number stood among two operands; rules read it from the saved attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
+pub(crate) enum Side {
     Left(Scalar),
     Right(Scalar),
 }
 
 /// What a map's rule finds in the saved attribute.
 #[derive(Clone, Copy, Debug)]
-pub struct MapAttribute {
+pub(crate) struct MapAttribute {
     pub params: Params,
     /// Set where one operand was a number: the rule then has one input only.
     pub number: Option<Side>,

@@ -45,13 +45,13 @@ impl Object {
 }
 
 /// The kind of an object that is a script's function.
-pub const FUNCTION: &str = "function";
+pub(crate) const FUNCTION: &str = "function";
 
 /// The kind of an object that is a script's map.
-pub const MAP: &str = "map";
+pub(crate) const MAP: &str = "map";
 
 /// A map of a script on its way through the op layer.
-pub type MapValue = Vec<(String, Value)>;
+pub(crate) type MapValue = Vec<(String, Value)>;
 
 /// A map of a script as the op layer hands it through.
 pub fn map_value(map: MapValue) -> Value {
@@ -66,7 +66,7 @@ impl fmt::Debug for Object {
 
 impl Value {
     /// The kind in a learner's words, for errors.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Value::None => "()".into(),
             Value::Scalar(Scalar::Bool(_)) => "bool".into(),

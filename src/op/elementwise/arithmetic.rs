@@ -31,13 +31,13 @@ binary! {
 }
 
 /// The operands of a map as its rule sees them: tensors are saved in order, a number in the attribute.
-pub struct Sides {
+pub(crate) struct Sides {
     pub left: Option<usize>,
     pub right: Option<usize>,
     number: Option<Scalar>,
 }
 
-pub fn sides(saved: &Saved) -> Result<Sides> {
+pub(crate) fn sides(saved: &Saved) -> Result<Sides> {
     Ok(match saved.attribute::<MapAttribute>()?.number {
         None => Sides { left: Some(0), right: Some(1), number: None },
         Some(Side::Right(n)) => Sides { left: Some(0), right: None, number: Some(n) },
@@ -47,7 +47,7 @@ pub fn sides(saved: &Saved) -> Result<Sides> {
 
 impl Sides {
     /// An operand for recorded arithmetic.
-    pub fn operand(&self, at: Option<usize>, saved: &Saved) -> Result<HeldOperand> {
+    pub(crate) fn operand(&self, at: Option<usize>, saved: &Saved) -> Result<HeldOperand> {
         match (at, self.number) {
             (Some(i), _) => Ok(HeldOperand::Tensor(saved.tensor(i)?)),
             (None, Some(n)) => Ok(HeldOperand::Scalar(n)),
@@ -56,7 +56,7 @@ impl Sides {
     }
 
     /// Collects the gradients of the tensor operands in input order.
-    pub fn grads(
+    pub(crate) fn grads(
         &self,
         saved: &Saved,
         left: impl FnOnce() -> Result<Tensor>,
@@ -73,13 +73,13 @@ impl Sides {
     }
 }
 
-pub enum HeldOperand {
+pub(crate) enum HeldOperand {
     Tensor(Tensor),
     Scalar(Scalar),
 }
 
 impl HeldOperand {
-    pub fn get(&self) -> Operand<'_> {
+    pub(crate) fn get(&self) -> Operand<'_> {
         match self {
             HeldOperand::Tensor(t) => Operand::Tensor(t),
             HeldOperand::Scalar(s) => Operand::Scalar(*s),
@@ -179,7 +179,7 @@ pub fn shift(x: &Tensor, by: f64) -> Result<Tensor> {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[
+pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "rsub",
         Family::Binary,

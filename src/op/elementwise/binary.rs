@@ -164,7 +164,7 @@ fn extremum_grad(s: &Saved, g: &Tensor, direction: f64) -> Result<Grads> {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[named(
+pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     "arctan2",
     "Another name of `atan2`.",
     by_name!(PairParams, |a| to_value(atan2(a.input, a.other))),

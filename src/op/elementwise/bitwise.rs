@@ -26,7 +26,7 @@ binary! {
 }
 
 /// Each bit turned over; what is false becomes true.
-pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn bitwise_not(x: &Tensor) -> Result<Tensor> {
     static SPEC: Unary = Unary {
         name: "bitwise_not",
         op: MapOp::BitNot,
@@ -46,7 +46,7 @@ pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[OpDef::call(
+pub(crate) static MORE_ROWS: &[OpDef] = &[OpDef::call(
     "bitwise_not",
     Family::Elementwise,
     "Each bit turned over; for masks, what is false becomes true.",

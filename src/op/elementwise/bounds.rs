@@ -258,7 +258,7 @@ fn clamped(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Te
     }
 }
 
-pub fn clamped_(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Tensor> {
+pub(crate) fn clamped_(x: &Tensor, low: Option<Operand>, high: Option<Operand>) -> Result<Tensor> {
     match of_one_kind(low, high)? {
         Bounds::Numbers(low, high) => clamp::clamp_(x, low, high),
         Bounds::Tensors(low, high) => clamp_(x, low, high),

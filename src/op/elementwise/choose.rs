@@ -113,7 +113,7 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 )])];
 
 /// The number to fill with: a plain one or a tensor without dimensions.
-pub fn fill_value(value: Operand) -> Result<Scalar> {
+pub(crate) fn fill_value(value: Operand) -> Result<Scalar> {
     match value {
         Operand::Scalar(s) => Ok(s),
         Operand::Tensor(t) if t.rank() == 0 => t.item(),

@@ -28,7 +28,7 @@ binary! {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[
+pub(crate) static MORE_ROWS: &[OpDef] = &[
     named(
         "greater",
         "Another name of `gt`.",

@@ -48,7 +48,7 @@ macro_rules! binary {
             use $crate::op::elementwise::declare::names::*;
 
             /// The rows of these functions.
-            pub static ROWS: &[OpDef] = &[$(
+            pub(crate) static ROWS: &[OpDef] = &[$(
                 OpDef {
                     name: stringify!($fn),
                     family: Family::$family,
@@ -76,7 +76,7 @@ macro_rules! binary {
                 },
             )*];
         }
-        pub use table::ROWS;
+        pub(crate) use table::ROWS;
     };
     (@options) => { $crate::op::elementwise::declare::PairParams };
     (@options $options:ident) => { $crate::op::elementwise::declare::$options };
@@ -100,13 +100,13 @@ macro_rules! binary {
 }
 
 /// What PyTorch says of the difference of two masks.
-pub const NO_DIFFERENCE: Refusal = Refusal::Text(
+pub(crate) const NO_DIFFERENCE: Refusal = Refusal::Text(
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator \
      instead.",
 );
 
 /// What PyTorch says of a mask's negative.
-pub const NO_NEGATIVE: Refusal = Refusal::Text(
+pub(crate) const NO_NEGATIVE: Refusal = Refusal::Text(
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or \
      `logical_not()` operator instead.",
 );
@@ -176,7 +176,7 @@ macro_rules! unary {
         mod specs {
             use super::*;
             $(
-                pub static $map: $crate::op::core::spec::Unary = $crate::op::core::spec::Unary {
+                pub(crate) static $map: $crate::op::core::spec::Unary = $crate::op::core::spec::Unary {
                     name: stringify!($fn),
                     op: $crate::device::MapOp::$map,
                     gives: $crate::op::core::spec::Gives::$gives,
@@ -192,7 +192,7 @@ macro_rules! unary {
             use $crate::op::elementwise::declare::names::*;
 
             /// The rows of these functions.
-            pub static ROWS: &[OpDef] = &[$(
+            pub(crate) static ROWS: &[OpDef] = &[$(
                 OpDef {
                     name: stringify!($fn),
                     family: Family::Elementwise,
@@ -215,7 +215,7 @@ macro_rules! unary {
                 },
             )*];
         }
-        pub use table::ROWS;
+        pub(crate) use table::ROWS;
     };
     (@refusal) => { $crate::op::core::spec::Refusal::ByName };
     (@refusal $refusal:expr) => { $refusal };
@@ -253,7 +253,7 @@ pub const fn rule(f: Rule) -> Rule {
 }
 
 /// The gradient from the first saved tensor: one launch, or `composite` while the pass is recorded.
-pub fn with_input(
+pub(crate) fn with_input(
     op: MapOp,
     saved: &Saved,
     grad: &Tensor,
@@ -281,16 +281,16 @@ pub const fn named(
 }
 
 /// Called as `F::name(…)` too.
-pub const FUNCTIONAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Functional];
+pub(crate) const FUNCTIONAL_TOO: &[Form] = &[Form::Method, Form::Function, Form::Functional];
 
 /// What the macros' rows name, wherever they are called.
 pub mod names {
-    pub use super::FUNCTIONAL_TOO;
+    pub(crate) use super::FUNCTIONAL_TOO;
     pub(in crate::op) use super::{binary, unary};
     pub use crate::op::core::def::{
         Domain, Draw, Family, Form, Forward, Gradient, InPlace, OpDef, Receiver, Sample, Torch,
     };
-    pub use crate::op::core::params::InputParams;
+    pub(crate) use crate::op::core::params::InputParams;
 }
 
 pub(in crate::op) use {binary, unary};

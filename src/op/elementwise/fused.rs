@@ -50,7 +50,7 @@ pub fn addcdiv(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor>
 }
 
 /// [`lerp`] in place.
-pub fn lerp_(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
+pub(crate) fn lerp_(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
     check_lerp(a, b, weight)?;
     let write = || ternary_into(a, "lerp_", MapOp::Lerp, [a.into(), b.into(), weight], a.dtype(), [0.0; 2]);
     match weight {
@@ -63,7 +63,7 @@ pub fn lerp_(a: &Tensor, b: &Tensor, weight: Operand) -> Result<Tensor> {
 }
 
 /// [`addcmul`] in place.
-pub fn addcmul_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+pub(crate) fn addcmul_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
     let all = [x.into(), a.into(), b.into()];
     let compute = result_type(&all);
     check_cast(compute, x.dtype())?;
@@ -72,7 +72,7 @@ pub fn addcmul_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor
 }
 
 /// [`addcdiv`] in place.
-pub fn addcdiv_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
+pub(crate) fn addcdiv_(x: &Tensor, a: &Tensor, b: &Tensor, value: f64) -> Result<Tensor> {
     let all = [x.into(), a.into(), b.into()];
     let compute = result_type(&all);
     check_addcdiv(a, b)?;

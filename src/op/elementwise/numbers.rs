@@ -27,7 +27,7 @@ use super::sign::neg;
 use super::unary::log;
 
 /// Numbers for NaN and the infinities; where none are named, the largest of the dtype.
-pub fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> Result<Tensor> {
+pub(crate) fn nan_to_num(x: &Tensor, nan: f64, high: Option<f64>, low: Option<f64>) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "NanToNumBackward0", run: |s, g| one(mul(g, &isfinite(&s.tensor(0)?)?)?) };
     let most = match x.dtype() {
         DType::Float64 => f64::MAX,
@@ -54,7 +54,7 @@ pub fn logit(x: &Tensor, eps: Option<f64>) -> Result<Tensor> {
 }
 
 /// What `trunc` takes away.
-pub fn frac(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn frac(x: &Tensor) -> Result<Tensor> {
     crate::op::core::promote::only_floats(x.dtype(), "frac_cpu")?;
     sub(x, &trunc(x)?)
 }
@@ -65,13 +65,13 @@ pub fn scaled(x: &Tensor, factor: f64) -> Result<Tensor> {
 }
 
 /// `log2(2**a + 2**b)`.
-pub fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
+pub(crate) fn logaddexp2(a: Operand, b: Operand) -> Result<Tensor> {
     let ln2 = std::f64::consts::LN_2;
     scale(&logaddexp(&mul(a, ln2)?, &mul(b, ln2)?)?, 1.0 / ln2)
 }
 
 /// `a * 2**b`; of a float and whole exponents, in the float's dtype.
-pub fn ldexp(a: Operand, b: Operand) -> Result<Tensor> {
+pub(crate) fn ldexp(a: Operand, b: Operand) -> Result<Tensor> {
     let out = mul(a, &pow(2.0, b)?)?;
     match (a, b) {
         (Operand::Tensor(x), Operand::Tensor(n)) if x.dtype().is_float() && !n.dtype().is_float() => {
@@ -82,7 +82,7 @@ pub fn ldexp(a: Operand, b: Operand) -> Result<Tensor> {
 }
 
 /// `a ** b` in float64.
-pub fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
+pub(crate) fn float_power(a: Operand, b: Operand) -> Result<Tensor> {
     let wide = |o: Operand| -> Result<Tensor> {
         match o {
             Operand::Tensor(t) => to_dtype(t, DType::Float64),
@@ -100,25 +100,25 @@ static GCD: Binary = whole_numbers("gcd", MapOp::Gcd, "gcd_cpu");
 static LCM: Binary = whole_numbers("lcm", MapOp::Lcm, "lcm_cpu");
 
 /// The greatest common divisor of whole numbers.
-pub fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
+pub(crate) fn gcd(a: Operand, b: Operand) -> Result<Tensor> {
     only_whole("gcd_cpu", a, b)?;
     GCD.apply(a, b, [0.0; 2])
 }
 
 /// The least common multiple of whole numbers.
-pub fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
+pub(crate) fn lcm(a: Operand, b: Operand) -> Result<Tensor> {
     only_whole("lcm_cpu", a, b)?;
     LCM.apply(a, b, [0.0; 2])
 }
 
 /// [`gcd`] in place.
-pub fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
+pub(crate) fn gcd_(a: &Tensor, b: Operand) -> Result<Tensor> {
     only_whole("gcd_cpu", Operand::Tensor(a), b)?;
     GCD.apply_in_place(a, b, [0.0; 2])
 }
 
 /// [`lcm`] in place.
-pub fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
+pub(crate) fn lcm_(a: &Tensor, b: Operand) -> Result<Tensor> {
     only_whole("lcm_cpu", Operand::Tensor(a), b)?;
     LCM.apply_in_place(a, b, [0.0; 2])
 }
@@ -169,7 +169,7 @@ static NEXT_AFTER_RULE: Vjp = Vjp {
 };
 
 /// The number of the dtype next to each of `a` on the way to `b`; `into` `a` itself where that is asked for.
-pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
+pub(crate) fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
     let grid = match a.dtype().promote(b.dtype()) {
         DType::Float16 => 1.0,
         DType::BFloat16 => 2.0,
@@ -186,12 +186,12 @@ pub fn nextafter(a: &Tensor, b: &Tensor, in_place: bool) -> Result<Tensor> {
 }
 
 /// The larger of two elements; a number wins over NaN.
-pub fn fmax(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(crate) fn fmax(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     keep_number(a, b, maximum(a, b)?)
 }
 
 /// The smaller of two elements; a number wins over NaN.
-pub fn fmin(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(crate) fn fmin(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     keep_number(a, b, minimum(a, b)?)
 }
 

@@ -23,12 +23,12 @@ unary! {
 }
 
 /// Whether each element is this infinity.
-pub fn is_infinity(x: &Tensor, which: f64) -> Result<Tensor> {
+pub(crate) fn is_infinity(x: &Tensor, which: f64) -> Result<Tensor> {
     eq(x, which)
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[
+pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "isposinf",
         Family::Elementwise,

@@ -19,7 +19,7 @@ unary! {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[named(
+pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     "fix",
     "Another name of `trunc`.",
     by_name!(InputParams, |a| to_value(trunc(a.input))),

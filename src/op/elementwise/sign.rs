@@ -15,7 +15,7 @@ unary! {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[named(
+pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     "negative",
     "Another name of `neg`.",
     by_name!(InputParams, |a| to_value(neg(a.input))),

@@ -103,7 +103,7 @@ unary! {
 }
 
 /// The `order`-th derivative of [`digamma`].
-pub fn polygamma(x: &Tensor, order: f64) -> Result<Tensor> {
+pub(crate) fn polygamma(x: &Tensor, order: f64) -> Result<Tensor> {
     static RULE: Vjp = Vjp {
         name: "PolygammaBackward0",
         run: |s, g| {
@@ -123,7 +123,7 @@ pub fn polygamma(x: &Tensor, order: f64) -> Result<Tensor> {
 }
 
 /// [`relu`] in place.
-pub fn relu_(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn relu_(x: &Tensor) -> Result<Tensor> {
     specs::Relu.apply_in_place(x, [0.0; 2])
 }
 
@@ -141,7 +141,7 @@ params! {
 }
 
 /// The rows of this file that no macro writes.
-pub static MORE_ROWS: &[OpDef] = &[
+pub(crate) static MORE_ROWS: &[OpDef] = &[
     OpDef::call(
         "polygamma",
         Family::Elementwise,

@@ -85,7 +85,7 @@ fn outside() -> Error {
 }
 
 /// A possibly negative padding index as a row.
-pub fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<Option<usize>> {
+pub(crate) fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<Option<usize>> {
     let rows = weight.shape().first().copied().unwrap_or(0) as i64;
     match padding_idx {
         None => Ok(None),

@@ -57,7 +57,13 @@ pub fn index_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: f
 }
 
 /// [`index_add`] in place.
-pub fn index_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: f64) -> Result<Tensor> {
+pub(crate) fn index_add_(
+    x: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+    alpha: f64,
+) -> Result<Tensor> {
     let dim = check_index_add(x, dim, index, source)?;
     in_place(
         x,
@@ -95,7 +101,7 @@ pub fn scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<
 }
 
 /// [`scatter`] in place.
-pub fn scatter_(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<Tensor> {
+pub(crate) fn scatter_(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<Tensor> {
     scattered_("scatter_", x, dim, index, source, ScatterMode::Assign)
 }
 
@@ -108,7 +114,7 @@ pub fn scatter_add(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Res
 }
 
 /// [`scatter_add`] in place.
-pub fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+pub(crate) fn scatter_add_(x: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
     scattered_("scatter_add_", x, dim, index, source.into(), ScatterMode::Add)
 }
 
@@ -141,7 +147,7 @@ pub fn take_along_dim(x: &Tensor, index: &Tensor, dim: Option<i64>) -> Result<Te
 }
 
 /// Launches the choice of slices along `dim` by an index vector into new memory; no graph.
-pub fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static str) -> Result<Tensor> {
+pub(crate) fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static str) -> Result<Tensor> {
     let mut shape: Dims = x.shape().into();
     if let Some(size) = shape.get_mut(dim) {
         *size = index.numel();
@@ -153,7 +159,7 @@ pub fn select_rows(x: &Tensor, dim: usize, index: &Tensor, name: &'static str) -
 }
 
 /// An index outside its dimension, said as the op says it: `(index, dim, size)`.
-pub fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) -> Error {
+pub(crate) fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) -> Error {
     match *error.cause() {
         Cause::Shape(ShapeCause::IndexOutOfBounds { index, dim, size }) => say(index, dim, size),
         _ => error,
@@ -161,13 +167,13 @@ pub fn out_of_range(error: Error, say: impl FnOnce(i64, usize, usize) -> Error) 
 }
 
 /// The layout of a tensor for kernels along a dimension: a scalar is a vector of one.
-pub fn ranked(x: &Tensor) -> Result<Layout> {
+pub(crate) fn ranked(x: &Tensor) -> Result<Layout> {
     if x.rank() == 0 { x.layout().unsqueeze(0) } else { Ok(x.layout().clone()) }
 }
 
 /// The range check of `index_add`: gradient rules leave it out, for they add at places that were read before,
 /// negative ones among them.
-pub fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
+pub(crate) fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
     let dim = x.dim(dim)?;
     // Of more than one dimension, an empty one is spoken of by those who find nothing to read there, as in PyTorch.
     if x.rank() > 1 && x.shape().get(dim) == Some(&0) {
@@ -184,7 +190,7 @@ pub fn check_places(x: &Tensor, dim: i64, index: &Tensor) -> Result<()> {
 }
 
 /// Indices on the CPU lie in `low..high`. A device finds out itself, in its kernel.
-pub fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
+pub(crate) fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
     if index.numel() == 0 || index.device().is_cuda() {
         return Ok(());
     }
@@ -200,7 +206,12 @@ pub fn whole_within(index: &Tensor, low: i64, high: i64) -> Result<()> {
 }
 
 /// An argument off the device of `x`, in the words of PyTorch's dispatcher.
-pub fn same_place(x: &Tensor, argument: &'static str, other: &Tensor, method: &'static str) -> Result<()> {
+pub(crate) fn same_place(
+    x: &Tensor,
+    argument: &'static str,
+    other: &Tensor,
+    method: &'static str,
+) -> Result<()> {
     if other.device() == x.device() {
         return Ok(());
     }

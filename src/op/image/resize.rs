@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 
 /// How [`interpolate`] finds values between those that are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InterpolateMode {
+pub(crate) enum InterpolateMode {
     /// The one at or before the place.
     Nearest,
     /// The one whose middle is nearest.
@@ -229,7 +229,7 @@ fn image(x: &Tensor, name: &str, factor: i64) -> Result<(Vec<usize>, [usize; 3])
 }
 
 /// The channels of `[n, c, …]` dealt out over groups.
-pub fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
+pub(crate) fn channel_shuffle(x: &Tensor, groups: i64) -> Result<Tensor> {
     let [n, c, rest @ ..] = x.shape() else {
         return Err(Error::runtime(format!(
             "channel_shuffle expects input with > 2 dims, but got input with sizes {:?}",

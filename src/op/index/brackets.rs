@@ -542,7 +542,7 @@ fn is_mask(t: &Tensor) -> bool {
 }
 
 /// `x[…] = value` for a view: a number fills it, a tensor is copied; `accumulate` adds.
-pub fn assign_(view: &Tensor, value: Operand, accumulate: bool) -> Result<Tensor> {
+pub(crate) fn assign_(view: &Tensor, value: Operand, accumulate: bool) -> Result<Tensor> {
     match value {
         value if accumulate => specs::Add.apply_in_place(view, value, [1.0, 0.0]),
         Operand::Tensor(t) => copy_(view, t, false),

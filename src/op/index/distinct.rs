@@ -46,7 +46,7 @@ pub fn unique(x: &Tensor) -> Result<Distinct> {
 }
 
 /// The values without those that repeat the one before, in their order.
-pub fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
+pub(crate) fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
     let _off = no_grad();
     let flat = reshape_to(&x.detach(), &[x.numel()])?;
     let runs = Runs::of(&flat)?;
@@ -56,7 +56,7 @@ pub fn unique_consecutive(x: &Tensor) -> Result<Distinct> {
 
 /// The distinct slices along a dimension in ascending order, which their first different elements decide; or, where
 /// only neighbours are `consecutive`, in their own. Places and counts are vectors.
-pub fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Distinct> {
+pub(crate) fn unique_along(x: &Tensor, dim: i64, consecutive: bool) -> Result<Distinct> {
     let _off = no_grad();
     if x.rank() == 0 {
         let text = format!("Dimension specified as {dim} but tensor has no dimensions");

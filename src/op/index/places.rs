@@ -42,7 +42,7 @@ pub fn take(x: &Tensor, at: &Tensor) -> Result<Tensor> {
 }
 
 /// `x` with the slices of `source` written at `at` along `dim`.
-pub fn index_copy(x: &Tensor, dim: i64, at: &Tensor, source: &Tensor) -> Result<Tensor> {
+pub(crate) fn index_copy(x: &Tensor, dim: i64, at: &Tensor, source: &Tensor) -> Result<Tensor> {
     if let Some(casts) = crate::op::core::autocast::enter("index_copy", &[x, source])? {
         return index_copy(&casts.cast(x)?, dim, at, &casts.cast(source)?);
     }
@@ -115,7 +115,7 @@ pub fn index_fill(x: &Tensor, dim: i64, at: &Tensor, value: Operand) -> Result<T
 }
 
 /// `x` with the elements of `source`, in order, where `mask` is true.
-pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+pub(crate) fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime(format!(
             "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
@@ -152,7 +152,7 @@ pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tens
 
 /// How several values for one place become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Combine {
+pub(crate) enum Combine {
     Sum,
     Prod,
     Mean,
@@ -161,7 +161,7 @@ pub enum Combine {
 }
 
 impl Combine {
-    pub fn parse(name: &str) -> Result<Combine> {
+    pub(crate) fn parse(name: &str) -> Result<Combine> {
         Ok(match name {
             "sum" => Combine::Sum,
             "prod" => Combine::Prod,
@@ -188,7 +188,7 @@ impl Combine {
 
 /// The elements of `source` that `at` sends to one place along `dim`, combined, and with `include_self` also with
 /// what stands there.
-pub fn scatter_reduce(
+pub(crate) fn scatter_reduce(
     x: &Tensor,
     dim: i64,
     at: &Tensor,
@@ -310,7 +310,7 @@ fn sizes_but(t: &Tensor, dim: usize) -> Dims {
 }
 
 /// The place of each element of a flat index in a shape, a vector for each dimension.
-pub fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
+pub(crate) fn unravel_index(at: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
     let mut rest = at.clone();
     let mut all = memory::with_capacity(shape.len())?;
     for &size in shape.iter().rev() {

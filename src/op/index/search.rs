@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 use super::distinct::COUNTED;
 
 /// Whether each element is among `others`.
-pub fn isin(x: &Tensor, others: Operand, invert: bool) -> Result<Tensor> {
+pub(crate) fn isin(x: &Tensor, others: Operand, invert: bool) -> Result<Tensor> {
     let _off = no_grad();
     let found = match others {
         Operand::Scalar(_) => eq(x, others)?,
@@ -35,7 +35,7 @@ pub fn isin(x: &Tensor, others: Operand, invert: bool) -> Result<Tensor> {
 
 /// Where each of `values` would be put into the ascending rows of `edges`: before its equals, or behind them
 /// where `right`. One row serves values of any shape; several rows pair up with the values' rows.
-pub fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow: bool) -> Result<Tensor> {
+pub(crate) fn searchsorted(edges: &Tensor, values: &Tensor, right: bool, narrow: bool) -> Result<Tensor> {
     let _off = no_grad();
     let same_rows = edges.rank() == values.rank()
         && edges.shape().split_last().map(|(_, rows)| rows)

@@ -148,7 +148,11 @@ pub static ROWS: &[OpDef] = &[
     .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
 ];
 
-pub const fn property(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
+pub(crate) const fn property(
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
     OpDef::call(name, Family::Inspect, summary, InputParams::LIST, run).forms(PROPERTY).gradient(ASKS)
 }
 

@@ -22,7 +22,7 @@ pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
 }
 
 /// Element by element whether `|a - b| <= atol + rtol * |b|`.
-pub fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+pub(crate) fn isclose(a: &Tensor, b: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         let text = format!("{} did not match {}", a.dtype().type_name(), b.dtype().type_name());
         return Err(

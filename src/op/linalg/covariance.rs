@@ -10,7 +10,7 @@ use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;
 
 /// The covariance matrix of variables (rows) observed together (columns).
-pub fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
+pub(crate) fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
     if x.rank() > 2 {
         return Err(Error::runtime(format!(
             "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions",
@@ -30,7 +30,7 @@ pub fn cov(x: &Tensor, correction: f64) -> Result<Tensor> {
 }
 
 /// The correlation matrix of variables (rows) observed together (columns).
-pub fn corrcoef(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn corrcoef(x: &Tensor) -> Result<Tensor> {
     let c = cov(x, 1.0)?;
     if c.rank() == 0 {
         return div(&c, &c);

@@ -42,7 +42,7 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The sign of the determinant, and the logarithm of its size.
-pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
+pub(crate) fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
     static RULE: Vjp = Vjp {
         name: "LinalgSlogdetBackward0",
         run: |s, g| one(mul(&last_two(g)?, &matrix_transpose(&inv(&s.tensor(0)?)?)?)?),

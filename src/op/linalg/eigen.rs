@@ -65,7 +65,7 @@ pub fn eigvalsh(x: &Tensor, uplo: &str) -> Result<Tensor> {
     })
 }
 
-pub fn wants_gradient(x: &Tensor) -> bool {
+pub(crate) fn wants_gradient(x: &Tensor) -> bool {
     grad_enabled() && x.requires_grad()
 }
 
@@ -129,7 +129,7 @@ pub struct Svd {
     pub vh: Tensor,
 }
 
-pub fn skew(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn skew(x: &Tensor) -> Result<Tensor> {
     sub(x, &turned(x)?)
 }
 
@@ -156,7 +156,7 @@ impl Cut {
 }
 
 /// What least squares give.
-pub struct Fit {
+pub(crate) struct Fit {
     pub solution: Tensor,
     pub residuals: Tensor,
     pub rank: Tensor,
@@ -191,7 +191,7 @@ fn implemented(x: &Tensor, kernel: &str) -> Result<()> {
     Err(Error::new(Kind::NotImplementedError, text).with_hint("convert it with `.float()`"))
 }
 
-pub fn only_full(x: &Tensor) -> Result<()> {
+pub(crate) fn only_full(x: &Tensor) -> Result<()> {
     if matches!(x.dtype(), DType::Float32 | DType::Float64) {
         return Ok(());
     }
@@ -200,7 +200,7 @@ pub fn only_full(x: &Tensor) -> Result<()> {
 }
 
 /// An error where the values found are not all finite; of a batch it names the first matrix that is to blame.
-pub fn converged(values: &Tensor, name: &str, text: &str) -> Result<()> {
+pub(crate) fn converged(values: &Tensor, name: &str, text: &str) -> Result<()> {
     let _off = no_grad();
     let fine = isfinite(values)?;
     if all(&fine, None, false)?.item()?.as_i64() != 0 {

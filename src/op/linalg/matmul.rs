@@ -140,7 +140,7 @@ pub fn outer(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// Batch, rows and columns.
-pub fn batches_of(x: &Tensor, name: &str) -> Result<[usize; 3]> {
+pub(crate) fn batches_of(x: &Tensor, name: &str) -> Result<[usize; 3]> {
     match x.shape() {
         &[n, m, k] => Ok([n, m, k]),
         _ => Err(Error::runtime(format!("{name} must be a 3D tensor"))),
@@ -148,7 +148,13 @@ pub fn batches_of(x: &Tensor, name: &str) -> Result<[usize; 3]> {
 }
 
 /// Launches `alpha * a @ b + beta * c` into `out`; no graph. A zero `beta` leaves `c` unread.
-pub fn fused_product(name: &'static str, all: [In; 3], out: &Tensor, alpha: f64, beta: f64) -> Result<()> {
+pub(crate) fn fused_product(
+    name: &'static str,
+    all: [In; 3],
+    out: &Tensor,
+    alpha: f64,
+    beta: f64,
+) -> Result<()> {
     let [a, b, c] = all;
     if beta == 0.0 {
         return launch(name, &Kernel::Matmul { alpha, beta }, &[a, b], &[out]);
@@ -162,7 +168,7 @@ pub fn product(name: &'static str, both: [In; 2], out: &Tensor) -> Result<()> {
 }
 
 /// Each factor where the other wants a gradient.
-pub fn save_factors(s: &mut Saver, a: &Tensor, b: &Tensor) {
+pub(crate) fn save_factors(s: &mut Saver, a: &Tensor, b: &Tensor) {
     for (x, other) in [(a, b), (b, a)] {
         if other.requires_grad() { s.input(x) } else { s.constant(None) }
     }
@@ -176,7 +182,7 @@ pub fn rows(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Whether a matrix lies column by column, as the transpose of a contiguous one does.
-pub fn is_transposed(x: &Tensor) -> bool {
+pub(crate) fn is_transposed(x: &Tensor) -> bool {
     match (x.shape(), x.layout().strides()) {
         (&[m, n], &[1, step]) => m > 1 && n > 1 && step == m as isize,
         _ => false,
@@ -185,12 +191,12 @@ pub fn is_transposed(x: &Tensor) -> bool {
 
 /// `a @ b`, laid out column by column where `transposed`: the gradient of a transposed weight is then
 /// contiguous once it is transposed back.
-pub fn product_laid(a: &Tensor, b: &Tensor, transposed: bool) -> Result<Tensor> {
+pub(crate) fn product_laid(a: &Tensor, b: &Tensor, transposed: bool) -> Result<Tensor> {
     if transposed { t(&mm(&t(b)?, &t(a)?)?) } else { mm(a, b) }
 }
 
 /// Both on one device, in the words of PyTorch's dispatcher.
-pub fn same_place(a: &Tensor, b: &Tensor, method: &'static str) -> Result<()> {
+pub(crate) fn same_place(a: &Tensor, b: &Tensor, method: &'static str) -> Result<()> {
     if a.device() == b.device() {
         return Ok(());
     }
@@ -199,7 +205,7 @@ pub fn same_place(a: &Tensor, b: &Tensor, method: &'static str) -> Result<()> {
 }
 
 /// Devices and dtypes of `addmm` and `linear`, in the words of PyTorch.
-pub fn check_addmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
+pub(crate) fn check_addmm(input: &Tensor, a: &Tensor, b: &Tensor) -> Result<()> {
     let method = "wrapper_CUDA_addmm";
     for (argument, x) in [("mat1", a), ("mat2", b)] {
         if x.device() != input.device() {

@@ -42,4 +42,4 @@ pub static ROWS: &[&[OpDef]] = &documented([
 ]);
 
 /// Rows whose names other rows of the table have too.
-pub static HOMONYMS: &[&[OpDef]] = &documented([products::HOMONYMS, norms::HOMONYMS]);
+pub(crate) static HOMONYMS: &[&[OpDef]] = &documented([products::HOMONYMS, norms::HOMONYMS]);

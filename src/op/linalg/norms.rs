@@ -13,7 +13,7 @@ use crate::op::shape::view::{reshape_to, squeeze};
 use crate::tensor::Tensor;
 
 /// A norm of the matrices in the last two dimensions (or `dims`): `fro`, or 1, -1, inf, -inf of row and column sums.
-pub fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
+pub(crate) fn matrix_norm(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -> Result<Tensor> {
     whole("matrix_norm", [x], |[x]| norm_of_matrices(x, kind, dims, keepdim))
 }
 
@@ -70,7 +70,7 @@ fn norm_of_matrices(x: &Tensor, kind: NormKind, dims: [i64; 2], keepdim: bool) -
 
 /// Which norm of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NormKind {
+pub(crate) enum NormKind {
     Frobenius,
     /// The sum of the singular values.
     Nuclear,
@@ -89,7 +89,7 @@ pub enum NormKind {
 }
 
 impl NormKind {
-    pub fn of(order: f64) -> Result<NormKind> {
+    pub(crate) fn of(order: f64) -> Result<NormKind> {
         Ok(match order {
             1.0 => NormKind::Columns { largest: true },
             -1.0 => NormKind::Columns { largest: false },
@@ -102,7 +102,7 @@ impl NormKind {
     }
 
     /// By a name, such as `fro`.
-    pub fn named(name: &str) -> Result<NormKind> {
+    pub(crate) fn named(name: &str) -> Result<NormKind> {
         match name {
             "fro" => Ok(NormKind::Frobenius),
             "nuc" => Ok(NormKind::Nuclear),
@@ -119,7 +119,7 @@ impl NormKind {
 }
 
 /// The norm of a vector, of matrices, or of all elements where no `order` is given.
-pub fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+pub(crate) fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let vector = |order: f64| whole("vector_norm", [x], |[x]| norm(x, order, dims, keepdim));
     if let Some(dims) = dims.filter(|d| !matches!(d.len(), 1 | 2)) {
         return Err(Error::runtime(format!(
@@ -224,7 +224,7 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// Rows whose names other rows have too.
-pub static HOMONYMS: &[OpDef] = &[OpDef::call(
+pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
     "norm",
     Family::Reduce,
     "The norm of a vector or of matrices; without an order that of all elements.",

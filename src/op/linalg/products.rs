@@ -19,7 +19,7 @@ use super::matmul::{matmul, mm};
 use super::solve::{identity, inv, square_of};
 
 /// A matrix times itself `n` times; negative powers are those of the inverse.
-pub fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
+pub(crate) fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
     square_of(x, "linalg.matrix_power")?;
     let base = if n < 0 { inv(x)? } else { x.clone() };
     let mut left = n.unsigned_abs();
@@ -43,7 +43,7 @@ pub fn matrix_power(x: &Tensor, n: i64) -> Result<Tensor> {
 }
 
 /// The product of several matrices in the cheapest order.
-pub fn multi_dot(all: &[&Tensor]) -> Result<Tensor> {
+pub(crate) fn multi_dot(all: &[&Tensor]) -> Result<Tensor> {
     if let Some(casts) = crate::op::core::autocast::enter("multi_dot", all)? {
         let cast = casts.cast_all(all)?;
         return multi_dot(&cast.iter().collect::<Vec<_>>());
@@ -105,7 +105,7 @@ fn chain(matrices: &[Tensor]) -> Result<Tensor> {
 }
 
 /// Kronecker's product: each element of `a` times all of `b`.
-pub fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(crate) fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let rank = a.rank().max(b.rank());
     let padded = |t: &Tensor| -> Dims {
         std::iter::repeat_n(1, rank - t.rank()).chain(t.shape().iter().copied()).collect()
@@ -315,7 +315,7 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// Rows whose names other rows have too.
-pub static HOMONYMS: &[OpDef] = &[OpDef::call(
+pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
     "cross",
     Family::Matmul,
     "The vector product of three-element vectors along a dimension, the last where none is named.",

@@ -108,7 +108,7 @@ fn qr_tall(q: &Tensor, r: &Tensor, gq: Option<&Tensor>, gr: Option<&Tensor>) -> 
 
 /// The `y` of least length for which `a @ y` is nearest to `b`. `driver` decides on what comes with it, as in LAPACK:
 /// ranks but with `gels`, residuals but with `gelsy`, singular values with `gelsd` and `gelss`.
-pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: &str) -> Result<Fit> {
+pub(crate) fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>, driver: &str) -> Result<Fit> {
     let fault = |text: &str| Err(Error::runtime(format!("torch.linalg.lstsq: {text}")));
     if a.rank() < 2 {
         return fault("input must have at least 2 dimensions.");

@@ -90,7 +90,7 @@ fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// What elimination finds.
-pub struct Eliminated {
+pub(crate) struct Eliminated {
     solution: Tensor,
     /// The pivots, the last dimension.
     pub pivots: Tensor,
@@ -99,7 +99,7 @@ pub struct Eliminated {
 }
 
 /// Gauss's and Jordan's elimination with the largest pivot of each column, on `[a | b]`.
-pub fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
+pub(crate) fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
     let n = a.size(-1)?;
     let (a, b) = (a.detach(), b.detach());
     let mut both = cat(&[&a, &b], -1)?;
@@ -216,7 +216,7 @@ pub(super) fn part(x: &Tensor, rows: (usize, usize), columns: (usize, usize)) ->
 }
 
 /// The first columns of a batch of matrices.
-pub fn slice_of(x: &Tensor, columns: usize) -> Result<Tensor> {
+pub(crate) fn slice_of(x: &Tensor, columns: usize) -> Result<Tensor> {
     slice(x, x.rank().saturating_sub(1), 0, columns.min(x.size(-1)?), 1)
 }
 

@@ -30,7 +30,7 @@ use super::solve::{batched, outer, part, square_of};
 
 /// How [`solve_triangular`] reads its matrix.
 #[derive(Clone, Copy, Debug)]
-pub struct Triangle {
+pub(crate) struct Triangle {
     pub upper: bool,
     /// `a @ x = b`; else `x @ a = b`.
     pub left: bool,
@@ -39,7 +39,7 @@ pub struct Triangle {
 }
 
 /// The `x` with `a @ x = b` (or `x @ a = b`) for a triangular `a`, whose other triangle is not read.
-pub fn solve_triangular(a: &Tensor, b: &Tensor, how: Triangle) -> Result<Tensor> {
+pub(crate) fn solve_triangular(a: &Tensor, b: &Tensor, how: Triangle) -> Result<Tensor> {
     whole("solve_triangular", [a, b], |[a, b]| triangle_solved(a, b, how))
 }
 
@@ -117,7 +117,7 @@ fn triangular_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 /// `p`, `l` and `u` with `p @ l @ u = x`: a permutation, a lower triangle with ones on its diagonal, an upper triangle.
-pub struct Lu {
+pub(crate) struct Lu {
     pub p: Tensor,
     pub l: Tensor,
     pub u: Tensor,
@@ -219,7 +219,7 @@ fn ordered(x: &Tensor, order: &Tensor) -> Result<Tensor> {
 }
 
 /// The factors of elimination with the largest pivot of each column, as `torch.linalg.lu`.
-pub fn lu(x: &Tensor) -> Result<Lu> {
+pub(crate) fn lu(x: &Tensor) -> Result<Lu> {
     check_lu(x, "linalg.lu")?;
     let _paused = crate::tensor::autocast::pause();
     let found = pivoted(x)?;
@@ -237,7 +237,7 @@ pub fn lu(x: &Tensor) -> Result<Lu> {
 }
 
 /// Both factors in one matrix, and the exchanges of rows, as `torch.linalg.lu_factor`.
-pub fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
+pub(crate) fn lu_factor(x: &Tensor) -> Result<(Tensor, Tensor)> {
     check_lu(x, "torch.linalg.lu_factor")?;
     let _paused = crate::tensor::autocast::pause();
     let found = pivoted(x)?;

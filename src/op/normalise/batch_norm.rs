@@ -42,7 +42,7 @@ pub fn batch_norm(x: &Tensor, norm: &BatchNorm) -> Result<Tensor> {
 }
 
 /// The sum over all dimensions but the second, `[channels]`.
-pub fn channel_sum(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn channel_sum(x: &Tensor) -> Result<Tensor> {
     if grad_enabled() {
         let kept = kept_channels(x.shape());
         return reshape_to(&sum_to(x, &kept)?, &[channels(x)]);

@@ -87,7 +87,7 @@ struct RowsNorm {
 }
 
 /// Normalises runs of `inner` elements; `weight` and `bias` have the runs' shape.
-pub fn rows_norm(
+pub(crate) fn rows_norm(
     x: &Tensor,
     inner: usize,
     weight: Option<&Tensor>,
@@ -212,7 +212,12 @@ fn rows_grad_recorded(x: &Tensor, g: &Tensor, weight: Option<&Tensor>, about: &R
 /// `x` divided by the root of its mean square over trailing dimensions, times `weight`.
 ///
 /// `eps` is the dtype's own where it is absent. Half types are computed in float32.
-pub fn rms_norm(x: &Tensor, over: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
+pub(crate) fn rms_norm(
+    x: &Tensor,
+    over: &[i64],
+    weight: Option<&Tensor>,
+    eps: Option<f64>,
+) -> Result<Tensor> {
     if let Some(casts) = crate::op::core::autocast::enter("rms_norm", &[x])? {
         return rms_norm(&casts.cast(x)?, over, casts.cast_option(weight)?.as_ref(), eps);
     }

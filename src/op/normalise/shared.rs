@@ -12,7 +12,7 @@ pub fn operands(all: &[Option<&Tensor>]) -> Vec<crate::base::error::Operand> {
 }
 
 /// Parameters have the input's dtype; float32 ones also go with half types.
-pub fn check_dtype(x: &Tensor, parameter: &Tensor) -> Result<()> {
+pub(crate) fn check_dtype(x: &Tensor, parameter: &Tensor) -> Result<()> {
     let half = matches!(x.dtype(), DType::Float16 | DType::BFloat16);
     if parameter.dtype() == x.dtype() || (half && parameter.dtype() == DType::Float32) {
         return Ok(());
@@ -22,13 +22,13 @@ pub fn check_dtype(x: &Tensor, parameter: &Tensor) -> Result<()> {
 }
 
 /// The dtype that statistics are kept in.
-pub fn statistics_dtype(x: DType) -> DType {
+pub(crate) fn statistics_dtype(x: DType) -> DType {
     if x == DType::Float64 { x } else { DType::Float32 }
 }
 
 /// Gradient of the plain normalisation over the dimensions that `kept` has as 1, and the normalised values, as
 /// recorded operations.
-pub fn standard_grad(x: &Tensor, g: &Tensor, kept: &[usize], eps: f64) -> Result<(Tensor, Tensor)> {
+pub(crate) fn standard_grad(x: &Tensor, g: &Tensor, kept: &[usize], eps: f64) -> Result<(Tensor, Tensor)> {
     let count = (x.numel() / kept.iter().product::<usize>().max(1)).max(1) as f64;
     let mean = |t: &Tensor| scale(&sum_to(t, kept)?, 1.0 / count);
     let centred = sub(x, &mean(x)?)?;
@@ -45,6 +45,6 @@ pub fn channels(x: &Tensor) -> usize {
 }
 
 /// `[1, channels, 1, …]`
-pub fn kept_channels(shape: &[usize]) -> Dims {
+pub(crate) fn kept_channels(shape: &[usize]) -> Dims {
     shape.iter().enumerate().map(|(i, &d)| if i == 1 { d } else { 1 }).collect()
 }

@@ -11,7 +11,7 @@ use crate::op::reduce::norms::norm;
 use crate::tensor::Tensor;
 
 /// `x` divided by its `p`-norm along a dimension, but never by less than `eps`.
-pub fn normalize(x: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
+pub(crate) fn normalize(x: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
     div(x, &clamp_min(&norm(x, p, Some(&[dim]), true)?, eps.into())?)
 }
 

@@ -40,7 +40,7 @@ pub fn argmin(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
 /// The gradient of elements chosen by index along a dimension: it goes back to where they came from.
 ///
 /// Saved: the indices in their keepdim form; attribute: the dimension.
-pub fn selected_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
+pub(crate) fn selected_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     let index = s.tensor(0)?;
     let &dim: &usize = s.attribute()?;
     if s.shape(0).is_empty() {

@@ -42,7 +42,7 @@ pub fn median(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
 }
 
 /// The middle of the elements along `dim` that are numbers.
-pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+pub(crate) fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "nanmedian")?;
     let k = {
         let _off = no_grad();
@@ -52,7 +52,7 @@ pub fn nanmedian(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
 }
 
 /// The median of all elements; of none NaN, or the smallest int32 or int64.
-pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
+pub(crate) fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
     let flat = reshape_to(x, &[x.numel()])?;
     if x.numel() == 0 {
         // What PyTorch's NaN becomes in an integer.
@@ -70,7 +70,7 @@ pub fn median_all(x: &Tensor, skip_nan: bool) -> Result<Tensor> {
 }
 
 /// The `k`-th smallest element along `dim`, counted from 1.
-pub fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
+pub(crate) fn kthvalue(x: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
     let (line, dim) = lined(x, dim, "kthvalue")?;
     if k < 1 || k > line.size(dim)? as i64 {
         return Err(Error::runtime(format!(
@@ -107,7 +107,7 @@ pub fn mode(x: &Tensor, dim: i64, keepdim: bool) -> Result<ValuesIndices> {
 }
 
 /// The values below which the fractions `q` of the elements lie; see [`Between`].
-pub fn quantile(
+pub(crate) fn quantile(
     x: &Tensor,
     q: Operand,
     dim: Option<i64>,
@@ -161,7 +161,7 @@ pub fn quantile(
 
 /// What a quantile between two elements is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Between {
+pub(crate) enum Between {
     Linear,
     Lower,
     Higher,
@@ -170,7 +170,7 @@ pub enum Between {
 }
 
 impl Between {
-    pub fn parse(name: &str) -> Result<Between> {
+    pub(crate) fn parse(name: &str) -> Result<Between> {
         Ok(match name {
             "linear" => Between::Linear,
             "lower" => Between::Lower,
@@ -204,7 +204,7 @@ impl Between {
 }
 
 /// Where an element differs from the one before it along `dim`; the first does.
-pub fn run_starts(sorted: &Tensor, dim: i64) -> Result<Tensor> {
+pub(crate) fn run_starts(sorted: &Tensor, dim: i64) -> Result<Tensor> {
     let size = sorted.size(dim)?;
     let at = sorted.dim(dim)?;
     if size == 0 {

@@ -19,20 +19,20 @@ use crate::tensor::Tensor;
 use super::extremum::{max_dim, min_dim};
 
 /// Values and where they were.
-pub type ValuesIndices = (Tensor, Tensor);
+pub(crate) type ValuesIndices = (Tensor, Tensor);
 
 /// The running maximum along `dim` and where it was last reached; NaN stays.
-pub fn cummax(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
+pub(crate) fn cummax(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
     running(x, dim, |new, old| ge(new, old))
 }
 
 /// The running minimum along `dim` and where it was last reached; NaN stays.
-pub fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
+pub(crate) fn cummin(x: &Tensor, dim: i64) -> Result<ValuesIndices> {
     running(x, dim, |new, old| le(new, old))
 }
 
 /// The smallest and the largest element, of everything or along `dim`.
-pub fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, Tensor)> {
+pub(crate) fn aminmax(x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, Tensor)> {
     match dim {
         None => Ok((min_all(x)?, max_all(x)?)),
         Some(dim) => Ok((min_dim(x, dim, keepdim)?.0, max_dim(x, dim, keepdim)?.0)),
@@ -70,7 +70,7 @@ fn running(x: &Tensor, dim: i64, better: fn(&Tensor, &Tensor) -> Result<Tensor>)
 }
 
 /// 0, 1, 2, … along `dim`, in the shape of `x`.
-pub fn places_along(x: &Tensor, dim: i64) -> Result<Tensor> {
+pub(crate) fn places_along(x: &Tensor, dim: i64) -> Result<Tensor> {
     let mut shape: crate::base::Dims = x.shape().iter().map(|_| 1).collect();
     let size = x.size(dim)?;
     if let Some(slot) = shape.get_mut(x.dim(dim)?) {

@@ -148,7 +148,7 @@ pub fn poisson(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Normal numbers, each with its own mean or deviation, of the dtype of `model`.
-pub fn normal_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
+pub(crate) fn normal_of(model: &Tensor, mean: Operand, std: Operand) -> Result<Tensor> {
     only_floats(model.dtype(), "normal_kernel_cpu")?;
     let _off = no_grad();
     let negative = match std {

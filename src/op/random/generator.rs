@@ -72,7 +72,7 @@ pub fn drawn(
 }
 
 /// Fills a tensor with drawn values, without a trace in the graph and without a version.
-pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Result<()> {
+pub(crate) fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Result<()> {
     if x.numel() == 0 {
         return Ok(());
     }
@@ -80,7 +80,12 @@ pub fn draw_into(x: &Tensor, distribution: Distribution, op: &'static str) -> Re
 }
 
 /// [`draw_into`] where the distribution takes an input.
-pub fn draw_from(x: &Tensor, distribution: Distribution, inputs: &[&Tensor], op: &'static str) -> Result<()> {
+pub(crate) fn draw_from(
+    x: &Tensor,
+    distribution: Distribution,
+    inputs: &[&Tensor],
+    op: &'static str,
+) -> Result<()> {
     let source = Machine::current().random_source(x.device(), x.numel(), &distribution, x.dtype());
     let inputs: Vec<_> = inputs.iter().map(|&t| t.into()).collect();
     launch(op, &Kernel::Random(Random { distribution, source }), &inputs, &[x])

@@ -46,12 +46,12 @@ pub fn rand_like(x: &Tensor, make: &Make) -> Result<Tensor> {
 }
 
 /// [`randn`] in the shape of `x`.
-pub fn randn_like(x: &Tensor, make: &Make) -> Result<Tensor> {
+pub(crate) fn randn_like(x: &Tensor, make: &Make) -> Result<Tensor> {
     made("randn_like", x.shape(), x.dtype(), NORMAL, &make.like(x))
 }
 
 /// [`randint`] in the shape of `x`.
-pub fn randint_like(x: &Tensor, low: i64, high: i64, make: &Make) -> Result<Tensor> {
+pub(crate) fn randint_like(x: &Tensor, low: i64, high: i64, make: &Make) -> Result<Tensor> {
     let make = make.like(x);
     let dtype = make.dtype.unwrap_or(x.dtype());
     made("randint_like", x.shape(), dtype, integers(low, high, dtype)?, &make)
@@ -112,7 +112,7 @@ pub fn bernoulli_(x: &Tensor, p: f64) -> Result<Tensor> {
 }
 
 /// Overwrites `x` with 1 with the probability that each element of `p` says, else 0; `p` spreads over `x`.
-pub fn bernoulli_each_(x: &Tensor, p: &Tensor) -> Result<Tensor> {
+pub(crate) fn bernoulli_each_(x: &Tensor, p: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "BernoulliBackward1", run: |_, g| one(zeros_like(g)?) };
     let wide: Vec<i64> = x.shape().iter().map(|&d| d as i64).collect();
     let drawn = {

@@ -14,13 +14,23 @@ use crate::tensor::Tensor;
 use super::sums::sum;
 
 /// The sum of the elements that are numbers.
-pub fn nansum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+pub(crate) fn nansum(
+    x: &Tensor,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
     let _paused = crate::tensor::autocast::pause();
     super::sums::sum_as(&without_nan(x)?, dims, keepdim, dtype)
 }
 
 /// The mean of the elements that are numbers.
-pub fn nanmean(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+pub(crate) fn nanmean(
+    x: &Tensor,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
     only_floats(dtype.unwrap_or(x.dtype()), "nanmean")?;
     let _paused = crate::tensor::autocast::pause();
     let count = {

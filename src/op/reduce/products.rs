@@ -70,7 +70,7 @@ pub fn cumprod(x: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
 }
 
 /// For each element along `dim` the product of all the others.
-pub fn exclusive_products(x: &Tensor, dim: usize) -> Result<Tensor> {
+pub(crate) fn exclusive_products(x: &Tensor, dim: usize) -> Result<Tensor> {
     let before = products_before(x, dim)?;
     let back = [dim as i64];
     mul(&before, &flip(&products_before(&flip(x, &back)?, dim)?, &back)?)

@@ -48,7 +48,7 @@ pub fn along(name: &'static str, kernel: Kernel, x: &Tensor, dtype: DType) -> Re
 }
 
 /// The running sum from the end towards the beginning.
-pub fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
+pub(crate) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
     let dim = dim as i64;
     if x.rank() == 0 {
         return Ok(x.clone());
@@ -57,7 +57,7 @@ pub fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
 }
 
 /// `log(cumsum(exp(x)))` along `dim`, without overflow.
-pub fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
+pub(crate) fn logcumsumexp(x: &Tensor, dim: i64) -> Result<Tensor> {
     only_floats(x.dtype(), "logcumsumexp_out_cpu")?;
     if x.rank() == 0 || x.numel() == 0 {
         x.dim(dim)?;

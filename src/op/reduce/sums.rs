@@ -53,7 +53,12 @@ pub fn sum(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
 }
 
 /// [`sum`] in a dtype.
-pub fn sum_as(x: &Tensor, dims: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+pub(crate) fn sum_as(
+    x: &Tensor,
+    dims: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+) -> Result<Tensor> {
     if let Some(casts) = autocast::enter("sum", &[x])? {
         return sum_as(x, dims, keepdim, casts.dtype(dtype));
     }
@@ -128,7 +133,7 @@ pub fn any(x: &Tensor, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
 }
 
 /// How many elements over `dims` are not zero.
-pub fn count_nonzero(x: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
+pub(crate) fn count_nonzero(x: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
     sum(&ne(x, 0i64)?, dims, false)
 }
 

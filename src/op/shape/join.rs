@@ -78,7 +78,7 @@ pub fn stack(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
 }
 
 /// All tensors of a list on one device, in PyTorch's words.
-pub fn same_device(tensors: &[&Tensor], argument: &'static str, method: &'static str) -> Result<()> {
+pub(crate) fn same_device(tensors: &[&Tensor], argument: &'static str, method: &'static str) -> Result<()> {
     let Some(first) = tensors.first() else { return Ok(()) };
     match tensors.iter().find(|t| t.device() != first.device()) {
         None => Ok(()),
@@ -258,7 +258,7 @@ pub fn column(t: &Tensor) -> crate::base::Result<Tensor> {
     if t.rank() > 1 { Ok(t.clone()) } else { view::reshape_to(t, &[t.numel(), 1]) }
 }
 
-pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
+pub(crate) fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
     let all = tensors
         .iter()
         .map(|t| if t.rank() == 0 { reshape_to(t, &[1]) } else { Ok((*t).clone()) })
@@ -267,7 +267,7 @@ pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
     cat(&all.iter().collect::<Vec<_>>(), dim)
 }
 
-pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
+pub(crate) fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
     let all = tensors
         .iter()
         .map(|t| match t.rank() {

@@ -63,7 +63,7 @@ pub fn select(x: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
 }
 
 /// The sub-tensor at `index` of `dim`, as `x[index]` has it: errors speak of the index into dimension `named`.
-pub fn at_index(x: &Tensor, dim: usize, index: i64, named: usize) -> Result<Tensor> {
+pub(crate) fn at_index(x: &Tensor, dim: usize, index: i64, named: usize) -> Result<Tensor> {
     match place(x, dim, index) {
         Some(index) => cut(x, Cut::Select { dim, index }),
         None => {

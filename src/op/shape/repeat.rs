@@ -135,7 +135,7 @@ fn repeat_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 }
 
 /// A quarter turn `k` times over in the plane of two dimensions.
-pub fn rot90(x: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
+pub(crate) fn rot90(x: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
     let &[a, b] = dims else {
         return Err(Error::runtime(format!(
             "expected total rotation dims == 2, but got dims = {}",
@@ -283,7 +283,7 @@ pub static ROWS: &[OpDef] = &[
 ];
 
 /// A tensor of so many dimensions, or more.
-pub fn at_least(x: &Tensor, rank: usize) -> crate::base::Result<&Tensor> {
+pub(crate) fn at_least(x: &Tensor, rank: usize) -> crate::base::Result<&Tensor> {
     if x.rank() >= rank {
         return Ok(x);
     }

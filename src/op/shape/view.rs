@@ -27,7 +27,7 @@ pub fn reshape(x: &Tensor, shape: &[i64]) -> Result<Tensor> {
 }
 
 /// [`reshape`] to sizes that are known to fit.
-pub fn reshape_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+pub(crate) fn reshape_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     match x.layout().view(shape) {
         Some(layout) => Ok(viewed(x, layout, &VIEW)),
         None => {
@@ -107,7 +107,7 @@ pub fn flatten(x: &Tensor, start: i64, end: i64) -> Result<Tensor> {
 }
 
 /// Dimensions as indices; an error where one appears twice.
-pub fn unique_dims(x: &Tensor, dims: &[i64]) -> Result<Vec<usize>> {
+pub(crate) fn unique_dims(x: &Tensor, dims: &[i64]) -> Result<Vec<usize>> {
     let wrapped: Vec<usize> = dims.iter().map(|&d| x.dim(d)).collect::<Result<_>>()?;
     match wrapped.iter().enumerate().find(|(i, d)| wrapped.iter().take(*i).any(|e| e == *d)) {
         Some((_, d)) => Err(Error::runtime(format!("dim {d} appears multiple times in the list of dims"))),
@@ -121,7 +121,7 @@ pub fn viewed(x: &Tensor, layout: Layout, rule: &'static dyn Rule) -> Tensor {
 }
 
 /// A view whose rule needs a value.
-pub fn viewed_with<T: std::any::Any + Send + Sync>(
+pub(crate) fn viewed_with<T: std::any::Any + Send + Sync>(
     x: &Tensor,
     layout: Layout,
     rule: &'static dyn Rule,
@@ -131,7 +131,7 @@ pub fn viewed_with<T: std::any::Any + Send + Sync>(
     if needs_graph(&[x]) { out.record(rule, &[x], |s, _| s.attribute(attribute)) } else { out }
 }
 
-pub static VIEW: Vjp = Vjp { name: "ViewBackward0", run: view_grad };
+pub(crate) static VIEW: Vjp = Vjp { name: "ViewBackward0", run: view_grad };
 
 static SQUEEZE_ALL: Vjp = Vjp { name: "SqueezeBackward0", run: view_grad };
 
@@ -177,7 +177,7 @@ fn infer(shape: &[i64], numel: usize) -> Result<Dims> {
 }
 
 /// The dimensions named by a mask, put back with size 1: a reduced tensor's keepdim form.
-pub fn restore_dims(x: &Tensor, full: &[usize], mask: u64) -> Result<Tensor> {
+pub(crate) fn restore_dims(x: &Tensor, full: &[usize], mask: u64) -> Result<Tensor> {
     if x.rank() == full.len() {
         return Ok(x.clone());
     }
@@ -220,7 +220,7 @@ pub fn unflatten(x: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
 }
 
 /// At least one, two or three dimensions, new ones of size 1.
-pub fn at_least(x: &Tensor, rank: usize) -> Result<Tensor> {
+pub(crate) fn at_least(x: &Tensor, rank: usize) -> Result<Tensor> {
     match (rank, x.rank()) {
         (_, n) if n >= rank => Ok(x.clone()),
         (3, 2) => unsqueeze(x, -1),

@@ -10,7 +10,7 @@ use crate::op::Value;
 use crate::optim::{Optimizer, Options};
 
 /// A schedule by a formula.
-pub struct Formula {
+pub(crate) struct Formula {
     pub name: &'static str,
     pub rate: fn(&Now) -> Result<f64>,
     /// The rate from the first rate alone, where PyTorch has such a form.
@@ -20,7 +20,7 @@ pub struct Formula {
 }
 
 /// What a formula may look at.
-pub struct Now<'a> {
+pub(crate) struct Now<'a> {
     pub options: &'a Options,
     pub optimizer: &'a Optimizer,
     pub group: usize,
@@ -53,7 +53,7 @@ impl Now<'_> {
     }
 }
 
-pub static STEP: Formula = Formula {
+pub(super) static STEP: Formula = Formula {
     name: "StepLR",
     rate: |now| {
         let still = now.epoch == 0 || now.epoch % now.int("step_size").max(1) != 0;
@@ -65,7 +65,7 @@ pub static STEP: Formula = Formula {
     before: None,
 };
 
-pub static MULTI_STEP: Formula = Formula {
+pub(crate) static MULTI_STEP: Formula = Formula {
     name: "MultiStepLR",
     rate: |now| {
         let count = now.milestones(|m| m == now.epoch);
@@ -75,14 +75,14 @@ pub static MULTI_STEP: Formula = Formula {
     before: None,
 };
 
-pub static EXPONENTIAL: Formula = Formula {
+pub(crate) static EXPONENTIAL: Formula = Formula {
     name: "ExponentialLR",
     rate: |now| Ok(if now.initial { now.lr } else { now.lr * now.float("gamma") }),
     closed: Some(|now| Ok(now.base * now.float("gamma").powf(now.epoch as f64))),
     before: None,
 };
 
-pub static CONSTANT: Formula = Formula {
+pub(crate) static CONSTANT: Formula = Formula {
     name: "ConstantLR",
     rate: |now| {
         let factor = now.float("factor");
@@ -100,7 +100,7 @@ pub static CONSTANT: Formula = Formula {
     before: None,
 };
 
-pub static LINEAR: Formula = Formula {
+pub(crate) static LINEAR: Formula = Formula {
     name: "LinearLR",
     rate: |now| {
         let (start, end) = (now.float("start_factor"), now.float("end_factor"));
@@ -122,7 +122,7 @@ pub static LINEAR: Formula = Formula {
     before: None,
 };
 
-pub static POLYNOMIAL: Formula = Formula {
+pub(crate) static POLYNOMIAL: Formula = Formula {
     name: "PolynomialLR",
     rate: |now| {
         let (total, epoch) = (now.float("total_iters"), now.epoch as f64);
@@ -139,7 +139,7 @@ pub static POLYNOMIAL: Formula = Formula {
     before: None,
 };
 
-pub static COSINE: Formula = Formula {
+pub(crate) static COSINE: Formula = Formula {
     name: "CosineAnnealingLR",
     rate: |now| {
         let (period, low, epoch) = (now.int("T_max"), now.float("eta_min"), now.epoch);
@@ -163,7 +163,7 @@ pub static COSINE: Formula = Formula {
     before: None,
 };
 
-pub static WARM_RESTARTS: Formula = Formula {
+pub(crate) static WARM_RESTARTS: Formula = Formula {
     name: "CosineAnnealingWarmRestarts",
     rate: |now| cosine(now, now.float("T_cur") / now.float("T_i")),
     closed: None,
@@ -186,9 +186,10 @@ fn cosine(now: &Now, part: f64) -> Result<f64> {
     Ok(low + (now.base - low) * (1.0 + (PI * part).cos()) / 2.0)
 }
 
-pub static ONE_CYCLE: Formula = Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None };
+pub(crate) static ONE_CYCLE: Formula =
+    Formula { name: "OneCycleLR", rate: one_cycle, closed: None, before: None };
 
-pub static CYCLIC: Formula = Formula { name: "CyclicLR", rate: cyclic, closed: None, before: None };
+pub(crate) static CYCLIC: Formula = Formula { name: "CyclicLR", rate: cyclic, closed: None, before: None };
 
 /// Up from the lowest rate to the highest and down again, with the momentum the other way; the height of a cycle may
 /// shrink.
@@ -256,7 +257,7 @@ fn one_cycle(now: &Now) -> Result<f64> {
 }
 
 /// Sets the momentum of a group, which in Adam's family is the first of the `betas`.
-pub fn set_momentum(optimizer: &Optimizer, group: usize, value: f64) {
+pub(crate) fn set_momentum(optimizer: &Optimizer, group: usize, value: f64) {
     let first = Value::Scalar(value.into());
     match optimizer.option(group, "betas") {
         Some(Value::List(mut items)) => {

@@ -77,12 +77,12 @@ impl Scheduler {
         Scheduler(Arc::new(SchedulerInner { kind, optimizer, state: Mutex::new(state) }))
     }
 
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Object(Object::new("LRScheduler", self))
     }
 
     /// The scheduler that a value holds.
-    pub fn from_value(value: &Value) -> Option<&Scheduler> {
+    pub(crate) fn from_value(value: &Value) -> Option<&Scheduler> {
         match value {
             Value::Object(o) => o.get(),
             _ => None,
@@ -154,7 +154,7 @@ impl Scheduler {
     }
 
     /// The rates of all groups after the last step.
-    pub fn last_rates(&self) -> Vec<f64> {
+    pub(crate) fn last_rates(&self) -> Vec<f64> {
         self.state().last.clone()
     }
 

@@ -7,7 +7,7 @@ use crate::optim::Options;
 use super::{Scheduler, float};
 
 /// Fails on options out of range, in PyTorch's words, and puts in what the schedule counts.
-pub fn prepare(options: &mut Options, groups: usize) -> Result<()> {
+pub(crate) fn prepare(options: &mut Options, groups: usize) -> Result<()> {
     // A NaN is no factor either.
     if options.float("factor").is_nan() || options.float("factor") >= 1.0 {
         return Err(

@@ -28,15 +28,15 @@ pub(super) struct Rect {
 }
 
 impl Rect {
-    pub fn width(&self) -> f64 {
+    pub(super) fn width(&self) -> f64 {
         self.right - self.left
     }
 
-    pub fn height(&self) -> f64 {
+    pub(super) fn height(&self) -> f64 {
         self.bottom - self.top
     }
 
-    pub fn contains(&self, (x, y): Point) -> bool {
+    pub(super) fn contains(&self, (x, y): Point) -> bool {
         x >= self.left && x <= self.right && y >= self.top && y <= self.bottom
     }
 }

@@ -27,7 +27,7 @@ impl Raster<'_> {
     ///
     /// # Errors
     /// What `draw` returns, and failures of the backend.
-    pub fn render(
+    pub(crate) fn render(
         width: u32,
         height: u32,
         draw: impl FnOnce(&mut dyn Canvas) -> Result<(), PlotError>,

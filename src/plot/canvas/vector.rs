@@ -31,7 +31,7 @@ impl Vector<'_> {
     ///
     /// # Errors
     /// What `draw` returns, and failures of the backend.
-    pub fn render(
+    pub(crate) fn render(
         (width, height): (u32, u32),
         title: &str,
         draw: impl FnOnce(&mut dyn Canvas) -> Result<(), PlotError>,

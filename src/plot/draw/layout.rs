@@ -25,7 +25,7 @@ pub(super) struct FigureSizes {
 }
 
 impl FigureSizes {
-    pub fn of((width, height): (f64, f64)) -> Self {
+    pub(super) fn of((width, height): (f64, f64)) -> Self {
         let unit = (width / 800.0).min(height / 500.0).clamp(0.65, 24.0);
         Self {
             unit,
@@ -51,7 +51,7 @@ pub(super) enum Detail {
 
 impl Detail {
     /// The richest layout that leaves the data about a third of each side.
-    pub fn choose<L>(
+    pub(super) fn choose<L>(
         (width, height): (f64, f64),
         layout: impl Fn(Self) -> L,
         inner: impl Fn(&L) -> Rect,
@@ -80,7 +80,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub fn new(figure: &Figure, notes: &[String], size: (f64, f64), detail: Detail) -> Self {
+    pub(super) fn new(figure: &Figure, notes: &[String], size: (f64, f64), detail: Detail) -> Self {
         let sizes = FigureSizes::of(size);
         let wide = (size.0 - 2.0 * sizes.pad).max(0.0);
         let (mut title, mut notes_drawn) = (Vec::new(), Vec::new());
@@ -110,7 +110,7 @@ impl Words {
     }
 
     /// Writes the words close to `outer` (data, ticks and their labels) and in the middle of `inner` (the data).
-    pub fn draw(&self, canvas: &mut dyn Canvas, inner: Rect, outer: Rect) -> Result<(), PlotError> {
+    pub(super) fn draw(&self, canvas: &mut dyn Canvas, inner: Rect, outer: Rect) -> Result<(), PlotError> {
         let sizes = self.sizes;
         let middle = (inner.left + inner.right) / 2.0;
         for (index, line) in self.title.iter().enumerate() {
@@ -183,7 +183,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Names `count` places of `slot` pixels each along a horizontal axis. `numbers` are thinned out rather than turned.
-    pub fn across(
+    pub(super) fn across(
         count: usize,
         slot: f64,
         (em, deepest): (f64, f64),
@@ -212,7 +212,13 @@ impl Names {
     }
 
     /// Names `count` places of `slot` pixels each along a vertical axis.
-    pub fn down(count: usize, slot: f64, em: f64, deepest: f64, name: impl Fn(usize) -> String) -> Self {
+    pub(super) fn down(
+        count: usize,
+        slot: f64,
+        em: f64,
+        deepest: f64,
+        name: impl Fn(usize) -> String,
+    ) -> Self {
         let places = (0..count).step_by(stride(slot, 1.3 * em));
         let shown: Vec<_> = places.map(|place| (place, ellipsis(&name(place), em, deepest))).collect();
         let depth = shown.iter().map(|(_, text)| width_of(text, em));

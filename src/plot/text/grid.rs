@@ -29,7 +29,7 @@ pub(super) struct Area {
 
 impl Area {
     /// Splits off the first row.
-    pub fn take_top(&mut self) -> Self {
+    pub(crate) fn take_top(&mut self) -> Self {
         let row = Self { height: 1, ..*self };
         self.top += 1;
         self.height = self.height.saturating_sub(1);
@@ -37,25 +37,25 @@ impl Area {
     }
 
     /// Splits off the last row.
-    pub fn take_bottom(&mut self) -> Self {
+    pub(crate) fn take_bottom(&mut self) -> Self {
         self.height = self.height.saturating_sub(1);
         Self { top: self.top + self.height, height: 1, ..*self }
     }
 
     /// Gives up columns on the left.
-    pub fn skip(&mut self, columns: usize) {
+    pub(super) fn skip(&mut self, columns: usize) {
         let columns = columns.min(self.width);
         self.left += columns;
         self.width -= columns;
     }
 
     /// The same with at most `width` columns.
-    pub fn narrow(self, width: usize) -> Self {
+    pub(super) fn narrow(self, width: usize) -> Self {
         Self { width: self.width.min(width), ..self }
     }
 
     /// Its row at `index`.
-    pub fn row(self, index: usize) -> Self {
+    pub(super) fn row(self, index: usize) -> Self {
         Self { top: self.top + index, height: 1, ..self }
     }
 }
@@ -67,16 +67,16 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub fn new(width: usize, height: usize) -> Self {
+    pub(super) fn new(width: usize, height: usize) -> Self {
         Self { width, height, cells: vec![Cell::BLANK; width * height] }
     }
 
-    pub fn area(&self) -> Area {
+    pub(super) fn area(&self) -> Area {
         Area { left: 0, top: 0, width: self.width, height: self.height }
     }
 
     /// Sets a cell; outside the grid nothing happens.
-    pub fn set(&mut self, (column, row): (usize, usize), cell: Cell) {
+    pub(super) fn set(&mut self, (column, row): (usize, usize), cell: Cell) {
         if column < self.width
             && let Some(old) = self.cells.get_mut(row * self.width + column)
         {
@@ -84,13 +84,13 @@ impl Grid {
         }
     }
 
-    pub fn put(&mut self, at: (usize, usize), symbol: char, fg: Option<Rgb>) {
+    pub(super) fn put(&mut self, at: (usize, usize), symbol: char, fg: Option<Rgb>) {
         let cell = Cell { symbol, fg, bg: None };
         self.set(at, cell);
     }
 
     /// Writes `text` from the left of the first row of `area`, cut with an ellipsis if it is too long. Gives the columns used.
-    pub fn write(&mut self, area: Area, text: &str, fg: Option<Rgb>) -> usize {
+    pub(super) fn write(&mut self, area: Area, text: &str, fg: Option<Rgb>) -> usize {
         if area.height == 0 {
             return 0;
         }
@@ -110,19 +110,19 @@ impl Grid {
         used
     }
 
-    pub fn center(&mut self, mut area: Area, text: &str) {
+    pub(crate) fn center(&mut self, mut area: Area, text: &str) {
         area.skip(area.width.saturating_sub(width_of(text)) / 2);
         self.write(area, text, None);
     }
 
     /// Ends at the right of `area`.
-    pub fn right(&mut self, mut area: Area, text: &str, fg: Option<Rgb>) {
+    pub(super) fn right(&mut self, mut area: Area, text: &str, fg: Option<Rgb>) {
         area.skip(area.width.saturating_sub(width_of(text)));
         self.write(area, text, fg);
     }
 
     /// Breaks `text` at spaces.
-    pub fn paragraph(&mut self, area: Area, text: &str) {
+    pub(super) fn paragraph(&mut self, area: Area, text: &str) {
         let (mut row, mut column) = (0, 0);
         for word in text.split(' ') {
             let wide = width_of(word);
@@ -139,7 +139,7 @@ impl Grid {
     }
 
     /// The characters, without spaces at the ends of lines and empty lines at the end.
-    pub fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         let rows = self.cells.chunks(self.width.max(1));
         let mut lines: Vec<String> = rows
             .map(|row| {
@@ -153,7 +153,7 @@ impl Grid {
         lines
     }
 
-    pub fn rows(self) -> Vec<Vec<Cell>> {
+    pub(super) fn rows(self) -> Vec<Vec<Cell>> {
         if self.width == 0 {
             return vec![Vec::new(); self.height];
         }

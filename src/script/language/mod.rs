@@ -17,7 +17,7 @@ macro_rules! language {
         $($name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
             $summary:literal $code:literal => $shown:literal;)*
     })*) => {
-        pub static ROWS: &[crate::op::OpDef] = &[$($(
+        pub(crate) static ROWS: &[crate::op::OpDef] = &[$($(
             $crate::script::language::row(
                 crate::op::Receiver::$receiver,
                 stringify!($name),

@@ -85,7 +85,7 @@ macro_rules! with_scaler {
     };
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script(
             "autocast",
@@ -322,7 +322,7 @@ impl Typed for Optimizer {
 }
 
 /// The type with its printed form.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<GradScaler>("GradScaler");
     engine.register_fn("to_string", |_: &mut GradScaler| "GradScaler()");
     engine.register_fn("to_debug", |_: &mut GradScaler| "GradScaler()");

@@ -20,7 +20,7 @@ use crate::tensor::hooks::Handle;
 use super::checkpoint::Again;
 
 /// A closure that sees gradients.
-pub struct Hook(pub Callback);
+pub(crate) struct Hook(pub Callback);
 
 params! {
     BackwardParams {
@@ -64,7 +64,7 @@ const NO_GRAPH: &str = "RuntimeError: the result depends on nothing that require
 
 const MODE: &[Form] = &[Form::Function, Form::With("")];
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script(
             "backward",
@@ -263,14 +263,14 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// What no row has: types, and a setter for a property that the table of operations has.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     use crate::script::fault::raise;
     engine.register_set("requires_grad", |x: &mut Tensor, on: bool| x.set_requires_grad(on).map_err(raise));
     engine.register_type_with_name::<Handle>("RemovableHandle");
 }
 
 /// A value that `with` enters.
-pub fn context<G: std::any::Any>(
+pub(super) fn context<G: std::any::Any>(
     name: &'static str,
     enter: impl Fn() -> Result<G> + Send + Sync + 'static,
 ) -> Outcome {

@@ -49,7 +49,7 @@ params! {
     }
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         OpDef::script(
             "checkpoint",
@@ -161,18 +161,18 @@ impl Part {
 
 /// Runs checkpointed functions again while a script's call of `backward` is on the stack. A script's error keeps
 /// its place.
-pub struct Again<'a, 'b> {
+pub(crate) struct Again<'a, 'b> {
     context: &'a NativeCallContext<'b>,
     failed: RefCell<Option<Box<EvalAltResult>>>,
 }
 
 impl<'a, 'b> Again<'a, 'b> {
-    pub fn new(context: &'a NativeCallContext<'b>) -> Again<'a, 'b> {
+    pub(super) fn new(context: &'a NativeCallContext<'b>) -> Again<'a, 'b> {
         Again { context, failed: RefCell::default() }
     }
 
     /// The error to raise for a pass that failed.
-    pub fn raised(&self, error: Error) -> Box<EvalAltResult> {
+    pub(crate) fn raised(&self, error: Error) -> Box<EvalAltResult> {
         self.failed.take().unwrap_or_else(|| raise(error))
     }
 }

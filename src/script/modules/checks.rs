@@ -239,7 +239,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// The functions that a check is written with.
-pub fn expectations() -> impl Iterator<Item = &'static str> {
+pub(crate) fn expectations() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| &row.def).filter(|def| def.receiver == Receiver::None).map(|def| def.name)
 }
 
@@ -249,7 +249,7 @@ pub fn fields() -> impl Iterator<Item = &'static str> {
 }
 
 /// The type has a name.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<RunEvents>("events");
 }
 
@@ -274,7 +274,7 @@ struct CheckState {
 
 /// Why a check failed, and at which of the learner's lines.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub reason: String,
     pub line: Option<u32>,
 }
@@ -287,7 +287,7 @@ impl RunEvents {
     }
 
     /// What an expectation found, if one failed.
-    pub fn finding(&self) -> Option<Finding> {
+    pub(crate) fn finding(&self) -> Option<Finding> {
         self.state().finding.clone()
     }
 

@@ -40,7 +40,7 @@ const fn option(name: &'static str, summary: &'static str) -> OpDef {
     on(Receiver::DataLoader, name, summary).forms(PROPERTY)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         on(Receiver::DataLoader, "iter", "Starts an epoch whose batches are taken one by one with `next`, or by a loop.")
             .forms(FUNCTION)
@@ -164,7 +164,7 @@ const SPREAD: usize = 8;
 #[derive(Clone)]
 pub struct Batches(Arc<Mutex<Epoch>>);
 
-pub fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
+pub(crate) fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
     let shared = &here.machine.shared;
     for def in crate::data::table() {
         match (def.forms, def.name) {

@@ -59,7 +59,7 @@ params! {
     }
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("drop", Family::Session, "Leaves () in a variable, as Python's `del x` takes it away.", &[])
             .on(Receiver::Variable)
@@ -170,7 +170,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// What goes through the items is a type of its own.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Progress>("progress");
     engine.register_iterator_result::<Progress, Dynamic>();
     // Rhai's own raises what no `catch` catches, and takes objects alone.

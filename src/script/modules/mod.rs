@@ -26,7 +26,8 @@ pub use cuda::{Captured, Event, Stream};
 pub use data::Batches;
 pub use misc::Progress;
 pub use optim::ParamGroup;
-pub use plot::{Current, Drawn, figure_of};
+pub use plot::Drawn;
+pub(crate) use plot::{Current, figure_of};
 
 use super::aside::Aside;
 use super::call::{self, Here, ScriptRow, Spaces, documented};
@@ -36,7 +37,7 @@ use super::indexing;
 type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
 
 /// Registers every module.
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
+pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
     let here = Arc::new(Here {
         machine: Arc::clone(machine),
         host: Arc::clone(host),

@@ -46,7 +46,7 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
     OpDef::script(name, Family::Optimise, summary, params).on(Receiver::Optimizer)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("step", "Changes every parameter that has a gradient by the optimiser's rule.", StepParams::LIST)
             .torch("torch.optim.Optimizer.step")
@@ -154,7 +154,7 @@ pub struct ParamGroup {
     index: usize,
 }
 
-pub fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
+pub(crate) fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
     for def in crate::optim::table().filter(|d| d.forms == [Form::Of("optim")]) {
         register_functional(spaces.of("optim"), def, &here.machine.shared);
     }

@@ -18,7 +18,7 @@ use crate::script::value::{from_dynamic, to_dynamic};
 use super::RhaiResult;
 
 /// Registers the rows: `nn::DataParallel` in `nn`, the others in a module of their own.
-pub fn register(shared: &Arc<Shared>, spaces: &mut Spaces) {
+pub(crate) fn register(shared: &Arc<Shared>, spaces: &mut Spaces) {
     for def in crate::parallel::table() {
         for form in def.forms {
             if let Form::Of(space) = form {
@@ -29,7 +29,7 @@ pub fn register(shared: &Arc<Shared>, spaces: &mut Spaces) {
 }
 
 /// Calls a [`DataParallel`] module: inputs and outputs may be arrays and maps of tensors.
-pub fn call(
+pub(super) fn call(
     context: &NativeCallContext,
     parallel: &DataParallel,
     module: &nn::Module,

@@ -38,7 +38,7 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
     OpDef::script(name, Family::Optimise, summary, params).on(Receiver::Scheduler)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("step", "Goes on by an epoch, or by a batch for OneCycleLR, and sets the learning rates.", SchedulerStepParams::LIST)
             .torch("torch.optim.lr_scheduler.LRScheduler.step")
@@ -129,7 +129,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// Registers the type and the constructors.
-pub fn register(engine: &mut Engine, here: &Arc<Here>, spaces: &mut Spaces) {
+pub(crate) fn register(engine: &mut Engine, here: &Arc<Here>, spaces: &mut Spaces) {
     for def in crate::optim::lr_scheduler::ROWS {
         constructor(spaces.of("optim::lr_scheduler"), def, here);
     }

@@ -196,7 +196,7 @@ pub fn collect(machine: &Machine) -> (Arc<Log>, Subscription) {
 }
 
 /// Allocated bytes per device.
-pub fn allocated_now(machine: &Machine) -> BTreeMap<String, u64> {
+pub(crate) fn allocated_now(machine: &Machine) -> BTreeMap<String, u64> {
     machine.gpus().iter().map(|c| (c.device.to_string(), c.memory().0)).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::tensor::{Tensor, display};
 
 use super::RhaiResult;
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     dtype(
         "float64",
         "Numbers of 64 bits, 15 decimal digits.",
@@ -211,7 +211,7 @@ params! {
 }
 
 /// Registers the types with their printed forms and comparisons, and the dtype constants.
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Tensor>("Tensor");
     engine.register_fn("to_string", |t: &mut Tensor| display::display(t).map_err(raise));
     engine.register_fn("to_debug", |t: &mut Tensor| display::display(t).map_err(raise));

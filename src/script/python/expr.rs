@@ -294,7 +294,7 @@ impl PythonWriter {
 }
 
 /// Text as Python writes it.
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -47,7 +47,7 @@ struct PythonWriter {
 
 /// Python for some Rhai code: imports first, then the code, statement by statement. Where the code can't be read, that
 /// is all it says.
-pub fn translate(code: &str) -> String {
+pub(crate) fn translate(code: &str) -> String {
     let no = |line: Option<usize>, text: &str| match line {
         Some(line) => format!("# no Python: line {line}: {text}"),
         None => format!("# no Python: {text}"),

@@ -13,18 +13,18 @@ use crate::script::lexer::{self, Kind, Piece};
 const DEEPEST: usize = 120;
 
 /// What is wrong, and the byte where.
-pub struct Trouble(pub String, pub usize);
+pub(crate) struct Trouble(pub String, pub usize);
 
 type Parsed<T> = Result<T, Trouble>;
 
-pub struct Parser<'c> {
+pub(crate) struct Parser<'c> {
     code: &'c str,
     pieces: Vec<Piece>,
     at: usize,
     depth: usize,
 }
 
-pub fn parse(code: &str) -> Parsed<Block> {
+pub(super) fn parse(code: &str) -> Parsed<Block> {
     let mut parser = Parser { code, pieces: lexer::pieces(code), at: 0, depth: 0 };
     let block = parser.statements()?;
     match parser.pieces.get(parser.at) {

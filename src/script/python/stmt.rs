@@ -7,7 +7,7 @@ use super::{PythonWriter, Type};
 
 /// What becomes of a block's value.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Sink {
+pub(crate) enum Sink {
     /// It stands as an expression.
     Leave,
     Return,
@@ -311,7 +311,7 @@ impl PythonWriter {
 }
 
 /// A value that is written in lines of its own.
-pub fn needs_lines(value: &Expr) -> bool {
+pub(crate) fn needs_lines(value: &Expr) -> bool {
     matches!(value, Expr::If(..) | Expr::With(..) | Expr::Block(_) | Expr::Loop(_) | Expr::Switch(..))
 }
 

@@ -2,7 +2,7 @@
 
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Expr {
+pub(crate) enum Expr {
     Unit,
     Bool(bool),
     /// As it is written.
@@ -32,21 +32,21 @@ pub enum Expr {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Part {
+pub(crate) enum Part {
     Text(String),
     Code(Block),
 }
 
 /// Values or ranges, a condition, and what is done.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Case {
+pub(super) struct Case {
     pub values: Vec<Expr>,
     pub condition: Option<Expr>,
     pub body: Block,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Stmt {
+pub(crate) enum Stmt {
     Let(String, Option<Expr>),
     /// Target, operator such as `+=`, value.
     Assign(Expr, String, Expr),
@@ -67,10 +67,10 @@ pub enum Stmt {
     Blank,
 }
 
-pub type Block = Vec<Stmt>;
+pub(super) type Block = Vec<Stmt>;
 
 /// The value of a block that is nothing else.
-pub fn only_value(block: &[Stmt]) -> Option<&Expr> {
+pub(crate) fn only_value(block: &[Stmt]) -> Option<&Expr> {
     match block {
         [Stmt::Expr(value, false)] => Some(value),
         _ => None,

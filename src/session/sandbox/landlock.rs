@@ -13,9 +13,9 @@ const READ_DIR: u64 = 1 << 3;
 const TRUNCATE: u64 = 1 << 14;
 
 /// Reads files and lists folders.
-pub const READ: u64 = READ_FILE | READ_DIR;
+pub(crate) const READ: u64 = READ_FILE | READ_DIR;
 /// Reads files and writes those that are there, such as devices.
-pub const USE: u64 = READ | WRITE_FILE | TRUNCATE;
+pub(crate) const USE: u64 = READ | WRITE_FILE | TRUNCATE;
 
 /// The kernel's `landlock_ruleset_attr`.
 #[repr(C)]
@@ -36,7 +36,7 @@ struct Beneath {
 ///
 /// # Errors
 /// It has none, or it is switched off.
-pub fn version() -> io::Result<u32> {
+pub(super) fn version() -> io::Result<u32> {
     const ASK_VERSION: libc::c_uint = 1;
     // SAFETY: asked for its version, the call takes no structure and changes nothing.
     let answer = unsafe {
@@ -51,7 +51,7 @@ pub fn version() -> io::Result<u32> {
 ///
 /// # Errors
 /// The kernel has no Landlock, or refuses.
-pub fn confine(allowed: &[(&Path, u64)]) -> io::Result<()> {
+pub(crate) fn confine(allowed: &[(&Path, u64)]) -> io::Result<()> {
     let version = version()?;
     let handled = match version {
         1 => (1 << 13) - 1,

@@ -3,11 +3,11 @@
 //! After PKWARE's APPNOTE 6.3.10. Sizes and places come from the central directory; every one is checked against
 //! the file before anything is read or reserved.
 
-pub mod read;
-pub mod write;
+pub(super) mod read;
+pub(super) mod write;
 
-pub use read::Archive;
-pub use write::ZipWriter;
+pub(crate) use read::Archive;
+pub(crate) use write::ZipWriter;
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;

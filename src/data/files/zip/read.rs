@@ -23,7 +23,7 @@ const USUAL_EXPANSION: u64 = 100;
 
 /// One file of an archive.
 #[derive(Clone, Debug)]
-pub struct ZipEntry {
+pub(crate) struct ZipEntry {
     pub name: String,
     /// Bytes once unpacked.
     pub size: u64,
@@ -34,7 +34,7 @@ pub struct ZipEntry {
 }
 
 /// An archive and what it says it holds.
-pub struct Archive<R> {
+pub(crate) struct Archive<R> {
     inner: R,
     pub entries: Vec<ZipEntry>,
 }
@@ -42,7 +42,7 @@ pub struct Archive<R> {
 impl<R: Read + Seek> Archive<R> {
     /// Reads the central directory of a file of `length` bytes and checks that its entries can be true: they lie
     /// in the file, beside each other, under names of their own, and unpack to a size that fits theirs.
-    pub fn open(mut inner: R, length: u64) -> Outcome<Archive<R>> {
+    pub(crate) fn open(mut inner: R, length: u64) -> Outcome<Archive<R>> {
         let directory = Directory::find(&mut inner, length)?;
         if directory.bytes > LARGEST_DIRECTORY {
             return Err(Fault::invalid(format!("its directory claims {} bytes", directory.bytes)));
@@ -68,7 +68,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Reads an entry with `read`, which gets its unpacked bytes; the checksum is compared at the end.
-    pub fn entry<T>(
+    pub(crate) fn entry<T>(
         &mut self,
         entry: &ZipEntry,
         read: impl FnOnce(&mut dyn Read) -> Outcome<T>,

@@ -15,7 +15,7 @@ const WIDE: u64 = 0xfff0_0000;
 const DATE: u16 = 0x21;
 
 /// Writes entries one after the other, and the directory at the end.
-pub struct ZipWriter<W> {
+pub(crate) struct ZipWriter<W> {
     out: W,
     written: Vec<Written>,
 }
@@ -30,12 +30,12 @@ struct Written {
 }
 
 impl<W: Write + Seek> ZipWriter<W> {
-    pub fn new(out: W) -> ZipWriter<W> {
+    pub(crate) fn new(out: W) -> ZipWriter<W> {
         ZipWriter { out, written: Vec::new() }
     }
 
     /// Adds an entry of `size` bytes, which `fill` writes.
-    pub fn entry(
+    pub(crate) fn entry(
         &mut self,
         name: &str,
         size: u64,
@@ -66,7 +66,7 @@ impl<W: Write + Seek> ZipWriter<W> {
     }
 
     /// Writes the directory.
-    pub fn finish(mut self) -> Outcome<()> {
+    pub(crate) fn finish(mut self) -> Outcome<()> {
         let start = self.out.stream_position()?;
         for entry in &self.written {
             self.out.write_all(&entry.central())?;

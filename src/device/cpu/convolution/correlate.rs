@@ -14,13 +14,13 @@ use super::plane::Planes;
 
 /// A place that a filter reads: a channel of the source's group, and how far from the output's place.
 #[derive(Clone, Copy, Debug)]
-pub struct Tap {
+pub(crate) struct Tap {
     pub channel: usize,
     pub shift: [isize; 2],
 }
 
 /// One filter bank over a group of channels, writing some channels (and perhaps some pixels) of the output.
-pub struct FilterBank<E> {
+pub(crate) struct FilterBank<E> {
     /// Rows of the product: channels written.
     m: usize,
     /// The weights in the order of the tiles, block of taps by block of taps.
@@ -40,7 +40,7 @@ const TAP_BLOCK: usize = 256;
 
 impl<E: Real> FilterBank<E> {
     /// `weight(row, k)` is the factor of tap `k` for output channel `row`.
-    pub fn new(
+    pub(super) fn new(
         planes: &Planes,
         taps: &[Tap],
         m: usize,
@@ -70,7 +70,7 @@ impl<E: Real> FilterBank<E> {
     }
 
     /// Writes pixel `start + stride * i` for output `i`.
-    pub fn every(self, stride: [usize; 2], start: [usize; 2]) -> FilterBank<E> {
+    pub(super) fn every(self, stride: [usize; 2], start: [usize; 2]) -> FilterBank<E> {
         FilterBank { stride, start, ..self }
     }
 
@@ -100,7 +100,7 @@ fn blocks(rows: &RowBlocks, depth: usize) -> impl Iterator<Item = (usize, Range<
 }
 
 /// A correlation of images with the filters of its parts.
-pub struct Correlation<'a, E> {
+pub(crate) struct Correlation<'a, E> {
     pub planes: &'a Planes,
     pub parts: Vec<FilterBank<E>>,
     pub groups: usize,
@@ -125,7 +125,7 @@ const OVERRUN: usize = 64;
 
 impl<E: Real> Correlation<'_, E> {
     /// Computes all images.
-    pub fn run(&self, launch: &Launch, images: usize, out: &mut [E]) -> Result<()> {
+    pub(super) fn run(&self, launch: &Launch, images: usize, out: &mut [E]) -> Result<()> {
         let image = self.to_channels * self.to_size.iter().product::<usize>();
         if self.parts.iter().any(|p| p.offsets.is_empty() || p.places(self.planes.pitch) == 0) {
             // Nothing reaches some of the pixels.

@@ -13,7 +13,7 @@ use super::correlate::Tap;
 /// With a stride of `s`, rows `b`, `b + s`, … of a picture are a picture of their own, one per `b` that a tap
 /// uses (and so for columns): outputs that are neighbours then read neighbours. Rows are `pitch` apart: zeros,
 /// then the values. What a tap reads past the end of a row are the zeros before the next.
-pub struct Planes {
+pub(crate) struct Planes {
     pub channels: usize,
     source: [usize; 2],
     stride: [usize; 2],
@@ -28,7 +28,7 @@ pub struct Planes {
 
 impl Planes {
     /// Room for `taps` seen from outputs of up to `output` rows and columns.
-    pub fn new(
+    pub(super) fn new(
         channels: usize,
         source: [usize; 2],
         stride: [usize; 2],
@@ -66,12 +66,12 @@ impl Planes {
     }
 
     /// Elements of an image, with what tiles may read past its end.
-    pub fn room(&self, slack: usize) -> usize {
+    pub(super) fn room(&self, slack: usize) -> usize {
         self.channels * self.phases.len() * self.size() + self.before + slack
     }
 
     /// Where a tap's picture starts, seen from output 0, 0.
-    pub fn offset(&self, tap: Tap) -> isize {
+    pub(super) fn offset(&self, tap: Tap) -> isize {
         let (phase, [row, column]) = split(tap.shift, self.stride);
         let slot = self.phases.iter().position(|p| *p == phase).unwrap_or(0);
         let plane = (tap.channel * self.phases.len() + slot) * self.size();
@@ -79,18 +79,18 @@ impl Planes {
     }
 
     /// Rows times columns of a channel before.
-    pub fn area(&self) -> usize {
+    pub(super) fn area(&self) -> usize {
         self.source.iter().product()
     }
 
     /// The memory of a channel.
-    pub fn range(&self, channel: usize) -> Range<usize> {
+    pub(super) fn range(&self, channel: usize) -> Range<usize> {
         let size = self.phases.len() * self.size();
         channel * size..(channel + 1) * size
     }
 
     /// Copies a channel of an image to its memory; the room around it must be zeros.
-    pub fn copy<E: Compute>(&self, picture: &[E], to: &mut [E]) {
+    pub(super) fn copy<E: Compute>(&self, picture: &[E], to: &mut [E]) {
         let planes = to.chunks_exact_mut(self.size().max(1));
         let ([_, width], [down, across]) = (self.source, self.stride);
         for (&[top, left], plane) in self.phases.iter().zip(planes) {

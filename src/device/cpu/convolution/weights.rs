@@ -17,7 +17,7 @@ use super::plane::Planes;
 /// Writes the gradient of a weight in row-major order.
 ///
 /// Sums over images are cut at places that depend on the sizes alone.
-pub fn gradient<E: Real>(
+pub(super) fn gradient<E: Real>(
     launch: &Launch,
     sizes: &ConvolutionSizes,
     dy: &[E],

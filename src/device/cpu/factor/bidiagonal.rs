@@ -10,14 +10,14 @@ use super::reflect::{MatrixBlock, Reflections, reflector};
 use super::rotate::{Sweep, Turning, upright as rotation};
 
 /// An upper bidiagonal matrix: its diagonal, and what is above it.
-pub struct Bidiagonal {
+pub(crate) struct Bidiagonal {
     pub d: Vec<f64>,
     pub e: Vec<f64>,
 }
 
 /// Reflects a matrix of `m` rows and `n <= m` columns from both sides until it is upper bidiagonal: the reflections from
 /// the left, and from the right.
-pub fn reduce(
+pub(super) fn reduce(
     mut a: Vec<f64>,
     (m, n): (usize, usize),
     cancel: &Cancel,
@@ -48,7 +48,7 @@ pub fn reduce(
 }
 
 /// Rotations of a bidiagonal matrix from the left, and from the right.
-pub struct Sides<'a> {
+pub(crate) struct Sides<'a> {
     pub left: &'a mut Turning,
     pub right: &'a mut Turning,
     pub precision: Precision,
@@ -57,7 +57,7 @@ pub struct Sides<'a> {
 
 /// Values of an upper bidiagonal matrix in no order and with signs, in place of its diagonal. False where the iteration
 /// found no end.
-pub fn diagonalise(b: &mut Bidiagonal, sides: &mut Sides) -> Result<bool> {
+pub(crate) fn diagonalise(b: &mut Bidiagonal, sides: &mut Sides) -> Result<bool> {
     let n = b.d.len();
     if b.d.iter().chain(&b.e).any(|v| !v.is_finite()) {
         return Ok(false);

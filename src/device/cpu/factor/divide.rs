@@ -14,16 +14,16 @@ use super::tridiagonal::{Tridiagonal, diagonalise};
 use super::{Precision, product};
 
 /// The largest matrix that is not halved.
-pub const SMALL: usize = 25;
+pub(super) const SMALL: usize = 25;
 
 /// Eigenvalues in ascending order, and rows that are their vectors.
-pub struct Eigenpairs {
+pub(crate) struct Eigenpairs {
     pub values: Vec<f64>,
     pub rows: Vec<f64>,
 }
 
 /// Takes a tridiagonal matrix apart; none where an iteration found no end.
-pub fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
+pub(crate) fn conquer(t: &Tridiagonal, p: Precision, cancel: &Cancel) -> Result<Option<Eigenpairs>> {
     let n = t.d.len();
     if t.d.iter().chain(&t.e).any(|v| !v.is_finite()) {
         return Ok(None);

@@ -11,7 +11,7 @@ use super::super::scratch::zeros;
 
 /// Turns a vector into the reflection that brings it to a multiple of its first direction: `x` becomes `v`. The results
 /// are `tau` and the multiple.
-pub fn reflector(x: &mut [f64]) -> (f64, f64) {
+pub(crate) fn reflector(x: &mut [f64]) -> (f64, f64) {
     let Some((first, rest)) = x.split_first_mut() else { return (0.0, 0.0) };
     let (alpha, below) = (*first, norm(rest));
     *first = 1.0;
@@ -25,7 +25,7 @@ pub fn reflector(x: &mut [f64]) -> (f64, f64) {
 }
 
 /// The length of a vector, without overflow.
-pub fn norm(values: &[f64]) -> f64 {
+pub(super) fn norm(values: &[f64]) -> f64 {
     let largest =
         values.iter().fold(0.0, |most: f64, v| if v.is_nan() { f64::NAN } else { most.max(v.abs()) });
     if largest == 0.0 || !largest.is_finite() {
@@ -40,7 +40,7 @@ pub fn norm(values: &[f64]) -> f64 {
 
 /// Reflections of vectors of one length, each of the elements from some place on.
 #[derive(Default)]
-pub struct Reflections {
+pub(crate) struct Reflections {
     length: usize,
     /// Vectors after one another, each of `length`, zeros before its beginning.
     vectors: Vec<f64>,
@@ -50,7 +50,7 @@ pub struct Reflections {
 
 impl Reflections {
     /// Room for `most` reflections of vectors of `length`.
-    pub fn new(length: usize, most: usize) -> Result<Reflections> {
+    pub(super) fn new(length: usize, most: usize) -> Result<Reflections> {
         Ok(Reflections {
             length,
             vectors: memory::with_capacity(memory::count::<f64>(&[length, most])?)?,
@@ -60,7 +60,7 @@ impl Reflections {
     }
 
     /// Adds the reflection along `v`, which begins at `start`.
-    pub fn push(&mut self, start: usize, v: &[f64], tau: f64) {
+    pub(super) fn push(&mut self, start: usize, v: &[f64], tau: f64) {
         self.vectors.resize(self.vectors.len() + self.length - v.len(), 0.0);
         self.vectors.extend_from_slice(v);
         self.starts.push(start);
@@ -68,7 +68,7 @@ impl Reflections {
     }
 
     /// Reflects each row, the last reflection first: the rows are columns of a matrix that these stand to the left of.
-    pub fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
+    pub(super) fn apply(&self, rows: &mut [f64], cancel: &Cancel) -> Result<()> {
         if self.taus.is_empty() || self.length == 0 {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Work for Reflect<'_> {
 
 /// The sum of products, with a fixed order of additions whatever the instructions.
 #[inline(always)]
-pub fn product(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn product(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     let ((a, last_a), (b, last_b)) = (a[..n].as_chunks::<16>(), b[..n].as_chunks::<16>());
     let mut sums = [0.0; 16];
@@ -141,14 +141,14 @@ pub fn product(a: &[f64], b: &[f64]) -> f64 {
 
 /// `y += by * x`
 #[inline(always)]
-pub fn add_scaled(y: &mut [f64], by: f64, x: &[f64]) {
+pub(crate) fn add_scaled(y: &mut [f64], by: f64, x: &[f64]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y += by * x;
     }
 }
 
 /// [`product`] by the processor's vectors.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     struct Dot<'a>(&'a [f64], &'a [f64]);
     impl Work for Dot<'_> {
         type Output = f64;
@@ -161,7 +161,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Part of a matrix with rows of `width`: rows from `row` on, columns from `column` on.
-pub struct MatrixBlock<'a> {
+pub(crate) struct MatrixBlock<'a> {
     pub a: &'a mut [f64],
     pub width: usize,
     pub row: usize,
@@ -174,7 +174,7 @@ impl MatrixBlock<'_> {
     }
 
     /// `v^T a`, by pieces of columns.
-    pub fn on_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
+    pub(crate) fn on_left(&self, v: &[f64], cancel: &Cancel) -> Result<Vec<f64>> {
         let (rows, columns) = (self.rows(), self.width - self.column);
         let mut out = zeros(columns)?;
         let to = SharedMut::new(&mut out);
@@ -188,12 +188,12 @@ impl MatrixBlock<'_> {
     }
 
     /// `a -= v w^T`
-    pub fn subtract(&mut self, v: &[f64], w: &[f64], cancel: &Cancel) -> Result<()> {
+    pub(crate) fn subtract(&mut self, v: &[f64], w: &[f64], cancel: &Cancel) -> Result<()> {
         self.subtract_and_turn(v, w, None, cancel)
     }
 
     /// `a -= v w^T`, then `a` reflected from the right along `u` by `tau`.
-    pub fn subtract_and_turn(
+    pub(crate) fn subtract_and_turn(
         &mut self,
         v: &[f64],
         w: &[f64],

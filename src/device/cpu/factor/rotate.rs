@@ -17,7 +17,7 @@ const WIDTH: usize = 16;
 const ENOUGH: usize = 1 << 14;
 
 /// Rotations of neighbouring rows, one after the other: of rows `first` and `first + 1`, then of those below, or above.
-pub struct Sweep {
+pub(crate) struct Sweep {
     pub first: usize,
     pub down: bool,
     /// Cosines and sines: `x' = c x + s y`, `y' = c y - s x`.
@@ -25,7 +25,7 @@ pub struct Sweep {
 }
 
 /// The rows of an orthogonal matrix that begins as the identity.
-pub struct Turning {
+pub(crate) struct Turning {
     rows: usize,
     /// Columns `16 i .. 16 (i + 1)`, all rows of them, after one another.
     slabs: Vec<f64>,
@@ -35,7 +35,7 @@ pub struct Turning {
 
 impl Turning {
     /// The identity of size `n`.
-    pub fn identity(n: usize) -> Result<Turning> {
+    pub(super) fn identity(n: usize) -> Result<Turning> {
         let mut slabs = zeros(memory::count::<f64>(&[n.div_ceil(WIDTH), n, WIDTH])?)?;
         for i in 0..n {
             slabs[(i / WIDTH * n + i) * WIDTH + i % WIDTH] = 1.0;
@@ -44,17 +44,17 @@ impl Turning {
     }
 
     /// No matrix: rotations leave no trace.
-    pub fn nothing() -> Turning {
+    pub(super) fn nothing() -> Turning {
         Turning { rows: 0, slabs: Vec::new(), waiting: Vec::new(), count: 0 }
     }
 
     /// Turns two neighbouring rows.
-    pub fn turn(&mut self, first: usize, turn: (f64, f64), cancel: &Cancel) -> Result<()> {
+    pub(super) fn turn(&mut self, first: usize, turn: (f64, f64), cancel: &Cancel) -> Result<()> {
         self.push(Sweep { first, down: true, turns: vec![turn] }, cancel)
     }
 
     /// Notes a sweep down for its time.
-    pub fn push(&mut self, sweep: Sweep, cancel: &Cancel) -> Result<()> {
+    pub(super) fn push(&mut self, sweep: Sweep, cancel: &Cancel) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Turning {
     }
 
     /// The rows in an order, each of them its negative where `negated` says so.
-    pub fn finish(mut self, order: &[usize], negated: &[bool], cancel: &Cancel) -> Result<Vec<f64>> {
+    pub(super) fn finish(mut self, order: &[usize], negated: &[bool], cancel: &Cancel) -> Result<Vec<f64>> {
         let n = self.rows;
         if n == 0 {
             return Ok(Vec::new());
@@ -143,7 +143,7 @@ impl Work for Apply<'_> {
 /// The cosine, the sine and the length `r` of the rotation that turns `(f, g)` to `(r, 0)`; the cosine is not negative.
 ///
 /// LAPACK had [`rotation`] before, and libraries still have that in the iteration for symmetric matrices.
-pub fn upright(f: f64, g: f64) -> (f64, f64, f64) {
+pub(crate) fn upright(f: f64, g: f64) -> (f64, f64, f64) {
     if g == 0.0 {
         return (1.0, 0.0, f);
     }
@@ -157,7 +157,7 @@ pub fn upright(f: f64, g: f64) -> (f64, f64, f64) {
 
 /// The cosine, the sine and the length `r` of the rotation that turns `(f, g)` to `(r, 0)`. The length has a sign: it is
 /// positive, unless `f` is negative and the larger of the two, so that small rotations are near the identity.
-pub fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
+pub(crate) fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     if g == 0.0 {
         return (1.0, 0.0, f);
     }

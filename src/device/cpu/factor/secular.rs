@@ -11,14 +11,14 @@ use super::super::scratch::zeros;
 const STEPS: usize = 100;
 
 /// Roots in ascending order, each between two poles or beyond the last.
-pub struct Roots {
+pub(crate) struct Roots {
     pub values: Vec<f64>,
     /// Row `j`: `d_i - x_j` for each pole `i`, each to its own precision.
     pub gaps: Vec<f64>,
 }
 
 /// The roots for ascending poles `d`; `rho` and all weights are other than zero.
-pub fn roots(d: &[f64], z: &[f64], rho: f64, cancel: &Cancel) -> Result<Roots> {
+pub(crate) fn roots(d: &[f64], z: &[f64], rho: f64, cancel: &Cancel) -> Result<Roots> {
     let k = d.len();
     let weights = memory::collected(z.iter().map(|z| rho * z * z))?;
     let mut found = Roots { values: zeros(k)?, gaps: zeros(k * k)? };

@@ -9,7 +9,7 @@ use super::rotate::{Turning, upright};
 use super::{Precision, reduce_columns, scaling, transpose};
 
 /// Where the vectors go: columns of `u`, rows of `vh`, as many as there is room for.
-pub struct Vectors<'a> {
+pub(super) struct Vectors<'a> {
     pub u: &'a mut [f64],
     pub vh: &'a mut [f64],
 }
@@ -17,7 +17,7 @@ pub struct Vectors<'a> {
 /// `a = u diag(s) vh`, values in descending order. All are NaN where there is no end to be found.
 ///
 /// A matrix much longer than wide, or wider than long, is first brought to a triangle, as LAPACK's `gesdd` does.
-pub fn svd(
+pub(super) fn svd(
     a: &[f64],
     (m, n): (usize, usize),
     s: &mut [f64],

@@ -9,7 +9,7 @@ use super::{Precision, scaling, transpose, tridiagonal};
 
 /// The eigenvalues of a symmetric matrix in ascending order, and their vectors as columns where they are wanted. Only
 /// the lower triangle is read. All are NaN where there is no end to be found.
-pub fn eigh(
+pub(super) fn eigh(
     a: &[f64],
     n: usize,
     values: &mut [f64],

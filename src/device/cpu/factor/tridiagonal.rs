@@ -16,13 +16,13 @@ use super::rotate::{Sweep, Turning, rotation};
 const STEPS: usize = 30;
 
 /// A symmetric tridiagonal matrix: its diagonal, and what is beside it.
-pub struct Tridiagonal {
+pub(crate) struct Tridiagonal {
     pub d: Vec<f64>,
     pub e: Vec<f64>,
 }
 
 /// Reflects a symmetric matrix from both sides until it is tridiagonal. Both triangles of `s` are read.
-pub fn reduce(mut s: Vec<f64>, n: usize, cancel: &Cancel) -> Result<(Tridiagonal, Reflections)> {
+pub(super) fn reduce(mut s: Vec<f64>, n: usize, cancel: &Cancel) -> Result<(Tridiagonal, Reflections)> {
     let mut out = Tridiagonal { d: memory::with_capacity(n)?, e: memory::with_capacity(n)? };
     let mut turns = Reflections::new(n, n)?;
     // What the last step leaves to be subtracted: `v w^T + w v^T`.
@@ -88,7 +88,12 @@ impl Work for Pass<'_> {
 
 /// Values of a tridiagonal matrix in no order, in place of its diagonal; `turned` takes the rotations. False where the
 /// iteration found no end.
-pub fn diagonalise(t: &mut Tridiagonal, turned: &mut Turning, p: Precision, cancel: &Cancel) -> Result<bool> {
+pub(crate) fn diagonalise(
+    t: &mut Tridiagonal,
+    turned: &mut Turning,
+    p: Precision,
+    cancel: &Cancel,
+) -> Result<bool> {
     let n = t.d.len();
     // Nothing comes apart from what is no number.
     if t.d.iter().chain(&t.e).any(|v| !v.is_finite()) {

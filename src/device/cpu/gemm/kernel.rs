@@ -14,7 +14,7 @@ use crate::device::cpu::isa::{self, Isa, Work};
 /// One tile of `rows` x `width` elements: `out = alpha * lhs @ rhs`, or `+=`.
 ///
 /// Strides are in elements. The lhs is read one element at a time, the rhs in whole vectors along its rows.
-pub struct Tile<E> {
+pub(crate) struct Tile<E> {
     pub k: usize,
     pub lhs: *const E,
     /// From row to row, and from one `k` to the next; unused where the lhs is packed.
@@ -31,16 +31,17 @@ pub struct Tile<E> {
 ///
 /// # Safety
 /// All elements that the tile names must be readable, and those of `out` writable and the caller's alone.
-pub type TileFn<E> = unsafe fn(&Tile<E>);
+pub(crate) type TileFn<E> = unsafe fn(&Tile<E>);
 
 /// Writes `to[p * width + i] = from[i * stride + p]` for `rows <= lanes` rows and `lanes` columns.
 ///
 /// # Safety
 /// The rows must be readable, and `to` writable up to `lanes` elements from the start of each column.
-pub type TransposeFn<E> = unsafe fn(from: *const E, stride: isize, rows: usize, to: *mut E, width: usize);
+pub(crate) type TransposeFn<E> =
+    unsafe fn(from: *const E, stride: isize, rows: usize, to: *mut E, width: usize);
 
 /// A tile of a correlation: row `k` of the rhs starts at `rhs + offsets[k]`, and the lhs is packed.
-pub struct Taps<E> {
+pub(crate) struct Taps<E> {
     pub k: usize,
     pub lhs: *const E,
     pub rhs: *const E,
@@ -52,14 +53,14 @@ pub struct Taps<E> {
 
 /// # Safety
 /// As [`TileFn`].
-pub type TapsFn<E> = unsafe fn(&Taps<E>);
+pub(crate) type TapsFn<E> = unsafe fn(&Taps<E>);
 
 /// The most rows that a tile of any instruction set has.
-pub const MOST_ROWS: usize = 14;
+pub(crate) const MOST_ROWS: usize = 14;
 
 /// A tile whose lhs rows lie anywhere: `k` runs over `lines` of `run` neighbours, which start `pitch` apart in
 /// the lhs and follow each other in the packed rhs. The products are added to `out`.
-pub struct LinesTile<E> {
+pub(crate) struct LinesTile<E> {
     pub lines: usize,
     pub run: usize,
     pub pitch: isize,
@@ -72,10 +73,10 @@ pub struct LinesTile<E> {
 
 /// # Safety
 /// As [`TileFn`].
-pub type LinesFn<E> = unsafe fn(&LinesTile<E>);
+pub(crate) type LinesFn<E> = unsafe fn(&LinesTile<E>);
 
 /// The tiles that an instruction set has for an element type.
-pub struct Tiles<E: 'static> {
+pub(crate) struct Tiles<E: 'static> {
     /// Elements of a vector.
     pub lanes: usize,
     /// The most rows a tile has.
@@ -93,7 +94,7 @@ pub struct Tiles<E: 'static> {
 }
 
 /// `out[i * out_strides[0] + j * out_strides[1]] = alpha * sum over k of rows[i][k] * others[j][k]`, or `+=`.
-pub struct Dots<E> {
+pub(crate) struct Dots<E> {
     pub k: usize,
     pub rows: *const E,
     pub row_stride: isize,
@@ -107,30 +108,30 @@ pub struct Dots<E> {
 
 /// # Safety
 /// As [`TileFn`].
-pub type DotsFn<E> = unsafe fn(&Dots<E>);
+pub(crate) type DotsFn<E> = unsafe fn(&Dots<E>);
 
 impl<E> Tiles<E> {
     /// Sums of products of four rows, or of one, with `others` of one to four.
-    pub fn dots(&self, four: bool, others: usize) -> Option<DotsFn<E>> {
+    pub(crate) fn dots(&self, four: bool, others: usize) -> Option<DotsFn<E>> {
         let table = if four { self.dots } else { self.dot };
         table.get(others.wrapping_sub(1)).copied()
     }
 
     /// The tile of `rows` and `vectors`, both within what there is.
-    pub fn tile(&self, rows: usize, vectors: usize, packed: bool) -> Option<TileFn<E>> {
+    pub(crate) fn tile(&self, rows: usize, vectors: usize, packed: bool) -> Option<TileFn<E>> {
         pick(if packed { &self.packed } else { &self.strided }, rows, vectors)
     }
 
-    pub fn taps(&self, rows: usize, vectors: usize) -> Option<TapsFn<E>> {
+    pub(crate) fn taps(&self, rows: usize, vectors: usize) -> Option<TapsFn<E>> {
         pick(&self.taps, rows, vectors)
     }
 
-    pub fn lines(&self, rows: usize, vectors: usize) -> Option<LinesFn<E>> {
+    pub(crate) fn lines(&self, rows: usize, vectors: usize) -> Option<LinesFn<E>> {
         pick(&self.lines, rows, vectors)
     }
 
     /// Columns of a full tile.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         2 * self.lanes
     }
 }
@@ -140,7 +141,7 @@ fn pick<F: Copy>(table: &[&'static [F]; 2], rows: usize, vectors: usize) -> Opti
 }
 
 /// A type that products are computed in.
-pub trait Real: Compute + std::ops::Mul<Output = Self> + std::ops::Add<Output = Self> {
+pub(crate) trait Real: Compute + std::ops::Mul<Output = Self> + std::ops::Add<Output = Self> {
     /// The tiles of the best instruction set of this processor.
     fn tiles() -> &'static Tiles<Self>;
 
@@ -435,7 +436,7 @@ macro_rules! vector {
 /// Tables of one instruction set: a tile per number of rows.
 macro_rules! tables {
     ($name:ident, $v:ty, $e:ty, $transpose:expr, [$($rows:literal)*] $(, $feature:literal)?) => {
-        pub mod $name {
+        pub(crate) mod $name {
             use super::*;
 
             $(#[target_feature(enable = $feature)])?
@@ -468,7 +469,7 @@ macro_rules! tables {
                 unsafe { dots::<$v, R, C>(d) }
             }
 
-            pub static TILES: Tiles<$e> = Tiles {
+            pub(crate) static TILES: Tiles<$e> = Tiles {
                 lanes: <$v>::LANES,
                 rows: [$($rows),*].len(),
                 strided: [&[$(strided::<$rows, 1>),*], &[$(strided::<$rows, 2>),*]],
@@ -487,7 +488,7 @@ macro_rules! tables {
 #[cfg(target_arch = "x86_64")]
 macro_rules! pairs {
     ($name:ident, $v:ty, $transpose:expr, [$($rows:literal)*], $feature:literal) => {
-        pub mod $name {
+        pub(crate) mod $name {
             use super::*;
 
             #[target_feature(enable = $feature)]
@@ -496,7 +497,7 @@ macro_rules! pairs {
                 unsafe { tile::<$v, R, N, true>(t) }
             }
 
-            pub static TILES: Tiles<f32> = Tiles {
+            pub(crate) static TILES: Tiles<f32> = Tiles {
                 lanes: <$v>::LANES,
                 rows: [$($rows),*].len(),
                 strided: [&[], &[]],

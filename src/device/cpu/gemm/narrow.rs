@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 16;
 ///
 /// # Safety
 /// As [`Product::run`].
-pub unsafe fn run<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> Option<Result<()>> {
+pub(super) unsafe fn run<E: Real>(p: &Product<E>, threads: bool, cancel: &Cancel) -> Option<Result<()>> {
     // SAFETY: the caller's promise.
     unsafe {
         if p.n <= FEW && p.n <= p.m {

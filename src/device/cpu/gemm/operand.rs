@@ -9,7 +9,7 @@ use super::kernel::{Real, Tiles};
 
 /// A matrix seen from one of its sides: `outer` runs along the output (rows of the lhs, columns of the rhs),
 /// `k` along the sum.
-pub trait Operand<E>: Sync {
+pub(crate) trait Operand<E>: Sync {
     /// Where elements lie as `E` in memory: the first, the strides of `outer` and of `k`.
     fn direct(&self) -> Option<(*const E, [isize; 2])>;
 
@@ -26,10 +26,10 @@ pub trait Operand<E>: Sync {
 }
 
 /// Elements past the end of a packed block that may be overwritten.
-pub const SLACK: usize = 16;
+pub(crate) const SLACK: usize = 16;
 
 /// A matrix in memory of any dtype and strides.
-pub struct Matrix<E: 'static> {
+pub(crate) struct Matrix<E: 'static> {
     origin: *const u8,
     size: isize,
     /// Of `outer` and `k`, in elements.
@@ -48,7 +48,7 @@ impl<E: Real> Matrix<E> {
     /// # Safety
     /// Every element that the caller's ranges reach must lie in the view's memory, and nothing may write it
     /// while the matrix is in use.
-    pub unsafe fn new(view: &Strided, offset: isize, strides: [isize; 2]) -> Matrix<E> {
+    pub(crate) unsafe fn new(view: &Strided, offset: isize, strides: [isize; 2]) -> Matrix<E> {
         let size = view.dtype.size() as isize;
         Matrix {
             origin: view.origin::<u8>().wrapping_offset(offset * size),
@@ -64,7 +64,7 @@ impl<E: Real> Matrix<E> {
     ///
     /// # Safety
     /// As [`Matrix::new`].
-    pub unsafe fn of(origin: *const E, strides: [isize; 2]) -> Matrix<E> {
+    pub(crate) unsafe fn of(origin: *const E, strides: [isize; 2]) -> Matrix<E> {
         Matrix {
             origin: origin.cast(),
             size: size_of::<E>() as isize,
@@ -170,7 +170,7 @@ impl<E: Real> Operand<E> for Matrix<E> {
 ///
 /// # Safety
 /// `to` must have room for `k * width` elements.
-pub unsafe fn pad<E: Real>(k: usize, to: *mut E, w: usize, width: usize) {
+pub(crate) unsafe fn pad<E: Real>(k: usize, to: *mut E, w: usize, width: usize) {
     if w < width {
         for p in 0..k {
             for j in w..width {

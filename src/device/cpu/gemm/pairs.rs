@@ -12,7 +12,7 @@ use super::operand::{Matrix, Operand, RUN, pad};
 
 /// A matrix of bfloat16 whose element `(outer, k)` is the pair of its elements `2k`, in the low half of the bits, and
 /// `2k + 1`; zero stands behind the last.
-pub struct Pairs<'a, E: 'static> {
+pub(crate) struct Pairs<'a, E: 'static> {
     origin: *const u16,
     /// Of `outer` and of single elements along the sum.
     strides: [isize; 2],
@@ -32,7 +32,7 @@ impl<'a, E: Real> Pairs<'a, E> {
     /// # Safety
     /// Every element that the caller's ranges reach must lie in the view's memory, and nothing may write it
     /// while the matrix is in use.
-    pub unsafe fn new(
+    pub(crate) unsafe fn new(
         view: &'a Strided,
         offset: isize,
         strides: [isize; 2],

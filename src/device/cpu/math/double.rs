@@ -1,7 +1,7 @@
 //! What std lacks for f64.
 
 /// The error function, within a few units in the last place.
-pub fn erf(x: f64) -> f64 {
+pub(super) fn erf(x: f64) -> f64 {
     let size = x.abs();
     if size < 1.0 {
         let z = x * x;
@@ -16,7 +16,7 @@ pub fn erf(x: f64) -> f64 {
     (1.0 - scaled / size * (-size * size).exp()).copysign(x)
 }
 
-pub fn fmod(x: f64, y: f64) -> f64 {
+pub(crate) fn fmod(x: f64, y: f64) -> f64 {
     x % y
 }
 

@@ -29,7 +29,7 @@ fn clamp(x: f32, low: f32, high: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn exp<I: Isa>(x: f32) -> f32 {
+pub(super) fn exp<I: Isa>(x: f32) -> f32 {
     // Beyond these the result is 0 or infinite in any case.
     let (n, r) = split::<I>(clamp(x, -104.0, 89.0));
     let tail =
@@ -41,7 +41,7 @@ pub fn exp<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn expm1<I: Isa>(x: f32) -> f32 {
+pub(crate) fn expm1<I: Isa>(x: f32) -> f32 {
     let (n, r) = split::<I>(clamp(x, -20.0, 88.8));
     let tail = polynomial::<I, 6>(
         r,
@@ -90,7 +90,7 @@ fn logarithm_at(x: f32, value: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn ln<I: Isa>(x: f32) -> f32 {
+pub(super) fn ln<I: Isa>(x: f32) -> f32 {
     let (n, m) = normalise(x);
     let (n, f) = (n as f32, m - 1.0);
     let tail = fma::<I>(-0.5 * f, f, fma::<I>(n, LN2_LOW, ln_tail::<I>(f)));
@@ -98,7 +98,7 @@ pub fn ln<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn ln_1p<I: Isa>(x: f32) -> f32 {
+pub(crate) fn ln_1p<I: Isa>(x: f32) -> f32 {
     // 1 + x = sum + lost, exactly.
     let sum = 1.0 + x;
     let part = sum - 1.0;
@@ -113,7 +113,7 @@ pub fn ln_1p<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn log2<I: Isa>(x: f32) -> f32 {
+pub(crate) fn log2<I: Isa>(x: f32) -> f32 {
     const EXCESS: f32 = std::f32::consts::LOG2_E - 1.0;
     let (n, m) = normalise(x);
     let f = m - 1.0;
@@ -124,7 +124,7 @@ pub fn log2<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn log10<I: Isa>(x: f32) -> f32 {
+pub(super) fn log10<I: Isa>(x: f32) -> f32 {
     // log10(2) and log10(e), each in a short part and the rest.
     const TWO: (f32, f32) = (0.300_781_25, 2.487_456_7e-4);
     const E: (f32, f32) = (0.433_593_75, 7.007_319e-4);
@@ -137,7 +137,7 @@ pub fn log10<I: Isa>(x: f32) -> f32 {
 
 /// C's `pow`, through f64.
 #[inline(always)]
-pub fn pow<I: Isa>(base: f32, exponent: f32) -> f32 {
+pub(super) fn pow<I: Isa>(base: f32, exponent: f32) -> f32 {
     let size = base.abs();
     let product = log2_wide::<I>(size) * f64::from(exponent);
     let magnitude = if size == 1.0 { 1.0 } else { exp2_wide::<I>(product) };
@@ -197,7 +197,7 @@ fn exp2_wide<I: Isa>(x: f64) -> f32 {
 }
 
 #[inline(always)]
-pub fn sinh<I: Isa>(x: f32) -> f32 {
+pub(crate) fn sinh<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let rise = expm1::<I>(size);
     let half = exp::<I>(0.5 * size);
@@ -206,7 +206,7 @@ pub fn sinh<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn cosh<I: Isa>(x: f32) -> f32 {
+pub(crate) fn cosh<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let e = exp::<I>(size);
     let half = exp::<I>(0.5 * size);
@@ -214,7 +214,7 @@ pub fn cosh<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn tanh<I: Isa>(x: f32) -> f32 {
+pub(super) fn tanh<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let z = size * size;
     let terms =

@@ -4,7 +4,7 @@ use super::super::isa::Isa;
 use super::{exponential, fma, polynomial};
 
 #[inline(always)]
-pub fn erf<I: Isa>(x: f32) -> f32 {
+pub(super) fn erf<I: Isa>(x: f32) -> f32 {
     let z = x * x;
     let terms = [
         1.283_791_7e-1,

@@ -1,7 +1,7 @@
 //! The number next to another one, as C's `nextafter`, in the grid of each floating-point type.
 
 /// The float32 next to `x` on the way to `to`.
-pub fn single(x: f32, to: f32) -> f32 {
+pub(super) fn single(x: f32, to: f32) -> f32 {
     if x.is_nan() || to.is_nan() {
         f32::NAN
     } else if x == to {
@@ -14,7 +14,7 @@ pub fn single(x: f32, to: f32) -> f32 {
 }
 
 /// The float64 next to `x` on the way to `to`.
-pub fn double(x: f64, to: f64) -> f64 {
+pub(super) fn double(x: f64, to: f64) -> f64 {
     if x.is_nan() || to.is_nan() {
         f64::NAN
     } else if x == to {
@@ -27,14 +27,14 @@ pub fn double(x: f64, to: f64) -> f64 {
 }
 
 /// The bfloat16 next to `x` on the way to `to`, both bfloat16 in float32: they have float32's exponents.
-pub fn bfloat16(x: f32, to: f32) -> f32 {
+pub(super) fn bfloat16(x: f32, to: f32) -> f32 {
     step(x, to, f32::from_bits(0x1_0000), |bits, up| {
         f32::from_bits(if up { bits + 0x1_0000 } else { bits - 0x1_0000 })
     })
 }
 
 /// The float16 next to `x` on the way to `to`, both float16 in float32.
-pub fn half(x: f32, to: f32) -> f32 {
+pub(super) fn half(x: f32, to: f32) -> f32 {
     // Below 2^-14 the grid is even.
     const TINY: f32 = 1.0 / 16_777_216.0;
     const NORMAL: f32 = 1.0 / 16_384.0;

@@ -8,7 +8,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 use super::double::erf;
 
 /// `1 - erf(x)`, accurate where that is small.
-pub fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc(x: f64) -> f64 {
     if x < 1.0 || x.is_nan() {
         return 1.0 - erf(x);
     }
@@ -61,7 +61,7 @@ const BERNOULLI: [f64; 8] = [
 ];
 
 /// The logarithm of the absolute value of the gamma function; infinite at its poles.
-pub fn lgamma(x: f64) -> f64 {
+pub(crate) fn lgamma(x: f64) -> f64 {
     if x.is_nan() {
         return x;
     }
@@ -138,7 +138,7 @@ const ZETAS: [f64; 30] = [
 ];
 
 /// The derivative of [`lgamma`]; NaN at the negative integers, infinite at zero.
-pub fn digamma(x: f64) -> f64 {
+pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
         return f64::INFINITY.copysign(-x);
     }
@@ -156,7 +156,7 @@ pub fn digamma(x: f64) -> f64 {
 }
 
 /// The `n`-th derivative of [`digamma`] at `x`, `(-1)^(n+1) n! zeta(n + 1, x)`.
-pub fn polygamma_at(x: f64, n: f64) -> f64 {
+pub(crate) fn polygamma_at(x: f64, n: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }

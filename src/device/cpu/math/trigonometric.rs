@@ -4,7 +4,7 @@ use super::super::isa::Isa;
 use super::{fma, fma64, polynomial};
 
 /// Arguments of sin, cos and tan beyond this need [`super::Real`] for `Lane<f32, Careful>`.
-pub const LARGEST_ANGLE: f32 = 1e6;
+pub(crate) const LARGEST_ANGLE: f32 = 1e6;
 
 /// `x = n * pi/2 + r`; gives `r` and the low bits of `n`.
 #[inline(always)]
@@ -34,7 +34,7 @@ fn cosine<I: Isa>(r: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn sin<I: Isa>(x: f32) -> f32 {
+pub(super) fn sin<I: Isa>(x: f32) -> f32 {
     if I::CAREFUL {
         return f64::from(x).sin() as f32;
     }
@@ -45,7 +45,7 @@ pub fn sin<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn cos<I: Isa>(x: f32) -> f32 {
+pub(super) fn cos<I: Isa>(x: f32) -> f32 {
     if I::CAREFUL {
         return f64::from(x).cos() as f32;
     }
@@ -55,7 +55,7 @@ pub fn cos<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn tan<I: Isa>(x: f32) -> f32 {
+pub(crate) fn tan<I: Isa>(x: f32) -> f32 {
     if I::CAREFUL {
         return f64::from(x).tan() as f32;
     }
@@ -87,7 +87,7 @@ const HALF_PI: f32 = std::f32::consts::FRAC_PI_2;
 const HALF_PI_REST: f32 = -4.371_139e-8;
 
 #[inline(always)]
-pub fn asin<I: Isa>(x: f32) -> f32 {
+pub(crate) fn asin<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let large = size > 0.5;
     let z = if large { 0.5 * (1.0 - size) } else { size * size };
@@ -98,7 +98,7 @@ pub fn asin<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn acos<I: Isa>(x: f32) -> f32 {
+pub(crate) fn acos<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let large = size > 0.5;
     let z = if large { 0.5 * (1.0 - size) } else { size * size };
@@ -128,7 +128,7 @@ fn arc_tangent<I: Isa>(t: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn atan<I: Isa>(x: f32) -> f32 {
+pub(crate) fn atan<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let steep = size > 1.0;
     let part = arc_tangent::<I>(if steep { 1.0 / size } else { size });
@@ -137,7 +137,7 @@ pub fn atan<I: Isa>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub fn atan2<I: Isa>(y: f32, x: f32) -> f32 {
+pub(super) fn atan2<I: Isa>(y: f32, x: f32) -> f32 {
     let (height, width) = (y.abs(), x.abs());
     let steep = height > width;
     let (near, far) = if steep { (width, height) } else { (height, width) };
@@ -151,11 +151,11 @@ pub fn atan2<I: Isa>(y: f32, x: f32) -> f32 {
 }
 
 /// Quotients beyond this need [`super::Real`] for `Lane<f32, Careful>`.
-pub const LARGEST_QUOTIENT: f32 = 134_217_728.0;
+pub(crate) const LARGEST_QUOTIENT: f32 = 134_217_728.0;
 
 /// C's `fmod`: exact, since quotient and product fit an f64.
 #[inline(always)]
-pub fn fmod<I: Isa>(x: f32, y: f32) -> f32 {
+pub(crate) fn fmod<I: Isa>(x: f32, y: f32) -> f32 {
     if I::CAREFUL {
         return x % y;
     }

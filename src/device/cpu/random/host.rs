@@ -14,7 +14,12 @@ use crate::device::random::Mt19937;
 
 use super::{BLOCK, OFTEN, arrivals, in_order, is_double};
 
-pub fn draw(launch: &Launch, output: &View, distribution: Distribution, g: &mut Mt19937) -> Result<()> {
+pub(super) fn draw(
+    launch: &Launch,
+    output: &View,
+    distribution: Distribution,
+    g: &mut Mt19937,
+) -> Result<()> {
     match distribution {
         Distribution::Uniform { low, high } => uniform(launch, output, low, high, g),
         Distribution::Normal { mean, std } => normal(launch, output, mean, std, g),

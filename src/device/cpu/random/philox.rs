@@ -16,7 +16,7 @@ use crate::device::philox::{self, Philox};
 
 use super::{OFTEN, arrivals, by_place, is_double};
 
-pub fn draw(
+pub(super) fn draw(
     launch: &Launch,
     output: &View,
     distribution: Distribution,

@@ -22,38 +22,38 @@ fn text(place: *mut u8, room: i32, text: &str) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuInit(flags: u32) -> i32 {
+pub(crate) extern "C" fn cuInit(flags: u32) -> i32 {
     if flags != 0 { 1 } else if cfg!(stub) { 34 } else if cfg!(broken) { 4711 } else if cfg!(bare) { 100 } else { 0 }
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDriverGetVersion(version: *mut i32) -> i32 {
+pub(crate) extern "C" fn cuDriverGetVersion(version: *mut i32) -> i32 {
     put(version, 12_080)
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGetCount(count: *mut i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceGetCount(count: *mut i32) -> i32 {
     if cfg!(bare) { 100 } else { put(count, 2) }
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGet(device: *mut i32, ordinal: i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceGet(device: *mut i32, ordinal: i32) -> i32 {
     put(device, 70 + ordinal)
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGetName(name: *mut u8, room: i32, device: i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceGetName(name: *mut u8, room: i32, device: i32) -> i32 {
     text(name, room, if device == 70 { "Stand-in A\x1b[31m" } else { "Stand-in B" })
 }
 
 #[cfg(not(old))]
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: i32) -> i32 {
     put(bytes, (device as usize - 69) << 30)
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGetAttribute(value: *mut i32, which: i32, _device: i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceGetAttribute(value: *mut i32, which: i32, _device: i32) -> i32 {
     match which {
         75 => put(value, 8),
         76 => put(value, 6),
@@ -63,12 +63,12 @@ pub extern "C" fn cuDeviceGetAttribute(value: *mut i32, which: i32, _device: i32
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGetPCIBusId(place: *mut u8, room: i32, device: i32) -> i32 {
+pub(crate) extern "C" fn cuDeviceGetPCIBusId(place: *mut u8, room: i32, device: i32) -> i32 {
     text(place, room, &format!("0000:{device:02}:00.0"))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuGetErrorName(_code: i32, name: *mut *const u8) -> i32 {
+pub(crate) extern "C" fn cuGetErrorName(_code: i32, name: *mut *const u8) -> i32 {
     put(name, c"CUDA_ERROR_OF_TEST".as_ptr().cast())
 }
 "#;

@@ -27,7 +27,7 @@ impl Args {
     }
 
     /// One pointer per argument, for `cuLaunchKernel`.
-    pub fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
+    pub(crate) fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
         let base = self.words.as_mut_ptr();
         self.starts.iter().map(|&start| base.wrapping_add(usize::from(start)).cast()).collect()
     }
@@ -77,7 +77,7 @@ impl Args {
         self.word(value as u64)
     }
 
-    pub fn walk<const N: usize>(&mut self, walk: &Walk<N>) -> &mut Args {
+    pub(crate) fn walk<const N: usize>(&mut self, walk: &Walk<N>) -> &mut Args {
         self.structure();
         self.member(walk.count() as u64).member(walk.rank() as u64);
         for d in 0..8 {
@@ -99,7 +99,7 @@ impl Args {
     }
 
     /// A member that is as wide as indices are.
-    pub fn member(&mut self, value: u64) -> &mut Args {
+    pub(crate) fn member(&mut self, value: u64) -> &mut Args {
         if self.wide {
             self.words.push(value);
             return self;
@@ -108,7 +108,7 @@ impl Args {
     }
 
     /// A member of 32 bits.
-    pub fn member_int(&mut self, value: i32) -> &mut Args {
+    pub(crate) fn member_int(&mut self, value: i32) -> &mut Args {
         let value = u64::from(value as u32);
         match self.words.last_mut() {
             Some(last) if self.half => *last |= value << 32,
@@ -120,7 +120,7 @@ impl Args {
 }
 
 /// The bytes of one element of the compute type.
-pub fn compute_size(compute: Compute) -> usize {
+pub(crate) fn compute_size(compute: Compute) -> usize {
     match compute {
         Compute::F32 => DType::Float32.size(),
         Compute::F64 | Compute::I64 => DType::Float64.size(),

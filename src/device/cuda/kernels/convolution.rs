@@ -89,7 +89,7 @@ impl<'a> ConvolutionJob<'a> {
     }
 }
 
-pub fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
+pub(super) fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
     let (x, w, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let bias = input(launch, 2);
     let compute = float(y.dtype)?;
@@ -110,7 +110,7 @@ pub fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })
 }
 
-pub fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
+pub(crate) fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
     let (dy, w, dx) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let compute = float(dx.dtype)?;
     let job = ConvolutionJob::new(launch, conv, [dx, w, dy])?;
@@ -123,7 +123,7 @@ pub fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
 }
 
 /// The sum over all images in parts, so that a small filter keeps a whole device busy; parts are added in order.
-pub fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Option<Plan> {
+pub(crate) fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Option<Plan> {
     let (dy, x, dw) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let compute = float(dw.dtype)?;
     let job = ConvolutionJob::new(launch, conv, [x, dw, dy])?;
@@ -146,7 +146,7 @@ pub fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -> Optio
     Some(plan)
 }
 
-pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, conv: &Conv) -> usize {
+pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu, conv: &Conv) -> usize {
     let job = || -> Option<usize> {
         let (dy, x, dw) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
         let job = ConvolutionJob::new(launch, conv, [x, dw, dy])?;

@@ -9,7 +9,7 @@ use super::operands::{address, blocks, input, is_apart, key, output, per_element
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
-pub fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Plan> {
+pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Plan> {
     let y = output(launch, 0)?;
     let walk = Walk::of([Some(y.layout)], Order::Rows)?;
     let compute = Compute::of(y.dtype);
@@ -25,7 +25,7 @@ pub fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Plan> {
     per_element(key(Form::Arange, compute, [y.dtype], wide), walk.count(), args)
 }
 
-pub fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
+pub(super) fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
     let y = output(launch, 0)?;
     let [.., rows, columns] = *y.layout.shape() else { return None };
     if !is_apart(launch, true) {
@@ -48,7 +48,7 @@ pub fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
 }
 
 /// Draws from Philox. What needs an input, a sort, or numbers by row has no kernel.
-pub fn random(launch: &Launch, random: &Random) -> Option<Plan> {
+pub(super) fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     let y = output(launch, 0)?;
     let RandomSource::Philox { seed, offset, most } = random.source else { return None };
     let walk = Walk::of([Some(y.layout)], Order::Rows)?;

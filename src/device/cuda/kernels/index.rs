@@ -14,7 +14,7 @@ type IndexSizes = SmallVec<[usize; 6]>;
 type Steps = SmallVec<[isize; 6]>;
 
 /// Rows of `x` along `dim`.
-pub fn select(launch: &Launch, dim: usize) -> Option<Plan> {
+pub(super) fn select(launch: &Launch, dim: usize) -> Option<Plan> {
     let (x, index, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let (size, step) = dimension(&x, dim)?;
     let shape = picked_shape(&x, dim, index.layout.numel())?;
@@ -23,7 +23,7 @@ pub fn select(launch: &Launch, dim: usize) -> Option<Plan> {
     read(launch, [&y, &x, &index], &shape, &places, (size, step), true)
 }
 
-pub fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
+pub(super) fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
     let (x, index, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let (size, step) = dimension(&x, dim)?;
     let shape = sizes(&index);
@@ -35,7 +35,7 @@ pub fn gather(launch: &Launch, dim: usize) -> Option<Plan> {
 }
 
 /// `y += source` at rows along `dim`.
-pub fn add(launch: &Launch, dim: usize) -> Option<Plan> {
+pub(super) fn add(launch: &Launch, dim: usize) -> Option<Plan> {
     let (index, y) = (input(launch, 0)?, output(launch, 0)?);
     let shape = picked_shape(&y, dim, index.layout.numel())?;
     let source = match launch.inputs.get(1)? {
@@ -46,7 +46,7 @@ pub fn add(launch: &Launch, dim: usize) -> Option<Plan> {
     write(launch, &shape, &places, dimension(&y, dim)?, true, true)
 }
 
-pub fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<Plan> {
+pub(super) fn scatter(launch: &Launch, dim: usize, mode: ScatterMode) -> Option<Plan> {
     let (index, y) = (input(launch, 0)?, output(launch, 0)?);
     let shape = sizes(&index);
     if shape.len() != sizes(&y).len() || !reaches(&shape, &sizes(&y), Some(dim)) {

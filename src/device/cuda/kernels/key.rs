@@ -51,7 +51,7 @@ impl Compute {
 
 /// What stands in a kernel's place for an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Slot {
+pub(crate) enum Slot {
     #[default]
     Empty,
     /// A number of the compute type, given with the launch.
@@ -61,11 +61,11 @@ pub enum Slot {
 }
 
 /// How many operands a kernel can have.
-pub const SLOTS: usize = 6;
+pub(crate) const SLOTS: usize = 6;
 
 /// How values are folded into one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Fold {
+pub(super) enum Fold {
     Sum,
     Prod,
     Max,
@@ -81,7 +81,7 @@ pub enum Fold {
 
 /// How a number is made of random bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Draw {
+pub(super) enum Draw {
     Uniform,
     Normal,
     LogNormal,
@@ -97,7 +97,7 @@ pub enum Draw {
 /// What a kernel does, as far as its source tells. `across` forms work where neighbouring lines are nearer than
 /// neighbours on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Form {
+pub(super) enum Form {
     Map(MapOp),
     /// So many elements to a thread.
     MapVector(MapOp, u8),
@@ -265,7 +265,7 @@ impl Fold {
     }
 
     /// Bytes of what a part of a line is folded into.
-    pub fn size(self, compute: Compute) -> usize {
+    pub(super) fn size(self, compute: Compute) -> usize {
         let t = super::args::compute_size(compute);
         match self {
             Fold::All | Fold::Any => 4,

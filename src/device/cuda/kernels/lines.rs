@@ -59,7 +59,7 @@ impl<const N: usize> OperandLines<N> {
     }
 }
 
-pub fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
+pub(super) fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
     let compute = float(y.dtype)?;
     if !is_apart(launch, true) {
@@ -69,7 +69,7 @@ pub fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan
     lines.step(gpu, Form::Softmax { log, across: lines.across }, compute, [&y, &x])
 }
 
-pub fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
+pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
     let (dx, dy, y) = (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?);
     let compute = float(dx.dtype)?;
     if !is_apart(launch, true) {
@@ -79,7 +79,7 @@ pub fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option
     lines.step(gpu, Form::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
 }
 
-pub fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
+pub(super) fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
     let (y, x) = (output(launch, 0)?, input(launch, 0)?);
     if !is_apart(launch, true) {
         return None;
@@ -115,7 +115,7 @@ fn dtype_or(view: Option<&View>, other: DType) -> DType {
     view.map_or(other, |v| v.dtype)
 }
 
-pub fn layer_norm(launch: &Launch, eps: f64) -> Option<Plan> {
+pub(super) fn layer_norm(launch: &Launch, eps: f64) -> Option<Plan> {
     let (y, mean, rstd, x) = (output(launch, 0)?, output(launch, 1)?, output(launch, 2)?, input(launch, 0)?);
     let compute = float(y.dtype)?;
     let ([rows, n], [x_row, x_step]) = matrix(&x)?;
@@ -141,7 +141,7 @@ pub fn layer_norm(launch: &Launch, eps: f64) -> Option<Plan> {
     Plan::of(Step { key, grid: [blocks(rows, lines)?, 1, 1], block, shared: 0, args })
 }
 
-pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
+pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
     let (Some(x), Some(dx)) = (input(launch, 1), output(launch, 0)) else { return 0 };
     let Some(([rows, n], _)) = matrix(&x) else { return 0 };
     if launch.outputs.len() < 2 {
@@ -158,7 +158,7 @@ fn part_of_rows(gpu: &Gpu, rows: usize, n: usize) -> usize {
     rows.div_ceil(parts).max(1)
 }
 
-pub fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: bool) -> Option<Plan> {
+pub(crate) fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: bool) -> Option<Plan> {
     let (dy, x, dx) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let (mean, rstd) = (input(launch, 2)?, input(launch, 3)?);
     let weight = if affine { input(launch, 4) } else { None };

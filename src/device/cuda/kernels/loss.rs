@@ -7,7 +7,7 @@ use super::operands::{address, blocks, float, input, is_apart, is_far, key, outp
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
-pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
+pub(crate) fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
     let (loss, total, logp, target) =
         (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?, input(launch, 1)?);
     let weight = input(launch, 2);
@@ -49,7 +49,7 @@ pub fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<P
     Plan::of(Step { key, grid: [grid, 1, 1], block: [threads, 1, 1], shared: 0, args })
 }
 
-pub fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
+pub(crate) fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
     let (dlogp, dloss, logp, target) =
         (output(launch, 0)?, input(launch, 0)?, input(launch, 1)?, input(launch, 2)?);
     let weight = if launch.inputs.len() > 4 { Some(input(launch, 3)?) } else { None };

@@ -12,7 +12,7 @@ use super::{Args, Plan, Step};
 /// Elements of a block of the strided form: 256 threads, four elements each.
 const BLOCK: usize = 1024;
 
-pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Option<Plan> {
+pub(crate) fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Option<Plan> {
     let op = op.simplest(launch.inputs);
     let inputs = launch.inputs.get(..op.arity())?;
     let output = launch.outputs.first()?;
@@ -27,7 +27,7 @@ pub fn plan(launch: &Launch, op: MapOp, params: [f64; 2], compute: DType) -> Opt
 }
 
 /// Whether a function has a form for a compute type.
-pub fn is_defined(op: MapOp, compute: Compute) -> bool {
+pub(crate) fn is_defined(op: MapOp, compute: Compute) -> bool {
     struct Defined(Compute);
     impl Visitor for Defined {
         type Output = bool;

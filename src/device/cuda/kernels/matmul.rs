@@ -8,13 +8,13 @@ use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
 /// Rows and columns of a block's tile.
-pub const TILE: usize = 64;
+pub(crate) const TILE: usize = 64;
 /// Threads of a block.
-pub const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// The most blocks along a grid's second and third axis.
-pub const GRID: usize = 65_535;
+pub(crate) const GRID: usize = 65_535;
 
-pub fn plan(launch: &Launch, alpha: f64, beta: f64) -> Option<Plan> {
+pub(crate) fn plan(launch: &Launch, alpha: f64, beta: f64) -> Option<Plan> {
     let (a, b, y) = (input(launch, 0)?, input(launch, 1)?, output(launch, 0)?);
     let addend = launch.inputs.get(2).filter(|_| beta != 0.0);
     let c = if let Some(Arg::View(c)) = addend { Some(*c) } else { None };

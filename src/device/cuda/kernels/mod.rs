@@ -29,10 +29,9 @@ pub use key::Key;
 
 /// What the planner must know of a device.
 #[derive(Clone, Copy, Debug)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     pub multiprocessors: u32,
     pub threads_per_multiprocessor: u32,
-    pub shared_per_block: u32,
 }
 
 /// One launch of a compiled kernel.
@@ -48,7 +47,7 @@ pub struct Step {
 
 /// Kernels in order.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub steps: SmallVec<[Step; 1]>,
 }
 
@@ -59,7 +58,7 @@ impl Plan {
 }
 
 /// Bytes of device memory that a launch needs beside its inputs and outputs.
-pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
+pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
     match launch.kernel {
         Kernel::Reduce { op, dims } => reduce::scratch_bytes(launch, gpu, reduce::ReduceJob::of(*op), *dims),
         Kernel::ArgReduce { max, dim } => {
@@ -76,7 +75,7 @@ pub fn scratch_bytes(launch: &Launch, gpu: &Gpu) -> usize {
 ///
 /// Nothing is checked of what lies in memory: an index outside its dimension stops the device, and an integer
 /// divided by zero gives 0.
-pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
+pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64) -> Option<Plan> {
     if !launch.outputs.is_empty() && launch.outputs.iter().all(|v| v.layout.numel() == 0) {
         return Some(Plan::default());
     }

@@ -7,31 +7,31 @@ use super::key::{Compute, Form, Key, SLOTS, Slot};
 use super::{Args, Plan, Step};
 
 /// Threads of a block where each works on elements of its own.
-pub const THREADS: usize = 256;
+pub(super) const THREADS: usize = 256;
 
 /// Input `i`, which must be memory.
-pub fn input<'a>(launch: &Launch<'a>, i: usize) -> Option<View<'a>> {
+pub(super) fn input<'a>(launch: &Launch<'a>, i: usize) -> Option<View<'a>> {
     match launch.inputs.get(i) {
         Some(Arg::View(view)) => Some(*view),
         _ => None,
     }
 }
 
-pub fn output<'a>(launch: &Launch<'a>, i: usize) -> Option<View<'a>> {
+pub(super) fn output<'a>(launch: &Launch<'a>, i: usize) -> Option<View<'a>> {
     launch.outputs.get(i).copied()
 }
 
 /// Where a view's first element lies.
-pub fn address(view: &View) -> u64 {
+pub(super) fn address(view: &View) -> u64 {
     view.buffer.address + (view.layout.offset() * view.dtype.size()) as u64
 }
 
 /// The compute type of an output that must be a float.
-pub fn float(dtype: DType) -> Option<Compute> {
+pub(super) fn float(dtype: DType) -> Option<Compute> {
     dtype.is_float().then(|| Compute::of(dtype))
 }
 
-pub fn key<const N: usize>(form: Form, compute: Compute, dtypes: [DType; N], wide: bool) -> Key {
+pub(super) fn key<const N: usize>(form: Form, compute: Compute, dtypes: [DType; N], wide: bool) -> Key {
     let mut slots = [Slot::Empty; SLOTS];
     for (slot, dtype) in slots.iter_mut().zip(dtypes) {
         *slot = Slot::Of(dtype);
@@ -40,12 +40,12 @@ pub fn key<const N: usize>(form: Form, compute: Compute, dtypes: [DType; N], wid
 }
 
 /// `count` in blocks of `each`, as many as a grid can have.
-pub fn blocks(count: usize, each: usize) -> Option<u32> {
+pub(super) fn blocks(count: usize, each: usize) -> Option<u32> {
     u32::try_from(count.div_ceil(each.max(1))).ok().filter(|&n| n <= i32::MAX as u32)
 }
 
 /// A kernel with a thread to each of `count` elements.
-pub fn per_element(key: Key, count: usize, args: Args) -> Option<Plan> {
+pub(crate) fn per_element(key: Key, count: usize, args: Args) -> Option<Plan> {
     if count == 0 {
         return Some(Plan::default());
     }
@@ -59,7 +59,7 @@ pub fn per_element(key: Key, count: usize, args: Args) -> Option<Plan> {
 }
 
 /// Numbers and distances need more than 32 bits.
-pub fn is_far(layouts: &[&Layout]) -> bool {
+pub(crate) fn is_far(layouts: &[&Layout]) -> bool {
     const FAR: usize = i32::MAX as usize - (1 << 16);
     let reach = |layout: &Layout| {
         let far =
@@ -71,7 +71,7 @@ pub fn is_far(layouts: &[&Layout]) -> bool {
 
 /// How the memory of two views meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Meeting {
+pub(crate) enum Meeting {
     Apart,
     /// Each element lies where the other's element of the same index does.
     Same,
@@ -79,7 +79,7 @@ pub enum Meeting {
     Mixed,
 }
 
-pub fn meeting(a: &View, b: &View) -> Meeting {
+pub(crate) fn meeting(a: &View, b: &View) -> Meeting {
     let (Some(x), Some(y)) = (extent(a), extent(b)) else { return Meeting::Apart };
     if x.0 >= y.1 || y.0 >= x.1 {
         return Meeting::Apart;
@@ -94,7 +94,7 @@ pub fn meeting(a: &View, b: &View) -> Meeting {
 }
 
 /// No input shares memory with an output, but in the same places where `in_place` allows it.
-pub fn is_apart(launch: &Launch, in_place: bool) -> bool {
+pub(crate) fn is_apart(launch: &Launch, in_place: bool) -> bool {
     launch.outputs.iter().all(|output| {
         launch.inputs.iter().all(|input| match input {
             Arg::View(view) => match meeting(view, output) {

@@ -7,7 +7,7 @@ use super::operands::{address, float, input, is_apart, key, output, per_element}
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
 
-pub fn sgd(launch: &Launch) -> Option<Plan> {
+pub(super) fn sgd(launch: &Launch) -> Option<Plan> {
     let Kernel::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first } = *launch.kernel
     else {
         return None;
@@ -33,7 +33,7 @@ pub fn sgd(launch: &Launch) -> Option<Plan> {
     per_element(key(Form::Sgd, compute, dtypes, wide), walk.count(), args)
 }
 
-pub fn adam(launch: &Launch) -> Option<Plan> {
+pub(super) fn adam(launch: &Launch) -> Option<Plan> {
     let Kernel::Adam { lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step } = *launch.kernel
     else {
         return None;
@@ -64,7 +64,7 @@ pub fn adam(launch: &Launch) -> Option<Plan> {
     per_element(key(Form::Adam, compute, views.map(|v| v.dtype), wide), walk.count(), args)
 }
 
-pub fn unscale(launch: &Launch) -> Option<Plan> {
+pub(super) fn unscale(launch: &Launch) -> Option<Plan> {
     let (grad, found, factor) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
     let compute = float(grad.dtype)?;
     if found.layout.numel() != 1 || factor.layout.numel() != 1 || !is_apart(launch, false) {
@@ -81,7 +81,7 @@ pub fn unscale(launch: &Launch) -> Option<Plan> {
     )
 }
 
-pub fn update_scale(launch: &Launch, growth: f64, backoff: f64, interval: i64) -> Option<Plan> {
+pub(crate) fn update_scale(launch: &Launch, growth: f64, backoff: f64, interval: i64) -> Option<Plan> {
     let (scale, tracker, found) = (output(launch, 0)?, output(launch, 1)?, input(launch, 0)?);
     if [&scale, &tracker, &found].iter().any(|v| v.layout.numel() != 1) {
         return None;

@@ -6,7 +6,7 @@ use super::key::{Compute, Form};
 use super::operands::{address, input, is_apart, is_far, key, output, per_element};
 use super::{Args, Plan};
 
-pub fn plan(launch: &Launch) -> Option<Plan> {
+pub(crate) fn plan(launch: &Launch) -> Option<Plan> {
     let (first, given) = (output(launch, 0)?, input(launch, 0)?);
     match launch.kernel {
         Kernel::MaxPool2d(window) => {

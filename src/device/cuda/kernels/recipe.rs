@@ -7,7 +7,7 @@ use crate::base::DType;
 use super::key::{Compute, Draw, Fold, Form, Key, Slot, c_type};
 
 /// How a kernel's text comes about.
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// Of its function, before the types.
     pub name: String,
     /// The operands of its walk.
@@ -49,7 +49,7 @@ const CONV: RecipeParts = &[WALK, TILE, text!("conv")];
 
 impl Key {
     /// The row of the kernel's form.
-    pub fn recipe(&self) -> Recipe {
+    pub(crate) fn recipe(&self) -> Recipe {
         use Form as F;
         let lined = |name: &str, across: bool| ending(name, "_across", across);
         let log = |log: bool, name: &str| format!("{}{name}", if log { "log_" } else { "" });

@@ -9,13 +9,13 @@ use super::{Args, Gpu, Plan, Step};
 
 /// What is folded, and two numbers that make the result of it.
 #[derive(Clone, Copy)]
-pub struct ReduceJob {
+pub(crate) struct ReduceJob {
     fold: Fold,
     op: Option<ReduceOp>,
 }
 
 impl ReduceJob {
-    pub fn of(op: ReduceOp) -> ReduceJob {
+    pub(super) fn of(op: ReduceOp) -> ReduceJob {
         let fold = match op {
             ReduceOp::Sum { .. } => Fold::Sum,
             ReduceOp::Prod => Fold::Prod,
@@ -31,7 +31,7 @@ impl ReduceJob {
     }
 
     /// The place of the largest or smallest.
-    pub fn place(max: bool) -> ReduceJob {
+    pub(super) fn place(max: bool) -> ReduceJob {
         ReduceJob { fold: if max { Fold::ArgMax } else { Fold::ArgMin }, op: None }
     }
 
@@ -63,7 +63,7 @@ impl ReduceJob {
     }
 }
 
-pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u64) -> usize {
+pub(crate) fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u64) -> usize {
     let (Some(shape), Some(x), Some(y)) =
         (ReduceShape::new(launch, gpu, dims), input(launch, 0), output(launch, 0))
     else {
@@ -72,7 +72,7 @@ pub fn scratch_bytes(launch: &Launch, gpu: &Gpu, job: ReduceJob, dims: u64) -> u
     if shape.parts == 1 { 0 } else { shape.kept.count() * shape.parts * job.fold.size(job.compute(&x, &y)) }
 }
 
-pub fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dims: u64) -> Option<Plan> {
+pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dims: u64) -> Option<Plan> {
     let (x, y) = (input(launch, 0)?, output(launch, 0)?);
     let compute = job.compute(&x, &y);
     let shape = ReduceShape::new(launch, gpu, dims)?;
@@ -170,14 +170,14 @@ impl ReduceShape {
 }
 
 /// Blocks whose threads work along lines of `n` elements, about `each` to a thread, and the lines of a block.
-pub fn along(n: usize, each: usize) -> ([u32; 3], usize) {
+pub(super) fn along(n: usize, each: usize) -> ([u32; 3], usize) {
     let lanes = n.div_ceil(each).next_power_of_two().clamp(32, if each > 4 { 1024 } else { 512 });
     let lines = (256 / lanes).max(1);
     ([lanes as u32, lines as u32, 1], lines)
 }
 
 /// Blocks for lines side by side: 32 lines, and as many threads to a line as fill the device.
-pub fn across(gpu: &Gpu, lines: usize, n: usize) -> ([u32; 3], usize) {
+pub(super) fn across(gpu: &Gpu, lines: usize, n: usize) -> ([u32; 3], usize) {
     let threads = gpu.multiprocessors as usize * gpu.threads_per_multiprocessor as usize;
     let wanted = (threads / lines.max(1)).max(4).next_power_of_two();
     let most = n.div_ceil(4).next_power_of_two().min(32);

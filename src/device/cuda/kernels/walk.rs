@@ -5,18 +5,18 @@ use smallvec::SmallVec;
 use crate::base::Layout;
 
 /// Dimensions that a kernel can step through.
-pub const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 
 /// The dimensions of `N` operands of one shape, innermost first, for `kernels/walk.cuh`.
 #[derive(Clone, Debug)]
-pub struct Walk<const N: usize> {
+pub(crate) struct Walk<const N: usize> {
     dims: SmallVec<[(usize, [isize; N]); MOST]>,
     count: usize,
 }
 
 /// The order of a kernel's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub(crate) enum Order {
     /// Row-major, so that an element's number is its place in that order.
     Rows,
     /// Along the memory of the first operand.
@@ -25,7 +25,7 @@ pub enum Order {
 
 impl<const N: usize> Walk<N> {
     /// `None` where more than [`MOST`] dimensions are left. Dimensions are given outermost first.
-    pub fn new(dims: impl IntoIterator<Item = (usize, [isize; N])>, order: Order) -> Option<Walk<N>> {
+    pub(crate) fn new(dims: impl IntoIterator<Item = (usize, [isize; N])>, order: Order) -> Option<Walk<N>> {
         let mut given: SmallVec<[(usize, [isize; N]); MOST]> = SmallVec::new();
         let mut count = 1usize;
         for (size, steps) in dims {
@@ -49,7 +49,7 @@ impl<const N: usize> Walk<N> {
     }
 
     /// Of layouts that share the first one's shape; `None` stands for an operand that does not move.
-    pub fn of(layouts: [Option<&Layout>; N], order: Order) -> Option<Walk<N>> {
+    pub(crate) fn of(layouts: [Option<&Layout>; N], order: Order) -> Option<Walk<N>> {
         let shape = layouts.iter().flatten().next().map_or(&[][..], |l| l.shape());
         if layouts.iter().flatten().any(|l| l.shape() != shape) {
             return None;
@@ -58,25 +58,25 @@ impl<const N: usize> Walk<N> {
         Walk::new(shape.iter().enumerate().map(|(d, &size)| (size, steps(d))), order)
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.dims.len()
     }
 
     /// The size of a dimension, counted from the innermost; 1 behind the last.
-    pub fn size(&self, dim: usize) -> usize {
+    pub(crate) fn size(&self, dim: usize) -> usize {
         self.dims.get(dim).map_or(1, |d| d.0)
     }
 
-    pub fn step(&self, dim: usize, operand: usize) -> isize {
+    pub(crate) fn step(&self, dim: usize, operand: usize) -> isize {
         self.dims.get(dim).and_then(|d| d.1.get(operand)).copied().unwrap_or(0)
     }
 
     /// Numbers and distances need more than 32 bits.
-    pub fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         const FAR: usize = i32::MAX as usize - (1 << 16);
         let reach = |k: usize| {
             let far = |d: &(usize, [isize; N])| {

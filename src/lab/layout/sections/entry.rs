@@ -8,7 +8,7 @@ use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 
 /// A row of the table of sections.
-pub struct SectionEntry {
+pub(crate) struct SectionEntry {
     pub section: Section,
     /// All that scrolls, in rows or in what takes several.
     pub rows: fn(&State, Rect) -> usize,
@@ -26,7 +26,7 @@ pub struct SectionEntry {
 
 /// What stands at a place of a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hit {
+pub(crate) enum Hit {
     Pick(Pick),
     /// A lane at a moment, and what happened there.
     Lane(LaneId, u64, Option<Pick>),
@@ -34,7 +34,7 @@ pub enum Hit {
 
 /// What a step up or down changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Step {
+pub(crate) struct Step {
     pub pick: Option<Pick>,
     pub lane: Option<LaneId>,
     /// The first row in sight.
@@ -42,18 +42,18 @@ pub struct Step {
 }
 
 /// A figure or a word of the machine, and what it means.
-pub struct Term {
+pub(crate) struct Term {
     pub name: &'static str,
     pub means: &'static str,
 }
 
 /// The first row in sight after scrolling.
-pub fn scrolled(top: usize, rows: usize, forward: bool) -> usize {
+pub(crate) fn scrolled(top: usize, rows: usize, forward: bool) -> usize {
     if forward { top.saturating_add(rows) } else { top.saturating_sub(rows) }
 }
 
 /// The entry beside the picked one, and the first row in sight that shows it. Without one in sight, the first entry.
-pub fn beside(
+pub(crate) fn beside(
     list: impl Fn(usize) -> Vec<Pick>,
     now: Option<Pick>,
     mut top: usize,

@@ -8,13 +8,19 @@ use crate::lab::model::state::{Pane, SET_UP, Screen, State};
 use crate::lab::model::text;
 
 /// True where the section has the keys.
-pub fn is_active(state: &State, section: Section) -> bool {
+pub(crate) fn is_active(state: &State, section: Section) -> bool {
     let here = state.screen == Screen::Machine || state.focus == Pane::Machine;
     here && state.machine.section == section
 }
 
 /// The title of a section: whether it is the one that has the keys, its name, and a note at the right.
-pub fn list_title(state: &State, section: Section, name: &str, note: &str, width: usize) -> Line<'static> {
+pub(crate) fn list_title(
+    state: &State,
+    section: Section,
+    name: &str,
+    note: &str,
+    width: usize,
+) -> Line<'static> {
     let theme = &state.theme;
     let (mark, style) = if is_active(state, section) { ("▸ ", theme.accent) } else { ("  ", theme.strong) };
     let name = text::clip(name, width.saturating_sub(2));
@@ -30,7 +36,7 @@ pub fn list_title(state: &State, section: Section, name: &str, note: &str, width
 }
 
 /// The mark before a row: what is picked, and what the selected cell caused.
-pub fn row_mark(state: &State, picked: bool, source: Source) -> Span<'static> {
+pub(crate) fn row_mark(state: &State, picked: bool, source: Source) -> Span<'static> {
     if picked {
         Span::styled("▸", state.theme.selected)
     } else if state.is_of_selected_cell(source) {
@@ -41,7 +47,7 @@ pub fn row_mark(state: &State, picked: bool, source: Source) -> Span<'static> {
 }
 
 /// ` at In [3]:4`: the cell and line of a source, after `lead`; empty where they are unknown.
-pub fn place(lead: &str, source: Source) -> String {
+pub(crate) fn place(lead: &str, source: Source) -> String {
     match source {
         Source { cell: 0, line: 0 } => String::new(),
         Source { cell: SET_UP.., .. } => format!("{lead}the set-up"),

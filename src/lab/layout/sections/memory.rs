@@ -19,7 +19,7 @@ use crate::lab::model::state::{Screen, State};
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 
-pub const ENTRY: SectionEntry = SectionEntry {
+pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Memory,
     rows: |state, area| {
         let width = usize::from(area.width);
@@ -45,7 +45,7 @@ const WAITS: usize = 3;
 
 /// How much is said of each device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Detail {
+pub(crate) enum Detail {
     /// One row.
     Row,
     /// Bar, figures and counters.
@@ -70,7 +70,7 @@ impl Detail {
 }
 
 /// The most that fits so many rows.
-pub fn detail(state: &State, width: usize, room: usize) -> Detail {
+pub(crate) fn detail(state: &State, width: usize, room: usize) -> Detail {
     let fits = |detail: &Detail| rows(state, width, *detail) <= room;
     let some = [Detail::Map(3), Detail::Map(2), Detail::Map(1), Detail::Figures];
     let all = [Detail::All(6), Detail::All(4), Detail::All(3), Detail::All(2), Detail::All(1)];
@@ -80,7 +80,7 @@ pub fn detail(state: &State, width: usize, room: usize) -> Detail {
 }
 
 /// Rows that all devices take.
-pub fn rows(state: &State, width: usize, detail: Detail) -> usize {
+pub(crate) fn rows(state: &State, width: usize, detail: Detail) -> usize {
     let gaps = if detail.is_all() { state.history.devices().count().saturating_sub(1) } else { 0 };
     let each = state.history.devices().map(|device| match detail {
         Detail::Row => 1,

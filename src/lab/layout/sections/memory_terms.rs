@@ -2,7 +2,7 @@
 
 use crate::lab::layout::sections::entry::Term;
 
-pub const TERMS: &[Term] = &[
+pub(crate) const TERMS: &[Term] = &[
     Term {
         name: "allocated",
         means: "Bytes that live tensors hold, rounded up to 512: torch.cuda.memory_allocated().",

@@ -1,23 +1,23 @@
 //! The sections of the machine, one file and one entry of the table each: how many rows there are and fit, what they
 //! show, what is at a place, where the keys lead, what the figures mean.
 
-pub mod entry;
-pub mod marks;
-pub mod memory;
-pub mod memory_terms;
-pub mod segments;
-pub mod tensors;
-pub mod timeline;
-pub mod transfers;
+pub(crate) mod entry;
+pub(crate) mod marks;
+pub(crate) mod memory;
+pub(crate) mod memory_terms;
+pub(crate) mod segments;
+pub(crate) mod tensors;
+pub(crate) mod timeline;
+pub(crate) mod transfers;
 
 use crate::lab::layout::sections::entry::SectionEntry;
 use crate::lab::model::machine::Section;
 
 /// Every section, in the order of [`Section::ALL`].
-pub const SECTIONS: [&SectionEntry; Section::ALL.len()] =
+pub(crate) const SECTIONS: [&SectionEntry; Section::ALL.len()] =
     [&memory::ENTRY, &tensors::ENTRY, &transfers::ENTRY, &timeline::ENTRY];
 
 /// A section's entry.
-pub fn entry_of(section: Section) -> &'static SectionEntry {
+pub(crate) fn entry_of(section: Section) -> &'static SectionEntry {
     SECTIONS.into_iter().find(|entry| entry.section == section).unwrap_or(&tensors::ENTRY)
 }

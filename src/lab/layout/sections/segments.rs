@@ -13,12 +13,17 @@ const FINEST: u64 = 512;
 const COARSEST: u64 = 1 << 40;
 
 /// Rows that [`lines`] gives.
-pub fn height(map: Option<&SegmentMap>, rows: usize) -> usize {
+pub(crate) fn height(map: Option<&SegmentMap>, rows: usize) -> usize {
     if map.is_some_and(|map| !map.is_empty()) { rows + 1 } else { 1 }
 }
 
 /// A row of figures, then the map in `rows` rows.
-pub fn lines(map: Option<&SegmentMap>, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines(
+    map: Option<&SegmentMap>,
+    width: usize,
+    rows: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let mut out = Vec::with_capacity(rows + 1);
     let Some(map) = map.filter(|map| !map.is_empty()) else {
         let text = "no segment taken from the device yet";

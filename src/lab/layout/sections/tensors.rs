@@ -16,7 +16,7 @@ use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 
-pub const ENTRY: SectionEntry = SectionEntry {
+pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Tensors,
     rows: |state, _| rows(state),
     fitting: |_, area| fitting(area),

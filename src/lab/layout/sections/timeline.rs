@@ -16,7 +16,7 @@ use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
 
-pub const ENTRY: SectionEntry = SectionEntry {
+pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Timeline,
     rows: |state, _| rows(state).len(),
     fitting: |_, area| fitting(area),
@@ -81,7 +81,7 @@ fn rows(state: &State) -> Vec<TimelineRow> {
 }
 
 /// Rows that the section takes if all of it is shown, with its title and its key.
-pub fn wanted(state: &State) -> usize {
+pub(crate) fn wanted(state: &State) -> usize {
     match rows(state).len() {
         0 => 0,
         n => n + 2,

@@ -15,7 +15,7 @@ use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 
-pub const ENTRY: SectionEntry = SectionEntry {
+pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Transfers,
     rows: |state, _| state.history.transfers().len(),
     fitting: |_, area| fitting(area),

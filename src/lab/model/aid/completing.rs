@@ -4,11 +4,11 @@ use crate::lab::model::editor::Pos;
 use crate::script::complete::{Candidate, Known, complete};
 
 /// Rows of the list.
-pub const ROWS: usize = 8;
+pub(crate) const ROWS: usize = 8;
 
 /// Completions while they are shown. Their place and size are fixed when they open.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Completing {
+pub(crate) struct Completing {
     /// Where the name begins.
     pub start: Pos,
     /// The name's first byte in the code.
@@ -22,7 +22,7 @@ pub struct Completing {
 
 impl Completing {
     /// What fits at a byte of the code; `None` where nothing does.
-    pub fn open(known: &[Known], code: &str, cursor: usize, at: Pos) -> Option<Completing> {
+    pub(crate) fn open(known: &[Known], code: &str, cursor: usize, at: Pos) -> Option<Completing> {
         let (byte, found) = complete(known, code, cursor);
         let typed = code.get(byte..cursor)?.chars().count();
         let widest = found.iter().map(|c| c.text.chars().count()).max()?;
@@ -37,7 +37,7 @@ impl Completing {
     }
 
     /// Narrows the list to what is typed now; false where the place was left or nothing fits any more.
-    pub fn narrow(&mut self, known: &[Known], code: &str, cursor: usize) -> bool {
+    pub(crate) fn narrow(&mut self, known: &[Known], code: &str, cursor: usize) -> bool {
         let (byte, found) = complete(known, code, cursor);
         if byte != self.byte || found.is_empty() {
             return false;
@@ -46,23 +46,23 @@ impl Completing {
         true
     }
 
-    pub fn go(&mut self, forward: bool) {
+    pub(crate) fn go(&mut self, forward: bool) {
         let count = self.found.len().max(1);
         let by = if forward { 1 } else { count - 1 };
         self.selected = (self.selected + by) % count;
     }
 
-    pub fn chosen(&self) -> Option<&Candidate> {
+    pub(crate) fn chosen(&self) -> Option<&Candidate> {
         self.found.get(self.selected)
     }
 
     /// The first row shown.
-    pub fn top(&self) -> usize {
+    pub(crate) fn top(&self) -> usize {
         (self.selected + 1).saturating_sub(self.rows)
     }
 
     /// What all names that begin as typed begin with, where that is more.
-    pub fn common(&self, typed: &str) -> Option<String> {
+    pub(crate) fn common(&self, typed: &str) -> Option<String> {
         let first = &self.found.first()?.text;
         let all = self.found.iter().map(|c| &c.text).filter(|text| text.starts_with(typed));
         let shared = all.fold(first.chars().count(), |n, text| {

@@ -2,7 +2,7 @@
 
 /// The score of a text, the smaller the better: all words must be in it, in any order, letters of both cases alike.
 /// What is together and early is better than what is scattered.
-pub fn score(text: &str, typed: &str) -> Option<usize> {
+pub(crate) fn score(text: &str, typed: &str) -> Option<usize> {
     let text: Vec<char> = text.to_lowercase().chars().collect();
     typed.to_lowercase().split_whitespace().map(|word| word_score(&text, word)).sum()
 }

@@ -1,9 +1,9 @@
 //! What helps while typing: completions, help on a name, find, the list of actions, cells run before.
 
-pub mod fuzzy;
+pub(crate) mod fuzzy;
 
-pub mod completing;
-pub mod picker;
+pub(crate) mod completing;
+pub(crate) mod picker;
 
 use completing::Completing;
 use picker::Picker;
@@ -18,7 +18,7 @@ const MAX_DELETED: usize = 50;
 
 /// State of what helps.
 #[derive(Debug, Default)]
-pub struct Aid {
+pub(crate) struct Aid {
     /// The variables of the session, as it told them last.
     pub known: Vec<Known>,
     pub completing: Option<Completing>,
@@ -46,21 +46,21 @@ pub struct Aid {
 
 /// A page of help.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Doc {
+pub(crate) struct Doc {
     pub title: String,
     pub lines: Vec<String>,
 }
 
 /// What is looked for in a cell.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Find {
+pub(crate) struct Find {
     pub text: String,
     /// Where the cursor stood before.
     pub from: Pos,
 }
 
 impl Aid {
-    pub fn remember(&mut self, code: &str) -> bool {
+    pub(crate) fn remember(&mut self, code: &str) -> bool {
         let code = code.trim_end();
         if code.trim().is_empty() || self.past.last().is_some_and(|last| last == code) {
             return false;
@@ -70,13 +70,13 @@ impl Aid {
     }
 
     /// Drops what belongs to the document that was open.
-    pub fn forget_document(&mut self) {
+    pub(crate) fn forget_document(&mut self) {
         (self.completing, self.picker, self.doc) = (None, None, None);
         self.deleted.clear();
         (self.first_key, self.pressed) = (None, None);
     }
 
-    pub fn keep_deleted(&mut self, step: usize, at: usize, item: ItemState) {
+    pub(crate) fn keep_deleted(&mut self, step: usize, at: usize, item: ItemState) {
         if self.deleted.len() >= MAX_DELETED {
             self.deleted.remove(0);
         }

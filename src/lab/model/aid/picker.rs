@@ -4,7 +4,7 @@ use crate::lab::model::aid::fuzzy;
 
 /// Something to choose.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PickerEntry {
+pub(crate) struct PickerEntry {
     /// What is searched and shown.
     pub text: String,
     /// Shown at the right: the key, or nothing.
@@ -15,7 +15,7 @@ pub struct PickerEntry {
 
 /// What is typed, and what of the list fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Picker {
+pub(crate) struct Picker {
     pub typed: String,
     all: Vec<PickerEntry>,
     /// Places in the list, the best first.
@@ -26,37 +26,37 @@ pub struct Picker {
 }
 
 impl Picker {
-    pub fn new(all: Vec<PickerEntry>, newest_first: bool) -> Picker {
+    pub(crate) fn new(all: Vec<PickerEntry>, newest_first: bool) -> Picker {
         let (typed, fitting) = (String::new(), Vec::new());
         let mut picker = Picker { typed, all, fitting, selected: 0, newest_first };
         picker.search();
         picker
     }
 
-    pub fn push(&mut self, c: char) {
+    pub(crate) fn push(&mut self, c: char) {
         self.typed.push(c);
         self.search();
     }
 
-    pub fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.typed.pop();
         self.search();
     }
 
-    pub fn go(&mut self, by: isize) {
+    pub(crate) fn go(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by).min(self.fitting.len().saturating_sub(1));
     }
 
     /// What fits, the best first.
-    pub fn entries(&self) -> impl Iterator<Item = &PickerEntry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &PickerEntry> {
         self.fitting.iter().filter_map(|i| self.all.get(*i))
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.fitting.len()
     }
 
-    pub fn chosen(&self) -> Option<&PickerEntry> {
+    pub(crate) fn chosen(&self) -> Option<&PickerEntry> {
         self.entries().nth(self.selected)
     }
 

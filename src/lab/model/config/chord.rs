@@ -28,7 +28,7 @@ const NAMED: [(&str, KeyCode); 17] = [
 ];
 
 /// A context's name in the file; those of questions have fixed keys.
-pub fn context_name(context: Context) -> Option<&'static str> {
+pub(crate) fn context_name(context: Context) -> Option<&'static str> {
     Some(match context {
         Context::Anywhere => "anywhere",
         Context::Browse => "browse",
@@ -49,7 +49,7 @@ pub fn context_name(context: Context) -> Option<&'static str> {
 }
 
 /// An action's name in the file: `RunAndGo` is `run-and-go`, `Edit(Go(Left))` is `go-left`.
-pub fn action_name(action: Action) -> String {
+pub(crate) fn action_name(action: Action) -> String {
     let full = format!("{action:?}");
     let inner = full.strip_prefix("Edit(").unwrap_or(&full);
     let mut name = String::new();
@@ -67,7 +67,7 @@ pub fn action_name(action: Action) -> String {
 }
 
 /// A key by its name: `Ctrl-Shift-Left`, `F5`, `a`.
-pub fn parse(name: &str) -> Option<Chord> {
+pub(super) fn parse(name: &str) -> Option<Chord> {
     let mut modifiers = KeyModifiers::NONE;
     let mut rest = name;
     loop {
@@ -107,20 +107,20 @@ pub fn parse(name: &str) -> Option<Chord> {
 }
 
 /// A key's name in the file.
-pub fn name(chord: Chord) -> String {
+pub(super) fn name(chord: Chord) -> String {
     let shown = chord.name();
     let plain = [("↑", "Up"), ("↓", "Down"), ("←", "Left"), ("→", "Right")];
     plain.iter().fold(shown, |name, (sign, word)| name.replace(sign, word))
 }
 
 /// Keys as a list in the file.
-pub fn list(chords: &[Chord]) -> String {
+pub(super) fn list(chords: &[Chord]) -> String {
     let names: Vec<String> = chords.iter().map(|chord| format!("{:?}", name(*chord))).collect();
     format!("[{}]", names.join(", "))
 }
 
 /// The key table: context, action, keys, help.
-pub fn table() -> Vec<(&'static str, String, String, &'static str)> {
+pub(super) fn table() -> Vec<(&'static str, String, String, &'static str)> {
     let row = |binding: &'static Binding| {
         let name = context_name(binding.context)?;
         Some((name, action_name(binding.action), list(binding.keys), binding.help))

@@ -34,7 +34,7 @@ pub struct Setting {
 }
 
 /// Every setting but the keys, which are those of the key table.
-pub const SETTINGS: &[Setting] = &[
+pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "look.theme",
         kind: SettingKind::OneOf(&["dark", "light"]),

@@ -3,7 +3,7 @@
 use crate::lab::model::editor::{Editor, Pos};
 
 /// The columns of a line where `wanted` begins. Letters of both cases are alike while `wanted` has no capital.
-pub fn matches(line: &str, wanted: &str) -> Vec<usize> {
+pub(crate) fn matches(line: &str, wanted: &str) -> Vec<usize> {
     let exact = wanted.chars().any(char::is_uppercase);
     let fold = |c: char| if exact { c } else { c.to_lowercase().next().unwrap_or(c) };
     let wanted: Vec<char> = wanted.chars().map(fold).collect();
@@ -16,7 +16,7 @@ pub fn matches(line: &str, wanted: &str) -> Vec<usize> {
 
 impl Editor {
     /// The first place from `from` on, or the last before it, where a text stands; goes round at the ends.
-    pub fn find(&self, wanted: &str, from: Pos, forward: bool) -> Option<Pos> {
+    pub(crate) fn find(&self, wanted: &str, from: Pos, forward: bool) -> Option<Pos> {
         let all: Vec<Pos> = self
             .lines
             .iter()

@@ -22,7 +22,7 @@ impl Editor {
     }
 
     /// Takes one indent from the start of the line, or of each selected line.
-    pub fn dedent(&mut self) {
+    pub(crate) fn dedent(&mut self) {
         let rows: Vec<usize> = self.chosen().collect();
         self.each_line(rows, |editor, row| {
             let spaces = editor.line(row).chars().take(indent::STEP).take_while(|c| *c == ' ').count();
@@ -31,7 +31,7 @@ impl Editor {
     }
 
     /// Makes comments of the chosen lines; where all of them are, makes code of them again.
-    pub fn toggle_comment(&mut self) -> bool {
+    pub(crate) fn toggle_comment(&mut self) -> bool {
         let rows: Vec<usize> = self.chosen().filter(|row| !self.line(*row).trim().is_empty()).collect();
         let depth = |row: &usize| self.line(*row).chars().take_while(|c| *c == ' ').count();
         let all = rows.iter().all(|row| self.line(*row).trim_start().starts_with(COMMENT));

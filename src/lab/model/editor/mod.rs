@@ -1,10 +1,10 @@
 //! A small editor for a cell's code: every change goes through one splice, which undo reverses.
 
-pub mod bytes;
-pub mod find;
+pub(crate) mod bytes;
+pub(crate) mod find;
 mod lines;
 mod select;
-pub mod words;
+pub(crate) mod words;
 
 use std::mem;
 
@@ -12,20 +12,20 @@ use crate::lab::model::text;
 use crate::script::indent;
 
 /// No cell grows beyond this many bytes.
-pub const MAX_TEXT: usize = 1 << 20;
+pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// Changes that can be undone.
 const MAX_UNDO: usize = 1000;
 
 /// A place in the text: line and character, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Pos {
+pub(crate) struct Pos {
     pub row: usize,
     pub col: usize,
 }
 
 /// Text of at least one line, with a cursor.
 #[derive(Clone, Debug)]
-pub struct Editor {
+pub(crate) struct Editor {
     lines: Vec<String>,
     cursor: Pos,
     /// Where the selection began; it goes from there to the cursor.
@@ -51,7 +51,7 @@ struct Change {
 }
 
 impl Editor {
-    pub fn new(text: &str) -> Editor {
+    pub(crate) fn new(text: &str) -> Editor {
         let text = text::clean(text);
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         Editor {
@@ -66,20 +66,20 @@ impl Editor {
         }
     }
 
-    pub fn lines(&self) -> &[String] {
+    pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.lines.join("\n")
     }
 
-    pub fn cursor(&self) -> Pos {
+    pub(crate) fn cursor(&self) -> Pos {
         self.cursor
     }
 
     /// Puts the cursor at the nearest place that exists.
-    pub fn set_cursor(&mut self, to: Pos) {
+    pub(crate) fn set_cursor(&mut self, to: Pos) {
         let row = to.row.min(self.lines.len().saturating_sub(1));
         self.cursor = Pos { row, col: to.col.min(self.length(row)) };
         self.wish = None;
@@ -87,7 +87,7 @@ impl Editor {
     }
 
     /// Types a character. A closing bracket on a blank line steps back one indent. False when the cell is full.
-    pub fn insert(&mut self, c: char) -> bool {
+    pub(crate) fn insert(&mut self, c: char) -> bool {
         if !text::printable(c) {
             return true;
         }
@@ -102,7 +102,7 @@ impl Editor {
     }
 
     /// Inserts text of any number of lines, stripped of control sequences. False when the cell would be too large.
-    pub fn paste(&mut self, text: &str) -> bool {
+    pub(crate) fn paste(&mut self, text: &str) -> bool {
         self.fresh = true;
         let (start, end) = self.selection().unwrap_or((self.cursor, self.cursor));
         let done = self.replace(start, end, &text::clean(text), false);
@@ -112,7 +112,7 @@ impl Editor {
     }
 
     /// Breaks the line, indenting as the line above, and one step more after an opening bracket.
-    pub fn newline(&mut self) -> bool {
+    pub(crate) fn newline(&mut self) -> bool {
         self.remove_selection();
         let head = self.head().to_owned();
         let opens = head.trim_end().ends_with(['{', '(', '[']);
@@ -132,7 +132,7 @@ impl Editor {
     }
 
     /// Spaces up to the next multiple of four; with a selection, one indent before each of its lines.
-    pub fn indent(&mut self) -> bool {
+    pub(crate) fn indent(&mut self) -> bool {
         if self.selection().is_some() {
             return self.indent_lines();
         }
@@ -141,7 +141,7 @@ impl Editor {
     }
 
     /// Deletes what is before the cursor: a character, an indent of spaces, or the line break.
-    pub fn backspace(&mut self) {
+    pub(crate) fn backspace(&mut self) {
         if self.remove_selection() {
             return;
         }
@@ -158,7 +158,7 @@ impl Editor {
     }
 
     /// Deletes the character or line break after the cursor.
-    pub fn delete(&mut self) {
+    pub(crate) fn delete(&mut self) {
         if self.remove_selection() {
             return;
         }
@@ -167,7 +167,7 @@ impl Editor {
     }
 
     /// Deletes to the line's end, or the line break there.
-    pub fn delete_to_end(&mut self) {
+    pub(crate) fn delete_to_end(&mut self) {
         self.anchor = None;
         let end = Pos { col: self.length(self.cursor.row), ..self.cursor };
         if end == self.cursor {
@@ -177,16 +177,16 @@ impl Editor {
         }
     }
 
-    pub fn move_left(&mut self) {
+    pub(crate) fn move_left(&mut self) {
         self.set_cursor(self.before(self.cursor));
     }
 
-    pub fn move_right(&mut self) {
+    pub(crate) fn move_right(&mut self) {
         self.set_cursor(self.after(self.cursor));
     }
 
     /// Moves over whole lines, keeping the column where it can.
-    pub fn move_rows(&mut self, by: isize) {
+    pub(crate) fn move_rows(&mut self, by: isize) {
         let wish = self.wish.unwrap_or(self.cursor.col);
         let row = self.cursor.row.saturating_add_signed(by);
         self.set_cursor(Pos { row, col: wish });
@@ -194,18 +194,18 @@ impl Editor {
     }
 
     /// To the first character that is no space; from there to the line's start.
-    pub fn home(&mut self) {
+    pub(crate) fn home(&mut self) {
         let indent = self.line(self.cursor.row).chars().take_while(|c| *c == ' ').count();
         let col = if self.cursor.col == indent { 0 } else { indent };
         self.set_cursor(Pos { col, ..self.cursor });
     }
 
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.set_cursor(Pos { col: usize::MAX, ..self.cursor });
     }
 
     /// Reverses the last change, with those that belong to it; false when there is none.
-    pub fn undo(&mut self) -> bool {
+    pub(crate) fn undo(&mut self) -> bool {
         self.anchor = None;
         let mut done = false;
         while let Some(change) = self.undo.pop() {
@@ -223,7 +223,7 @@ impl Editor {
     }
 
     /// Makes the change last undone again, with those that belong to it; false when there is none.
-    pub fn redo(&mut self) -> bool {
+    pub(crate) fn redo(&mut self) -> bool {
         self.anchor = None;
         let mut done = false;
         while let Some(change) = self.redo.pop() {
@@ -240,7 +240,7 @@ impl Editor {
     }
 
     /// Changes that `make` does are one step of undo.
-    pub fn together<T>(&mut self, make: impl FnOnce(&mut Editor) -> T) -> T {
+    pub(crate) fn together<T>(&mut self, make: impl FnOnce(&mut Editor) -> T) -> T {
         self.fresh = true;
         let from = self.undo.len();
         let made = make(self);
@@ -252,7 +252,7 @@ impl Editor {
     }
 
     /// Text between two places.
-    pub fn slice(&self, start: Pos, end: Pos) -> String {
+    pub(crate) fn slice(&self, start: Pos, end: Pos) -> String {
         let lines =
             self.lines.iter().enumerate().skip(start.row).take((end.row + 1).saturating_sub(start.row));
         let piece = |(row, line): (usize, &String)| {
@@ -264,7 +264,7 @@ impl Editor {
     }
 
     /// Replaces what stands between two places, as a step of undo of its own. False when the cell is full.
-    pub fn change(&mut self, start: Pos, end: Pos, text: &str) -> bool {
+    pub(crate) fn change(&mut self, start: Pos, end: Pos, text: &str) -> bool {
         self.fresh = true;
         self.anchor = None;
         let done = self.replace(start, end, &text::clean(text), false);
@@ -319,11 +319,11 @@ impl Editor {
         removed
     }
 
-    pub fn line(&self, row: usize) -> &str {
+    pub(crate) fn line(&self, row: usize) -> &str {
         self.lines.get(row).map_or("", String::as_str)
     }
 
-    pub fn length(&self, row: usize) -> usize {
+    pub(crate) fn length(&self, row: usize) -> usize {
         self.line(row).chars().count()
     }
 
@@ -337,13 +337,13 @@ impl Editor {
         line.get(offset(line, self.cursor.col)..).unwrap_or_default()
     }
 
-    pub fn end_of_text(&self) -> Pos {
+    pub(crate) fn end_of_text(&self) -> Pos {
         let row = self.lines.len().saturating_sub(1);
         Pos { row, col: self.length(row) }
     }
 
     /// The place before, over whole characters with their combining marks.
-    pub fn before(&self, at: Pos) -> Pos {
+    pub(crate) fn before(&self, at: Pos) -> Pos {
         if at.col == 0 {
             return match at.row.checked_sub(1) {
                 Some(row) => Pos { row, col: self.length(row) },
@@ -355,7 +355,7 @@ impl Editor {
         Pos { col: at.col.saturating_sub(marks + 1), ..at }
     }
 
-    pub fn after(&self, at: Pos) -> Pos {
+    pub(crate) fn after(&self, at: Pos) -> Pos {
         if at.col >= self.length(at.row) {
             return if at.row + 1 < self.lines.len() { Pos { row: at.row + 1, col: 0 } } else { at };
         }

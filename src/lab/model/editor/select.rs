@@ -4,43 +4,43 @@ use crate::lab::model::editor::{Editor, Pos};
 
 impl Editor {
     /// Start and end of what is selected; `None` where that is nothing.
-    pub fn selection(&self) -> Option<(Pos, Pos)> {
+    pub(crate) fn selection(&self) -> Option<(Pos, Pos)> {
         let anchor = self.anchor.map(|at| self.nearest(at))?;
         (anchor != self.cursor).then(|| (anchor.min(self.cursor), anchor.max(self.cursor)))
     }
 
     /// The text selected.
-    pub fn selected_text(&self) -> Option<String> {
+    pub(crate) fn selected_text(&self) -> Option<String> {
         self.selection().map(|(start, end)| self.slice(start, end))
     }
 
     /// The selection begins here, if none does yet.
-    pub fn begin_selection(&mut self) {
+    pub(crate) fn begin_selection(&mut self) {
         if self.anchor.is_none() {
             self.anchor = Some(self.cursor);
         }
     }
 
-    pub fn clear_selection(&mut self) {
+    pub(crate) fn clear_selection(&mut self) {
         self.anchor = None;
     }
 
-    pub fn select(&mut self, from: Pos, to: Pos) {
+    pub(crate) fn select(&mut self, from: Pos, to: Pos) {
         self.set_cursor(to);
         self.anchor = Some(self.nearest(from));
     }
 
-    pub fn select_all(&mut self) {
+    pub(crate) fn select_all(&mut self) {
         self.select(Pos::default(), self.end_of_text());
     }
 
     /// Removes what is selected; false where nothing is.
-    pub fn remove_selection(&mut self) -> bool {
+    pub(crate) fn remove_selection(&mut self) -> bool {
         self.replace_selection("")
     }
 
     /// Puts text in the place of what is selected; false where nothing is.
-    pub fn replace_selection(&mut self, text: &str) -> bool {
+    pub(crate) fn replace_selection(&mut self, text: &str) -> bool {
         let Some((start, end)) = self.selection() else {
             self.anchor = None;
             return false;

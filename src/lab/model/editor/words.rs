@@ -4,14 +4,14 @@ use crate::lab::model::editor::{Editor, Pos};
 
 /// What a character is to a movement over words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub(crate) enum Class {
     Space,
     Word,
     Sign,
 }
 
 impl Class {
-    pub fn of(c: char) -> Class {
+    pub(crate) fn of(c: char) -> Class {
         if c.is_whitespace() {
             Class::Space
         } else if c.is_alphanumeric() || c == '_' {
@@ -24,16 +24,16 @@ impl Class {
 
 impl Editor {
     /// What stands at a place; the end of a line is space.
-    pub fn class(&self, at: Pos) -> Class {
+    pub(crate) fn class(&self, at: Pos) -> Class {
         self.char_at(at).map_or(Class::Space, Class::of)
     }
 
-    pub fn char_at(&self, at: Pos) -> Option<char> {
+    pub(crate) fn char_at(&self, at: Pos) -> Option<char> {
         self.line(at.row).chars().nth(at.col)
     }
 
     /// To the start of the word before the cursor.
-    pub fn word_left(&mut self) {
+    pub(crate) fn word_left(&mut self) {
         let mut at = self.before(self.cursor);
         let starts_word = |at: Pos| self.in_word(at) && (at.col == 0 || !self.in_word(self.before(at)));
         while at > Pos::default() && !starts_word(at) {
@@ -43,7 +43,7 @@ impl Editor {
     }
 
     /// To the end of the word after the cursor.
-    pub fn word_right(&mut self) {
+    pub(crate) fn word_right(&mut self) {
         let last = self.end_of_text();
         let mut at = self.after(self.cursor);
         let ends_word = |at: Pos| !self.in_word(at) && at.col > 0 && self.in_word(self.before(at));
@@ -54,7 +54,7 @@ impl Editor {
     }
 
     /// Deletes back to the start of the word before the cursor.
-    pub fn delete_word_left(&mut self) {
+    pub(crate) fn delete_word_left(&mut self) {
         if self.remove_selection() {
             return;
         }

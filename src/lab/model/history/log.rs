@@ -10,7 +10,7 @@ const KEPT: usize = 200_000;
 
 /// Events in the batches they came in.
 #[derive(Debug, Default)]
-pub struct Log {
+pub(crate) struct Log {
     batches: VecDeque<Arc<Vec<Event>>>,
     count: usize,
     /// Events that are not kept: earlier ones, and those that the session could not send.
@@ -18,7 +18,7 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn take(&mut self, events: Vec<Event>, dropped: u64) {
+    pub(crate) fn take(&mut self, events: Vec<Event>, dropped: u64) {
         self.dropped = self.dropped.saturating_add(dropped);
         self.count += events.len();
         self.batches.push_back(Arc::new(events));
@@ -30,12 +30,12 @@ impl Log {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// What is kept, shared: nothing is copied on the thread that asks.
-    pub fn batches(&self) -> Vec<Arc<Vec<Event>>> {
+    pub(crate) fn batches(&self) -> Vec<Arc<Vec<Event>>> {
         self.batches.iter().cloned().collect()
     }
 }

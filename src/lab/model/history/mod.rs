@@ -1,10 +1,10 @@
 //! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
 
-pub mod log;
-pub mod order;
-pub mod records;
-pub mod segments;
-pub mod timeline;
+pub(crate) mod log;
+pub(crate) mod order;
+pub(crate) mod records;
+pub(crate) mod segments;
+pub(crate) mod timeline;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,13 +22,13 @@ use segments::SegmentMap;
 use timeline::Timeline;
 
 /// Tensors kept in the table of live ones.
-pub const LIVE_KEPT: usize = 1 << 16;
+pub(crate) const LIVE_KEPT: usize = 1 << 16;
 /// Places kept of a device where the host waited unasked.
 const WAITS_KEPT: usize = 64;
 
 /// What happened since the session started.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     devices: BTreeMap<Device, DeviceTally>,
     live: HashMap<TensorKey, Live>,
     order: Order,
@@ -48,14 +48,14 @@ pub struct History {
 
 impl History {
     /// Takes a batch of events, and how many before them were lost.
-    pub fn take(&mut self, events: Vec<Event>, dropped: u64) {
+    pub(crate) fn take(&mut self, events: Vec<Event>, dropped: u64) {
         self.missed = self.missed.saturating_add(dropped);
         events.iter().for_each(|event| self.fold(event.clone()));
         self.log.take(events, dropped);
     }
 
     /// Takes one event.
-    pub fn fold(&mut self, event: Event) {
+    pub(crate) fn fold(&mut self, event: Event) {
         self.events += 1;
         let Event { seq, source, body } = event;
         self.timeline.fold(seq, source, &body);
@@ -117,7 +117,7 @@ impl History {
     }
 
     /// Takes the devices as the session gives them.
-    pub fn set_devices(&mut self, devices: &[DeviceInfo]) {
+    pub(crate) fn set_devices(&mut self, devices: &[DeviceInfo]) {
         for info in devices {
             let tally = self.tally(info.device);
             tally.name = text::clean_line(&info.name);
@@ -135,7 +135,7 @@ impl History {
     }
 
     /// Takes the scope's variables, and the tensors within them: they name live tensors.
-    pub fn set_variables(&mut self, variables: &[Variable], held: &[(String, TensorInfo)]) {
+    pub(crate) fn set_variables(&mut self, variables: &[Variable], held: &[(String, TensorInfo)]) {
         let own = variables.iter().filter_map(|v| Some((v.name.as_str(), v.tensor.as_ref()?)));
         let within = held.iter().map(|(name, tensor)| (name.as_str(), tensor));
         let mut names: HashMap<TensorKey, (String, Grad)> = HashMap::new();
@@ -176,62 +176,62 @@ impl History {
     }
 
     /// Sorts the table of live tensors anew.
-    pub fn sort(&mut self, sort: Sort) {
+    pub(crate) fn sort(&mut self, sort: Sort) {
         self.order.by(sort, self.live.values());
     }
 
-    pub fn sorted_by(&self) -> Sort {
+    pub(crate) fn sorted_by(&self) -> Sort {
         self.order.sort
     }
 
-    pub fn timeline(&self) -> &Timeline {
+    pub(crate) fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
     /// A device's segments; `None` where none is known.
-    pub fn segments(&self, device: Device) -> Option<&SegmentMap> {
+    pub(crate) fn segments(&self, device: Device) -> Option<&SegmentMap> {
         self.segments.get(&device)
     }
 
-    pub fn tensor(&self, key: TensorKey) -> Option<&Live> {
+    pub(crate) fn tensor(&self, key: TensorKey) -> Option<&Live> {
         self.live.get(&key)
     }
 
     /// The live tensors there are in the table.
-    pub fn live_count(&self) -> usize {
+    pub(crate) fn live_count(&self) -> usize {
         self.live.len()
     }
 
-    pub fn devices(&self) -> impl Iterator<Item = &DeviceTally> {
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &DeviceTally> {
         self.devices.values()
     }
 
-    pub fn transfers(&self) -> &Ring<Transfer> {
+    pub(crate) fn transfers(&self) -> &Ring<Transfer> {
         &self.transfers
     }
 
     /// The transfer of that number, while it is in the log.
-    pub fn transfer(&self, seq: u64) -> Option<&Transfer> {
+    pub(crate) fn transfer(&self, seq: u64) -> Option<&Transfer> {
         self.transfers.newest().find(|transfer| transfer.seq == seq)
     }
 
     /// Copies by direction: from, to.
-    pub fn directions(&self) -> impl Iterator<Item = (Device, Device, Direction)> {
+    pub(crate) fn directions(&self) -> impl Iterator<Item = (Device, Device, Direction)> {
         self.directions.iter().map(|(&(from, to), &direction)| (from, to, direction))
     }
 
     /// `n` live tensors from number `from` on, in the order of the table.
-    pub fn live(&self, from: usize, n: usize) -> Vec<&Live> {
+    pub(crate) fn live(&self, from: usize, n: usize) -> Vec<&Live> {
         self.order.keys().skip(from).take(n).filter_map(|key| self.live.get(&key)).collect()
     }
 
     /// True where every transfer in the log was timed by this clock.
-    pub fn all_timed_by(&self, clock: Clock) -> bool {
+    pub(crate) fn all_timed_by(&self, clock: Clock) -> bool {
         self.transfers.newest().all(|t| t.span.clock == clock)
     }
 
     /// True where some device's clock is a virtual one.
-    pub fn any_simulated(&self) -> bool {
+    pub(crate) fn any_simulated(&self) -> bool {
         self.devices.values().any(|d| d.simulated)
     }
 

@@ -7,7 +7,7 @@ use crate::lab::model::history::records::Live;
 
 /// What the table of live tensors is sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Sort {
+pub(crate) enum Sort {
     /// By device, those with a name first, then the largest.
     #[default]
     Device,
@@ -22,16 +22,16 @@ pub enum Sort {
 }
 
 impl Sort {
-    pub const ALL: [Sort; 6] =
+    pub(crate) const ALL: [Sort; 6] =
         [Sort::Device, Sort::Bytes, Sort::Name, Sort::Shape, Sort::Dtype, Sort::Newest];
 
     /// The next one, around.
-    pub fn next(self) -> Sort {
+    pub(crate) fn next(self) -> Sort {
         let at = Sort::ALL.iter().position(|sort| *sort == self).unwrap_or(0);
         Sort::ALL.get((at + 1) % Sort::ALL.len()).copied().unwrap_or_default()
     }
 
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Sort::Device => "device",
             Sort::Bytes => "bytes",
@@ -44,7 +44,7 @@ impl Sort {
 }
 
 /// Names a live tensor.
-pub type TensorKey = (Device, u64);
+pub(crate) type TensorKey = (Device, u64);
 
 /// Numbers and a text to compare by, then the age and the key.
 type Rank = ([u64; 3], String, u64, TensorKey);
@@ -56,22 +56,22 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub fn insert(&mut self, live: &Live) {
+    pub(super) fn insert(&mut self, live: &Live) {
         self.ranks.insert(rank(self.sort, live));
     }
 
-    pub fn remove(&mut self, live: &Live) {
+    pub(super) fn remove(&mut self, live: &Live) {
         self.ranks.remove(&rank(self.sort, live));
     }
 
     /// Sorts anew.
-    pub fn by<'a>(&mut self, sort: Sort, all: impl Iterator<Item = &'a Live>) {
+    pub(super) fn by<'a>(&mut self, sort: Sort, all: impl Iterator<Item = &'a Live>) {
         self.sort = sort;
         self.ranks = all.map(|live| rank(sort, live)).collect();
     }
 
     /// From the first on.
-    pub fn keys(&self) -> impl Iterator<Item = TensorKey> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = TensorKey> {
         self.ranks.iter().map(|(.., key)| *key)
     }
 }

@@ -7,11 +7,11 @@ use crate::base::{DType, Device};
 use crate::lab::model::text;
 
 /// Transfers kept in the log.
-pub const TRANSFERS_KEPT: usize = 1000;
+pub(crate) const TRANSFERS_KEPT: usize = 1000;
 
 /// One device, as it is now.
 #[derive(Clone, PartialEq, Debug)]
-pub struct DeviceTally {
+pub(crate) struct DeviceTally {
     pub device: Device,
     pub name: String,
     pub simulated: bool,
@@ -39,7 +39,7 @@ pub struct DeviceTally {
 
 /// A tensor's storage that is held now.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Live {
+pub(crate) struct Live {
     pub device: Device,
     pub address: u64,
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct Live {
 
 /// What is known of a tensor's gradient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Grad {
+pub(crate) enum Grad {
     /// None is wanted.
     No,
     /// It is wanted, and there is none yet.
@@ -68,7 +68,7 @@ pub enum Grad {
 
 /// A copy between memories.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// The event's number.
     pub seq: u64,
     pub from: Device,
@@ -82,14 +82,14 @@ pub struct Transfer {
 
 /// All copies one way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Direction {
+pub(crate) struct Direction {
     pub count: u64,
     pub bytes: u64,
 }
 
 /// The last values of a stream, and how many earlier ones were dropped.
 #[derive(Debug)]
-pub struct Ring<T> {
+pub(crate) struct Ring<T> {
     items: VecDeque<T>,
     pub dropped: u64,
 }
@@ -110,15 +110,15 @@ impl<T> Ring<T> {
     }
 
     /// From the newest to the oldest.
-    pub fn newest(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &T> {
         self.items.iter().rev()
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 }
@@ -126,13 +126,13 @@ impl<T> Ring<T> {
 impl DeviceTally {
     /// Bytes that are taken, but not by this program's allocator: a context, other programs. `None` where the device
     /// does not say.
-    pub fn other(&self) -> Option<u64> {
+    pub(crate) fn other(&self) -> Option<u64> {
         let (free, reserved) = self.told_free?;
         Some(self.total.saturating_sub(free).saturating_sub(reserved))
     }
 
     /// Bytes that can still be taken from the device.
-    pub fn free(&self) -> u64 {
+    pub(crate) fn free(&self) -> u64 {
         self.total.saturating_sub(self.reserved).saturating_sub(self.other().unwrap_or(0))
     }
 }

@@ -9,7 +9,7 @@ const BLOCKS_KEPT: usize = 1 << 16;
 
 /// One device's segments. Whatever lies between held blocks is one free block, as the allocator joins neighbours.
 #[derive(Clone, Debug, Default)]
-pub struct SegmentMap {
+pub(crate) struct SegmentMap {
     segments: BTreeMap<u64, Segment>,
     /// Free blocks by size: how many there are.
     gaps: BTreeMap<u64, usize>,
@@ -22,7 +22,7 @@ pub struct SegmentMap {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Segment {
+pub(crate) struct Segment {
     pub bytes: u64,
     /// Bytes that tensors hold.
     pub held: u64,
@@ -32,7 +32,7 @@ pub struct Segment {
 
 /// How far the free memory of an allocator is cut up. Sizes are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Fragmentation {
+pub(crate) struct Fragmentation {
     /// Cached and not held.
     pub free: u64,
     /// The largest block of it.
@@ -44,14 +44,14 @@ pub struct Fragmentation {
 impl Fragmentation {
     /// How much of the free memory is out of reach for the largest request that a block could serve; `None` where
     /// nothing is free.
-    pub fn share(&self) -> Option<f64> {
+    pub(crate) fn share(&self) -> Option<f64> {
         (self.free > 0).then(|| 1.0 - self.largest as f64 / self.free as f64)
     }
 }
 
 impl Segment {
     /// The held blocks by address: offset in the segment and bytes.
-    pub fn blocks(&self, address: u64) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn blocks(&self, address: u64) -> impl Iterator<Item = (u64, u64)> {
         self.blocks.iter().map(move |(at, bytes)| (at.saturating_sub(address), *bytes))
     }
 
@@ -63,19 +63,19 @@ impl Segment {
 
 impl SegmentMap {
     /// By address.
-    pub fn segments(&self) -> impl Iterator<Item = (u64, &Segment)> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (u64, &Segment)> {
         self.segments.iter().map(|(address, segment)| (*address, segment))
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.segments.len()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    pub fn fragmentation(&self) -> Fragmentation {
+    pub(crate) fn fragmentation(&self) -> Fragmentation {
         Fragmentation {
             free: self.reserved.saturating_sub(self.held),
             largest: self.gaps.last_key_value().map_or(0, |(bytes, _)| *bytes),
@@ -84,7 +84,7 @@ impl SegmentMap {
     }
 
     /// The map as the session has it.
-    pub fn reset(&mut self, segments: &[SegmentInfo]) {
+    pub(crate) fn reset(&mut self, segments: &[SegmentInfo]) {
         *self = SegmentMap::default();
         for segment in segments {
             self.map(segment.address, segment.bytes);
@@ -95,7 +95,7 @@ impl SegmentMap {
     }
 
     /// A segment was taken from the device.
-    pub fn map(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn map(&mut self, address: u64, bytes: u64) {
         let end = address.checked_add(bytes);
         let before = self.segments.range(..=address).next_back();
         let clear = before.is_none_or(|(at, s)| at.saturating_add(s.bytes) <= address)
@@ -110,7 +110,7 @@ impl SegmentMap {
     }
 
     /// A segment went back to the device.
-    pub fn unmap(&mut self, address: u64) {
+    pub(crate) fn unmap(&mut self, address: u64) {
         let Some(segment) = self.segments.remove(&address) else {
             self.torn = true;
             return;
@@ -128,7 +128,7 @@ impl SegmentMap {
     }
 
     /// A tensor holds a block.
-    pub fn take(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn take(&mut self, address: u64, bytes: u64) {
         let Some((start, end)) = self.hole(address) else {
             self.torn = true;
             return;
@@ -150,7 +150,7 @@ impl SegmentMap {
     }
 
     /// A block is free again.
-    pub fn give(&mut self, address: u64) {
+    pub(crate) fn give(&mut self, address: u64) {
         let at = self.segments.range(..=address).next_back().map(|(at, _)| *at);
         let bytes = at.and_then(|at| self.segments.get(&at)?.blocks.get(&address).copied());
         let Some(bytes) = bytes else {

@@ -7,13 +7,13 @@ use crate::base::{DType, Device};
 use crate::lab::model::history::records::clean_name;
 
 /// Events kept of a lane; older ones are dropped and counted.
-pub const MARKS_KEPT: usize = 4096;
+pub(crate) const MARKS_KEPT: usize = 4096;
 /// Lanes kept; what happens on further ones is counted only.
 const LANES_KEPT: usize = 64;
 
 /// Who was busy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Track {
+pub(crate) enum Track {
     /// A thread of the host: 0 is the script's own, `i` a loader's worker `i - 1`.
     Host(u32),
     Stream(Device, u32),
@@ -21,21 +21,21 @@ pub enum Track {
 
 /// A lane's place: clocks are never mixed, so each has lanes of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct LaneId {
+pub(crate) struct LaneId {
     measured: bool,
     pub track: Track,
 }
 
 /// One lane's events, by their start.
 #[derive(Debug, Default)]
-pub struct Lane {
+pub(crate) struct Lane {
     marks: VecDeque<Mark>,
     pub dropped: u64,
 }
 
 /// An event with a span.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Mark {
+pub(crate) struct Mark {
     pub seq: u64,
     pub span: Span,
     pub what: MarkKind,
@@ -43,7 +43,7 @@ pub struct Mark {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum MarkKind {
+pub(crate) enum MarkKind {
     Launch {
         op: Name,
         kernel: Name,
@@ -68,14 +68,14 @@ pub enum MarkKind {
 
 /// The first and last moment of what a cell did, on one clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     pub cell: u32,
     pub start: u64,
     pub end: u64,
 }
 
 #[derive(Debug, Default)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     lanes: BTreeMap<LaneId, Lane>,
     /// What the last cell did on the modelled and on the measured clock.
     last: [Option<Extent>; 2],
@@ -84,7 +84,7 @@ pub struct Timeline {
 }
 
 impl LaneId {
-    pub fn clock(self) -> Clock {
+    pub(crate) fn clock(self) -> Clock {
         if self.measured { Clock::Measured } else { Clock::Modelled }
     }
 }
@@ -92,18 +92,18 @@ impl LaneId {
 impl Lane {
     /// The events that touch `start..end`, or at least lie near it: those that began before are looked for among
     /// the last few only, as a stream runs in order.
-    pub fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &Mark> {
+    pub(crate) fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &Mark> {
         let first = self.marks.partition_point(|mark| mark.span.start < start);
         let from = first.saturating_sub(4);
         self.marks.range(from..).take_while(move |mark| mark.span.start < end.max(start.saturating_add(1)))
     }
 
-    pub fn find(&self, seq: u64) -> Option<&Mark> {
+    pub(crate) fn find(&self, seq: u64) -> Option<&Mark> {
         self.marks.iter().find(|mark| mark.seq == seq)
     }
 
     /// The event after or before another; the last one where that is not there.
-    pub fn beside(&self, seq: Option<u64>, forward: bool) -> Option<&Mark> {
+    pub(crate) fn beside(&self, seq: Option<u64>, forward: bool) -> Option<&Mark> {
         let at = seq.and_then(|seq| self.marks.iter().position(|mark| mark.seq == seq));
         match at {
             None => self.marks.back(),
@@ -112,7 +112,7 @@ impl Lane {
         }
     }
 
-    pub fn ends(&self) -> Option<(u64, u64)> {
+    pub(crate) fn ends(&self) -> Option<(u64, u64)> {
         Some((self.marks.front()?.span.start, self.marks.back()?.span.end()))
     }
 
@@ -133,7 +133,7 @@ impl Lane {
 
 impl Timeline {
     /// Takes an event, if it has a span.
-    pub fn fold(&mut self, seq: u64, source: Source, body: &Body) {
+    pub(crate) fn fold(&mut self, seq: u64, source: Source, body: &Body) {
         let (track, span, what) = match *body {
             Body::Launch { device, stream, op, kernel, dtype, bytes, flops, span } => {
                 let track =
@@ -170,39 +170,39 @@ impl Timeline {
     }
 
     /// The lanes, those of the modelled clock first, the host's before the streams'.
-    pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &Lane)> {
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (LaneId, &Lane)> {
         self.lanes.iter().map(|(id, lane)| (*id, lane))
     }
 
-    pub fn lane(&self, id: LaneId) -> Option<&Lane> {
+    pub(crate) fn lane(&self, id: LaneId) -> Option<&Lane> {
         self.lanes.get(&id)
     }
 
     /// The clocks that something was timed by.
-    pub fn clocks(&self) -> impl Iterator<Item = Clock> {
+    pub(crate) fn clocks(&self) -> impl Iterator<Item = Clock> {
         let has = |clock: Clock| self.lanes.keys().any(|id| id.clock() == clock);
         [Clock::Modelled, Clock::Measured].into_iter().filter(move |clock| has(*clock))
     }
 
     /// What the last cell with a span did on this clock.
-    pub fn last(&self, clock: Clock) -> Option<Extent> {
+    pub(crate) fn last(&self, clock: Clock) -> Option<Extent> {
         self.last.get(usize::from(clock == Clock::Measured)).copied().flatten()
     }
 
     /// From the first event that is kept to the end of the last, on this clock.
-    pub fn whole(&self, clock: Clock) -> Option<(u64, u64)> {
+    pub(crate) fn whole(&self, clock: Clock) -> Option<(u64, u64)> {
         let ends =
             self.lanes.iter().filter(|(id, _)| id.clock() == clock).filter_map(|(_, lane)| lane.ends());
         ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// The event of that number, and its lane.
-    pub fn find(&self, seq: u64) -> Option<(LaneId, &Mark)> {
+    pub(crate) fn find(&self, seq: u64) -> Option<(LaneId, &Mark)> {
         self.lanes.iter().find_map(|(id, lane)| Some((*id, lane.find(seq)?)))
     }
 
     /// Events that are no longer kept.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.lanes.values().map(|lane| lane.dropped).fold(self.unkept, u64::saturating_add)
     }
 }

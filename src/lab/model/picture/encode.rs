@@ -19,14 +19,14 @@ const MARKS: [char; 30] = [
 ];
 
 /// The number that kitty knows a version's picture by: 24 bits, as many as a colour has, and not zero.
-pub fn number(version: u64) -> u32 {
+pub(crate) fn number(version: u64) -> u32 {
     // Programs in other windows of the terminal number their pictures, too.
     let own = u64::from(std::process::id()) << 12;
     u32::try_from((own ^ version) & 0x00ff_ffff).unwrap_or(1).max(1)
 }
 
 /// Hands a picture over, to be shown at its placeholders. The terminal says nothing of it.
-pub fn kitty(number: u32, png: &[u8], size: Size) -> String {
+pub(crate) fn kitty(number: u32, png: &[u8], size: Size) -> String {
     let data = base64::encode(png);
     let mut out = String::with_capacity(data.len() + 200);
     let mut rest = data.as_str();
@@ -45,12 +45,12 @@ pub fn kitty(number: u32, png: &[u8], size: Size) -> String {
 }
 
 /// Takes a picture back, and its places.
-pub fn forget(number: u32) -> String {
+pub(crate) fn forget(number: u32) -> String {
     format!("\x1b_Ga=d,d=I,i={number},q=2\x1b\\")
 }
 
 /// The character for one place; the first of a row says which, the others follow it.
-pub fn placeholder(row: u16, column: u16) -> String {
+pub(crate) fn placeholder(row: u16, column: u16) -> String {
     let mut out = String::from(PLACE);
     if column == 0 {
         out.extend(MARKS.get(usize::from(row)));
@@ -60,7 +60,7 @@ pub fn placeholder(row: u16, column: u16) -> String {
 }
 
 /// A picture of one row of characters, at the cursor.
-pub fn iterm2(png: &[u8], columns: u16) -> String {
+pub(crate) fn iterm2(png: &[u8], columns: u16) -> String {
     let (size, data) = (png.len(), base64::encode(png));
     format!(
         "\x1b]1337;File=inline=1;size={size};width={columns};height=1;preserveAspectRatio=0;doNotMoveCursor=1:{data}\x07"

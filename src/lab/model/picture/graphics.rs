@@ -32,12 +32,12 @@ const USUAL_CELL: (u16, u16) = (10, 20);
 const POSSIBLE: std::ops::RangeInclusive<u16> = 4..=64;
 
 /// The variable that overrules what is found out.
-pub const VARIABLE: &str = "TENSORLAB_GRAPHICS";
+pub(crate) const VARIABLE: &str = "TENSORLAB_GRAPHICS";
 
 impl Graphics {
     /// The way that the environment names, by the terminals that say who they are. Inside of another program that draws
     /// its own screen, such as tmux, the terminal's graphics do not reach it.
-    pub fn from_env(get: impl Fn(&str) -> Option<String>) -> Graphics {
+    pub(crate) fn from_env(get: impl Fn(&str) -> Option<String>) -> Graphics {
         let value = |name: &str| get(name).unwrap_or_default();
         match value(VARIABLE).as_str() {
             "kitty" => return Graphics::Kitty,
@@ -71,7 +71,7 @@ impl Graphics {
 }
 
 /// Whether the terminal is to be asked: it has not been named, by itself or by the learner.
-pub fn is_unknown(get: impl Fn(&str) -> Option<String>) -> bool {
+pub(crate) fn is_unknown(get: impl Fn(&str) -> Option<String>) -> bool {
     let is_named = matches!(get(VARIABLE).as_deref(), Some("kitty" | "iterm2" | "sixel" | "blocks"));
     !is_named && Graphics::from_env(get) == Graphics::Blocks
 }

@@ -4,10 +4,10 @@
 //! and, where the terminal has [`Graphics`], [`Art`] that covers the same rows. Art is cut into rows as well: what is
 //! scrolled half out of sight shows its other half, and a row that goes is written over as any text is.
 
-pub mod encode;
-pub mod graphics;
-pub mod sixel;
-pub mod size;
+pub(crate) mod encode;
+pub(crate) mod graphics;
+pub(crate) mod sixel;
+pub(crate) mod size;
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn next() -> u64 {
 
 /// Something that a cell shows below its text.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// Names it for as long as it has its place.
     pub slot: u64,
     /// What the script calls it, to show something else in its place.
@@ -51,18 +51,18 @@ pub struct Shown {
 }
 
 #[derive(Clone, Debug)]
-pub enum Content {
+pub(crate) enum Content {
     Figure(Arc<Figure>),
     Text(String),
 }
 
 impl Shown {
-    pub fn new(id: Option<&str>, content: Content) -> Shown {
+    pub(crate) fn new(id: Option<&str>, content: Content) -> Shown {
         let (slot, version) = (next(), next());
         Shown { slot, id: id.map(String::from), content, version, asked: None, busy: false, drawing: None }
     }
 
-    pub fn replace(&mut self, content: Content) {
+    pub(crate) fn replace(&mut self, content: Content) {
         if matches!(content, Content::Text(_)) {
             self.drawing = None;
         }
@@ -71,7 +71,7 @@ impl Shown {
     }
 
     /// What is to be drawn now, if anything: one drawing at a time, and always of the newest content.
-    pub fn job(&mut self, cell: Key, columns: u16, canvas: Canvas, theme: Theme) -> Option<Job> {
+    pub(crate) fn job(&mut self, cell: Key, columns: u16, canvas: Canvas, theme: Theme) -> Option<Job> {
         let Content::Figure(figure) = &self.content else { return None };
         let wanted = (self.version, size(figure, columns, canvas));
         if self.busy || self.asked == Some(wanted) {
@@ -83,7 +83,7 @@ impl Shown {
     }
 
     /// A job of this has been done.
-    pub fn drawn(&mut self, drawing: Drawing) {
+    pub(crate) fn drawn(&mut self, drawing: Drawing) {
         self.busy = false;
         if let Content::Figure(_) = self.content {
             self.drawing = Some(drawing);
@@ -91,7 +91,7 @@ impl Shown {
     }
 
     /// It is to be drawn for another canvas.
-    pub fn redraw(&mut self) {
+    pub(crate) fn redraw(&mut self) {
         self.asked = None;
     }
 }
@@ -172,7 +172,7 @@ impl Job {
 }
 
 /// A figure as rows of characters, as far as the look allows colours and more than ASCII.
-pub fn characters(figure: &Figure, size: Size, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn characters(figure: &Figure, size: Size, theme: &Theme) -> Vec<Line<'static>> {
     let (columns, rows) = (usize::from(size.columns), usize::from(size.rows));
     if theme.look.colour == Colour::None || theme.look.ascii {
         return figure.to_text(columns, rows, !theme.look.ascii).into_iter().map(Line::raw).collect();

@@ -9,7 +9,7 @@ const COLOURS: usize = 256;
 const BAND: usize = 6;
 
 /// The colours of a picture, each a place in a table that is as fine as five bits a channel.
-pub struct Palette {
+pub(crate) struct Palette {
     colours: Vec<[u8; 3]>,
     nearest: HashMap<u16, u8>,
 }
@@ -17,7 +17,7 @@ pub struct Palette {
 impl Palette {
     /// As many colours as a terminal has: those of the picture in as many boxes, which are cut at the middle of their
     /// pixels where they are widest, each as the mean of its pixels.
-    pub fn of(rgb: &[u8]) -> Palette {
+    pub(crate) fn of(rgb: &[u8]) -> Palette {
         let mut counts: HashMap<u16, (u64, [u64; 3])> = HashMap::new();
         for pixel in rgb.chunks_exact(3) {
             let colour = channels(pixel);
@@ -118,7 +118,7 @@ fn mean(shades: &[Shade]) -> [u8; 3] {
 }
 
 /// The sequence that shows `rgb` pixels in rows of `width` at the cursor.
-pub fn encode(rgb: &[u8], width: usize, palette: &Palette) -> String {
+pub(crate) fn encode(rgb: &[u8], width: usize, palette: &Palette) -> String {
     let width = width.max(1);
     let pixels: Vec<u8> = rgb.chunks_exact(3).map(|pixel| palette.place(pixel)).collect();
     let height = pixels.len() / width;

@@ -4,13 +4,13 @@ use crate::lab::model::picture::graphics::{Canvas, Graphics};
 use crate::plot::Figure;
 
 /// Rows of a figure made of characters.
-pub const TEXT_ROWS: std::ops::RangeInclusive<u16> = 6..=16;
+pub(crate) const TEXT_ROWS: std::ops::RangeInclusive<u16> = 6..=16;
 
 /// Rows of a figure made of pixels; kitty's rows are named by marks, of which [`encode`] knows this many.
-pub const ART_ROWS: std::ops::RangeInclusive<u16> = 6..=24;
+pub(crate) const ART_ROWS: std::ops::RangeInclusive<u16> = 6..=24;
 
 /// Columns of a figure.
-pub const MOST_COLUMNS: u16 = 120;
+pub(crate) const MOST_COLUMNS: u16 = 120;
 
 /// Columns and rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub struct Size {
 }
 
 /// The size of a figure in a cell that has so many columns for it.
-pub fn size(figure: &Figure, columns: u16, canvas: Canvas) -> Size {
+pub(crate) fn size(figure: &Figure, columns: u16, canvas: Canvas) -> Size {
     let columns = columns.clamp(1, MOST_COLUMNS);
     if canvas.graphics == Graphics::Blocks {
         return Size { columns, rows: (columns / 3).clamp(*TEXT_ROWS.start(), *TEXT_ROWS.end()) };

@@ -17,7 +17,7 @@ use motion::Reach;
 use parse::{Command, Operator, Parsed, Target};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mode {
+pub(crate) enum Mode {
     #[default]
     Normal,
     Insert,
@@ -27,7 +27,7 @@ pub enum Mode {
 
 /// The state of vi's keys. It goes on from cell to cell.
 #[derive(Clone, Debug, Default)]
-pub struct Vi {
+pub(crate) struct Vi {
     pub mode: Mode,
     /// Keys of a command that is not whole yet.
     keys: Vec<char>,
@@ -45,7 +45,7 @@ pub struct Vi {
 
 /// What is to be done after a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum After {
+pub(crate) enum After {
     /// The key is not vi's.
     Pass,
     Moved,
@@ -60,7 +60,7 @@ pub enum After {
 
 impl Vi {
     /// What the mode is called; with the keys typed so far.
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let name = match self.mode {
             Mode::Normal => "NORMAL",
             Mode::Insert => "INSERT",
@@ -72,7 +72,7 @@ impl Vi {
     }
 
     /// Takes a key for an editor.
-    pub fn key(&mut self, editor: &mut Editor, Chord(code, modifiers): Chord) -> After {
+    pub(crate) fn key(&mut self, editor: &mut Editor, Chord(code, modifiers): Chord) -> After {
         if self.mode == Mode::Insert {
             return self.insert_key(editor, code, modifiers);
         }

@@ -6,7 +6,7 @@ use crate::lab::model::vi::parse::Motion;
 
 /// What an operator takes of the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reach {
+pub(crate) enum Reach {
     Exclusive,
     Inclusive,
     /// Whole lines.
@@ -14,7 +14,7 @@ pub enum Reach {
 }
 
 /// The place that a motion leads to; `None` where it leads nowhere.
-pub fn target(
+pub(super) fn target(
     editor: &mut Editor,
     motion: Motion,
     count: Option<usize>,
@@ -104,7 +104,7 @@ fn word_start(editor: &Editor, from: Pos) -> Pos {
 }
 
 /// The last character of the word at a place, and of those after it: what `cw` changes.
-pub fn words_end(editor: &Editor, from: Pos, n: usize) -> Pos {
+pub(crate) fn words_end(editor: &Editor, from: Pos, n: usize) -> Pos {
     let class = editor.class(from);
     let mut at = from;
     while at.col + 1 < editor.length(at.row) && editor.class(Pos { col: at.col + 1, ..at }) == class {

@@ -5,7 +5,7 @@ use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::vi::parse::Object;
 
 /// Start and end of an object; `None` where there is none.
-pub fn find(editor: &Editor, object: Object) -> Option<(Pos, Pos)> {
+pub(super) fn find(editor: &Editor, object: Object) -> Option<(Pos, Pos)> {
     match object.what {
         'w' => Some(word(editor, object.around)),
         quote @ ('"' | '\'' | '`') => quoted(editor, quote, object.around),

@@ -1,7 +1,7 @@
 //! What keys typed in normal or visual mode mean.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operator {
+pub(super) enum Operator {
     Delete,
     Change,
     Yank,
@@ -10,7 +10,7 @@ pub enum Operator {
 
 /// Where to. `true` is forward where both ways are meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Motion {
+pub(crate) enum Motion {
     Left,
     Right,
     Up,
@@ -30,13 +30,13 @@ pub enum Motion {
 
 /// A text object: a word, or what is between two signs, which belong to it where it is `around`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Object {
+pub(super) struct Object {
     pub around: bool,
     pub what: char,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub(super) enum Target {
     Motion(Motion),
     Object(Object),
     /// The operator twice.
@@ -45,7 +45,7 @@ pub enum Target {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Command {
+pub(super) enum Command {
     Move(Motion),
     Operate(Operator, Target),
     Select(Object),
@@ -64,7 +64,7 @@ pub enum Command {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Parsed {
+pub(crate) enum Parsed {
     /// More keys are to come.
     More,
     Nothing,
@@ -73,7 +73,7 @@ pub enum Parsed {
 
 impl Command {
     /// It is what `.` does again.
-    pub fn changes(self) -> bool {
+    pub(super) fn changes(self) -> bool {
         match self {
             Command::Operate(operator, _) => operator != Operator::Yank,
             Command::Insert(_) | Command::Put(_) | Command::Replace(_) | Command::Join | Command::Case => {
@@ -87,7 +87,7 @@ impl Command {
 /// The largest count.
 const MOST: usize = 9999;
 
-pub fn parse(keys: &[char], visual: bool) -> Parsed {
+pub(super) fn parse(keys: &[char], visual: bool) -> Parsed {
     let (count, rest) = count(keys);
     let Some((first, after)) = rest.split_first() else { return Parsed::More };
     let whole = |command| Parsed::Command(command, count);

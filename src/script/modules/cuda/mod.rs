@@ -58,11 +58,11 @@ const fn asked(name: &'static str, summary: &'static str) -> OpDef {
 }
 
 /// Every row of these modules.
-pub fn rows() -> impl Iterator<Item = &'static [ScriptRow]> {
+pub(super) fn rows() -> impl Iterator<Item = &'static [ScriptRow]> {
     [ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS].into_iter()
 }
 
-pub const fn documented() {
+pub(super) const fn documented() {
     call::documented(ROWS);
     call::documented(memory::ROWS);
     call::documented(streams::ROWS);
@@ -70,7 +70,7 @@ pub const fn documented() {
     call::documented(backends::ROWS);
 }
 
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     streams::register(engine);
     graph::register(engine);
 }

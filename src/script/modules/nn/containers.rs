@@ -63,7 +63,7 @@ const fn dict(name: &'static str, summary: &'static str) -> OpDef {
     method(name, summary, &[]).errors(DICT)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method(
             "append",
@@ -193,7 +193,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// The modules of an array or of a container.
-pub fn several(value: &Dynamic) -> Result<Vec<Module>> {
+pub(super) fn several(value: &Dynamic) -> Result<Vec<Module>> {
     if let Some(container) = value.read_lock::<Module>() {
         return Ok(container.children().iter().map(|(_, m)| m.clone()).collect());
     }

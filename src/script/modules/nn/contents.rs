@@ -58,7 +58,7 @@ params! {
 const PATH: &[&str] = &["TypeError: nothing stands there, or something of another kind"];
 const TAKEN: &[&str] = &["ValueError: the name has a point or is empty, or something of another kind has it"];
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("parameters", "The trained tensors of a module and of all below it, each once.", &[])
             .torch("torch.nn.Module.parameters")
@@ -222,7 +222,7 @@ fn modules(m: &Module) -> Vec<(String, Module)> {
 }
 
 /// Modules with their names.
-pub fn named(all: &[(String, Module)]) -> Dynamic {
+pub(super) fn named(all: &[(String, Module)]) -> Dynamic {
     let pair =
         |(name, m): &(String, Module)| Dynamic::from_array(vec![name.into(), Dynamic::from(m.clone())]);
     all.iter().map(pair).collect::<Array>().into()

@@ -92,11 +92,11 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
 }
 
 /// Every row on modules.
-pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
+pub(super) fn rows() -> impl Iterator<Item = &'static ScriptRow> {
     [ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS].into_iter().flatten()
 }
 
-pub const fn documented() {
+pub(super) const fn documented() {
     call::documented(ROWS);
     call::documented(state::ROWS);
     call::documented(contents::ROWS);
@@ -107,7 +107,7 @@ pub const fn documented() {
 /// The most modules that a container takes one by one; more go in an array.
 const SPREAD: usize = 16;
 
-pub fn register(engine: &mut Engine, machine: &Arc<Machine>, spaces: &mut Spaces) {
+pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, spaces: &mut Spaces) {
     for def in crate::nn::table() {
         let [Form::Of(space)] = def.forms else { continue };
         register_functional(spaces.of(space), def, &machine.shared);
@@ -140,7 +140,7 @@ fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
 }
 
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
-pub struct Own {
+pub(super) struct Own {
     name: String,
     forward: Callback,
     /// What is neither tensor nor module.
@@ -148,11 +148,11 @@ pub struct Own {
 }
 
 impl Own {
-    pub fn values(&self) -> MutexGuard<'_, Link<Map>> {
+    pub(super) fn values(&self) -> MutexGuard<'_, Link<Map>> {
         self.values.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub fn of(module: &Module) -> Option<&Own> {
+    pub(super) fn of(module: &Module) -> Option<&Own> {
         module.layer().as_any()?.downcast_ref()
     }
 }
@@ -210,7 +210,7 @@ impl Caller for Running<'_, '_> {
 }
 
 /// Calls a module with what a script gave it.
-pub fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+pub(super) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
     if let Some(parallel) = DataParallel::of(module) {
         return super::parallel::call(context, parallel, module, inputs);
     }
@@ -253,7 +253,7 @@ fn tensor(value: &Dynamic) -> Result<Tensor> {
 }
 
 /// Fails on an array of modules, whose parameters nothing would find.
-pub fn check_hidden(name: &str, value: &Dynamic) -> Result<()> {
+pub(crate) fn check_hidden(name: &str, value: &Dynamic) -> Result<()> {
     if value.read_lock::<Array>().is_some_and(|a| a.iter().any(|d| d.is::<Module>())) {
         let text = format!("the modules in the array '{name}' would not be found by parameters()");
         return Err(Error::type_error(text).with_hint(format!("nn::ModuleList([…]) as '{name}' keeps them")));

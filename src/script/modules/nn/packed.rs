@@ -14,7 +14,7 @@ const fn property(name: &'static str, summary: &'static str) -> OpDef {
     OpDef::script(name, Family::Module, summary, &[]).on(Receiver::Packed).forms(PROPERTY)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         property("data", "The steps of all sequences that are not over, one after the other.")
             .torch("torch.nn.utils.rnn.PackedSequence.data")
@@ -63,7 +63,7 @@ pub static ROWS: &[ScriptRow] = &[
     ),
 ];
 
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Packed>("PackedSequence");
     let shown =
         |p: &mut Packed| -> std::result::Result<String, Box<EvalAltResult>> { p.show().map_err(raise) };

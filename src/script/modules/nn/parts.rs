@@ -14,13 +14,13 @@ use super::super::RhaiResult;
 use super::containers::several;
 use super::{Own, check_hidden};
 
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     attributes(engine);
     indexing(engine);
 }
 
 /// What `layer.weight` gives: a child, a tensor or a value.
-pub fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
+pub(super) fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
     if let Some(child) = module.child(name) {
         return Ok(Dynamic::from(child));
     }
@@ -37,7 +37,7 @@ pub fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
 }
 
 /// A module, or PyTorch's error for what is none.
-pub fn subclass(value: &Dynamic) -> Result<Module> {
+pub(super) fn subclass(value: &Dynamic) -> Result<Module> {
     value.read_lock::<Module>().map(|m| m.clone()).ok_or_else(|| {
         Error::type_error(format!("{} is not a Module subclass", type_name(value)))
             .with_hint("a module such as nn::Linear(4, 2) stands there")

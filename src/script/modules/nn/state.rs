@@ -71,7 +71,7 @@ const fn cast(
     method(name, summary, &[]).example(example, shown)
 }
 
-pub static ROWS: &[ScriptRow] = &[
+pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("forward", "The module's output.", ForwardParams::LIST)
             .torch("torch.nn.Module.forward")
@@ -280,7 +280,7 @@ pub static ROWS: &[ScriptRow] = &[
 ];
 
 /// What a method is called on, which it gives back.
-pub fn itself(call: &Call) -> Outcome {
+pub(super) fn itself(call: &Call) -> Outcome {
     Ok(Dynamic::from(call.on::<Module>()?))
 }
 

@@ -25,7 +25,7 @@ params! {
     }
 }
 
-pub static ROWS: &[ScriptRow] = &[ScriptRow::of(
+pub(super) static ROWS: &[ScriptRow] = &[ScriptRow::of(
     OpDef::script("display", Family::Figure, "Shows a value as what suits it.", DisplayParams::LIST)
         .own()
         .details(

@@ -249,29 +249,29 @@ static ROWS: &[ScriptRow] = &[
 ];
 
 /// Every row on figures.
-pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
+pub(super) fn rows() -> impl Iterator<Item = &'static ScriptRow> {
     ROWS.iter().chain(display::ROWS)
 }
 
-pub const fn documented() {
+pub(super) const fn documented() {
     call::documented(ROWS);
     call::documented(display::ROWS);
 }
 
 /// The figure that calls add to, until it is shown or begun anew.
-pub type Current = Arc<Mutex<Arc<Figure>>>;
+pub(crate) type Current = Arc<Mutex<Arc<Figure>>>;
 
 /// A figure as it was when it was drawn on.
 #[derive(Clone)]
 pub struct Drawn(Arc<Figure>);
 
-pub fn register(engine: &mut Engine) {
+pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Drawn>("figure");
     engine.register_fn("to_string", |d: &mut Drawn| format!("figure of {} series", d.0.series.len()));
 }
 
 /// The figure that a value is, as it is sent to be shown.
-pub fn figure_of(value: &Dynamic) -> Option<Figure> {
+pub(crate) fn figure_of(value: &Dynamic) -> Option<Figure> {
     let drawn = value.read_lock::<Drawn>()?;
     drawn.0.copied().and_then(Figure::compact).ok()
 }

@@ -10,16 +10,16 @@ use crate::tensor::Tensor;
 use super::{BarParams, HeatmapParams, HistParams, unfit};
 
 /// x and y of points; what stands alone is y.
-pub fn pair(x: &Dynamic, y: &Dynamic) -> Result<(Vec<f64>, Vec<f64>)> {
+pub(super) fn pair(x: &Dynamic, y: &Dynamic) -> Result<(Vec<f64>, Vec<f64>)> {
     if y.is_unit() { Ok((Vec::new(), numbers(x)?)) } else { Ok((numbers(x)?, numbers(y)?)) }
 }
 
-pub fn bar(given: &BarParams) -> Result<Series> {
+pub(super) fn bar(given: &BarParams) -> Result<Series> {
     let labels = names("bar", "labels", &given.labels)?;
     Ok(Series::Bar { labels, values: numbers(&given.values)?, label: given.label.into() })
 }
 
-pub fn hist(given: &HistParams) -> Result<Series> {
+pub(super) fn hist(given: &HistParams) -> Result<Series> {
     let bins = match given.bins.as_int() {
         _ if given.bins.is_unit() => Bins::Count(10),
         Ok(count) => Bins::Count(count),
@@ -33,7 +33,7 @@ pub fn hist(given: &HistParams) -> Result<Series> {
 }
 
 /// A tensor `[h, w]`, `[h, w, c]` or `[c, h, w]`, of 1 or 3 channels.
-pub fn image(v: &Dynamic, colors: Option<&str>, shown: &Dynamic) -> Result<Series> {
+pub(super) fn image(v: &Dynamic, colors: Option<&str>, shown: &Dynamic) -> Result<Series> {
     let mut t = tensor(v)?;
     if let &[1 | 3, _, w] = t.shape()
         && !matches!(w, 1 | 3)
@@ -54,14 +54,14 @@ pub fn image(v: &Dynamic, colors: Option<&str>, shown: &Dynamic) -> Result<Serie
 }
 
 /// A tensor `[rows, columns]`.
-pub fn heatmap(given: &HeatmapParams) -> Result<Series> {
+pub(super) fn heatmap(given: &HeatmapParams) -> Result<Series> {
     let rows = names("heatmap", "row_labels", &given.row_labels)?;
     let columns = names("heatmap", "column_labels", &given.column_labels)?;
     matrix(&given.matrix, given.color_map, &given.range, [rows, columns])
 }
 
 /// A tensor `[rows, columns]` with names for both.
-pub fn matrix(
+pub(super) fn matrix(
     v: &Dynamic,
     colors: Option<&str>,
     shown: &Dynamic,
@@ -87,7 +87,7 @@ pub fn matrix(
 }
 
 /// A tensor's elements, or an array of numbers and one-element tensors.
-pub fn numbers(v: &Dynamic) -> Result<Vec<f64>> {
+pub(super) fn numbers(v: &Dynamic) -> Result<Vec<f64>> {
     if let Some(t) = v.read_lock::<Tensor>() {
         return t.to_f64s("plot");
     }

@@ -13,8 +13,7 @@ use super::super::{Gpu, Key, plan, scratch_bytes};
 
 type Entry = unsafe extern "C" fn(*const u32, *const u32, *mut *mut c_void);
 
-pub const SMALL: Gpu =
-    Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024, shared_per_block: 48 << 10 };
+pub(super) const SMALL: Gpu = Gpu { multiprocessors: 2, threads_per_multiprocessor: 1024 };
 
 static COMPILED: LazyLock<Mutex<HashMap<Key, Entry>>> = LazyLock::new(Mutex::default);
 
@@ -84,11 +83,11 @@ fn compiled(key: Key, known: &mut HashMap<Key, Entry>) -> Entry {
 }
 
 /// Runs the plan of a launch on host memory.
-pub fn run(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
+pub(super) fn run(kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
     run_on(&SMALL, kernel, inputs, outputs);
 }
 
-pub fn run_on(gpu: &Gpu, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
+pub(crate) fn run_on(gpu: &Gpu, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
     let cancel = Cancel::default();
     let launch = Launch { op: "test", kernel, inputs, outputs, stream: 0, cancel: &cancel, timed: false };
     let bytes = scratch_bytes(&launch, gpu);
@@ -107,7 +106,13 @@ pub fn run_on(gpu: &Gpu, kernel: &Kernel, inputs: &[Arg], outputs: &[View]) {
 
 /// Runs a kernel on the CPU and, on outputs of its own, as a GPU does, and compares all outputs.
 #[track_caller]
-pub fn agree(kernel: &Kernel, inputs: &[Arg], outputs: impl Fn() -> Vec<Sample>, rtol: f64, atol: f64) {
+pub(super) fn agree(
+    kernel: &Kernel,
+    inputs: &[Arg],
+    outputs: impl Fn() -> Vec<Sample>,
+    rtol: f64,
+    atol: f64,
+) {
     let (want, got) = (outputs(), outputs());
     let want_views: Vec<View> = want.iter().map(Sample::view).collect();
     launch(kernel, inputs, &want_views).unwrap();
