@@ -7,7 +7,7 @@ use crate::base::chain::Link;
 use crate::base::{Cause, Error, Kind, Result, ShapeCause, memory};
 use crate::device::Machine;
 use crate::device::random::Shared;
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
@@ -86,6 +86,7 @@ pub fn noted(error: Error, line: &str) -> Error {
 pub struct Data(pub Link<Arc<dyn Dataset>>);
 
 impl Data {
+    /// Shares a dataset, so that loaders and subsets may hold it too.
     pub fn new(dataset: impl Dataset + 'static) -> Data {
         Data(Link::new(Arc::new(dataset)))
     }

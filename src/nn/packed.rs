@@ -4,7 +4,7 @@
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
 use crate::op::arrange::pad::constant;
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::narrow;
@@ -51,6 +51,7 @@ impl Packed {
         Packed { data, sizes: self.sizes.clone(), sorted: self.sorted.clone() }
     }
 
+    /// How many sequences reach each step, int64 on the CPU.
     pub fn batch_sizes(&self) -> Result<Tensor> {
         let sizes: Vec<i64> = self.sizes.iter().map(|&n| n as i64).collect();
         Tensor::from_i64(&sizes, &[sizes.len()])

@@ -7,7 +7,7 @@ use tensorlab::op::elementwise::arithmetic;
 use tensorlab::op::elementwise::choose;
 use tensorlab::op::elementwise::clamp;
 use tensorlab::op::elementwise::fused;
-use tensorlab::op::gather::along_dim;
+use tensorlab::op::gather::{along_dim, select};
 use tensorlab::op::index::brackets;
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks;
@@ -249,8 +249,8 @@ fn choices() -> Vec<Case> {
         case("lerp tensor", three, true, |x| fused::lerp(&x[0], &x[1], (&x[2]).into())),
         case("addcmul", three, true, |x| fused::addcmul(&x[0], &x[1], &x[2], 0.5)),
         case("addcdiv", three, true, |x| fused::addcdiv(&x[0], &x[1], &x[2], 0.5)),
-        case("index_select", x, true, move |x| along_dim::index_select(&x[0], 0, &at())),
-        case("index_add", with_rows, true, move |x| along_dim::index_add(&x[0], 0, &at(), &x[1], 0.5)),
+        case("index_select", x, true, move |x| select::index_select(&x[0], 0, &at())),
+        case("index_add", with_rows, true, move |x| select::index_add(&x[0], 0, &at(), &x[1], 0.5)),
         case("gather", x, true, move |x| along_dim::gather(&x[0], 0, &places())),
         case("scatter", &[(&[5, 3], Any), (&[2, 3], Any)], true, |x| {
             along_dim::scatter(&x[0], 0, &i64s(&[4, 1, 0, 2, 3, 3], &[2, 3]), (&x[1]).into())

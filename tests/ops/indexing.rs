@@ -3,7 +3,7 @@
 use tensorlab::op::Value;
 use tensorlab::op::core::convert;
 use tensorlab::op::def::Operand;
-use tensorlab::op::gather::along_dim;
+use tensorlab::op::gather::{along_dim, select};
 use tensorlab::op::index::brackets::{index, index_put_};
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks::{masked_select, nonzero, nonzero_columns, positions};
@@ -174,7 +174,7 @@ fn gather_and_scatter_check_their_indices() {
         "RuntimeError: index 5 is out of bounds for dimension 0 with size 3"
     );
     assert_eq!(
-        failure(along_dim::index_select(&x, 0, &i64s(&[5], &[1]))),
+        failure(select::index_select(&x, 0, &i64s(&[5], &[1]))),
         "IndexError: index out of range in self"
     );
     assert_eq!(

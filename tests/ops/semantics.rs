@@ -12,7 +12,7 @@ use tensorlab::op::def::Operand;
 use tensorlab::op::elementwise::arithmetic;
 use tensorlab::op::elementwise::choose;
 use tensorlab::op::elementwise::unary;
-use tensorlab::op::gather::along_dim;
+use tensorlab::op::gather::{along_dim, select};
 use tensorlab::op::index::brackets::index;
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::linalg::linear;
@@ -77,7 +77,7 @@ fn operands_on_two_devices() {
     assert_says("cuda Linear, cpu input", linear::linear(&c, &gpu(&weight, 0), Some(&gpu(&bias, 0))));
     let places = i64s(&[0, 1, 0], &[1, 3]);
     assert_says("gather idx cpu", along_dim::gather(&g, 0, &places));
-    assert_says("index_select idx cpu", along_dim::index_select(&g, 0, &i64s(&[0], &[1])));
+    assert_says("index_select idx cpu", select::index_select(&g, 0, &i64s(&[0], &[1])));
     let at = Index::Tensor(i64s(&[0], &[1]));
     assert_eq!(index(&g, &[at]).unwrap().device(), g.device());
     assert_says("c[cuda idx]", index(&c, &[Index::Tensor(gpu(&i64s(&[0], &[1]), 0))]));

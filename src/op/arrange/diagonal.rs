@@ -6,7 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, OpDef, Sample};
 use crate::op::core::params::{InputParams, by_name, kind, params};
-use crate::op::gather::along_dim::index_add;
+use crate::op::gather::select::index_add;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::diagonal;

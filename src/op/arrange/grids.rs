@@ -10,7 +10,7 @@ use crate::op::core::many;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::value::Value;
 use crate::op::create::filled::{Make, MakeParams};
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::op::shape::join::stack;
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;

@@ -6,7 +6,7 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded, undetermined};
 use crate::op::core::value::Value;
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 

@@ -7,7 +7,7 @@ use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one};
 use crate::op::elementwise::arithmetic::add;
-use crate::op::gather::along_dim::{index_add, index_select};
+use crate::op::gather::select::{index_add, index_select};
 use crate::op::shape::view::{reshape_to, viewed_with};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};

@@ -425,7 +425,7 @@ pub(super) fn call(a: ConvolutionParams, run: ConvolutionFn) -> Result<Value> {
     run(input, weight, bias, &ConvolutionOptions { stride, padding, dilation, groups }).map(Value::from)
 }
 
-pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
+pub(crate) const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
     OpDef::call(name, Family::Convolution, summary, ConvolutionParams::LIST, run)
         .forms(BOTH)
         .gradient(Gradient::Vjp("ConvolutionBackward0"))

@@ -10,7 +10,7 @@ use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::add;
-use crate::op::gather::along_dim::{index_add_, index_select};
+use crate::op::gather::select::{index_add_, index_select};
 use crate::op::shape::part::{narrow, select};
 use crate::op::shape::view::{reshape_to, unsqueeze};
 use crate::tensor::Tensor;

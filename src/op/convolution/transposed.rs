@@ -189,7 +189,7 @@ fn call(a: TransposedParams, dims: usize) -> Result<Value> {
     conv_transpose(dims, input, weight, bias, &options, &a.output_padding).map(Value::from)
 }
 
-pub const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
+pub(crate) const fn row(name: &'static str, summary: &'static str, run: fn(&Args) -> Result<Value>) -> OpDef {
     OpDef::call(name, Family::Convolution, summary, TransposedParams::LIST, run)
         .forms(BOTH)
         .gradient(Gradient::Vjp("ConvolutionBackward0"))

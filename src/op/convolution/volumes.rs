@@ -11,7 +11,7 @@ use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
 use crate::op::elementwise::arithmetic::add;
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::op::shape::part::select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::{contiguous, reshape_to, unsqueeze};

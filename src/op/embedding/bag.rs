@@ -13,7 +13,7 @@ use crate::op::elementwise::arithmetic::{div, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;
 use crate::op::elementwise::comparison::{eq, ne};
-use crate::op::gather::along_dim::index_add_;
+use crate::op::gather::select::index_add_;
 use crate::op::index::places::{Combine, scatter_reduce};
 use crate::op::index::search::searchsorted;
 use crate::op::reduce::sums::{max_all, min_all};
@@ -32,7 +32,7 @@ pub enum Bag {
 }
 
 impl Bag {
-    pub fn parse(name: &str) -> Result<Bag> {
+    pub(crate) fn parse(name: &str) -> Result<Bag> {
         match name {
             "sum" => Ok(Bag::Sum),
             "mean" => Ok(Bag::Mean),

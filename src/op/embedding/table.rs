@@ -6,7 +6,8 @@ use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sa
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
 use crate::op::elementwise::arithmetic::mul;
-use crate::op::gather::along_dim::{index_add_, out_of_range, same_place, select_rows};
+use crate::op::gather::along_dim::{out_of_range, same_place};
+use crate::op::gather::select::{index_add_, select_rows};
 use crate::op::reduce::sums::min_all;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;

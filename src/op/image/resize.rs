@@ -7,7 +7,7 @@ use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family,
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul};
-use crate::op::gather::along_dim::index_select;
+use crate::op::gather::select::index_select;
 use crate::op::shape::permute::permute;
 use crate::op::shape::view::reshape_to;
 use crate::tensor::Tensor;
@@ -271,7 +271,7 @@ kinds! {
     pub AlignCorners(Any) => Option<bool>, |args: &Args, at| Ok(args.bool(at).ok());
 }
 
-pub const fn row(
+pub(crate) const fn row(
     name: &'static str,
     summary: &'static str,
     params: &'static [Param],

@@ -486,13 +486,8 @@ fn read_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
         *size = linear.numel();
     }
     let zeros = Tensor::full(&spot.merged, 0i64.into(), g.dtype(), &g.context(), "zeros")?;
-    let back = crate::op::gather::along_dim::index_add(
-        &zeros,
-        spot.dim as i64,
-        &linear,
-        &reshape_to(g, &flat)?,
-        1.0,
-    )?;
+    let back =
+        crate::op::gather::select::index_add(&zeros, spot.dim as i64, &linear, &reshape_to(g, &flat)?, 1.0)?;
     Ok([Some(back)].into_iter().collect())
 }
 
@@ -523,7 +518,7 @@ fn put_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
             None => g.clone(),
         };
         let merged = reshape_to(&ordered, &put.spot.merged)?;
-        let part = crate::op::gather::along_dim::index_select(&merged, put.spot.dim as i64, &linear)?;
+        let part = crate::op::gather::select::index_select(&merged, put.spot.dim as i64, &linear)?;
         sum_to(&reshape_to(&part, &put.result)?, s.shape(1))
     })?;
     two(own, value)
