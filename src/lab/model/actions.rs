@@ -64,38 +64,11 @@ pub enum Action {
     First,
     Last,
     Enter,
-    AddAbove,
-    AddBelow,
-    CutCell,
-    CopyCell,
-    PasteCell,
-    /// Twice in a row.
-    DeleteCell,
-    RestoreCell,
-    Markdown,
-    Code,
-    WholeOutput,
     Hint,
     Skip,
     Choose,
-    NextSection,
-    PreviousSection,
-    Scale,
-    Sort,
-    GoToLine,
-    Unpick,
-    NextEvent,
-    PreviousEvent,
-    ZoomIn,
-    ZoomOut,
-    PanRight,
-    PanLeft,
-    Fit,
-    FitAll,
     /// A file of what happened.
     Export(What),
-    NextCell,
-    PreviousCell,
     /// The machine alone, or back.
     MachineScreen,
     /// The home screen, or back.
@@ -118,6 +91,47 @@ pub enum Action {
     Choice(Choice),
     Yes,
     No,
+    /// To the cell that is selected, or beside it.
+    Cell(CellAction),
+    /// In the machine.
+    Machine(MachineAction),
+}
+
+/// What a key does to cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CellAction {
+    AddAbove,
+    AddBelow,
+    CutCell,
+    CopyCell,
+    /// Twice in a row.
+    DeleteCell,
+    RestoreCell,
+    Markdown,
+    Code,
+    PasteCell,
+    WholeOutput,
+}
+
+/// What a key does in the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MachineAction {
+    NextSection,
+    PreviousSection,
+    Scale,
+    Sort,
+    GoToLine,
+    Unpick,
+    NextEvent,
+    PreviousEvent,
+    ZoomIn,
+    ZoomOut,
+    PanRight,
+    PanLeft,
+    Fit,
+    FitAll,
+    NextCell,
+    PreviousCell,
 }
 
 /// A movement in a list, and what is done with what is chosen.

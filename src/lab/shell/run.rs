@@ -43,6 +43,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Keeps code that was run, for the search in later sessions.
 pub type Remember = Box<dyn FnMut(&str) -> io::Result<()>>;
 
+/// What the lab is started with.
 pub struct LabOptions {
     pub look: Look,
     /// The notebook that the document is of; only with one can be saved.

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::lab::layout;
 use crate::lab::layout::glossary;
-use crate::lab::model::actions::{Action, Edit};
+use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::machine::Section;
 use crate::lab::model::message::Effect;
@@ -68,41 +68,12 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
             selecting::enter(state);
             answering::commit_choices(state, fx);
         }
-        Action::AddAbove => editing::add_cell(state, false),
-        Action::AddBelow => editing::add_cell(state, true),
-        Action::CutCell => cells::cut(state),
-        Action::CopyCell => cells::copy(state),
-        Action::DeleteCell => cells::delete(state),
-        Action::RestoreCell => cells::restore(state),
-        Action::Markdown => cells::set_markdown(state, true),
-        Action::Code => cells::set_markdown(state, false),
-        Action::PasteCell => cells::paste(state),
-        Action::WholeOutput => {
-            if let Some(cell) = state.selected_cell_mut() {
-                cell.expanded = !cell.expanded;
-                cell.laid.clear();
-            }
-        }
         Action::Hint => answering::hint(state, fx),
         Action::Skip => answering::skip(state, fx),
         Action::Choose => answering::choose(state, event, fx),
-        Action::NextSection => machine::turn(state, true),
-        Action::PreviousSection => machine::turn(state, false),
-        Action::Scale => state.machine.whole = !state.machine.whole,
-        Action::Sort => machine::sort(state),
-        Action::GoToLine => machine::go_to_line(state),
-        Action::Unpick => state.machine.pick = None,
-        Action::NextEvent => machine::event(state, true),
-        Action::PreviousEvent => machine::event(state, false),
-        Action::ZoomIn => machine::zoom(state, true),
-        Action::ZoomOut => machine::zoom(state, false),
-        Action::PanRight => machine::pan(state, true),
-        Action::PanLeft => machine::pan(state, false),
-        Action::Fit => machine::fit(state, false),
-        Action::FitAll => machine::fit(state, true),
+        Action::Cell(action) => act_on_cell(state, action),
+        Action::Machine(action) => act_in_machine(state, action),
         Action::Export(what) => fx.push(Effect::Export(what)),
-        Action::NextCell => machine::cell(state, true),
-        Action::PreviousCell => machine::cell(state, false),
         Action::MachineScreen => machine::toggle(state),
         Action::Home => home::toggle(state, fx),
         Action::Open => home::open_selected(state, fx),
@@ -129,6 +100,47 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         }
         Action::Yes => yes(state, fx),
         Action::No => state.popup = None,
+    }
+}
+
+fn act_on_cell(state: &mut State, action: CellAction) {
+    match action {
+        CellAction::AddAbove => editing::add_cell(state, false),
+        CellAction::AddBelow => editing::add_cell(state, true),
+        CellAction::CutCell => cells::cut(state),
+        CellAction::CopyCell => cells::copy(state),
+        CellAction::DeleteCell => cells::delete(state),
+        CellAction::RestoreCell => cells::restore(state),
+        CellAction::Markdown => cells::set_markdown(state, true),
+        CellAction::Code => cells::set_markdown(state, false),
+        CellAction::PasteCell => cells::paste(state),
+        CellAction::WholeOutput => {
+            if let Some(cell) = state.selected_cell_mut() {
+                cell.expanded = !cell.expanded;
+                cell.laid.clear();
+            }
+        }
+    }
+}
+
+fn act_in_machine(state: &mut State, action: MachineAction) {
+    match action {
+        MachineAction::NextSection => machine::turn(state, true),
+        MachineAction::PreviousSection => machine::turn(state, false),
+        MachineAction::Scale => state.machine.whole = !state.machine.whole,
+        MachineAction::Sort => machine::sort(state),
+        MachineAction::GoToLine => machine::go_to_line(state),
+        MachineAction::Unpick => state.machine.pick = None,
+        MachineAction::NextEvent => machine::event(state, true),
+        MachineAction::PreviousEvent => machine::event(state, false),
+        MachineAction::ZoomIn => machine::zoom(state, true),
+        MachineAction::ZoomOut => machine::zoom(state, false),
+        MachineAction::PanRight => machine::pan(state, true),
+        MachineAction::PanLeft => machine::pan(state, false),
+        MachineAction::Fit => machine::fit(state, false),
+        MachineAction::FitAll => machine::fit(state, true),
+        MachineAction::NextCell => machine::cell(state, true),
+        MachineAction::PreviousCell => machine::cell(state, false),
     }
 }
 

@@ -24,7 +24,7 @@ mod vi;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::lab::model::actions::{Action, Edit};
+use crate::lab::model::actions::{Action, CellAction, Edit};
 use crate::lab::model::message::{Effect, Msg};
 use crate::lab::model::state::{Screen, State};
 use crate::lab::model::{active_keys, text};
@@ -92,7 +92,7 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     }
     let plain = !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     if let Some(action) = active_keys::find(state, event) {
-        if action == Action::DeleteCell && first_key != Some('d') {
+        if action == Action::Cell(CellAction::DeleteCell) && first_key != Some('d') {
             state.aid.first_key = Some('d');
             return;
         }

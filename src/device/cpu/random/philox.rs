@@ -28,64 +28,12 @@ pub(super) fn draw(
     let places =
         Places { g, threads: philox::threads(n, most), per_call: distribution.per_call(output.dtype) };
     match distribution {
-        Distribution::Uniform { low, high } if is_double(output) => {
-            by_place(launch, output, |i| bounded(places.double(i), low, high))
-        }
-        Distribution::Uniform { low, high } => {
-            let stored = stored(output.dtype);
-            let (low, high) = (stored(low as f32), stored(high as f32));
-            let range = stored(high - low);
-            by_place(launch, output, |i| {
-                let value = stored(places.single(i).mul_add(range, low));
-                if value == high { low } else { value }
-            })
-        }
-        Distribution::Normal { mean, std } => {
-            transformed(launch, output, &places, BaseDistribution::Normal, |v| v.mul_add(std, mean), {
-                let (mean, std) = (mean as f32, std as f32);
-                move |v| v.mul_add(std, mean)
-            })
-        }
-        Distribution::LogNormal { mean, std } => {
-            transformed(launch, output, &places, BaseDistribution::Normal, |v| v.mul_add(std, mean).exp(), {
-                let (mean, std) = (mean as f32, std as f32);
-                move |v| v.mul_add(std, mean).exp()
-            })
-        }
-        Distribution::Exponential { rate } => transformed(
-            launch,
-            output,
-            &places,
-            BaseDistribution::Uniform,
-            |u| -1.0 / rate * below_zero(u),
-            {
-                let factor = -1.0 / rate as f32;
-                move |u| factor * below_zero_single(u)
-            },
-        ),
-        Distribution::Cauchy { median, sigma } => transformed(
-            launch,
-            output,
-            &places,
-            BaseDistribution::Uniform,
-            |u| (PI * (u - 0.5)).tan().mul_add(sigma, median),
-            {
-                let (median, sigma) = (median as f32, sigma as f32);
-                let inside = |u: f32| u.clamp(f32::EPSILON, 1.0 - f32::EPSILON);
-                move |u| (PI as f32 * (inside(u) - 0.5)).tan().mul_add(sigma, median)
-            },
-        ),
-        Distribution::Geometric { p } => transformed(
-            launch,
-            output,
-            &places,
-            BaseDistribution::Uniform,
-            |u| (u.ln() / (-p).ln_1p()).ceil(),
-            {
-                let below = (1.0 - p as f32).ln();
-                move |u| (u.ln() / below).ceil()
-            },
-        ),
+        Distribution::Uniform { low, high } => uniform(launch, output, &places, low, high),
+        Distribution::Normal { mean, std } => normal(launch, output, &places, mean, std),
+        Distribution::LogNormal { mean, std } => log_normal(launch, output, &places, mean, std),
+        Distribution::Exponential { rate } => exponential(launch, output, &places, rate),
+        Distribution::Cauchy { median, sigma } => cauchy(launch, output, &places, median, sigma),
+        Distribution::Geometric { p } => geometric(launch, output, &places, p),
         Distribution::Integers { low, high } => {
             let span = high.wrapping_sub(low) as u64;
             with_compute!(output.dtype, C => {
@@ -98,12 +46,7 @@ pub(super) fn draw(
                 by_place(launch, output, |i| C::from_i64((places.bits(i) % span) as i64))
             })
         }
-        Distribution::Bernoulli { p } => {
-            let single = p as f32;
-            let kept = |u: f64| f64::from(u8::from(u < p));
-            let kept_single = move |u: f32| f32::from(u8::from(u < single));
-            transformed(launch, output, &places, BaseDistribution::Uniform, kept, kept_single)
-        }
+        Distribution::Bernoulli { p } => bernoulli(launch, output, &places, p),
         Distribution::BernoulliEach => each(launch, output, &g),
         Distribution::Keep { p, wide, vector } => {
             let p = if wide { p } else { f64::from(p as f32) };
@@ -112,21 +55,80 @@ pub(super) fn draw(
                 i64::from(f64::from(philox::uniform_f32(bits)) < p)
             })
         }
-        Distribution::Rows { width, dtype } => {
-            let (width, stored) = (width.max(1), stored(dtype));
-            let threads = width.next_multiple_of(THREADS_TO_A_ROW);
-            by_place(launch, output, |i| {
-                let (row, sample) = (i / width, i % width);
-                let [bits, ..] = g.draw(row % philox::MOST_ROWS * threads + sample, row / philox::MOST_ROWS);
-                f64::from(stored(philox::uniform_f32(bits)))
-            })
-        }
+        Distribution::Rows { width, dtype } => rows(launch, output, &g, width, dtype),
         Distribution::Permutation => permutation(launch, output, &places, (seed, offset), most),
         Distribution::Poisson => {
             let rates = dense::<f64>(launch, 0)?;
             by_place(launch, output, |i| rates.get(i as usize).map_or(0.0, |&rate| poisson(&g, i, rate)))
         }
     }
+}
+
+fn uniform(launch: &Launch, output: &View, places: &Places, low: f64, high: f64) -> Result<()> {
+    if is_double(output) {
+        return by_place(launch, output, |i| bounded(places.double(i), low, high));
+    }
+    let stored = stored(output.dtype);
+    let (low, high) = (stored(low as f32), stored(high as f32));
+    let range = stored(high - low);
+    by_place(launch, output, |i| {
+        let value = stored(places.single(i).mul_add(range, low));
+        if value == high { low } else { value }
+    })
+}
+
+fn normal(launch: &Launch, output: &View, places: &Places, mean: f64, std: f64) -> Result<()> {
+    let (mean_single, std_single) = (mean as f32, std as f32);
+    let double = |v: f64| v.mul_add(std, mean);
+    let single = move |v: f32| v.mul_add(std_single, mean_single);
+    transformed(launch, output, places, BaseDistribution::Normal, double, single)
+}
+
+fn log_normal(launch: &Launch, output: &View, places: &Places, mean: f64, std: f64) -> Result<()> {
+    let (mean_single, std_single) = (mean as f32, std as f32);
+    let double = |v: f64| v.mul_add(std, mean).exp();
+    let single = move |v: f32| v.mul_add(std_single, mean_single).exp();
+    transformed(launch, output, places, BaseDistribution::Normal, double, single)
+}
+
+fn exponential(launch: &Launch, output: &View, places: &Places, rate: f64) -> Result<()> {
+    let factor = -1.0 / rate as f32;
+    let double = |u: f64| -1.0 / rate * below_zero(u);
+    let single = move |u: f32| factor * below_zero_single(u);
+    transformed(launch, output, places, BaseDistribution::Uniform, double, single)
+}
+
+fn cauchy(launch: &Launch, output: &View, places: &Places, median: f64, sigma: f64) -> Result<()> {
+    let (median_single, sigma_single) = (median as f32, sigma as f32);
+    let inside = |u: f32| u.clamp(f32::EPSILON, 1.0 - f32::EPSILON);
+    let double = |u: f64| (PI * (u - 0.5)).tan().mul_add(sigma, median);
+    let single = move |u: f32| (PI as f32 * (inside(u) - 0.5)).tan().mul_add(sigma_single, median_single);
+    transformed(launch, output, places, BaseDistribution::Uniform, double, single)
+}
+
+fn geometric(launch: &Launch, output: &View, places: &Places, p: f64) -> Result<()> {
+    let below = (1.0 - p as f32).ln();
+    let double = |u: f64| (u.ln() / (-p).ln_1p()).ceil();
+    let single = move |u: f32| (u.ln() / below).ceil();
+    transformed(launch, output, places, BaseDistribution::Uniform, double, single)
+}
+
+fn bernoulli(launch: &Launch, output: &View, places: &Places, p: f64) -> Result<()> {
+    let p_single = p as f32;
+    let double = |u: f64| f64::from(u8::from(u < p));
+    let single = move |u: f32| f32::from(u8::from(u < p_single));
+    transformed(launch, output, places, BaseDistribution::Uniform, double, single)
+}
+
+/// Numbers for each row of a draw without replacement, `width` to a row.
+fn rows(launch: &Launch, output: &View, g: &Philox, width: u64, dtype: DType) -> Result<()> {
+    let (width, stored) = (width.max(1), stored(dtype));
+    let threads = width.next_multiple_of(THREADS_TO_A_ROW);
+    by_place(launch, output, |i| {
+        let (row, sample) = (i / width, i % width);
+        let [bits, ..] = g.draw(row % philox::MOST_ROWS * threads + sample, row / philox::MOST_ROWS);
+        f64::from(stored(philox::uniform_f32(bits)))
+    })
 }
 
 /// Threads that serve a row of PyTorch's `multinomial` come in blocks of this many.

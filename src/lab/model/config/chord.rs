@@ -48,10 +48,11 @@ pub(crate) fn context_name(context: Context) -> Option<&'static str> {
     })
 }
 
-/// An action's name in the file: `RunAndGo` is `run-and-go`, `Edit(Go(Left))` is `go-left`.
+/// An action's name in the file: `RunAndGo` is `run-and-go`, `Edit(Go(Left))` is `go-left`, `Cell(CutCell)` is `cut-cell`.
 pub(crate) fn action_name(action: Action) -> String {
     let full = format!("{action:?}");
-    let inner = full.strip_prefix("Edit(").unwrap_or(&full);
+    let groups = ["Edit(", "Cell(", "Machine("];
+    let inner = groups.iter().find_map(|group| full.strip_prefix(group)).unwrap_or(&full);
     let mut name = String::new();
     for c in inner.chars() {
         if c.is_uppercase() && !name.is_empty() && !name.ends_with('-') {
