@@ -73,6 +73,10 @@ const CALLS: &[&str] = &["a", "args", "call", "arguments"];
 
 const LONGEST_FILE: usize = 600;
 const LONGEST_MAIN: usize = 60;
+const LONGEST_FUNCTION: usize = 80;
+
+/// Of a hundred public items so many may have no documentation: those whose name says all.
+const MOST_UNSAID: usize = 5;
 
 /// What defines a type by name.
 const TYPES: &[&str] = &["struct", "enum", "union", "trait", "type"];
@@ -124,6 +128,7 @@ fn faults(files: &[File]) -> Vec<String> {
             exemptions(file),
             length(file),
             numbered(file),
+            functions(file),
         ]
     });
     each.flatten().chain(files.iter().flat_map(floors)).chain(knots(files)).collect()
@@ -403,6 +408,72 @@ fn length(file: &File) -> Vec<String> {
     }
 }
 
+/// Functions that are too long to be read at once.
+fn functions(file: &File) -> Vec<String> {
+    let source = &file.source;
+    let named = |at: &usize| source.text(*at) == "fn" && source.text(at + 1).starts_with(|c: char| c != '(');
+    let long = (0..source.tokens.len()).filter(named).filter_map(|at| {
+        let open = body(source, at + 2)?;
+        let (first, last) = (source.tokens[at].line, source.tokens[source.after_bracket(open) - 1].line);
+        let lines = last - first + 1;
+        let text =
+            format!("`{}` has {lines} lines, where {LONGEST_FUNCTION} are the most", source.text(at + 1));
+        (lines > LONGEST_FUNCTION).then(|| file.fault(first, text))
+    });
+    long.collect()
+}
+
+/// Where the body of a function opens, if it has one.
+fn body(source: &Source, mut at: usize) -> Option<usize> {
+    while at < source.tokens.len() {
+        match source.text(at) {
+            "{" => return Some(at),
+            ";" => return None,
+            "(" | "[" => at = source.after_bracket(at),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// How many public items there are, and those without documentation.
+fn unsaid(files: &[File]) -> (usize, Vec<String>) {
+    let (mut count, mut without) = (0, Vec::new());
+    for file in files {
+        let source = &file.source;
+        for at in (0..source.tokens.len()).filter(|at| source.text(*at) == "pub") {
+            let words = ["const", "async", "unsafe", "extern"];
+            let skipped = (at + 1..).take_while(|at| {
+                words.contains(&source.text(*at)) && !source.text(at + 1).starts_with(char::is_uppercase)
+            });
+            let kind = at + 1 + skipped.count();
+            let kinds = ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
+            if !kinds.contains(&source.text(kind)) {
+                continue;
+            }
+            count += 1;
+            let above = source.tokens[attributes(source, at)].line - 1;
+            if !source.comment(above).is_some_and(|text| text.starts_with("///")) {
+                without.push(file.fault(source.tokens[at].line, source.text(kind + 1)));
+            }
+        }
+    }
+    (count, without)
+}
+
+/// Where the attributes before a token begin.
+fn attributes(source: &Source, mut at: usize) -> usize {
+    while at > 0 && source.text(at - 1) == "]" {
+        let hash =
+            (0..at).rev().find(|hash| source.is(*hash, &["#", "["]) && source.after_bracket(hash + 1) == at);
+        match hash {
+            Some(hash) => at = hash,
+            None => break,
+        }
+    }
+    at
+}
+
 /// The names of types that too many files define, with these files.
 ///
 /// What counts is what a reader may search for: the types of modules, at any visibility. Associated types, types inside
@@ -515,6 +586,19 @@ fn the_source_keeps_to_the_architecture() {
     }
     let faults = faults(&files);
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn public_items_are_documented() {
+    let (count, without) = unsaid(&source_files());
+    assert!(count > 1000, "{count}");
+    let most = count * MOST_UNSAID / 100;
+    assert!(
+        without.len() <= most,
+        "{} of {count}, where {most} are the most:\n{}",
+        without.len(),
+        without.join("\n")
+    );
 }
 
 #[test]
@@ -696,7 +780,7 @@ mod rules {
         only("op/core/a.rs", "fn f(a: &Args) {\n    a.tensor(0)?;\n}", 2, "by its number");
         only("nn/a.rs", "fn f(args: &Args) { g(args.is_none(12)) }", 1, "by its number");
         none(
-            "op/a.rs",
+            "op/core/a.rs",
             "fn f(saved: &Saved) { saved.tensor(0)?; args.tensor(at)?; a.get(i); a.0.int(x, 1) }",
         );
         none("lab/model/a.rs", "fn f(a: &Memo) { a.get(0) }");
@@ -707,6 +791,33 @@ mod rules {
         none("op/mod.rs", &"\n".repeat(LONGEST_FILE));
         only("op/mod.rs", &"\n".repeat(LONGEST_FILE + 1), LONGEST_FILE + 1, "601 lines");
         only("main.rs", &"\n".repeat(LONGEST_MAIN + 1), LONGEST_MAIN + 1, "61 lines");
+    }
+
+    #[test]
+    fn long_functions_are_listed() {
+        let body = |lines: usize| format!("fn f(x: [u8; 4]) -> [u8; 4] {{{}}}", "\n".repeat(lines));
+        none("op/core/mod.rs", &body(LONGEST_FUNCTION - 1));
+        only("op/core/mod.rs", &body(LONGEST_FUNCTION), 1, "81 lines");
+        none("op/core/mod.rs", &format!("trait T {{ fn f(&self);{} }}", "\n".repeat(100)));
+        none("op/core/mod.rs", &format!("type F = fn(u8);{}mod m {{}}", "\n".repeat(100)));
+    }
+
+    #[test]
+    fn documentation_is_counted() {
+        let count = |text| {
+            let (count, without) = unsaid(&[File::new("op/core/mod.rs", text)]);
+            (count, without.len())
+        };
+        assert_eq!(count("/// Says.\npub fn f() {}\npub const fn g() {}\npub(crate) fn h() {}"), (2, 1));
+        assert_eq!(
+            count("/// Says.\n#[derive(Debug)]\n#[must_use]\npub struct S {\n    pub field: u8,\n}"),
+            (1, 0)
+        );
+        assert_eq!(
+            count("// No documentation.\npub unsafe extern \"C\" fn f() {}\npub use x::Y;\npub mod z;"),
+            (1, 1)
+        );
+        assert_eq!(count("#[inline]\npub const X: u8 = 0;"), (1, 1));
     }
 
     #[test]

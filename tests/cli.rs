@@ -187,6 +187,8 @@ fn errors_can_be_caught_and_asked() {
         out(&o),
         err(&o)
     );
+    let code = "try { parse_json(\"{LONG: 1}\") } catch (e) { print(e.kind); }";
+    assert_eq!(out(&script(&[], code)), "ValueError\n");
 }
 
 #[test]

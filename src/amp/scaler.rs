@@ -186,6 +186,7 @@ impl GradScaler {
         }
     }
 
+    /// The numbers it was made with.
     pub fn options(&self) -> ScalerOptions {
         self.state().options
     }

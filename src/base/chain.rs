@@ -18,6 +18,7 @@ thread_local! {
 pub struct Link<T: 'static>(Option<T>);
 
 impl<T> Link<T> {
+    /// Holds `value` alone, with nothing behind it.
     pub fn new(value: T) -> Link<T> {
         Link(Some(value))
     }

@@ -30,6 +30,7 @@ pub(crate) enum Category {
 }
 
 impl DType {
+    /// Every dtype: floats, integers and bool, each the widest first.
     pub const ALL: [DType; 10] = [
         DType::Float64,
         DType::Float32,
@@ -177,6 +178,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// The number as a float; true is 1.
     pub fn as_f64(self) -> f64 {
         match self {
             Scalar::Bool(b) => f64::from(u8::from(b)),

@@ -23,6 +23,7 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// How figures of this clock are labelled: `measured` or `modelled`.
     pub fn name(self) -> &'static str {
         match self {
             Clock::Measured => "measured",
@@ -40,6 +41,7 @@ pub struct Span {
 }
 
 impl Span {
+    /// When it ended, in nanoseconds of its clock.
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.nanos)
     }

@@ -34,26 +34,32 @@ impl Layout {
         Ok(Layout { shape, strides, offset, numel, contiguous })
     }
 
+    /// The size of each dimension, in elements.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
+    /// The step between neighbours along each dimension, in elements.
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
+    /// Where the first element lies in its storage, in elements.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
+    /// How many dimensions there are.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
 
+    /// How many elements there are.
     pub fn numel(&self) -> usize {
         self.numel
     }
 
+    /// Whether the elements lie in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         self.contiguous
     }
@@ -72,6 +78,7 @@ impl Layout {
         self.offset + reach as usize + 1
     }
 
+    /// The layout with two dimensions exchanged.
     pub fn transpose(&self, a: usize, b: usize) -> Result<Layout> {
         let mut order: SmallVec<[usize; 6]> = (0..self.rank()).collect();
         if a < order.len() && b < order.len() {

@@ -36,6 +36,7 @@ pub enum Device {
 }
 
 impl Device {
+    /// Whether it is a GPU, real or simulated.
     pub fn is_cuda(self) -> bool {
         matches!(self, Device::Cuda(_))
     }

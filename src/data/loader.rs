@@ -145,6 +145,7 @@ impl DataLoader {
         }
     }
 
+    /// Whether there is no batch.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -217,10 +218,12 @@ enum BatchOrder {
 }
 
 impl Batches {
+    /// How many batches are left.
     pub fn len(&self) -> usize {
         self.count
     }
 
+    /// Whether no batch is left.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -157,6 +157,7 @@ impl Sampler {
         }
     }
 
+    /// Whether it gives no index.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -187,6 +187,7 @@ impl Cancel {
     /// Steps of a loop between two looks.
     pub(crate) const OFTEN: usize = 1024;
 
+    /// Asks what is running to stop, at its next look.
     pub fn interrupt(&self) {
         self.state.store(INTERRUPTED, Ordering::Relaxed);
     }
@@ -197,6 +198,7 @@ impl Cancel {
         self.state.store(TIMED_OUT, Ordering::Relaxed);
     }
 
+    /// Takes an interrupt back, before the next run.
     pub fn clear(&self) {
         self.state.store(RUN, Ordering::Relaxed);
     }
@@ -218,6 +220,7 @@ impl Cancel {
         if step % Cancel::OFTEN == Cancel::OFTEN - 1 { self.check() } else { Ok(()) }
     }
 
+    /// The error with which an interrupted run ends.
     #[cold]
     pub fn error(&self) -> Error {
         match self.state.load(Ordering::Relaxed) {

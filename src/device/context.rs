@@ -36,6 +36,7 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Of a new session, with nothing recorded.
     pub fn new() -> Shared {
         Shared {
             bus: Arc::default(),
@@ -170,6 +171,7 @@ pub struct Context {
 }
 
 impl Context {
+    /// A device with its backend, its pool and its events.
     pub fn new(backend: Box<dyn Backend>, shared: Arc<Shared>) -> Arc<Context> {
         Arc::new(Context {
             device: backend.device(),
@@ -194,6 +196,7 @@ impl Context {
         self.stream.swap(stream, Ordering::Relaxed)
     }
 
+    /// The caching allocator, where the device has one.
     pub fn pool(&self) -> Option<MutexGuard<'_, DevicePool>> {
         self.backend.pool().map(|p| p.lock().unwrap_or_else(|e| e.into_inner()))
     }
@@ -353,6 +356,7 @@ impl Context {
         self.note_segments();
     }
 
+    /// Begins counting peaks anew, from what is held now.
     pub fn reset_peak(&self) {
         if let Some(mut pool) = self.pool() {
             pool.reset_peak();

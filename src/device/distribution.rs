@@ -4,6 +4,7 @@ use crate::base::DType;
 
 use super::philox;
 
+/// What random numbers are drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     Uniform {

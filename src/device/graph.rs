@@ -159,10 +159,12 @@ impl Graph {
         self.nodes.len()
     }
 
+    /// Whether nothing was captured.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
+    /// The GPU that it was captured on.
     pub fn device(&self) -> Device {
         self.context.device
     }

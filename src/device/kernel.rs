@@ -157,6 +157,7 @@ pub enum Kernel {
     UpdateScale { growth: f64, backoff: f64, interval: i64 },
 }
 
+/// What becomes of all elements along the reduced dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReduceOp {
     /// `scale * sum(x)`; mean has `scale = 1/n`. Accumulates in f32 (f64 for float64), integers in i64.
@@ -179,6 +180,7 @@ pub enum ReduceOp {
     LogSumExp,
 }
 
+/// What is accumulated along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanOp {
     Sum,
@@ -199,6 +201,7 @@ pub enum Factor {
     Svd,
 }
 
+/// What becomes of several elements that are sent to one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScatterMode {
     Assign,

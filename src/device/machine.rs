@@ -101,14 +101,17 @@ impl Machine {
         CURRENT.with(|c| Arc::clone(c.borrow_mut().get_or_insert_with(Machine::cpu_only)))
     }
 
+    /// The host.
     pub fn cpu(&self) -> &Arc<Context> {
         &self.cpu
     }
 
+    /// The GPUs, by ordinal.
     pub fn gpus(&self) -> &[Arc<Context>] {
         &self.gpus
     }
 
+    /// Where its events are sent and read.
     pub fn bus(&self) -> &Arc<Bus> {
         &self.shared.bus
     }

@@ -16,10 +16,12 @@ pub(crate) const DEFAULT_SEED: u64 = 67_280_421_310_721;
 pub struct Shared(Arc<Mutex<Mt19937>>);
 
 impl Shared {
+    /// A generator with its seed.
     pub fn new(seed: u64) -> Shared {
         Shared(Arc::new(Mutex::new(Mt19937::new(seed))))
     }
 
+    /// The generator, while nobody else draws from it.
     pub fn lock(&self) -> MutexGuard<'_, Mt19937> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -105,6 +107,7 @@ impl Mt19937 {
         Mt19937 { state, next: N, seed, cached_normal: None }
     }
 
+    /// The seed that it was last given.
     pub fn seed(&self) -> u64 {
         self.seed
     }

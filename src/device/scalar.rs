@@ -43,6 +43,7 @@ macro_rules! map_ops {
         pub enum MapOp { $($name,)* }
 
         impl MapOp {
+            /// Every map.
             pub const ALL: &'static [MapOp] = &[$(MapOp::$name,)*];
 
             pub(crate) fn arity(self) -> usize {

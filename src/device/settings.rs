@@ -59,6 +59,7 @@ impl Settings {
         Tf32 { matmul, convolution }
     }
 
+    /// What becomes of operations whose results vary from run to run.
     pub fn determinism(&self) -> Determinism {
         match self.determinism.load(Ordering::Relaxed) {
             0 => Determinism::Any,

@@ -60,11 +60,13 @@ impl Storage {
         }
     }
 
+    /// Where the bytes lie.
     #[inline]
     pub fn device(&self) -> Device {
         Device::from_code(self.device.load(Ordering::Relaxed))
     }
 
+    /// What they are read as.
     #[inline]
     pub fn dtype(&self) -> DType {
         DType::from_code(self.dtype.load(Ordering::Relaxed))
@@ -91,10 +93,12 @@ impl Storage {
         self.place.read().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// The device with its backend and its pool.
     pub fn context(&self) -> Arc<Context> {
         Arc::clone(&self.place().context)
     }
 
+    /// The address of the first byte, on its device.
     pub fn address(&self) -> u64 {
         self.place().buffer().address
     }

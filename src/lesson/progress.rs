@@ -179,10 +179,12 @@ impl ProgressLog {
         Ok(())
     }
 
+    /// What the file said, with what was recorded since.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
+    /// Where it is kept.
     pub fn path(&self) -> &Path {
         &self.path
     }

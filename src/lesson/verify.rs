@@ -23,6 +23,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
 }
 
+/// What came of one step.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
     pub id: String,
@@ -31,6 +32,7 @@ pub struct StepReport {
     pub runs: usize,
 }
 
+/// What is wrong with a step, and where.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
     pub step: String,

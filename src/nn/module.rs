@@ -156,6 +156,7 @@ struct ModuleInner {
 const MAX_HEIGHT: usize = 100;
 
 impl Parts {
+    /// Of a module that holds nothing.
     pub fn new() -> Parts {
         Parts::default()
     }
@@ -165,10 +166,12 @@ impl Parts {
         self.slot(name.into(), tensor, Role::Parameter)
     }
 
+    /// With a buffer, which is saved but not trained.
     pub fn buffer(self, name: impl Into<String>, tensor: Option<Tensor>) -> Parts {
         self.slot(name.into(), tensor, Role::Buffer)
     }
 
+    /// With a child under its name.
     pub fn child(mut self, name: impl Into<String>, module: Module) -> Parts {
         self.children.push((name.into(), module));
         self
@@ -321,10 +324,12 @@ impl Module {
         Value::Object(Object::new("Module", self))
     }
 
+    /// PyTorch's name of the class, such as `Linear`.
     pub fn name(&self) -> &str {
         self.0.layer.name()
     }
 
+    /// What it computes.
     pub fn layer(&self) -> &dyn Layer {
         self.0.layer.as_ref()
     }

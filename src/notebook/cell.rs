@@ -70,10 +70,12 @@ impl Cell {
         Cell::new(Kind::Markdown, source)
     }
 
+    /// A cell that was not run.
     pub fn new(kind: Kind, source: impl Into<String>) -> Cell {
         Cell { kind, source: source.into(), ..Cell::default() }
     }
 
+    /// The name that it was given.
     pub fn title(&self) -> Option<&str> {
         self.metadata.get("title").and_then(|title| title.as_str())
     }

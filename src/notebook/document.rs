@@ -85,10 +85,12 @@ impl Notebook {
         said("language_info", "name").or_else(|| said("kernelspec", "language")).unwrap_or("rhai")
     }
 
+    /// Where a cell stands, from 0.
     pub fn position(&self, id: &str) -> Option<usize> {
         self.cells.iter().position(|cell| cell.id == id)
     }
 
+    /// The cell of an id.
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.id == id)
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Hash(u128);
 
 impl Hash {
+    /// The hash of some bytes.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d).and(bytes)
     }

@@ -44,6 +44,7 @@ pub enum Output {
 pub(crate) type Bundle = BTreeMap<String, Value>;
 
 impl Output {
+    /// What was printed.
     pub fn stream(stream: Stream, text: impl Into<String>) -> Output {
         Output::Stream { stream, text: text.into(), extra: Fields::new() }
     }
@@ -59,6 +60,7 @@ impl Output {
         }
     }
 
+    /// What was shown: text, a table, a figure.
     pub fn display(content: &Display) -> Output {
         let mut data = Bundle::new();
         match content {
@@ -83,6 +85,7 @@ impl Output {
         Output::Data { data, metadata, execution_count: None, is_result: false, extra }
     }
 
+    /// The error with which a cell ended.
     pub fn error(fault: &Fault) -> Output {
         let traceback = fault.report.lines().map(String::from).collect();
         Output::Error {

@@ -22,6 +22,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// Adds printed text, to the last output where that is of the same stream.
     pub fn stream(&mut self, outputs: &mut Vec<Output>, stream: Stream, text: &str) {
         let room = MOST_TEXT.saturating_sub(self.text);
         let kept = text.get(..text.floor_char_boundary(room)).unwrap_or(text);

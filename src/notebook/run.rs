@@ -24,6 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A session gets so long to end after the last cell.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// How a notebook is run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Goes on after a cell that failed.

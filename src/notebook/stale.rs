@@ -57,6 +57,7 @@ pub enum Why {
     },
 }
 
+/// Why a cell's output is out of date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     /// … changed since it ran.

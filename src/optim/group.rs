@@ -34,14 +34,17 @@ impl Options {
         Options(a.each().map(|(param, value)| (param.name, value.clone())).collect())
     }
 
+    /// The value of an option.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
+    /// Every option with its value, in PyTorch's order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(n, v)| (*n, v))
     }
 
+    /// The names of the options, in PyTorch's order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|(n, _)| *n)
     }
@@ -82,6 +85,7 @@ impl Options {
         }
     }
 
+    /// Whether an option is set and true.
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Value::Scalar(Scalar::Bool(true))))
     }

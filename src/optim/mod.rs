@@ -88,6 +88,7 @@ impl Optimizer {
         Value::Object(Object::new("Optimizer", self))
     }
 
+    /// PyTorch's name of the class, such as `SGD`.
     pub fn name(&self) -> &'static str {
         self.0.rule.name()
     }

@@ -20,6 +20,7 @@ struct AsideInner {
 }
 
 impl Aside {
+    /// Engines for what runs beside the script, made when they are needed.
     pub fn new(make: impl Fn() -> Engine + Send + Sync + 'static) -> Aside {
         Aside(Arc::new(AsideInner { make: Box::new(make), engine: OnceLock::new() }))
     }

@@ -30,6 +30,7 @@ pub struct ScriptRow {
 }
 
 impl ScriptRow {
+    /// A row that cannot be assigned.
     pub const fn of(def: OpDef, run: Run) -> ScriptRow {
         ScriptRow { def, run, set: None }
     }
@@ -54,6 +55,7 @@ pub const fn documented(rows: &[ScriptRow]) {
 /// What runs a call.
 pub type Run = fn(&mut Call) -> Outcome;
 
+/// What a call ends in.
 pub type Outcome<T = Dynamic> = std::result::Result<T, Raised>;
 
 /// Why a call failed: an error of its own, or what a closure raised, with its place.
@@ -102,6 +104,7 @@ pub struct Call<'c> {
 }
 
 impl Call<'_> {
+    /// The devices, as the session sees them.
     pub fn machine(&self) -> &Arc<Machine> {
         &self.here.machine
     }

@@ -103,14 +103,17 @@ impl Interpreter {
         }
     }
 
+    /// The devices that scripts see.
     pub fn machine(&self) -> &Arc<Machine> {
         &self.machine
     }
 
+    /// What interrupts a run, from any thread.
     pub fn cancel(&self) -> &Cancel {
         &self.machine.shared.cancel
     }
 
+    /// The engine, with all that scripts can call.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -120,6 +123,7 @@ impl Interpreter {
         &mut self.engine
     }
 
+    /// The variables, as the last run left them.
     pub fn scope(&self) -> &Scope<'static> {
         &self.scope
     }

@@ -32,6 +32,7 @@ params! {
     }
 }
 
+/// The rows of brackets on tensors.
 pub static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         OpDef::script(

@@ -11,6 +11,7 @@ pub struct Death {
     pub log: Vec<String>,
 }
 
+/// How a session's process ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
     /// The front end shut it down or killed it.
@@ -25,6 +26,7 @@ pub enum How {
 }
 
 impl Death {
+    /// Whether it was asked to end.
     pub fn is_expected(&self) -> bool {
         self.how == How::Asked
     }

@@ -47,6 +47,7 @@ struct CellRun {
 }
 
 impl ScriptEvaluator {
+    /// Evaluates scripts on a machine, within limits.
     pub fn new(machine: Arc<Machine>, limits: &Limits) -> ScriptEvaluator {
         let relay = Arc::new(Relay::default());
         let interpreter = Interpreter::new(machine, Arc::clone(&relay) as _, limits);

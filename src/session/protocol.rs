@@ -181,6 +181,7 @@ pub enum Message {
     },
 }
 
+/// Where text was printed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
@@ -246,6 +247,7 @@ pub struct DeviceInfo {
     pub segments: Vec<SegmentInfo>,
 }
 
+/// A segment of the caching allocator, as a panel draws it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SegmentInfo {
     pub address: u64,
@@ -265,6 +267,7 @@ pub struct Variable {
     pub tensor: Option<TensorInfo>,
 }
 
+/// A tensor that a variable holds, as a panel lists it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TensorInfo {
     pub shape: Vec<usize>,
@@ -280,6 +283,7 @@ pub struct TensorInfo {
     pub is_view: bool,
 }
 
+/// A name that what is typed may become.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Completion {
     pub text: String,

@@ -112,12 +112,14 @@ impl Drop for Paused {
 }
 
 impl On {
+    /// The kind of a device.
     pub fn of(device: Device) -> On {
         if device.is_cuda() { On::Cuda } else { On::Cpu }
     }
 }
 
 impl Settings {
+    /// What is cast on that kind of device.
     pub fn mode(&self, on: On) -> AutocastMode {
         match on {
             On::Cpu => self.cpu,

@@ -61,6 +61,7 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Shape, dtype and device of a tensor.
     pub fn of(t: &Tensor) -> Meta {
         Meta { shape: t.shape().into(), dtype: t.dtype(), device: t.device() }
     }
@@ -427,6 +428,7 @@ impl Tensor {
         Ok(())
     }
 
+    /// What backward passes gathered, where they did.
     pub fn grad(&self) -> Option<Tensor> {
         self.auto().grad.as_deref().cloned()
     }

@@ -108,40 +108,49 @@ impl Tensor {
         self.with_layout(self.0.layout.clone())
     }
 
+    /// The memory that it shares with its views.
     pub fn storage(&self) -> &Arc<Storage> {
         &self.0.storage
     }
 
+    /// How its elements lie in the storage.
     pub fn layout(&self) -> &Layout {
         &self.0.layout
     }
 
+    /// The size of each dimension.
     pub fn shape(&self) -> &[usize] {
         self.0.layout.shape()
     }
 
+    /// How many dimensions there are.
     pub fn rank(&self) -> usize {
         self.0.layout.rank()
     }
 
+    /// How many elements there are.
     pub fn numel(&self) -> usize {
         self.0.layout.numel()
     }
 
+    /// What the elements are.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.0.storage.dtype()
     }
 
+    /// Where the tensor is.
     #[inline]
     pub fn device(&self) -> Device {
         self.0.storage.device()
     }
 
+    /// The device with its backend and its pool.
     pub fn context(&self) -> Arc<Context> {
         self.0.storage.context()
     }
 
+    /// Whether the elements lie in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         self.0.layout.is_contiguous()
     }
@@ -151,6 +160,7 @@ impl Tensor {
         self.numel() * self.dtype().size()
     }
 
+    /// Whether the host memory is page-locked.
     pub fn is_pinned(&self) -> bool {
         self.0.storage.place().buffer().pinned
     }
@@ -213,6 +223,7 @@ impl Tensor {
         self.0.storage.bump_version();
     }
 
+    /// How often the storage was written to in place; the backward pass compares it.
     pub fn version(&self) -> u32 {
         self.0.storage.version()
     }

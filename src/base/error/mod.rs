@@ -14,6 +14,7 @@ pub use device::DeviceCause;
 pub use grad::GradCause;
 pub use shape::ShapeCause;
 
+/// What may fail with an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The class of an error, by the name a script sees in `e.kind`.
@@ -120,6 +121,7 @@ impl Error {
         Error::new(Kind::RuntimeError, message)
     }
 
+    /// An error of kind ValueError.
     pub fn value(message: impl Into<String>) -> Error {
         Error::new(Kind::ValueError, message)
     }
@@ -143,14 +145,17 @@ impl Error {
         self
     }
 
+    /// Why it failed, as values where there are any.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
 
+    /// The operation that failed, where it was one.
     pub fn op(&self) -> Option<&'static str> {
         self.0.op
     }
 
+    /// Shapes, dtypes and devices of what the operation was given.
     pub fn operands(&self) -> &[Operand] {
         &self.0.operands
     }
@@ -166,6 +171,7 @@ impl Error {
         &mut self.0.operands
     }
 
+    /// The kind that a script catches it by, such as `ValueError`.
     pub fn kind(&self) -> Kind {
         self.0.cause.kind()
     }

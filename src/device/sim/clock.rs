@@ -147,10 +147,12 @@ impl Clock {
         }
     }
 
+    /// How many GPUs there are.
     pub fn device_count(&self) -> usize {
         self.devices.len()
     }
 
+    /// The figures of a GPU.
     pub fn profile(&self, device: usize) -> Result<&Profile, ClockError> {
         self.device(device).map(|d| &d.profile)
     }

@@ -19,6 +19,7 @@ pub enum Rate {
 }
 
 impl Rate {
+    /// Every rate.
     pub const ALL: [Rate; 6] = [Rate::Fp64, Rate::Fp32, Rate::Tf32, Rate::Fp16, Rate::Bf16, Rate::Int];
 
     /// The key in a profile.
@@ -50,6 +51,7 @@ pub enum KernelClass {
 }
 
 impl KernelClass {
+    /// Every class.
     pub const ALL: [KernelClass; 8] = [
         KernelClass::Matmul,
         KernelClass::Convolution,

@@ -84,6 +84,7 @@ pub struct Peak {
 }
 
 impl Peak {
+    /// The peak of a rate, in operations a second.
     pub fn of(&self, rate: Rate) -> f64 {
         match rate {
             Rate::Fp64 => self.fp64,
@@ -114,6 +115,7 @@ pub struct Efficiency {
 }
 
 impl Efficiency {
+    /// The part of the peak that kernels of the class reach, from 0 to 1.
     pub fn of(&self, class: KernelClass, rate: Rate) -> f64 {
         let own = |by_rate: &[(Rate, f64)]| by_rate.iter().find(|(of, _)| *of == rate).map(|(_, part)| *part);
         match class {

@@ -59,6 +59,7 @@ impl SimulatedDevices {
         self.items.iter().map(|(name, count)| (name, *count))
     }
 
+    /// How many GPUs are selected.
     pub fn count(&self) -> usize {
         self.items.iter().map(|(_, count)| count).sum()
     }

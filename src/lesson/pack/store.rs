@@ -63,6 +63,7 @@ pub enum Replace {
 }
 
 impl Store {
+    /// The packs below a folder, which need not be there yet.
     pub fn at(root: &Path) -> Store {
         Store { root: Root::at(root) }
     }

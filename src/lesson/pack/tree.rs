@@ -104,6 +104,7 @@ impl Tree {
         }
     }
 
+    /// Whether the pack has a file of that path.
     pub fn has(&self, path: &str) -> bool {
         self.files.binary_search_by(|known| known.as_str().cmp(path)).is_ok()
     }

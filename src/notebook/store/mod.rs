@@ -265,10 +265,12 @@ impl NotebookFile {
         Ok(Opened { file, notebook, recovered, notes })
     }
 
+    /// Where the notebook is kept.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// In which format it is written.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -101,7 +101,7 @@ pub(crate) fn usual_dim(x: &Tensor, dim: Option<i64>) -> i64 {
     dim.unwrap_or(if matches!(x.rank(), 0 | 1 | 3) { 0 } else { 1 })
 }
 
-pub const fn row(
+pub(crate) const fn row(
     name: &'static str,
     family: Family,
     summary: &'static str,

@@ -80,7 +80,7 @@ fn after(scores: &Tensor) -> Result<Tensor> {
     logical_not(&tril(&seen, 0)?)
 }
 
-pub const fn matrix(name: &'static str) -> Draw {
+pub(crate) const fn matrix(name: &'static str) -> Draw {
     Draw::of(name, &[2, 3, 4], Domain::Any)
 }
 

@@ -54,14 +54,17 @@ impl<'a> Args<'a> {
         self.def.params.iter().zip(&self.values)
     }
 
+    /// The value at a place; `()` where there is none.
     pub fn get(&self, i: usize) -> &Value {
         self.values.get(i).unwrap_or(&Value::None)
     }
 
+    /// Whether `()` stands at a place.
     pub fn is_none(&self, i: usize) -> bool {
         matches!(self.get(i), Value::None)
     }
 
+    /// The tensor at a place.
     pub fn tensor(&self, i: usize) -> Result<&Tensor> {
         match self.get(i) {
             Value::Tensor(t) => Ok(t),
@@ -69,6 +72,7 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The tensors of the array at a place.
     pub fn tensors(&self, i: usize) -> Result<Vec<&Tensor>> {
         match self.get(i) {
             Value::List(items) => memory::try_collected(items.iter().map(|v| match v {
@@ -79,6 +83,7 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The tensor or number at a place.
     pub fn operand(&self, i: usize) -> Result<Operand<'_>> {
         match self.get(i) {
             Value::Tensor(t) => Ok(Operand::Tensor(t)),
@@ -87,6 +92,7 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The number or bool at a place.
     pub fn scalar(&self, i: usize) -> Result<Scalar> {
         match self.get(i) {
             Value::Scalar(s) => Ok(*s),
@@ -94,14 +100,17 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The number at a place as a float.
     pub fn float(&self, i: usize) -> Result<f64> {
         self.scalar(i).map(Scalar::as_f64)
     }
 
+    /// The integer at a place.
     pub fn int(&self, i: usize) -> Result<i64> {
         self.scalar(i).map(Scalar::as_i64)
     }
 
+    /// The bool at a place.
     pub fn bool(&self, i: usize) -> Result<bool> {
         match self.get(i) {
             Value::Scalar(Scalar::Bool(b)) => Ok(*b),
@@ -109,6 +118,7 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The string at a place.
     pub fn str(&self, i: usize) -> Result<&str> {
         match self.get(i) {
             Value::Str(s) => Ok(s),
@@ -116,6 +126,7 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The integers at a place; one alone is an array of one.
     pub fn ints(&self, i: usize) -> Result<Vec<i64>> {
         match self.get(i) {
             Value::Scalar(Scalar::Int(n)) => Ok(vec![*n]),

@@ -38,10 +38,12 @@ impl Target {
         })
     }
 
+    /// Another dtype on the same device.
     pub fn dtype(dtype: DType) -> Target {
         Target { device: None, dtype: Some(dtype) }
     }
 
+    /// Another device with the same dtype.
     pub fn device(device: Device) -> Target {
         Target { device: Some(device.into()), dtype: None }
     }

@@ -88,6 +88,7 @@ macro_rules! receivers {
         }
 
         impl Receiver {
+            /// Every receiver.
             pub const ALL: &'static [Receiver] = &[$(Receiver::$name,)*];
 
             /// The type in a learner's words.
@@ -160,6 +161,7 @@ pub enum Torch {
     Own,
 }
 
+/// How a row is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// `x.name(…)`
@@ -355,10 +357,12 @@ impl OpDef {
         OpDef { receiver, forms: METHOD, ..self }
     }
 
+    /// With what goes in and comes out, such as `(N, C) -> (N)`.
     pub const fn shapes(self, shapes: &'static str) -> OpDef {
         OpDef { shapes, ..self }
     }
 
+    /// With when it fails, each with the kind of the error first.
     pub const fn errors(self, errors: &'static [&'static str]) -> OpDef {
         OpDef { errors, ..self }
     }
@@ -378,10 +382,12 @@ impl OpDef {
         OpDef { name, ..self }
     }
 
+    /// With another sentence on what it does.
     pub const fn summary(self, summary: &'static str) -> OpDef {
         OpDef { summary, ..self }
     }
 
+    /// Called in these ways alone.
     pub const fn forms(self, forms: &'static [Form]) -> OpDef {
         OpDef { forms, ..self }
     }
@@ -395,14 +401,17 @@ impl OpDef {
         OpDef { example: (code, shown), ..self }
     }
 
+    /// With how its gradient comes about.
     pub const fn gradient(self, gradient: Gradient) -> OpDef {
         OpDef { gradient, ..self }
     }
 
+    /// With a function of its own for `name_`.
     pub const fn in_place(self, run: fn(&Args) -> Result<Value>) -> OpDef {
         OpDef { in_place: InPlace::Call(run), ..self }
     }
 
+    /// With inputs for the tests of gradients and devices.
     pub const fn samples(self, samples: &'static [Sample]) -> OpDef {
         OpDef { samples, ..self }
     }
@@ -426,7 +435,7 @@ pub const fn documented<const N: usize>(files: [&'static [OpDef]; N]) -> [&'stat
 
 impl OpDef {
     /// [`documented`] of this row; the compiler's message is its name.
-    #[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
+    #[allow(clippy::indexing_slicing, clippy::panic, reason = "it runs while the program is compiled")]
     pub const fn documented(&self) {
         let OpDef { name, summary, example, params, .. } = self;
         let mut whole = !summary.is_empty() && !example.0.is_empty() && !example.1.is_empty();
@@ -457,12 +466,14 @@ pub const SIZES: usize = 6;
 pub(crate) const REST: usize = 9;
 
 impl Sample {
+    /// A call with its inputs.
     pub const fn of(call: &'static str, inputs: &'static [Draw]) -> Sample {
         Sample { call, inputs }
     }
 }
 
 impl Draw {
+    /// An input by its name, with its shape and where its values lie.
     pub const fn of(name: &'static str, shape: &'static [usize], domain: Domain) -> Draw {
         Draw { name, shape, domain }
     }

@@ -107,7 +107,7 @@ pub(crate) fn common_shape(all: &[Operand]) -> Result<Dims> {
     all.iter().filter_map(|o| tensor(*o)).try_fold(Dims::new(), |shape, t| broadcast(&shape, t.shape()))
 }
 
-pub fn tensor(operand: Operand<'_>) -> Option<&Tensor> {
+pub(crate) fn tensor(operand: Operand<'_>) -> Option<&Tensor> {
     match operand {
         Operand::Tensor(t) => Some(t),
         Operand::Scalar(_) => None,

@@ -244,7 +244,7 @@ impl<'a> Laid<'a> {
         })
     }
 
-    pub fn input(&self) -> In<'_> {
+    pub(crate) fn input(&self) -> In<'_> {
         match self {
             Laid::Plain(t) => In::Tensor(t),
             Laid::Wide(t, layout) => In::Laid(t, layout),

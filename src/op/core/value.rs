@@ -34,6 +34,7 @@ pub struct Object {
 }
 
 impl Object {
+    /// Holds a value of a type that the op layer does not know; `kind` is its type in a learner's words.
     pub fn new<T: Any + Send + Sync>(kind: &'static str, value: T) -> Object {
         Object { kind, value: Arc::new(value) }
     }

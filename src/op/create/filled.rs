@@ -33,6 +33,7 @@ params! {
 }
 
 impl MakeParams<'_> {
+    /// The options as functions of the table take them.
     pub fn make(&self) -> Make {
         Make {
             dtype: self.dtype,
@@ -44,6 +45,7 @@ impl MakeParams<'_> {
 }
 
 impl Make {
+    /// Another dtype than the default.
     pub fn dtype(dtype: DType) -> Make {
         Make { dtype: Some(dtype), ..Make::default() }
     }

@@ -145,6 +145,7 @@ impl RoundingParams<'_> {
     /// What the kernel gets where a call has no options.
     pub const NONE: Params = PairParams::NONE;
 
+    /// Runs the call, rounded as it asks for.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
         static TRUNC: Binary = Binary {
             op: MapOp::TruncDiv,

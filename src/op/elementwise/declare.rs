@@ -139,10 +139,12 @@ impl PairParams<'_> {
     /// What the kernel gets where a call has no options.
     pub const NONE: Params = [0.0; 2];
 
+    /// Runs the call.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
         self.with(spec, Self::NONE, how)
     }
 
+    /// Runs the call with parameters of the kernel.
     pub fn with(self, spec: &'static Binary, params: Params, how: Writes) -> Result<Tensor> {
         match how {
             Writes::New => spec.apply(self.input.into(), self.other, params),
@@ -152,8 +154,10 @@ impl PairParams<'_> {
 }
 
 impl AlphaParams<'_> {
+    /// What the kernel gets where a call has no options.
     pub const NONE: Params = [1.0, 0.0];
 
+    /// Runs the call.
     pub fn run(self, spec: &'static Binary, how: Writes) -> Result<Tensor> {
         self.pair.with(spec, [self.alpha.as_f64(), 0.0], how)
     }
@@ -264,7 +268,7 @@ pub(crate) fn with_input(
     fused(op, grad, &[&x], params, || composite(grad, &x))
 }
 
-pub fn zero_grad(_: &Saved, grad: &Tensor) -> Result<Grads> {
+pub(crate) fn zero_grad(_: &Saved, grad: &Tensor) -> Result<Grads> {
     one(Tensor::full(grad.shape(), 0i64.into(), grad.dtype(), &grad.context(), "zeros_like")?)
 }
 

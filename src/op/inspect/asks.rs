@@ -156,15 +156,15 @@ pub(crate) const fn property(
     OpDef::call(name, Family::Inspect, summary, InputParams::LIST, run).forms(PROPERTY).gradient(ASKS)
 }
 
-pub fn bool(b: bool) -> Value {
+pub(crate) fn bool(b: bool) -> Value {
     Value::Scalar(b.into())
 }
 
-pub fn int(n: usize) -> Value {
+pub(crate) fn int(n: usize) -> Value {
     Value::Scalar((n as i64).into())
 }
 
-pub fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
+pub(crate) fn ints<T: Copy + TryInto<i64>>(all: &[T]) -> Value {
     Value::List(all.iter().map(|&n| Value::Scalar(n.try_into().unwrap_or(i64::MAX).into())).collect())
 }
 

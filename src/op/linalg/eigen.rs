@@ -169,7 +169,7 @@ pub fn like(x: &Tensor, inner: &[usize]) -> Result<Tensor> {
     Tensor::empty(&shape, x.dtype(), &x.context(), "linalg")
 }
 
-pub fn matrix(x: &Tensor, name: &str, kernel: &str) -> Result<()> {
+pub(crate) fn matrix(x: &Tensor, name: &str, kernel: &str) -> Result<()> {
     if x.rank() < 2 {
         return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
     }

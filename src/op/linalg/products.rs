@@ -344,6 +344,7 @@ pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
     &[Draw::of("a", &[2, 3], Domain::Any), Draw::of("b", &[1, 3], Domain::Any)],
 )])];
 
+/// The sum of products along the last dimensions: `(…, k)` and `(…, k)` give both leading shapes.
 pub fn inner(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     if x.rank() == 0 || y.rank() == 0 {
         return arithmetic::mul(x, y);

@@ -377,7 +377,7 @@ fn logit_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     crate::op::core::record::two(left, right)
 }
 
-pub const fn row(
+pub(crate) const fn row(
     name: &'static str,
     summary: &'static str,
     params: &'static [Param],

@@ -196,7 +196,7 @@ pub fn gaussian_nll_loss(
     reduced(&each, how)
 }
 
-pub const fn row(
+pub(crate) const fn row(
     name: &'static str,
     summary: &'static str,
     params: &'static [Param],

@@ -254,7 +254,7 @@ pub static ROWS: &[OpDef] = &[
     .samples(&[Sample::of("column_stack([a, a])", VECTORS)]),
 ];
 
-pub fn column(t: &Tensor) -> crate::base::Result<Tensor> {
+pub(crate) fn column(t: &Tensor) -> crate::base::Result<Tensor> {
     if t.rank() > 1 { Ok(t.clone()) } else { view::reshape_to(t, &[t.numel(), 1]) }
 }
 

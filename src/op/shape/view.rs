@@ -439,6 +439,6 @@ pub static ROWS: &[OpDef] = &[
     .example("atleast_3d(tensor([3, 4])).shape", "[1, 2, 1]"),
 ];
 
-pub fn sizes(x: &Tensor) -> Vec<i64> {
+pub(crate) fn sizes(x: &Tensor) -> Vec<i64> {
     x.shape().iter().map(|&d| d as i64).collect()
 }

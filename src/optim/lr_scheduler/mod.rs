@@ -89,6 +89,7 @@ impl Scheduler {
         }
     }
 
+    /// PyTorch's name of the class, such as `StepLR`.
     pub fn name(&self) -> &'static str {
         match &self.0.kind {
             SchedulerKind::Formula(formula) => formula.name,
@@ -100,10 +101,12 @@ impl Scheduler {
         }
     }
 
+    /// Whether both are the same schedule.
     pub fn is(&self, other: &Scheduler) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// The optimiser whose rates it sets.
     pub fn optimizer(&self) -> &Optimizer {
         &self.0.optimizer
     }

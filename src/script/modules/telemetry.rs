@@ -40,6 +40,7 @@ params! {
 
 const UNWRITABLE: &str = "ValueError: the file can't be written";
 
+/// The rows of `telemetry::`.
 pub static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script(

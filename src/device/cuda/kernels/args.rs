@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn new(wide: bool) -> Args {
+    pub(crate) fn new(wide: bool) -> Args {
         Args { wide, ..Args::default() }
     }
 
@@ -40,15 +40,15 @@ impl Args {
         self
     }
 
-    pub fn long(&mut self, value: i64) -> &mut Args {
+    pub(crate) fn long(&mut self, value: i64) -> &mut Args {
         self.word(value as u64)
     }
 
-    pub fn double(&mut self, value: f64) -> &mut Args {
+    pub(crate) fn double(&mut self, value: f64) -> &mut Args {
         self.word(value.to_bits())
     }
 
-    pub fn int(&mut self, value: i32) -> &mut Args {
+    pub(crate) fn int(&mut self, value: i32) -> &mut Args {
         self.word(u64::from(value as u32))
     }
 
@@ -136,11 +136,11 @@ impl Args {
         self.words[start..end].iter().flat_map(|w| w.to_le_bytes()).collect()
     }
 
-    pub fn get(&self, i: usize) -> u64 {
+    pub(crate) fn get(&self, i: usize) -> u64 {
         self.words[usize::from(self.starts[i])]
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
 }
