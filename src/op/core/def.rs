@@ -1,5 +1,5 @@
-//! What an operation is: one row of the table that the script binding, help, the reference page, the conformance tests
-//! and the gradient checks are loops over.
+//! What an operation is: one row of the table that the script binding, help, the reference page and the tests of
+//! examples and gradients are loops over.
 
 use crate::base::Result;
 use crate::tensor::Tensor;
