@@ -23,6 +23,7 @@ mod feed;
 mod figures;
 mod files;
 mod gpu;
+mod guide;
 mod hooks;
 mod hostile;
 mod interrupts;

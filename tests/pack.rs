@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A folder of this test's own, gone when dropped.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("tensorlab-pack-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
@@ -34,12 +34,12 @@ impl Folder {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         self.program().args(arguments).output().unwrap()
     }
 
     /// What the program prints that must succeed.
-    fn says(&self, arguments: &[&str]) -> String {
+    pub fn says(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}{}", out(&output), err(&output));
         out(&output)
@@ -50,7 +50,7 @@ impl Folder {
     }
 
     /// What the program says of something it must refuse with this status.
-    fn fails(&self, arguments: &[&str], code: i32) -> String {
+    pub fn fails(&self, arguments: &[&str], code: i32) -> String {
         let output = self.run(arguments);
         let text = format!("{}{}", err(&output), out(&output));
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
@@ -85,7 +85,7 @@ fn err(o: &Output) -> String {
 }
 
 /// All files and empty folders under a folder, by their paths from it, sorted.
-fn files(folder: &Path) -> Vec<String> {
+pub fn files(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {
@@ -105,7 +105,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 /// Replaces a text in a file, which must hold it.
-fn edit(file: &Path, from: &str, to: &str) {
+pub fn edit(file: &Path, from: &str, to: &str) {
     let text = std::fs::read_to_string(file).unwrap();
     assert!(text.contains(from), "{} has no {from:?}", file.display());
     std::fs::write(file, text.replace(from, to)).unwrap();
