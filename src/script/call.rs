@@ -41,15 +41,21 @@ impl ScriptRow {
     }
 }
 
-/// Refuses, when the program is compiled, a row that does not say what it does, what its parameters are for, and how
-/// a call of it looks.
+/// As [`crate::op::def::documented`], of rows with the functions behind them.
 #[allow(clippy::indexing_slicing, reason = "it runs while the program is compiled")]
-pub const fn documented(rows: &[ScriptRow]) {
-    let mut i = 0;
-    while i < rows.len() {
-        rows[i].def.documented();
-        i += 1;
+pub(crate) const fn documented<const N: usize>(
+    files: [&'static [ScriptRow]; N],
+) -> [&'static [ScriptRow]; N] {
+    let mut file = 0;
+    while file < N {
+        let mut row = 0;
+        while row < files[file].len() {
+            files[file][row].def.documented();
+            row += 1;
+        }
+        file += 1;
     }
+    files
 }
 
 /// What runs a call.

@@ -61,31 +61,25 @@ pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<d
     spaces.register(engine);
 }
 
-const _: () = {
-    documented(indexing::ROWS);
-    documented(autograd::ROWS);
-    documented(misc::ROWS);
-    documented(amp::ROWS);
-    documented(telemetry::ROWS);
-    documented(types::ROWS);
-    documented(checkpoint::ROWS);
-    documented(checks::ROWS);
-    documented(data::ROWS);
-    documented(optim::ROWS);
-    documented(scheduler::ROWS);
-    cuda::documented();
-    nn::documented();
-    plot::documented();
-};
-
 /// Rows whose functions stand here.
 pub fn rows() -> impl Iterator<Item = &'static ScriptRow> {
-    let own =
-        [autograd::ROWS, misc::ROWS, amp::ROWS, telemetry::ROWS, types::ROWS, checkpoint::ROWS, data::ROWS];
-    let training = [optim::ROWS, scheduler::ROWS, checks::ROWS];
-    let own = own.into_iter().chain(training).chain(cuda::rows()).flatten();
-    own.chain(nn::rows()).chain(plot::rows()).chain(indexing::ROWS)
+    FILES.into_iter().chain(cuda::FILES).chain(nn::FILES).chain(plot::FILES).flatten()
 }
+
+/// Of modules of one file.
+static FILES: [&[ScriptRow]; 11] = documented([
+    autograd::ROWS,
+    misc::ROWS,
+    amp::ROWS,
+    telemetry::ROWS,
+    types::ROWS,
+    checkpoint::ROWS,
+    data::ROWS,
+    optim::ROWS,
+    scheduler::ROWS,
+    checks::ROWS,
+    indexing::ROWS,
+]);
 
 /// Names of functions and modules, for "did you mean".
 pub fn names() -> Vec<&'static str> {

@@ -57,18 +57,9 @@ const fn asked(name: &'static str, summary: &'static str) -> OpDef {
         .errors(&[NO_GPU])
 }
 
-/// Every row of these modules.
-pub(super) fn rows() -> impl Iterator<Item = &'static [ScriptRow]> {
-    [ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS].into_iter()
-}
-
-pub(super) const fn documented() {
-    call::documented(ROWS);
-    call::documented(memory::ROWS);
-    call::documented(streams::ROWS);
-    call::documented(graph::ROWS);
-    call::documented(backends::ROWS);
-}
+/// Every row, file by file.
+pub(super) static FILES: [&[ScriptRow]; 5] =
+    call::documented([ROWS, memory::ROWS, streams::ROWS, graph::ROWS, backends::ROWS]);
 
 pub(crate) fn register(engine: &mut Engine) {
     streams::register(engine);

@@ -91,18 +91,9 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
     OpDef::script(name, Family::Module, summary, params).on(Receiver::Module)
 }
 
-/// Every row on modules.
-pub(super) fn rows() -> impl Iterator<Item = &'static ScriptRow> {
-    [ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS].into_iter().flatten()
-}
-
-pub(super) const fn documented() {
-    call::documented(ROWS);
-    call::documented(state::ROWS);
-    call::documented(contents::ROWS);
-    call::documented(containers::ROWS);
-    call::documented(packed::ROWS);
-}
+/// Every row, file by file.
+pub(super) static FILES: [&[ScriptRow]; 5] =
+    call::documented([ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS]);
 
 /// The most modules that a container takes one by one; more go in an array.
 const SPREAD: usize = 16;

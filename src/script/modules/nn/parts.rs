@@ -134,7 +134,11 @@ fn unknown_attribute(module: &Module, name: &str) -> Error {
 
 /// What every module can do.
 fn methods<'a>() -> impl Iterator<Item = &'a str> {
-    super::rows().filter(|row| row.def.receiver == Receiver::Module).map(|row| row.def.name)
+    super::FILES
+        .into_iter()
+        .flatten()
+        .filter(|row| row.def.receiver == Receiver::Module)
+        .map(|row| row.def.name)
 }
 
 fn indexing(engine: &mut Engine) {

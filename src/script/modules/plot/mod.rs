@@ -248,15 +248,8 @@ static ROWS: &[ScriptRow] = &[
     ),
 ];
 
-/// Every row on figures.
-pub(super) fn rows() -> impl Iterator<Item = &'static ScriptRow> {
-    ROWS.iter().chain(display::ROWS)
-}
-
-pub(super) const fn documented() {
-    call::documented(ROWS);
-    call::documented(display::ROWS);
-}
+/// Every row, file by file.
+pub(super) static FILES: [&[ScriptRow]; 2] = call::documented([ROWS, display::ROWS]);
 
 /// The figure that calls add to, until it is shown or begun anew.
 pub(crate) type Current = Arc<Mutex<Arc<Figure>>>;
