@@ -110,6 +110,24 @@ fn parameters_are_said_to_be_for_something() {
     assert!(count > 2000, "{count}");
 }
 
+/// What a page says of PyTorch's name was looked up there, by `scripts/record_names.py`.
+#[test]
+fn names_in_pytorch_are_pytorchs() {
+    let recorded: HashSet<&str> = include_str!("golden/torch_names.txt").lines().collect();
+    let own = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let (mut count, mut unknown) = (0, Vec::new());
+    for def in help::rows() {
+        let Some(path) = help::torch_path(def).filter(|path| path.starts_with("torch")) else { continue };
+        let path = path.split(|c| !own(c)).next().unwrap_or_default();
+        count += 1;
+        if !recorded.contains(path) {
+            unknown.push(format!("{}: {path}", def.name));
+        }
+    }
+    assert!(unknown.is_empty(), "no names that were recorded: {}", unknown.join(", "));
+    assert!(count > 700, "{count}");
+}
+
 /// What a script can call, of the lab and of the language, stands in the table: no second list can come to be.
 #[test]
 fn every_name_that_the_engine_knows_has_a_page() {

@@ -159,6 +159,7 @@ pub static ROWS: &[OpDef] = &[
             Ok(Value::List(copies.into_iter().map(Value::Tensor).collect()))
         }),
     )
+    .torch("torch.nn.parallel.comm.broadcast")
     .details("On the tensor's own device it is the tensor itself.")
     .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
     row(
@@ -167,6 +168,7 @@ pub static ROWS: &[OpDef] = &[
         ReduceAddParams::LIST,
         by_name!(ReduceAddParams, |a| comm::reduce_add(&a.inputs, a.destination).map(Value::Tensor)),
     )
+    .torch("torch.nn.parallel.comm.reduce_add")
     .details("Without a destination it is the current GPU.")
     .example(
         "parallel::reduce_add(parallel::broadcast(tensor([1, 2]), [0, 1]))",

@@ -78,16 +78,13 @@ pub(crate) fn describe(def: &OpDef) -> String {
     let mut out = format!("{}\n\n", signature(def));
     let forms: Vec<String> = def.forms.iter().map(|f| form(def, f)).collect();
     let _ = writeln!(out, "called as  {}", forms.join("   "));
-    if let Some(name) = torch_name(def) {
-        let _ = writeln!(out, "PyTorch    {name}");
-    }
+    let _ = writeln!(out, "PyTorch    {}", torch_name(def));
     let _ = writeln!(out, "\n{}", def.summary);
     if !def.details.is_empty() {
         let _ = writeln!(out, "{}", def.details);
     }
     let script = matches!(def.forward, Forward::Script);
-    let own = usize::from(!script && !matches!(def.forms, [Form::Of(_)]));
-    for param in def.params.iter().skip(own) {
+    for param in def.params {
         let _ = writeln!(
             out,
             "{}",
@@ -114,24 +111,28 @@ pub(crate) fn describe(def: &OpDef) -> String {
     out
 }
 
-/// What PyTorch calls a row, where that is said or follows from how it is called.
-pub(crate) fn torch_name(def: &OpDef) -> Option<String> {
-    match (def.torch, def.forward) {
-        (Torch::Named(name), _) => Some(name.to_string()),
-        (Torch::Own, _) => Some("has nothing like it".to_string()),
-        (Torch::Same, Forward::Script) if def.family != Family::Language => torch_path(def),
-        (Torch::Same, _) => None,
+/// What a page says of a row's name in PyTorch.
+fn torch_name(def: &OpDef) -> String {
+    match def.torch {
+        Torch::Same if def.family == Family::Language => "none: it is of the language".to_string(),
+        _ => torch_path(def).unwrap_or_else(|| "has nothing like it".to_string()),
     }
 }
 
-/// Where a row is in PyTorch, called as its first form has it; none of what is the lab's own or the language's.
-pub(crate) fn torch_path(def: &OpDef) -> Option<String> {
-    match (def.torch, def.forms.first()) {
-        (Torch::Named(name), _) => Some(name.to_string()),
-        (Torch::Own, _) => None,
-        (Torch::Same, _) if def.family == Family::Language => None,
-        (Torch::Same, Some(Form::Of(space))) => Some(format!("{}.{}", torch_space(space)?, def.name)),
-        (Torch::Same, _) => Some(format!("torch.{}", def.name)),
+/// Where a row is in PyTorch, as a function where it is one; none of what is the lab's own or the language's.
+pub fn torch_path(def: &OpDef) -> Option<String> {
+    let below = |path: &str| Some(format!("{path}.{}", def.name));
+    let has = |wanted: Form| def.forms.contains(&wanted);
+    match def.torch {
+        Torch::Named(name) => Some(name.to_string()),
+        Torch::Own => None,
+        Torch::Same if def.family == Family::Language => None,
+        Torch::Same => match def.forms.first() {
+            Some(Form::Of(space)) => below(torch_space(space)?),
+            Some(Form::Method | Form::Property) if !has(Form::Function) => below("torch.Tensor"),
+            _ if has(Form::Functional) && !has(Form::Function) => below("torch.nn.functional"),
+            _ => below("torch"),
+        },
     }
 }
 

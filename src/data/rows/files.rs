@@ -56,6 +56,7 @@ pub(super) static ROWS: &[OpDef] = &[
         LoadMetadataParams::LIST,
         by_name!(LoadMetadataParams, |a| load_metadata(a.path)),
     )
+    .own()
     .forms(FUNCTION)
     .example(
         "save(#{w: ones(2)}, \"w.safetensors\", #{metadata: #{author: \"Ada\"}}); load_metadata(\"w.safetensors\").author",
