@@ -10,7 +10,8 @@ use tensorlab::base::DType;
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
 use tensorlab::op::core::autocast::{Policy, TABLE};
-use tensorlab::script::engine::{Host, Stopped};
+use tensorlab::script::engine::Stopped;
+use tensorlab::script::host::Host;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
 use tensorlab::tensor::Tensor;
 

@@ -1,8 +1,9 @@
 //! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
 
 use crate::script::indent;
-use crate::script::lexer::{self, Wholeness};
+use crate::script::lexer;
 use crate::script::tokens::{Token, tokens};
+use crate::script::whole::{self, Wholeness};
 
 use super::commands;
 
@@ -22,7 +23,7 @@ pub(crate) fn wants_more(text: &str) -> bool {
     if is_continued(text, last) {
         return true;
     }
-    matches!(lexer::wholeness(&without_backslashes(code)), Wholeness::Incomplete(_))
+    matches!(whole::wholeness(&without_backslashes(code)), Wholeness::Incomplete(_))
 }
 
 /// Whether the last line ends in a backslash that is none of a text's.

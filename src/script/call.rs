@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, NativeCallContext};
 
@@ -12,12 +12,12 @@ use crate::op::args::{FUNCTION, MAP};
 use crate::op::def::DefaultValue;
 use crate::op::params::Accept;
 use crate::op::{Args, Family, Form, Object, OpDef, ParamKind, Receiver, Value};
+use crate::plot::Figure;
 
 use super::aside::Aside;
 use super::bind::{FnCallArgs, note_line, register_raw};
-use super::engine::Host;
 use super::fault::raise;
-use super::modules::Current;
+use super::host::Host;
 use super::syntax::{EVAL, TYPE_OF};
 use super::value::{from_dynamic, to_dynamic};
 
@@ -91,6 +91,9 @@ impl From<Box<EvalAltResult>> for Raised {
     }
 }
 
+/// The figure that calls add to, until it is shown or begun anew.
+pub(crate) type Current = Arc<Mutex<Arc<Figure>>>;
+
 /// What the rows' functions share.
 pub struct Here {
     pub machine: Arc<Machine>,
@@ -99,6 +102,8 @@ pub struct Here {
     pub aside: Aside,
     /// The figure that calls draw on.
     pub figure: Current,
+    /// The type that a method belongs to.
+    pub type_of: fn(Receiver) -> Option<TypeId>,
 }
 
 /// One call of a row.
@@ -268,7 +273,7 @@ pub(crate) fn register(
             match form {
                 Form::Of(space) => {
                     let module = spaces.of(space);
-                    for types in signatures(&row.def) {
+                    for types in signatures(&row.def, here) {
                         register_raw(module, row.def.name, types, caller(row, here));
                     }
                 }
@@ -277,7 +282,7 @@ pub(crate) fn register(
             }
         }
         if row.def.forms.iter().any(|form| matches!(form, Form::Method | Form::Function)) {
-            for types in signatures(&row.def).chain(numbers(&row.def)) {
+            for types in signatures(&row.def, here).chain(numbers(&row.def)) {
                 engine.register_raw_fn(told_as(row.def.name), types, caller(row, here));
             }
         }
@@ -294,8 +299,8 @@ pub(crate) fn told_as(name: &'static str) -> &'static str {
 }
 
 /// The argument lists that a row is registered for: every count, and one more for options.
-fn signatures(def: &OpDef) -> impl Iterator<Item = Vec<TypeId>> {
-    let first = type_of(def.receiver);
+fn signatures(def: &OpDef, here: &Here) -> impl Iterator<Item = Vec<TypeId>> + use<> {
+    let first = (here.type_of)(def.receiver);
     (0..=def.most_arguments() + 1).map(move |count| {
         let rest = std::iter::repeat_n(TypeId::of::<Dynamic>(), count);
         first.into_iter().chain(rest).collect()
@@ -310,50 +315,8 @@ fn numbers(def: &OpDef) -> impl Iterator<Item = Vec<TypeId>> {
     types.into_iter().filter(move |_| number).map(|id| vec![id])
 }
 
-/// The type that a method belongs to.
-fn type_of(receiver: Receiver) -> Option<TypeId> {
-    use super::modules as own;
-    Some(match receiver {
-        Receiver::None => return None,
-        Receiver::Variable => TypeId::of::<Dynamic>(),
-        Receiver::Tensor => TypeId::of::<crate::tensor::Tensor>(),
-        Receiver::Handle => TypeId::of::<crate::tensor::hooks::Handle>(),
-        Receiver::GradScaler => TypeId::of::<crate::amp::GradScaler>(),
-        Receiver::Optimizer => TypeId::of::<crate::optim::Optimizer>(),
-        Receiver::ParamGroup => TypeId::of::<own::ParamGroup>(),
-        Receiver::Scheduler => TypeId::of::<crate::optim::Scheduler>(),
-        Receiver::Module => TypeId::of::<crate::nn::Module>(),
-        Receiver::Keys => TypeId::of::<crate::nn::state::Mismatch>(),
-        Receiver::Packed => TypeId::of::<crate::nn::packed::Packed>(),
-        Receiver::Dataset => TypeId::of::<crate::data::Data>(),
-        Receiver::DataLoader => TypeId::of::<crate::data::DataLoader>(),
-        Receiver::Batches => TypeId::of::<own::Batches>(),
-        Receiver::Sampler => TypeId::of::<crate::data::sampler::Sampler>(),
-        Receiver::Generator => TypeId::of::<crate::data::sampler::Generator>(),
-        Receiver::Figure => TypeId::of::<own::Drawn>(),
-        Receiver::Stream => TypeId::of::<own::Stream>(),
-        Receiver::Event => TypeId::of::<own::Event>(),
-        Receiver::Graph => TypeId::of::<own::Captured>(),
-        Receiver::Progress => TypeId::of::<own::Progress>(),
-        Receiver::DType => TypeId::of::<crate::base::DType>(),
-        Receiver::Device => TypeId::of::<crate::base::DeviceSpec>(),
-        Receiver::Error => TypeId::of::<Error>(),
-        Receiver::Run => TypeId::of::<own::RunEvents>(),
-        // Rhai's own types have Rhai's own methods.
-        Receiver::Array
-        | Receiver::Str
-        | Receiver::Char
-        | Receiver::Map
-        | Receiver::Blob
-        | Receiver::Number
-        | Receiver::Span
-        | Receiver::Closure
-        | Receiver::Time => return None,
-    })
-}
-
 fn property(engine: &mut Engine, row: &'static ScriptRow, here: &Arc<Here>) {
-    let Some(own) = type_of(row.def.receiver) else { return };
+    let Some(own) = (here.type_of)(row.def.receiver) else { return };
     engine.register_raw_fn(format!("get${}", row.def.name), [own], caller(row, here));
     let Some(set) = row.set else { return };
     let here = Arc::clone(here);
@@ -386,7 +349,7 @@ fn caller(
         let (subject, rest) = args.split_at_mut(own.min(args.len()));
         let subject = subject.first_mut().map(|value| &mut **value);
         let run = || {
-            let args = arguments(&row.def, rest)?;
+            let args = arguments(&row.def, rest, &here)?;
             (row.run)(&mut Call { context: &context, here: &here, args, subject })
         };
         run().map_err(|error| match error {
@@ -402,7 +365,7 @@ fn caller(
 }
 
 /// The arguments of a call, matched to the row's parameters; a map at the end holds options.
-fn arguments(def: &'static OpDef, args: &FnCallArgs) -> Result<Args<'static>> {
+fn arguments(def: &'static OpDef, args: &FnCallArgs, here: &Here) -> Result<Args<'static>> {
     let rest = def.params.iter().position(|p| p.kind == ParamKind::Rest);
     let kind_at = |i: usize| match rest {
         Some(at) if i >= at => Some(ParamKind::Rest),
@@ -425,11 +388,11 @@ fn arguments(def: &'static OpDef, args: &FnCallArgs) -> Result<Args<'static>> {
             (Some(options), _) => {
                 for (name, value) in options.iter() {
                     let kind = def.params.iter().find(|p| p.name == name).map(|p| p.kind);
-                    named.push((name.to_string(), value_of(kind, value)?));
+                    named.push((name.to_string(), value_of(kind, value, here)?));
                 }
             }
             (None, Some(ParamKind::Rest)) => more.push((**arg).clone()),
-            (None, kind) => positional.push(value_of(kind, arg)?),
+            (None, kind) => positional.push(value_of(kind, arg, here)?),
         }
     }
     if !more.is_empty() {
@@ -453,22 +416,25 @@ fn in_space(def: &OpDef, error: Error) -> Error {
 }
 
 /// What the script's alone is held as it is; numbers, texts and tensors are what every row gets.
-fn value_of(kind: Option<ParamKind>, value: &Dynamic) -> Result<Value> {
+fn value_of(kind: Option<ParamKind>, value: &Dynamic, here: &Here) -> Result<Value> {
     let held = |kind: &'static str| Ok(Value::Object(Object::new(kind, Held(value.clone()))));
     match kind {
         _ if value.is::<FnPtr>() => held(FUNCTION),
         Some(ParamKind::Any | ParamKind::Map) if value.is_map() => held(MAP),
         Some(ParamKind::Any) if value.is_array() => held("array"),
-        Some(ParamKind::Instance(wanted)) if type_of(wanted).is_some_and(|id| value.type_id() == id) => {
+        Some(ParamKind::Instance(wanted))
+            if (here.type_of)(wanted).is_some_and(|id| value.type_id() == id) =>
+        {
             held(wanted.type_name())
         }
-        _ => from_dynamic(value).or_else(|_| held(static_name(value))),
+        _ => from_dynamic(value).or_else(|_| held(static_name(value, here))),
     }
 }
 
 /// The type's name for an error, among those that there are.
-fn static_name(value: &Dynamic) -> &'static str {
-    let is = |r: &Receiver| *r != Receiver::Variable && type_of(*r).is_some_and(|id| value.type_id() == id);
+fn static_name(value: &Dynamic, here: &Here) -> &'static str {
+    let is =
+        |r: &Receiver| *r != Receiver::Variable && (here.type_of)(*r).is_some_and(|id| value.type_id() == id);
     let own = Receiver::ALL.iter().copied().find(is);
     own.map_or("value of another type", Receiver::type_name)
 }

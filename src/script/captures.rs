@@ -6,7 +6,7 @@
 
 use rhai::{Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Stmt, StmtBlock};
 
-use super::program::custom;
+use crate::script::custom::custom;
 
 /// The key of what shares a variable if there is one: no text of a script is read as this token.
 const SHARE: &str = "\u{4}";

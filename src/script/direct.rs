@@ -20,7 +20,7 @@ use crate::op::{Form, Forward, Operand};
 use crate::tensor::Tensor;
 
 use super::fault::{RhaiResult, raise};
-use super::program::custom;
+use crate::script::custom::custom;
 
 /// The key of a wrapped operator: no text of a script is read as this token.
 const OPERATOR: &str = "\u{1}";

@@ -7,7 +7,7 @@
 
 use rhai::{Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Stmt};
 
-use super::program::custom;
+use crate::script::custom::custom;
 
 /// The key of what lets a hidden variable's value go: no text of a script is read as this token.
 const HIDDEN: &str = "\u{3}";

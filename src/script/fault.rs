@@ -7,8 +7,6 @@ use crate::base::error::Kind;
 use crate::base::near::nearest;
 use crate::base::{Error, shape};
 
-use super::nesting;
-
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Fault {
@@ -180,14 +178,14 @@ fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
             "the functions call each other too deeply".into(),
             Some("does the recursion have an end that is reached?".into()),
         ),
-        EvalAltResult::ErrorDataTooLarge(what, _) if what == nesting::TOO_DEEP => Fault::bare(
+        EvalAltResult::ErrorDataTooLarge(what, _) if what == TOO_DEEP => Fault::bare(
             "RecursionError",
-            format!("arrays, maps or closures lie more than {} deep in each other", nesting::DEEPEST),
+            format!("arrays, maps or closures lie more than {} deep in each other", DEEPEST),
             Some("does the loop that puts a value into another one have an end?".into()),
         ),
-        EvalAltResult::ErrorDataTooLarge(what, _) if what == nesting::TOO_MANY => Fault::bare(
+        EvalAltResult::ErrorDataTooLarge(what, _) if what == TOO_MANY => Fault::bare(
             "LimitError",
-            format!("one value holds more than {} arrays and maps", nesting::MOST),
+            format!("one value holds more than {} arrays and maps", MOST),
             Some("a tensor has no such limit: `tensor(…)`, `stack([…])`, `cat([…])`".into()),
         ),
         EvalAltResult::ErrorDataTooLarge(what, _) => Fault::bare(
@@ -287,3 +285,15 @@ pub(crate) fn kind_of(error: &Error) -> String {
         kind => kind.to_string(),
     }
 }
+
+/// Levels of a value.
+pub(crate) const DEEPEST: usize = 256;
+
+/// Arrays and maps in one value. To copy so many takes a few hundredths of a second.
+pub(crate) const MOST: usize = 1 << 18;
+
+/// What an error calls a value that is nested too deeply.
+pub(crate) const TOO_DEEP: &str = "arrays, maps and closures in each other";
+
+/// What an error calls a value that holds too many others.
+pub(crate) const TOO_MANY: &str = "the number of arrays and maps in one value";

@@ -58,6 +58,11 @@ pub fn rows() -> impl Iterator<Item = &'static OpDef> {
         .chain(super::spaces::ROWS)
 }
 
+/// Names of functions and modules, for "did you mean".
+pub fn all_names() -> Vec<&'static str> {
+    rows().map(|def| def.name).collect()
+}
+
 /// The names under which the engine knows a row, with the modules that they stand in.
 pub fn names(def: &'static OpDef) -> Vec<String> {
     let own = def.forms.iter().map(|form| match form {

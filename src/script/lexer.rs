@@ -3,14 +3,10 @@
 use std::iter::Peekable;
 use std::ops::Range;
 use std::str::Chars;
-use std::sync::OnceLock;
 
 use rhai::{
-    Engine, InputStream, LexError, OptimizationLevel, ParseErrorType, Position, Token, TokenizeState,
-    TokenizerControlBlock, get_next_token,
+    Engine, InputStream, LexError, Position, Token, TokenizeState, TokenizerControlBlock, get_next_token,
 };
-
-use super::{rewrite, syntax};
 
 /// Words that this language adds to Rhai's.
 const ADDED: [&str; 2] = ["with", "is"];
@@ -46,16 +42,6 @@ pub struct Open {
     pub comment: bool,
     /// The end is in a comment that ends with its line.
     pub line_comment: bool,
-}
-
-/// Whether code can be run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Wholeness {
-    Whole,
-    /// More is to come: why.
-    Incomplete(String),
-    /// More would not help: the line, from 1, and what is wrong.
-    Wrong(Option<usize>, String),
 }
 
 /// A call that is being written.
@@ -154,7 +140,7 @@ impl Texts {
 }
 
 /// Opening brackets without their closing ones, by their bytes, the outermost first.
-fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
+pub(super) fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
     let mut open = Vec::new();
     for (at, bracket) in brackets(code, pieces) {
         if is_opening(bracket) {
@@ -169,7 +155,7 @@ fn unclosed(code: &str, pieces: &[Piece]) -> Vec<usize> {
 /// Tokens in a row that take no character: the end of a string's code may be one.
 const IDLE: usize = 2;
 
-fn read(code: &str) -> (Vec<Piece>, Open) {
+pub(super) fn read(code: &str) -> (Vec<Piece>, Open) {
     let mut stream = CharStream { chars: code.chars().peekable(), put_back: Vec::new(), taken: 0 };
     let mut state = state();
     let mut position = Position::new(1, 0);
@@ -286,64 +272,6 @@ pub(crate) fn partners(code: &str, pieces: &[Piece], at: usize) -> Option<(usize
         }
     }
     before
-}
-
-/// The engine that parses code which is not run.
-fn parser() -> &'static Engine {
-    static PARSER: OnceLock<Engine> = OnceLock::new();
-    PARSER.get_or_init(|| {
-        let mut engine = Engine::new_raw();
-        engine.set_optimization_level(OptimizationLevel::None);
-        engine.set_max_expr_depths(256, 128);
-        syntax::register(&mut engine);
-        engine.disable_symbol("eval");
-        engine
-    })
-}
-
-/// Whether some code is whole, as Rhai's parser has it. What is wrong however it goes on is not incomplete.
-pub(crate) fn wholeness(code: &str) -> Wholeness {
-    let (pieces, open) = read(code);
-    // A text in double quotes goes on in the next line only after a backslash.
-    let goes_on = || {
-        let last = pieces.iter().rev().find(|piece| piece.kind == Kind::Text);
-        let quoted =
-            last.is_some_and(|p| code.get(p.range.clone()).is_some_and(|text| text.starts_with('"')));
-        !quoted || code.trim_end().ends_with('\\')
-    };
-    if open.comment || open.string && goes_on() {
-        let what = if open.string { "a string" } else { "a comment" };
-        return Wholeness::Incomplete(format!("{what} is not closed"));
-    }
-    let error = match parser().compile(rewrite::prepared(parser(), code)) {
-        Ok(_) => return Wholeness::Whole,
-        Err(error) => error,
-    };
-    let wrong = || Wholeness::Wrong(error.position().line(), error.err_type().to_string());
-    if open.string
-        || *error.err_type() == ParseErrorType::ExprTooDeep
-        || !is_at_end(error.position(), code, &pieces)
-    {
-        return wrong();
-    }
-    if let Some(at) = unclosed(code, &pieces).last() {
-        let bracket = code.get(*at..).and_then(|rest| rest.chars().next()).unwrap_or('(');
-        let line = 1 + code.get(..*at).unwrap_or_default().matches('\n').count();
-        return Wholeness::Incomplete(format!("`{bracket}` of line {line} is not closed"));
-    }
-    match error.err_type() {
-        ParseErrorType::UnexpectedEOF => Wholeness::Incomplete("the last expression is not whole".into()),
-        kind => Wholeness::Incomplete(kind.to_string()),
-    }
-}
-
-/// Whether a place comes after the last character that is code.
-fn is_at_end(place: Position, code: &str, pieces: &[Piece]) -> bool {
-    let Some(line) = place.line() else { return true };
-    let Some(last) = pieces.iter().rev().find(|piece| piece.kind != Kind::Comment) else { return true };
-    let before = code.get(..last.range.end).unwrap_or(code);
-    let end = (1 + before.matches('\n').count(), before.rsplit('\n').next().map_or(0, |l| l.chars().count()));
-    (line, place.position().unwrap_or(usize::MAX)) > end
 }
 
 /// The call whose parentheses are open at a byte of the code.

@@ -4,6 +4,7 @@
 //! and none of this asks whether the script was interrupted. Values grow where they are put into each other: in
 //! literals, captures, methods such as `push` and assignments to an element. There the new value is looked through.
 
+use crate::script::fault::{DEEPEST, MOST, TOO_DEEP, TOO_MANY};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,12 +13,7 @@ use rhai::{Array, BinaryExpr, Dynamic, Engine, EvalAltResult, Expr, Expression, 
 use crate::device::Shared;
 
 use super::fault::raise;
-use super::program::custom;
-
-/// Levels of a value.
-pub(crate) const DEEPEST: usize = 256;
-/// Arrays and maps in one value. To copy so many takes a few hundredths of a second.
-pub(crate) const MOST: usize = 1 << 18;
+use crate::script::custom::custom;
 
 /// The key of an expression whose value is looked through: no text of a script is read as this token.
 const GROWN: &str = "\u{5}";
@@ -96,11 +92,6 @@ fn measured(value: &Dynamic, shared: &Shared) -> Result<(), Box<EvalAltResult>> 
         Stop::Cancelled => raise(shared.cancel.error()),
     })
 }
-
-/// What an error calls a value that is nested too deeply.
-pub(crate) const TOO_DEEP: &str = "arrays, maps and closures in each other";
-/// What an error calls a value that holds too many others.
-pub(crate) const TOO_MANY: &str = "the number of arrays and maps in one value";
 
 enum Stop {
     Deep,

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rhai::{
-    AST, CustomExpr, Dynamic, Engine, Expr, Expression, LexError, Module, Position, ScriptFuncDef, Stmt,
-    StmtBlock,
+    AST, Dynamic, Engine, Expr, Expression, LexError, Module, Position, ScriptFuncDef, Stmt, StmtBlock,
 };
 
 use crate::device::Shared;
@@ -58,17 +57,6 @@ pub(super) fn prepared(engine: &Engine, ast: &AST, bound: &[&str]) -> AST {
         });
     }
     AST::new(statements, functions)
-}
-
-/// An expression that the function registered under `key` evaluates.
-pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
-    CustomExpr {
-        inputs: inputs.into_iter().collect(),
-        tokens: [key.into()].into_iter().collect(),
-        state,
-        scope_may_be_changed: false,
-        self_terminated: false,
-    }
 }
 
 /// Makes all changes at once, and notes whether there was one.

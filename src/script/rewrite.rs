@@ -8,6 +8,7 @@
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
 //!   what it is.
 
+use crate::script::syntax::LAST;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -17,9 +18,6 @@ use super::lexer;
 
 /// Methods that call a closure, which may use what the method was called on.
 const CALLING: [&str; 3] = ["step", "apply", "register_hook"];
-
-/// What Rhai's parser is told in place of `_`, which it keeps for itself.
-pub(crate) const LAST: &str = "$";
 
 /// The code as Rhai is told it.
 pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {

@@ -10,7 +10,7 @@ use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 
 use super::fault::raise;
-use super::rewrite::LAST;
+
 use super::value::type_name;
 
 /// What stands between `with` and its block: entering gives a guard that is dropped when the block is left,
@@ -103,3 +103,6 @@ fn placed(mut error: Box<EvalAltResult>, position: Position) -> Box<EvalAltResul
     error.set_position(position);
     error
 }
+
+/// What Rhai's parser is told in place of `_`, which it keeps for itself.
+pub(crate) const LAST: &str = "$";

@@ -1,5 +1,6 @@
 //! The script interpreter as a session's evaluator.
 
+use crate::session::inspect::LAST;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -33,9 +34,6 @@ pub struct ScriptEvaluator {
     /// `_` is the last cell's value.
     keeps_last: bool,
 }
-
-/// The variable that holds the last value.
-pub(super) const LAST: &str = "_";
 
 /// What is kept of a cell's last run.
 struct CellRun {

@@ -9,7 +9,6 @@ use crate::script::operands::held as held_tensors;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::evaluator::LAST;
 use super::protocol::{DeviceInfo, SegmentInfo, TensorInfo, Variable};
 
 /// Tensors within variables that are told of.
@@ -104,3 +103,6 @@ fn shortened(text: &str) -> String {
     let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).take(SUMMARY).collect();
     if text.chars().count() > SUMMARY { format!("{line}…") } else { line }
 }
+
+/// The variable that holds the last value.
+pub(crate) const LAST: &str = "_";

@@ -18,8 +18,8 @@ use crate::lab::model::theme::Theme;
 use crate::lab::model::{places, text};
 use crate::lesson::markdown::parse;
 use crate::notebook::verify;
-use crate::script::lexer::{self, Wholeness};
 use crate::script::python;
+use crate::script::whole::{self, Wholeness};
 use crate::session::protocol::{Usage, Verdict};
 
 /// From this width on, the marks beside the code tell the dtype as well.
@@ -99,7 +99,7 @@ fn incomplete(cell: &CellState) -> Option<String> {
     let lines = cell.editor.lines();
     let whole = cell.whole.get(0, || {
         let short = lines.len() <= MAX_PARSED;
-        if short { lexer::wholeness(&cell.editor.text()) } else { Wholeness::Whole }
+        if short { whole::wholeness(&cell.editor.text()) } else { Wholeness::Whole }
     });
     match whole.as_ref() {
         Wholeness::Incomplete(why) if why.contains("closed") => Some(format!("… {why}")),

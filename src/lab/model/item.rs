@@ -11,7 +11,7 @@ use crate::lesson::markdown::Block;
 use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
-use crate::script::lexer::Wholeness;
+use crate::script::whole::Wholeness;
 use crate::session::protocol::{ProbeValue, Usage, Verdict};
 
 #[derive(Debug)]

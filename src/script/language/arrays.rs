@@ -1,6 +1,6 @@
 //! Arrays, ranges and blobs.
 
-use super::language;
+use super::declare::language;
 
 language! {
     Array {

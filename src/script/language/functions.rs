@@ -1,6 +1,6 @@
 //! Functions of any value, of functions and of time.
 
-use super::language;
+use super::declare::language;
 
 language! {
     None {

@@ -1,6 +1,6 @@
 //! Maps.
 
-use super::language;
+use super::declare::language;
 
 language! {
     Map {

@@ -1,6 +1,6 @@
 //! Functions of numbers; those that tensors have too are pages of the operations.
 
-use super::language;
+use super::declare::language;
 
 language! {
     Number {

@@ -1,6 +1,6 @@
 //! Strings and characters.
 
-use super::language;
+use super::declare::language;
 
 language! {
     Str {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::script::whole::{Wholeness, wholeness};
 
 fn shown(code: &str) -> Vec<(&str, Kind)> {
     pieces(code).into_iter().map(|p| (&code[p.range], p.kind)).collect()

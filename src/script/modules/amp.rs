@@ -15,7 +15,7 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::autograd::context;
+use crate::script::modules::hook::context;
 
 params! {
     AutocastParams {

@@ -1,5 +1,6 @@
 //! Gradients: `backward`, `.grad`, grad mode.
 
+use crate::script::modules::hook::{Hook, context};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine};
@@ -10,7 +11,6 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::syntax::ContextManager;
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};
@@ -18,9 +18,6 @@ use crate::tensor::backward::Pass;
 use crate::tensor::hooks::Handle;
 
 use super::checkpoint::Again;
-
-/// A closure that sees gradients.
-pub(crate) struct Hook(pub Callback);
 
 params! {
     BackwardParams {
@@ -267,14 +264,6 @@ pub(crate) fn register(engine: &mut Engine) {
     use crate::script::fault::raise;
     engine.register_set("requires_grad", |x: &mut Tensor, on: bool| x.set_requires_grad(on).map_err(raise));
     engine.register_type_with_name::<Handle>("RemovableHandle");
-}
-
-/// A value that `with` enters.
-pub(super) fn context<G: std::any::Any>(
-    name: &'static str,
-    enter: impl Fn() -> Result<G> + Send + Sync + 'static,
-) -> Outcome {
-    Ok(Dynamic::from(ContextManager::new(name, enter)))
 }
 
 fn backward(call: &mut Call) -> Outcome {

@@ -20,8 +20,9 @@ use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::checkpoint::{Caller, is_stopped};
 
-use super::autograd::context;
-use super::{RhaiResult, nn};
+use crate::script::fault::RhaiResult;
+use crate::script::modules::hook::context;
+use crate::script::modules::nn::forward::call;
 
 params! {
     CheckpointParams {
@@ -139,7 +140,7 @@ impl Part {
         for step in &self.steps {
             let out = match step {
                 Step::Closure(f) => f.call_within_context::<Dynamic>(context, values)?,
-                Step::Module(m) => nn::call(context, m, &values.iter().collect::<Vec<_>>())?,
+                Step::Module(m) => call(context, m, &values.iter().collect::<Vec<_>>())?,
             };
             values = vec![out];
         }
@@ -195,7 +196,7 @@ impl Caller for Again<'_, '_> {
     }
 
     fn hook(&self, function: &dyn Any, grad: &Tensor) -> Result<Option<(String, Tensor)>> {
-        let Some(super::autograd::Hook(f)) = function.downcast_ref() else {
+        let Some(super::hook::Hook(f)) = function.downcast_ref() else {
             return Err(Error::runtime("a hook was registered by another script"));
         };
         let value = f.call_within_context::<Dynamic>(self.context, (grad.clone(),)).map_err(|error| {

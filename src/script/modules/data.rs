@@ -22,7 +22,7 @@ use crate::script::call::{Here, ScriptRow, Spaces};
 use crate::script::fault::raise;
 use crate::script::value::{from_dynamic, to_dynamic};
 
-use super::RhaiResult;
+use crate::script::fault::RhaiResult;
 
 params! {
     SeedParams {

@@ -6,11 +6,13 @@ mod checkpoint;
 pub mod checks;
 mod cuda;
 mod data;
+pub(crate) mod hook;
 mod misc;
 mod nn;
 mod optim;
 mod parallel;
 mod plot;
+mod receivers;
 mod scheduler;
 pub mod telemetry;
 mod types;
@@ -21,20 +23,19 @@ use rhai::Engine;
 
 use crate::device::Machine;
 
+pub(crate) use crate::script::call::Current;
+pub use crate::script::modules::plot::screen::Drawn;
 pub use checks::RunEvents;
 pub use cuda::{Captured, Event, Stream};
 pub use data::Batches;
 pub use misc::Progress;
 pub use optim::ParamGroup;
-pub use plot::Drawn;
-pub(crate) use plot::{Current, figure_of};
+pub(crate) use plot::figure_of;
 
 use super::aside::Aside;
 use super::call::{self, Here, ScriptRow, Spaces, documented};
-use super::engine::Host;
 use super::indexing;
-
-type RhaiResult<T> = Result<T, Box<rhai::EvalAltResult>>;
+use crate::script::host::Host;
 
 /// Registers every module.
 pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {
@@ -43,6 +44,7 @@ pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<d
         host: Arc::clone(host),
         aside: aside.clone(),
         figure: Current::default(),
+        type_of: receivers::type_of,
     });
     let mut spaces = Spaces::default();
     call::register(engine, rows(), &here, &mut spaces);
@@ -52,6 +54,7 @@ pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<d
     cuda::register(engine);
     data::register(engine, &here, &mut spaces);
     nn::register(engine, machine, &mut spaces);
+    nn::parts::register(engine);
     parallel::register(&machine.shared, &mut spaces);
     optim::register(engine, &here, &mut spaces);
     scheduler::register(engine, &here, &mut spaces);
@@ -80,8 +83,3 @@ static FILES: [&[ScriptRow]; 11] = documented([
     checks::ROWS,
     indexing::ROWS,
 ]);
-
-/// Names of functions and modules, for "did you mean".
-pub fn names() -> Vec<&'static str> {
-    super::help::rows().map(|def| def.name).collect()
-}

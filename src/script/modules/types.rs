@@ -13,7 +13,7 @@ use crate::script::fault::{kind_of, raise};
 use crate::script::value;
 use crate::tensor::{Tensor, display};
 
-use super::RhaiResult;
+use crate::script::fault::RhaiResult;
 
 pub(super) static ROWS: &[ScriptRow] = &[
     dtype(

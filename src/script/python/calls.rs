@@ -1,7 +1,8 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
 use super::tree::{Expr, Stmt, only_value};
-use super::{PythonWriter, Type};
+use crate::script::python::writer::PythonWriter;
+use crate::script::python::writer::Type;
 
 const ATOM: u8 = 14;
 /// How losses put their elements together.

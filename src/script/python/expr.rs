@@ -2,7 +2,8 @@
 
 use super::stmt::{Sink, needs_lines};
 use super::tree::{Expr, Part, Stmt, only_value};
-use super::{PythonWriter, Type};
+use crate::script::python::writer::PythonWriter;
+use crate::script::python::writer::Type;
 
 /// How tightly Python binds, from a lambda to a name.
 const TERNARY: u8 = 0;

@@ -1,8 +1,8 @@
 //! What names are called in Python.
 
-use super::PythonWriter;
 use crate::op::{Family, Form, OpDef, Receiver, Torch};
 use crate::script::help;
+use crate::script::python::writer::PythonWriter;
 
 /// Modules of PyTorch under the names that people import them by, and those that `import torch` does not bring.
 const IMPORTS: [(&str, &str, &str); 5] = [

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::tree::{Block, Case, Expr, Stmt, only_value};
-use super::{PythonWriter, Type};
+use crate::script::python::writer::PythonWriter;
+use crate::script::python::writer::Type;
 
 /// What becomes of a block's value.
 #[derive(Clone, PartialEq, Debug)]

@@ -12,7 +12,8 @@ use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::Function;
 use crate::script::call::{Call, Outcome, ScriptRow};
 
-use super::{NO_GPU, gpu};
+use crate::script::modules::cuda::device::NO_GPU;
+use crate::script::modules::cuda::device::gpu;
 
 params! {
     GraphParams {

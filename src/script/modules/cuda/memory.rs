@@ -16,7 +16,11 @@ use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 
-use super::{DeviceParams, NO_GPU, asked, gpu, worked_on};
+use crate::script::modules::cuda::device::DeviceParams;
+use crate::script::modules::cuda::device::NO_GPU;
+use crate::script::modules::cuda::device::asked;
+use crate::script::modules::cuda::device::gpu;
+use crate::script::modules::cuda::device::worked_on;
 
 params! {
     MemorySummaryParams {

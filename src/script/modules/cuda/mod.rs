@@ -1,33 +1,28 @@
 //! `cuda::`: devices, memory statistics, streams, events and graphs; `cudnn::`, `matmul::` and `smi()`.
 
 mod backends;
+pub(crate) mod device;
 mod graph;
 mod memory;
 mod smi;
 mod streams;
 
+use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, known_gpu, looked_up};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, INT, Map};
 
-use crate::base::{Cause, Device, DeviceCause, DeviceSpec, Error, Kind, Result};
-use crate::device::{Context, Machine};
+use crate::device::Context;
 use crate::op::params::kind;
 use crate::op::params::kind::Int;
-use crate::op::params::{Maybe, params};
+use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
-use crate::script::call::{self, Call, ScriptRow};
+use crate::script::call::{self, ScriptRow};
 
-use super::autograd::context;
+use crate::script::modules::hook::context;
 
 pub use graph::Captured;
 pub use streams::{Event, Stream};
-
-params! {
-    DeviceParams {
-        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
-    }
-}
 
 params! {
     GpuParams {
@@ -46,15 +41,6 @@ params! {
     SeedParams {
         seed: Int, "where the generators' numbers begin";
     }
-}
-
-const NO_GPU: &str = "AssertionError or ValueError: there is no such GPU, or the device is the CPU";
-
-/// A function of one GPU, which may be named.
-const fn asked(name: &'static str, summary: &'static str) -> OpDef {
-    OpDef::script(name, Family::Cuda, summary, DeviceParams::LIST)
-        .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
 }
 
 /// Every row, file by file.
@@ -203,40 +189,6 @@ static ROWS: &[ScriptRow] = &[
     },
 ];
 
-/// The GPU that a function looks at.
-fn looked_up(call: &Call) -> Result<Arc<Context>> {
-    known_gpu(call.machine(), DeviceParams::of(&call.args)?.device, "Invalid device id")
-}
-
-/// The GPU that a function works on.
-fn worked_on(call: &Call) -> Result<Arc<Context>> {
-    gpu(call.machine(), DeviceParams::of(&call.args)?.device)
-}
-
-/// The accelerator that is named, or the current one.
-fn gpu(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
-    match machine.resolve(device.unwrap_or(DeviceSpec::Cuda(None))) {
-        Device::Cpu => Err(Error::value("Expected a cuda device, but got: cpu")
-            .with_hint("this is a function of GPUs: name one as 0 or \"cuda:0\"")),
-        device => machine.context(device).map(Arc::clone),
-    }
-}
-
-/// As [`gpu`], with the error of functions that only look.
-fn known_gpu(machine: &Machine, device: Option<DeviceSpec>, text: &str) -> Result<Arc<Context>> {
-    gpu(machine, device).map_err(|e| match e.cause() {
-        Cause::Device(DeviceCause::InvalidOrdinal { count, .. }) => {
-            let last = count.saturating_sub(1);
-            let hint = match count {
-                0 => "there is no GPU: `--devices sim:t4x2` gives two simulated ones".to_string(),
-                _ => format!("devices are numbered from 0 to {last}"),
-            };
-            Error::new(Kind::AssertionError, text).with_hint(hint)
-        }
-        _ => e,
-    })
-}
-
 /// As PyTorch's `_CudaDeviceProperties`, and whether the device is simulated.
 fn device_properties(context: &Context) -> Map {
     /// Threads that run in lockstep, on every GPU so far.
@@ -255,16 +207,4 @@ fn device_properties(context: &Context) -> Map {
     map.insert("name".into(), p.name.clone().into());
     map.insert("simulated".into(), p.simulated.into());
     map
-}
-
-struct CurrentDevice {
-    machine: Arc<Machine>,
-    before: usize,
-}
-
-impl Drop for CurrentDevice {
-    fn drop(&mut self) {
-        // The ordinal was current, so it exists.
-        let _ = self.machine.set_current_gpu(self.before);
-    }
 }

@@ -15,8 +15,12 @@ use crate::script::call::kind::{Given, Typed};
 use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 
-use super::super::autograd::context;
-use super::{CurrentDevice, NO_GPU, asked, gpu, worked_on};
+use crate::script::modules::cuda::device::CurrentDevice;
+use crate::script::modules::cuda::device::NO_GPU;
+use crate::script::modules::cuda::device::asked;
+use crate::script::modules::cuda::device::gpu;
+use crate::script::modules::cuda::device::worked_on;
+use crate::script::modules::hook::context;
 
 params! {
     StreamParams {

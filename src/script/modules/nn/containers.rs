@@ -1,5 +1,6 @@
 //! Methods of `nn::Sequential`, `nn::ModuleList` and `nn::ModuleDict`.
 
+use crate::script::modules::nn::own::several;
 use rhai::{Array, Dynamic, INT};
 
 use crate::base::{Error, Result};
@@ -12,9 +13,9 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 
 use super::contents::named;
-use super::method;
-use super::parts::subclass;
 use super::state::itself;
+use crate::script::modules::nn::method::method;
+use crate::script::modules::nn::own::subclass;
 
 params! {
     AppendParams {
@@ -191,21 +192,6 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
 ];
-
-/// The modules of an array or of a container.
-pub(super) fn several(value: &Dynamic) -> Result<Vec<Module>> {
-    if let Some(container) = value.read_lock::<Module>() {
-        return Ok(container.children().iter().map(|(_, m)| m.clone()).collect());
-    }
-    match value.read_lock::<Array>() {
-        Some(items) => items.iter().map(subclass).collect(),
-        None => {
-            let text =
-                format!("extend() should be called with an array of modules, but got {}", type_name(value));
-            Err(Error::type_error(text))
-        }
-    }
-}
 
 fn pop(call: &mut Call) -> Outcome {
     let key = PopParams::of(&call.args)?.key;

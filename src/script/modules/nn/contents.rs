@@ -11,9 +11,10 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::method;
-use super::parts::{attribute, subclass};
 use super::state::itself;
+use crate::script::modules::nn::method::method;
+use crate::script::modules::nn::own::found;
+use crate::script::modules::nn::own::subclass;
 
 params! {
     ApplyParams {
@@ -252,7 +253,7 @@ fn tensor_at(call: &Call, role: Role) -> Outcome {
 
 /// A name that is taken by something of another kind is an error; `same` says that it is not.
 fn check_free(m: &Module, name: &str, same: bool) -> Result<()> {
-    if !same && attribute(m, name).is_ok() {
+    if !same && found(m, name).is_some() {
         return Err(Error::value(format!("attribute '{name}' already exists")));
     }
     Ok(())

@@ -2,32 +2,32 @@
 
 mod containers;
 mod contents;
+pub(crate) mod forward;
+pub(crate) mod method;
+pub(crate) mod own;
 mod packed;
-mod parts;
+pub(super) mod parts;
 mod state;
 
-use std::any::{Any, TypeId};
-use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::script::modules::nn::own::{Own, check_hidden};
+use std::any::TypeId;
+use std::sync::{Arc, Mutex};
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
+use rhai::{Dynamic, Engine, FnPtr, Map};
 
 use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::device::Machine;
 use crate::nn::state::Mismatch;
-use crate::nn::{Call as LayerCall, Caller, Layer, Module, Parts};
+use crate::nn::{Module, Parts};
 use crate::op::params::{kind, params};
-use crate::op::{Args, Family, Form, Forward, OpDef, Param, Receiver, Value};
-use crate::parallel::DataParallel;
+use crate::op::{Args, Family, Form, Forward, OpDef, Value};
 use crate::script::bind::{FnCallArgs, register_functional, register_raw};
 use crate::script::call::kind::Given;
 use crate::script::call::{self, Call, Outcome, ScriptRow, Spaces};
 use crate::script::fault::raise;
-use crate::script::value::{self, Callback, from_dynamic, to_dynamic, type_name};
+use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
-
-use super::RhaiResult;
 
 params! {
     ModuleParams {
@@ -86,11 +86,6 @@ static ROWS: &[ScriptRow] = &[
     ),
 ];
 
-/// A method of modules.
-const fn method(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {
-    OpDef::script(name, Family::Module, summary, params).on(Receiver::Module)
-}
-
 /// Every row, file by file.
 pub(super) static FILES: [&[ScriptRow]; 5] =
     call::documented([ROWS, state::ROWS, contents::ROWS, containers::ROWS, packed::ROWS]);
@@ -114,7 +109,6 @@ pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, spaces: &mut
     engine.register_type_with_name::<Mismatch>("IncompatibleKeys");
     engine.register_fn("to_string", |m: &mut Mismatch| m.to_string());
     engine.register_fn("to_debug", |m: &mut Mismatch| m.to_string());
-    parts::register(engine);
 }
 
 /// Registers a container for modules given one by one.
@@ -128,128 +122,6 @@ fn register_spread(module: &mut rhai::Module, def: &'static OpDef) {
             run(&all).map(to_dynamic).map_err(raise)
         });
     }
-}
-
-/// A module written in a script: its parts by name, and a closure of itself and its inputs.
-pub(super) struct Own {
-    name: String,
-    forward: Callback,
-    /// What is neither tensor nor module.
-    values: Mutex<Link<Map>>,
-}
-
-impl Own {
-    pub(super) fn values(&self) -> MutexGuard<'_, Link<Map>> {
-        self.values.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    pub(super) fn of(module: &Module) -> Option<&Own> {
-        module.layer().as_any()?.downcast_ref()
-    }
-}
-
-impl Layer for Own {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn forward(&self, call: &LayerCall) -> Result<Tensor> {
-        call.caller.call(&self.forward, call.module, call.inputs)
-    }
-
-    fn attribute(&self, name: &str) -> Option<Value> {
-        self.values().get(name).map(|value| from_dynamic(value).unwrap_or(Value::None))
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-
-    /// Values are copied, so that what a replica changes is lost, as in PyTorch.
-    fn replica(&self) -> Option<Arc<dyn Layer>> {
-        let values = Mutex::new(self.values().clone());
-        Some(Arc::new(Own { name: self.name.clone(), forward: self.forward.clone(), values }))
-    }
-}
-
-/// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
-/// where the outermost call returns.
-struct Running<'a, 'b> {
-    context: &'a NativeCallContext<'b>,
-    failed: RefCell<Option<Box<EvalAltResult>>>,
-}
-
-impl Caller for Running<'_, '_> {
-    fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor> {
-        let Some(function) = function.downcast_ref::<Callback>() else {
-            return Err(Error::runtime(format!("{} has no forward function", module.name())));
-        };
-        let own = std::iter::once(Dynamic::from(module.clone()));
-        let args: Vec<Dynamic> = own.chain(inputs.iter().map(|t| Dynamic::from((*t).clone()))).collect();
-        match function.call_within_context::<Dynamic>(self.context, args) {
-            Ok(out) => tensor(&out).map_err(|_| {
-                let text = format!("{} stands inside another module and must give a Tensor", module.name());
-                Error::type_error(format!("{text}, not a {}", type_name(&out)))
-            }),
-            Err(error) => {
-                let text = error.to_string();
-                self.failed.replace(Some(error));
-                Err(Error::runtime(text))
-            }
-        }
-    }
-}
-
-/// Calls a module with what a script gave it.
-pub(super) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
-    if let Some(parallel) = DataParallel::of(module) {
-        return super::parallel::call(context, parallel, module, inputs);
-    }
-    if let Some(own) = Own::of(module) {
-        let first = std::iter::once(Dynamic::from(module.clone()));
-        let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
-        return own.forward.call_within_context(context, args);
-    }
-    if module.layer().call_row().is_some() {
-        return respond(context, module, inputs);
-    }
-    let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
-    let running = Running { context, failed: RefCell::default() };
-    let all: Vec<&Tensor> = tensors.iter().collect();
-    module
-        .forward(&all, &running)
-        .map(Dynamic::from)
-        .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
-}
-
-/// Calls a module whose forward function has options, such as masks.
-fn respond(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
-    #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]
-    let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
-    for (i, input) in inputs.iter().enumerate() {
-        match input.read_lock::<Map>() {
-            Some(map) if i + 1 == inputs.len() => named = value::options(&map).map_err(raise)?,
-            _ => positional.push(from_dynamic(input).map_err(raise)?),
-        }
-    }
-    let running = Running { context, failed: RefCell::default() };
-    let out = module.respond(positional, named, &running);
-    out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
-}
-
-fn tensor(value: &Dynamic) -> Result<Tensor> {
-    value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
-        Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
-    })
-}
-
-/// Fails on an array of modules, whose parameters nothing would find.
-pub(crate) fn check_hidden(name: &str, value: &Dynamic) -> Result<()> {
-    if value.read_lock::<Array>().is_some_and(|a| a.iter().any(|d| d.is::<Module>())) {
-        let text = format!("the modules in the array '{name}' would not be found by parameters()");
-        return Err(Error::type_error(text).with_hint(format!("nn::ModuleList([…]) as '{name}' keeps them")));
-    }
-    Ok(())
 }
 
 fn module(call: &mut Call) -> Outcome {

@@ -1,5 +1,6 @@
 //! What a module is made of, as a script reads and changes it: children, tensors, values, by name and by number.
 
+use crate::script::modules::nn::own::{found, subclass};
 use rhai::{Dynamic, Engine, INT, ImmutableString};
 
 use crate::base::near::nearest;
@@ -10,38 +11,19 @@ use crate::script::fault::raise;
 use crate::script::value::{to_dynamic, type_name};
 use crate::tensor::Tensor;
 
-use super::super::RhaiResult;
-use super::containers::several;
-use super::{Own, check_hidden};
+use crate::script::fault::RhaiResult;
+use crate::script::modules::nn::own::Own;
+use crate::script::modules::nn::own::check_hidden;
+use crate::script::modules::nn::own::several;
 
-pub(crate) fn register(engine: &mut Engine) {
+pub(in crate::script::modules) fn register(engine: &mut Engine) {
     attributes(engine);
     indexing(engine);
 }
 
-/// What `layer.weight` gives: a child, a tensor or a value.
-pub(super) fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
-    if let Some(child) = module.child(name) {
-        return Ok(Dynamic::from(child));
-    }
-    if let Some(t) = module.tensor(name) {
-        return Ok(Dynamic::from(t));
-    }
-    if module.role(name).is_some() {
-        return Ok(Dynamic::UNIT);
-    }
-    if let Some(value) = Own::of(module).and_then(|own| own.values().get(name).cloned()) {
-        return Ok(value);
-    }
-    module.layer().attribute(name).map(to_dynamic).ok_or_else(|| unknown_attribute(module, name))
-}
-
-/// A module, or PyTorch's error for what is none.
-pub(super) fn subclass(value: &Dynamic) -> Result<Module> {
-    value.read_lock::<Module>().map(|m| m.clone()).ok_or_else(|| {
-        Error::type_error(format!("{} is not a Module subclass", type_name(value)))
-            .with_hint("a module such as nn::Linear(4, 2) stands there")
-    })
+/// What `layer.weight` gives.
+fn attribute(module: &Module, name: &str) -> Result<Dynamic> {
+    found(module, name).ok_or_else(|| unknown_attribute(module, name))
 }
 
 /// `layer.weight`, `layer.in_features`, `net.fc`, and assignment.

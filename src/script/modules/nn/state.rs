@@ -15,7 +15,8 @@ use crate::script::call::{Call, Outcome, ScriptRow};
 use crate::script::value::{self, type_name};
 use crate::tensor::Tensor;
 
-use super::method;
+use crate::script::modules::nn::forward::call as run;
+use crate::script::modules::nn::method::method;
 
 params! {
     ForwardParams {
@@ -84,7 +85,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| {
             let inputs = ForwardParams::of(&call.args)?.inputs;
             let inputs: Vec<&Dynamic> = inputs.iter().collect();
-            Ok(super::call(call.context, &call.on()?, &inputs)?)
+            Ok(run(call.context, &call.on()?, &inputs)?)
         },
     ),
     ScriptRow::of(

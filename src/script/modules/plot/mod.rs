@@ -1,97 +1,24 @@
 //! `plot::`: figures from arrays and tensors.
 
 mod display;
+mod options;
+pub(crate) mod screen;
 mod series;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::script::call::Current;
+use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
+use options::{BarParams, FigureOptions, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams};
+use std::sync::{Arc, MutexGuard};
 
-use rhai::{Dynamic, Engine, ImmutableString};
+use rhai::{Dynamic, Engine};
 
-use crate::base::{Error, Result};
-use crate::device::Shared;
-use crate::op::params::kind::{Int, Str};
-use crate::op::params::{Maybe, params};
+use crate::base::Error;
+use crate::op::params::kind::Str;
+use crate::op::params::params;
 use crate::op::{Family, Form, OpDef, Param, Receiver};
-use crate::plot::stop::{self, Ask};
-use crate::plot::{Figure, PlotError, Scale, Series, save};
+use crate::plot::{Figure, PlotError, Series};
 use crate::script::call::kind::Given;
-use crate::script::call::{self, Call, Here, Outcome, ScriptRow};
-use crate::script::engine::Host;
-
-/// Declares the parameters of a function that draws: its own, and what any figure can be told.
-macro_rules! drawing {
-    ($name:ident { $($own:tt)* }) => {
-        params! {
-            $name {
-                $($own)*
-                title: Maybe<Str>, "stands above the figure";
-                x_label: Maybe<Str>, "stands below the axis from left to right";
-                y_label: Maybe<Str>, "stands beside the axis from bottom to top";
-                x_scale: Maybe<Str>, "how values lie from left to right: \"linear\" or \"log\"";
-                y_scale: Maybe<Str>, "how values lie from bottom to top: \"linear\" or \"log\"";
-                width: Maybe<Int>, "of the picture, in pixels";
-                height: Maybe<Int>, "of the picture, in pixels";
-            }
-        }
-
-        impl<'a> $name<'a> {
-            fn told(&self) -> FigureOptions<'a> {
-                FigureOptions {
-                    texts: [self.title, self.x_label, self.y_label],
-                    scales: [self.x_scale, self.y_scale],
-                    sides: [self.width, self.height],
-                }
-            }
-        }
-    };
-}
-
-drawing! {
-    FigureParams {}
-}
-
-drawing! {
-    LineParams {
-        x: Given, "where the points stand from left to right: an array or a tensor; alone it is y, at 0, 1, 2, …";
-        y: Given = (), "how high they stand";
-        label: Str = "", "names the series in the legend";
-    }
-}
-
-drawing! {
-    BarParams {
-        values: Given, "how high the bars are: an array or a tensor";
-        labels: Given = (), "an array of names that stand below the bars";
-        label: Str = "", "names the series in the legend";
-    }
-}
-
-drawing! {
-    HistParams {
-        values: Given, "what is counted: an array or a tensor";
-        bins: Given = (), "how many bins there are (10), or an array of their edges";
-        weights: Given = (), "what each value counts for; 1 where they are not given";
-        label: Str = "", "names the series in the legend";
-    }
-}
-
-drawing! {
-    ImageParams {
-        image: Given, "a tensor [h, w], [h, w, 1 or 3] or [1 or 3, h, w]";
-        color_map: Maybe<Str>, "colours of a picture with one channel: \"gray\" or \"viridis\" (gray)";
-        range: Given = (), "[lowest, highest] of what is shown; those of the values where it is not given";
-    }
-}
-
-drawing! {
-    HeatmapParams {
-        matrix: Given, "a tensor [rows, columns]";
-        row_labels: Given = (), "an array of names that stand beside the rows";
-        column_labels: Given = (), "an array of names that stand below the columns";
-        color_map: Maybe<Str>, "colours of the cells: \"gray\" or \"viridis\" (viridis)";
-        range: Given = (), "[lowest, highest] of what is shown; those of the values where it is not given";
-    }
-}
+use crate::script::call::{self, Call, Outcome, ScriptRow};
 
 params! {
     SaveParams {
@@ -251,13 +178,6 @@ static ROWS: &[ScriptRow] = &[
 /// Every row, file by file.
 pub(super) static FILES: [&[ScriptRow]; 2] = call::documented([ROWS, display::ROWS]);
 
-/// The figure that calls add to, until it is shown or begun anew.
-pub(crate) type Current = Arc<Mutex<Arc<Figure>>>;
-
-/// A figure as it was when it was drawn on.
-#[derive(Clone)]
-pub struct Drawn(Arc<Figure>);
-
 pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Drawn>("figure");
     engine.register_fn("to_string", |d: &mut Drawn| format!("figure of {} series", d.0.series.len()));
@@ -267,49 +187,6 @@ pub(crate) fn register(engine: &mut Engine) {
 pub(crate) fn figure_of(value: &Dynamic) -> Option<Figure> {
     let drawn = value.read_lock::<Drawn>()?;
     drawn.0.copied().and_then(Figure::compact).ok()
-}
-
-/// Where figures go, and what ends their drawing early.
-struct Screen<'h> {
-    host: &'h Arc<dyn Host>,
-    shared: &'h Arc<Shared>,
-    ask: Ask,
-}
-
-impl Screen<'_> {
-    fn of(here: &Here) -> Screen<'_> {
-        let shared = Arc::clone(&here.machine.shared);
-        let ask = move || shared.cancel.is_set();
-        Screen { host: &here.host, shared: &here.machine.shared, ask: Arc::new(ask) }
-    }
-
-    /// Writes a PNG or SVG file, by the path's extension.
-    fn save(&self, figure: &Figure, path: &str) -> Outcome {
-        stop::unless(&self.ask, || save(figure, path.as_ref())).map_err(|e| self.raised(&e))?;
-        Ok(Dynamic::UNIT)
-    }
-
-    fn show(&self, figure: &Figure, id: Option<&str>) -> Outcome {
-        let figure = stop::unless(&self.ask, || figure.copied()?.compact()).map_err(|e| self.raised(&e))?;
-        self.host.figure(&figure, id);
-        Ok(Dynamic::UNIT)
-    }
-
-    fn raised(&self, error: &PlotError) -> Error {
-        match error {
-            PlotError::Stopped => self.shared.cancel.error(),
-            other => other.clone().into(),
-        }
-    }
-}
-
-/// What a figure or a value is shown under.
-fn id_of(function: &str, id: &Dynamic) -> Result<Option<String>> {
-    match id.read_lock::<ImmutableString>() {
-        Some(id) => Ok(Some(id.to_string())),
-        None if id.is_unit() => Ok(None),
-        None => Err(Error::type_error(format!("{function}(): 'id' must be a string, not {id}"))),
-    }
 }
 
 fn lock(current: &Current) -> MutexGuard<'_, Arc<Figure>> {
@@ -330,40 +207,4 @@ fn wrong(error: PlotError) -> Error {
     let hint = matches!(error, PlotError::Mixed { .. });
     let error = Error::from(error);
     if hint { error.with_hint("`plot::figure()` begins a new figure") } else { error }
-}
-
-/// What a call told the figure.
-struct FigureOptions<'a> {
-    texts: [Option<&'a str>; 3],
-    scales: [Option<&'a str>; 2],
-    sides: [Option<i64>; 2],
-}
-
-impl FigureOptions<'_> {
-    fn apply(&self, figure: &mut Figure, function: &str) -> Result<()> {
-        let places = [&mut figure.title, &mut figure.x_label, &mut figure.y_label];
-        for (place, text) in places.into_iter().zip(self.texts) {
-            text.into_iter().for_each(|text| *place = text.into());
-        }
-        let places = [("x_scale", &mut figure.x_scale), ("y_scale", &mut figure.y_scale)];
-        for ((name, place), scale) in places.into_iter().zip(self.scales) {
-            *place = match scale {
-                None => continue,
-                Some("linear") => Scale::Linear,
-                Some("log") => Scale::Log,
-                Some(other) => return Err(unfit(function, name, "\"linear\" or \"log\"", &other)),
-            };
-        }
-        let places = [("width", &mut figure.width), ("height", &mut figure.height)];
-        for ((name, place), side) in places.into_iter().zip(self.sides) {
-            if let Some(side) = side {
-                *place = u32::try_from(side).map_err(|_| unfit(function, name, "a size in pixels", &side))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn unfit(function: &str, name: &str, want: &str, value: &dyn std::fmt::Display) -> Error {
-    Error::type_error(format!("plot::{function}(): '{name}' must be {want}, not {value}"))
 }

@@ -7,7 +7,7 @@ use crate::plot::{Bins, ColorMap, Series};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::{BarParams, HeatmapParams, HistParams, unfit};
+use super::options::{BarParams, HeatmapParams, HistParams, unfit};
 
 /// x and y of points; what stands alone is y.
 pub(super) fn pair(x: &Dynamic, y: &Dynamic) -> Result<(Vec<f64>, Vec<f64>)> {

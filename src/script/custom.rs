@@ -1,0 +1,16 @@
+//! Expressions of our own in a parsed program.
+
+use rhai::CustomExpr;
+use rhai::Dynamic;
+use rhai::Expr;
+
+/// An expression that the function registered under `key` evaluates.
+pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {
+    CustomExpr {
+        inputs: inputs.into_iter().collect(),
+        tokens: [key.into()].into_iter().collect(),
+        state,
+        scope_may_be_changed: false,
+        self_terminated: false,
+    }
+}

@@ -1,0 +1,44 @@
+//! What declares pages of the language.
+
+use crate::op::def::DefaultValue;
+use crate::op::{Family, Form, OpDef, Param, ParamKind, Receiver};
+
+/// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints";` below the
+/// type that the method is of, or below `None` for functions.
+macro_rules! language {
+    ($($receiver:ident {
+        $($name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
+            $summary:literal $code:literal => $shown:literal;)*
+    })*) => {
+        pub(crate) static ROWS: &[crate::op::OpDef] = &[$($(
+            $crate::script::language::declare::row(
+                crate::op::Receiver::$receiver,
+                stringify!($name),
+                &[
+                    $($crate::script::language::declare::needed(stringify!($needed), $for),)*
+                    $($($crate::script::language::declare::optional(stringify!($more), $to),)*)?
+                ],
+            )
+            .summary($summary)
+            .example($code, $shown),
+        )*)*];
+    };
+}
+
+pub(super) const fn row(receiver: Receiver, name: &'static str, params: &'static [Param]) -> OpDef {
+    let def = OpDef::script(name, Family::Language, "", params);
+    match receiver {
+        Receiver::None => def,
+        _ => def.on(receiver).forms(&[Form::Method]),
+    }
+}
+
+pub(super) const fn needed(name: &'static str, what: &'static str) -> Param {
+    Param { name, kind: ParamKind::Any, default: None, what }
+}
+
+pub(super) const fn optional(name: &'static str, what: &'static str) -> Param {
+    Param { name, kind: ParamKind::Any, default: Some(DefaultValue::None), what }
+}
+
+pub(super) use language;

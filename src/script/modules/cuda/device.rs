@@ -1,0 +1,81 @@
+//! Which GPU a call means.
+
+use crate::base::Cause;
+use crate::base::Device;
+use crate::base::DeviceCause;
+use crate::base::DeviceSpec;
+use crate::base::Error;
+use crate::base::Kind;
+use crate::base::Result;
+use crate::device::Context;
+use crate::device::Machine;
+use crate::op::Family;
+use crate::op::Form;
+use crate::op::OpDef;
+use crate::op::params::Maybe;
+use crate::op::params::kind;
+use crate::op::params::params;
+use crate::script::call::Call;
+use std::sync::Arc;
+
+params! {
+    pub(crate) DeviceParams {
+        device: Maybe<kind::Device>, "the GPU, as 0, \"cuda:0\" or a device; the current one where it is not given";
+    }
+}
+
+pub(crate) const NO_GPU: &str =
+    "AssertionError or ValueError: there is no such GPU, or the device is the CPU";
+
+/// A function of one GPU, which may be named.
+pub(crate) const fn asked(name: &'static str, summary: &'static str) -> OpDef {
+    OpDef::script(name, Family::Cuda, summary, DeviceParams::LIST)
+        .forms(&[Form::Of("cuda")])
+        .errors(&[NO_GPU])
+}
+
+/// The GPU that a function looks at.
+pub(crate) fn looked_up(call: &Call) -> Result<Arc<Context>> {
+    known_gpu(call.machine(), DeviceParams::of(&call.args)?.device, "Invalid device id")
+}
+
+/// The GPU that a function works on.
+pub(crate) fn worked_on(call: &Call) -> Result<Arc<Context>> {
+    gpu(call.machine(), DeviceParams::of(&call.args)?.device)
+}
+
+/// The accelerator that is named, or the current one.
+pub(crate) fn gpu(machine: &Machine, device: Option<DeviceSpec>) -> Result<Arc<Context>> {
+    match machine.resolve(device.unwrap_or(DeviceSpec::Cuda(None))) {
+        Device::Cpu => Err(Error::value("Expected a cuda device, but got: cpu")
+            .with_hint("this is a function of GPUs: name one as 0 or \"cuda:0\"")),
+        device => machine.context(device).map(Arc::clone),
+    }
+}
+
+/// As [`gpu`], with the error of functions that only look.
+pub(crate) fn known_gpu(machine: &Machine, device: Option<DeviceSpec>, text: &str) -> Result<Arc<Context>> {
+    gpu(machine, device).map_err(|e| match e.cause() {
+        Cause::Device(DeviceCause::InvalidOrdinal { count, .. }) => {
+            let last = count.saturating_sub(1);
+            let hint = match count {
+                0 => "there is no GPU: `--devices sim:t4x2` gives two simulated ones".to_string(),
+                _ => format!("devices are numbered from 0 to {last}"),
+            };
+            Error::new(Kind::AssertionError, text).with_hint(hint)
+        }
+        _ => e,
+    })
+}
+
+pub(crate) struct CurrentDevice {
+    pub(super) machine: Arc<Machine>,
+    pub(super) before: usize,
+}
+
+impl Drop for CurrentDevice {
+    fn drop(&mut self) {
+        // The ordinal was current, so it exists.
+        let _ = self.machine.set_current_gpu(self.before);
+    }
+}

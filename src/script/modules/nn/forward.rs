@@ -1,0 +1,132 @@
+//! Calls of modules.
+
+use crate::base::Error;
+use crate::base::Result;
+use crate::nn::Caller;
+use crate::nn::Module;
+use crate::op::Value;
+use crate::parallel::DataParallel;
+use crate::script::fault::RhaiResult;
+use crate::script::fault::raise;
+use crate::script::modules::nn::own::Own;
+use crate::script::value;
+use crate::script::value::Callback;
+use crate::script::value::from_dynamic;
+use crate::script::value::to_dynamic;
+use crate::script::value::type_name;
+use crate::tensor::Tensor;
+use rhai::Dynamic;
+use rhai::EvalAltResult;
+use rhai::Map;
+use rhai::NativeCallContext;
+use std::any::Any;
+use std::cell::RefCell;
+
+/// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
+/// where the outermost call returns.
+pub(crate) struct Running<'a, 'b> {
+    context: &'a NativeCallContext<'b>,
+    failed: RefCell<Option<Box<EvalAltResult>>>,
+}
+
+impl Caller for Running<'_, '_> {
+    fn call(&self, function: &dyn Any, module: &Module, inputs: &[&Tensor]) -> Result<Tensor> {
+        let Some(function) = function.downcast_ref::<Callback>() else {
+            return Err(Error::runtime(format!("{} has no forward function", module.name())));
+        };
+        let own = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = own.chain(inputs.iter().map(|t| Dynamic::from((*t).clone()))).collect();
+        match function.call_within_context::<Dynamic>(self.context, args) {
+            Ok(out) => tensor(&out).map_err(|_| {
+                let text = format!("{} stands inside another module and must give a Tensor", module.name());
+                Error::type_error(format!("{text}, not a {}", type_name(&out)))
+            }),
+            Err(error) => {
+                let text = error.to_string();
+                self.failed.replace(Some(error));
+                Err(Error::runtime(text))
+            }
+        }
+    }
+}
+
+/// Calls a module with what a script gave it.
+pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dynamic]) -> RhaiResult<Dynamic> {
+    if let Some(parallel) = DataParallel::of(module) {
+        return replicas(context, parallel, module, inputs);
+    }
+    if let Some(own) = Own::of(module) {
+        let first = std::iter::once(Dynamic::from(module.clone()));
+        let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
+        return own.forward.call_within_context(context, args);
+    }
+    if module.layer().call_row().is_some() {
+        return respond(context, module, inputs);
+    }
+    let tensors = inputs.iter().map(|d| tensor(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let running = Running { context, failed: RefCell::default() };
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    module
+        .forward(&all, &running)
+        .map(Dynamic::from)
+        .map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// Calls a module whose forward function has options, such as masks.
+pub(crate) fn respond(
+    context: &NativeCallContext,
+    module: &Module,
+    inputs: &[&Dynamic],
+) -> RhaiResult<Dynamic> {
+    #[expect(clippy::disallowed_methods, reason = "as many as a call has arguments")]
+    let (mut positional, mut named) = (Vec::with_capacity(inputs.len()), Vec::new());
+    for (i, input) in inputs.iter().enumerate() {
+        match input.read_lock::<Map>() {
+            Some(map) if i + 1 == inputs.len() => named = value::options(&map).map_err(raise)?,
+            _ => positional.push(from_dynamic(input).map_err(raise)?),
+        }
+    }
+    let running = Running { context, failed: RefCell::default() };
+    let out = module.respond(positional, named, &running);
+    out.map(to_dynamic).map_err(|e| running.failed.take().unwrap_or_else(|| raise(e)))
+}
+
+pub(crate) fn tensor(value: &Dynamic) -> Result<Tensor> {
+    value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
+        Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
+    })
+}
+
+/// Calls a [`DataParallel`] module: inputs and outputs may be arrays and maps of tensors.
+pub(crate) fn replicas(
+    context: &NativeCallContext,
+    parallel: &DataParallel,
+    module: &Module,
+    inputs: &[&Dynamic],
+) -> RhaiResult<Dynamic> {
+    let inputs = inputs.iter().map(|d| from_dynamic(d)).collect::<Result<Vec<_>>>().map_err(raise)?;
+    let failed: RefCell<Option<Box<EvalAltResult>>> = RefCell::default();
+    let mut run = |replica: &Module, part: Vec<Value>| {
+        let part: Vec<Dynamic> = part.into_iter().map(to_dynamic).collect();
+        let output = call(context, replica, &part.iter().collect::<Vec<_>>());
+        match output {
+            Ok(value) => from_dynamic(&value),
+            Err(error) => Err(engine_error(error, &failed)),
+        }
+    };
+    let output = parallel.forward(module, inputs, &mut run);
+    output.map(to_dynamic).map_err(|e| failed.take().unwrap_or_else(|| raise(e)))
+}
+
+/// The engine's own error, or a stand-in for one that the script raised and that is kept with its place.
+pub(crate) fn engine_error(error: Box<EvalAltResult>, failed: &RefCell<Option<Box<EvalAltResult>>>) -> Error {
+    if let EvalAltResult::ErrorRuntime(value, position) = &*error
+        && position.is_none()
+        && let Some(inner) = value.read_lock::<Error>()
+    {
+        return inner.clone();
+    }
+    let text = error.to_string();
+    failed.replace(Some(error));
+    Error::runtime(text)
+}

@@ -1,0 +1,63 @@
+//! Where figures are shown.
+
+use crate::base::Error;
+use crate::base::Result;
+use crate::device::Shared;
+use crate::plot::Figure;
+use crate::plot::PlotError;
+use crate::plot::save;
+use crate::plot::stop;
+use crate::plot::stop::Ask;
+use crate::script::call::Here;
+use crate::script::call::Outcome;
+use crate::script::host::Host;
+use rhai::Dynamic;
+use rhai::ImmutableString;
+use std::sync::Arc;
+
+/// A figure as it was when it was drawn on.
+#[derive(Clone)]
+pub struct Drawn(pub(super) Arc<Figure>);
+
+/// Where figures go, and what ends their drawing early.
+pub(crate) struct Screen<'h> {
+    pub(super) host: &'h Arc<dyn Host>,
+    pub(super) shared: &'h Arc<Shared>,
+    pub(super) ask: Ask,
+}
+
+impl Screen<'_> {
+    pub(super) fn of(here: &Here) -> Screen<'_> {
+        let shared = Arc::clone(&here.machine.shared);
+        let ask = move || shared.cancel.is_set();
+        Screen { host: &here.host, shared: &here.machine.shared, ask: Arc::new(ask) }
+    }
+
+    /// Writes a PNG or SVG file, by the path's extension.
+    pub(super) fn save(&self, figure: &Figure, path: &str) -> Outcome {
+        stop::unless(&self.ask, || save(figure, path.as_ref())).map_err(|e| self.raised(&e))?;
+        Ok(Dynamic::UNIT)
+    }
+
+    pub(super) fn show(&self, figure: &Figure, id: Option<&str>) -> Outcome {
+        let figure = stop::unless(&self.ask, || figure.copied()?.compact()).map_err(|e| self.raised(&e))?;
+        self.host.figure(&figure, id);
+        Ok(Dynamic::UNIT)
+    }
+
+    pub(super) fn raised(&self, error: &PlotError) -> Error {
+        match error {
+            PlotError::Stopped => self.shared.cancel.error(),
+            other => other.clone().into(),
+        }
+    }
+}
+
+/// What a figure or a value is shown under.
+pub(crate) fn id_of(function: &str, id: &Dynamic) -> Result<Option<String>> {
+    match id.read_lock::<ImmutableString>() {
+        Some(id) => Ok(Some(id.to_string())),
+        None if id.is_unit() => Ok(None),
+        None => Err(Error::type_error(format!("{function}(): 'id' must be a string, not {id}"))),
+    }
+}

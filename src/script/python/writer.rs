@@ -1,0 +1,67 @@
+//! Python that is being written.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// Python as it is written, line by line.
+#[derive(Default)]
+pub(crate) struct PythonWriter {
+    pub(super) lines: Vec<String>,
+    pub(super) indent: usize,
+    pub(super) imports: BTreeSet<&'static str>,
+    /// Variables of the script, and of each function around.
+    pub(super) scopes: Vec<HashMap<String, Type>>,
+    /// Names made up so far.
+    pub(super) made: usize,
+    /// What the statement being written has no form for.
+    pub(super) notes: Vec<String>,
+    /// The name that the value being written is bound to.
+    pub(super) target: Option<String>,
+    /// Names of errors that are caught.
+    pub(super) caught: Vec<String>,
+}
+
+impl PythonWriter {
+    pub(super) fn line(&mut self, text: &str) {
+        self.lines.push(if text.is_empty() {
+            String::new()
+        } else {
+            format!("{}{text}", "    ".repeat(self.indent))
+        });
+    }
+
+    /// Says before the statement that something has no form.
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+
+    pub(super) fn made_up(&mut self, stem: &str) -> String {
+        self.made += 1;
+        format!("{stem}_{}", self.made)
+    }
+
+    pub(super) fn bind(&mut self, name: &str, of: Type) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), of);
+        }
+    }
+
+    pub(super) fn known(&self, name: &str) -> Option<Type> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+    }
+}
+
+/// What is known of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Type {
+    Int,
+    Float,
+    Map,
+    Tensor,
+    Bool,
+    /// Anything else.
+    Other,
+}
