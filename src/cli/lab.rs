@@ -1,16 +1,17 @@
 //! `tensorlab lab`: opens the lab.
 
+use crate::cli::folders::state_folder;
+use crate::cli::library::open_notebook;
+use crate::cli::setup::Setup;
+use crate::cli::setup::progress;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
-use crate::lesson::{Lesson, ProgressLog, Record};
-use crate::session::sandbox;
 
 use super::packs::{self, Chosen};
 use super::{exit, library};
@@ -69,56 +70,6 @@ pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: 
     finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, keep))
 }
 
-/// What a session is started with.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Setup {
-    pub devices: String,
-    /// The folder of the pack that the session is confined to.
-    pub pack: Option<PathBuf>,
-    /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
-    pub last_value: bool,
-}
-
-impl Setup {
-    /// The session of a lesson.
-    pub(super) fn of(chosen: &Chosen, devices: &str) -> Setup {
-        Setup {
-            devices: devices_for(&chosen.lesson, devices),
-            pack: chosen.folder.clone(),
-            last_value: false,
-        }
-    }
-
-    /// The session of a notebook.
-    pub(super) fn plain(devices: &str) -> Setup {
-        Setup { devices: devices.into(), pack: None, last_value: true }
-    }
-
-    /// What there is to say before the code of a pack runs on a system that cannot confine it.
-    pub(crate) fn missing_protection(&self) -> Option<String> {
-        let reason = self.pack.as_ref().and_then(|_| sandbox::unconfined())?;
-        Some(format!("this pack's code is not kept from your files: {reason}"))
-    }
-
-    fn arguments(&self, command: &mut Command) {
-        command.args(["session", "--stdio", "--devices", &self.devices]);
-        if self.last_value {
-            command.arg("--last-value");
-        }
-        if let Some(folder) = &self.pack {
-            command.arg("--pack").arg(folder);
-        }
-    }
-}
-
-/// The devices that a lesson's session has: those it is made for, where the choice is left to `auto`.
-pub(crate) fn devices_for(lesson: &Lesson, devices: &str) -> String {
-    match (devices, lesson.front.devices.first()) {
-        ("auto", Some(own)) => own.clone(),
-        _ => devices.to_string(),
-    }
-}
-
 /// Opens the lab on a notebook; a file that is not there yet is made by saving.
 pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
@@ -130,14 +81,6 @@ pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str)
             exit::USAGE
         }
     }
-}
-
-/// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
-/// remembered.
-pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
-    let (book, notes) = Book::open(path)?;
-    library::remember(path);
-    Ok((book.document(), book, notes))
 }
 
 /// `devices` is what was asked for, `own` what the document's session has.
@@ -191,31 +134,4 @@ fn history(most: usize) -> (Vec<String>, Option<Remember>) {
             (Vec::new(), None)
         }
     }
-}
-
-/// Appends to the learner's progress log.
-pub(super) fn progress(chosen: &Chosen) -> io::Result<Keep> {
-    let (mut log, _) = ProgressLog::open(&progress_file()?)?;
-    let chosen = chosen.clone();
-    Ok(Box::new(move |step, entry| {
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let (key, version) = (chosen.key(step), chosen.version.clone());
-        log.append(&Record { key, version, at_ms: at, entry: entry.clone() })
-    }))
-}
-
-/// Where the learner's progress is kept.
-pub(crate) fn progress_file() -> io::Result<PathBuf> {
-    let folder = data_folder().ok_or_else(|| io::Error::other("there is no home folder"))?;
-    Ok(folder.join("progress.jsonl"))
-}
-
-/// `$XDG_DATA_HOME/tensorlab`, by default `~/.local/share/tensorlab`.
-pub(crate) fn data_folder() -> Option<PathBuf> {
-    super::folder("XDG_DATA_HOME", ".local/share")
-}
-
-/// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.
-fn state_folder() -> Option<PathBuf> {
-    super::folder("XDG_STATE_HOME", ".local/state")
 }

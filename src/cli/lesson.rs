@@ -1,5 +1,6 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
+use crate::cli::folders;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
@@ -79,7 +80,7 @@ fn list(json: bool) -> u8 {
     for note in &notes {
         tell!("{note}");
     }
-    let log = lab::progress_file().ok().filter(|file| file.exists());
+    let log = folders::progress_file().ok().filter(|file| file.exists());
     let log = log.and_then(|file| ProgressLog::open(&file).ok());
     let nothing = Progress::default();
     let progress = log.as_ref().map_or(&nothing, |(log, _)| log.progress());
@@ -163,7 +164,7 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
         },
     };
     let reset = || -> std::io::Result<Vec<Key>> {
-        let (mut log, _) = ProgressLog::open(&lab::progress_file()?)?;
+        let (mut log, _) = ProgressLog::open(&folders::progress_file()?)?;
         let wanted =
             |key: &&Key| key.pack == pack && key.lesson == lesson && step.is_none_or(|step| key.step == step);
         let keys: Vec<Key> = log.progress().steps().map(|(key, _)| key).filter(wanted).cloned().collect();

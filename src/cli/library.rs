@@ -1,5 +1,7 @@
 //! What the lab's home screen offers: lessons with their progress, notebooks that were open, devices.
 
+use crate::cli::library;
+use crate::lab::Book;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +17,11 @@ use crate::lab::{Document, Found, HomeLesson, HomePack, Library, Listing, Opened
 use crate::lesson::pack::Pack;
 use crate::lesson::{Key, Lesson, Progress, ProgressLog};
 
-use super::lab::{Setup, data_folder, open_notebook, progress, progress_file};
 use super::packs;
+use crate::cli::folders::data_folder;
+use crate::cli::folders::progress_file;
+use crate::cli::setup::Setup;
+use crate::cli::setup::progress;
 
 /// Notebooks that are remembered.
 const REMEMBERED: usize = 8;
@@ -282,4 +287,12 @@ mod tests {
             ["just now", "1 minute ago", "2 hours ago", "1 day ago"]
         );
     }
+}
+
+/// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
+/// remembered.
+pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
+    let (book, notes) = Book::open(path)?;
+    library::remember(path);
+    Ok((book.document(), book, notes))
 }

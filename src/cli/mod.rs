@@ -6,6 +6,7 @@ mod devices;
 mod docs;
 mod doctor;
 pub mod exit;
+pub(crate) mod folders;
 mod lab;
 mod lesson;
 mod library;
@@ -17,6 +18,7 @@ mod progress;
 mod repl;
 mod run;
 mod session;
+pub(crate) mod setup;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! `tensorlab progress`: what was done in lessons, to look at and to hand in.
 
+use crate::cli::folders;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -8,7 +9,7 @@ use crate::base::text::strip_control;
 use crate::lesson::{Key, Progress, Record, StepProgress, records};
 
 use super::output::{put, say};
-use super::{exit, lab, packs};
+use super::{exit, packs};
 
 /// Said wherever results leave this machine.
 const NOTE: &str = "These records were made on the learner's own machine, and can be changed there: they are no proof \
@@ -51,7 +52,7 @@ pub(super) fn run(options: &ProgressOptions) -> u8 {
 }
 
 fn read() -> io::Result<(Vec<Record>, Progress)> {
-    let records = records(&lab::progress_file()?)?;
+    let records = records(&folders::progress_file()?)?;
     let mut progress = Progress::default();
     records.iter().for_each(|record| progress.apply(record));
     Ok((records, progress))

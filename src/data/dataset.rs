@@ -338,7 +338,7 @@ pub fn random_split(dataset: &Data, lengths: &[f64], generator: Option<Shared>) 
         return Err(Error::value(text).with_hint(hint));
     }
     let order =
-        super::loader::permutation(total, generator.unwrap_or_else(|| Machine::current().generator.clone()))?;
+        super::draws::permutation(total, generator.unwrap_or_else(|| Machine::current().generator.clone()))?;
     let mut rest = order.as_slice();
     let mut parts = Vec::new();
     for count in counts {

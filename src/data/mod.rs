@@ -4,6 +4,8 @@ pub mod collate;
 pub mod csv;
 pub mod dataset;
 pub mod digits;
+pub(crate) mod draws;
+pub(crate) mod fetch;
 pub mod files;
 pub mod loader;
 pub mod rows;
@@ -11,6 +13,7 @@ pub mod sampler;
 pub mod tree;
 pub mod workers;
 
+pub use crate::data::fetch::LoaderOptions;
 pub use dataset::{Data, Dataset, TensorDataset};
-pub use loader::{DataLoader, LoaderOptions};
+pub use loader::DataLoader;
 pub use rows::table;

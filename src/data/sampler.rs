@@ -11,7 +11,8 @@ use crate::op::random::distributions::multinomial;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
-use super::loader::{draw_seed, permutation};
+use crate::data::draws::draw_seed;
+use crate::data::draws::permutation;
 
 /// The order of samples, drawn anew for each epoch, as the classes of `torch.utils.data` draw it. Cloning gives the
 /// same one.

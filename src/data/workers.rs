@@ -15,7 +15,9 @@ use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
 use super::dataset::noted;
-use super::loader::{Batches, Fetcher, LoaderOptions};
+use crate::data::fetch::Batches;
+use crate::data::fetch::Fetcher;
+use crate::data::fetch::LoaderOptions;
 
 /// How often the waiting thread looks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(20);

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::error::Errors;
 use super::format::{Code, Link};
 use super::info::{Info, Role};
 use super::markdown::{self, Block, Document, Placed};
 use super::source::Source;
+use crate::lesson::errors::Errors;
 
 /// Unclosed fences that are mended before the rest is given up.
 const MAX_REPAIRS: usize = 64;

@@ -1,7 +1,6 @@
 //! The content of predictions, quizzes and exercises.
 
 use super::body::Fence;
-use super::error::Errors;
 use super::fields::{Fields, Located, Origin};
 use super::format::{Choice, Code, Predict, Quiz};
 use super::info::Attribute;
@@ -10,6 +9,7 @@ use super::predict::Tolerance;
 use super::quantity::Unit;
 use super::text;
 use crate::base::near;
+use crate::lesson::errors::Errors;
 
 const MAX_POINTS: u32 = 100;
 

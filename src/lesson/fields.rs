@@ -6,9 +6,9 @@ use std::rc::Rc;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::error::Errors;
 use super::text;
 use crate::base::near;
+use crate::lesson::errors::Errors;
 
 /// Where a TOML text stands in the lesson file.
 #[derive(Clone)]

@@ -1,11 +1,11 @@
 //! The front matter between `+++` lines.
 
-use super::error::Errors;
 use super::fields::{Fields, Located, Origin};
 use super::format::{Front, Limits, Requires};
 use super::quantity::{Unit, parse_quantity};
 use super::source::Source;
 use super::text;
+use crate::lesson::errors::Errors;
 
 /// Longest lesson, in minutes.
 const MAX_MINUTES: u32 = 600;

@@ -10,6 +10,7 @@ mod body;
 mod check;
 mod elements;
 mod error;
+mod errors;
 mod fields;
 mod format;
 mod front;

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use super::body::{self, Fence, Piece};
 use super::elements;
-use super::error::{Errors, LessonError};
+use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Hint, Lesson, Step, Wrong};
 use super::front;
 use super::info::Role;
 use super::markdown::{self, Block};
 use super::source::{MAX_FILE_BYTES, Source};
 use super::text;
+use crate::lesson::errors::Errors;
 
 /// Most cells, questions, exercises and parts of these in a lesson.
 const MAX_BLOCKS: usize = 1000;

@@ -11,9 +11,9 @@ use crate::op::reduce::softmax::{log_softmax, softmax};
 use crate::op::{Args, OpDef, ParamKind, Value};
 use crate::tensor::Tensor;
 
-use super::linear::constructor;
 use super::module::{Call, Layer, Module, Parts};
 use super::show::{option, python_value};
+use crate::nn::made::constructor;
 
 type SimpleForward = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
 

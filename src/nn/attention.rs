@@ -22,8 +22,10 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init::{self, xavier_normal_, xavier_uniform_};
-use super::linear::{Made, constructor, made};
+use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, call_row};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 /// Attention of several heads, with PyTorch's names of parameters.
 pub struct MultiheadAttention {

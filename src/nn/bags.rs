@@ -13,9 +13,10 @@ use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::init;
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
 use super::show::option;
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 struct Bilinear {
     sizes: [usize; 3],

@@ -13,8 +13,9 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 /// What a recurrent layer computes in each step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

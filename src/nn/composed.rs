@@ -17,8 +17,9 @@ use crate::tensor::Tensor;
 
 use super::activation::{Simple, SoftmaxParams};
 use super::init;
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 struct RmsNorm {
     shape: Vec<i64>,

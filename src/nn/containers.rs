@@ -6,8 +6,8 @@ use crate::op::params::{by_name, kinds, params};
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::linear::constructor;
 use super::module::{Call, Layer, Module, Parts};
+use crate::nn::made::constructor;
 
 struct Sequential;
 

@@ -9,8 +9,9 @@ use crate::tensor::Tensor;
 
 use super::convolution::{Sliding, WindowParams, ints, spread, unusual};
 use super::init::{self, kaiming_uniform_};
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts, call_row};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 struct ConvTranspose {
     sliding: Sliding,

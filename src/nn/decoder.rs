@@ -8,12 +8,12 @@ use crate::tensor::Tensor;
 
 use super::attention::{Masks, additive};
 use super::init::xavier_uniform_;
-use super::linear::constructor;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
 use super::transformer::{
     Activation, Encoder, FeedParams, LayerParams, LayerSizes, TransformerLayerParams, attend, encoder_layer,
     feed, given_module, passed, residual, stack, stacked,
 };
+use crate::nn::made::constructor;
 
 struct DecoderLayer {
     activation: Activation,

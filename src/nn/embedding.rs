@@ -7,8 +7,9 @@ use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 struct Embedding {
     count: usize,

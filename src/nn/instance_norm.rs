@@ -9,9 +9,10 @@ use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module};
 use super::normalise::{ChannelNorm, Momentum};
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 struct Instance(ChannelNorm);
 

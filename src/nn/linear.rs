@@ -1,50 +1,17 @@
 //! Linear layers, and the layers that only reshape.
 
 use crate::base::{DType, Result};
+use crate::nn::made::{Made, constructor};
 use crate::op::linalg::linear::linear;
-use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::params::{by_name, kind, params};
 use crate::op::shape::view::flatten;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
+use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
-
-/// `nn::name(…)`
-pub(crate) const NN: &[Form] = &[Form::Of("nn")];
-
-params! {
-    /// What the tensors of a new module are: the last parameters of most constructors.
-    pub group Made {
-        device: Maybe<kind::Device>, "where the module's tensors lie; without it on the CPU";
-        dtype: Maybe<kind::DType>, "what the module's tensors hold; without it float32";
-    }
-}
-
-impl Made<'_> {
-    pub fn dtype(&self) -> DType {
-        self.dtype.unwrap_or(DType::Float32)
-    }
-
-    /// A new module in its place, as a script gets it.
-    pub fn place(&self, module: Module) -> Result<Value> {
-        module.placed(self.device).map(Module::into_value)
-    }
-}
-
-/// A constructor's row.
-pub const fn constructor(
-    name: &'static str,
-    summary: &'static str,
-    params: &'static [Param],
-    run: fn(&Args) -> Result<Value>,
-) -> OpDef {
-    OpDef::call(name, Family::Module, summary, params, run)
-        .forms(NN)
-        .gradient(Gradient::NoGrad("it makes a module; what the module computes has one"))
-}
 
 struct Linear {
     name: &'static str,

@@ -14,8 +14,8 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
-use super::linear::constructor;
 use super::module::Call;
+use crate::nn::made::constructor;
 
 /// Input and target, and no more.
 fn pair<'a>(c: &'a Call) -> Result<(&'a Tensor, &'a Tensor)> {

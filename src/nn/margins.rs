@@ -14,9 +14,9 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
-use super::linear::constructor;
 use super::loss::LossParams;
 use super::module::Call;
+use crate::nn::made::constructor;
 
 /// So many inputs and no more.
 fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {

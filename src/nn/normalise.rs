@@ -11,9 +11,10 @@ use crate::op::{Args, OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
 use super::init;
-use super::linear::{Made, constructor};
 use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 kinds! {
     /// A number, or () for the mean of all batches.

@@ -6,8 +6,8 @@ use crate::op::params::{Written, by_name, kind, params};
 use crate::op::{OpDef, Value};
 
 use super::activation::Simple;
-use super::linear::constructor;
 use super::module::Call;
+use crate::nn::made::constructor;
 
 /// A border over the last `dims` dimensions; one size stands for all sides. An input has the dimensions of one sample,
 /// or one more, where PyTorch looks.

@@ -10,8 +10,8 @@ use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
-use super::linear::constructor;
 use super::module::Call;
+use crate::nn::made::constructor;
 
 params! {
     MaxPoolParams {

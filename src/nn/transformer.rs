@@ -18,9 +18,11 @@ use super::activation::dropout_module;
 use super::attention::{Masks, Multihead, MultiheadAttention, Weights, additive, multihead};
 use super::containers::module_list;
 use super::init;
-use super::linear::{Made, constructor, made};
+use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
 use super::normalise::layer_norm_module;
+use crate::nn::made::Made;
+use crate::nn::made::constructor;
 
 #[derive(Clone, Copy)]
 pub(super) enum Activation {

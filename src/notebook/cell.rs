@@ -6,7 +6,7 @@ use crate::session::protocol::Usage;
 
 use super::hash::Hash;
 use super::output::{Fields, Output};
-use super::percent::Layout;
+use crate::notebook::layout::Layout;
 
 /// What a cell's source is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]

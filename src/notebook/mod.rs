@@ -10,6 +10,7 @@ pub mod document;
 pub mod hash;
 pub mod html;
 pub mod ipynb;
+pub(crate) mod layout;
 pub mod names;
 pub mod output;
 pub mod percent;

@@ -1,16 +1,21 @@
 //! `pack install`, `update`, `list`, `remove` and `info`.
 
+use crate::cli::folders;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
 use crate::cli::output::say;
-use crate::cli::{exit, lab, packs};
+use crate::cli::{exit, packs};
+use crate::lesson::pack::Pack;
+use crate::lesson::pack::open_manifest;
 use crate::lesson::pack::store::{Change, Replace, Store};
-use crate::lesson::pack::{Contents, Manifest, Pack, PackError, PackId, Tree, open_manifest, verify_archive};
+use crate::lesson::pack::{Contents, Manifest, PackError, PackId, Tree, verify_archive};
 use crate::lesson::{Entry, Key, ProgressLog, Record};
 
-use super::{Done, size, told};
+use crate::cli::pack::told::Done;
+use crate::cli::pack::told::size;
+use crate::cli::pack::told::told;
 
 /// Installs a folder or an archive.
 pub(super) fn install(source: &Path, force: bool) -> Done {
@@ -49,7 +54,7 @@ fn report(store: &Store, change: &Change) {
 
 /// Records that steps are to be done anew which were last worked on in a version before they changed.
 fn invalidate(manifest: &Manifest) -> std::io::Result<Vec<String>> {
-    let file = lab::progress_file()?;
+    let file = folders::progress_file()?;
     if manifest.invalidates.is_empty() || !file.exists() {
         return Ok(Vec::new());
     }

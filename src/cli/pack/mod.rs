@@ -3,11 +3,11 @@
 mod check;
 mod installed;
 mod make;
+pub(crate) mod told;
 
 use std::path::PathBuf;
 
 use crate::base::stderr::tell;
-use crate::lesson::pack::PackError;
 
 use super::{exit, lab};
 
@@ -127,20 +127,4 @@ pub(super) fn run(options: &PackOptions, devices: &str) -> u8 {
         tell!("{}", text.trim_end());
         exit::USAGE
     })
-}
-
-/// What a subcommand comes to: an exit status, or an error in whole lines.
-type Done = Result<u8, String>;
-
-fn told(error: PackError) -> String {
-    error.to_string()
-}
-
-/// `1.5 MiB`.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
 }

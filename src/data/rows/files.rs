@@ -12,7 +12,7 @@ use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Value, map_value};
 
 use super::given::Count;
-use super::row;
+use crate::data::rows::declare::row;
 
 pub(super) static ROWS: &[OpDef] = &[
     row(

@@ -9,7 +9,7 @@ use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{Object, OpDef, Value};
 
 use super::given::{BatchSamplerKind, CountOrNone, DatasetKind, FunctionKind, GeneratorKind, SamplerKind};
-use super::row;
+use crate::data::rows::declare::row;
 
 pub(super) static ROWS: &[OpDef] = &[
     row(

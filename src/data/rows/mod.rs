@@ -1,14 +1,16 @@
 //! What a script calls: files, datasets and loaders, as rows.
 
+pub(crate) mod declare;
 mod files;
 mod given;
 mod loader;
 
 use crate::base::{DType, Error, Result, Scalar};
+use crate::data::rows::declare::row;
 use crate::device::random::{DEFAULT_SEED, Shared};
 use crate::op::def::{FUNCTION, documented};
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
-use crate::op::{Args, Family, Form, Gradient, Object, OpDef, Param, Value};
+use crate::op::{Args, Object, OpDef, Value};
 use crate::tensor::Tensor;
 
 use super::dataset::{Computed, Concat, Data, Subset, TensorDataset, random_split};
@@ -21,17 +23,6 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
 }
 
 static ALL: [&[OpDef]; 3] = documented([files::ROWS, ROWS, loader::ROWS]);
-
-const fn row(
-    name: &'static str,
-    summary: &'static str,
-    params: &'static [Param],
-    run: fn(&Args) -> Result<Value>,
-) -> OpDef {
-    OpDef::call(name, Family::Data, summary, params, run)
-        .forms(&[Form::Of("data")])
-        .gradient(Gradient::NoGrad("it makes values, and computes none from others"))
-}
 
 static ROWS: &[OpDef] = &[
     row(

@@ -12,7 +12,11 @@ use crate::lesson::verify::{Report, verify_in};
 
 use super::error::PackError;
 use super::path::{self, Place};
-use super::{COURSE, Pack, Tree, fault_of, hash, tree};
+use super::tree::Tree;
+use super::{hash, tree};
+use crate::lesson::pack::id::COURSE;
+use crate::lesson::pack::read::Pack;
+use crate::lesson::pack::read::fault_of;
 
 /// What every asset's path begins with.
 const ASSETS: &str = "assets/";

@@ -26,7 +26,7 @@ pub struct NoId {
 impl PackId {
     /// The id of the built-in pack.
     pub fn built_in() -> PackId {
-        PackId(super::COURSE.to_owned())
+        PackId(COURSE.to_owned())
     }
 
     pub fn as_str(&self) -> &str {
@@ -179,3 +179,6 @@ mod tests {
         assert_eq!(root.folder(&id, &name), Path::new("packs/p/1.0.0-ab"));
     }
 }
+
+/// The id of the built-in pack.
+pub(crate) const COURSE: &str = "course";

@@ -1,6 +1,7 @@
 //! `pack.toml`: what a pack says of itself.
 
-use crate::lesson::error::{Errors, LessonError};
+use crate::lesson::error::LessonError;
+use crate::lesson::errors::Errors;
 use crate::lesson::fields::{Fields, Located, Origin};
 use crate::lesson::source::Source;
 use crate::lesson::text;

@@ -19,7 +19,9 @@ use super::manifest::Manifest;
 use super::stage::{self, Lock, Stage, remove_all, sync_folders};
 use super::tree::Contents;
 use super::version::Version;
-use super::{Pack, archive, build, check, open_archive, open_manifest, path, sound};
+use super::{archive, build, check, open_archive, path, sound};
+use crate::lesson::pack::read::Pack;
+use crate::lesson::pack::read::open_manifest;
 
 const CURRENT: &str = "current";
 

@@ -1,6 +1,6 @@
 //! Rhai code in colours. It never fails: what it does not know is plain.
 
-use super::escaped;
+use super::escape::escaped;
 
 const KEYWORDS: &[&str] = &[
     "as", "break", "catch", "const", "continue", "do", "else", "export", "false", "fn", "for", "if",

@@ -3,7 +3,8 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 use serde_json::Value;
 
-use super::{attachment, code, escaped};
+use super::code;
+use super::escape::{attachment, escaped};
 
 /// The body of a Markdown cell.
 pub(super) fn render(source: &str, attachments: Option<&Value>) -> String {

@@ -4,15 +4,16 @@
 //! images, in which nothing runs. The page's own policy forbids scripts and requests besides.
 
 mod code;
+mod escape;
 mod markdown;
 
+use escape::{coded_picture, escaped, image};
 use serde_json::Value;
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
-use super::output::{Fields, Output};
+use super::output::Output;
 use crate::base::base64;
-use crate::base::text::strip_control;
 use crate::session::protocol::Stream;
 
 const STYLE: &str = include_str!("style.css");
@@ -43,23 +44,6 @@ pub(crate) fn table_html(header: &[String], rows: &[Vec<String>]) -> String {
     };
     let body: String = rows.iter().map(|cells| row(cells, "td")).collect();
     format!("<table><thead>{}</thead><tbody>{body}</tbody></table>", row(header, "th"))
-}
-
-/// Text for an element or a quoted attribute, without control characters.
-fn escaped(text: &str) -> String {
-    let text = strip_control(text);
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 fn put_cell(out: &mut String, cell: &Cell, is_rhai: bool) {
@@ -123,27 +107,6 @@ fn picture(output: &Output, data: &super::output::Bundle) -> Option<String> {
         return Some(image("image/svg+xml", &base64::encode(svg.as_bytes()), &alt));
     }
     coded_picture(data.iter(), &alt)
-}
-
-/// The first picture of a bundle that stands as base 64.
-fn coded_picture<'v>(data: impl Iterator<Item = (&'v String, &'v Value)>, alt: &str) -> Option<String> {
-    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-    data.filter(|(mimetype, _)| known.contains(&mimetype.as_str())).find_map(|(mimetype, value)| {
-        let coded: String = value.as_str()?.split_ascii_whitespace().collect();
-        let is_base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
-        coded.bytes().all(is_base64).then(|| image(mimetype, &coded, alt))
-    })
-}
-
-/// An image element; `alt` is escaped already.
-fn image(mimetype: &str, base64: &str, alt: &str) -> String {
-    format!("<img alt=\"{alt}\" src=\"data:{mimetype};base64,{base64}\">")
-}
-
-/// The picture that a Markdown cell carries under a name.
-fn attachment(attachments: Option<&Value>, name: &str, alt: &str) -> Option<String> {
-    let bundle: &Fields = attachments?.get(name)?.as_object()?;
-    coded_picture(bundle.iter(), alt)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Jupyter's format: nbformat 4.5 is written, 4.0 to 4.5 and 3 are read. Fields that are not known are kept.
 
+pub(crate) mod error;
 mod old;
 
-use std::fmt;
+use crate::notebook::ipynb::error::{IpynbError, fault};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,22 +18,6 @@ use crate::base::base64;
 const MINOR: u64 = 5;
 /// Where a cell's usage is kept in its metadata.
 const OWN: &str = "tensorlab";
-
-/// Why a file is no notebook.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IpynbError(pub String);
-
-impl fmt::Display for IpynbError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for IpynbError {}
-
-fn fault<T>(text: impl Into<String>) -> Result<T, IpynbError> {
-    Err(IpynbError(text.into()))
-}
 
 /// Reads a notebook, with notes on what was converted.
 ///

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{IpynbError, fault};
+use crate::notebook::ipynb::error::IpynbError;
+use crate::notebook::ipynb::error::fault;
 use crate::notebook::output::{Fields, text_of};
 
 /// Mimetypes by their names in nbformat 3.

@@ -23,25 +23,14 @@
 
 mod head;
 
+use crate::notebook::layout::Layout;
 use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 
 use head::Head;
 pub(super) use head::is_shown;
-
-/// A cell's piece of the file. The three parts in a row are the piece.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Layout {
-    /// Blank lines and the marker; without a marker, blank lines alone.
-    head: String,
-    body: String,
-    /// The end of the last line, and blank lines.
-    tail: String,
-}
 
 /// Reads a notebook. Every text is one.
 pub fn parse(text: &str) -> Notebook {

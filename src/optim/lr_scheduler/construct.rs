@@ -4,7 +4,8 @@ use crate::base::{Error, Result, python};
 use crate::op::{Args, Value};
 
 use super::formula::{self, Formula, set_momentum};
-use super::{Function, Scheduler, SchedulerKind, plateau};
+use super::plateau;
+use super::scheduler::{Function, Scheduler, SchedulerKind};
 use crate::optim::{Optimizer, Options};
 
 /// The arguments of a constructor: its optimizer, and the options under their names.

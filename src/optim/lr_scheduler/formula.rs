@@ -49,7 +49,7 @@ impl Now<'_> {
     }
 
     fn noted(&self, name: &str) -> f64 {
-        super::float(self.optimizer.option(self.group, name))
+        float(self.optimizer.option(self.group, name))
     }
 }
 
@@ -267,5 +267,13 @@ pub(crate) fn set_momentum(optimizer: &Optimizer, group: usize, value: f64) {
             optimizer.note(group, "betas", Value::List(items));
         }
         _ => optimizer.note(group, "momentum", first),
+    }
+}
+
+/// A number, or 0 for what is none.
+pub(super) fn float(value: Option<Value>) -> f64 {
+    match value {
+        Some(Value::Scalar(s)) => s.as_f64(),
+        _ => 0.0,
     }
 }

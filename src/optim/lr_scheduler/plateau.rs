@@ -4,7 +4,8 @@ use crate::base::{Error, Result};
 use crate::op::Value;
 use crate::optim::Options;
 
-use super::{Scheduler, float};
+use super::formula::float;
+use super::scheduler::Scheduler;
 
 /// Fails on options out of range, in PyTorch's words, and puts in what the schedule counts.
 pub(crate) fn prepare(options: &mut Options, groups: usize) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, Scalar};
 use crate::op::Value;
 
-use super::{Scheduler, SchedulerKind};
+use super::scheduler::{Scheduler, SchedulerKind};
 
 type Entries = Vec<(String, Value)>;
 

@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 use crate::base::memory;
 
 use super::super::fault::{Fault, Outcome};
-use super::{CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED};
+use super::format::{CENTRAL, DEFLATED, ENCRYPTED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED};
 
 /// The end record and the longest comment behind it.
 const TAIL: u64 = 22 + 0xffff;

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::super::fault::Outcome;
-use super::{CENTRAL, DEFLATED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED, UTF_8};
+use super::format::{CENTRAL, DEFLATED, END, END_64, ESCAPE, EXTRA_64, LOCAL, LOCATOR_64, STORED, UTF_8};
 
 /// From this size on an entry's sizes stand in 64-bit fields: deflate may make it a little longer.
 const WIDE: u64 = 0xfff0_0000;

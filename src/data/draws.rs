@@ -1,0 +1,25 @@
+//! What samplers and splits draw.
+
+use crate::base::Result;
+use crate::device::Kernel;
+use crate::device::Machine;
+use crate::device::kernel::Distribution;
+use crate::device::kernel::Random;
+use crate::device::kernel::RandomSource;
+use crate::device::random::Shared;
+use crate::tensor::Tensor;
+use crate::tensor::launch;
+
+/// A seed as `torch.empty((), dtype=int64).random_()` draws it.
+pub(crate) fn draw_seed(generator: &Shared) -> u64 {
+    generator.lock().next_u64() & (i64::MAX as u64)
+}
+
+/// A permutation of `0..n` as `torch.randperm` draws it from a CPU generator.
+pub(crate) fn permutation(n: usize, generator: Shared) -> Result<Vec<i64>> {
+    let machine = Machine::current();
+    let out = Tensor::empty(&[n], crate::base::DType::Int64, machine.cpu(), "randperm")?;
+    let random = Random { distribution: Distribution::Permutation, source: RandomSource::Host(generator) };
+    launch("randperm", &Kernel::Random(random), &[], &[&out])?;
+    out.to_i64s("randperm")
+}

@@ -1,0 +1,146 @@
+//! What an epoch fetches, and how.
+
+use crate::base::Result;
+use crate::base::memory;
+use crate::data::dataset::Data;
+use crate::data::dataset::Function;
+use crate::data::dataset::noted;
+use crate::data::dataset::samples;
+use crate::data::sampler::Sampler;
+use crate::data::tree::map_tensors;
+use crate::device::Machine;
+use crate::device::poll;
+use crate::device::random::Shared;
+use crate::op::Value;
+use crate::tensor::Tensor;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How batches are made, as `torch.utils.data.DataLoader` has it.
+#[derive(Clone)]
+pub struct LoaderOptions {
+    /// Absent: samples come one by one, as they are.
+    pub batch_size: Option<usize>,
+    pub shuffle: bool,
+    /// The order of the samples, instead of the dataset's own.
+    pub sampler: Option<Sampler>,
+    /// The batches, instead of those of `batch_size` and an order.
+    pub batch_sampler: Option<Sampler>,
+    pub num_workers: usize,
+    /// Makes a batch of an array of samples, instead of `default_collate`.
+    pub collate_fn: Option<Function>,
+    /// Puts batches into page-locked memory; without an accelerator there is none, and nothing is done.
+    pub pin_memory: bool,
+    pub drop_last: bool,
+    /// Batches that each worker holds ready; 2 where absent.
+    pub prefetch_factor: Option<usize>,
+    /// How long a batch of workers may take; no bound where absent.
+    pub timeout: Option<Duration>,
+    /// Called in each worker with its number before it fetches anything.
+    pub worker_init_fn: Option<Function>,
+    /// Draws the order and the workers' seeds, instead of the session's generator.
+    pub generator: Option<Shared>,
+    /// The workers stay for the next epoch, and end with the loader.
+    pub persistent_workers: bool,
+}
+
+impl Default for LoaderOptions {
+    fn default() -> LoaderOptions {
+        LoaderOptions {
+            batch_size: Some(1),
+            shuffle: false,
+            sampler: None,
+            batch_sampler: None,
+            num_workers: 0,
+            collate_fn: None,
+            pin_memory: false,
+            drop_last: false,
+            prefetch_factor: None,
+            timeout: None,
+            worker_init_fn: None,
+            generator: None,
+            persistent_workers: false,
+        }
+    }
+}
+
+impl LoaderOptions {
+    /// Whether samples are put together, rather than given one by one.
+    pub(super) fn batched(&self) -> bool {
+        self.batch_sampler.is_some() || self.batch_size.is_some()
+    }
+}
+
+/// Which samples make which batch, told when a batch is due: a dataset may be larger than memory.
+pub(crate) struct Batches {
+    pub(super) order: BatchOrder,
+    pub(super) size: usize,
+    pub(super) count: usize,
+}
+
+impl Batches {
+    /// How many batches are left.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The indices of batch `number`; none behind the last.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub(crate) fn get(&self, number: usize) -> Option<Result<Vec<usize>>> {
+        let whole = |all: &[i64]| memory::collected(all.iter().filter_map(|&i| usize::try_from(i).ok()));
+        if let BatchOrder::Batched(all) = &self.order {
+            return all.get(number).map(|batch| whole(batch));
+        }
+        let start = number.checked_mul(self.size).filter(|_| number < self.count)?;
+        let end = start.saturating_add(self.size);
+        Some(match &self.order {
+            BatchOrder::InTurn(n) => poll::listed(start..end.min(*n)),
+            BatchOrder::Listed(all) => whole(all.get(start..end.min(all.len())).unwrap_or(&[])),
+            BatchOrder::Batched(_) => Ok(Vec::new()),
+        })
+    }
+}
+
+/// Fetches one batch; what all workers share.
+pub(crate) struct Fetcher {
+    pub(super) dataset: Data,
+    pub(super) options: Arc<LoaderOptions>,
+    /// Nobody waits any more.
+    pub stop: AtomicBool,
+}
+
+impl Fetcher {
+    /// The batch of `indices`, in page-locked memory where that is asked for and there is a device to copy to.
+    pub(crate) fn fetch(&self, indices: &[usize]) -> Result<Value> {
+        let batch = match (&self.options.collate_fn, self.options.batched(), indices) {
+            (Some(make), true, _) => {
+                let all = samples(&**self.dataset.0, indices, &self.stop)?;
+                (make.0)(vec![Value::List(all)]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+            }
+            (_, false, [index]) => {
+                let sample = samples(&**self.dataset.0, &[*index], &self.stop)?.pop().unwrap_or(Value::None);
+                match &self.options.collate_fn {
+                    Some(make) => {
+                        (make.0)(vec![sample]).map_err(|e| noted(e, "in the loader's collate_fn"))?
+                    }
+                    None => sample,
+                }
+            }
+            _ => self.dataset.0.fetch(indices, &self.stop)?,
+        };
+        if self.options.pin_memory && !Machine::current().gpus().is_empty() {
+            return map_tensors(&batch, &Tensor::pin_memory);
+        }
+        Ok(batch)
+    }
+}
+
+pub(crate) enum BatchOrder {
+    InTurn(usize),
+    Listed(Vec<i64>),
+    /// Batch by batch.
+    Batched(Vec<Vec<i64>>),
+}

@@ -1,0 +1,21 @@
+//! What declares a row of this layer.
+
+use crate::base::Result;
+use crate::op::Args;
+use crate::op::Family;
+use crate::op::Form;
+use crate::op::Gradient;
+use crate::op::OpDef;
+use crate::op::Param;
+use crate::op::Value;
+
+pub(crate) const fn row(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Data, summary, params, run)
+        .forms(&[Form::Of("data")])
+        .gradient(Gradient::NoGrad("it makes values, and computes none from others"))
+}

@@ -1,0 +1,49 @@
+//! What constructors of modules share.
+
+use crate::base::DType;
+use crate::base::Result;
+use crate::nn::module::Module;
+use crate::op::Args;
+use crate::op::Family;
+use crate::op::Form;
+use crate::op::Gradient;
+use crate::op::OpDef;
+use crate::op::Param;
+use crate::op::Value;
+use crate::op::params::Maybe;
+use crate::op::params::kind;
+use crate::op::params::params;
+
+params! {
+    /// What the tensors of a new module are: the last parameters of most constructors.
+    pub(crate) group Made {
+        device: Maybe<kind::Device>, "where the module's tensors lie; without it on the CPU";
+        dtype: Maybe<kind::DType>, "what the module's tensors hold; without it float32";
+    }
+}
+
+impl Made<'_> {
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype.unwrap_or(DType::Float32)
+    }
+
+    /// A new module in its place, as a script gets it.
+    pub(crate) fn place(&self, module: Module) -> Result<Value> {
+        module.placed(self.device).map(Module::into_value)
+    }
+}
+
+/// A constructor's row.
+pub(crate) const fn constructor(
+    name: &'static str,
+    summary: &'static str,
+    params: &'static [Param],
+    run: fn(&Args) -> Result<Value>,
+) -> OpDef {
+    OpDef::call(name, Family::Module, summary, params, run)
+        .forms(NN)
+        .gradient(Gradient::NoGrad("it makes a module; what the module computes has one"))
+}
+
+/// `nn::name(…)`
+pub(crate) const NN: &[Form] = &[Form::Of("nn")];
