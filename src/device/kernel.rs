@@ -252,43 +252,98 @@ pub struct Window {
     pub count_include_pad: bool,
 }
 
+/// What kind of kernel it is: how near the hardware's peaks its kind comes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum KernelClass {
+    Matmul,
+    Convolution,
+    Elementwise,
+    Reduction,
+    /// Normalisation and softmax.
+    Normalise,
+    GatherScatter,
+    Random,
+    /// Copies, casts and fills within the device's memory.
+    Copy,
+}
+
+impl KernelClass {
+    /// Every class.
+    pub const ALL: [KernelClass; 8] = [
+        KernelClass::Matmul,
+        KernelClass::Convolution,
+        KernelClass::Elementwise,
+        KernelClass::Reduction,
+        KernelClass::Normalise,
+        KernelClass::GatherScatter,
+        KernelClass::Random,
+        KernelClass::Copy,
+    ];
+
+    /// Its key in the profile of a simulated device.
+    pub fn key(self) -> &'static str {
+        match self {
+            KernelClass::Matmul => "matmul",
+            KernelClass::Convolution => "convolution",
+            KernelClass::Elementwise => "elementwise",
+            KernelClass::Reduction => "reduction",
+            KernelClass::Normalise => "normalise",
+            KernelClass::GatherScatter => "gather_scatter",
+            KernelClass::Random => "random",
+            KernelClass::Copy => "copy",
+        }
+    }
+}
+
 impl Kernel {
     /// The kernel's name in events and traces, such as `map_exp` or `matmul`.
     pub fn name(&self) -> &'static str {
+        self.named().0
+    }
+
+    /// What kind of kernel it is.
+    pub fn class(&self) -> KernelClass {
+        self.named().1
+    }
+
+    /// Its name and its class.
+    fn named(&self) -> (&'static str, KernelClass) {
+        use KernelClass as C;
         match self {
-            Kernel::Map { op, .. } => op.kernel_name(),
-            Kernel::Arange { .. } => "arange",
-            Kernel::Triangle { .. } => "triangle",
-            Kernel::Reduce { .. } => "reduce",
-            Kernel::ArgReduce { .. } => "arg_reduce",
-            Kernel::Scan { .. } => "scan",
-            Kernel::Matmul { .. } => "matmul",
-            Kernel::Softmax { .. } => "softmax",
-            Kernel::SoftmaxGrad { .. } => "softmax_grad",
-            Kernel::LayerNorm { .. } => "layer_norm",
-            Kernel::LayerNormGrad { .. } => "layer_norm_grad",
-            Kernel::NllLoss { .. } => "nll_loss",
-            Kernel::NllLossGrad { .. } => "nll_loss_grad",
-            Kernel::IndexSelect { .. } => "index_select",
-            Kernel::IndexAdd { .. } => "index_add",
-            Kernel::Gather { .. } => "gather",
-            Kernel::Scatter { .. } => "scatter",
-            Kernel::Sort { .. } => "sort",
-            Kernel::Factor(Factor::Qr) => "qr",
-            Kernel::Factor(Factor::Eigh) => "eigh",
-            Kernel::Factor(Factor::Svd) => "svd",
-            Kernel::Random(_) => "random",
-            Kernel::Conv2d(_) => "conv2d",
-            Kernel::Conv2dGradInput(_) => "conv2d_grad_input",
-            Kernel::Conv2dGradWeight(_) => "conv2d_grad_weight",
-            Kernel::MaxPool2d(_) => "max_pool2d",
-            Kernel::MaxPool2dGrad(_) => "max_pool2d_grad",
-            Kernel::AvgPool2d(_) => "avg_pool2d",
-            Kernel::AvgPool2dGrad(_) => "avg_pool2d_grad",
-            Kernel::Sgd { .. } => "sgd",
-            Kernel::Adam { .. } => "adam",
-            Kernel::Unscale => "unscale",
-            Kernel::UpdateScale { .. } => "update_scale",
+            Kernel::Map { op: MapOp::Identity, .. } => (MapOp::Identity.kernel_name(), C::Copy),
+            Kernel::Map { op, .. } => (op.kernel_name(), C::Elementwise),
+            Kernel::Arange { .. } => ("arange", C::Elementwise),
+            Kernel::Triangle { .. } => ("triangle", C::Elementwise),
+            Kernel::Reduce { .. } => ("reduce", C::Reduction),
+            Kernel::ArgReduce { .. } => ("arg_reduce", C::Reduction),
+            Kernel::Scan { .. } => ("scan", C::Reduction),
+            Kernel::Matmul { .. } => ("matmul", C::Matmul),
+            Kernel::Softmax { .. } => ("softmax", C::Normalise),
+            Kernel::SoftmaxGrad { .. } => ("softmax_grad", C::Normalise),
+            Kernel::LayerNorm { .. } => ("layer_norm", C::Normalise),
+            Kernel::LayerNormGrad { .. } => ("layer_norm_grad", C::Normalise),
+            Kernel::NllLoss { .. } => ("nll_loss", C::GatherScatter),
+            Kernel::NllLossGrad { .. } => ("nll_loss_grad", C::GatherScatter),
+            Kernel::IndexSelect { .. } => ("index_select", C::GatherScatter),
+            Kernel::IndexAdd { .. } => ("index_add", C::GatherScatter),
+            Kernel::Gather { .. } => ("gather", C::GatherScatter),
+            Kernel::Scatter { .. } => ("scatter", C::GatherScatter),
+            Kernel::Sort { .. } => ("sort", C::GatherScatter),
+            Kernel::Factor(Factor::Qr) => ("qr", C::Normalise),
+            Kernel::Factor(Factor::Eigh) => ("eigh", C::Normalise),
+            Kernel::Factor(Factor::Svd) => ("svd", C::Normalise),
+            Kernel::Random(_) => ("random", C::Random),
+            Kernel::Conv2d(_) => ("conv2d", C::Convolution),
+            Kernel::Conv2dGradInput(_) => ("conv2d_grad_input", C::Convolution),
+            Kernel::Conv2dGradWeight(_) => ("conv2d_grad_weight", C::Convolution),
+            Kernel::MaxPool2d(_) => ("max_pool2d", C::Reduction),
+            Kernel::MaxPool2dGrad(_) => ("max_pool2d_grad", C::GatherScatter),
+            Kernel::AvgPool2d(_) => ("avg_pool2d", C::Reduction),
+            Kernel::AvgPool2dGrad(_) => ("avg_pool2d_grad", C::Elementwise),
+            Kernel::Sgd { .. } => ("sgd", C::Elementwise),
+            Kernel::Adam { .. } => ("adam", C::Elementwise),
+            Kernel::Unscale => ("unscale", C::Elementwise),
+            Kernel::UpdateScale { .. } => ("update_scale", C::Elementwise),
         }
     }
 }

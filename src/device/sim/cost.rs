@@ -3,6 +3,8 @@
 //! Only `+ - * /`, comparisons and `ceil` on `f64` (exact under IEEE 754), so every machine gets the same
 //! number. A cost that no `u64` holds is `u64::MAX`.
 
+use crate::device::kernel::KernelClass;
+
 use super::profile::Profile;
 
 /// The peak rate a kernel's arithmetic draws on: a dtype class, not a dtype.
@@ -31,49 +33,6 @@ impl Rate {
             Rate::Fp16 => "fp16",
             Rate::Bf16 => "bf16",
             Rate::Int => "int",
-        }
-    }
-}
-
-/// What kind of kernel it is: how near the hardware's peaks its kind comes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum KernelClass {
-    Matmul,
-    Convolution,
-    Elementwise,
-    Reduction,
-    /// Normalisation and softmax.
-    Normalise,
-    GatherScatter,
-    Random,
-    /// Copies, casts and fills within the device's memory.
-    Copy,
-}
-
-impl KernelClass {
-    /// Every class.
-    pub const ALL: [KernelClass; 8] = [
-        KernelClass::Matmul,
-        KernelClass::Convolution,
-        KernelClass::Elementwise,
-        KernelClass::Reduction,
-        KernelClass::Normalise,
-        KernelClass::GatherScatter,
-        KernelClass::Random,
-        KernelClass::Copy,
-    ];
-
-    /// The key in a profile.
-    pub fn key(self) -> &'static str {
-        match self {
-            KernelClass::Matmul => "matmul",
-            KernelClass::Convolution => "convolution",
-            KernelClass::Elementwise => "elementwise",
-            KernelClass::Reduction => "reduction",
-            KernelClass::Normalise => "normalise",
-            KernelClass::GatherScatter => "gather_scatter",
-            KernelClass::Random => "random",
-            KernelClass::Copy => "copy",
         }
     }
 }

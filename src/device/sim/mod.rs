@@ -18,9 +18,10 @@ mod memory;
 mod queues;
 mod work;
 
+pub use crate::device::kernel::KernelClass;
 pub use backend::devices;
 pub use clock::{Clock, ClockError, CopySpan, HostThread, Mark, Span, StreamId};
-pub use cost::{Bound, Direction, KernelClass, KernelCost, Rate, Transfer, Work};
+pub use cost::{Bound, Direction, KernelCost, Rate, Transfer, Work};
 pub use error::{ProfileError, ProfileFault};
 pub use profile::{Profile, builtin_ids};
 pub use selection::{Selection, SelectionError, SimulatedDevices};

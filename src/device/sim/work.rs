@@ -1,58 +1,20 @@
 //! What a launch asks of a simulated device.
 
 use crate::base::DType;
-use crate::device::MapOp;
-use crate::device::kernel::{Arg, Kernel, Launch};
+use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
 use crate::device::settings::Tf32;
 
-use super::cost::{KernelClass, Rate, Work};
+use super::cost::{Rate, Work};
 
 /// The class, the rate and the amounts by which a launch is timed. `tf32` says which float32
 /// kernels use TF32.
 pub(super) fn work(launch: &Launch<'_>, tf32: Tf32) -> Work {
-    let class = class(launch.kernel);
+    let class = launch.kernel.class();
     Work {
         class,
         rate: rate(class, compute_type(launch), tf32),
         flops: launch.flops(),
         bytes: launch.bytes(),
-    }
-}
-
-fn class(kernel: &Kernel) -> KernelClass {
-    match kernel {
-        Kernel::Map { op: MapOp::Identity, .. } => KernelClass::Copy,
-        Kernel::Matmul { .. } => KernelClass::Matmul,
-        Kernel::Conv2d(_) | Kernel::Conv2dGradInput(_) | Kernel::Conv2dGradWeight(_) => {
-            KernelClass::Convolution
-        }
-        Kernel::Map { .. }
-        | Kernel::Arange { .. }
-        | Kernel::Triangle { .. }
-        | Kernel::AvgPool2dGrad(_)
-        | Kernel::Sgd { .. }
-        | Kernel::Adam { .. }
-        | Kernel::Unscale
-        | Kernel::UpdateScale { .. } => KernelClass::Elementwise,
-        Kernel::Reduce { .. }
-        | Kernel::ArgReduce { .. }
-        | Kernel::Scan { .. }
-        | Kernel::MaxPool2d(_)
-        | Kernel::AvgPool2d(_) => KernelClass::Reduction,
-        Kernel::Factor(_)
-        | Kernel::Softmax { .. }
-        | Kernel::SoftmaxGrad { .. }
-        | Kernel::LayerNorm { .. }
-        | Kernel::LayerNormGrad { .. } => KernelClass::Normalise,
-        Kernel::NllLoss { .. }
-        | Kernel::NllLossGrad { .. }
-        | Kernel::IndexSelect { .. }
-        | Kernel::IndexAdd { .. }
-        | Kernel::Gather { .. }
-        | Kernel::Scatter { .. }
-        | Kernel::Sort { .. }
-        | Kernel::MaxPool2dGrad(_) => KernelClass::GatherScatter,
-        Kernel::Random(_) => KernelClass::Random,
     }
 }
 
@@ -87,7 +49,7 @@ fn rate(class: KernelClass, dtype: DType, tf32: Tf32) -> Rate {
 mod tests {
     use super::*;
     use crate::base::{Layout, Scalar};
-    use crate::device::{Buffer, Cancel, View};
+    use crate::device::{Buffer, Cancel, MapOp, View};
 
     const NOWHERE: Buffer = Buffer { address: 0, bytes: 0, host: None, pinned: false };
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::device::sim::cost::{KernelClass, Rate};
+use crate::device::kernel::KernelClass;
+use crate::device::sim::cost::Rate;
 use proptest::prelude::*;
 
 const MIB: u64 = 1 << 20;
