@@ -3,11 +3,33 @@
 use crate::device::kernel::{Conv, Launch, View};
 
 use super::args::compute_size;
-use super::key::{Compute, Form};
+use super::catalogue::{floats, is_float32};
+use super::form::forms;
+use super::key::Compute;
 use super::matmul::{GRID, THREADS, TILE};
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::recipe::{self, ON, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Gpu, Plan, Step};
+
+const CONV: RecipeParts = &[WALK, recipe::TILE, text!("conv")];
+
+forms! {
+    /// Convolutions of planes.
+    ConvForm(_) {
+        Forward =>
+            row("conv2d", 3, CONV, [("FORWARD", ON), ("XTYPE", "S1")]),
+            floats(|d| [d; 4]).and_wide(is_float32);
+        ByInput =>
+            row("conv2d_grad_input", 3, CONV, [("BY_INPUT", ON), ("XTYPE", "S0")]),
+            floats(|d| [d; 3]);
+        ByWeight =>
+            row("conv2d_grad_weight", 3, CONV, [("BY_WEIGHT", ON), ("XTYPE", "S1")]),
+            floats(|d| [d; 2]);
+        /// Adds the parts of a gradient by the weight.
+        Join => row("conv2d_grad_weight_join", 1, CONV, [("XTYPE", "S0")]), floats(|d| [d]);
+    }
+}
 
 /// A convolution's operands: the larger images, the filters, the smaller images.
 struct ConvolutionJob<'a> {
@@ -105,7 +127,7 @@ pub(super) fn forward(launch: &Launch, conv: &Conv) -> Option<Plan> {
     args.word(address(&y)).word(address(&x)).word(address(&w)).word(bias_at);
     job.put(conv, bias_step, &mut args)?;
     let dtypes = [y.dtype, x.dtype, w.dtype, bias.map_or(w.dtype, |b| b.dtype)];
-    let key = key(Form::Conv, compute, dtypes, job.wide);
+    let key = key(ConvForm::Forward, compute, dtypes, job.wide);
     let grid = ConvolutionJob::grid(job.outputs, ConvolutionJob::pixels(&y), job.groups.min(GRID))?;
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })
 }
@@ -117,7 +139,7 @@ pub(crate) fn by_input(launch: &Launch, conv: &Conv) -> Option<Plan> {
     let mut args = Args::new(job.wide);
     args.word(address(&dx)).word(address(&dy)).word(address(&w));
     job.put(conv, 0, &mut args)?;
-    let key = key(Form::ConvByInput, compute, [dx.dtype, dy.dtype, w.dtype], job.wide);
+    let key = key(ConvForm::ByInput, compute, [dx.dtype, dy.dtype, w.dtype], job.wide);
     let grid = ConvolutionJob::grid(job.inputs, ConvolutionJob::pixels(&dx), job.groups.min(GRID))?;
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })
 }
@@ -135,13 +157,13 @@ pub(crate) fn by_weight(launch: &Launch, gpu: &Gpu, scratch: u64, conv: &Conv) -
     args.word(address(&dy)).word(address(&x)).word(scratch).index(part);
     job.put(conv, 0, &mut args)?;
     let grid = ConvolutionJob::grid(job.outputs, job.inputs * job.taps, parts * job.groups)?;
-    let first = key(Form::ConvByWeight, compute, [dy.dtype, x.dtype], job.wide);
+    let first = key(ConvForm::ByWeight, compute, [dy.dtype, x.dtype], job.wide);
     let mut plan = Plan::of(Step { key: first, grid, block: [THREADS, 1, 1], shared: 0, args })?;
     let walk = Walk::of([Some(dw.layout)], Order::Rows)?;
     let wide = walk.is_wide();
     let mut args = Args::new(wide);
     args.word(address(&dw)).word(scratch).index(parts).walk(&walk);
-    let join = per_element(key(Form::ConvJoin, compute, [dw.dtype], wide), walk.count(), args)?;
+    let join = per_element(key(ConvForm::Join, compute, [dw.dtype], wide), walk.count(), args)?;
     plan.steps.extend(join.steps);
     Some(plan)
 }

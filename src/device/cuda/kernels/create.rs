@@ -4,10 +4,89 @@ use crate::base::{DType, Scalar};
 use crate::device::kernel::{Distribution, Launch, Random, RandomSource, naturals};
 use crate::device::philox;
 
-use super::key::{Compute, Draw, Form};
+use super::catalogue::all;
+use super::form::forms;
+use super::key::{Compute, Key};
 use super::operands::{address, blocks, input, is_apart, key, output, per_element};
+use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
+
+const CREATE: RecipeParts = &[WALK, text!("create")];
+const RANDOM: RecipeParts = &[WALK, text!("random")];
+
+forms! {
+    /// What is made from the numbers of elements.
+    CreateForm(key) {
+        Arange => row("arange", 1, CREATE, [("ARANGE", ON), ("EXACT", exact(key))]), all(|d| [d]);
+        Eye => row("eye", 1, CREATE, [("EYE", ON)]), all(|d| [d]);
+        Triangle { upper: bool in BOTH } =>
+            row(if upper { "triu" } else { "tril" }, 2, CREATE, [("UPPER", flag(upper))]),
+            all(|d| [d; 2]);
+        Random { draw: Draw in Draw::ALL, per_call: u8 in [2, 4] } =>
+            drawing(key, draw, per_call),
+            all(|d| [d]).only(|d| draw.is_drawn(per_call, d));
+    }
+}
+
+/// How a number is made of random bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Draw {
+    Uniform,
+    Normal,
+    LogNormal,
+    Exponential,
+    Cauchy,
+    Geometric,
+    Bernoulli,
+    /// Bernoulli numbers, several neighbours to a thread.
+    Keep,
+    Integers,
+}
+
+impl Draw {
+    const ALL: [Draw; 9] = {
+        use Draw::*;
+        [Uniform, Normal, LogNormal, Exponential, Cauchy, Geometric, Bernoulli, Keep, Integers]
+    };
+
+    /// Whether numbers of a dtype are made so many to a call of the generator.
+    fn is_drawn(self, per_call: u8, dtype: DType) -> bool {
+        let usual = if dtype == DType::Float64 { 2 } else { 4 };
+        match self {
+            Draw::Integers => true,
+            Draw::Keep => per_call == 4 && dtype == DType::Bool,
+            Draw::Geometric | Draw::Bernoulli => per_call == usual,
+            _ => per_call == usual && dtype.is_float(),
+        }
+    }
+}
+
+fn drawing(key: &Key, draw: Draw, per_call: u8) -> Recipe {
+    let (name, kind) = match draw {
+        Draw::Uniform => ("uniform", "UNIFORM"),
+        Draw::Normal => ("normal", "NORMAL"),
+        Draw::LogNormal => ("log_normal", "LOG_NORMAL"),
+        Draw::Bernoulli => ("bernoulli", "BERNOULLI"),
+        Draw::Keep => ("keep", "KEEP"),
+        Draw::Exponential => ("exponential", "EXPONENTIAL"),
+        Draw::Cauchy => ("cauchy", "CAUCHY"),
+        Draw::Geometric => ("geometric", "GEOMETRIC"),
+        Draw::Integers => ("integers", "INTEGERS"),
+    };
+    let (p, q) =
+        if draw == Draw::Integers { ("long long", "unsigned long long") } else { ("double", "double") };
+    row(format!("random_{name}_by_{per_call}"), 1, RANDOM, [(kind, ON)])
+        .number("PER_CALL", per_call)
+        .and("P", p)
+        .and("Q", q)
+        .and("STORED", if key.is_half() { "S0" } else { "Real" })
+}
+
+/// The type in which places of a range are counted.
+fn exact(key: &Key) -> &'static str {
+    if key.compute == Compute::I64 { "long long" } else { "double" }
+}
 
 pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Plan> {
     let y = output(launch, 0)?;
@@ -22,7 +101,7 @@ pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Pla
         args.long(start.as_i64()).long(step.as_i64());
     }
     args.walk(&walk);
-    per_element(key(Form::Arange, compute, [y.dtype], wide), walk.count(), args)
+    per_element(key(CreateForm::Arange, compute, [y.dtype], wide), walk.count(), args)
 }
 
 pub(super) fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Plan> {
@@ -37,14 +116,14 @@ pub(super) fn triangle(launch: &Launch, upper: bool, diagonal: i64) -> Option<Pl
         let wide = walk.is_wide();
         let mut args = Args::new(wide);
         args.word(address(&y)).index(rows).index(columns).long(diagonal).walk(&walk);
-        return per_element(key(Form::Eye, compute, [y.dtype], wide), walk.count(), args);
+        return per_element(key(CreateForm::Eye, compute, [y.dtype], wide), walk.count(), args);
     }
     let x = input(launch, 0)?;
     let walk = Walk::of([Some(y.layout), Some(x.layout)], Order::Rows)?;
     let wide = walk.is_wide();
     let mut args = Args::new(wide);
     args.word(address(&y)).word(address(&x)).index(rows).index(columns).long(diagonal).walk(&walk);
-    per_element(key(Form::Triangle { upper }, compute, [y.dtype, x.dtype], wide), walk.count(), args)
+    per_element(key(CreateForm::Triangle { upper }, compute, [y.dtype, x.dtype], wide), walk.count(), args)
 }
 
 /// Draws from Philox. What needs an input, a sort, or numbers by row has no kernel.
@@ -63,7 +142,7 @@ pub(super) fn random(launch: &Launch, random: &Random) -> Option<Plan> {
     args.word(address(&y));
     let (draw, r) = parameters(random.distribution, y.dtype, &mut args)?;
     args.double(r).word(seed).word(offset / 4).word(threads).word(work).walk(&walk);
-    let form = Form::Random { draw, per_call: u8::try_from(per_call).ok()? };
+    let form = CreateForm::Random { draw, per_call: u8::try_from(per_call).ok()? };
     let key = key(form, Compute::of(y.dtype), [y.dtype], wide);
     let grid = [blocks(usize::try_from(work).ok()?, 256)?, 1, 1];
     Plan::of(Step { key, grid, block: [256, 1, 1], shared: 0, args })

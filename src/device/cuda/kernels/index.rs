@@ -2,13 +2,37 @@
 
 use smallvec::SmallVec;
 
+use crate::base::DType;
 use crate::base::shape::contiguous_strides;
 use crate::device::kernel::{Arg, Launch, ScatterMode, View};
 
-use super::key::{Compute, Form, Key, Slot};
+use super::catalogue::all;
+use super::form::forms;
+use super::key::{Compute, Key, Slot};
 use super::operands::{address, input, is_apart, key, output, per_element};
+use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan};
+
+const INDEX: RecipeParts = &[WALK, text!("index")];
+
+forms! {
+    /// What is read or written at the places that an index names.
+    IndexForm(_) {
+        Gather { from_end: bool in BOTH } =>
+            row(ending("gather", "_from_end", from_end), 3, INDEX, [
+                ("GATHER", ON),
+                ("FROM_END", flag(from_end)),
+            ]),
+            all(|d| [d, d, DType::Int64]).wide(|_| from_end);
+        Scatter { from_end: bool in BOTH, add: bool in BOTH } =>
+            row(ending(if add { "scatter_add" } else { "scatter" }, "_from_end", from_end), 3, INDEX, [
+                ("ADD", flag(add)),
+                ("FROM_END", flag(from_end)),
+            ]),
+            all(|d| [d, d, DType::Int64]);
+    }
+}
 
 type IndexSizes = SmallVec<[usize; 6]>;
 type Steps = SmallVec<[isize; 6]>;
@@ -78,7 +102,8 @@ fn read(
     let wide = is_wide(&walk, size, step);
     let mut args = Args::new(wide);
     args.word(address(y)).word(address(x)).word(address(index)).index(size).step(step).walk(&walk);
-    let key = key(Form::Gather { from_end }, Compute::of(y.dtype), [y.dtype, x.dtype, index.dtype], wide);
+    let key =
+        key(IndexForm::Gather { from_end }, Compute::of(y.dtype), [y.dtype, x.dtype, index.dtype], wide);
     per_element(key, walk.count(), args)
 }
 
@@ -109,9 +134,9 @@ fn write(
         }
     };
     args.word(address(&index)).index(size).step(step).walk(&walk);
-    let form = Form::Scatter { from_end, add };
+    let form = IndexForm::Scatter { from_end, add };
     let slots = [Slot::Of(y.dtype), source, Slot::Of(index.dtype), Slot::Empty, Slot::Empty, Slot::Empty];
-    per_element(Key { form, compute, slots, wide }, walk.count(), args)
+    per_element(Key { form: form.into(), compute, slots, wide }, walk.count(), args)
 }
 
 fn walk(shape: &[usize], [a, b, c]: &[Steps; 3]) -> Option<Walk<3>> {

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::base::DType;
-use crate::device::scalar::{CUDA_HELPERS, MapOp};
+use crate::device::scalar::CUDA_HELPERS;
+
+use super::form::Form;
 
 /// The type that a kernel computes in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,106 +65,6 @@ pub(crate) enum Slot {
 /// How many operands a kernel can have.
 pub(crate) const SLOTS: usize = 6;
 
-/// How values are folded into one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Fold {
-    Sum,
-    Prod,
-    Max,
-    Min,
-    All,
-    Any,
-    Norm,
-    Var,
-    LogSumExp,
-    ArgMax,
-    ArgMin,
-}
-
-/// How a number is made of random bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Draw {
-    Uniform,
-    Normal,
-    LogNormal,
-    Exponential,
-    Cauchy,
-    Geometric,
-    Bernoulli,
-    /// Bernoulli numbers, several neighbours to a thread.
-    Keep,
-    Integers,
-}
-
-/// What a kernel does, as far as its source tells. `across` forms work where neighbouring lines are nearer than
-/// neighbours on a line.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Form {
-    Map(MapOp),
-    /// So many elements to a thread.
-    MapVector(MapOp, u8),
-    Arange,
-    Eye,
-    Triangle {
-        upper: bool,
-    },
-    Random {
-        draw: Draw,
-        per_call: u8,
-    },
-    Reduce {
-        fold: Fold,
-        across: bool,
-    },
-    ReduceJoin {
-        fold: Fold,
-    },
-    Softmax {
-        log: bool,
-        across: bool,
-    },
-    SoftmaxGrad {
-        log: bool,
-        across: bool,
-    },
-    LayerNorm,
-    LayerNormByInput,
-    LayerNormByParameters,
-    LayerNormJoin,
-    Scan {
-        product: bool,
-        across: bool,
-    },
-    Gather {
-        from_end: bool,
-    },
-    Scatter {
-        from_end: bool,
-        add: bool,
-    },
-    NllLoss {
-        each: bool,
-    },
-    NllLossGrad,
-    Sgd,
-    Adam,
-    Unscale,
-    UpdateScale,
-    MaxPool,
-    MaxPoolGrad,
-    AveragePool {
-        padding: bool,
-    },
-    AveragePoolGrad {
-        padding: bool,
-    },
-    Matmul,
-    Conv,
-    ConvByInput,
-    ConvByWeight,
-    ConvJoin,
-}
-
 /// Which compiled kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
@@ -176,7 +78,7 @@ pub struct Key {
 impl Key {
     /// The name of its function, such as `map_add_f32`.
     pub fn entry(&self) -> String {
-        let mut name = self.recipe().name;
+        let mut name = self.form.recipe(self).name;
         let used = self.slots.iter().filter(|s| **s != Slot::Empty);
         let mut types: Vec<&str> = used.map(|s| slot_name(*s)).collect();
         let plain = |d: &DType| Compute::of(*d) == self.compute && types.iter().all(|t| *t == short(*d));
@@ -194,11 +96,24 @@ impl Key {
         name
     }
 
+    /// What it computes is stored in 16 bits.
+    pub(super) fn is_half(&self) -> bool {
+        matches!(self.slots.first(), Some(Slot::Of(DType::Float16 | DType::BFloat16)))
+    }
+
+    /// The type of an operand's elements.
+    pub(super) fn typed(&self, slot: usize) -> &'static str {
+        match self.slots.get(slot) {
+            Some(Slot::Of(dtype)) => c_type(*dtype),
+            _ => "T",
+        }
+    }
+
     /// The whole text for the compiler.
     pub fn source(&self) -> String {
         let mut text = String::new();
         text.push_str(TYPES);
-        if matches!(self.form, Form::Map(_) | Form::MapVector(..)) {
+        if matches!(self.form, Form::Map(_)) {
             text.push_str(CUDA_HELPERS);
         }
         let mut line = |args: std::fmt::Arguments| {
@@ -219,7 +134,7 @@ impl Key {
                 _ => line(format_args!("typedef T S{i};\ntypedef Number In{i};")),
             }
         }
-        let recipe = self.recipe();
+        let recipe = self.form.recipe(self);
         line(format_args!("#define OPERANDS {}", recipe.operands));
         for (name, value) in &recipe.defines {
             line(format_args!("#define {name} {value}"));
@@ -229,51 +144,6 @@ impl Key {
             text.push_str(part);
         }
         text
-    }
-}
-
-impl Fold {
-    pub(super) fn define(self) -> &'static str {
-        match self {
-            Fold::Sum => "FOLD_SUM",
-            Fold::Prod => "FOLD_PROD",
-            Fold::Max => "FOLD_MAX",
-            Fold::Min => "FOLD_MIN",
-            Fold::All => "FOLD_ALL",
-            Fold::Any => "FOLD_ANY",
-            Fold::Norm => "FOLD_NORM",
-            Fold::Var => "FOLD_VAR",
-            Fold::LogSumExp => "FOLD_LOG_SUM_EXP",
-            Fold::ArgMax | Fold::ArgMin => "FOLD_ARG",
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Fold::Sum => "sum",
-            Fold::Prod => "prod",
-            Fold::Max => "max",
-            Fold::Min => "min",
-            Fold::All => "all",
-            Fold::Any => "any",
-            Fold::Norm => "norm",
-            Fold::Var => "var",
-            Fold::LogSumExp => "logsumexp",
-            Fold::ArgMax => "argmax",
-            Fold::ArgMin => "argmin",
-        }
-    }
-
-    /// Bytes of what a part of a line is folded into.
-    pub(super) fn size(self, compute: Compute) -> usize {
-        let t = super::args::compute_size(compute);
-        match self {
-            Fold::All | Fold::Any => 4,
-            Fold::Var => 3 * t,
-            Fold::LogSumExp => 2 * t,
-            Fold::ArgMax | Fold::ArgMin => t + 8,
-            _ => t,
-        }
     }
 }
 
@@ -302,7 +172,7 @@ fn short(dtype: DType) -> &'static str {
     }
 }
 
-pub(super) fn c_type(dtype: DType) -> &'static str {
+fn c_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Float64 => "double",
         DType::Float32 => "float",

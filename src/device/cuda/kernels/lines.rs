@@ -4,11 +4,67 @@ use crate::base::{DType, Layout};
 use crate::device::kernel::{Launch, ScanOp, View};
 
 use super::args::compute_size;
-use super::key::{Compute, Form};
+use super::catalogue::{all, floats, is_float32};
+use super::form::forms;
+use super::key::{Compute, Key};
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output};
+use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row, text};
 use super::reduce::{across, along};
 use super::walk::{Order, Walk};
 use super::{Args, Gpu, Plan, Step};
+
+const SOFTMAX: RecipeParts = &[WALK, GROUP, text!("softmax")];
+const LAYER_NORM: RecipeParts = &[GROUP, text!("layer_norm")];
+const SCAN: RecipeParts = &[WALK, text!("scan")];
+
+forms! {
+    /// What goes line by line. `across` forms work where neighbouring lines are nearer than neighbours on a line.
+    LineForm(key) {
+        Softmax { log: bool in BOTH, across: bool in BOTH } =>
+            row(softmax_name("softmax", log, across), 2, SOFTMAX, [
+                ("LOGARITHM", flag(log)),
+                ("ACROSS", flag(across)),
+            ]),
+            floats(|d| [d; 2]).and_wide(|d| across && is_float32(d));
+        SoftmaxGrad { log: bool in BOTH, across: bool in BOTH } =>
+            row(softmax_name("softmax_grad", log, across), 3, SOFTMAX, [
+                ("GRADIENT", ON),
+                ("LOGARITHM", flag(log)),
+                ("ACROSS", flag(across)),
+            ]),
+            floats(|d| [d; 3]);
+        LayerNorm =>
+            row("layer_norm", 3, LAYER_NORM, [("FORWARD", ON), ("ACROSS", OFF)]),
+            floats(|d| [d; 6]);
+        LayerNormByInput =>
+            row("layer_norm_grad", 3, LAYER_NORM, [("BY_INPUT", ON), ("ACROSS", OFF)]),
+            floats(|d| [d; 6]);
+        LayerNormByParameters =>
+            row("layer_norm_grad_parameters", 3, LAYER_NORM, [("BY_PARAMETERS", ON), ("ACROSS", ON)]),
+            floats(|d| [d; 4]);
+        LayerNormJoin =>
+            row("layer_norm_grad_join", 3, LAYER_NORM, [("ACROSS", ON)]),
+            floats(|d| [d; 2]);
+        Scan { product: bool in BOTH, across: bool in BOTH } =>
+            scanning(key, product, across),
+            all(|d| [d; 2]);
+    }
+}
+
+fn softmax_name(name: &str, log: bool, across: bool) -> String {
+    ending(&format!("{}{name}", if log { "log_" } else { "" }), "_across", across)
+}
+
+fn scanning(key: &Key, product: bool, across: bool) -> Recipe {
+    let accumulator = match key.compute {
+        Compute::I64 => "long long",
+        Compute::F32 if key.is_half() => "float",
+        _ => "double",
+    };
+    let (name, run, start) = if product { ("cumprod", "times", "1") } else { ("cumsum", "plus", "0") };
+    let defines = [("ACCUMULATOR", accumulator), ("RUN", run), ("START", start), ("ACROSS", flag(across))];
+    row(ending(name, "_across", across), 2, SCAN, defines)
+}
 
 /// The lines of operands of one shape along a dimension.
 struct OperandLines<const N: usize> {
@@ -50,7 +106,7 @@ impl<const N: usize> OperandLines<N> {
         args
     }
 
-    fn step(&self, gpu: &Gpu, form: Form, compute: Compute, views: [&View; N]) -> Option<Plan> {
+    fn step(&self, gpu: &Gpu, form: LineForm, compute: Compute, views: [&View; N]) -> Option<Plan> {
         let (block, lines) =
             if self.across { across(gpu, self.others.count(), self.length) } else { along(self.length, 8) };
         let key = key(form, compute, views.map(|v| v.dtype), self.wide);
@@ -66,7 +122,7 @@ pub(super) fn softmax(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Opti
         return None;
     }
     let lines = OperandLines::new([y.layout, x.layout], dim)?;
-    lines.step(gpu, Form::Softmax { log, across: lines.across }, compute, [&y, &x])
+    lines.step(gpu, LineForm::Softmax { log, across: lines.across }, compute, [&y, &x])
 }
 
 pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) -> Option<Plan> {
@@ -76,7 +132,7 @@ pub(super) fn softmax_grad(launch: &Launch, gpu: &Gpu, log: bool, dim: usize) ->
         return None;
     }
     let lines = OperandLines::new([dx.layout, dy.layout, y.layout], dim)?;
-    lines.step(gpu, Form::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
+    lines.step(gpu, LineForm::SoftmaxGrad { log, across: lines.across }, compute, [&dx, &dy, &y])
 }
 
 pub(super) fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
@@ -85,7 +141,7 @@ pub(super) fn scan(launch: &Launch, op: ScanOp, dim: usize) -> Option<Plan> {
         return None;
     }
     let lines = OperandLines::new([y.layout, x.layout], dim)?;
-    let form = Form::Scan { product: op == ScanOp::Prod, across: lines.across };
+    let form = LineForm::Scan { product: op == ScanOp::Prod, across: lines.across };
     let key = key(form, Compute::of(y.dtype), [y.dtype, x.dtype], lines.wide);
     let (threads, each) =
         if lines.across { (128, 128) } else { (lines.length.next_power_of_two().clamp(32, 1024), 1) };
@@ -136,7 +192,8 @@ pub(super) fn layer_norm(launch: &Launch, eps: f64) -> Option<Plan> {
     args.parameter(compute, eps);
     let others = [dtype_or(weight.as_ref(), x.dtype), dtype_or(bias.as_ref(), x.dtype)];
     let [weight, bias] = others;
-    let key = key(Form::LayerNorm, compute, [y.dtype, mean.dtype, rstd.dtype, x.dtype, weight, bias], wide);
+    let key =
+        key(LineForm::LayerNorm, compute, [y.dtype, mean.dtype, rstd.dtype, x.dtype, weight, bias], wide);
     let (block, lines) = along(n, 8);
     Plan::of(Step { key, grid: [blocks(rows, lines)?, 1, 1], block, shared: 0, args })
 }
@@ -184,7 +241,7 @@ pub(crate) fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: 
     let (block, lines) = along(n, 8);
     let mut plan = Plan::default();
     if rows > 0 && n > 0 {
-        let key = key(Form::LayerNormByInput, compute, dtypes, wide);
+        let key = key(LineForm::LayerNormByInput, compute, dtypes, wide);
         plan.steps.push(Step { key, grid: [blocks(rows, lines)?, 1, 1], block, shared: 0, args });
     }
     let Some(dweight) = output(launch, 1) else { return Some(plan) };
@@ -207,7 +264,7 @@ pub(crate) fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: 
     let columns = blocks(n, 32)?;
     let dtypes = [dy.dtype, x.dtype, mean.dtype, rstd.dtype];
     plan.steps.push(Step {
-        key: key(Form::LayerNormByParameters, compute, dtypes, wide),
+        key: key(LineForm::LayerNormByParameters, compute, dtypes, wide),
         grid: [columns, u32::try_from(parts).ok()?, 1],
         block: [32, 16, 1],
         shared: 0,
@@ -223,7 +280,7 @@ pub(crate) fn layer_norm_grad(launch: &Launch, gpu: &Gpu, scratch: u64, affine: 
         .step(to_bias.1);
     let dtypes = [dweight.dtype, dtype_or(dbias.as_ref(), dweight.dtype)];
     plan.steps.push(Step {
-        key: key(Form::LayerNormJoin, compute, dtypes, wide),
+        key: key(LineForm::LayerNormJoin, compute, dtypes, wide),
         grid: [columns, 1, 1],
         block: [32, 8, 1],
         shared: 0,

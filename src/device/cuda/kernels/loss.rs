@@ -1,11 +1,34 @@
 //! `NllLoss` and its gradient.
 
+use crate::base::DType;
 use crate::device::kernel::{Launch, Reduction, View};
 
-use super::key::Form;
+use super::catalogue::floats;
+use super::form::forms;
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::recipe::{BOTH, GROUP, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
+
+const LOSS: &str = text!("loss");
+const LOSSES: RecipeParts = &[WALK, GROUP, LOSS];
+const LOSS_GRADIENTS: RecipeParts = &[WALK, LOSS];
+
+forms! {
+    /// A loss of classes, and its gradient.
+    LossForm(key) {
+        Nll { each: bool in BOTH } =>
+            row(ending("nll_loss", "_each", each), 3, LOSSES, [
+                ("EACH_SAMPLE", flag(each)),
+                ("ACROSS", OFF),
+                ("TARGET", key.typed(3)),
+            ]),
+            floats(|d| [d, d, d, DType::Int64, d]);
+        NllGrad =>
+            row("nll_loss_grad", 3, LOSS_GRADIENTS, [("GRADIENT", ON), ("TARGET", key.typed(2))]),
+            floats(|d| [d, d, DType::Int64, d, d]);
+    }
+}
 
 pub(crate) fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> Option<Plan> {
     let (loss, total, logp, target) =
@@ -36,7 +59,7 @@ pub(crate) fn nll(launch: &Launch, reduction: Reduction, ignore_index: i64) -> O
     args.int(i32::from(reduction == Reduction::Mean));
     let weight = weight.map_or(logp.dtype, |w| w.dtype);
     let key = key(
-        Form::NllLoss { each },
+        LossForm::Nll { each },
         compute,
         [loss.dtype, total.dtype, logp.dtype, target.dtype, weight],
         wide,
@@ -77,7 +100,7 @@ pub(crate) fn nll_grad(launch: &Launch, reduction: Reduction, ignore_index: i64)
     args.index(classes).long(ignore_index).step(weight_step).walk(&walk);
     let weight = weight.map_or(dlogp.dtype, |w| w.dtype);
     let dtypes = [dlogp.dtype, dloss.dtype, target.dtype, weight, total.dtype];
-    per_element(key(Form::NllLossGrad, compute, dtypes, wide), walk.count(), args)
+    per_element(key(LossForm::NllGrad, compute, dtypes, wide), walk.count(), args)
 }
 
 /// A weight for each class: its address and step; a missing one is at 0.

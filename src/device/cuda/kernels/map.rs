@@ -2,12 +2,60 @@
 
 use crate::base::{DType, Layout, Scalar};
 use crate::device::kernel::{Arg, Launch, View};
-use crate::device::scalar::{MapOp, ScalarFunction, Visitor};
+use crate::device::scalar::{MapOp, ScalarFunction, Visitor, Writes};
 
-use super::key::{Compute, Form, Key, SLOTS, Slot};
+use super::catalogue::{Cases, all, is_its_compute};
+use super::form::forms;
+use super::key::{Compute, Key, SLOTS, Slot};
 use super::operands::{Meeting, address, blocks, is_apart, meeting};
+use super::recipe::{RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
+
+const MAP: RecipeParts = &[WALK, text!("map")];
+const MAP_VECTOR: RecipeParts = &[text!("map_vector")];
+
+forms! {
+    /// A scalar function of elements.
+    MapForm(_) {
+        Strided { op: MapOp in MapOp::ALL.iter().copied() } =>
+            row(op.kernel_name(), op.arity() + 1, MAP, [("EXPRESSION", op.cuda())]),
+            defined(op).and_wide(is_its_compute).and(casts(op));
+        /// So many elements to a thread, side by side.
+        Vector { op: MapOp in MapOp::ALL.iter().copied(), width: u8 in [2, 4, 8, 16] } =>
+            row(format!("{}_vector", op.kernel_name()), op.arity() + 1, MAP_VECTOR, [
+                ("EXPRESSION", op.cuda()),
+            ])
+            .number("WIDTH", width),
+            defined(op).and(with_number(op)).only(|d| 16 / d.size() == usize::from(width));
+    }
+}
+
+/// The function for each dtype that has it.
+fn defined(op: MapOp) -> Cases {
+    let cases = all(|d| {
+        let mut operands = vec![d; op.arity() + 1];
+        if let (Writes::Bool, Some(to)) = (op.writes(), operands.first_mut()) {
+            *to = DType::Bool;
+        }
+        operands
+    });
+    cases.only(|d| is_defined(op, Compute::of(d)))
+}
+
+/// The function with a number in the second place; fills.
+fn with_number(op: MapOp) -> Cases {
+    match op {
+        MapOp::Identity => defined(op).number(1),
+        _ => defined(op).only(|d| op.arity() > 1 && is_its_compute(d)).number(2),
+    }
+}
+
+/// Copies between each two dtypes.
+fn casts(op: MapOp) -> Cases {
+    let to_each = DType::ALL.into_iter().filter(|_| op == MapOp::Identity);
+    to_each.fold(Cases::default(), |cases, to| cases.and(all(|from| [to, from]).only(|from| from != to)))
+}
 
 /// Elements of a block of the strided form: 256 threads, four elements each.
 const BLOCK: usize = 1024;
@@ -105,18 +153,18 @@ impl MapJob<'_> {
         let wide = walk.is_wide();
         let mut args = self.args(wide);
         args.walk(&walk);
-        self.step(Form::Map(self.op), wide, blocks(walk.count(), BLOCK)?, args)
+        self.step(MapForm::Strided { op: self.op }, wide, blocks(walk.count(), BLOCK)?, args)
     }
 
     fn vector(&self) -> Option<Plan> {
         let (count, width) = (self.output.layout.numel(), self.width());
         let mut args = self.args(false);
         args.index(count);
-        let form = Form::MapVector(self.op, u8::try_from(width).ok()?);
+        let form = MapForm::Vector { op: self.op, width: u8::try_from(width).ok()? };
         self.step(form, false, blocks(count, 256 * width)?, args)
     }
 
-    fn step(&self, form: Form, wide: bool, blocks: u32, args: Args) -> Option<Plan> {
+    fn step(&self, form: MapForm, wide: bool, blocks: u32, args: Args) -> Option<Plan> {
         let mut slots = [Slot::Empty; SLOTS];
         let inputs = self.inputs.iter().map(|arg| match arg {
             Arg::View(view) => Slot::Of(view.dtype),
@@ -125,7 +173,7 @@ impl MapJob<'_> {
         for (slot, what) in slots.iter_mut().zip(std::iter::once(Slot::Of(self.output.dtype)).chain(inputs)) {
             *slot = what;
         }
-        let key = Key { form, compute: self.compute, slots, wide };
+        let key = Key { form: form.into(), compute: self.compute, slots, wide };
         Plan::of(Step { key, grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0, args })
     }
 

@@ -2,10 +2,24 @@
 
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::key::{Compute, Form, Key, SLOTS, Slot};
+use super::catalogue::{all, is_float32};
+use super::form::forms;
+use super::key::{Compute, Key, SLOTS, Slot};
 use super::operands::{address, blocks, input, is_apart, is_far, output};
+use super::recipe::{self, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
+
+const MATMUL: RecipeParts = &[WALK, recipe::TILE, text!("matmul")];
+
+forms! {
+    /// Products of matrices.
+    MatmulForm(_) {
+        Tiled =>
+            row("matmul", 4, MATMUL, []),
+            all(|d| [d; 4]).and(all(|d| [d; 4]).number(3).wide(is_float32));
+    }
+}
 
 /// Rows and columns of a block's tile.
 pub(crate) const TILE: usize = 64;
@@ -62,7 +76,7 @@ pub(crate) fn plan(launch: &Launch, alpha: f64, beta: f64) -> Option<Plan> {
     {
         *slot = what;
     }
-    let key = Key { form: Form::Matmul, compute, slots, wide };
+    let key = Key { form: MatmulForm::Tiled.into(), compute, slots, wide };
     let rows = blocks(m, TILE).filter(|&r| r as usize <= GRID)?;
     let grid = [blocks(n, TILE)?, rows, batches.count().min(GRID) as u32];
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })

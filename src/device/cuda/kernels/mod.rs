@@ -4,6 +4,7 @@ mod args;
 mod catalogue;
 mod convolution;
 mod create;
+mod form;
 mod index;
 mod key;
 mod lines;

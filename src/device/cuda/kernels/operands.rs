@@ -3,7 +3,8 @@
 use crate::base::{DType, Layout};
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::key::{Compute, Form, Key, SLOTS, Slot};
+use super::form::Form;
+use super::key::{Compute, Key, SLOTS, Slot};
 use super::{Args, Plan, Step};
 
 /// Threads of a block where each works on elements of its own.
@@ -31,12 +32,17 @@ pub(super) fn float(dtype: DType) -> Option<Compute> {
     dtype.is_float().then(|| Compute::of(dtype))
 }
 
-pub(super) fn key<const N: usize>(form: Form, compute: Compute, dtypes: [DType; N], wide: bool) -> Key {
+pub(super) fn key<const N: usize>(
+    form: impl Into<Form>,
+    compute: Compute,
+    dtypes: [DType; N],
+    wide: bool,
+) -> Key {
     let mut slots = [Slot::Empty; SLOTS];
     for (slot, dtype) in slots.iter_mut().zip(dtypes) {
         *slot = Slot::Of(dtype);
     }
-    Key { form, compute, slots, wide }
+    Key { form: form.into(), compute, slots, wide }
 }
 
 /// `count` in blocks of `each`, as many as a grid can have.

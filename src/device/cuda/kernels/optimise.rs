@@ -1,11 +1,31 @@
 //! `Sgd`, `Adam`, `Unscale` and `UpdateScale`.
 
+use crate::base::DType;
 use crate::device::kernel::{Kernel, Launch, View};
 
-use super::key::{Compute, Form};
+use super::catalogue::{floats, is_float32};
+use super::form::forms;
+use super::key::Compute;
 use super::operands::{address, float, input, is_apart, key, output, per_element};
+use super::recipe::{ON, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Plan, Step};
+
+const OPTIMISE: RecipeParts = &[WALK, text!("optimise")];
+
+forms! {
+    /// Steps of optimisers and of gradient scaling.
+    OptimiseForm(_) {
+        Sgd => row("sgd", 3, OPTIMISE, [("SGD", ON)]), floats(|d| [d; 3]);
+        Adam => row("adam", 4, OPTIMISE, [("ADAM", ON)]), floats(|d| [d; 4]).and_wide(is_float32);
+        Unscale =>
+            row("unscale", 1, OPTIMISE, [("UNSCALE", ON)]),
+            floats(|d| [d, DType::Float32, DType::Float32]);
+        UpdateScale =>
+            row("update_scale", 1, OPTIMISE, []),
+            floats(|d| [d, DType::Int32, d]).only(is_float32);
+    }
+}
 
 pub(super) fn sgd(launch: &Launch) -> Option<Plan> {
     let Kernel::Sgd { lr, momentum, dampening, weight_decay, nesterov, maximize, first } = *launch.kernel
@@ -30,7 +50,7 @@ pub(super) fn sgd(launch: &Launch) -> Option<Plan> {
     let options = i32::from(weight_decay != 0.0) | i32::from(nesterov) << 1 | i32::from(first) << 2;
     args.int(options).walk(&walk);
     let dtypes = [parameter.dtype, grad.dtype, buffer.map_or(parameter.dtype, |b| b.dtype)];
-    per_element(key(Form::Sgd, compute, dtypes, wide), walk.count(), args)
+    per_element(key(OptimiseForm::Sgd, compute, dtypes, wide), walk.count(), args)
 }
 
 pub(super) fn adam(launch: &Launch) -> Option<Plan> {
@@ -61,7 +81,7 @@ pub(super) fn adam(launch: &Launch) -> Option<Plan> {
     }
     let (plain, near) = (decoupled || weight_decay == 0.0, 1.0 - beta1 < 0.5);
     args.int(i32::from(plain) | i32::from(near) << 1).walk(&walk);
-    per_element(key(Form::Adam, compute, views.map(|v| v.dtype), wide), walk.count(), args)
+    per_element(key(OptimiseForm::Adam, compute, views.map(|v| v.dtype), wide), walk.count(), args)
 }
 
 pub(super) fn unscale(launch: &Launch) -> Option<Plan> {
@@ -75,7 +95,7 @@ pub(super) fn unscale(launch: &Launch) -> Option<Plan> {
     let mut args = Args::new(wide);
     args.word(address(&grad)).word(address(&found)).word(address(&factor)).walk(&walk);
     per_element(
-        key(Form::Unscale, compute, [grad.dtype, found.dtype, factor.dtype], wide),
+        key(OptimiseForm::Unscale, compute, [grad.dtype, found.dtype, factor.dtype], wide),
         walk.count(),
         args,
     )
@@ -89,6 +109,6 @@ pub(crate) fn update_scale(launch: &Launch, growth: f64, backoff: f64, interval:
     let mut args = Args::new(false);
     args.word(address(&scale)).word(address(&tracker)).word(address(&found));
     args.double(growth).double(backoff).long(interval);
-    let key = key(Form::UpdateScale, Compute::F32, [scale.dtype, tracker.dtype, found.dtype], false);
+    let key = key(OptimiseForm::UpdateScale, Compute::F32, [scale.dtype, tracker.dtype, found.dtype], false);
     Plan::of(Step { key, grid: [1, 1, 1], block: [1, 1, 1], shared: 0, args })
 }

@@ -1,28 +1,62 @@
 //! `MaxPool2d`, `AvgPool2d` and their gradients.
 
+use crate::base::DType;
 use crate::device::kernel::{Kernel, Launch, View, Window};
 
-use super::key::{Compute, Form};
+use super::catalogue::all;
+use super::form::forms;
+use super::key::{Compute, Key};
 use super::operands::{address, input, is_apart, is_far, key, output, per_element};
+use super::recipe::{BOTH, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::{Args, Plan};
+
+const POOL: RecipeParts = &[WALK, text!("pool")];
+
+forms! {
+    /// Windows of planes.
+    PoolForm(key) {
+        Max =>
+            row("max_pool2d", 3, POOL, [("MAX_POOL", ON), ("COUNT_PADDING", OFF), ("LEAST", least(key))]),
+            all(|d| [d, DType::Int64, d]);
+        MaxGrad =>
+            row("max_pool2d_grad", 3, POOL, [("MAX_POOL_GRAD", ON), ("COUNT_PADDING", OFF)]),
+            all(|d| [d, d, DType::Int64]);
+        Average { padding: bool in BOTH } =>
+            row(ending("avg_pool2d", "_with_padding", padding), 2, POOL, [
+                ("AVERAGE_POOL", ON),
+                ("COUNT_PADDING", flag(padding)),
+            ]),
+            all(|d| [d; 2]);
+        AverageGrad { padding: bool in BOTH } =>
+            row(ending("avg_pool2d_grad", "_with_padding", padding), 2, POOL, [
+                ("COUNT_PADDING", flag(padding)),
+            ]),
+            all(|d| [d; 2]);
+    }
+}
+
+/// What every maximum begins with.
+fn least(key: &Key) -> &'static str {
+    if key.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" }
+}
 
 pub(crate) fn plan(launch: &Launch) -> Option<Plan> {
     let (first, given) = (output(launch, 0)?, input(launch, 0)?);
     match launch.kernel {
         Kernel::MaxPool2d(window) => {
             let indices = output(launch, 1)?;
-            pool(launch, Form::MaxPool, window, (&given, &first), &[&first, &indices, &given])
+            pool(launch, PoolForm::Max, window, (&given, &first), &[&first, &indices, &given])
         }
         Kernel::MaxPool2dGrad(window) => {
             let indices = input(launch, 1)?;
-            pool(launch, Form::MaxPoolGrad, window, (&first, &given), &[&first, &given, &indices])
+            pool(launch, PoolForm::MaxGrad, window, (&first, &given), &[&first, &given, &indices])
         }
         Kernel::AvgPool2d(window) => {
-            let form = Form::AveragePool { padding: window.count_include_pad };
+            let form = PoolForm::Average { padding: window.count_include_pad };
             pool(launch, form, window, (&given, &first), &[&first, &given])
         }
         Kernel::AvgPool2dGrad(window) => {
-            let form = Form::AveragePoolGrad { padding: window.count_include_pad };
+            let form = PoolForm::AverageGrad { padding: window.count_include_pad };
             pool(launch, form, window, (&first, &given), &[&first, &given])
         }
         _ => None,
@@ -32,7 +66,7 @@ pub(crate) fn plan(launch: &Launch) -> Option<Plan> {
 /// A thread to each element of the first of the operands; `large` and `small` are the planes before and after.
 fn pool(
     launch: &Launch,
-    form: Form,
+    form: PoolForm,
     window: &Window,
     (large, small): (&View, &View),
     operands: &[&View],

@@ -1,11 +1,107 @@
 //! `Reduce` and `ArgReduce`.
 
+use crate::base::DType;
 use crate::device::kernel::{Launch, ReduceOp, View};
 
-use super::key::{Compute, Fold, Form, Key};
+use super::args::compute_size;
+use super::catalogue::{Cases, all, is_its_compute};
+use super::form::forms;
+use super::key::{Compute, Key};
 use super::operands::{address, blocks, input, is_apart, key, output};
+use super::recipe::{BOTH, GROUP, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
 use super::{Args, Gpu, Plan, Step};
+
+const REDUCE: RecipeParts = &[WALK, GROUP, text!("reduce")];
+
+forms! {
+    /// Lines that are folded into one value each. `across` forms work where neighbouring lines are nearer than
+    /// neighbours on a line.
+    ReduceForm(_) {
+        Line { fold: Fold in Fold::ALL, across: bool in BOTH } =>
+            row(ending(&fold.entry(), "_across", across), 3, REDUCE, fold.defines(across)),
+            fold.cases().and_wide(|d| !across && is_its_compute(d));
+        /// Joins what parts of lines were folded into.
+        Join { fold: Fold in Fold::ALL } =>
+            row(ending(&fold.entry(), "_join", true), 3, REDUCE, fold.defines(false)).and("JOIN", ON),
+            fold.cases();
+    }
+}
+
+/// How values are folded into one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Fold {
+    Sum,
+    Prod,
+    Max,
+    Min,
+    All,
+    Any,
+    Norm,
+    Var,
+    LogSumExp,
+    ArgMax,
+    ArgMin,
+}
+
+impl Fold {
+    const ALL: [Fold; 11] = {
+        use Fold::*;
+        [Sum, Prod, Max, Min, All, Any, Norm, Var, LogSumExp, ArgMax, ArgMin]
+    };
+
+    /// Its name in that of the kernel, and what the text calls it.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Fold::Sum => ("sum", "FOLD_SUM"),
+            Fold::Prod => ("prod", "FOLD_PROD"),
+            Fold::Max => ("max", "FOLD_MAX"),
+            Fold::Min => ("min", "FOLD_MIN"),
+            Fold::All => ("all", "FOLD_ALL"),
+            Fold::Any => ("any", "FOLD_ANY"),
+            Fold::Norm => ("norm", "FOLD_NORM"),
+            Fold::Var => ("var", "FOLD_VAR"),
+            Fold::LogSumExp => ("logsumexp", "FOLD_LOG_SUM_EXP"),
+            Fold::ArgMax => ("argmax", "FOLD_ARG"),
+            Fold::ArgMin => ("argmin", "FOLD_ARG"),
+        }
+    }
+
+    fn entry(self) -> String {
+        format!("reduce_{}", self.names().0)
+    }
+
+    fn defines(self, across: bool) -> [(&'static str, &'static str); 3] {
+        [(self.names().1, ON), ("ARG_MAX", flag(self == Fold::ArgMax)), ("ACROSS", flag(across))]
+    }
+
+    /// Dtypes of what is folded and of what it becomes.
+    fn cases(self) -> Cases {
+        let cases = all(|d| match self {
+            Fold::ArgMax | Fold::ArgMin => vec![d, d, DType::Int64],
+            Fold::All | Fold::Any => vec![d, DType::Bool],
+            Fold::Sum | Fold::Prod if !d.is_float() => vec![d, DType::Int64],
+            _ => vec![d, d],
+        });
+        cases.only(|d| d.is_float() || self.has_integer_form())
+    }
+
+    fn has_integer_form(self) -> bool {
+        !matches!(self, Fold::Norm | Fold::Var | Fold::LogSumExp)
+    }
+
+    /// Bytes of what a part of a line is folded into.
+    fn size(self, compute: Compute) -> usize {
+        let t = compute_size(compute);
+        match self {
+            Fold::All | Fold::Any => 4,
+            Fold::Var => 3 * t,
+            Fold::LogSumExp => 2 * t,
+            Fold::ArgMax | Fold::ArgMin => t + 8,
+            _ => t,
+        }
+    }
+}
 
 /// What is folded, and two numbers that make the result of it.
 #[derive(Clone, Copy)]
@@ -33,10 +129,6 @@ impl ReduceJob {
     /// The place of the largest or smallest.
     pub(super) fn place(max: bool) -> ReduceJob {
         ReduceJob { fold: if max { Fold::ArgMax } else { Fold::ArgMin }, op: None }
-    }
-
-    fn has_integer_form(self) -> bool {
-        !matches!(self.fold, Fold::Norm | Fold::Var | Fold::LogSumExp)
     }
 
     /// What the largest of nothing is, nobody knows.
@@ -76,7 +168,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dim
     let (x, y) = (input(launch, 0)?, output(launch, 0)?);
     let compute = job.compute(&x, &y);
     let shape = ReduceShape::new(launch, gpu, dims)?;
-    if compute == Compute::I64 && !job.has_integer_form()
+    if compute == Compute::I64 && !job.fold.has_integer_form()
         || job.needs_values() && shape.reduced.count() == 0
         || !is_apart(launch, false)
     {
@@ -84,7 +176,7 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dim
     }
     let wide = shape.kept.is_wide() || shape.reduced.is_wide();
     let [p, q] = job.parameters(shape.reduced.count());
-    let name = |form: Form| -> Key {
+    let name = |form: ReduceForm| -> Key {
         match output(launch, 1) {
             Some(i) if job.op.is_none() => key(form, compute, [x.dtype, y.dtype, i.dtype], wide),
             _ => key(form, compute, [x.dtype, y.dtype], wide),
@@ -101,14 +193,14 @@ pub(crate) fn plan(launch: &Launch, gpu: &Gpu, scratch: u64, job: ReduceJob, dim
     args.word(address(&x));
     to(&mut args)?;
     args.word(scratch).index(shape.part).double(p).double(q).walk(&shape.kept).walk(&shape.reduced);
-    let key = name(Form::Reduce { fold: job.fold, across: shape.across });
+    let key = name(ReduceForm::Line { fold: job.fold, across: shape.across });
     let grid = [blocks(shape.kept.count(), shape.lines)?, u32::try_from(shape.parts).ok()?, 1];
     let mut plan = Plan::of(Step { key, grid, block: shape.block, shared: 0, args })?;
     if shape.parts > 1 {
         let mut args = Args::new(wide);
         to(&mut args)?;
         args.word(scratch).index(shape.parts).double(p).double(q).walk(&shape.kept);
-        let key = name(Form::ReduceJoin { fold: job.fold });
+        let key = name(ReduceForm::Join { fold: job.fold });
         let (block, lines) = along(shape.parts, 1);
         let grid = [blocks(shape.kept.count(), lines)?, 1, 1];
         plan.steps.push(Step { key, grid, block, shared: 0, args });

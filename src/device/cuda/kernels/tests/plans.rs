@@ -8,7 +8,7 @@ use crate::device::cpu::testing::layouts;
 use crate::device::kernel::*;
 use crate::device::scalar::MapOp;
 
-use super::super::key::Form;
+use super::super::map::MapForm;
 use super::super::walk::{Order, Walk};
 use super::super::{Gpu, Plan, plan, scratch_bytes};
 
@@ -81,20 +81,18 @@ fn vectors_are_for_memory_that_is_aligned_and_in_order() {
         let plan = planned(&ADD, &inputs, &[View { buffer: &c, dtype: F32, layout: y }]).unwrap();
         (plan.steps[0].key.form, plan.steps[0].grid[0])
     };
+    let vector = MapForm::Vector { op: MapOp::Add, width: 4 }.into();
+    let strided = MapForm::Strided { op: MapOp::Add }.into();
     let plain = rows(&[64, 33]);
     let turned = rows(&[33, 64]).transpose(0, 1).unwrap();
-    assert_eq!(
-        form(&plain, &plain, 0),
-        (Form::MapVector(MapOp::Add, 4), 3),
-        "2112 elements, 1024 to a block"
-    );
-    assert_eq!(form(&turned, &turned, 0), (Form::MapVector(MapOp::Add, 4), 3), "as dense as the other");
-    assert_eq!(form(&plain, &plain, 4), (Form::Map(MapOp::Add), 3), "an input 4 bytes off");
-    assert_eq!(form(&turned, &plain, 0).0, Form::Map(MapOp::Add));
+    assert_eq!(form(&plain, &plain, 0), (vector, 3), "2112 elements, 1024 to a block");
+    assert_eq!(form(&turned, &turned, 0), (vector, 3), "as dense as the other");
+    assert_eq!(form(&plain, &plain, 4), (strided, 3), "an input 4 bytes off");
+    assert_eq!(form(&turned, &plain, 0).0, strided);
     let cut = rows(&[64, 64]).slice(1, 0, 33, 1).unwrap();
-    assert_eq!(form(&cut, &plain, 0).0, Form::Map(MapOp::Add));
+    assert_eq!(form(&cut, &plain, 0).0, strided);
     let later = rows(&[65, 33]).slice(0, 1, 64, 1).unwrap();
-    assert_eq!(form(&later, &plain, 0).0, Form::Map(MapOp::Add), "33 elements off");
+    assert_eq!(form(&later, &plain, 0).0, strided, "33 elements off");
 }
 
 #[test]
@@ -106,7 +104,7 @@ fn widths_follow_the_widest_operand() {
     {
         let x = Arg::View(View { buffer: &a, dtype: from, layout: &layout });
         let plan = planned(&COPY, &[x], &[View { buffer: &b, dtype: to, layout: &layout }]).unwrap();
-        assert_eq!(plan.steps[0].key.form, Form::MapVector(MapOp::Identity, width));
+        assert_eq!(plan.steps[0].key.form, MapForm::Vector { op: MapOp::Identity, width }.into());
         assert!(u64::from(plan.steps[0].grid[0]) * 256 * u64::from(width) >= 1000);
     }
 }
