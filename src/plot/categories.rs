@@ -1,7 +1,7 @@
 //! The x axis of bars: which category is where.
 
 use super::figure::Series;
-use super::scene::Bar;
+use crate::plot::bar::Bar;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -1,11 +1,12 @@
 //! What to draw: a description without tensors, colours of a screen, or pixels.
 
-use super::axis::{Scale, Verdict, verdict};
+use super::axis::{Scale, verdict};
 use super::bins::{Bins, bin};
 use super::color::ColorMap;
 use super::decimate::{self, Points};
 use super::{PlotError, numbers, picture};
 use crate::base::{Error, memory};
+use crate::plot::left_out::LeftOut;
 use serde::{Deserialize, Serialize};
 
 /// A figure with one pair of axes, or one picture.
@@ -127,18 +128,6 @@ pub enum Series {
     },
 }
 
-/// Numbers that are not drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LeftOut {
-    /// NaN or infinite.
-    pub non_finite: u64,
-    /// At or below zero on a logarithmic axis.
-    pub non_positive: u64,
-    /// Beyond the outer edges of a histogram.
-    pub outside: u64,
-}
-
 fn gray() -> ColorMap {
     ColorMap::Gray
 }
@@ -150,7 +139,7 @@ impl Figure {
     /// The first thing that is wrong: lengths that do not match, impossible bins, a reversed colour range, a picture together
     /// with other series, a size of zero or beyond the limits.
     pub fn check(&self) -> Result<(), PlotError> {
-        super::plotters::check_size(self.width, self.height)?;
+        super::size::check_size(self.width, self.height)?;
         self.check_series()
     }
 
@@ -335,16 +324,6 @@ fn keep(x: &mut Vec<f64>, y: &mut Vec<f64>, kept: &[usize], scales: (Scale, Scal
         }
     }
     (*x, *y) = (new_x, new_y);
-}
-
-impl LeftOut {
-    pub(super) fn add(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Shown => {}
-            Verdict::NonFinite => self.non_finite += 1,
-            Verdict::NonPositive => self.non_positive += 1,
-        }
-    }
 }
 
 fn same_or_empty(

@@ -9,6 +9,7 @@
 //! Nothing is set up before the first drawing; the font is parsed once, then.
 
 mod axis;
+pub(crate) mod bar;
 mod bins;
 mod canvas;
 mod categories;
@@ -18,21 +19,24 @@ mod draw;
 mod error;
 mod figure;
 mod label;
+pub(crate) mod left_out;
 mod numbers;
 mod picture;
 mod plotters;
 mod png;
 mod save;
 mod scene;
+pub(crate) mod size;
 pub mod stop;
 mod text;
 mod ticks;
 
+pub use crate::plot::left_out::LeftOut;
 pub use axis::Scale;
 pub use bins::Bins;
 pub use color::{ColorMap, Rgb};
 pub use error::PlotError;
-pub use figure::{Figure, LeftOut, Series};
+pub use figure::{Figure, Series};
 pub use png::encode as png;
 pub use save::save;
 pub use text::Cell;

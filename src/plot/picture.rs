@@ -3,8 +3,8 @@
 use crate::base::{Result, memory};
 
 use super::color::ColorMap;
-use super::figure::LeftOut;
 use super::stop::{asked, check, until};
+use crate::plot::left_out::LeftOut;
 
 /// Pixels, row-major, 3 bytes each.
 #[derive(Debug, Clone, PartialEq)]

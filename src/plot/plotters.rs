@@ -4,11 +4,7 @@ use super::canvas::{Raster, Vector};
 use super::label::clean;
 use super::scene::Scene;
 use super::{Figure, PlotError, draw, png};
-
-/// The longest side of a drawing, in pixels.
-pub(crate) const MAX_SIDE: u32 = 16_384;
-/// The largest drawing, in pixels.
-pub(crate) const MAX_PIXELS: u64 = 48 << 20;
+use crate::plot::size::check_size;
 
 impl Figure {
     /// The figure on `width x height` pixels, 3 bytes each (red, green, blue), row by row from the top.
@@ -40,13 +36,4 @@ impl Figure {
         let size = (self.width, self.height);
         Vector::render(size, &clean(&self.title, 400), |canvas| draw::draw(canvas, self, &scene, size))
     }
-}
-
-pub(super) fn check_size(width: u32, height: u32) -> Result<(), PlotError> {
-    let sides = 1..=MAX_SIDE;
-    let pixels = u64::from(width) * u64::from(height);
-    if sides.contains(&width) && sides.contains(&height) && pixels <= MAX_PIXELS {
-        return Ok(());
-    }
-    Err(PlotError::Size { width, height, max_side: MAX_SIDE, max_pixels: MAX_PIXELS })
 }

@@ -1,6 +1,7 @@
 //! From what was asked to what is to be drawn: axes that hold all data, bars with places, and notes on what is missing.
 
 use crate::base::memory;
+use crate::plot::bar::{Bar, Bars};
 
 use super::PlotError;
 use super::axis::{Axis, Bounds, Room, Scale, Verdict, verdict};
@@ -8,9 +9,10 @@ use super::bins::{Binned, bin};
 use super::categories::Categories;
 use super::color::{self, ColorMap, Rgb};
 use super::decimate::Points;
-use super::figure::{Figure, LeftOut, Series};
+use super::figure::{Figure, Series};
 use super::label::count;
 use super::picture::{Picture, range_of};
+use crate::plot::left_out::LeftOut;
 use std::borrow::Cow;
 
 /// A figure ready for drawing at any size.
@@ -44,25 +46,6 @@ pub(super) enum Shape<'a> {
     Line(Points<'a>),
     Scatter(Points<'a>),
     Bars(Bars),
-}
-
-/// Upright bars.
-pub(super) struct Bars {
-    pub bars: Vec<Bar>,
-    /// Share their edges, as those of a histogram do.
-    pub joined: bool,
-    /// Other series reach the same places, so that this one must not hide them.
-    pub see_through: bool,
-}
-
-/// A bar from zero to `value` between two numbers of the x axis.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Bar {
-    pub left: f64,
-    pub right: f64,
-    pub value: f64,
-    /// The category, or the number of the bin.
-    pub place: usize,
 }
 
 /// One picture.

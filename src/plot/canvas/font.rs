@@ -1,7 +1,9 @@
 //! The embedded font: widths for layout, and glyphs for pixels.
 
-use super::{Anchor, Ink, Point};
 use crate::plot::PlotError;
+use crate::plot::canvas::shape::Anchor;
+use crate::plot::canvas::shape::Ink;
+use crate::plot::canvas::shape::Point;
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
 use std::sync::OnceLock;
 

@@ -5,78 +5,9 @@
 
 mod font;
 mod raster;
+pub(crate) mod shape;
 mod vector;
 
 pub(super) use font::{ellipsis, width_of, wrap};
 pub(super) use raster::Raster;
 pub(super) use vector::Vector;
-
-use super::PlotError;
-use super::color::Rgb;
-use super::picture::Picture;
-
-/// A point.
-pub(super) type Point = (f64, f64);
-
-/// A rectangle between two corners, the second beyond the first.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rect {
-    pub left: f64,
-    pub top: f64,
-    pub right: f64,
-    pub bottom: f64,
-}
-
-impl Rect {
-    pub(super) fn width(&self) -> f64 {
-        self.right - self.left
-    }
-
-    pub(super) fn height(&self) -> f64 {
-        self.bottom - self.top
-    }
-
-    pub(super) fn contains(&self, (x, y): Point) -> bool {
-        x >= self.left && x <= self.right && y >= self.top && y <= self.bottom
-    }
-}
-
-/// Where text is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
-/// How text looks.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ink {
-    /// Height of the em square in pixels.
-    pub em: f64,
-    pub color: Rgb,
-    pub anchor: Anchor,
-    /// Reads from bottom to top.
-    pub upright: bool,
-}
-
-/// A surface to draw on.
-pub(super) trait Canvas {
-    /// Fills a rectangle. `alpha` is 0 (nothing) to 1 (opaque).
-    fn rect(&mut self, rect: Rect, color: Rgb, alpha: f64) -> Result<(), PlotError>;
-
-    /// Draws joined lines of `width` pixels with round joins.
-    fn path(&mut self, points: &[Point], width: f64, color: Rgb) -> Result<(), PlotError>;
-
-    /// Fills a convex polygon.
-    fn polygon(&mut self, corners: &[Point], color: Rgb) -> Result<(), PlotError>;
-
-    /// Fills a circle.
-    fn disc(&mut self, center: Point, radius: f64, color: Rgb) -> Result<(), PlotError>;
-
-    /// Writes on a baseline through `at`. Text lies above everything else, whenever it is written.
-    fn text(&mut self, text: &str, at: Point, ink: Ink) -> Result<(), PlotError>;
-
-    /// Draws a picture with crisp pixels. Pictures lie below everything else, whenever they are drawn.
-    fn picture(&mut self, picture: &Picture, rect: Rect) -> Result<(), PlotError>;
-}

@@ -1,9 +1,13 @@
 //! Pixels: shapes are filled span by span on a picture enlarged by a whole factor, which is then averaged down; text is
 //! drawn last, at the final size.
 
-use super::{Canvas, Ink, Point, Rect, font};
+use super::font;
 use crate::base::memory;
 use crate::plot::PlotError;
+use crate::plot::canvas::shape::Canvas;
+use crate::plot::canvas::shape::Ink;
+use crate::plot::canvas::shape::Point;
+use crate::plot::canvas::shape::Rect;
 use crate::plot::color::Rgb;
 use crate::plot::picture::Picture;
 use crate::plot::stop;
@@ -296,7 +300,7 @@ fn write(rgb: &mut [u8], size: (u32, u32), texts: &[(String, Point, Ink)]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::canvas::Anchor;
+    use crate::plot::canvas::shape::Anchor;
 
     const BLACK: Rgb = [0; 3];
 

@@ -1,8 +1,13 @@
 //! SVG.
 
-use super::{Anchor, Canvas, Ink, Point, Rect, font};
+use super::font;
 use crate::base::base64;
 use crate::plot::PlotError;
+use crate::plot::canvas::shape::Anchor;
+use crate::plot::canvas::shape::Canvas;
+use crate::plot::canvas::shape::Ink;
+use crate::plot::canvas::shape::Point;
+use crate::plot::canvas::shape::Rect;
 use crate::plot::color::Rgb;
 use crate::plot::picture::Picture;
 use crate::plot::png;

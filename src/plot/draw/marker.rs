@@ -1,9 +1,11 @@
 //! Signs that tell series apart without colour.
 
-use super::WHITE;
 use crate::plot::PlotError;
-use crate::plot::canvas::{Canvas, Point, Rect};
+use crate::plot::canvas::shape::Canvas;
+use crate::plot::canvas::shape::Point;
+use crate::plot::canvas::shape::Rect;
 use crate::plot::color::Rgb;
+use crate::plot::draw::style::WHITE;
 
 /// Draws the sign of the series at `index`: a disc, square, triangle or diamond of about `radius` pixels.
 pub(super) fn draw(

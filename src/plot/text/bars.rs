@@ -1,11 +1,13 @@
 //! Bars of categories, lying, with their numbers: a bar a row.
 
 use super::grid::{Area, Grid, fit, width_of};
-use super::{Style, fill, plain};
 use crate::plot::axis::{Axis, Bounds, Room, Scale};
 use crate::plot::figure::Figure;
 use crate::plot::label::{clean, count};
 use crate::plot::scene::{Chart, Layer, Shape};
+use crate::plot::text::style::Style;
+use crate::plot::text::style::fill;
+use crate::plot::text::style::plain;
 use crate::plot::ticks::short;
 
 /// Whether all there is are bars of categories.

@@ -4,7 +4,9 @@ mod bars;
 mod chart;
 mod grid;
 mod picture;
+pub(crate) mod style;
 
+use crate::plot::text::style::{Style, fill, plain, sign};
 pub use grid::Cell;
 
 use super::figure::Figure;
@@ -14,16 +16,6 @@ use grid::{Area, Grid};
 
 /// Beyond this many columns and rows a larger screen shows no more.
 const MOST: (usize, usize) = (2_000, 1_000);
-
-/// Which characters may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    Ascii,
-    /// Braille, blocks and box drawing, without colour.
-    Unicode,
-    /// The same with colour.
-    Color,
-}
 
 impl Figure {
     /// The figure as at most `height` lines of at most `width` columns, without colour: braille and blocks, or ASCII only.
@@ -84,25 +76,6 @@ fn render(figure: &Figure, width: usize, height: usize, style: Style) -> Grid {
     grid
 }
 
-/// The sign of a line or scatter.
-fn sign(index: usize, style: Style) -> char {
-    let signs: &[char; 8] = match style {
-        Style::Ascii => &['*', '+', 'o', 'x', '@', '%', '&', '$'],
-        _ => &['●', '▲', '■', '◆', '○', '△', '□', '◇'],
-    };
-    signs.get(index % 8).copied().unwrap_or('*')
-}
-
-/// What bars are filled with when there is no colour.
-fn fill(index: usize, style: Style) -> char {
-    let fills: &[char; 4] = match style {
-        Style::Ascii => &['#', '=', ':', '%'],
-        Style::Unicode => &['█', '▒', '░', '▓'],
-        Style::Color => &['█'; 4],
-    };
-    fills.get(index % 4).copied().unwrap_or('#')
-}
-
 fn legend(grid: &mut Grid, mut area: Area, chart: &Chart<'_>, style: Style) {
     for layer in chart.named() {
         if area.width < 4 {
@@ -117,21 +90,5 @@ fn legend(grid: &mut Grid, mut area: Area, chart: &Chart<'_>, style: Style) {
         let label = plain(&clean(layer.label, 200), style);
         let used = grid.write(area, &label, None);
         area.skip(used + 3);
-    }
-}
-
-/// Text with ASCII punctuation, for our own words in ASCII mode.
-fn plain(text: &str, style: Style) -> String {
-    match style {
-        Style::Ascii => text
-            .replace(" · ", "; ")
-            .chars()
-            .map(|c| match c {
-                '…' => '~',
-                c if c.is_ascii() => c,
-                _ => '?',
-            })
-            .collect(),
-        _ => text.to_string(),
     }
 }

@@ -1,13 +1,14 @@
 //! Pictures and matrices in characters.
 
 use super::grid::{Area, Cell, Grid, fit, width_of};
-use super::{Style, plain};
 use crate::plot::axis::Axis;
 use crate::plot::color::{ColorMap, Rgb, is_dark};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::picture::Picture;
 use crate::plot::scene::PictureScene;
+use crate::plot::text::style::Style;
+use crate::plot::text::style::plain;
 use crate::plot::ticks::short;
 
 /// Gives the rows used.

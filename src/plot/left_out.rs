@@ -1,0 +1,27 @@
+//! What a smaller figure left out.
+
+use crate::plot::axis::Verdict;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Numbers that are not drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LeftOut {
+    /// NaN or infinite.
+    pub non_finite: u64,
+    /// At or below zero on a logarithmic axis.
+    pub non_positive: u64,
+    /// Beyond the outer edges of a histogram.
+    pub outside: u64,
+}
+
+impl LeftOut {
+    pub(super) fn add(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Shown => {}
+            Verdict::NonFinite => self.non_finite += 1,
+            Verdict::NonPositive => self.non_positive += 1,
+        }
+    }
+}
