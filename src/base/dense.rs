@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::error::Result;
 use super::layout::Layout;
-use super::shape::Strides;
+use crate::base::dims::Strides;
 
 /// Dimensions, those that lie farthest apart in memory first.
 pub(crate) type Order = SmallVec<[usize; 6]>;

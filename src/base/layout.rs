@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 
 use super::error::{Result, ShapeCause};
-use super::shape::{Dims, Strides, contiguous_strides, numel};
+use super::shape::{contiguous_strides, numel};
+use crate::base::dims::Dims;
+use crate::base::dims::Strides;
 
 /// Sizes, strides and the offset of the first element, all in elements.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 pub mod base64;
 pub mod chain;
 pub mod dense;
+pub(crate) mod dims;
 pub mod dtype;
 pub mod error;
 pub mod event;
@@ -19,10 +20,12 @@ pub mod stderr;
 pub mod table;
 pub mod text;
 
+pub(crate) use crate::base::dims::Dims;
+pub(crate) use crate::base::dims::Strides;
+pub use crate::base::error::kind::Kind;
 pub use dtype::{DType, Scalar};
-pub use error::{Cause, DeviceCause, Error, GradCause, Kind, Result, ShapeCause};
+pub use error::{Cause, DeviceCause, Error, GradCause, Result, ShapeCause};
 pub use layout::Layout;
-pub(crate) use shape::{Dims, Strides};
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,13 +1,9 @@
 //! Sizes, strides, broadcasting, and dimension arithmetic that cannot overflow.
 
+use crate::base::dims::{Dims, Strides};
 use smallvec::SmallVec;
 
 use super::error::{Result, ShapeCause};
-
-/// Sizes of a tensor's dimensions, outermost first.
-pub(crate) type Dims = SmallVec<[usize; 6]>;
-/// Steps between neighbours along each dimension, in elements.
-pub(crate) type Strides = SmallVec<[isize; 6]>;
 
 /// The largest storage a shape may describe, in elements: byte counts then fit an `isize`.
 const MAX_ELEMENTS: usize = (isize::MAX as usize) / 8;
@@ -77,18 +73,6 @@ pub(crate) fn checked_sizes(sizes: &[i64]) -> Result<Dims> {
         .collect::<Result<_>>()?;
     numel(&dims)?;
     Ok(dims)
-}
-
-/// `[2, 3]`, as PyTorch's errors print sizes.
-pub fn show<T: std::fmt::Display>(sizes: &[T]) -> String {
-    let inner: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-    format!("[{}]", inner.join(", "))
-}
-
-/// `2x3`, as the matmul errors print sizes.
-pub(crate) fn show_x(sizes: &[usize]) -> String {
-    let inner: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-    inner.join("x")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use crate::base::error::Kind;
+use crate::base::Kind;
 use crate::base::{DType, Device, Error, Layout, Result, Scalar};
 
 use super::backend::{Buffer, GraphWork, Transfer};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::base::error::{Retell, Teller};
-use crate::base::shape::show;
+use crate::base::dims::show;
+use crate::base::error::kind::Retell;
+use crate::base::error::kind::Teller;
 use crate::base::{DeviceCause, Error};
 
 use super::context::{Context, Live};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::shape::show_x;
+use crate::base::dims::show_x;
 use crate::base::{Device, Dims, Error, Result};
 use crate::device::{Context, Machine};
 use crate::op::core::convert::to_device;

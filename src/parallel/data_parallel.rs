@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::error::Kind;
+use crate::base::Kind;
 use crate::base::{Cause, Device, DeviceCause, Error, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::nn::{Call, Layer, Module, Parts, Role};

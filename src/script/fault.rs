@@ -3,9 +3,9 @@
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::Kind;
+use crate::base::Error;
+use crate::base::Kind;
 use crate::base::near::nearest;
-use crate::base::{Error, shape};
 
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl Fault {
             .zip('a'..='z')
             .map(|(o, letter)| {
                 let name = o.name.clone().unwrap_or_else(|| letter.to_string());
-                format!("{name}: {} {} on {}", o.dtype, shape::show(&o.shape), o.device)
+                format!("{name}: {} {} on {}", o.dtype, crate::base::dims::show(&o.shape), o.device)
             })
             .collect();
         if let (Some(op), false) = (error.op(), fault.operands.is_empty()) {

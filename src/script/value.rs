@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
 
+use crate::base::Kind;
 use crate::base::chain::Link;
-use crate::base::error::Kind;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};

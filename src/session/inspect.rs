@@ -2,7 +2,7 @@
 
 use rhai::Dynamic;
 
-use crate::base::shape::show;
+use crate::base::dims::show;
 use crate::device::{Context, Machine};
 use crate::script::Interpreter;
 use crate::script::operands::held as held_tensors;

@@ -2,7 +2,8 @@
 
 use crate::base::Device;
 
-use super::{Kind, Teller};
+use crate::base::error::kind::Kind;
+use crate::base::error::kind::Teller;
 
 /// A device is wrong, missing, full or broken.
 #[derive(Clone, Debug, PartialEq)]

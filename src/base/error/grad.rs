@@ -1,6 +1,7 @@
 //! Why a gradient cannot be had.
 
-use crate::base::shape::{Dims, show};
+use crate::base::dims::Dims;
+use crate::base::dims::show;
 use crate::base::{DType, Device};
 
 /// What autograd refuses.

@@ -1,13 +1,14 @@
 //! Errors as a taxonomy with fields. The script layer renders them once, with position, caret and hint.
 
+use crate::base::error::kind::Kind;
 use std::fmt;
-use std::sync::Arc;
 
 use super::Device;
 use super::dtype::DType;
 
 mod device;
 mod grad;
+pub(crate) mod kind;
 mod shape;
 
 pub use device::DeviceCause;
@@ -16,27 +17,6 @@ pub use shape::ShapeCause;
 
 /// What may fail with an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The class of an error, by the name a script sees in `e.kind`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub enum Kind {
-    RuntimeError,
-    IndexError,
-    ValueError,
-    TypeError,
-    OutOfMemoryError,
-    AssertionError,
-    DeviceError,
-    NotImplementedError,
-    Interrupted,
-    Timeout,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
 
 /// What one operand of a failed op was.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -61,29 +41,6 @@ struct ErrorParts {
     hint: Option<String>,
     /// What else is worth knowing, said after the hint.
     note: Option<String>,
-}
-
-/// The state behind an out-of-memory error. The script layer knows more variables' names than the device did, and
-/// has the remedy told with them.
-pub trait Retell: Send + Sync {
-    /// The remedy; `names` are those of variables, each with an address inside its tensor.
-    fn hint(&self, names: Vec<(u64, String)>) -> String;
-}
-
-/// A [`Retell`] inside an error.
-#[derive(Clone)]
-pub struct Teller(pub Arc<dyn Retell>);
-
-impl fmt::Debug for Teller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Teller")
-    }
-}
-
-impl PartialEq for Teller {
-    fn eq(&self, other: &Teller) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
 }
 
 /// Why something failed. Texts follow PyTorch 2.15, see `tests/golden/semantics.json`.

@@ -1,8 +1,10 @@
 //! Why shapes do not fit.
 
-use crate::base::shape::{Dims, show, show_x};
+use crate::base::dims::Dims;
+use crate::base::dims::show;
+use crate::base::dims::show_x;
 
-use super::Kind;
+use crate::base::error::kind::Kind;
 
 /// Sizes, dimensions or indices do not fit.
 #[derive(Clone, Debug, PartialEq)]

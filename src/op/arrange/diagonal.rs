@@ -1,6 +1,7 @@
 //! Diagonals: as matrices, of matrices, and their sums.
 
-use crate::base::shape::{show, wrap_dim};
+use crate::base::dims::show;
+use crate::base::shape::wrap_dim;
 use crate::base::{DType, Dims, Error, Result, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;

@@ -1,6 +1,6 @@
 //! Grids, triangles of indices, and combinations.
 
-use crate::base::shape::show;
+use crate::base::dims::show;
 use crate::base::{DType, Dims, Error, Result, memory};
 use crate::device::poll;
 use crate::op::core::args::{to_list, to_value};

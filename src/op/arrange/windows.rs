@@ -1,6 +1,6 @@
 //! Views by windows and by strides, with the rule that both share.
 
-use crate::base::shape::show;
+use crate::base::dims::show;
 use crate::base::{DType, Dims, Error, Layout, Result, Strides};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, METHOD, OpDef, Sample};

@@ -1,6 +1,6 @@
 //! The arguments of a call: matched to the parameters of the row, checked, and read.
 
-use crate::base::error::Kind;
+use crate::base::Kind;
 use crate::base::near::nearest;
 use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
 use crate::tensor::Tensor;

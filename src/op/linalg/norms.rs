@@ -124,7 +124,7 @@ pub(crate) fn norm_of(x: &Tensor, order: NormOrder, dims: Option<&[i64]>, keepdi
     if let Some(dims) = dims.filter(|d| !matches!(d.len(), 1 | 2)) {
         return Err(Error::runtime(format!(
             "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}",
-            crate::base::shape::show(dims)
+            crate::base::dims::show(dims)
         )));
     }
     if !matches!(order, NormOrder::Usual) && dims.is_none() && !matches!(x.rank(), 1 | 2) {
@@ -214,7 +214,7 @@ pub static ROWS: &[OpDef] = &[
             &[first, second] => to_value(matrix_norm(a.A, a.ord, [first, second], a.keepdim)),
             other => Err(Error::runtime(format!(
                 "linalg.matrix_norm: dim must be a 2-tuple. Got {}",
-                crate::base::shape::show(other)
+                crate::base::dims::show(other)
             ))),
         }),
     )

@@ -108,7 +108,7 @@ pub fn pinv(x: &Tensor, cut: Cut) -> Result<Tensor> {
         return Err(Error::runtime(format!(
             "linalg.pinv({}{{{}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types",
             x.dtype().type_name(),
-            crate::base::shape::show(x.shape())
+            crate::base::dims::show(x.shape())
         )));
     }
     let out = {

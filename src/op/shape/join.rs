@@ -1,6 +1,7 @@
 //! Tensors joined into one.
 
-use crate::base::shape::{show, wrap_dim};
+use crate::base::dims::show;
+use crate::base::shape::wrap_dim;
 use crate::base::{DType, DeviceCause, Dims, Error, Result, ShapeCause, memory};
 use crate::op::core::args::to_value;
 use crate::op::core::autocast;

@@ -3,7 +3,7 @@
 use crate::op::core::params::{by_name, kind, params};
 use smallvec::SmallVec;
 
-use crate::base::shape::show;
+use crate::base::dims::show;
 use crate::base::{Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::hold_reserve;
 use crate::op::core::args::to_value;

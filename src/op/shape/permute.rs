@@ -3,7 +3,8 @@
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use smallvec::SmallVec;
 
-use crate::base::shape::{show, wrap_dim};
+use crate::base::dims::show;
+use crate::base::shape::wrap_dim;
 use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, PROPERTY, Sample};

@@ -1,6 +1,6 @@
 //! A tensor in several parts.
 
-use crate::base::shape::show;
+use crate::base::dims::show;
 use crate::base::{Error, Kind, Result};
 use crate::op::core::args::to_list;
 use crate::op::core::def::{Args, Domain, Draw, Family, OpDef, Sample};

@@ -3,7 +3,8 @@
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use smallvec::SmallVec;
 
-use crate::base::shape::{checked_sizes, numel, show, wrap_dim};
+use crate::base::dims::show;
+use crate::base::shape::{checked_sizes, numel, wrap_dim};
 use crate::base::{Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;

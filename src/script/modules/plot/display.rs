@@ -3,7 +3,7 @@
 use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
 use crate::base::near::nearest;
-use crate::base::{Error, Result, shape};
+use crate::base::{Error, Result};
 use crate::op::params::params;
 use crate::op::{Family, OpDef};
 use crate::plot::{Bins, Figure, Series};
@@ -96,7 +96,8 @@ fn picture(tensor: &Tensor, kind: &str) -> Result<Figure> {
         "line" => Series::Line { x: Vec::new(), y: series::numbers(&value)?, label },
         _ => series::matrix(&value, None, &Dynamic::UNIT, Default::default())?,
     };
-    let title = format!("{} {} on {}", tensor.dtype(), shape::show(tensor.shape()), tensor.device());
+    let title =
+        format!("{} {} on {}", tensor.dtype(), crate::base::dims::show(tensor.shape()), tensor.device());
     Ok(Figure { title, ..series.into() })
 }
 
