@@ -26,7 +26,7 @@ pub use self::core::def::{
 pub use self::core::operand::Operand;
 pub(crate) use self::core::value::MapValue;
 pub use self::core::value::{Object, Value, map_value};
-pub use self::core::{args, def, params};
+pub use self::core::{args, def, params, shapes};
 
 /// Every operation, family by family.
 pub fn table() -> impl Iterator<Item = &'static OpDef> {

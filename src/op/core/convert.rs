@@ -4,6 +4,7 @@ use crate::base::Kind;
 use crate::base::{DType, Device, DeviceSpec, Error, Result};
 use crate::device::Machine;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -137,6 +138,7 @@ macro_rules! casts {
                 by_name!(ToParams, to_row),
             )
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .details(
                 "The target is a device, a dtype, or a tensor to be like. From pinned memory a `non_blocking` copy to a \
                  GPU lets the host go on.",
@@ -150,6 +152,7 @@ macro_rules! casts {
                     Ok(to(a.input, target, a.non_blocking, false)?.into())
                 }))
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .example("tensor([1, 2]).is_cuda", "false")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
             OpDef::call("cpu", Family::Move, "The tensor on the CPU.", CpuParams::LIST, by_name!(CpuParams, |a| {
@@ -157,19 +160,23 @@ macro_rules! casts {
                 Ok(to(a.input, target, a.non_blocking, false)?.into())
             }))
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .example("tensor([1, 2]).cpu()", "tensor([1, 2])")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
             $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), InputParams::LIST, by_name!(InputParams, |a| {
                 Ok(to(a.input, Target::dtype(DType::$dtype), false, false)?.into())
             }))
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .example(concat!("tensor([0, 2]).", $name, "()"), $shown)
             .gradient(Gradient::Vjp("ToCopyBackward0")),)*
             OpDef::call("type_as", Family::Move, "The tensor in the dtype of another.", TypeAsParams::LIST, by_name!(TypeAsParams, |a| Ok(to(a.input, Target::dtype(a.other.dtype()), false, false)?.into())))
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .example("tensor([1, 2]).type_as(tensor([0.5]))", "tensor([1., 2.])"),
             OpDef::call("pin_memory", Family::Move, "The tensor in page-locked host memory, from which copies to a GPU are faster and need not wait.", InputParams::LIST, by_name!(InputParams, |a| Ok(pin_memory(a.input)?.into())))
             .forms(METHOD)
+            .shapes(shapes::SAME)
             .example("tensor([1, 2]).is_pinned()", "false")
             .gradient(Gradient::Vjp("PinMemoryBackward0")),
         ];
@@ -238,6 +245,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(clone(a.input))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1, 2]).clone()", "tensor([1, 2])")
     .gradient(Gradient::Vjp("CloneBackward0"))
     .samples(&[Sample::of("x.clone()", M)]),
@@ -248,6 +256,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| Ok(detach(a.input).into())),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1.0], #{requires_grad: true}).detach()", "tensor([1.])")
     .gradient(Gradient::NoGrad("it leaves the graph")),
     OpDef::call(
@@ -258,6 +267,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         by_name!(RequiresGradParams, |a| Ok(requires_grad_(a.input, a.requires_grad)?.into())),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the tensor holds integers or bools"])
     .example("tensor([1.0]).requires_grad_()", "tensor([1.], requires_grad=True)")
     .gradient(Gradient::NoGrad("it sets a flag")),
 ];

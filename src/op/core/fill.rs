@@ -3,6 +3,7 @@
 use crate::base::shape::broadcast;
 use crate::base::{Error, Result, Scalar};
 use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 
@@ -91,6 +92,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CopyParams, |a| Ok(copy_(a.input, a.src, a.non_blocking)?.into())),
     )
     .forms(METHOD)
+    .shapes("any -> the same; `src` is broadcast to it")
+    .errors(&["RuntimeError: `src` does not broadcast to the tensor"])
     .example("zeros([2]).copy_(tensor([1, 2]))", "tensor([1., 2.])")
     .gradient(Gradient::Vjp("CopyBackwards")),
     OpDef::call(
@@ -101,6 +104,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FillParams, |a| Ok(fill_(a.input, a.value)?.into())),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the value is a tensor with dimensions"])
     .example("zeros([2]).fill_(3)", "tensor([3., 3.])")
     .gradient(Gradient::Vjp("FillBackward2")),
     OpDef::call(
@@ -111,6 +116,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| Ok(zero_(a.input)?.into())),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
     .example("ones([2]).zero_()", "tensor([0., 0.])")
     .gradient(Gradient::Vjp("ZeroBackward0")),
 ];

@@ -12,6 +12,7 @@ pub mod operand;
 pub mod params;
 pub mod promote;
 pub mod record;
+pub mod shapes;
 pub mod spec;
 pub mod value;
 

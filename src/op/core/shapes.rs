@@ -1,0 +1,68 @@
+//! What rows say of shapes and of errors where many say the same. Symbols are those of PyTorch's documentation: `N`
+//! examples, `C` channels, `L` a length, `D`, `H` and `W` depth, height and width, `…` any sizes.
+
+/// Of a row whose result has the shape of its first tensor, whatever the options.
+pub const SAME: &str = "any -> the same";
+/// Of a row of two or three operands.
+pub const BROADCAST: &str = "broadcast together";
+/// When operands do not go together.
+pub const APART: &[&str] = &["RuntimeError: the shapes do not broadcast together"];
+/// Of a row that asks a tensor for something.
+pub const ANY: &str = "any";
+/// Of a row that makes a tensor of a size.
+pub const SIZE: &str = "-> size";
+/// Of a reduction that takes everything where no dimension is given.
+pub const REDUCED: &str = "any -> without dim, or () where none is given; keepdim leaves sizes of 1";
+/// Of square matrices.
+pub const SQUARE: &str = "(…, n, n) -> (…, n, n)";
+
+/// Of losses element by element.
+pub const LOSS: &str = "broadcast together -> (), or that shape where reduction is \"none\"";
+/// When such losses fail.
+pub const LOSS_ERRORS: &[&str] =
+    &["RuntimeError: the shapes do not broadcast together", "ValueError: `reduction` has another name"];
+/// Of losses of classes.
+pub const CLASSES: &str = "(N, C, …), target (N, …), or probabilities (N, C, …) -> (), or (N, …) where reduction is \
+     \"none\"; N may be left out";
+/// When losses of classes fail.
+pub const CLASSES_ERRORS: &[&str] = &[
+    "ValueError: input and target have different numbers of examples",
+    "IndexError: a class is not below C",
+    "RuntimeError: the target holds neither int64 nor uint8, or the weight is not (C)",
+];
+
+/// Of convolutions with a weight of their own.
+pub const CONV1D: &str = "(N, C_in, L) -> (N, C_out, L_out), L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) \
+     / stride⌋ + 1, or L with padding \"same\"; N may be left out";
+/// As [`CONV1D`], of images.
+pub const CONV2D: &str = "(N, C_in, H, W) -> (N, C_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - dilation \
+     (kernel_size - 1) - 1) / stride⌋ + 1, or the same with padding \"same\"; N may be left out";
+/// As [`CONV1D`], of volumes.
+pub const CONV3D: &str = "(N, C_in, D, H, W) -> (N, C_out, D_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - \
+     dilation (kernel_size - 1) - 1) / stride⌋ + 1, or the same with padding \"same\"; N may be left out";
+/// Of transposed convolutions with a weight of their own.
+pub const TRANSPOSED1D: &str = "(N, C_in, L) -> (N, C_out, L_out), L_out = (L - 1) stride - 2 padding + dilation \
+     (kernel_size - 1) + output_padding + 1; N may be left out";
+/// As [`TRANSPOSED1D`], of images.
+pub const TRANSPOSED2D: &str = "(N, C_in, H, W) -> (N, C_out, H_out, W_out), each as L_out = (L - 1) stride - 2 \
+     padding + dilation (kernel_size - 1) + output_padding + 1; N may be left out";
+/// Of pooling.
+pub const POOL1D: &str = "(N, C, L) -> (N, C, L_out), L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / \
+     stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be left out";
+/// As [`POOL1D`], of images.
+pub const POOL2D: &str = "(N, C, H, W) -> (N, C, H_out, W_out), each as L_out = ⌊(L + 2 padding - dilation \
+     (kernel_size - 1) - 1) / stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be \
+     left out";
+/// As [`POOL1D`], of volumes.
+pub const POOL3D: &str = "(N, C, D, H, W) -> (N, C, D_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - dilation \
+     (kernel_size - 1) - 1) / stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be \
+     left out";
+/// When pooling fails.
+pub const POOL_ERRORS: &[&str] = &[
+    "RuntimeError: the padded input is smaller than the window",
+    "RuntimeError: the padding is more than half of the window",
+];
+/// Of pooling into as many parts as asked for.
+pub const ADAPTIVE1D: &str = "(N, C, L) -> (N, C, output_size); N may be left out";
+/// As [`ADAPTIVE1D`], of images.
+pub const ADAPTIVE2D: &str = "(N, C, H, W) -> (N, C, output_size[0], output_size[1]); N may be left out";
