@@ -9,6 +9,7 @@ use crate::device::{Context, Machine};
 use crate::op::core::def::{FUNCTION, Family, Gradient, METHOD, OpDef};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, cast};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::shape::part::diagonal;
 use crate::tensor::Tensor;
@@ -333,6 +334,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .details("Integers give int64, floats float32, bools bool; rows of different lengths are an error.")
+    .shapes("a number -> (); an array of n arrays of m numbers -> (n, m), and so on")
+    .errors(&["ValueError: arrays side by side have different lengths"])
     .example("tensor([[1, 2], [3, 4.5]])", "tensor([[1.0000, 2.0000],\n        [3.0000, 4.5000]])")
     .gradient(NEW),
     OpDef::call(
@@ -343,6 +346,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SizeParams, |a| Ok(zeros(&a.size, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SIZE)
+    .errors(&["RuntimeError: a size is negative"])
     .example("zeros([2, 3])", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])")
     .gradient(NEW),
     OpDef::call(
@@ -353,6 +358,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SizeParams, |a| Ok(ones(&a.size, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SIZE)
+    .errors(&["RuntimeError: a size is negative"])
     .example("ones([2])", "tensor([1., 1.])")
     .gradient(NEW),
     OpDef::call(
@@ -363,6 +370,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FullParams, |a| Ok(full(&a.size, a.fill_value, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SIZE)
+    .errors(&["RuntimeError: a size is negative"])
     .example("full([2], 7)", "tensor([7, 7])")
     .gradient(NEW),
     OpDef::call(
@@ -373,6 +382,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SizeParams, |a| Ok(empty(&a.size, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SIZE)
+    .errors(&["RuntimeError: a size is negative"])
     .example("empty([2, 3]).shape", "[2, 3]")
     .gradient(NEW),
     OpDef::call(
@@ -383,6 +394,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LikeParams, |a| Ok(full_like(a.input, Scalar::Int(0), &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("zeros_like(tensor([1, 2]))", "tensor([0, 0])")
     .gradient(NEW),
     OpDef::call(
@@ -393,6 +405,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LikeParams, |a| Ok(full_like(a.input, Scalar::Int(1), &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("ones_like(tensor([1.5, 2.5]))", "tensor([1., 1.])")
     .gradient(NEW),
     OpDef::call(
@@ -403,6 +416,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FullLikeParams, |a| Ok(full_like(a.input, a.fill_value, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("full_like(tensor([1, 2]), 9)", "tensor([9, 9])")
     .gradient(NEW),
     OpDef::call(
@@ -413,6 +427,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LikeParams, |a| Ok(empty_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("empty_like(zeros([2, 3])).shape", "[2, 3]")
     .gradient(NEW),
     OpDef::call(
@@ -423,6 +438,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NewSizeParams, |a| Ok(zeros(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
+    .shapes("any, size -> size")
+    .errors(&["RuntimeError: a size is negative"])
     .example("tensor([1, 2]).new_zeros(2, 3)", "tensor([[0, 0, 0],\n        [0, 0, 0]])")
     .gradient(NEW),
     OpDef::call(
@@ -433,6 +450,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NewSizeParams, |a| Ok(ones(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
+    .shapes("any, size -> size")
+    .errors(&["RuntimeError: a size is negative"])
     .example("tensor([1.5, 2.5]).new_ones([2], #{dtype: int64})", "tensor([1, 1])")
     .gradient(NEW),
     OpDef::call(
@@ -443,6 +462,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NewSizeParams, |a| Ok(empty(&a.size, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
+    .shapes("any, size -> size")
+    .errors(&["RuntimeError: a size is negative"])
     .example("tensor([1, 2]).new_empty([2, 3]).dtype", "torch.int64")
     .gradient(NEW),
     OpDef::call(
@@ -453,6 +474,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NewFullParams, |a| Ok(full(&a.size, a.fill_value, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
+    .shapes("any, size -> size")
+    .errors(&["RuntimeError: a size is negative"])
     .example("tensor([1.0, 2.0]).new_full([2], 7)", "tensor([7., 7.])")
     .gradient(NEW),
     OpDef::call(
@@ -463,6 +486,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NewTensorParams, |a| Ok(from_nested(a.data, &a.options.make().like(a.input))?.into())),
     )
     .forms(METHOD)
+    .shapes("any, an array -> what `tensor` makes of the array")
+    .errors(&["ValueError: arrays side by side have different lengths"])
     .example("tensor([1.0]).new_tensor([1, 2])", "tensor([1., 2.])")
     .gradient(NEW),
     OpDef::call(
@@ -473,6 +498,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(EyeParams, |a| Ok(eye(a.n, a.m, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes("-> (n, m), or (n, n) without m")
+    .errors(&["RuntimeError: a size is negative"])
     .example("eye(2)", "tensor([[1., 0.],\n        [0., 1.]])")
     .gradient(NEW),
 ];

@@ -144,6 +144,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .details("A single number is the end. Integers give int64, floats float32.")
+    .shapes("-> (⌈(end - start) / step⌉)")
+    .errors(&["RuntimeError: the step is 0, or leads away from the end"])
     .example("arange(1, 10, 3)", "tensor([1, 4, 7])")
     .gradient(NEW),
     OpDef::call(
@@ -154,6 +156,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LinspaceParams, |a| Ok(linspace(a.start, a.end, a.steps, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes("-> (steps)")
+    .errors(&["RuntimeError: `steps` is negative"])
     .example("linspace(0, 1, 5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
     .gradient(NEW),
     OpDef::call(
@@ -167,6 +171,8 @@ pub static ROWS: &[OpDef] = &[
         ),
     )
     .forms(FUNCTION)
+    .shapes("-> (steps)")
+    .errors(&["RuntimeError: `steps` is negative"])
     .example("logspace(0, 3, 4, 2)", "tensor([1., 2., 4., 8.])")
     .gradient(NEW),
 ];
