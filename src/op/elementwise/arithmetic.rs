@@ -6,6 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::{Family, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::by_name;
+use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, MapAttribute, Params, Side, Writes};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
@@ -190,6 +191,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
             to_value(specs::Sub.apply(a.pair.other, a.pair.input.into(), [a.alpha.as_f64(), 0.0]))
         }),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
     named(
         "subtract",
@@ -198,7 +201,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).subtract(1)",
         "tensor([2])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "multiply",
         "Another name of `mul`.",
@@ -206,7 +211,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).multiply(2)",
         "tensor([6])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "divide",
         "Another name of `div`.",
@@ -214,7 +221,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).divide(2)",
         "tensor([1.5000])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "true_divide",
         "Another name of `div`.",
@@ -222,5 +231,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).true_divide(2)",
         "tensor([1.5000])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
 ];

@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::by_name;
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved};
 
@@ -171,4 +172,6 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     PairParams::LIST,
     "tensor([0.0]).arctan2(tensor([1.0]))",
     "tensor([0.])",
-)];
+)
+.shapes(shapes::BROADCAST)
+.errors(shapes::APART)];

@@ -6,6 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::{Family, Form, Gradient, OpDef};
 use crate::op::core::fill::replaced;
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::shapes;
 use crate::op::core::spec::{Gives, Keep, Refusal, Unary};
 use crate::tensor::Tensor;
 
@@ -55,5 +56,6 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[OpDef::call(
 )
 .forms(&[Form::Method, Form::Function, Form::Operator("!")])
 .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, bitwise_not))))
+.shapes(shapes::SAME)
 .example("tensor([true, false]).bitwise_not()", "tensor([False,  True])")
 .gradient(Gradient::NoGrad("bits have no gradient"))];

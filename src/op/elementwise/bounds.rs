@@ -175,6 +175,11 @@ const CLAMP: OpDef = OpDef::call(
     ClampParams::LIST,
     by_name!(ClampParams, |a| to_value(clamped(a.input, a.min, a.max))),
 )
+.shapes("any -> the same; bounds that are tensors and the input are broadcast together")
+.errors(&[
+    "RuntimeError: there is neither a least nor a largest",
+    "TypeError: one bound is a tensor and the other a number",
+])
     .in_place(by_name!(ClampParams, |a| to_value(clamped_(a.input, a.min, a.max))))
     .details(
         "Bounds are numbers, or tensors that spread over each other; an absent one is open. The gradient goes to what an \
@@ -232,6 +237,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .in_place(by_name!(ClampMinParams, |a| to_value(clamped_(a.input, Some(a.min), None))))
+    .shapes("any -> the same; a bound that is a tensor and the input are broadcast together")
     .example("tensor([-2, 5]).clamp_min(0)", "tensor([0, 5])")
     .gradient(Gradient::Vjp("ClampMinBackward0"))
     .samples(&[Sample::of("x.clamp_min(0.15)", X), Sample::of("a.clamp_min(b)", THREE)]),
@@ -246,6 +252,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .in_place(by_name!(ClampMaxParams, |a| to_value(clamped_(a.input, None, Some(a.max)))))
+    .shapes("any -> the same; a bound that is a tensor and the input are broadcast together")
     .example("tensor([-2, 5]).clamp_max(0)", "tensor([-2,  0])")
     .gradient(Gradient::Vjp("ClampMaxBackward0"))
     .samples(&[Sample::of("x.clamp_max(0.15)", X), Sample::of("a.clamp_max(b)", THREE)]),

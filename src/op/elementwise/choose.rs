@@ -105,6 +105,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 )
 .forms(&[Form::Method])
 .in_place(by_name!(MaskedFillParams, |a| to_value(masked_fill_(a.input, a.mask, fill_value(a.value)?))))
+.shapes("any, mask -> broadcast together; a value that is a tensor is ()")
+.errors(&["RuntimeError: the value is a tensor with dimensions"])
 .example("tensor([1, 2]).masked_fill(tensor([true, false]), 9)", "tensor([9, 2])")
 .gradient(Gradient::Vjp("MaskedFillBackward0"))
 .samples(&[Sample::of(

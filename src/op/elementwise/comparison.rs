@@ -3,6 +3,7 @@
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::by_name;
+use crate::op::core::shapes;
 
 use super::declare::{PairParams, binary, named};
 
@@ -36,7 +37,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).greater(2)",
         "tensor([True])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "greater_equal",
         "Another name of `ge`.",
@@ -44,7 +47,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).greater_equal(3)",
         "tensor([True])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "less",
         "Another name of `lt`.",
@@ -52,7 +57,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).less(2)",
         "tensor([False])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "less_equal",
         "Another name of `le`.",
@@ -60,7 +67,9 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).less_equal(3)",
         "tensor([True])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
     named(
         "not_equal",
         "Another name of `ne`.",
@@ -68,5 +77,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         PairParams::LIST,
         "tensor([3]).not_equal(3)",
         "tensor([False])",
-    ),
+    )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART),
 ];

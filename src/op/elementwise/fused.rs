@@ -12,6 +12,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{check_cast, only_floats, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 
@@ -207,6 +208,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LerpParams, |a| to_value(lerp(a.input, a.end, a.weight))),
     )
     .in_place(by_name!(LerpParams, |a| to_value(lerp_(a.input, a.end, a.weight))))
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([0.0]).lerp(tensor([10.0]), 0.5)", "tensor([5.])")
     .gradient(Gradient::Vjp("LerpBackward0"))
     .samples(&[Sample::of("a.lerp(b, 0.3)", THREE)]),
@@ -218,6 +221,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FusedParams, |a| to_value(addcmul(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
     )
     .in_place(by_name!(FusedParams, |a| to_value(addcmul_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("addcmul(tensor([1.0]), tensor([2.0]), tensor([3.0]))", "tensor([7.])")
     .gradient(Gradient::Vjp("AddcmulBackward0"))
     .samples(&[Sample::of("a.addcmul(b, c, 0.5)", THREE)]),
@@ -229,6 +234,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FusedParams, |a| to_value(addcdiv(a.input, a.tensor1, a.tensor2, a.value.as_f64()))),
     )
     .in_place(by_name!(FusedParams, |a| to_value(addcdiv_(a.input, a.tensor1, a.tensor2, a.value.as_f64()))))
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("addcdiv(tensor([1.0]), tensor([6.0]), tensor([3.0]))", "tensor([3.])")
     .gradient(Gradient::Vjp("AddcdivBackward0"))
     .samples(&[Sample::of("a.addcdiv(b, c, 0.5)", THREE)]),

@@ -11,6 +11,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::promote::{result_type, to_float};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
+use crate::op::core::shapes;
 use crate::op::core::spec::{Binary, Gives, Keep, Refusal};
 use crate::tensor::autograd::Vjp;
 use crate::tensor::{In, Tensor};
@@ -245,6 +246,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .in_place(by_name!(PairParams, |a| to_value(gcd_(a.input, a.other))))
     .details("`gcd(0, n)` is `|n|`, and `gcd(0, 0)` is 0.")
+    .shapes(shapes::BROADCAST)
+    .errors(&["NotImplementedError: an operand is no integer"])
     .example("tensor([12, -18, 0]).gcd(tensor([8, 12, 5]))", "tensor([4, 6, 5])")
     .gradient(NO_SLOPE)
     .samples(&[Sample::of("a.gcd(b)", WHOLE)]),
@@ -257,6 +260,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .in_place(by_name!(PairParams, |a| to_value(lcm_(a.input, a.other))))
     .details("It is 0 beside a 0, and wraps where the dtype cannot hold it.")
+    .shapes(shapes::BROADCAST)
+    .errors(&["NotImplementedError: an operand is no integer"])
     .example("tensor([12, -18, 0]).lcm(tensor([8, 12, 5]))", "tensor([24, 36,  0])")
     .gradient(NO_SLOPE)
     .samples(&[Sample::of("a.lcm(b)", WHOLE)]),
@@ -268,6 +273,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NextafterParams, |a| to_value(nextafter(a.input, a.other, false))),
     )
     .in_place(by_name!(NextafterParams, |a| to_value(nextafter(a.input, a.other, true))))
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example(
         "tensor([1.0, 0.0]).nextafter(tensor(2.0)) - tensor([1.0, 0.0])",
         "tensor([1.1921e-07, 1.4013e-45])",
@@ -284,6 +291,7 @@ pub static ROWS: &[OpDef] = &[
     .in_place(by_name!(NanToNumParams, |a| {
         to_value(replaced(a.input, |x| nan_to_num(x, a.nan, a.posinf, a.neginf)))
     }))
+    .shapes(shapes::SAME)
     .example("tensor([1.0, 0.0 / 0.0, 1.0 / 0.0]).nan_to_num(0.0, 9.0)", "tensor([1., 0., 9.])")
     .gradient(Gradient::Vjp("NanToNumBackward0"))
     .samples(&[Sample::of("x.nan_to_num()", MATRIX)]),
@@ -294,6 +302,7 @@ pub static ROWS: &[OpDef] = &[
         LogitParams::LIST,
         by_name!(LogitParams, |a| to_value(logit(a.input, a.eps))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([0.5, 0.9]).logit()", "tensor([0.0000, 2.1972])")
     .samples(&[Sample::of("(0.5 + 0.4 * x).logit()", INSIDE)]),
     OpDef::call(
@@ -304,6 +313,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(frac(a.input))),
     )
     .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, frac))))
+    .shapes(shapes::SAME)
     .example("tensor([1.5, -2.25]).frac()", "tensor([ 0.5000, -0.2500])")
     .samples(&[Sample::of("x.frac()", MATRIX)]),
     OpDef::call(
@@ -313,6 +323,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(scaled(a.input, std::f64::consts::PI / 180.0))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([180.0]).deg2rad()", "tensor([3.1416])")
     .samples(&[Sample::of("x.deg2rad()", MATRIX)]),
     OpDef::call(
@@ -322,6 +333,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(scaled(a.input, 180.0 / std::f64::consts::PI))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([3.0]).rad2deg()", "tensor([171.8873])")
     .samples(&[Sample::of("x.rad2deg()", MATRIX)]),
     OpDef::call(
@@ -331,6 +343,8 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(logaddexp2(a.input.into(), a.other))),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([1.0]).logaddexp2(tensor([1.0]))", "tensor([2.])")
     .samples(&[Sample::of("a.logaddexp2(b)", TWO)]),
     OpDef::call(
@@ -340,6 +354,8 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(ldexp(a.input.into(), a.other))),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([1.0, 3.0]).ldexp(2)", "tensor([ 4., 12.])")
     .samples(&[Sample::of("a.ldexp(2)", TWO)]),
     OpDef::call(
@@ -349,6 +365,8 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST,
         by_name!(PairParams, |a| to_value(float_power(a.input.into(), a.other))),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([2, 3]).float_power(2)", "tensor([4., 9.], dtype=torch.float64)")
     .samples(&[Sample::of("b.float_power(3)", TWO)]),
     OpDef::call(
@@ -358,6 +376,8 @@ pub static ROWS: &[OpDef] = &[
         NextafterParams::LIST,
         by_name!(NextafterParams, |a| to_value(fmax(a.input, a.other))),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([1.0, 0.0 / 0.0]).fmax(tensor([3.0, 2.0]))", "tensor([3., 2.])")
     .samples(&[Sample::of("a.fmax(b)", NUMBERS)]),
     OpDef::call(
@@ -367,6 +387,8 @@ pub static ROWS: &[OpDef] = &[
         NextafterParams::LIST,
         by_name!(NextafterParams, |a| to_value(fmin(a.input, a.other))),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("tensor([1.0, 0.0 / 0.0]).fmin(tensor([3.0, 2.0]))", "tensor([1., 2.])")
     .samples(&[Sample::of("a.fmin(b)", NUMBERS)]),
 ];

@@ -4,6 +4,7 @@ use crate::base::Result;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Family, Gradient, OpDef};
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 
 use super::comparison::eq;
@@ -36,6 +37,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(is_infinity(a.input, f64::INFINITY))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1.0, 1.0 / 0.0]).isposinf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(
@@ -45,6 +47,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(is_infinity(a.input, f64::NEG_INFINITY))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1.0, -1.0 / 0.0]).isneginf()", "tensor([False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
 ];

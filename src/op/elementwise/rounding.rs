@@ -3,6 +3,7 @@
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::shapes;
 use crate::op::core::spec::Refusal;
 
 use super::declare::{named, unary};
@@ -26,4 +27,5 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     InputParams::LIST,
     "tensor([-1.5]).fix()",
     "tensor([-1.])",
-)];
+)
+.shapes(shapes::SAME)];

@@ -3,6 +3,7 @@
 use crate::op::core::args::to_value;
 use crate::op::core::def::OpDef;
 use crate::op::core::params::{InputParams, by_name};
+use crate::op::core::shapes;
 use crate::op::elementwise::declare::NO_NEGATIVE;
 
 use super::declare::{named, rule, unary};
@@ -22,4 +23,5 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     InputParams::LIST,
     "tensor([1.0]).negative()",
     "tensor([-1.])",
-)];
+)
+.shapes(shapes::SAME)];

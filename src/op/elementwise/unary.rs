@@ -6,6 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::one;
+use crate::op::core::shapes;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Refusal, Unary};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
@@ -154,6 +155,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         }),
     )
     .forms(crate::op::core::def::FUNCTION)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `n` is negative"])
     .example("polygamma(1, tensor([1.0]))", "tensor([1.6449])")
     .gradient(Gradient::Vjp("PolygammaBackward0"))
     .samples(&[Sample::of("polygamma(1, x)", POSITIVE)]),
@@ -164,7 +167,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         "tensor([-1.0]).absolute()",
         "tensor([1.])",
-    ),
+    )
+    .shapes(shapes::SAME),
     named(
         "arcsin",
         "Another name of `asin`.",
@@ -172,7 +176,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         "tensor([0.0]).arcsin()",
         "tensor([0.])",
-    ),
+    )
+    .shapes(shapes::SAME),
     named(
         "arccos",
         "Another name of `acos`.",
@@ -180,7 +185,8 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         "tensor([1.0]).arccos()",
         "tensor([0.])",
-    ),
+    )
+    .shapes(shapes::SAME),
     named(
         "arctan",
         "Another name of `atan`.",
@@ -188,5 +194,6 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         InputParams::LIST,
         "tensor([0.0]).arctan()",
         "tensor([0.])",
-    ),
+    )
+    .shapes(shapes::SAME),
 ];
