@@ -107,14 +107,19 @@ pub static ROWS: &[OpDef] = &[
             let (before, behind) = (a.prepend, a.append);
             to_value(diff(a.input, a.n, a.dim, before, behind))
         }))
+    .shapes("(…, m, …) -> (…, m - n, …), m with the sizes of `prepend` and `append`")
     .example("tensor([1, 4, 9]).diff()", "tensor([3, 5])")
     .samples(&[Sample::of("x.diff()", MATRIX), Sample::of("x.diff(2, 0)", MATRIX)]),
     OpDef::call("cumulative_trapezoid", Family::Reduce, "The area under points up to each of them but the first; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(cumulative_trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
+    .shapes("(…, n, …) -> (…, n - 1, …)")
+    .errors(&["RuntimeError: `x` does not have one value for each point"])
     .example("cumulative_trapezoid(tensor([1.0, 2.0, 4.0]))", "tensor([1.5000, 4.5000])")
     .samples(&[Sample::of("cumulative_trapezoid(x, #{dx: 0.5, dim: 0})", MATRIX)]),
     OpDef::call("trapezoid", Family::Reduce, "The area under points along a dimension; `x` gives their places, or `dx` their distance.", PointsParams::LIST, by_name!(PointsParams, |a| to_value(trapezoid(a.y, a.x, a.dx, a.dim))))
     .forms(FUNCTION)
+    .shapes("(…, n, …) -> without dim")
+    .errors(&["RuntimeError: `x` does not have one value for each point"])
     .example("trapezoid(tensor([1.0, 2.0, 3.0]))", "tensor(4.)")
     .samples(&[Sample::of("trapezoid(x, #{dx: 0.5})", MATRIX)]),
 ];

@@ -6,6 +6,7 @@ use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::div;
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::elementwise::predicates::{isnan, logical_not};
@@ -71,6 +72,7 @@ pub static ROWS: &[OpDef] = &[
         NansumParams::LIST,
         by_name!(NansumParams, |a| to_value(nansum(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1.0, 0.0 / 0.0, 2.0]).nansum()", "tensor(3.)")
     .samples(&[Sample::of("x.nansum(1)", MATRIX)]),
     OpDef::call(
@@ -80,6 +82,7 @@ pub static ROWS: &[OpDef] = &[
         NansumParams::LIST,
         by_name!(NansumParams, |a| to_value(nanmean(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1.0, 0.0 / 0.0, 2.0]).nanmean()", "tensor(1.5000)")
     .samples(&[Sample::of("x.nanmean(1)", MATRIX)]),
 ];

@@ -10,6 +10,7 @@ use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::binary::pow;
 use crate::op::elementwise::choose::{masked_fill, where_};
@@ -131,6 +132,7 @@ pub static ROWS: &[OpDef] = &[
         NormParams::LIST,
         by_name!(NormParams, |a| to_value(norm(a.input, a.p.as_f64(), a.dim.as_deref(), a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
     .gradient(Gradient::Vjp("NormBackward0"))
     .samples(&[Sample::of("x.norm()", X)]),
@@ -144,6 +146,8 @@ pub static ROWS: &[OpDef] = &[
     .in_place(by_name!(RenormParams, |a| {
         to_value(replaced(a.input, |x| renorm(x, a.p, a.dim, a.maxnorm)))
     }))
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example(
         "tensor([[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]]).renorm(2, 0, 4)",
         "tensor([[1.0000, 2.0000, 2.0000],\n        [2.4000, 3.2000, 0.0000]])",
@@ -160,6 +164,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(SPACE)
+    .shapes(shapes::REDUCED)
     .example("linalg::vector_norm(tensor([3.0, 4.0]))", "tensor(5.)")
     .gradient(Gradient::Vjp("LinalgVectorNormBackward0"))
     .samples(&[Sample::of("linalg::vector_norm(a, 3)", TWO_VECTORS)]),

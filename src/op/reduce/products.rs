@@ -8,6 +8,7 @@ use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul};
 use crate::op::elementwise::choose::{masked_fill, where_};
 use crate::op::elementwise::comparison::eq;
@@ -139,6 +140,7 @@ pub static ROWS: &[OpDef] = &[
         ProdParams::LIST,
         by_name!(ProdParams, |a| to_value(prod(a.input, a.dim, a.keepdim, a.dtype))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([2.0, 3.0]).prod()", "tensor(6.)")
     .gradient(Gradient::Vjp("ProdBackward0"))
     .samples(&[Sample::of("x.prod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),
@@ -149,6 +151,7 @@ pub static ROWS: &[OpDef] = &[
         CumprodParams::LIST,
         by_name!(CumprodParams, |a| to_value(cumprod(a.input, a.dim, a.dtype))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1, 2, 3]).cumprod(0)", "tensor([1, 2, 6])")
     .gradient(Gradient::Vjp("CumprodBackward0"))
     .samples(&[Sample::of("x.cumprod(1)", &[Draw::of("x", &[3, 4], Domain::Positive)])]),

@@ -9,6 +9,7 @@ use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::binary::logaddexp;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
@@ -102,6 +103,7 @@ pub static ROWS: &[OpDef] = &[
         CumsumParams::LIST,
         by_name!(CumsumParams, |a| to_value(cumsum(a.input, a.dim, a.dtype))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([1, 2, 3]).cumsum(0)", "tensor([1, 3, 6])")
     .gradient(Gradient::Vjp("CumsumBackward0"))
     .samples(&[Sample::of("x.cumsum(1)", X)]),
@@ -112,6 +114,7 @@ pub static ROWS: &[OpDef] = &[
         LogcumsumexpParams::LIST,
         by_name!(LogcumsumexpParams, |a| to_value(logcumsumexp(a.input, a.dim))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([0.0, 0.0]).logcumsumexp(0)", "tensor([0.0000, 0.6931])")
     .samples(&[Sample::of("x.logcumsumexp(1)", MATRIX)]),
 ];

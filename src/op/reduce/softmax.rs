@@ -8,6 +8,7 @@ use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{mul, sub};
 use crate::op::elementwise::unary::exp;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
@@ -104,6 +105,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SoftmaxParams, |a| to_value(softmax(a.input, a.dim, a.dtype))),
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
+    .shapes(shapes::SAME)
     .example("tensor([0.0, 0.0]).softmax(0)", "tensor([0.5000, 0.5000])")
     .gradient(Gradient::Vjp("SoftmaxBackward0"))
     .samples(&[Sample::of("x.softmax(-1)", X), Sample::of("x.softmax(0)", X)]),
@@ -115,6 +117,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SoftmaxParams, |a| to_value(log_softmax(a.input, a.dim, a.dtype))),
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
+    .shapes(shapes::SAME)
     .example("tensor([0.0, 0.0]).log_softmax(0)", "tensor([-0.6931, -0.6931])")
     .gradient(Gradient::Vjp("LogSoftmaxBackward0"))
     .samples(&[Sample::of("x.log_softmax(-1)", X)]),

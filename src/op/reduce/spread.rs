@@ -6,6 +6,7 @@ use crate::op::core::args::{to_list, to_value};
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{in_mask, one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::elementwise::comparison::eq;
@@ -101,6 +102,7 @@ pub static ROWS: &[OpDef] = &[
             to_value(var(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
         }),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1.0, 3.0]).var()", "tensor(2.)")
     .gradient(Gradient::Vjp("VarBackward0"))
     .samples(&[Sample::of("x.var()", X), Sample::of("x.var(1)", X)]),
@@ -113,6 +115,7 @@ pub static ROWS: &[OpDef] = &[
             to_value(std(a.input, a.dim.as_deref(), a.correction.as_f64(), a.keepdim))
         }),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1.0, 3.0]).std()", "tensor(1.4142)")
     .gradient(Gradient::Vjp("StdBackward0"))
     .samples(&[Sample::of("x.std(1)", X)]),
@@ -128,6 +131,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
     .example("var_mean(tensor([1.0, 3.0]))", "[tensor(2.), tensor(2.)]")
     .samples(&[Sample::of("var_mean(x, 1)[0]", MATRIX)]),
     OpDef::call(
@@ -142,6 +146,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
     .example("std_mean(tensor([1.0, 3.0]))", "[tensor(1.4142), tensor(2.)]")
     .samples(&[Sample::of("std_mean(x, 0)[0]", MATRIX)]),
 ];

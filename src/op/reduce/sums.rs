@@ -9,6 +9,7 @@ use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::to_float;
 use crate::op::core::record::{in_mask, kept_shape, no_grad, one, recorded};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{div, mul, scale, sub};
 use crate::op::elementwise::comparison::{eq, ne};
 use crate::op::elementwise::unary::exp;
@@ -282,6 +283,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SumParams, |a| to_value(sum_as(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .details("Integers and bools are summed as int64.")
+    .shapes(shapes::REDUCED)
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)", "tensor([4., 6.])")
     .gradient(Gradient::Vjp("SumBackward0"))
     .samples(&[Sample::of("x.sum()", X), Sample::of("x.sum([0, 2], true)", X)]),
@@ -292,6 +294,8 @@ pub static ROWS: &[OpDef] = &[
         SumParams::LIST,
         by_name!(SumParams, |a| to_value(mean_as(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
+    .shapes(shapes::REDUCED)
+    .errors(&["NotImplementedError: the tensor holds integers or bools"])
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]).mean()", "tensor(2.5000)")
     .gradient(Gradient::Vjp("MeanBackward0"))
     .samples(&[Sample::of("x.mean()", X), Sample::of("x.mean(1)", X)]),
@@ -302,6 +306,8 @@ pub static ROWS: &[OpDef] = &[
         AmaxParams::LIST,
         by_name!(AmaxParams, |a| to_value(amax(a.input, a.dim.as_deref(), a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
+    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
     .example("tensor([[1, 5], [7, 2]]).amax(1)", "tensor([5, 7])")
     .gradient(Gradient::Vjp("AmaxBackward0"))
     .samples(&[Sample::of("x.amax(1)", APART)]),
@@ -312,6 +318,8 @@ pub static ROWS: &[OpDef] = &[
         AmaxParams::LIST,
         by_name!(AmaxParams, |a| to_value(amin(a.input, a.dim.as_deref(), a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
+    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
     .example("tensor([[1, 5], [7, 2]]).amin(1)", "tensor([1, 2])")
     .gradient(Gradient::Vjp("AminBackward0"))
     .samples(&[Sample::of("x.amin(0)", APART)]),
@@ -322,6 +330,7 @@ pub static ROWS: &[OpDef] = &[
         LogsumexpParams::LIST,
         by_name!(LogsumexpParams, |a| to_value(logsumexp(a.input, &a.dim, a.keepdim))),
     )
+    .shapes("any -> without dim (1 with keepdim)")
     .example("tensor([0.0, 0.0]).logsumexp(0)", "tensor(0.6931)")
     .gradient(Gradient::Vjp("LogsumexpBackward0"))
     .samples(&[Sample::of("x.logsumexp(1)", X)]),
@@ -332,6 +341,7 @@ pub static ROWS: &[OpDef] = &[
         AmaxParams::LIST,
         by_name!(AmaxParams, |a| to_value(all(a.input, a.dim.as_deref(), a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1, 0]).all()", "tensor(False)")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(
@@ -341,6 +351,7 @@ pub static ROWS: &[OpDef] = &[
         AmaxParams::LIST,
         by_name!(AmaxParams, |a| to_value(any(a.input, a.dim.as_deref(), a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
     .example("tensor([1, 0]).any()", "tensor(True)")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(
@@ -350,6 +361,7 @@ pub static ROWS: &[OpDef] = &[
         CountNonzeroParams::LIST,
         by_name!(CountNonzeroParams, |a| to_value(count_nonzero(a.input, a.dim.as_deref()))),
     )
+    .shapes("any -> (), or with `dim` without it")
     .example("tensor([1, 0, 5]).count_nonzero()", "tensor(2)")
     .gradient(Gradient::NoGrad("the result is a count")),
 ];
