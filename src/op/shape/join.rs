@@ -187,6 +187,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CatParams, |a| to_value(cat(&a.tensors, a.dim))),
     )
     .forms(&[Form::Function])
+    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
+    .errors(&[
+        "RuntimeError: another size than that of dim differs",
+        "RuntimeError: an input has no dimension",
+    ])
     .example("cat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])")
     .gradient(Gradient::Vjp("CatBackward0"))
     .samples(&[Sample::of("cat([x, x * 2], 1)", M)]),
@@ -198,6 +203,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CatParams, |a| to_value(stack(&a.tensors, a.dim))),
     )
     .forms(&[Form::Function])
+    .shapes("k of one shape -> that shape with k before dim")
+    .errors(&["RuntimeError: the shapes differ"])
     .example("stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])")
     .samples(&[Sample::of("stack([x, x * 2], 1)", M)]),
     OpDef::call(
@@ -208,6 +215,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ConcatParams, |a| to_value(cat(&a.tensors, a.dim))),
     )
     .forms(FUNCTION)
+    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); an input (0) counts for nothing")
+    .errors(&[
+        "RuntimeError: another size than that of dim differs",
+        "RuntimeError: an input has no dimension",
+    ])
     .example("concat([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
     OpDef::call(
         "hstack",
@@ -217,6 +229,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(HstackParams, |a| to_value(hstack(&a.tensors))),
     )
     .forms(FUNCTION)
+    .shapes("(n_1), (n_2), … -> (n_1 + n_2 + …); with more dimensions joined along dimension 1")
+    .errors(&["RuntimeError: another size differs"])
     .example("hstack([tensor([1, 2]), tensor([3])])", "tensor([1, 2, 3])"),
     OpDef::call(
         "vstack",
@@ -226,6 +240,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(HstackParams, |a| to_value(vstack(&a.tensors))),
     )
     .forms(FUNCTION)
+    .shapes("a vector (m) is (1, m); joined along dimension 0")
+    .errors(&["RuntimeError: another size differs"])
     .example("vstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 2],\n        [3, 4]])"),
     OpDef::call(
         "dstack",
@@ -238,6 +254,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("(n) is (1, n, 1) and (n, m) is (n, m, 1); joined along dimension 2")
+    .errors(&["RuntimeError: another size differs"])
     .example("dstack([tensor([1, 2]), tensor([3, 4])])", "tensor([[[1, 3],\n         [2, 4]]])")
     .samples(&[Sample::of("dstack([a, a])", VECTORS)]),
     OpDef::call(
@@ -251,6 +269,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("(n) is (n, 1); joined along dimension 1")
+    .errors(&["RuntimeError: another size differs"])
     .example("column_stack([tensor([1, 2]), tensor([3, 4])])", "tensor([[1, 3],\n        [2, 4]])")
     .samples(&[Sample::of("column_stack([a, a])", VECTORS)]),
 ];

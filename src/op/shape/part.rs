@@ -198,6 +198,8 @@ pub static ROWS: &[OpDef] = &[
         NarrowParams::LIST,
         by_name!(NarrowParams, |a| to_value(narrow(a.input, a.dim, a.start, a.length))),
     )
+    .shapes("(…, n, …) -> (…, length, …)")
+    .errors(&["RuntimeError: start and length reach behind the dimension"])
     .example("tensor([1, 2, 3, 4]).narrow(0, 1, 2)", "tensor([2, 3])")
     .gradient(Gradient::Vjp("SliceBackward0"))
     .samples(&[Sample::of("x.narrow(1, 1, 2)", M)]),
@@ -208,6 +210,8 @@ pub static ROWS: &[OpDef] = &[
         SelectParams::LIST,
         by_name!(SelectParams, |a| to_value(select(a.input, a.dim, a.index))),
     )
+    .shapes("(…, n, …) -> (…, …), without dim")
+    .errors(&["IndexError: the index lies outside of the dimension"])
     .example("tensor([[1, 2], [3, 4]]).select(1, 0)", "tensor([1, 3])")
     .gradient(Gradient::Vjp("SelectBackward0"))
     .samples(&[Sample::of("x.select(0, 1)", M)]),
@@ -218,6 +222,8 @@ pub static ROWS: &[OpDef] = &[
         DiagonalParams::LIST,
         by_name!(DiagonalParams, |a| to_value(diagonal(a.input, a.offset, a.dim1, a.dim2))),
     )
+    .shapes("(…, n, …, m, …) -> (…, length of the diagonal), without dim1 and dim2")
+    .errors(&["RuntimeError: `dim1` and `dim2` are the same"])
     .example("tensor([[1, 2], [3, 4]]).diagonal()", "tensor([1, 4])")
     .gradient(Gradient::Vjp("DiagonalBackward0"))
     .samples(&[Sample::of("x.diagonal()", M)]),

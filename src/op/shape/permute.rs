@@ -155,6 +155,7 @@ pub static ROWS: &[OpDef] = &[
         TransposeParams::LIST,
         by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
+    .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
     .example("zeros([2, 3]).transpose(0, 1).shape", "[3, 2]")
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.transpose(0, 2)", X)]),
@@ -165,6 +166,8 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(t(a.input))),
     )
+    .shapes("(n, m) -> (m, n); (n) and () stay as they are")
+    .errors(&["RuntimeError: the input has more than two dimensions"])
     .example("tensor([[1, 2], [3, 4]]).t()", "tensor([[1, 3],\n        [2, 4]])")
     .gradient(Gradient::Vjp("TransposeBackward0"))
     .samples(&[Sample::of("x.t()", M)]),
@@ -176,6 +179,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(reversed(a.input))),
     )
     .forms(&[Form::Property])
+    .shapes("(n, m, …, p) -> (p, …, m, n)")
     .example("zeros([2, 3]).T.shape", "[3, 2]")
     .gradient(Gradient::Vjp("PermuteBackward0"))
     .samples(&[Sample::of("x.T", M)]),
@@ -186,6 +190,8 @@ pub static ROWS: &[OpDef] = &[
         PermuteParams::LIST,
         by_name!(PermuteParams, |a| to_value(permute(a.input, &a.dims))),
     )
+    .shapes("(n_0, n_1, …) -> (n_dims[0], n_dims[1], …)")
+    .errors(&["RuntimeError: `dims` does not name each dimension once"])
     .example("zeros([2, 3, 4]).permute([2, 0, 1]).shape", "[4, 2, 3]")
     .gradient(Gradient::Vjp("PermuteBackward0"))
     .samples(&[Sample::of("x.permute([2, 0, 1])", X)]),
@@ -196,6 +202,8 @@ pub static ROWS: &[OpDef] = &[
         MovedimParams::LIST,
         by_name!(MovedimParams, |a| to_value(movedim(a.input, &a.source, &a.destination))),
     )
+    .shapes("(…) -> the same sizes in another order")
+    .errors(&["RuntimeError: `source` and `destination` have different lengths"])
     .example("zeros([2, 3, 4]).movedim(0, 2).shape", "[3, 4, 2]")
     .samples(&[Sample::of("x.movedim(0, 2)", X)]),
     OpDef::call(
@@ -205,6 +213,7 @@ pub static ROWS: &[OpDef] = &[
         TransposeParams::LIST,
         by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
+    .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
     .example("tensor([[1, 2], [3, 4]]).swapaxes(0, 1)", "tensor([[1, 3],\n        [2, 4]])"),
     OpDef::call(
         "mT",
@@ -214,6 +223,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(matrix_transpose(a.input))),
     )
     .forms(PROPERTY)
+    .shapes("(…, n, m) -> (…, m, n)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("tensor([[[1, 2], [3, 4]]]).mT", "tensor([[[1, 3],\n         [2, 4]]])"),
     OpDef::call(
         "moveaxis",
@@ -222,6 +233,8 @@ pub static ROWS: &[OpDef] = &[
         MovedimParams::LIST,
         by_name!(MovedimParams, |a| to_value(movedim(a.input, &a.source, &a.destination))),
     )
+    .shapes("(…) -> the same sizes in another order")
+    .errors(&["RuntimeError: `source` and `destination` have different lengths"])
     .example("zeros([2, 3, 4]).moveaxis(0, 2).shape", "[3, 4, 2]"),
     OpDef::call(
         "swapdims",
@@ -230,6 +243,7 @@ pub static ROWS: &[OpDef] = &[
         TransposeParams::LIST,
         by_name!(TransposeParams, |a| to_value(transpose(a.input, a.dim0, a.dim1))),
     )
+    .shapes("(…, n, …, m, …) -> (…, m, …, n, …)")
     .example("zeros([2, 3]).swapdims(0, 1).shape", "[3, 2]"),
     OpDef::call(
         "H",
@@ -239,5 +253,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(matrix_transpose(a.input))),
     )
     .forms(&[Form::Property])
+    .shapes("(…, n, m) -> (…, m, n)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("zeros([2, 3]).H.shape", "[3, 2]"),
 ];

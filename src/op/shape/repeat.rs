@@ -1,6 +1,7 @@
 //! Elements repeated, reversed and turned, in new memory.
 
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use smallvec::SmallVec;
 
 use crate::base::shape::checked_sizes;
@@ -209,6 +210,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(RepeatParams, |a| to_value(repeat(a.input, &a.repeats))),
     )
     .forms(&[Form::Method])
+    .shapes("(n, m) -> (n repeats[0], m repeats[1]); more repeats than dimensions add dimensions in front")
+    .errors(&["RuntimeError: there are fewer repeats than dimensions"])
     .example("tensor([1, 2]).repeat(2)", "tensor([1, 2, 1, 2])")
     .samples(&[Sample::of("x.repeat([2, 3])", M)]),
     OpDef::call(
@@ -218,6 +221,7 @@ pub static ROWS: &[OpDef] = &[
         RepeatInterleaveParams::LIST,
         by_name!(RepeatInterleaveParams, |a| to_value(repeat_interleave(a.input, a.repeats, a.dim))),
     )
+    .shapes("any of n elements -> (n repeats), or with `dim` (…, n repeats, …)")
     .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
     .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
     OpDef::call(
@@ -227,6 +231,8 @@ pub static ROWS: &[OpDef] = &[
         FlipParams::LIST,
         by_name!(FlipParams, |a| to_value(flip(a.input, &a.dims))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: a dimension is named twice"])
     .example("tensor([1, 2, 3]).flip(0)", "tensor([3, 2, 1])")
     .gradient(Gradient::Vjp("FlipBackward0"))
     .samples(&[Sample::of("x.flip([0, 1])", M)]),
@@ -237,6 +243,8 @@ pub static ROWS: &[OpDef] = &[
         RollParams::LIST,
         by_name!(RollParams, |a| to_value(roll(a.input, &a.shifts, &a.dims))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: there are not as many shifts as dimensions"])
     .example("tensor([1, 2, 3]).roll(1)", "tensor([3, 1, 2])")
     .samples(&[Sample::of("x.roll(1, 0)", M)]),
     OpDef::call(
@@ -252,6 +260,7 @@ pub static ROWS: &[OpDef] = &[
             to_value(repeat(x, &dims))
         }),
     )
+    .shapes("(n, m) -> (n dims[0], m dims[1]); missing counts are 1, more than dimensions add dimensions in front")
     .example("tensor([[1], [2]]).tile([2])", "tensor([[1, 1],\n        [2, 2]])"),
     OpDef::call(
         "rot90",
@@ -260,6 +269,7 @@ pub static ROWS: &[OpDef] = &[
         Rot90Params::LIST,
         by_name!(Rot90Params, |a| to_value(rot90(a.input, a.k, &a.dims))),
     )
+    .shapes("(…, n, …, m, …) -> (…, m, …, n, …), or the same where k is even")
     .example("tensor([[1, 2], [3, 4]]).rot90()", "tensor([[2, 4],\n        [1, 3]])")
     .samples(&[Sample::of("x.rot90()", M), Sample::of("x.rot90(3, [0, 2])", X)]),
     OpDef::call(
@@ -269,6 +279,8 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(flip(at_least(a.input, 2)?, &[1]))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("tensor([[1, 2], [3, 4]]).fliplr()", "tensor([[2, 1],\n        [4, 3]])")
     .samples(&[Sample::of("x.fliplr()", M)]),
     OpDef::call(
@@ -278,6 +290,8 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(flip(at_least(a.input, 1)?, &[0]))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: the input has no dimension"])
     .example("tensor([[1, 2], [3, 4]]).flipud()", "tensor([[3, 4],\n        [1, 2]])")
     .samples(&[Sample::of("x.flipud()", M)]),
 ];

@@ -166,6 +166,8 @@ pub static ROWS: &[OpDef] = &[
         SplitParams::LIST,
         by_name!(SplitParams, split_row),
     )
+    .shapes("(…, n, …) -> pieces (…, split_size, …), the last what is left; or of the sizes listed")
+    .errors(&["RuntimeError: the sizes listed do not sum to the dimension's"])
     .example("arange(5).split(2).len()", "3")
     .samples(&[Sample::of("x.split(2)[1]", M)]),
     OpDef::call(
@@ -175,6 +177,8 @@ pub static ROWS: &[OpDef] = &[
         ChunkParams::LIST,
         by_name!(ChunkParams, |a| to_list(chunk(a.input, a.chunks, a.dim))),
     )
+    .shapes("(…, n, …) -> pieces (…, ⌈n / chunks⌉, …), the last what is left; fewer pieces where none is left")
+    .errors(&["RuntimeError: `chunks` is not above 0"])
     .example("arange(6).chunk(3)[1]", "tensor([2, 3])")
     .samples(&[Sample::of("x.chunk(2, 1)[1]", M)]),
     OpDef::call(
@@ -184,6 +188,7 @@ pub static ROWS: &[OpDef] = &[
         UnbindParams::LIST,
         by_name!(UnbindParams, |a| to_list(unbind(a.input, a.dim))),
     )
+    .shapes("(…, n, …) -> n of (…, …)")
     .example("tensor([[1, 2], [3, 4]]).unbind()[1]", "tensor([3, 4])")
     .samples(&[Sample::of("x.unbind(1)[2]", M)]),
     OpDef::call(
@@ -195,6 +200,10 @@ pub static ROWS: &[OpDef] = &[
             let (one_number, parts) = a.indices_or_sections;
             to_list(tensor_split(a.input, &parts, one_number, a.dim))
         }),
+    )
+    .shapes(
+        "(…, n, …) -> pieces (…, n / sections, …), the first ones larger by 1 where it does not divide; or cut at \
+         indices",
     )
     .example("arange(5).tensor_split(2)", "[tensor([0, 1, 2]), tensor([3, 4])]")
     .samples(&[Sample::of("x.tensor_split(2, 1)[0]", M)]),
@@ -208,6 +217,7 @@ pub static ROWS: &[OpDef] = &[
             pieces(a, dim)
         }),
     )
+    .shapes("as `tensor_split` along dimension 1, or along 0 for a vector")
     .example("arange(4).hsplit(2)", "[tensor([0, 1]), tensor([2, 3])]")
     .samples(&[Sample::of("x.hsplit(2)[1]", M)]),
     OpDef::call(
@@ -217,6 +227,7 @@ pub static ROWS: &[OpDef] = &[
         HsplitParams::LIST,
         by_name!(HsplitParams, |a| pieces(a, 0)),
     )
+    .shapes("as `tensor_split` along dimension 0")
     .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
     .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
 ];

@@ -52,6 +52,8 @@ pub static ROWS: &[OpDef] = &[
         DiagonalParams::LIST,
         by_name!(DiagonalParams, |a| to_value(tril(a.input, a.diagonal))),
     )
+    .shapes("(…, n, m) -> (…, n, m)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("ones([2, 2]).tril()", "tensor([[1., 0.],\n        [1., 1.]])")
     .gradient(Gradient::Vjp("TrilBackward0"))
     .samples(&[Sample::of("x.tril()", M)]),
@@ -62,6 +64,8 @@ pub static ROWS: &[OpDef] = &[
         DiagonalParams::LIST,
         by_name!(DiagonalParams, |a| to_value(triu(a.input, a.diagonal))),
     )
+    .shapes("(…, n, m) -> (…, n, m)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("ones([2, 2]).triu()", "tensor([[1., 1.],\n        [0., 1.]])")
     .gradient(Gradient::Vjp("TriuBackward0"))
     .samples(&[Sample::of("x.triu(1)", M)]),

@@ -1,6 +1,7 @@
 //! Views with other sizes: reshaped, squeezed, stretched.
 
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use smallvec::SmallVec;
 
 use crate::base::dims::show;
@@ -295,6 +296,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ShapeParams, |a| to_value(reshape(a.input, &a.shape))),
     )
     .details("A view where strides allow it, a copy elsewhere.")
+    .shapes("any -> shape, -1 standing for what is left")
+    .errors(&["RuntimeError: the shape has not as many elements", "RuntimeError: more than one size is -1"])
     .example("arange(4).reshape([2, 2])", "tensor([[0, 1],\n        [2, 3]])")
     .gradient(Gradient::Vjp("ViewBackward0"))
     .samples(&[Sample::of("x.reshape([4, -1])", X)]),
@@ -306,6 +309,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ShapeParams, |a| to_value(view(a.input, &a.shape))),
     )
     .forms(&[Form::Method])
+    .shapes("any -> shape, -1 standing for what is left")
+    .errors(&[
+        "RuntimeError: the shape has not as many elements",
+        "RuntimeError: strides do not allow it without a copy, as after `t()`",
+    ])
     .example("arange(4).view([2, 2]).shape", "[2, 2]")
     .gradient(Gradient::Vjp("ViewBackward0"))
     .samples(&[Sample::of("x.view([6, 4])", X)]),
@@ -316,6 +324,8 @@ pub static ROWS: &[OpDef] = &[
         FlattenParams::LIST,
         by_name!(FlattenParams, |a| to_value(flatten(a.input, a.start_dim, a.end_dim))),
     )
+    .shapes("(…, n, …, m, …) -> (…, n … m, …); () -> (1)")
+    .errors(&["RuntimeError: `start_dim` comes after `end_dim`"])
     .example("zeros([2, 3, 4]).flatten(1).shape", "[2, 12]")
     .samples(&[Sample::of("x.flatten(1)", X)]),
     OpDef::call(
@@ -325,6 +335,7 @@ pub static ROWS: &[OpDef] = &[
         UnsqueezeParams::LIST,
         by_name!(UnsqueezeParams, |a| to_value(unsqueeze(a.input, a.dim))),
     )
+    .shapes("(…) -> (…, 1, …)")
     .example("zeros([3]).unsqueeze(0).shape", "[1, 3]")
     .gradient(Gradient::Vjp("UnsqueezeBackward0"))
     .samples(&[Sample::of("x.unsqueeze(1)", M)]),
@@ -335,6 +346,7 @@ pub static ROWS: &[OpDef] = &[
         SqueezeParams::LIST,
         by_name!(SqueezeParams, |a| to_value(squeeze(a.input, a.dim.as_deref()))),
     )
+    .shapes("(…, 1, …) -> (…, …); other sizes than 1 stay")
     .example("zeros([1, 3, 1]).squeeze().shape", "[3]")
     .gradient(Gradient::Vjp("SqueezeBackward0"))
     .samples(&[Sample::of("x.unsqueeze(0).squeeze()", M)]),
@@ -346,6 +358,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ExpandParams, |a| to_value(expand_to(a.input, &a.size))),
     )
     .forms(&[Form::Method])
+    .shapes("(…, 1, …) -> size, which may add dimensions in front; -1 keeps a size")
+    .errors(&[
+        "RuntimeError: a size other than 1 would change",
+        "RuntimeError: there are fewer sizes than dimensions",
+    ])
     .example("tensor([1, 2]).expand([2, 2])", "tensor([[1, 2],\n        [1, 2]])")
     .gradient(Gradient::Vjp("ExpandBackward0"))
     .samples(&[Sample::of("x.expand([2, 3, 4])", M)]),
@@ -357,6 +374,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(contiguous(a.input))),
     )
     .forms(&[Form::Method])
+    .shapes(shapes::SAME)
     .example("zeros([2, 3]).t().contiguous().stride()", "[2, 1]")
     .samples(&[Sample::of("x.t().contiguous()", M)]),
     OpDef::call(
@@ -367,6 +385,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ViewAsParams, |a| to_value(view(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
+    .shapes("any -> that of `other`")
+    .errors(&[
+        "RuntimeError: the shape has not as many elements",
+        "RuntimeError: strides do not allow it without a copy, as after `t()`",
+    ])
     .example("arange(4).view_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
     OpDef::call(
         "reshape_as",
@@ -376,6 +399,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ViewAsParams, |a| to_value(reshape(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
+    .shapes("any -> that of `other`")
+    .errors(&["RuntimeError: the shape has not as many elements"])
     .example("arange(4).reshape_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
     OpDef::call(
         "expand_as",
@@ -385,6 +410,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ViewAsParams, |a| to_value(expand_to(a.input, &sizes(a.other)))),
     )
     .forms(METHOD)
+    .shapes("(…, 1, …) -> that of `other`")
+    .errors(&["RuntimeError: a size other than 1 would change"])
     .example("tensor([1, 2]).expand_as(zeros([2, 2]))", "tensor([[1, 2],\n        [1, 2]])"),
     OpDef::call(
         "broadcast_to",
@@ -393,6 +420,11 @@ pub static ROWS: &[OpDef] = &[
         ExpandParams::LIST,
         by_name!(ExpandParams, |a| to_value(expand_to(a.input, &a.size))),
     )
+    .shapes("(…, 1, …) -> size, which may add dimensions in front; -1 keeps a size")
+    .errors(&[
+        "RuntimeError: a size other than 1 would change",
+        "RuntimeError: there are fewer sizes than dimensions",
+    ])
     .example("tensor([1, 2]).broadcast_to([2, 2])", "tensor([[1, 2],\n        [1, 2]])"),
     OpDef::call(
         "ravel",
@@ -401,6 +433,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(flatten(a.input, 0, -1))),
     )
+    .shapes("any of n elements -> (n)")
     .example("tensor([[1, 2], [3, 4]]).ravel()", "tensor([1, 2, 3, 4])"),
     OpDef::call(
         "unflatten",
@@ -409,6 +442,8 @@ pub static ROWS: &[OpDef] = &[
         UnflattenParams::LIST,
         by_name!(UnflattenParams, |a| to_value(unflatten(a.input, a.dim, &a.sizes))),
     )
+    .shapes("(…, n, …) -> (…, sizes, …), -1 standing for what is left")
+    .errors(&["RuntimeError: the sizes do not multiply up to the dimension's"])
     .example("zeros([2, 6]).unflatten(1, [2, -1]).shape", "[2, 2, 3]")
     .samples(&[Sample::of("x.unflatten(2, [2, 2])", X)]),
     OpDef::call(
@@ -419,6 +454,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(at_least(a.input, 1))),
     )
     .forms(FUNCTION)
+    .shapes("() -> (1); others the same")
     .example("atleast_1d(tensor(3))", "tensor([3])"),
     OpDef::call(
         "atleast_2d",
@@ -428,6 +464,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(at_least(a.input, 2))),
     )
     .forms(FUNCTION)
+    .shapes("() -> (1, 1); (n) -> (1, n); others the same")
     .example("atleast_2d(tensor([3, 4]))", "tensor([[3, 4]])"),
     OpDef::call(
         "atleast_3d",
@@ -437,6 +474,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(at_least(a.input, 3))),
     )
     .forms(FUNCTION)
+    .shapes("() -> (1, 1, 1); (n) -> (1, n, 1); (n, m) -> (n, m, 1); others the same")
     .example("atleast_3d(tensor([3, 4])).shape", "[1, 2, 1]"),
 ];
 
