@@ -361,6 +361,11 @@ pub static ROWS: &[OpDef] = &[
         GatherParams::LIST,
         by_name!(GatherParams, |a| to_value(gather(a.input, a.dim, a.index))),
     )
+    .shapes("any, index -> that of index, which is no larger than the input but along dim")
+    .errors(&[
+        "RuntimeError: the index has other dimensions, or a size above the input's",
+        "RuntimeError: an index lies outside of the dimension",
+    ])
     .example("tensor([[1, 2], [3, 4]]).gather(1, tensor([[0], [1]]))", "tensor([[1],\n        [4]])")
     .gradient(Gradient::Vjp("GatherBackward0"))
     .samples(&[Sample::of(
@@ -375,6 +380,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ScatterParams, |a| to_value(scatter(a.input, a.dim, a.index, a.src))),
     )
     .in_place(by_name!(ScatterParams, |a| to_value(scatter_(a.input, a.dim, a.index, a.src))))
+    .shapes("any, index, src at least as large as index, or a number -> that of the input")
+    .errors(&[
+        "RuntimeError: the index is larger than `src`, or than the input but along dim",
+        "RuntimeError: an index lies outside of the dimension",
+    ])
     .example("zeros([1, 3]).scatter(1, tensor([[2]]), 5.0)", "tensor([[0., 0., 5.]])")
     .gradient(Gradient::Vjp("ScatterBackward0")),
     OpDef::call(
@@ -385,6 +395,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ScatterAddParams, |a| to_value(scatter_add(a.input, a.dim, a.index, a.src))),
     )
     .in_place(by_name!(ScatterAddParams, |a| to_value(scatter_add_(a.input, a.dim, a.index, a.src))))
+    .shapes("any, index, src at least as large as index -> that of the input")
+    .errors(&[
+        "RuntimeError: the index is larger than `src`, or than the input but along dim",
+        "RuntimeError: an index lies outside of the dimension",
+    ])
     .example("zeros([1, 3]).scatter_add(1, tensor([[2, 2]]), ones([1, 2]))", "tensor([[0., 0., 2.]])")
     .gradient(Gradient::Vjp("ScatterAddBackward0"))
     .samples(&[Sample::of("x.scatter_add(0, i, v)", SCATTERED)]),
@@ -394,6 +409,10 @@ pub static ROWS: &[OpDef] = &[
         "Elements along a dimension by indices as `argsort` gives them.",
         TakeAlongDimParams::LIST,
         by_name!(TakeAlongDimParams, |a| to_value(take_along_dim(a.input, a.indices, a.dim))),
+    )
+    .shapes(
+        "input and indices broadcast together but along dim, where the indices' size holds; without dim that of the \
+         indices",
     )
     .example("tensor([3, 1, 2]).take_along_dim(tensor([1, 2, 0]), 0)", "tensor([1, 2, 3])"),
 ];

@@ -206,6 +206,8 @@ pub static ROWS: &[OpDef] = &[
             to_value(index_select(a.input, a.dim, a.index))
         }),
     )
+    .shapes("(…, n, …), (k) -> (…, k, …)")
+    .errors(&["IndexError: the index is no vector, or lies outside of the dimension"])
     .example("tensor([5, 6, 7]).index_select(0, tensor([2, 0]))", "tensor([7, 5])")
     .gradient(Gradient::Vjp("IndexSelectBackward0"))
     .samples(&[Sample::of(
@@ -226,6 +228,11 @@ pub static ROWS: &[OpDef] = &[
         check_places(a.input, a.dim, a.index)?;
         to_value(index_add_(a.input, a.dim, a.index, a.source, a.alpha.as_f64()))
     }))
+    .shapes("(…, n, …), (k), (…, k, …) -> (…, n, …)")
+    .errors(&[
+        "RuntimeError: there are not as many indices as entries of `source`",
+        "IndexError: an index lies outside of the dimension",
+    ])
     .example("zeros(3).index_add(0, tensor([1, 1]), ones(2))", "tensor([0., 2., 0.])")
     .gradient(Gradient::Vjp("IndexAddBackward0"))
     .samples(&[Sample::of(
