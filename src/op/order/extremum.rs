@@ -7,6 +7,7 @@ use crate::op::core::args::{to_pair, to_value};
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{kept_shape, one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::binary;
 use crate::op::gather::along_dim::scatter_add;
@@ -157,6 +158,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ExtremumParams, |a, args| extremum_of(a, args, true)),
     )
     .details("With another tensor: the larger of two elements, as `maximum`.")
+    .shapes(
+        "any -> (), or with `dim` values and indices without it (1 with keepdim); with a tensor broadcast together",
+    )
+    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
     .example("tensor([[1, 5], [7, 2]]).max(1).indices", "tensor([1, 0])")
     .gradient(Gradient::Vjp("MaxBackward0"))
     .samples(&[Sample::of("x.max()", APART), Sample::of("x.max(1).values", APART)]),
@@ -168,6 +173,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ExtremumParams, |a, args| extremum_of(a, args, false)),
     )
     .details("With another tensor: the smaller of two elements, as `minimum`.")
+    .shapes(
+        "any -> (), or with `dim` values and indices without it (1 with keepdim); with a tensor broadcast together",
+    )
+    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
     .example("tensor([[1, 5], [7, 2]]).min(1).values", "tensor([1, 2])")
     .gradient(Gradient::Vjp("MinBackward0"))
     .samples(&[Sample::of("x.min()", APART), Sample::of("x.min(0).values", APART)]),
@@ -178,6 +187,8 @@ pub static ROWS: &[OpDef] = &[
         ArgmaxParams::LIST,
         by_name!(ArgmaxParams, |a| to_value(argmax(a.input, a.dim, a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
+    .errors(&["IndexError: the input is empty and no `dim` is given"])
     .example("tensor([3, 9, 4]).argmax()", "tensor(1)")
     .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
@@ -187,6 +198,8 @@ pub static ROWS: &[OpDef] = &[
         ArgmaxParams::LIST,
         by_name!(ArgmaxParams, |a| to_value(argmin(a.input, a.dim, a.keepdim))),
     )
+    .shapes(shapes::REDUCED)
+    .errors(&["IndexError: the input is empty and no `dim` is given"])
     .example("tensor([3, 9, 4]).argmin()", "tensor(0)")
     .gradient(Gradient::NoGrad("the result is an index")),
 ];

@@ -325,16 +325,21 @@ params! {
 pub static ROWS: &[OpDef] = &[
     OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, false)))
     .details("Of two middle elements the lower; NaN where there is one. With a dimension, values and indices.")
+    .shapes("any -> (), or with `dim` values and indices without it (1 with keepdim)")
     .example("tensor([3, 1, 4, 2]).median()", "tensor(2)")
     .samples(&[Sample::of("x.median(1).values", APART), Sample::of("x.median()", APART)]),
     OpDef::call("nanmedian", Family::Reduce, "The middle of the elements that are no NaN.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, true)))
+    .shapes("any -> (), or with `dim` values and indices without it (1 with keepdim)")
     .example("tensor([3.0, 1.0, 0.0 / 0.0]).nanmedian()", "tensor(1.)")
     .samples(&[Sample::of("x.nanmedian(0).values", APART)]),
     OpDef::call("mode", Family::Reduce, "The most frequent element along a dimension, and where it stands last.", ModeParams::LIST, by_name!(ModeParams, |a| to_pair(mode(a.input, a.dim, a.keepdim))))
     .details("Of equally frequent elements the smallest.")
+    .shapes("any -> values and indices without dim (1 with keepdim)")
     .example("tensor([2, 7, 7, 2, 7]).mode().values", "tensor(7)")
     .samples(&[Sample::of("x.mode(1).values", APART)]),
     OpDef::call("kthvalue", Family::Reduce, "The k-th smallest element along a dimension, counted from 1, and where it stands.", KthvalueParams::LIST, by_name!(KthvalueParams, |a| to_pair(kthvalue(a.input, a.k, a.dim, a.keepdim))))
+    .shapes("any -> values and indices without dim (1 with keepdim)")
+    .errors(&["RuntimeError: `k` is below 1 or above the dimension's size"])
     .example("tensor([3, 9, 5]).kthvalue(2).values", "tensor(5)")
     .samples(&[Sample::of("x.kthvalue(2).values", APART)]),
     OpDef::call(
@@ -348,9 +353,13 @@ pub static ROWS: &[OpDef] = &[
         "`interpolation` between two elements is linear, lower, higher, midpoint or nearest. A vector `q` gives a new \
          first dimension.",
     )
+    .shapes("any, q () -> without dim, or () where none is given; keepdim leaves sizes of 1; q (k) puts k in front")
+    .errors(&["RuntimeError: a fraction is not in 0 to 1", "RuntimeError: `interpolation` has another name"])
     .example("tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)", "tensor(2.5000)")
     .samples(&[Sample::of("x.quantile(0.4, 1)", APART), Sample::of("x.quantile(0.7, #{interpolation: \"midpoint\"})", APART)]),
     OpDef::call("nanquantile", Family::Reduce, "`quantile` of the elements that are no NaN.", QuantileParams::LIST, by_name!(QuantileParams, |a| quantile_row(a, true)))
+    .shapes("any, q () -> without dim, or () where none is given; keepdim leaves sizes of 1; q (k) puts k in front")
+    .errors(&["RuntimeError: a fraction is not in 0 to 1", "RuntimeError: `interpolation` has another name"])
     .example("tensor([1.0, 3.0, 0.0 / 0.0]).nanquantile(0.5)", "tensor(2.)")
     .samples(&[Sample::of("x.nanquantile(0.3, 0)", APART)]),
 ];

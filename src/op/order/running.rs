@@ -111,6 +111,8 @@ pub static ROWS: &[OpDef] = &[
             Ok(Value::Map(vec![("min", low.into()), ("max", high.into())]))
         }),
     )
+    .shapes("any -> `min` and `max` of (), or with `dim` without it (1 with keepdim)")
+    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
     .example("tensor([3, 1, 4]).aminmax().max", "tensor(4)")
     .samples(&[Sample::of("x.aminmax(1).max", APART)]),
     OpDef::call(
@@ -120,6 +122,7 @@ pub static ROWS: &[OpDef] = &[
         CummaxParams::LIST,
         by_name!(CummaxParams, |a| to_pair(cummax(a.input, a.dim))),
     )
+    .shapes("any -> `values` and `indices` of the same")
     .example("tensor([1, 3, 2, 5]).cummax(0).values", "tensor([1, 3, 3, 5])")
     .samples(&[Sample::of("x.cummax(1).values", APART)]),
     OpDef::call(
@@ -129,6 +132,7 @@ pub static ROWS: &[OpDef] = &[
         CummaxParams::LIST,
         by_name!(CummaxParams, |a| to_pair(cummin(a.input, a.dim))),
     )
+    .shapes("any -> `values` and `indices` of the same")
     .example("tensor([4, 6, 2, 5]).cummin(0).values", "tensor([4, 4, 2, 2])")
     .samples(&[Sample::of("x.cummin(0).values", APART)]),
 ];

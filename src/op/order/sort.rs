@@ -8,6 +8,7 @@ use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded};
+use crate::op::core::shapes;
 use crate::op::gather::along_dim::{out_of_range, ranked, write};
 use crate::op::reduce::sums::max_all;
 use crate::op::shape::part::slice;
@@ -140,6 +141,7 @@ pub static ROWS: &[OpDef] = &[
         SortParams::LIST,
         by_name!(SortParams, |a| to_pair(sort(a.input, a.dim, a.descending))),
     )
+    .shapes("any -> `values` and `indices` of the same")
     .example("tensor([3, 1, 2]).sort().indices", "tensor([1, 2, 0])")
     .gradient(Gradient::Vjp("SortBackward0"))
     .samples(&[Sample::of("x.sort().values", APART)]),
@@ -150,6 +152,7 @@ pub static ROWS: &[OpDef] = &[
         SortParams::LIST,
         by_name!(SortParams, |a| to_value(argsort(a.input, a.dim, a.descending))),
     )
+    .shapes(shapes::SAME)
     .example("tensor([3, 1, 2]).argsort()", "tensor([1, 2, 0])")
     .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
@@ -159,6 +162,8 @@ pub static ROWS: &[OpDef] = &[
         TopkParams::LIST,
         by_name!(TopkParams, |a| to_pair(topk(a.input, a.k, a.dim, a.largest))),
     )
+    .shapes("(…, n, …) -> `values` and `indices` of (…, k, …)")
+    .errors(&["RuntimeError: `k` is above the dimension's size"])
     .example("tensor([3, 9, 5]).topk(2).values", "tensor([9, 5])")
     .gradient(Gradient::Vjp("TopkBackward0"))
     .samples(&[Sample::of("x.topk(2).values", APART)]),
@@ -170,6 +175,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(OneHotParams, |a| to_value(one_hot(a.input, a.num_classes))),
     )
     .forms(&[crate::op::core::def::Form::Functional])
+    .shapes("any -> (…, num_classes), without a number one more than the largest class")
+    .errors(&["RuntimeError: a class is negative, or not below `num_classes`"])
     .example("F::one_hot(tensor([0, 2]), 3)", "tensor([[1, 0, 0],\n        [0, 0, 1]])")
     .gradient(Gradient::NoGrad("indices have no gradient")),
 ];
