@@ -561,6 +561,11 @@ pub static ROWS: &[OpDef] = &[
     .details(
         "With `accumulate` values are added, those of equal places as well. `x[i] = v` is `x.index_put_([i], v)`.",
     )
+    .shapes("any -> the same; values are broadcast to what indices name")
+    .errors(&[
+        "IndexError: an index lies outside of its dimension",
+        "RuntimeError: the values do not broadcast to that part",
+    ])
     .example("zeros([3]).index_put_([tensor([0, 2])], 5)", "tensor([5., 0., 5.])")
     .gradient(Gradient::Vjp("IndexPutBackward0")),
 ];

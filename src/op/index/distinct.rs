@@ -269,6 +269,7 @@ pub static ROWS: &[OpDef] = &[
         "With `return_inverse` or `return_counts` an array: the values, for each element the place of its value, and \
          how often each value occurs. `dim` asks for distinct slices along it.",
     )
+    .shapes("any -> values (k), places of the input's shape, counts (k); with `dim` (…, k, …), (n), (k)")
     .example("tensor([3, 1, 3, 2]).unique()", "tensor([1, 2, 3])")
     .gradient(COUNTED),
     OpDef::call(
@@ -282,13 +283,18 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("`dim` leaves out slices that repeat the one before along it.")
+    .shapes("any -> values (k), places of the input's shape, counts (k); with `dim` (…, k, …), (n), (k)")
     .example("tensor([1, 1, 2, 1]).unique_consecutive()", "tensor([1, 2, 1])")
     .gradient(COUNTED),
     OpDef::call("bincount", Family::Index, "How often each number from 0 on occurs, or what its weights add up to.", BincountParams::LIST, by_name!(BincountParams, |a| to_value(bincount(a.input, a.weights, a.minlength))))
+    .shapes("(n) -> (largest number + 1), or (minlength) where that is more")
+    .errors(&["RuntimeError: a number is negative, or the input no vector"])
     .example("tensor([0, 2, 2]).bincount()", "tensor([1, 0, 2])")
     .gradient(COUNTED),
     OpDef::call("histc", Family::Index, "How many elements lie in each of some equal pieces of a range.", HistcParams::LIST, by_name!(HistcParams, |a| to_value(histc(a.input, a.bins, a.min, a.max))))
     .details("Equal bounds stand for the smallest and the largest element.")
+    .shapes("any -> (bins)")
+    .errors(&["RuntimeError: `bins` is not above 0, or `max` below `min`"])
     .example("tensor([1.0, 2.0, 1.0]).histc(4, 0, 3)", "tensor([0., 2., 1., 0.])")
     .gradient(COUNTED),
 ];

@@ -7,6 +7,7 @@ use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, div, floor_divide, mul};
 use crate::op::elementwise::binary::{maximum, minimum};
 use crate::op::elementwise::choose::where_;
@@ -387,6 +388,8 @@ pub static ROWS: &[OpDef] = &[
         TakeParams::LIST,
         by_name!(TakeParams, |a| to_value(take(a.input, a.index))),
     )
+    .shapes("any, index -> that of index")
+    .errors(&["IndexError: an index lies outside of the flattened tensor"])
     .example("tensor([[4, 5], [6, 7]]).take(tensor([0, 3]))", "tensor([4, 7])")
     .samples(&[Sample::of(
         "x.take(i)",
@@ -402,6 +405,8 @@ pub static ROWS: &[OpDef] = &[
     .in_place(by_name!(IndexCopyParams, |a| to_value(replaced(a.input, |x| index_copy(
         x, a.dim, a.index, a.source
     )))))
+    .shapes("(…, n, …), (k), (…, k, …) -> (…, n, …)")
+    .errors(&["IndexError: there are not as many indices as entries of `source`, or one lies outside"])
     .example("zeros(3).index_copy(0, tensor([2]), ones(1))", "tensor([0., 0., 1.])")
     .samples(&[Sample::of(
         "x.index_copy(0, i, v)",
@@ -421,6 +426,8 @@ pub static ROWS: &[OpDef] = &[
     .in_place(by_name!(IndexFillParams, |a| to_value(replaced(a.input, |x| index_fill(
         x, a.dim, a.index, a.value
     )))))
+    .shapes(shapes::SAME)
+    .errors(&["IndexError: an index lies outside of the dimension"])
     .example("zeros(3).index_fill(0, tensor([0, 2]), 5)", "tensor([5., 0., 5.])")
     .samples(&[Sample::of(
         "x.index_fill(1, i, 0.7)",
@@ -437,6 +444,8 @@ pub static ROWS: &[OpDef] = &[
     .in_place(by_name!(MaskedScatterParams, |a| to_value(replaced(a.input, |x| masked_scatter(
         x, a.mask, a.source
     )))))
+    .shapes("input and mask broadcast together")
+    .errors(&["RuntimeError: the source has fewer elements than the mask is true"])
     .example("zeros(3).masked_scatter(tensor([true, false, true]), ones(2))", "tensor([1., 0., 1.])")
     .samples(&[Sample::of(
         "x.masked_scatter(m, v)",
@@ -457,6 +466,11 @@ pub static ROWS: &[OpDef] = &[
         "`reduce` is sum, prod, mean, amax or amin; without `include_self` what stood there does not count.",
     )
     .in_place(by_name!(ScatterReduceParams, |a| to_value(replaced(a.input, |x| scatter_reduce_row(&a, x)))))
+    .shapes("any, index, src at least as large as index -> that of the input")
+    .errors(&[
+        "RuntimeError: the index is larger than `src`, or than the input but along dim",
+        "RuntimeError: `reduce` has another name",
+    ])
     .example("zeros(2).scatter_reduce(0, tensor([1, 1]), tensor([3.0, 5.0]), \"amax\")", "tensor([0., 5.])")
     .samples(&[
         Sample::of("x.scatter_reduce(0, i, v, \"sum\")", ROWS_OF),
@@ -473,6 +487,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(UnravelIndexParams, |a| to_list(unravel_index(a.indices, &a.shape))),
     )
     .forms(FUNCTION)
+    .shapes("any -> one of the same for each size of `shape`")
     .example("unravel_index(tensor([5]), [2, 3])", "[tensor([1]), tensor([2])]")
     .gradient(Gradient::NoGrad("the result is made of places")),
 ];

@@ -7,6 +7,7 @@ use crate::op::core::def::{FUNCTION, Family, Gradient, OpDef};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, floor_divide};
 use crate::op::elementwise::binary::minimum;
@@ -128,6 +129,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(IsinParams, |a| to_value(isin(a.elements, a.test_elements, a.invert))),
     )
     .forms(crate::op::core::def::FUNCTION)
+    .shapes(shapes::SAME)
     .example("isin(tensor([1, 2, 3]), tensor([3, 1]))", "tensor([ True, False,  True])")
     .gradient(Gradient::NoGrad("the result is bool")),
     OpDef::call(
@@ -138,6 +140,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SearchsortedParams, |a| looked_up(a.sorted_sequence, a.values, &a.found)),
     )
     .forms(FUNCTION)
+    .shapes("(n), any -> that of values; (…, n), (…, m) -> (…, m)")
+    .errors(&["RuntimeError: rows and values differ in the sizes before the last"])
     .example("searchsorted(tensor([1, 3, 5]), tensor([3, 4]))", "tensor([1, 2])")
     .gradient(COUNTED),
     OpDef::call(
@@ -148,6 +152,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(BucketizeParams, |a| looked_up(a.boundaries, a.input, &a.found)),
     )
     .forms(FUNCTION)
+    .shapes("any, (n) -> that of the input")
+    .errors(&["RuntimeError: the boundaries are no vector"])
     .example("bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))", "tensor([0, 1, 3])")
     .gradient(COUNTED),
 ];
