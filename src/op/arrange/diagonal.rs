@@ -147,6 +147,8 @@ pub static ROWS: &[OpDef] = &[
         DiagParams::LIST,
         by_name!(DiagParams, |a| to_value(diag(a.input, a.diagonal))),
     )
+    .shapes("(n) -> (n + abs(diagonal), n + abs(diagonal)); (n, m) -> (length of the diagonal)")
+    .errors(&["RuntimeError: the input is neither a vector nor a matrix"])
     .example("tensor([1, 2]).diag()", "tensor([[1, 0],\n        [0, 2]])")
     .samples(&[Sample::of("x.diag(1)", V), Sample::of("x.diag(-1)", M)]),
     OpDef::call(
@@ -156,6 +158,7 @@ pub static ROWS: &[OpDef] = &[
         DiagflatParams::LIST,
         by_name!(DiagflatParams, |a| to_value(diagflat(a.input, a.offset))),
     )
+    .shapes("any of n elements -> (n + abs(offset), n + abs(offset))")
     .example("tensor([1, 2]).diagflat()", "tensor([[1, 0],\n        [0, 2]])")
     .samples(&[Sample::of("x.diagflat()", V)]),
     OpDef::call(
@@ -165,6 +168,7 @@ pub static ROWS: &[OpDef] = &[
         DiagEmbedParams::LIST,
         by_name!(DiagEmbedParams, |a| to_value(diag_embed(a.input, a.offset, a.dim1, a.dim2))),
     )
+    .shapes("(…, n) -> (…, n + abs(offset), n + abs(offset)), the last two at `dim1` and `dim2`")
     .example("tensor([[1, 2]]).diag_embed()", "tensor([[[1, 0],\n         [0, 2]]])")
     .samples(&[Sample::of("x.diag_embed(1)", M), Sample::of("x.diag_embed(-1, 0, 2)", M)]),
     OpDef::call(
@@ -174,6 +178,8 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(whole("trace", [a.input], |[x]| trace(x)))),
     )
+    .shapes("(n, m) -> ()")
+    .errors(&["RuntimeError: the input is no matrix"])
     .example("tensor([[1, 2], [3, 4]]).trace()", "tensor(5)")
     .samples(&[Sample::of("x.trace()", M)]),
     OpDef::call(
@@ -184,6 +190,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(BlockDiagParams, |a| to_value(block_diag(&a.tensors))),
     )
     .forms(FUNCTION)
+    .shapes("(n_1, m_1), (n_2, m_2), … -> (n_1 + n_2 + …, m_1 + m_2 + …); a vector is a row, a number (1, 1)")
+    .errors(&["RuntimeError: an input has more than two dimensions"])
     .example("block_diag([tensor([[1]]), tensor([[2, 3]])])", "tensor([[1, 0, 0],\n        [0, 2, 3]])")
     .samples(&[Sample::of("block_diag([a, b])", MATRICES)]),
 ];

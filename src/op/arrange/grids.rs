@@ -214,6 +214,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CombinationsParams, |a| to_value(combinations(a.input, a.r, a.with_replacement))),
     )
     .forms(FUNCTION)
+    .shapes("(n) -> (choices, r)")
+    .errors(&["RuntimeError: the input is no vector"])
     .example("combinations(tensor([1, 2, 3]))", "tensor([[1, 2],\n        [1, 3],\n        [2, 3]])")
     .samples(&[Sample::of("combinations(x)", &[Draw::of("x", &[4], Domain::Any)])]),
     OpDef::call(
@@ -224,6 +226,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(TriangleParams, |a| triangle(&a, false)),
     )
     .forms(FUNCTION)
+    .shapes("-> (2, elements of the triangle)")
     .example("tril_indices(2, 2)", "tensor([[0, 1, 1],\n        [0, 0, 1]])")
     .gradient(Gradient::NoGrad("the result is made of places")),
     OpDef::call(
@@ -234,6 +237,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(TriangleParams, |a| triangle(&a, true)),
     )
     .forms(FUNCTION)
+    .shapes("-> (2, elements of the triangle)")
     .example("triu_indices(2, 2)", "tensor([[0, 0, 1],\n        [0, 1, 1]])")
     .gradient(Gradient::NoGrad("the result is made of places")),
     OpDef::call(
@@ -245,6 +249,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .details("With `indexing` of \"xy\" the first two dimensions are exchanged.")
+    .shapes("(n), (m), … -> as many of (n, m, …), or (m, n, …) with \"xy\"")
+    .errors(&["RuntimeError: an input has more than one dimension"])
     .example("meshgrid([tensor([1, 2]), tensor([3, 4])])[0]", "tensor([[1, 1],\n        [2, 2]])")
     .samples(&[Sample::of("meshgrid([a, b])[1]", VECTORS)]),
     OpDef::call(
@@ -255,6 +261,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CartesianProdParams, |a| to_value(cartesian_prod(&a.tensors))),
     )
     .forms(FUNCTION)
+    .shapes("k vectors (n), (m), … -> (n m …, k); a single vector stays as it is")
     .example(
         "cartesian_prod([tensor([1, 2]), tensor([3, 4])])",
         "tensor([[1, 3],\n        [1, 4],\n        [2, 3],\n        [2, 4]])",
@@ -271,6 +278,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("(n) -> (n, N), N = n unless given")
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")
     .samples(&[Sample::of("vander(x)", V)]),
 ];

@@ -167,6 +167,11 @@ OpDef::call(
     "`pad` lists the sizes before and after, the last dimension first: `[left, right, top, bottom]`. `mode` is \
      \"constant\", \"reflect\", \"replicate\" or \"circular\"; a number in its place is the constant.",
 )
+.shapes("(…, n) -> (…, left + n + right), and so for each dimension that `pad` names")
+.errors(&[
+    "RuntimeError: `pad` has an odd length, or more than two sizes a dimension",
+    "RuntimeError: a mirrored border is as wide as its dimension, or one that goes round is wider",
+])
 .example("F::pad(tensor([1, 2]), [1, 2])", "tensor([0, 1, 2, 0, 0])")
 .samples(&[
     Sample::of("F::pad(x, [1, 2, 0, 1], 0.5)", &[Draw::of("x", &[2, 3], Domain::Any)]),

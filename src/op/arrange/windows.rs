@@ -157,6 +157,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(UnfoldParams, |a| to_value(unfold(a.input, a.dimension, a.size, a.step))),
     )
     .forms(METHOD)
+    .shapes("(…, n, …) -> (…, (n - size) / step + 1, …, size), the quotient rounded down")
+    .errors(&["RuntimeError: the window is longer than the dimension, or the step not above 0"])
     .example("arange(4).unfold(0, 2, 1)", "tensor([[0, 1],\n        [1, 2],\n        [2, 3]])")
     .gradient(Gradient::Vjp("UnfoldBackward0"))
     .samples(&[Sample::of("x.unfold(1, 3, 1)", M), Sample::of("x.unfold(0, 2, 1)", X)]),
@@ -167,6 +169,11 @@ pub static ROWS: &[OpDef] = &[
         AsStridedParams::LIST,
         by_name!(AsStridedParams, |a| to_value(as_strided(a.input, &a.size, &a.stride, a.storage_offset))),
     )
+    .shapes("any -> size")
+    .errors(&[
+        "RuntimeError: sizes and strides reach behind the memory",
+        "RuntimeError: there are not as many strides as sizes",
+    ])
     .example("arange(6).as_strided([2, 2], [3, 1])", "tensor([[0, 1],\n        [3, 4]])")
     .gradient(Gradient::Vjp("AsStridedBackward0"))
     .samples(&[Sample::of("x.clone().as_strided([2, 3], [3, 1], 1)", M)]),
