@@ -8,6 +8,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{in_place, no_grad, one};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul};
 use crate::op::elementwise::clamp::clamp;
@@ -249,6 +250,11 @@ pub static ROWS: &[OpDef] = &[
             a.replacement
         ))),
     )
+    .shapes("(n) -> (num_samples); (rows, n) -> (rows, num_samples)")
+    .errors(&[
+        "RuntimeError: more are drawn than there are, without `replacement`",
+        "RuntimeError: all weights of a row are 0",
+    ])
     .example("tensor([0.0, 3.0, 0.0]).multinomial(1)", "tensor([1])")
     .gradient(DRAWN),
     OpDef::call(
@@ -258,6 +264,8 @@ pub static ROWS: &[OpDef] = &[
         PoissonParams::LIST,
         by_name!(PoissonParams, |a| from(&a.source, a.input, poisson)),
     )
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: a rate is negative"])
     .example("poisson(zeros(3))", "tensor([0., 0., 0.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -268,6 +276,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ExponentialParams, |a| from(&a.source, a.input, |x| exponential_(x, a.lambd))),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `lambd` is not above 0"])
     .example("(zeros(100).exponential_() >= 0).all()", "tensor(True)")
     .gradient(DRAWN),
     OpDef::call(
@@ -278,6 +288,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LogNormalParams, |a| from(&a.source, a.input, |x| log_normal_(x, a.mean, a.std))),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `std` is not above 0"])
     .example("(zeros(100).log_normal_() > 0).all()", "tensor(True)")
     .gradient(DRAWN),
     OpDef::call(
@@ -288,6 +300,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CauchyParams, |a| from(&a.source, a.input, |x| cauchy_(x, a.median, a.sigma))),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `sigma` is not above 0"])
     .example("zeros(2).cauchy_().shape", "[2]")
     .gradient(DRAWN),
     OpDef::call(
@@ -298,6 +312,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(GeometricParams, |a| from(&a.source, a.input, |x| geometric_(x, a.p))),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `p` is not between 0 and 1"])
     .example("(zeros(100).geometric_(0.5) >= 1).all()", "tensor(True)")
     .gradient(DRAWN),
     OpDef::call(
@@ -312,6 +328,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .details("A single number is `to`.")
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `from` is not below `to`"])
     .example("zeros(2).random_(3, 4)", "tensor([3., 3.])")
     .gradient(DRAWN),
 ];

@@ -10,6 +10,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::{DEFAULT_FLOAT, only_floats};
 use crate::op::core::record::{in_place, no_grad, one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::{Make, MakeParams, empty_like};
 use crate::op::reduce::sums::{max_all, min_all};
@@ -296,6 +297,7 @@ pub static ROWS: &[OpDef] = &[
     }))
     .forms(FUNCTION)
     .details("With `#{generator: g}` they come from a `Generator` of one's own; so do all draws that take one.")
+    .shapes(shapes::SIZE)
     .example("manual_seed(0); rand([3])", "tensor([0.4963, 0.7682, 0.0885])")
     .gradient(DRAWN),
     OpDef::call("randn", Family::Random, "Numbers of the standard normal distribution.", SizeParams::LIST, by_name!(SizeParams, |a| {
@@ -303,6 +305,7 @@ pub static ROWS: &[OpDef] = &[
         making(&a.source, &make, || randn(&a.size, &make)).map(Into::into)
     }))
     .forms(FUNCTION)
+    .shapes(shapes::SIZE)
     .example("manual_seed(0); randn([3])", "tensor([ 1.5410, -0.2934, -2.1788])")
     .gradient(DRAWN),
     OpDef::call(
@@ -314,6 +317,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .details("`randint(high, size)` starts at 0.")
+    .shapes(shapes::SIZE)
+    .errors(&["RuntimeError: `low` is not below `high`"])
     .example("manual_seed(42); randint(0, 10, [8])", "tensor([2, 7, 6, 4, 6, 5, 0, 4])")
     .gradient(DRAWN),
     OpDef::call(
@@ -327,6 +332,7 @@ pub static ROWS: &[OpDef] = &[
 }),
     )
     .forms(FUNCTION)
+    .shapes("-> (n)")
     .example("manual_seed(0); randperm(10)", "tensor([4, 1, 7, 5, 3, 9, 0, 8, 6, 2])")
     .gradient(DRAWN),
     OpDef::call(
@@ -341,6 +347,8 @@ pub static ROWS: &[OpDef] = &[
         "With a size both are numbers. Else one of them is a tensor, or both are: then each element has its own, and the \
          result is of the dtype and device of the mean, or of the deviation.",
     )
+    .shapes("numbers and a size -> size; tensors broadcast together")
+    .errors(&["RuntimeError: a deviation is negative"])
     .example("normal(5.0, 0.0, [2])", "tensor([5., 5.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -351,6 +359,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LikeParams, |a| Ok(rand_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("manual_seed(0); rand_like(zeros([2]))", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),
     OpDef::call(
@@ -361,6 +370,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LikeParams, |a| Ok(randn_like(a.input, &a.options.make())?.into())),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("manual_seed(0); randn_like(zeros([2]))", "tensor([ 1.5410, -0.2934])")
     .gradient(DRAWN),
     OpDef::call(
@@ -374,6 +384,7 @@ pub static ROWS: &[OpDef] = &[
 }),
     )
     .forms(FUNCTION)
+    .shapes(shapes::SAME)
     .example("randint_like(zeros([2]), 1)", "tensor([0., 0.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -391,6 +402,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("With `p` all have the same probability, and the tensor lends shape, dtype and device alone.")
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: a probability is not in 0 to 1"])
     .example("tensor([0.0, 1.0]).bernoulli()", "tensor([0., 1.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -401,6 +414,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(UniformParams, |a| drawing(&a.source, a.input.device(), || uniform_(a.input, a.from, a.to)).map(Into::into)),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `from` is above `to`"])
     .example("manual_seed(0); zeros([2]).uniform_()", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),
     OpDef::call(
@@ -411,6 +426,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NormalOverParams, |a| drawing(&a.source, a.input.device(), || normal_(a.input, a.mean, a.std)).map(Into::into)),
     )
     .forms(METHOD)
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `std` is negative"])
     .example("manual_seed(0); zeros([2]).normal_()", "tensor([ 1.5410, -0.2934])")
     .gradient(DRAWN),
     OpDef::call(
@@ -428,6 +445,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(METHOD)
+    .shapes("any -> the same; a tensor `p` is broadcast to it")
+    .errors(&["RuntimeError: a probability is not in 0 to 1"])
     .example("zeros([2]).bernoulli_(1.0)", "tensor([1., 1.])")
     .gradient(DRAWN),
 ];
