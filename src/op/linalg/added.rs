@@ -180,6 +180,11 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .shapes("(n, p) or what is broadcast to it, (n, m), (m, p) -> (n, p)")
+    .errors(&[
+        "RuntimeError: the inner sizes differ",
+        "RuntimeError: `input` does not broadcast to the product",
+    ])
     .example("addmm(ones(2), ones([1, 3]), ones([3, 2]))", "tensor([[4., 4.]])")
     .gradient(Gradient::Vjp("AddmmBackward0"))
     .samples(&[Sample::of(
@@ -203,6 +208,8 @@ pub static ROWS: &[OpDef] = &[
             a.factors.alpha.as_f64()
         ))),
     )
+    .shapes("(b, n, p) or what is broadcast to it, (b, n, m), (b, m, p) -> (b, n, p)")
+    .errors(&["RuntimeError: the batches or the inner sizes differ"])
     .example("baddbmm(ones(2), ones([1, 1, 3]), ones([1, 3, 2]))", "tensor([[[4., 4.]]])")
     .gradient(Gradient::Vjp("BaddbmmBackward0"))
     .samples(&[Sample::of(
@@ -220,6 +227,8 @@ pub static ROWS: &[OpDef] = &[
         AddmvParams::LIST,
         by_name!(AddmvParams, |a| added("addmv", [a.input, a.mat, a.vec], &a.factors, matmul::mv)),
     )
+    .shapes("(n) or what is broadcast to it, (n, m), (m) -> (n)")
+    .errors(&["RuntimeError: the inner sizes differ"])
     .example("addmv(ones(2), ones([2, 3]), ones(3))", "tensor([4., 4.])")
     .samples(&[Sample::of(
         "addmv(v, m, w, #{beta: 0.5, alpha: 2})",
@@ -236,6 +245,8 @@ pub static ROWS: &[OpDef] = &[
         AddrParams::LIST,
         by_name!(AddrParams, |a| added("addr", [a.input, a.vec1, a.vec2], &a.factors, matmul::outer)),
     )
+    .shapes("(n, m) or what is broadcast to it, (n), (m) -> (n, m)")
+    .errors(&["RuntimeError: a factor is no vector"])
     .example("addr(zeros([2, 2]), tensor([1.0, 2.0]), ones(2))", "tensor([[1., 1.],\n        [2., 2.]])")
     .samples(&[Sample::of("addr(a, a, b)", TWO_VECTORS)]),
     OpDef::call(
@@ -249,6 +260,8 @@ pub static ROWS: &[OpDef] = &[
             })
         }),
     )
+    .shapes("(n, p) or what is broadcast to it, (b, n, m), (b, m, p) -> (n, p)")
+    .errors(&["RuntimeError: the batches or the inner sizes differ"])
     .example("addbmm(ones([1, 1]), ones([2, 1, 3]), ones([2, 3, 1]))", "tensor([[7.]])")
     .samples(&[Sample::of("addbmm(c, a, b)", BATCHES)]),
 ];

@@ -88,6 +88,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 .details(
     "`weight` is `[outputs, features of input1, features of input2]`; the inputs' other sizes are equal.",
 )
+.shapes("(…, in1), (…, in2), weight (out, in1, in2), bias (out) -> (…, out)")
+.errors(&["RuntimeError: the inputs differ in other sizes than the last, or the last is not the weight's"])
 .example("F::bilinear(tensor([1.0, 2.0]), tensor([3.0]), ones([1, 2, 1]))", "tensor([9.])")
 .samples(&[Sample::of(
     "F::bilinear(a, b, w, c)",

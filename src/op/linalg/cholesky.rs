@@ -92,6 +92,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     by_name!(CholeskyParams, |a| to_value(cholesky(a.A))),
 )
 .forms(SPACE)
+.shapes("(…, n, n) -> (…, n, n)")
+.errors(&["RuntimeError: a matrix is not square", "RuntimeError: a matrix is not positive-definite"])
 .example("linalg::cholesky(tensor([[4.0, 2.0], [2.0, 5.0]]))", "tensor([[2., 0.],\n        [1., 2.]])")
 .gradient(Gradient::Vjp("LinalgCholeskyExBackward0"))
 .samples(&[Sample::of("linalg::cholesky(x @ x.t() + eye(3, #{dtype: x.dtype}))", SQUARE)])];

@@ -6,6 +6,7 @@ use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, OpDef,
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale};
 use crate::op::elementwise::choose::where_;
@@ -125,6 +126,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(SPACE)
     .details("`p` is a norm's order: 1, -1, 2, -2, the infinities, \"fro\" or \"nuc\"; without one it is 2.")
+    .shapes("(…, n, m) -> (…)")
+    .errors(&["RuntimeError: a matrix is not square and the order is neither 2 nor -2"])
     .example("linalg::cond(tensor([[1.0, 0.0], [0.0, 0.5]]))", "tensor(2.)")
     .samples(&[
         Sample::of("linalg::cond(x)", WIDE),
@@ -139,6 +142,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Method, Form::Function, Form::Of("linalg")])
     .details("The host waits for the size of the matrix.")
+    .shapes(shapes::SQUARE)
+    .errors(&["RuntimeError: a matrix is not square"])
     .example("tensor([[0.0, 1.0], [0.0, 0.0]]).matrix_exp()", "tensor([[1., 1.],\n        [0., 1.]])")
     .samples(&[Sample::of("x.matrix_exp()", SQUARE), Sample::of("(3 * x).matrix_exp()", SQUARE)]),
 ];

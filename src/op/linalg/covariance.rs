@@ -59,6 +59,8 @@ pub static ROWS: &[OpDef] = &[
         CovParams::LIST,
         by_name!(CovParams, |a| to_value(cov(a.input, a.correction.as_f64()))),
     )
+    .shapes("(variables, observations) -> (variables, variables); (observations) -> ()")
+    .errors(&["RuntimeError: the input has more than two dimensions"])
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).cov()", "tensor([[2., 4.],\n        [4., 8.]])")
     .samples(&[Sample::of("x.cov()", MATRIX)]),
     OpDef::call(
@@ -68,5 +70,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(corrcoef(a.input))),
     )
+    .shapes("(variables, observations) -> (variables, variables); (observations) -> ()")
+    .errors(&["RuntimeError: the input has more than two dimensions"])
     .example("tensor([[0.0, 2.0], [1.0, 5.0]]).corrcoef()", "tensor([[1., 1.],\n        [1., 1.]])"),
 ];

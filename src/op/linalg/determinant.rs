@@ -78,6 +78,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(det(a.input))),
     )
     .forms(ANYWHERE)
+    .shapes("(…, n, n) -> (…)")
+    .errors(&["RuntimeError: a matrix is not square"])
     .example("tensor([[2.0, 1.0], [0.0, 4.0]]).det()", "tensor(8.)")
     .gradient(Gradient::Vjp("LinalgDetBackward0"))
     .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).det()", SQUARE)]),
@@ -92,6 +94,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(ANYWHERE)
+    .shapes("(…, n, n) -> `sign` and `logabsdet` of (…)")
+    .errors(&["RuntimeError: a matrix is not square"])
     .example("tensor([[1.0, 0.0], [0.0, -1.0]]).slogdet().sign", "tensor(-1.)")
     .gradient(Gradient::Vjp("LinalgSlogdetBackward0"))
     .samples(&[Sample::of("(x + 2 * eye(3, #{dtype: x.dtype})).slogdet().logabsdet", SQUARE)]),

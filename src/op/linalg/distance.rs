@@ -84,6 +84,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(DistParams, |a| dist(a.input, a.other, a.p).map(Into::into)),
     )
     .details("Shapes spread over each other.")
+    .shapes("broadcast together -> ()")
     .example("dist(tensor([0.0, 0.0]), tensor([3.0, 4.0]))", "tensor(5.)")
     .samples(&[Sample::of("dist(a, b)", VECTORS), Sample::of("a.dist(b, 1)", VECTORS)]),
     OpDef::call(
@@ -97,6 +98,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Functional, Form::Function])
     .details("`eps` is added to the difference, which keeps the gradient of a distance of 0 finite.")
+    .shapes("(…, d), (…, d), broadcast together -> (…), or (…, 1) with keepdim")
     .example("F::pairwise_distance(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([5.0000])")
     .samples(&[
         Sample::of("F::pairwise_distance(a, b)", VECTORS),
@@ -113,6 +115,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(FUNCTION)
+    .shapes("(…, n, d), (…, m, d) -> (…, n, m), batches broadcast")
+    .errors(&["RuntimeError: the rows have different lengths, or an input has fewer than two dimensions"])
     .example("cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([[5.]])")
     .samples(&[Sample::of(
         "cdist(a, b)",

@@ -242,6 +242,8 @@ pub static ROWS: &[OpDef] = &[
         "A map of `eigenvalues` and `eigenvectors`. Only the lower triangle is read, or with \"U\" the upper one. The sign \
          of a vector is free; it is the one that LAPACK's iterations give.",
     )
+    .shapes("(…, n, n) -> `eigenvalues` (…, n), `eigenvectors` (…, n, n)")
+    .errors(&["RuntimeError: a matrix is not square"])
     .example("linalg::eigh(tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues", "tensor([1., 3.])")
     .gradient(Gradient::Vjp("LinalgEighBackward0"))
     .samples(&[
@@ -250,6 +252,8 @@ pub static ROWS: &[OpDef] = &[
     ]),
     OpDef::call("eigvalsh", Family::Matmul, "The eigenvalues of symmetric matrices in ascending order.", EighParams::LIST, by_name!(EighParams, |a| to_value(eigvalsh(a.A, a.UPLO))))
     .forms(SPACE)
+    .shapes("(…, n, n) -> (…, n)")
+    .errors(&["RuntimeError: a matrix is not square"])
     .example("linalg::eigvalsh(tensor([[2.0, 1.0], [1.0, 2.0]]))", "tensor([1., 3.])")
     .gradient(Gradient::Vjp("LinalgEighBackward0"))
     .samples(&[Sample::of("linalg::eigvalsh(x + x.mT)", SQUARE)]),

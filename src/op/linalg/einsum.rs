@@ -313,5 +313,10 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     by_name!(EinsumParams, |a| to_value(einsum(a.equation, &a.operands))),
 )
 .forms(&[Form::Function])
+.shapes("as the equation says: `bij,bjk->bik` takes (b, i, j), (b, j, k) and gives (b, i, k)")
+.errors(&[
+    "RuntimeError: sizes of one letter differ",
+    "RuntimeError: an operand has not as many dimensions as letters",
+])
 .example("einsum(\"ij->ji\", [tensor([[1, 2]])])", "tensor([[1],\n        [2]])")
 .samples(&[Sample::of("einsum(\"bij,bjk->bik\", [a, b])", BATCH)])];

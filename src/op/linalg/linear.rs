@@ -128,6 +128,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
     by_name!(LinearParams, |a| to_value(linear(a.input, a.weight, a.bias))),
 )
 .forms(&[Form::Functional])
+.shapes("(…, in), weight (out, in), bias (out) -> (…, out)")
+.errors(&["RuntimeError: the input's last size is not the weight's"])
 .example("F::linear(ones([1, 3]), ones([2, 3]))", "tensor([[3., 3.]])")
 .gradient(Gradient::Vjp("AddmmBackward0"))
 .samples(&[Sample::of(

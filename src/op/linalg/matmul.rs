@@ -404,6 +404,15 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Method, Form::Function, Form::Operator("@")])
     .details("A vector on the left is a row, on the right a column.")
+    .shapes(
+        "(…, n, m), (…, m, p) -> (…, n, p), batches broadcast; (m), (m) -> (); (…, n, m), (m) -> (…, n); (m), (…, \
+         m, p) -> (…, p)",
+    )
+    .errors(&[
+        "RuntimeError: the inner sizes differ",
+        "RuntimeError: the batches do not broadcast together",
+        "RuntimeError: an operand has no dimension",
+    ])
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]) @ tensor([1.0, 1.0])", "tensor([3., 7.])")
     .gradient(Gradient::Vjp("MmBackward0"))
     .samples(&[
@@ -421,6 +430,8 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(mm(a.input, a.other))),
     )
+    .shapes("(n, m), (m, p) -> (n, p)")
+    .errors(&["RuntimeError: the inner sizes differ", "RuntimeError: a factor is no matrix"])
     .example("ones([2, 3]).mm(ones([3, 1]))", "tensor([[3.],\n        [3.]])")
     .gradient(Gradient::Vjp("MmBackward0"))
     .samples(&[Sample::of("a.mm(b)", AB)]),
@@ -431,6 +442,11 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(bmm(a.input, a.other))),
     )
+    .shapes("(b, n, m), (b, m, p) -> (b, n, p)")
+    .errors(&[
+        "RuntimeError: the batches or the inner sizes differ",
+        "RuntimeError: a factor has not three dimensions",
+    ])
     .example("ones([2, 1, 3]).bmm(ones([2, 3, 1])).shape", "[2, 1, 1]")
     .gradient(Gradient::Vjp("BmmBackward0"))
     .samples(&[Sample::of("a.bmm(b)", BATCH)]),
@@ -441,6 +457,8 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(mv(a.input, a.other))),
     )
+    .shapes("(n, m), (m) -> (n)")
+    .errors(&["RuntimeError: the inner sizes differ"])
     .example("ones([2, 3]).mv(ones(3))", "tensor([3., 3.])")
     .gradient(Gradient::Vjp("MvBackward0"))
     .samples(&[Sample::of(
@@ -454,6 +472,8 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(dot(a.input, a.other))),
     )
+    .shapes("(n), (n) -> ()")
+    .errors(&["RuntimeError: the vectors have different lengths, or one is no vector"])
     .example("tensor([1.0, 2.0]).dot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))
     .samples(&[Sample::of("a.dot(b)", VECTORS)]),
@@ -464,6 +484,8 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(outer(a.input, a.other))),
     )
+    .shapes("(n), (m) -> (n, m)")
+    .errors(&["RuntimeError: a factor is no vector"])
     .example("tensor([1, 2]).outer(tensor([3, 4]))", "tensor([[3, 4],\n        [6, 8]])")
     .samples(&[Sample::of("a.outer(b)", VECTORS)]),
     OpDef::call(
@@ -473,6 +495,8 @@ pub static ROWS: &[OpDef] = &[
         TwoParams::LIST,
         by_name!(TwoParams, |a| to_value(whole("vdot", [a.input, a.other], |[x, y]| dot(x, y)))),
     )
+    .shapes("(n), (n) -> ()")
+    .errors(&["RuntimeError: the vectors have different lengths, or one is no vector"])
     .example("tensor([1.0, 2.0]).vdot(tensor([3.0, 4.0]))", "tensor(11.)")
     .gradient(Gradient::Vjp("DotBackward0"))
     .samples(&[Sample::of("a.vdot(b)", TWO_VECTORS)]),

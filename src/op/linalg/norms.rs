@@ -5,6 +5,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::unary::abs;
 use crate::op::reduce::norms::norm;
@@ -219,6 +220,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(SPACE)
+    .shapes("any -> without both of dim (1 each with keepdim)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions", "RuntimeError: there is no such order"])
     .example("linalg::matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), 1)", "tensor(6.)")
     .samples(&[Sample::of("linalg::matrix_norm(x)", SQUARE)]),
 ];
@@ -233,6 +236,8 @@ pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
 )
 .forms(SPACE)
 .details("Two dimensions hold matrices, of which orders are those of `linalg::matrix_norm`.")
+.shapes(shapes::REDUCED)
+.errors(&["RuntimeError: an order but no `dim` is given, and the input is neither a vector nor a matrix"])
 .example("linalg::norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\")", "tensor(7.)")
 .gradient(Gradient::Composite)
 .samples(&[Sample::of("linalg::norm(x, 1)", WIDE), Sample::of("linalg::norm(x, 2)", WIDE)])];

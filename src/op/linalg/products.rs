@@ -6,6 +6,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
 use crate::op::core::def::{Args, DefaultValue as D, Domain, Draw, FUNCTION, Family, Form, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic;
 use crate::op::elementwise::arithmetic::{mul, sub};
@@ -245,6 +246,7 @@ pub static ROWS: &[OpDef] = &[
         KronParams::LIST,
         by_name!(KronParams, |a| to_value(kron(a.input, a.other))),
     )
+    .shapes("(n_1, …), (m_1, …) -> (n_1 m_1, …); the shorter shape begins with 1s")
     .example("tensor([1, 2]).kron(tensor([1, 10]))", "tensor([ 1, 10,  2, 20])")
     .samples(&[Sample::of("a.kron(b)", MATRICES)]),
     OpDef::call(
@@ -255,6 +257,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CrossParams, |a| to_value(cross(a.input, a.other, a.dim))),
     )
     .details("Without `dim` along the first dimension of size 3.")
+    .shapes("broadcast together; 3 elements along dim")
+    .errors(&["RuntimeError: no dimension has size 3"])
     .example("tensor([1, 0, 0]).cross(tensor([0, 1, 0]), 0)", "tensor([0, 0, 1])")
     .samples(&[Sample::of(
         "a.cross(b, 1)",
@@ -269,6 +273,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .details("`dims` is how many of the last of `a` and the first of `b`, or two arrays of dimensions.")
+    .shapes("(…, k), (k, …) -> (…, …), k standing for the pairs of `dims`")
+    .errors(&["RuntimeError: paired dimensions have different sizes"])
     .example("tensordot(ones([2, 3]), ones([3, 2]), 1)", "tensor([[3., 3.],\n        [3., 3.]])")
     .samples(&[Sample::of("tensordot(a, b, [[0], [1]])", MATRICES)]),
     OpDef::call(
@@ -279,6 +285,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(MatrixPowerParams, |a| to_value(matrix_power(a.input, a.n))),
     )
     .forms(ANYWHERE)
+    .shapes(shapes::SQUARE)
+    .errors(&["RuntimeError: a matrix is not square", "RuntimeError: `n` is negative and a matrix is singular"])
     .example("tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(3)", "tensor([[1., 3.],\n        [0., 1.]])")
     .samples(&[Sample::of("x.matrix_power(3)", SQUARE)]),
     OpDef::call(
@@ -289,6 +297,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(MultiDotParams, |a| to_value(multi_dot(&a.tensors))),
     )
     .forms(SPACE)
+    .shapes("(n, m), (m, p), …, (q, r) -> (n, r)")
+    .errors(&["RuntimeError: neighbours have different inner sizes"])
     .example("linalg::multi_dot([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])")
     .samples(&[Sample::of(
         "linalg::multi_dot([a, b, a])",
@@ -301,6 +311,8 @@ pub static ROWS: &[OpDef] = &[
         KronParams::LIST,
         by_name!(KronParams, |a| to_value(inner(a.input, a.other))),
     )
+    .shapes("(…, n), (…, n) -> the other sizes of both, one after the other; with a number () the other operand's")
+    .errors(&["RuntimeError: the last sizes differ"])
     .example("tensor([1, 2]).inner(tensor([3, 4]))", "tensor(11)")
     .samples(&[Sample::of("a.inner(b)", TWO_VECTORS)]),
     OpDef::call(
@@ -311,6 +323,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(MultiDotParams, |a| to_value(multi_dot(&a.tensors))),
     )
     .forms(FUNCTION)
+    .shapes("(n, m), (m, p), …, (q, r) -> (n, r)")
+    .errors(&["RuntimeError: neighbours have different inner sizes"])
     .example("chain_matmul([ones([1, 2]), ones([2, 3]), ones([3, 1])])", "tensor([[6.]])"),
 ];
 
@@ -338,6 +352,11 @@ pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
     }),
 )
 .forms(&[Form::Of("linalg")])
+.shapes("broadcast together; 3 elements along dim")
+.errors(&[
+    "RuntimeError: the dimension has not size 3",
+    "RuntimeError: the inputs differ in how many dimensions they have",
+])
 .example("linalg::cross(tensor([1, 0, 0]), tensor([0, 1, 0]))", "tensor([0, 0, 1])")
 .samples(&[Sample::of(
     "linalg::cross(a, b)",

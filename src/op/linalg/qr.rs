@@ -199,6 +199,7 @@ pub static ROWS: &[OpDef] = &[
         "A map of `Q` and `R`. \"complete\" makes `Q` square, \"r\" leaves it out. Computed by reflections, so the signs \
          are those of LAPACK.",
     )
+    .shapes("(…, n, m) -> `Q` (…, n, k), `R` (…, k, m), k = min(n, m), or n with \"complete\"; with \"r\" `Q` is (0)")
     .example("linalg::qr(tensor([[3.0, 1.0], [4.0, 2.0]])).R", "tensor([[-5.0000, -2.2000],\n        [ 0.0000,  0.4000]])")
     .gradient(Gradient::Vjp("LinalgQrBackward0"))
     .samples(&[
@@ -221,6 +222,11 @@ pub static ROWS: &[OpDef] = &[
         "A map of `solution`, `residuals`, `rank` and `singular_values`. What the `driver` does not find is empty: ranks \
          with \"gels\", residuals with \"gelsy\", singular values with both.",
     )
+    .shapes(
+        "(…, n, m), (…, n, p) or (…, n) -> `solution` (…, m, p) or (…, m), `residuals` (…, p), `rank` (…), \
+         `singular_values` (…, min(n, m)); what is not found is (0)",
+    )
+    .errors(&["RuntimeError: `A` and `B` have different numbers of rows"])
     .example(
         "linalg::lstsq(tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), tensor([[1.0], [3.0], [5.0]])).solution",
         "tensor([[1.0000],\n        [2.0000]])",

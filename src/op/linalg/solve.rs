@@ -8,6 +8,7 @@ use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded, two, wanted};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, ne};
@@ -246,6 +247,8 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| to_value(inv(a.input))),
     )
+    .shapes(shapes::SQUARE)
+    .errors(&["RuntimeError: a matrix is not square", "RuntimeError: a matrix is singular"])
     .example(
         "tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()",
         "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])",
@@ -260,6 +263,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InvParams, |a| to_value(inv(a.A))),
     )
     .forms(SPACE)
+    .shapes(shapes::SQUARE)
+    .errors(&["RuntimeError: a matrix is not square", "RuntimeError: a matrix is singular"])
     .example(
         "linalg::inv(tensor([[2.0, 0.0], [0.0, 4.0]]))",
         "tensor([[0.5000, 0.0000],\n        [0.0000, 0.2500]])",
@@ -275,6 +280,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(SPACE)
     .details("Faster and more accurate than the product with an inverse.")
+    .shapes("(…, n, n), (…, n, p) -> (…, n, p), batches broadcast; (…, n, n), (…, n) -> (…, n)")
+    .errors(&["RuntimeError: `A` is singular, or not square", "RuntimeError: `B` has other rows than `A`"])
     .example("linalg::solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0]))", "tensor([1., 1.])")
     .gradient(Gradient::Vjp("LinalgSolveExBackward0"))
     .samples(&[Sample::of("linalg::solve(x + 2 * eye(3, #{dtype: x.dtype}), b)", SQUARE)]),

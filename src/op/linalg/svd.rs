@@ -215,6 +215,10 @@ pub static ROWS: &[OpDef] = &[
         "A map of `U`, `S` and `Vh`. `full_matrices` completes `U` and `Vh` to square matrices. The sign of a pair of \
          vectors is free; up to 25 values it is the one that LAPACK's iterations give.",
     )
+    .shapes(
+        "(…, n, m) -> `U` (…, n, n), `S` (…, k), `Vh` (…, m, m), k = min(n, m); (…, n, k) and (…, k, m) without \
+         full_matrices",
+    )
     .example("linalg::svd(tensor([[3.0, 0.0], [0.0, 4.0]])).S", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))
     .samples(&[
@@ -224,6 +228,7 @@ pub static ROWS: &[OpDef] = &[
     ]),
     OpDef::call("svdvals", Family::Matmul, "The singular values of matrices in descending order.", SvdvalsParams::LIST, by_name!(SvdvalsParams, |a| to_value(svdvals(a.A))))
     .forms(SPACE)
+    .shapes("(…, n, m) -> (…, min(n, m))")
     .example("linalg::svdvals(tensor([[3.0, 0.0], [0.0, 4.0]]))", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))
     .samples(&[Sample::of("linalg::svdvals(x)", WIDE)]),
@@ -238,6 +243,7 @@ pub static ROWS: &[OpDef] = &[
         "Singular values up to `atol`, or `rtol` times the largest, count as 0; `rtol` is the dtype's eps times the larger \
          size where neither is given. `hermitian` takes the matrices as symmetric.",
     )
+    .shapes("(…, n, m) -> (…, m, n)")
     .example("linalg::pinv(tensor([[2.0, 0.0], [0.0, 0.0]]))", "tensor([[0.5000, 0.0000],\n        [0.0000, 0.0000]])")
     .gradient(Gradient::Vjp("LinalgPinvBackward0"))
     .samples(&[Sample::of("linalg::pinv(x)", TALL), Sample::of("linalg::pinv(x)", WIDE)]),
@@ -249,6 +255,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(SPACE)
     .details("The bound is that of `linalg::pinv`.")
+    .shapes("(…, n, m) -> (…)")
     .example("linalg::matrix_rank(tensor([[1.0, 2.0], [2.0, 4.0]]))", "tensor(1)")
     .gradient(COUNTED),
 ];

@@ -305,6 +305,8 @@ pub static ROWS: &[OpDef] = &[
         "`A @ X = B`, or `X @ A = B` without `left`. The other triangle of `A` is not read, and with `unitriangular` \
          neither is its diagonal, which counts as ones.",
     )
+    .shapes("(…, n, n), (…, n, p) -> (…, n, p), or (…, p, n) -> (…, p, n) without left; batches broadcast")
+    .errors(&["RuntimeError: `B` is no matrix, or its size is not that of `A`"])
     .example(
         "linalg::solve_triangular(tensor([[2.0, 1.0], [0.0, 4.0]]), tensor([[4.0], [8.0]]), #{upper: true})",
         "tensor([[1.],\n        [2.]])",
@@ -324,6 +326,7 @@ pub static ROWS: &[OpDef] = &[
         }))
     .forms(SPACE)
     .details("`A = P @ L @ U`; the diagonal of `L` is ones.")
+    .shapes("(…, n, m) -> `P` (…, n, n), `L` (…, n, k), `U` (…, k, m), k = min(n, m)")
     .example("linalg::lu(tensor([[1.0, 2.0], [4.0, 4.0]])).U", "tensor([[4., 4.],\n        [0., 1.]])")
     .samples(&[
         Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).L", SQUARE),
@@ -335,6 +338,8 @@ pub static ROWS: &[OpDef] = &[
         }))
     .forms(SPACE)
     .details("At step `i` row `i` and row `pivots[i]` changed places, both counted from 1. A singular matrix is an error.")
+    .shapes("(…, n, m) -> `LU` (…, n, m), `pivots` (…, min(n, m))")
+    .errors(&["RuntimeError: a matrix is singular"])
     .example(
         "linalg::lu_factor(tensor([[1.0, 2.0], [4.0, 4.0]])).pivots",
         "tensor([2, 2], dtype=torch.int32)",
