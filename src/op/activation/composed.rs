@@ -4,6 +4,7 @@ use crate::base::{Error, Result, shape};
 use crate::op::core::def::{Args, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, scale, shift};
 use crate::op::elementwise::choose::where_;
@@ -150,6 +151,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| softsign(a.input).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::softsign(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.5000,  0.0000,  0.6667])")
     .samples(&[Sample::of("F::softsign(x)", &[X])]),
     row(
@@ -159,6 +161,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| hardsigmoid(a.input).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::hardsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([0.3333, 0.5000, 0.8333])")
     .samples(&[Sample::of("F::hardsigmoid(x * 2)", &[X])]),
     row(
@@ -168,6 +171,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| hardswish(a.input).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::hardswish(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.3333,  0.0000,  1.6667])")
     .samples(&[Sample::of("F::hardswish(x * 2)", &[X])]),
     row(
@@ -177,6 +181,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| logsigmoid(a.input).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::logsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.3133, -0.6931, -0.1269])")
     .samples(&[Sample::of("F::logsigmoid(x)", &[X])]),
     row(
@@ -186,6 +191,7 @@ pub static ROWS: &[OpDef] = &[
         InputParams::LIST,
         by_name!(InputParams, |a| selu(a.input).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::selu(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.1113,  0.0000,  2.1014])")
     .samples(&[Sample::of("F::selu(x)", &[X])]),
     row(
@@ -195,6 +201,7 @@ pub static ROWS: &[OpDef] = &[
         CeluParams::LIST,
         by_name!(CeluParams, |a| celu(a.input, a.alpha).map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::celu(x, 0.5)", &[X])]),
     row(
@@ -204,6 +211,8 @@ pub static ROWS: &[OpDef] = &[
         GluParams::LIST,
         by_name!(GluParams, |a| glu(a.input, a.dim).map(Value::from)),
     )
+    .shapes("(…, 2 n, …) -> (…, n, …)")
+    .errors(&["RuntimeError: the dimension's size is odd"])
     .example("F::glu(tensor([1.0, 2.0, 3.0, 4.0]))", "tensor([0.9526, 1.9640])")
     .samples(&[Sample::of("F::glu(x)", &[X])]),
     row(
@@ -214,6 +223,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SoftminParams, |a| softmax(&neg(a.input)?, usual_dim(a.input, a.dim), None)
             .map(Value::from)),
     )
+    .shapes(shapes::SAME)
     .example("F::softmin(tensor([1.0, 2.0, 3.0]), 0)", "tensor([0.6652, 0.2447, 0.0900])")
     .samples(&[Sample::of("F::softmin(x, 1)", &[X])]),
     row(
@@ -224,6 +234,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PreluParams, |a| prelu(a.input, a.weight).map(Value::from)),
     )
     .details("`weight` holds one number, or one for each channel (dimension 1).")
+    .shapes("(N, C, …), weight (1) or (C) -> the same")
+    .errors(&["RuntimeError: the weight has neither one element nor one for each channel"])
     .example("F::prelu(tensor([-1.0, 0.0, 2.0]), tensor([0.1]))", "tensor([-0.1000,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::prelu(x, w)", &[X, Draw::of("w", &[4], Domain::Any)])]),
 ];

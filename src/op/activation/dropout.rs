@@ -7,6 +7,7 @@ use crate::op::core::def::{BOTH, Family, OpDef};
 use crate::op::core::launch::map;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, scale};
 use crate::op::shape::view::{squeeze, unsqueeze};
@@ -173,6 +174,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(BOTH)
     .details("Outside training the tensor stays as it is. The draw follows PyTorch's generator.")
+    .shapes(shapes::SAME)
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("manual_seed(0); F::dropout(ones(5), 0.5)", "tensor([0., 0., 2., 0., 0.])"),
     row(
         "dropout1d",
@@ -181,6 +184,8 @@ pub static ROWS: &[OpDef] = &[
         DropoutParams::LIST,
         by_name!(DropoutParams, |a| dropout1d(a.input, a.p, a.training).map(Value::from)),
     )
+    .shapes("(N, C, L) or (C, L) -> the same")
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("manual_seed(0); F::dropout1d(ones([1, 3, 2]), 0.5)[0].sum(1)", "tensor([0., 0., 4.])"),
     row(
         "dropout2d",
@@ -189,5 +194,7 @@ pub static ROWS: &[OpDef] = &[
         DropoutParams::LIST,
         by_name!(DropoutParams, |a| feature_dropout(a.input, a.p, a.training).map(Value::from)),
     )
+    .shapes("(N, C, H, W) -> the same, as any with two dimensions or more")
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("manual_seed(0); F::dropout2d(ones([1, 3, 2, 2]), 0.5)[0].sum([1, 2])", "tensor([0., 0., 8.])"),
 ];

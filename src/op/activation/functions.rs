@@ -8,6 +8,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::one;
+use crate::op::core::shapes;
 use crate::op::core::spec::{Gives, Keep, MapAttribute, Params, Refusal, Unary};
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, mul, scale, shift, sub};
@@ -209,6 +210,8 @@ pub static ROWS: &[OpDef] = &[
         "GeluBackward0",
     )
     .details("`approximate: \"tanh\"` takes the usual approximation by a hyperbolic tangent.")
+    .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `approximate` has another name"])
     .example("F::gelu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.1587,  0.0000,  0.8413])")
     .samples(&[Sample::of("F::gelu(x)", &[X]), Sample::of("F::gelu(x, #{approximate: \"tanh\"})", &[X])]),
     with_rule(
@@ -218,6 +221,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| silu(a.input).map(Value::from)),
         "SiluBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::silu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.2689,  0.0000,  0.7311])")
     .samples(&[Sample::of("F::silu(x)", &[X])]),
     with_rule(
@@ -228,6 +232,7 @@ pub static ROWS: &[OpDef] = &[
         "SoftplusBackward0",
     )
     .details("Where `beta * x` is above `threshold` the result is `x` itself.")
+    .shapes(shapes::SAME)
     .example("F::softplus(tensor([-1.0, 0.0, 1.0]))", "tensor([0.3133, 0.6931, 1.3133])")
     .samples(&[Sample::of("F::softplus(x)", &[X]), Sample::of("F::softplus(x, #{beta: 2.0})", &[X])]),
     with_rule(
@@ -237,6 +242,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(EluParams, |a| elu(a.input, a.alpha).map(Value::from)),
         "EluBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::elu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.6321,  0.0000,  1.0000])")
     .samples(&[Sample::of("F::elu(x, #{alpha: 0.5})", &[X])]),
     with_rule(
@@ -246,6 +252,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LeakyReluParams, |a| leaky_relu(a.input, a.negative_slope).map(Value::from)),
         "LeakyReluBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::leaky_relu(tensor([-1.0, 2.0]), 0.1)", "tensor([-0.1000,  2.0000])")
     .samples(&[Sample::of("F::leaky_relu(x)", &[X])]),
     with_rule(
@@ -255,6 +262,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| mish(a.input).map(Value::from)),
         "MishBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::mish(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.3034,  0.0000,  0.8651])")
     .samples(&[Sample::of("F::mish(x)", &[X])]),
     with_rule(
@@ -264,6 +272,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(HardtanhParams, |a| hardtanh(a.input, a.min_val, a.max_val).map(Value::from)),
         "HardtanhBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::hardtanh(tensor([-3.0, 0.5, 3.0]))", "tensor([-1.0000,  0.5000,  1.0000])")
     .samples(&[Sample::of("F::hardtanh(x)", &[X])]),
     with_rule(
@@ -273,6 +282,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| hardtanh(a.input, 0.0, 6.0).map(Value::from)),
         "HardtanhBackward0",
     )
+    .shapes(shapes::SAME)
     .example("F::relu6(tensor([-3.0, 0.5, 8.0]))", "tensor([0.0000, 0.5000, 6.0000])")
     .samples(&[Sample::of("F::relu6(x * 4)", &[X])]),
 ];
