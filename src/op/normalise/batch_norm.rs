@@ -293,6 +293,11 @@ pub static ROWS: &[OpDef] = &[
         "Channels are dimension 1. While training the batch's own mean and variance are used, and the running ones \
          follow them in place; otherwise the running ones are used.",
     )
+    .shapes("(N, C) or (N, C, …) -> the same; statistics, weight and bias (C)")
+    .errors(&[
+        "ValueError: a channel has a single value while training",
+        "RuntimeError: statistics or weights are not (C), or there are no statistics outside of training",
+    ])
     .example(
         "F::batch_norm(tensor([[1.0], [3.0]]), (), (), #{training: true})",
         "tensor([[-1.0000],\n        [ 1.0000]])",

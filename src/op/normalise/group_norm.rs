@@ -95,6 +95,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 )
 .forms(BOTH)
 .details("Channels are dimension 1 and must divide evenly into `num_groups`.")
+.shapes("(N, C, …) -> the same; weight and bias (C)")
+.errors(&["RuntimeError: the channels do not divide into `num_groups`"])
 .example("F::group_norm(tensor([[1.0, 3.0, 2.0, 6.0]]), 2)", "tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])")
 .samples(&[Sample::of(
     "F::group_norm(x, 2, w, b)",

@@ -112,6 +112,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 .details(
     "With `use_input_stats` off it normalises by the running statistics, which otherwise follow the batch.",
 )
+.shapes("(N, C, …) -> the same; statistics, weight and bias (C)")
+.errors(&["ValueError: a channel of an example has a single place"])
 .example(
     "F::instance_norm(tensor([[[1.0, 3.0], [0.0, 8.0]]]))",
     "tensor([[[-1.0000,  1.0000],\n         [-1.0000,  1.0000]]])",

@@ -282,6 +282,8 @@ pub static ROWS: &[OpDef] = &[
         RmsNormParams::LIST,
         by_name!(RmsNormParams, |a| rms_norm(a.input, &a.normalized_shape, a.weight, a.eps).map(Value::from)),
     )
+    .shapes("(…, normalized_shape) -> the same; weight and bias of normalized_shape")
+    .errors(&["RuntimeError: the input does not end with `normalized_shape`"])
     .example("F::rms_norm(tensor([1.0, 2.0, 3.0, 4.0]), [4])", "tensor([0.3651, 0.7303, 1.0954, 1.4606])")
     .samples(&[Sample::of("F::rms_norm(x, [4], w)", &[X, Draw::of("w", &[4], Domain::Any)])]),
     OpDef::call(
@@ -296,6 +298,8 @@ pub static ROWS: &[OpDef] = &[
     .forms(BOTH)
     .gradient(Gradient::Vjp("NativeLayerNormBackward0"))
     .details("`normalized_shape` names the trailing sizes; `eps` is added to the variance.")
+    .shapes("(…, normalized_shape) -> the same; weight and bias of normalized_shape")
+    .errors(&["RuntimeError: the input does not end with `normalized_shape`"])
     .example("F::layer_norm(tensor([[1.0, 2.0, 3.0]]), [3])", "tensor([[-1.2247,  0.0000,  1.2247]])")
     .samples(&[Sample::of(
         "F::layer_norm(x, [4], w, b)",

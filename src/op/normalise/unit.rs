@@ -4,6 +4,7 @@ use crate::base::Result;
 use crate::op::activation::composed::row;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::div;
 use crate::op::elementwise::clamp::clamp_min;
@@ -35,5 +36,7 @@ pub static ROWS: &[OpDef] = &[row(
     by_name!(NormalizeParams, |a| normalize(a.input, a.p, a.dim, a.eps).map(Value::from)),
 )
 .details("The norm counts as `eps` where it is smaller.")
+.shapes(shapes::SAME)
+.errors(&["IndexError: there is no such dimension, as 1 of a vector"])
 .example("F::normalize(tensor([3.0, 4.0]), #{dim: 0})", "tensor([0.6000, 0.8000])")
 .samples(&[Sample::of("F::normalize(x)", &[X]), Sample::of("F::normalize(x, 3.0, 0)", &[X])])];
