@@ -442,6 +442,15 @@ pub static ROWS: &[OpDef] = &[
         "Slides filters over the last dimension: `[n, c, l]` gives `[n, filters, l']`.",
         by_name!(ConvolutionParams, |a| call(a, conv1d)),
     )
+    .shapes(
+        "(N, C_in, L), weight (C_out, C_in / groups, k) -> (N, C_out, L_out), L_out = ⌊(L + 2 padding - dilation (k \
+         - 1) - 1) / stride⌋ + 1, or L with padding \"same\"; N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the weight is for another number of channels",
+        "RuntimeError: the padded input is smaller than the kernel",
+        "RuntimeError: padding is \"same\" and the stride not 1",
+    ])
     .example("F::conv1d(ones([1, 1, 4]), ones([1, 1, 3]))", "tensor([[[3., 3.]]])")
     .samples(&[Sample::of(
         "F::conv1d(x, w, b, #{padding: 1, stride: 2})",
@@ -456,6 +465,15 @@ pub static ROWS: &[OpDef] = &[
         "Slides filters over the last two dimensions: `[n, c, h, w]` gives `[n, filters, h', w']`.",
         by_name!(ConvolutionParams, |a| call(a, conv2d)),
     )
+    .shapes(
+        "(N, C_in, H, W), weight (C_out, C_in / groups, kh, kw) -> (N, C_out, H_out, W_out), each as L_out of \
+         `F::conv1d`; N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the weight is for another number of channels",
+        "RuntimeError: the padded input is smaller than the kernel",
+        "RuntimeError: padding is \"same\" and the stride not 1",
+    ])
     .example(
         "F::conv2d(ones([1, 1, 3, 3]), ones([1, 1, 2, 2]))",
         "tensor([[[[4., 4.],\n          [4., 4.]]]])",

@@ -8,6 +8,7 @@ use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradi
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded, undetermined};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::gather::along_dim::gather;
 use crate::op::linalg::matmul::matmul;
@@ -381,6 +382,8 @@ pub static ROWS: &[OpDef] = &[
         "The largest element of each window along the last dimension.",
         MaxPoolParams::LIST, by_name!(MaxPoolParams, |a| max_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
+    .shapes(shapes::POOL1D)
+    .errors(shapes::POOL_ERRORS)
     .example("F::max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[3., 2.]])")
     .samples(&[Sample::of("F::max_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
     row(
@@ -389,6 +392,8 @@ pub static ROWS: &[OpDef] = &[
         "The mean of each window along the last dimension.",
         AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
+    .shapes(shapes::POOL1D)
+    .errors(shapes::POOL_ERRORS)
     .example("F::avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::avg_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
     row(
@@ -402,6 +407,7 @@ pub static ROWS: &[OpDef] = &[
             adaptive_avg_pool1d(a.input, size).map(Value::from)
         }),
     )
+    .shapes(shapes::ADAPTIVE1D)
     .example("F::adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::adaptive_avg_pool1d(x, 4)", &[SIGNAL])]),
     OpDef::call(
@@ -416,6 +422,8 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("MaxPool2DWithIndicesBackward0"))
     .details("The stride is the window's size unless given. `return_indices` gives `[values, indices]`.")
+    .shapes(shapes::POOL2D)
+    .errors(shapes::POOL_ERRORS)
     .example("F::max_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[4.]]])")
     .samples(&[
         Sample::of("F::max_pool2d(x, 2)", &[PLANE]),
@@ -430,6 +438,8 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("The stride is the window's size unless given. Zeros of the border count unless `count_include_pad` is false.")
+    .shapes(shapes::POOL2D)
+    .errors(shapes::POOL_ERRORS)
     .example("F::avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[2.5000]]])")
     .samples(&[
         Sample::of("F::avg_pool2d(x, 2)", &[PLANE]),
@@ -439,6 +449,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("`output_size` is a number or `[height, width]`; () keeps a size.")
+    .shapes(shapes::ADAPTIVE2D)
     .example("F::adaptive_avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1)", "tensor([[[2.5000]]])")
     .samples(&[
         Sample::of("F::adaptive_avg_pool2d(x, 1)", &[PLANE]),

@@ -246,6 +246,11 @@ OpDef::call(
     "`[n, channels * kh * kw, places]` gives `[n, channels, h, w]`; the batch dimension may be left out. Elements on \
      which several windows lie are added up.",
 )
+.shapes("(N, C kh kw, places) -> (N, C, output_size[0], output_size[1]); N may be left out")
+.errors(&[
+    "RuntimeError: the columns are not as many as the windows",
+    "RuntimeError: the rows do not divide by the window's elements",
+])
 .example("F::fold(ones([1, 4, 4]), [3, 3], 2)", "tensor([[[[1., 2., 1.],\n          [2., 4., 2.],\n          [1., 2., 1.]]]])")
 .samples(&[
     Sample::of("F::fold(x, [3, 4], 2)", COLUMNS),
@@ -267,6 +272,8 @@ OpDef::call(
     "`[n, channels, h, w]` gives `[n, channels * kh * kw, places]`; the batch dimension may be left out. A product \
      with a weight `[filters, channels * kh * kw]` is then a convolution.",
 )
+.shapes("(N, C, H, W) -> (N, C kh kw, places), places = H_out W_out as a convolution has them; N may be left out")
+.errors(&["RuntimeError: the padded image is smaller than the window"])
 .example(
     "F::unfold(arange(9).float().reshape([1, 1, 3, 3]), 2)[0]",
     "tensor([[0., 1., 3., 4.],\n        [1., 2., 4., 5.],\n        [3., 4., 6., 7.],\n        [4., 5., 7., 8.]])",

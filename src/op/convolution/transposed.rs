@@ -219,6 +219,11 @@ pub static ROWS: &[OpDef] = &[
         "Spreads each element over a window of the output: `[n, c, l]` gives `[n, filters, l']`.",
         by_name!(TransposedParams, |a| call(a, 1)),
     )
+    .shapes("(N, C_in, L), weight (C_in, C_out / groups, k) -> (N, C_out, L_out), L_out as above; N may be left out")
+    .errors(&[
+        "RuntimeError: the weight is for another number of channels",
+        "RuntimeError: `output_padding` is not below the stride or the dilation",
+    ])
     .example("F::conv_transpose1d(ones([1, 1, 3]), ones([1, 1, 2]))", "tensor([[[1., 2., 2., 1.]]])")
     .samples(&[Sample::of(
         "F::conv_transpose1d(x, w, b, #{stride: 2, padding: 1, output_padding: 1})",
@@ -233,6 +238,14 @@ pub static ROWS: &[OpDef] = &[
         "Spreads each element over a window of the output: `[n, c, h, w]` gives `[n, filters, h', w']`.",
         by_name!(TransposedParams, |a| call(a, 2)),
     )
+    .shapes(
+        "(N, C_in, H, W), weight (C_in, C_out / groups, kh, kw) -> (N, C_out, H_out, W_out), each size as above; N \
+         may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the weight is for another number of channels",
+        "RuntimeError: `output_padding` is not below the stride or the dilation",
+    ])
     .example(
         "F::conv_transpose2d(ones([1, 1, 2, 2]), ones([1, 1, 2, 2]), #{stride: 2}).shape",
         "[1, 1, 4, 4]",

@@ -7,6 +7,7 @@ use crate::op::core::autocast;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::by_name;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -279,6 +280,15 @@ pub static ROWS: &[OpDef] = &[
         "`stride`, `padding` and `dilation` are a number or one number per dimension; `padding` may be \"same\" (the \
          output keeps the input's size) or \"valid\" (none). The batch dimension may be left out.",
     )
+    .shapes(
+        "(N, C_in, D, H, W), weight (C_out, C_in / groups, kd, kh, kw) -> (N, C_out, D_out, H_out, W_out), each as \
+         L_out of `F::conv1d`; N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the weight is for another number of channels",
+        "RuntimeError: the padded input is smaller than the kernel",
+        "RuntimeError: padding is \"same\" and the stride not 1",
+    ])
     .example("F::conv3d(ones([1, 1, 2, 2, 3]), ones([1, 1, 2, 2, 2]))", "tensor([[[[[8., 8.]]]]])")
     .samples(&[
         Sample::of(
@@ -302,6 +312,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTIONAL)
     .details("The stride is the window's size where none is given.")
+    .shapes(shapes::POOL3D)
+    .errors(shapes::POOL_ERRORS)
     .example(
         "F::max_pool3d(arange(8).float().reshape([1, 1, 2, 2, 2]), 2)",
         "tensor([[[[[7.]]]]])",
@@ -318,6 +330,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTIONAL)
     .details("Without `count_include_pad` the border does not count in the mean.")
+    .shapes(shapes::POOL3D)
+    .errors(shapes::POOL_ERRORS)
     .example(
         "F::avg_pool3d(arange(8).float().reshape([1, 1, 2, 2, 2]), 2)",
         "tensor([[[[[3.5000]]]]])",
