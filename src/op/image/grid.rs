@@ -387,6 +387,8 @@ pub static ROWS: &[OpDef] = &[
         "`theta` is `[n, 2, 3]` with `size` `[n, c, h, w]`, or `[n, 3, 4]` with `[n, c, d, h, w]`. Places run from -1 to \
          1 over the input, width first; with `align_corners` from the centre of the first element to that of the last.",
     )
+    .shapes("(N, 2, 3), size (N, C, H, W) -> (N, H, W, 2); (N, 3, 4), (N, C, D, H, W) -> (N, D, H, W, 3)")
+    .errors(&["ValueError: the maps do not fit the size"])
     .example(
         "F::affine_grid(tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.5]]]), [1, 1, 1, 2])",
         "tensor([[[[-0.5000,  0.5000],\n          [ 0.5000,  0.5000]]]])",
@@ -405,6 +407,11 @@ pub static ROWS: &[OpDef] = &[
          Places run from -1 to 1, width first. `mode` is \"bilinear\", \"nearest\" or \"bicubic\"; `padding_mode` says \
          what lies outside: \"zeros\", \"border\" or \"reflection\".",
     )
+    .shapes("(N, C, H, W), (N, H_out, W_out, 2) -> (N, C, H_out, W_out); volumes likewise")
+    .errors(&[
+        "RuntimeError: the batches differ",
+        "RuntimeError: a place has not as many numbers as the image dimensions",
+    ])
     .example(
         "F::grid_sample(tensor([[[[0.0, 10.0]]]]), tensor([[[[-0.5, 0.0], [0.0, 0.0], [0.25, 0.0]]]]))",
         "tensor([[[[0.0000, 5.0000, 7.5000]]]])",

@@ -330,6 +330,11 @@ pub static ROWS: &[OpDef] = &[
          \"trilinear\" for one, two and three dimensions; `align_corners` puts the first and last elements of both onto \
          each other.",
     )
+    .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
+    .errors(&[
+        "ValueError: there is neither a size nor a factor, or both",
+        "NotImplementedError: the mode is for another number of dimensions",
+    ])
     .example(
         "F::interpolate(tensor([[[1.0, 3.0]]]), #{scale_factor: 2, mode: \"linear\"})",
         "tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])",
@@ -345,6 +350,8 @@ pub static ROWS: &[OpDef] = &[
         "Channels of images as pixels: `[n, c * r², h, w]` becomes `[n, c, h * r, w * r]`.",
         PixelShuffleParams::LIST, by_name!(PixelShuffleParams, |a| pixel_shuffle(a.input, a.upscale_factor).map(Value::from)),
     )
+    .shapes("(…, C r², H, W) -> (…, C, H r, W r)")
+    .errors(&["RuntimeError: the channels do not divide by r²"])
     .example("F::pixel_shuffle(arange(4).reshape([4, 1, 1]), 2)", "tensor([[[0, 1],\n         [2, 3]]])")
     .samples(&[Sample::of("F::pixel_shuffle(x, 2)", CHANNELS)]),
     row(
@@ -352,6 +359,8 @@ pub static ROWS: &[OpDef] = &[
         "Pixels of images as channels: undoes `F::pixel_shuffle`.",
         PixelUnshuffleParams::LIST, by_name!(PixelUnshuffleParams, |a| pixel_unshuffle(a.input, a.downscale_factor).map(Value::from)),
     )
+    .shapes("(…, C, H r, W r) -> (…, C r², H, W)")
+    .errors(&["RuntimeError: height or width does not divide by r"])
     .example("F::pixel_unshuffle(arange(4).reshape([1, 2, 2]), 2).flatten()", "tensor([0, 1, 2, 3])")
     .samples(&[Sample::of("F::pixel_unshuffle(x, 2)", CHANNELS)]),
     row(
@@ -359,6 +368,8 @@ pub static ROWS: &[OpDef] = &[
         "Deals the channels of `[n, channels, …]` out over groups.",
         ChannelShuffleParams::LIST, by_name!(ChannelShuffleParams, |a| channel_shuffle(a.input, a.groups).map(Value::from)),
     )
+    .shapes("(N, C, …) -> the same")
+    .errors(&["RuntimeError: the channels do not divide by `groups`"])
     .example("F::channel_shuffle(arange(4).reshape([1, 4, 1]), 2).flatten()", "tensor([0, 2, 1, 3])")
     .samples(&[Sample::of("F::channel_shuffle(x, 2)", CHANNELS)]),
 ];
