@@ -293,6 +293,15 @@ OpDef::call(
      the last offset is the input's length. `mode` is \"sum\", \"mean\" or \"max\"; `per_sample_weights` are factors \
      for sums. The row `padding_idx` counts for nothing. An empty bag gives zeros.",
 )
+.shapes(
+    "(bags, length), weight (n, d) -> (bags, d); (length), offsets (bags), or (bags + 1) with include_last_offset \
+     -> (bags, d)",
+)
+.errors(&[
+    "ValueError: the input is a vector and there are no offsets",
+    "RuntimeError: the first offset is not 0",
+    "NotImplementedError: there are `per_sample_weights` and the mode is not \"sum\"",
+])
 .example(
     "F::embedding_bag(tensor([0, 2, 1]), tensor([[1.0], [2.0], [5.0]]), tensor([0, 2]), #{mode: \"sum\"})",
     "tensor([[6.],\n        [2.]])",

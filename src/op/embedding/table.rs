@@ -115,6 +115,8 @@ pub static ROWS: &[OpDef] = &[OpDef::call(
 .forms(FUNCTIONAL)
 .gradient(Gradient::Vjp("EmbeddingBackward0"))
 .details("The result has the index's shape and the table's row size. The row `padding_idx` gets no gradient.")
+.shapes("index of any shape (…), weight (n, d) -> (…, d)")
+.errors(&["IndexError: an index is not below n", "RuntimeError: the weight is no matrix"])
 .example(
     "F::embedding(tensor([2, 0]), tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))",
     "tensor([[4., 5.],\n        [0., 1.]])",
