@@ -112,6 +112,11 @@ OpDef::call("scaled_dot_product_attention", Family::Matmul, "Mixes values by how
     "`softmax(q @ kᵀ * scale + attn_mask) @ v`; `scale` is one over the root of the features unless given. A bool \
      mask keeps where it is true; `is_causal` hides what comes after each query.",
 )
+.shapes("(…, L, E), (…, S, E), (…, S, E_v) -> (…, L, E_v); a mask is broadcast to (…, L, S)")
+.errors(&[
+    "RuntimeError: queries and keys have different features, or keys and values different places",
+    "RuntimeError: there are both a mask and `is_causal`",
+])
 .example(
     "F::scaled_dot_product_attention(ones([1, 2]), zeros([2, 2]), tensor([[1.0], [3.0]]))",
     "tensor([[2.]])",
