@@ -7,6 +7,7 @@ use crate::op::core::autocast;
 use crate::op::core::def::{DefaultValue, Domain, Draw, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift};
 use crate::op::elementwise::choose::masked_fill;
@@ -314,6 +315,8 @@ pub static ROWS: &[OpDef] = &[
          probabilities in the input's shape. Targets of `ignore_index` count for nothing; `label_smoothing` spreads \
          that share of the probability over all classes. `reduction` is \"mean\", \"sum\" or \"none\".",
     )
+    .shapes(shapes::CLASSES)
+    .errors(shapes::CLASSES_ERRORS)
     .example("F::cross_entropy(tensor([[2.0, 0.0]]), tensor([0]))", "tensor(0.1269)")
     .samples(&[
         Sample::of("F::cross_entropy(x, y)", CLASSES),
@@ -330,6 +333,8 @@ pub static ROWS: &[OpDef] = &[
         }),
         "NllLossBackward0",
     )
+    .shapes("(N, C, …), target (N, …) -> (), or (N, …) where reduction is \"none\"; (C), () -> ()")
+    .errors(shapes::CLASSES_ERRORS)
     .example("F::nll_loss(tensor([[-0.5, -1.0]]), tensor([1]))", "tensor(1.)")
     .samples(&[
         Sample::of("F::nll_loss(x, y)", CLASSES),

@@ -345,6 +345,14 @@ OpDef::call(
      all labels in one vector. Lengths are arrays, or tensors that the host reads. The mean divides each loss by the \
      length of its target first. `zero_infinity` leaves out targets that are too long for their input.",
 )
+.shapes(
+    "(T, N, C), targets (N, S) or all in one vector, lengths (N) -> (), or (N) where reduction is \"none\"; N may \
+     be left out",
+)
+.errors(&[
+    "RuntimeError: a length is more than there is in the input or the targets",
+    "RuntimeError: there are not as many lengths as examples",
+])
 .example(
     "F::ctc_loss(zeros([4, 1, 3]).log_softmax(2), tensor([[1, 2]]), [4], [2])",
     "tensor(0.8432)",

@@ -13,6 +13,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::{common_device, only_floats, result_type};
 use crate::op::core::record::{recorded, wanted};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
 use crate::op::elementwise::choose::where_;
@@ -463,6 +464,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PairParams, |a| mse_loss(a.input, a.target, a.reduction).map(Value::from)),
         "MseLossBackward0",
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("F::mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)")
     .samples(&[
         Sample::of("F::mse_loss(a, b)", PAIR),
@@ -475,6 +478,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PairParams, |a| l1_loss(a.input, a.target, a.reduction).map(Value::from)),
         "L1LossBackward0",
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("F::l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(1.)")
     .samples(&[Sample::of("F::l1_loss(a, b)", PAIR)]),
     row(
@@ -490,6 +495,8 @@ pub static ROWS: &[OpDef] = &[
         .map(Value::from)),
         "SmoothL1LossBackward0",
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("F::smooth_l1_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
     .samples(&[Sample::of("F::smooth_l1_loss(a, b, #{beta: 0.7})", PAIR)]),
     row(
@@ -505,6 +512,8 @@ pub static ROWS: &[OpDef] = &[
         .map(Value::from)),
         "HuberLossBackward0",
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("F::huber_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
     .samples(&[Sample::of("F::huber_loss(a, b, #{delta: 0.7})", PAIR)]),
     row(
@@ -515,6 +524,8 @@ pub static ROWS: &[OpDef] = &[
             .map(Value::from)),
         "BinaryCrossEntropyBackward0",
     )
+    .shapes("any, the same -> (), or the same where reduction is \"none\"")
+    .errors(&["ValueError: the target has another shape"])
     .example("F::binary_cross_entropy(tensor([0.5]), tensor([1.0]))", "tensor(0.6931)")
     .samples(&[Sample::of("F::binary_cross_entropy(a.sigmoid(), b.sigmoid())", PAIR)]),
     row(
@@ -527,6 +538,8 @@ pub static ROWS: &[OpDef] = &[
         }),
         "BinaryCrossEntropyWithLogitsBackward0",
     )
+    .shapes("any, the same -> (), or the same where reduction is \"none\"")
+    .errors(&["ValueError: the target has another shape"])
     .example("F::binary_cross_entropy_with_logits(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
     .samples(&[
         Sample::of("F::binary_cross_entropy_with_logits(a, b)", PAIR),
@@ -541,6 +554,8 @@ pub static ROWS: &[OpDef] = &[
     )
     .gradient(Gradient::Composite)
     .details("`reduction` is \"mean\", \"sum\", \"none\", or \"batchmean\", which is the divergence proper.")
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("F::kl_div(tensor([0.5, 0.5]).log(), tensor([1.0, 0.0]), \"sum\")", "tensor(0.6931)")
     .samples(&[Sample::of("F::kl_div(a.log_softmax(-1), b.softmax(-1), #{reduction: \"batchmean\"})", PAIR)]),
     row(
@@ -553,6 +568,8 @@ pub static ROWS: &[OpDef] = &[
     .forms(BOTH)
     .gradient(Gradient::Composite)
     .details("1 for the same direction, -1 for opposite ones. Norms are kept above `eps`.")
+    .shapes("broadcast together -> without dim")
+    .errors(&["IndexError: there is no such dimension, as 1 of a vector"])
     .example("F::cosine_similarity(tensor([[1.0, 0.0]]), tensor([[1.0, 1.0]]))", "tensor([0.7071])")
     .samples(&[Sample::of("F::cosine_similarity(a, b)", PAIR)]),
 ];

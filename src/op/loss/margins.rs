@@ -5,6 +5,7 @@ use crate::device::kernel::Reduction;
 use crate::op::core::def::{Args, DefaultValue, Domain, Draw, FUNCTIONAL, Family, OpDef, Param, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift, sub};
 use crate::op::elementwise::binary::{minimum, xlogy};
@@ -290,6 +291,8 @@ pub static ROWS: &[OpDef] = &[
         MarginRankingParams::LIST, by_name!(MarginRankingParams, |a| margin_ranking_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
     )
     .details("`max(0, -target * (input1 - input2) + margin)`.")
+    .shapes("three of as many dimensions, broadcast together -> (), or that shape where reduction is \"none\"")
+    .errors(&["RuntimeError: the inputs differ in how many dimensions they have"])
     .example("F::margin_ranking_loss(tensor([1.0, 3.0]), tensor([2.0, 1.0]), tensor([1, 1]))", "tensor(0.5000)")
     .samples(&[Sample::of("F::margin_ranking_loss(a, b, where(m, 1, -1), 0.3)", &[A, B, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -297,6 +300,7 @@ pub static ROWS: &[OpDef] = &[
         "Distances that should be small where the target is 1, and above a margin where it is -1.",
         HingeEmbeddingParams::LIST, by_name!(HingeEmbeddingParams, |a| hinge_embedding_loss(a.input, a.target, a.margin, a.reduction).map(Value::from)),
     )
+    .shapes(shapes::LOSS)
     .example("F::hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1, -1]))", "tensor(0.5000)")
     .samples(&[Sample::of("F::hinge_embedding_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -304,6 +308,8 @@ pub static ROWS: &[OpDef] = &[
         "Vectors that should point the same way where the target is 1, and apart where it is -1.",
         CosineEmbeddingParams::LIST, by_name!(CosineEmbeddingParams, |a| cosine_embedding_loss(a.input1, a.input2, a.target, a.margin, a.reduction).map(Value::from)),
     )
+    .shapes("(N, D), (N, D), (N) -> (), or (N) where reduction is \"none\"; (D), (D), () -> ()")
+    .errors(&["RuntimeError: the target has not one dimension less than the inputs"])
     .example(
         "F::cosine_embedding_loss(tensor([[1.0, 0.0]]), tensor([[0.0, 1.0]]), tensor([1]))",
         "tensor(1.)",
@@ -318,6 +324,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("With `swap` the negative counts from the anchor or the positive, whichever is nearer.")
+    .shapes("three (…, D), broadcast together -> (), or (…) where reduction is \"none\"")
     .example(
         "F::triplet_margin_loss(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]), tensor([[0.0, 2.0]]))",
         "tensor(4.0000)",
@@ -331,6 +338,7 @@ pub static ROWS: &[OpDef] = &[
         "`log(1 + exp(-target * input))` for targets 1 and -1.",
         PairParams::LIST, by_name!(PairParams, |a| soft_margin_loss(a.input, a.target, a.reduction).map(Value::from)),
     )
+    .shapes(shapes::LOSS)
     .example("F::soft_margin_loss(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
     .samples(&[Sample::of("F::soft_margin_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -338,6 +346,7 @@ pub static ROWS: &[OpDef] = &[
         "Scores of several classes that may all be true, against 0 and 1 for each.",
         MultilabelSoftMarginParams::LIST, by_name!(MultilabelSoftMarginParams, |a| multilabel_soft_margin_loss(a.input, a.target, a.weight, a.reduction).map(Value::from)),
     )
+    .shapes("(…, C), (…, C) -> (), or (…) where reduction is \"none\"")
     .example(
         "F::multilabel_soft_margin_loss(tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]))",
         "tensor(0.6931)",
@@ -352,6 +361,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("The input is the logarithm of the rate, or with `log_input` false the rate; `full` adds Stirling's term.")
+    .shapes(shapes::LOSS)
     .example("F::poisson_nll_loss(tensor([0.0, 1.0]), tensor([1.0, 2.0]))", "tensor(0.8591)")
     .samples(&[
         Sample::of("F::poisson_nll_loss(a, c)", &[A, C]),
@@ -363,6 +373,8 @@ pub static ROWS: &[OpDef] = &[
         GaussianNllParams::LIST, by_name!(GaussianNllParams, |a| gaussian_nll_loss(a.input, a.target, a.var, (a.full, a.eps), a.reduction).map(Value::from)),
     )
     .details("`full` adds the constant of the distribution; variances count as `eps` where they are smaller.")
+    .shapes("(…, D), target (…, D), var (…, D), (…, 1) or (…) -> (), or (…, D) where reduction is \"none\"")
+    .errors(&["ValueError: the variances have another shape, or one is negative"])
     .example(
         "F::gaussian_nll_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]), tensor([1.0, 2.0]))",
         "tensor(0.6733)",
