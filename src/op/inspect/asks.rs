@@ -5,6 +5,7 @@ use crate::device::poll;
 use crate::op::core::def::{Args, Family, Gradient, METHOD, OpDef, PROPERTY};
 use crate::op::core::many;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::tensor::Tensor;
 
@@ -21,10 +22,13 @@ params! {
 pub static ROWS: &[OpDef] = &[
     OpDef::call("item", Family::Inspect, "The only element as a number; the host waits for it.", InputParams::LIST, by_name!(InputParams, |a| Ok(Value::Scalar(a.input.item()?))))
     .forms(METHOD)
+    .shapes("one element of any shape -> a number")
+    .errors(&["RuntimeError: there is not one element"])
     .example("tensor([2.5]).item()", "2.5")
     .gradient(ASKS),
     OpDef::call("tolist", Family::Inspect, "All elements as nested arrays; the host waits for them.", InputParams::LIST, by_name!(InputParams, |a| tolist(a.input)))
     .forms(METHOD)
+    .shapes("any -> as many arrays in each other as there are dimensions; () -> a number")
     .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
     .gradient(ASKS),
     OpDef::call("numpy", Family::Inspect, "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.", InputParams::LIST, by_name!(InputParams, |a| {
@@ -43,11 +47,13 @@ pub static ROWS: &[OpDef] = &[
             tolist(x)
         }))
     .forms(METHOD)
+    .shapes("any -> as many arrays in each other as there are dimensions; () -> a number")
     .example("tensor([1, 2]).numpy()", "[1, 2]")
     .gradient(ASKS),
     OpDef::call("numel", Family::Inspect, "The number of elements.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(int(a.input.numel()))
     }))
+    .shapes(shapes::ANY)
     .example("zeros([2, 3]).numel()", "6")
     .gradient(ASKS),
     OpDef::call("size", Family::Inspect, "The sizes of all dimensions, or of one.", SizeParams::LIST, by_name!(SizeParams, |a| {
@@ -58,6 +64,7 @@ pub static ROWS: &[OpDef] = &[
             }
         }))
     .forms(METHOD)
+    .shapes("any -> an array with a number for each dimension, or with `dim` a number")
     .example("zeros([2, 3]).size(-1)", "3")
     .gradient(ASKS),
     OpDef::call(
@@ -68,37 +75,44 @@ pub static ROWS: &[OpDef] = &[
         by_name!(SizeParams, stride),
     )
     .forms(METHOD)
+    .shapes("any -> an array with a number for each dimension, or with `dim` a number")
     .example("zeros([2, 3]).stride()", "[3, 1]")
     .gradient(ASKS),
     OpDef::call("storage_offset", Family::Inspect, "The place of the first element in its storage, in elements.", InputParams::LIST, by_name!(InputParams, |a| Ok(int(a.input.layout().offset()))))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([2, 3]).select(0, 1).storage_offset()", "3")
     .gradient(ASKS),
     OpDef::call("is_contiguous", Family::Inspect, "Whether the memory is row-major.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(bool(a.input.is_contiguous()))
     }))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([2, 3]).t().is_contiguous()", "false")
     .gradient(ASKS),
     OpDef::call("is_pinned", Family::Inspect, "Whether the host memory is page-locked.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(bool(a.input.is_pinned()))
     }))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([2]).is_pinned()", "false")
     .gradient(ASKS),
     OpDef::call("is_floating_point", Family::Inspect, "Whether the dtype is a floating-point one.", InputParams::LIST, by_name!(InputParams, |a| Ok(bool(a.input.dtype().is_float()))))
+    .shapes(shapes::ANY)
     .example("tensor([1, 2]).is_floating_point()", "false")
     .gradient(ASKS),
     OpDef::call("data_ptr", Family::Inspect, "The address of the first element.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(Value::Scalar(Scalar::Int(a.input.data_ptr() as i64)))
     }))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([0]).data_ptr()", "0")
     .gradient(ASKS),
     OpDef::call("element_size", Family::Inspect, "The bytes of one element.", InputParams::LIST, by_name!(InputParams, |a| {
         Ok(int(a.input.dtype().size()))
     }))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([2]).half().element_size()", "2")
     .gradient(ASKS),
     OpDef::call("retain_grad", Family::Inspect, "Has the backward pass keep the gradient of a computed tensor in `.grad`, as that of a leaf is.", InputParams::LIST, by_name!(InputParams, |a| {
@@ -107,6 +121,7 @@ pub static ROWS: &[OpDef] = &[
         }))
     .forms(METHOD)
     .details("For a leaf there is nothing to do; an error where the tensor does not require grad.")
+    .shapes(shapes::ANY)
     .example(
         "let x = tensor([2.0], #{requires_grad: true}); let y = x * 3; y.retain_grad(); (y * y).backward(); y.grad",
         "tensor([12.])",
@@ -116,35 +131,46 @@ pub static ROWS: &[OpDef] = &[
         Ok(int(a.input.rank()))
     }))
     .forms(METHOD)
+    .shapes(shapes::ANY)
     .example("zeros([2, 3]).dim()", "2")
     .gradient(ASKS),
     property("shape", "The sizes of all dimensions.", by_name!(InputParams, |a| Ok(ints(a.input.shape()))))
+    .shapes("any -> an array with a number for each dimension")
         .example("zeros([2, 3]).shape", "[2, 3]"),
     property("dtype", "The type of the elements.", by_name!(InputParams, |a| Ok(Value::DType(a.input.dtype()))))
+    .shapes(shapes::ANY)
         .example("tensor([1, 2]).dtype", "torch.int64"),
     property("device", "Where the tensor is.", by_name!(InputParams, |a| Ok(Value::Device(a.input.device().into()))))
+    .shapes(shapes::ANY)
         .example("tensor([1, 2]).device", "device(type='cpu')"),
     property("ndim", "The number of dimensions.", by_name!(InputParams, |a| Ok(int(a.input.rank()))))
+    .shapes(shapes::ANY)
         .example("zeros([2, 3]).ndim", "2"),
     property("nbytes", "The bytes of the elements.", by_name!(InputParams, |a| Ok(int(a.input.nbytes()))))
+    .shapes(shapes::ANY)
         .example("zeros([2, 3]).nbytes", "24"),
     property("is_cuda", "Whether the tensor is on a GPU.", by_name!(InputParams, |a| Ok(bool(a.input.device().is_cuda()))))
+    .shapes(shapes::ANY)
         .example("zeros([2]).is_cuda", "false"),
     property("requires_grad", "Whether gradients reach this tensor.", by_name!(InputParams, |a| {
         Ok(bool(a.input.requires_grad()))
     }))
+    .shapes(shapes::ANY)
     .example("zeros([2]).requires_grad", "false"),
     property("is_leaf", "Whether the tensor was not computed from one that requires grad.", by_name!(InputParams, |a| {
         Ok(bool(a.input.is_leaf()))
     }))
+    .shapes(shapes::ANY)
     .example("zeros([2]).is_leaf", "true"),
     property("retains_grad", "Whether `retain_grad` was called on the tensor, which is no leaf.", by_name!(InputParams, |a| {
         Ok(bool(a.input.retains_grad()))
     }))
+    .shapes(shapes::ANY)
     .example("zeros([2]).retains_grad", "false"),
     property("grad_fn", "The name of the operation that made the tensor, or `()` for a leaf.", by_name!(InputParams, |a| {
         Ok(a.input.node().map_or(Value::None, |n| Value::Str(n.rule.name().into())))
     }))
+    .shapes(shapes::ANY)
     .example("(tensor([1.0], #{requires_grad: true}) * 2).grad_fn", "\"MulBackward0\""),
 ];
 

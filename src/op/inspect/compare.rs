@@ -4,6 +4,7 @@ use crate::base::Kind;
 use crate::base::{DType, Error, Result};
 use crate::op::core::def::{Family, Gradient, OpDef};
 use crate::op::core::params::{by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::elementwise::arithmetic::{scale, shift, sub};
 use crate::op::elementwise::comparison::{eq, le, logical_and, logical_or};
 use crate::op::elementwise::predicates::{isfinite, isnan};
@@ -166,6 +167,7 @@ pub static ROWS: &[OpDef] = &[
         EqualParams::LIST,
         by_name!(EqualParams, |a| equal(a.input, a.other).map(bool)),
     )
+    .shapes("any, any -> a bool; false where the shapes differ")
     .example("tensor([1, 2]).equal(tensor([1, 2]))", "true")
     .gradient(ASKS),
     OpDef::call(
@@ -175,6 +177,8 @@ pub static ROWS: &[OpDef] = &[
         AllcloseParams::LIST,
         by_name!(AllcloseParams, |a| allclose(a.input, a.other, a.rtol, a.atol, a.equal_nan).map(bool)),
     )
+    .shapes("broadcast together -> a bool")
+    .errors(&["RuntimeError: the shapes do not broadcast together"])
     .example("allclose(tensor([1.0]), tensor([1.000001]))", "true")
     .gradient(ASKS),
     OpDef::call(
@@ -184,6 +188,8 @@ pub static ROWS: &[OpDef] = &[
         AllcloseParams::LIST,
         by_name!(AllcloseParams, |a| Ok(isclose(a.input, a.other, a.rtol, a.atol, a.equal_nan)?.into())),
     )
+    .shapes(shapes::BROADCAST)
+    .errors(shapes::APART)
     .example("isclose(tensor([1.0, 2.0]), tensor([1.0, 3.0]))", "tensor([ True, False])")
     .gradient(Gradient::NoGrad("the result is bool")),
 ];
