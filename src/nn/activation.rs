@@ -8,6 +8,7 @@ use crate::op::def::DefaultValue;
 use crate::op::elementwise::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::reduce::softmax::{log_softmax, softmax};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, ParamKind, Value};
 use crate::tensor::Tensor;
 
@@ -185,6 +186,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("`inplace` writes to the input instead of a new tensor.")
+    .shapes(shapes::SAME)
     .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
     constructor(
         "GELU",
@@ -195,24 +197,30 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("GELU", move |c| gelu(c.only()?, &approximate)).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::GELU()", "GELU(approximate='none')"),
     constructor("SiLU", "`x * sigmoid(x)`.", &[], |_| Simple::new("SiLU", |c| silu(c.only()?)).module())
+        .shapes(shapes::SAME)
         .example("nn::SiLU()", "SiLU()"),
     constructor("Tanh", "The hyperbolic tangent.", &[], |_| {
         Simple::new("Tanh", |c| tanh(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Tanh()", "Tanh()"),
     constructor("Sigmoid", "`1 / (1 + exp(-x))`.", &[], |_| {
         Simple::new("Sigmoid", |c| sigmoid(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Sigmoid()", "Sigmoid()"),
     constructor("Mish", "`x * tanh(softplus(x))`.", &[], |_| {
         Simple::new("Mish", |c| mish(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Mish()", "Mish()"),
     constructor("ReLU6", "Each element kept within `0..6`.", &[], |_| {
         Simple::new("ReLU6", |c| hardtanh(c.only()?, 0.0, 6.0)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::ReLU6()", "ReLU6()"),
     constructor(
         "Softplus",
@@ -223,6 +231,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Softplus", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::Softplus()", "Softplus(beta=1.0, threshold=20.0)"),
     constructor(
         "ELU",
@@ -232,6 +241,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("ELU", move |c| elu(c.only()?, a.alpha)).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::ELU()", "ELU(alpha=1.0)"),
     constructor(
         "LeakyReLU",
@@ -242,6 +252,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("LeakyReLU", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
     constructor(
         "Hardtanh",
@@ -252,6 +263,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Hardtanh", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::Hardtanh()", "Hardtanh(min_val=-1.0, max_val=1.0)"),
     constructor(
         "Softmax",
@@ -262,6 +274,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Softmax", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::Softmax(1)", "Softmax(dim=1)"),
     constructor(
         "LogSoftmax",
@@ -272,6 +285,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("LogSoftmax", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::LogSoftmax(1)", "LogSoftmax(dim=1)"),
     constructor(
         "Dropout",
@@ -280,5 +294,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(DropoutParams, |a| dropout_module(a.p).map(Module::into_value)),
     )
     .details("`net.eval()` turns it off.")
+    .shapes(shapes::SAME)
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("nn::Dropout(0.2)", "Dropout(p=0.2, inplace=False)"),
 ];

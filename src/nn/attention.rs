@@ -508,6 +508,16 @@ pub static ROWS: &[OpDef] = &[constructor(
      gives `[output, weights]`. Inputs are `[length, batch, embed_dim]`, with `batch_first` `[batch, length, \
      embed_dim]`; a mask hides where it is true, or is added to the scores.",
 )
+.shapes(
+    "(L, N, embed_dim), (S, N, kdim), (S, N, vdim) -> (L, N, embed_dim) and weights (N, L, S), of each head (N, \
+     num_heads, L, S), in which add_bias_kv and add_zero_attn make S one larger; N comes first with batch_first and \
+     may be left out",
+)
+.errors(&[
+    "AssertionError: `num_heads` does not divide `embed_dim`",
+    "AssertionError: a query has not `embed_dim` features",
+    "RuntimeError: a mask is not (L, S)",
+])
 .example(
     "let x = rand([2, 5, 8]); let m = nn::MultiheadAttention(8, 2, #{batch_first: true}); m.forward(x, x, x)[1].shape",
     "[2, 5, 5]",

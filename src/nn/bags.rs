@@ -246,6 +246,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(BilinearParams, make_bilinear),
     )
     .details("`forward(x1, x2)`. Weight and bias are drawn uniform within `1 / sqrt(in1_features)`.")
+    .shapes("(…, in1_features), (…, in2_features) -> (…, out_features)")
+    .errors(&["RuntimeError: the inputs differ in other sizes than the last"])
     .example("nn::Bilinear(2, 3, 4).forward(ones([5, 2]), ones([5, 3])).shape", "[5, 4]"),
     constructor(
         "EmbeddingBag",
@@ -257,6 +259,14 @@ pub static ROWS: &[OpDef] = &[
         "`forward(input, #{offsets, per_sample_weights})`, as `F::embedding_bag`. The rows are drawn from the normal \
          distribution; the row `padding_idx` is zero and counts for nothing.",
     )
+    .shapes(
+        "(bags, length) -> (bags, embedding_dim); (length), offsets (bags), or (bags + 1) with include_last_offset \
+         -> (bags, embedding_dim)",
+    )
+    .errors(&[
+        "ValueError: the input is a vector and there are no offsets",
+        "IndexError: an index is not below `num_embeddings`",
+    ])
     .example("nn::EmbeddingBag(10, 3, #{mode: \"sum\"})", "EmbeddingBag(10, 3, mode='sum')"),
     constructor(
         "CTCLoss",
@@ -265,6 +275,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CtcParams, make_ctc),
     )
     .details("`forward(log_probs, targets, input_lengths, target_lengths)`, as `F::ctc_loss`.")
+    .shapes(
+        "(T, N, C), targets (N, S) or all in one vector, lengths (N) -> (), or (N) where reduction is \"none\"; N \
+         may be left out",
+    )
+    .errors(&["RuntimeError: a length is more than there is in the input or the targets"])
     .example(
         "nn::CTCLoss().forward(zeros([4, 1, 3]).log_softmax(2), tensor([[1, 2]]), [4], [2])",
         "tensor(0.8432)",
@@ -278,6 +293,8 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Unfold", move |c| unfold(c.only()?, &window)).options_of(args).module()
         }),
     )
+    .shapes("(N, C, H, W) -> (N, C kh kw, places), places = H_out W_out as a convolution has them; N may be left out")
+    .errors(&["RuntimeError: the padded image is smaller than the window"])
     .example("nn::Unfold([2, 3]).forward(zeros([2, 5, 3, 4])).shape", "[2, 30, 4]"),
     constructor(
         "Fold",
@@ -288,5 +305,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Fold", move |c| fold(c.only()?, output, &window)).options_of(args).module()
         }),
     )
+    .shapes("(N, C kh kw, places) -> (N, C, output_size[0], output_size[1]); N may be left out")
+    .errors(&["RuntimeError: the columns are not as many as the windows"])
     .example("nn::Fold([4, 5], 2).forward(zeros([1, 12, 12])).shape", "[1, 3, 4, 5]"),
 ];

@@ -301,6 +301,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("`cell.forward(x, h)` takes `[n, input_size]` and the state before, zeros where it is left out.")
+    .shapes("(N, input_size), h (N, hidden_size) -> (N, hidden_size); N may be left out")
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: input and state have different batches",
+    ])
     .example("nn::RNNCell(3, 4).forward(ones([2, 3])).shape", "[2, 4]"),
     constructor(
         "LSTMCell",
@@ -309,6 +314,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(GatedCellParams, |a| make(Mode::Lstm, [a.input_size, a.hidden_size], a.bias, &a.made)),
     )
     .details("`cell.forward(x, [h, c])` gives `[h, c]`; the state before is zeros where it is left out.")
+    .shapes("(N, input_size), [h, c] of (N, hidden_size) -> [h, c] of (N, hidden_size); N may be left out")
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: input and state have different batches",
+    ])
     .example("nn::LSTMCell(3, 4).forward(ones([2, 3])).map(|t| t.shape)", "[[2, 4], [2, 4]]"),
     constructor(
         "GRUCell",
@@ -317,5 +327,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(GatedCellParams, |a| make(Mode::Gru, [a.input_size, a.hidden_size], a.bias, &a.made)),
     )
     .details("`cell.forward(x, h)` takes `[n, input_size]` and the state before, zeros where it is left out.")
+    .shapes("(N, input_size), h (N, hidden_size) -> (N, hidden_size); N may be left out")
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: input and state have different batches",
+    ])
     .example("nn::GRUCell(3, 4)", "GRUCell(3, 4)"),
 ];

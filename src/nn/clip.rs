@@ -96,6 +96,7 @@ pub static ROWS: &[OpDef] = &[
             clip_grad_norm_(&a.parameters, a.max_norm, a.norm_type).map(Value::from)
         }),
     )
+    .shapes("parameters of any shapes -> ()")
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, 4.0]); nn::utils::clip_grad_norm_(w, 1.0)",
         "tensor(5.)",
@@ -112,6 +113,7 @@ pub static ROWS: &[OpDef] = &[
             Ok(Value::None)
         }),
     )
+    .shapes("parameters of any shapes")
     .example(
         "let w = zeros(2).requires_grad_(true); w.grad = tensor([3.0, -0.5]); nn::utils::clip_grad_value_(w, 1.0); \
          w.grad",

@@ -12,6 +12,7 @@ use crate::op::normalise::layer_norm::rms_norm;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::view::unflatten;
+use crate::op::shapes;
 use crate::op::{Args, MapValue, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -197,22 +198,27 @@ pub static ROWS: &[OpDef] = &[
     constructor("Softsign", "`x / (1 + |x|)`.", &[], |_| {
         Simple::new("Softsign", |c| softsign(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Softsign()", "Softsign()"),
     constructor("Hardsigmoid", "`clamp(x + 3, 0, 6) / 6`.", &[], |_| {
         Simple::new("Hardsigmoid", |c| hardsigmoid(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Hardsigmoid()", "Hardsigmoid()"),
     constructor("Hardswish", "`x * hardsigmoid(x)`.", &[], |_| {
         Simple::new("Hardswish", |c| hardswish(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Hardswish()", "Hardswish()"),
     constructor("LogSigmoid", "The logarithm of the sigmoid.", &[], |_| {
         Simple::new("LogSigmoid", |c| logsigmoid(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::LogSigmoid()", "LogSigmoid()"),
     constructor("SELU", "A scaled elu that keeps mean and deviation of a signal.", &[], |_| {
         Simple::new("SELU", |c| selu(c.only()?)).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::SELU()", "SELU()"),
     constructor(
         "CELU",
@@ -222,6 +228,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("CELU", move |c| celu(c.only()?, a.alpha)).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::CELU()", "CELU(alpha=1.0)"),
     constructor(
         "GLU",
@@ -231,6 +238,8 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("GLU", move |c| glu(c.only()?, a.dim)).options_of(args).module()
         }),
     )
+    .shapes("(…, 2 n, …) -> (…, n, …)")
+    .errors(&["RuntimeError: the dimension's size is odd"])
     .example("nn::GLU()", "GLU(dim=-1)"),
     constructor(
         "Softmin",
@@ -241,6 +250,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Softmin", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::SAME)
     .example("nn::Softmin(1)", "Softmin(dim=1)"),
     constructor(
         "PReLU",
@@ -249,6 +259,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PreluParams, make_prelu),
     )
     .details("One weight for all, or one for each channel (dimension 1).")
+    .shapes("(N, C, …) -> the same")
+    .errors(&["RuntimeError: `num_parameters` is neither 1 nor C"])
     .example("nn::PReLU(3)", "PReLU(num_parameters=3)"),
     constructor(
         "RMSNorm",
@@ -256,6 +268,8 @@ pub static ROWS: &[OpDef] = &[
         RmsNormParams::LIST,
         by_name!(RmsNormParams, make_rms_norm),
     )
+    .shapes("(…, normalized_shape) -> the same")
+    .errors(&["RuntimeError: the input does not end with `normalized_shape`"])
     .example("nn::RMSNorm(4)", "RMSNorm((4,), eps=None, elementwise_affine=True)"),
     constructor(
         "Dropout1d",
@@ -263,6 +277,8 @@ pub static ROWS: &[OpDef] = &[
         ChannelDropoutParams::LIST,
         |a| channel_dropout("Dropout1d", a, dropout1d),
     )
+    .shapes("(N, C, L) or (C, L) -> the same")
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("nn::Dropout1d(0.2)", "Dropout1d(p=0.2, inplace=False)"),
     constructor(
         "Dropout2d",
@@ -270,6 +286,8 @@ pub static ROWS: &[OpDef] = &[
         ChannelDropoutParams::LIST,
         |a| channel_dropout("Dropout2d", a, feature_dropout),
     )
+    .shapes("(N, C, H, W) -> the same, as any with two dimensions or more")
+    .errors(&["ValueError: `p` is not in 0 to 1"])
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
     constructor(
         "Unflatten",
@@ -280,6 +298,8 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("Unflatten", run).options_of(args).module()
         }),
     )
+    .shapes("(…, n, …) -> (…, unflattened_size, …), -1 standing for what is left")
+    .errors(&["RuntimeError: the sizes do not multiply up to the dimension's"])
     .example("nn::Unflatten(1, [2, 3]).forward(zeros([4, 6])).shape", "[4, 2, 3]"),
     constructor(
         "ModuleDict",
@@ -291,5 +311,7 @@ pub static ROWS: &[OpDef] = &[
         "`dict[\"name\"] = module` puts a module there, `pop(\"name\")` takes it out, `update(#{…})` puts several and \
          `clear()` drops all; `keys()`, `values()` and `items()` list them.",
     )
+    .shapes("none: it has no forward")
+    .errors(&["NotImplementedError: it is called itself"])
     .example("nn::ModuleDict(#{act: nn::ReLU()})", "ModuleDict(\n  (act): ReLU()\n)"),
 ];

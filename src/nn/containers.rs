@@ -117,6 +117,7 @@ pub static ROWS: &[OpDef] = &[
         "It takes modules one by one or in an array; `net[0]` is the first, `net[0..2]` a part, and `net[0] = module` puts \
          another in its place. `append`, `extend`, `insert` and `pop` change the row.",
     )
+    .shapes("what the first module takes -> what the last gives; without modules the same")
     .example(
         "nn::Sequential(nn::Linear(2, 3), nn::ReLU())",
         "Sequential(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): ReLU()\n)",
@@ -131,5 +132,7 @@ pub static ROWS: &[OpDef] = &[
         "`list[0] = module` puts another in a place; `append`, `extend`, `insert` and `pop` change the list. Each is found \
          by parameters(), state_dict() and to().",
     )
+    .shapes("none: it has no forward")
+    .errors(&["NotImplementedError: it is called itself"])
     .example("nn::ModuleList([nn::ReLU(), nn::ReLU()])", "ModuleList(\n  (0-1): 2 x ReLU()\n)"),
 ];

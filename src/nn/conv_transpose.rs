@@ -4,6 +4,7 @@ use crate::base::{Error, Result};
 use crate::op::convolution::conv::Padding;
 use crate::op::convolution::transposed::conv_transpose;
 use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -142,6 +143,12 @@ fn make(a: ConvTransposeParams, dims: usize) -> Result<Value> {
 pub static ROWS: &[OpDef] = &[
     constructor("ConvTranspose1d", "Spreads each place of `[n, channels, length]` over a window.", ConvTransposeParams::LIST, by_name!(ConvTransposeParams, |a| make(a, 1)))
     .details("`layer.forward(x, output_size)` chooses among the sizes that a stride leaves open.")
+    .shapes(shapes::TRANSPOSED1D)
+    .errors(&[
+        "ValueError: `groups` does not divide the channels",
+        "RuntimeError: the input has not `in_channels` channels",
+        "ValueError: `output_size` is none of those that the stride leaves open",
+    ])
     .example(
         "nn::ConvTranspose1d(2, 4, 3, #{stride: 2})",
         "ConvTranspose1d(2, 4, kernel_size=(3,), stride=(2,))",
@@ -149,6 +156,12 @@ pub static ROWS: &[OpDef] = &[
     constructor("ConvTranspose2d", "Spreads each place of `[n, channels, h, w]` over a window.", ConvTransposeParams::LIST, by_name!(ConvTransposeParams, |a| make(a, 2)))
     .details("It makes images larger: `stride: 2` doubles them. `layer.forward(x, output_size)` chooses among the sizes \
               that a stride leaves open.")
+    .shapes(shapes::TRANSPOSED2D)
+    .errors(&[
+        "ValueError: `groups` does not divide the channels",
+        "RuntimeError: the input has not `in_channels` channels",
+        "ValueError: `output_size` is none of those that the stride leaves open",
+    ])
     .example(
         "nn::ConvTranspose2d(8, 3, 2, #{stride: 2}).forward(ones([1, 8, 5, 5])).shape",
         "[1, 3, 10, 10]",

@@ -6,6 +6,7 @@ use crate::op::convolution::conv::{ConvolutionOptions, Padding, conv1d, conv2d};
 use crate::op::convolution::volumes::conv3d;
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
+use crate::op::shapes;
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -239,12 +240,16 @@ fn check(options: &ConvolutionOptions, mode: &str) -> Result<()> {
 /// The rows of this file.
 pub static ROWS: &[OpDef] = &[
     constructor("Conv1d", "Slides filters over the last dimension of `[n, channels, length]`.", ConvolutionParams::LIST, by_name!(ConvolutionParams, |a| make(a, 1)))
+    .shapes(shapes::CONV1D)
+    .errors(shapes::CONV_ERRORS)
     .example("nn::Conv1d(2, 4, 3)", "Conv1d(2, 4, kernel_size=(3,), stride=(1,))"),
     constructor("Conv2d", "Slides filters over the last two dimensions of `[n, channels, h, w]`.", ConvolutionParams::LIST, by_name!(ConvolutionParams, |a| make(a, 2)))
     .details(
         "`padding` is a number, one per dimension, \"same\" or \"valid\"; `padding_mode` says what the border holds: \
          \"zeros\", \"reflect\", \"replicate\" or \"circular\".",
     )
+    .shapes(shapes::CONV2D)
+    .errors(shapes::CONV_ERRORS)
     .example(
         "nn::Conv2d(1, 32, 3, #{padding: 1})",
         "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))",
@@ -255,5 +260,7 @@ pub static ROWS: &[OpDef] = &[
         ConvolutionParams::LIST, by_name!(ConvolutionParams, |a| make(a, 3)),
     )
     .details("Its options are those of `Conv2d`, with a number or one per dimension.")
+    .shapes(shapes::CONV3D)
+    .errors(shapes::CONV_ERRORS)
     .example("nn::Conv3d(1, 8, 3)", "Conv3d(1, 8, kernel_size=(3, 3, 3), stride=(1, 1, 1))"),
 ];

@@ -278,6 +278,10 @@ pub static ROWS: &[OpDef] = &[
          memory_is_causal})`; `memory` is what an encoder gave. The other options are those of \
          `TransformerEncoderLayer`.",
     )
+    .shapes(
+        "tgt (T, N, d_model), memory (S, N, d_model) -> (T, N, d_model); N comes first with batch_first and may be \
+         left out",
+    )
     .example("nn::TransformerDecoderLayer(8, 2).forward(rand([4, 3, 8]), rand([5, 3, 8])).shape", "[4, 3, 8]"),
     constructor(
         "TransformerDecoder",
@@ -291,6 +295,10 @@ pub static ROWS: &[OpDef] = &[
     .details(
         "The copies begin with the values of `decoder_layer` and are trained apart. It is called as a layer is; `norm` is \
          a module for the end.",
+    )
+    .shapes(
+        "tgt (T, N, d_model), memory (S, N, d_model) -> (T, N, d_model); N comes first with batch_first and may be \
+         left out",
     )
     .example(
         "nn::TransformerDecoder(nn::TransformerDecoderLayer(8, 2), 3).forward(rand([4, 3, 8]), rand([5, 3, 8])).shape",
@@ -307,6 +315,14 @@ pub static ROWS: &[OpDef] = &[
          memory_key_padding_mask, …})`. `nn::Transformer::generate_square_subsequent_mask(n)` hides what comes later. \
          Matrices are drawn by `xavier_uniform_`.",
     )
+    .shapes(
+        "src (S, N, d_model), tgt (T, N, d_model) -> (T, N, d_model); N comes first with batch_first and may be \
+         left out",
+    )
+    .errors(&[
+        "RuntimeError: `src` and `tgt` have different batches, or not `d_model` features",
+        "AssertionError: `nhead` does not divide `d_model`",
+    ])
     .example(
         "nn::Transformer(8, 2, 1, 1, 16).forward(rand([5, 3, 8]), rand([4, 3, 8])).shape",
         "[4, 3, 8]",

@@ -72,4 +72,10 @@ pub static ROWS: &[OpDef] = &[constructor(
 .details(
     "The rows are drawn from the normal distribution; the row `padding_idx` is zero and gets no gradient.",
 )
+.shapes("(…) -> (…, embedding_dim)")
+.errors(&[
+    "IndexError: an index is not below `num_embeddings`",
+    "RuntimeError: the input holds no integers",
+    "AssertionError: `padding_idx` is no row",
+])
 .example("nn::Embedding(10, 3)", "Embedding(10, 3)")];

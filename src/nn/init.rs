@@ -18,6 +18,7 @@ use crate::op::reduce::sums::any;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::reshape_to;
+use crate::op::shapes;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
 use crate::tensor::Tensor;
 
@@ -312,6 +313,7 @@ pub static ROWS: &[OpDef] = &[
             written(a.tensor, |x| draw_into(x, distribution, "uniform_"))
         }),
     )
+    .shapes(shapes::SAME)
     .example("manual_seed(0); nn::init::uniform_(empty([2]))", "tensor([0.4963, 0.7682])"),
     row(
         "normal_",
@@ -322,6 +324,7 @@ pub static ROWS: &[OpDef] = &[
             written(a.tensor, |x| draw_into(x, distribution, "normal_"))
         }),
     )
+    .shapes(shapes::SAME)
     .example("manual_seed(0); nn::init::normal_(empty([2]))", "tensor([ 1.5410, -0.2934])"),
     row(
         "constant_",
@@ -329,10 +332,13 @@ pub static ROWS: &[OpDef] = &[
         ConstantParams::LIST,
         by_name!(ConstantParams, |a| filled(a.tensor, a.val)),
     )
+    .shapes(shapes::SAME)
     .example("nn::init::constant_(empty([2]), 0.5)", "tensor([0.5000, 0.5000])"),
     row("zeros_", "Fills with zeros.", InitParams::LIST, by_name!(InitParams, |a| filled(a.tensor, 0.0)))
+    .shapes(shapes::SAME)
         .example("nn::init::zeros_(ones(2))", "tensor([0., 0.])"),
     row("ones_", "Fills with ones.", InitParams::LIST, by_name!(InitParams, |a| filled(a.tensor, 1.0)))
+    .shapes(shapes::SAME)
         .example("nn::init::ones_(zeros(2))", "tensor([1., 1.])"),
     row(
         "orthogonal_",
@@ -341,6 +347,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(GainParams, |a| written(a.tensor, |x| orthogonal_(x, a.gain))),
     )
     .details("What is behind the first dimension counts as one.")
+    .shapes("(n, …) -> the same, two dimensions or more")
+    .errors(&["ValueError: the tensor has fewer than two dimensions"])
     .example(
         "manual_seed(0); let w = nn::init::orthogonal_(empty([2, 3])); (w @ w.t()).allclose(eye(2), #{atol: 1e-6})",
         "true",
@@ -354,6 +362,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("The bounds are numbers, not multiples of `std`. The host waits for the device.")
+    .shapes(shapes::SAME)
     .example(
         "manual_seed(0); nn::init::trunc_normal_(empty([3]), #{std: 2.0, a: -1.0, b: 1.0}).abs().max() <= 1.0",
         "tensor(True)",
@@ -365,6 +374,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(KaimingParams, |a| written(a.tensor, |x| kaiming_uniform_(x, a.a, a.mode, a.nonlinearity))),
     )
     .details("`mode` is \"fan_in\" (forward signals keep their size) or \"fan_out\" (gradients do).")
+    .shapes(shapes::SAME)
+    .errors(&[
+        "ValueError: the tensor has fewer than two dimensions",
+        "ValueError: `mode` or `nonlinearity` has another name",
+    ])
     .example(
         "manual_seed(0); nn::init::kaiming_uniform_(empty([1, 3]))",
         "tensor([[-0.0106,  0.7586, -1.1640]])",
@@ -376,6 +390,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(KaimingParams, |a| written(a.tensor, |x| kaiming_normal_(x, a.a, a.mode, a.nonlinearity))),
     )
     .details("`mode` is \"fan_in\" (forward signals keep their size) or \"fan_out\" (gradients do).")
+    .shapes(shapes::SAME)
+    .errors(&[
+        "ValueError: the tensor has fewer than two dimensions",
+        "ValueError: `mode` or `nonlinearity` has another name",
+    ])
     .example("manual_seed(0); nn::init::kaiming_normal_(empty([1, 2]))", "tensor([[ 1.5410, -0.2934]])"),
     row(
         "xavier_uniform_",
@@ -383,6 +402,8 @@ pub static ROWS: &[OpDef] = &[
         GainParams::LIST,
         by_name!(GainParams, |a| written(a.tensor, |x| xavier_uniform_(x, a.gain))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["ValueError: the tensor has fewer than two dimensions"])
     .example(
         "manual_seed(0); nn::init::xavier_uniform_(empty([3, 3]))[0]",
         "tensor([-0.0075,  0.5364, -0.8230])",
@@ -393,6 +414,8 @@ pub static ROWS: &[OpDef] = &[
         GainParams::LIST,
         by_name!(GainParams, |a| written(a.tensor, |x| xavier_normal_(x, a.gain))),
     )
+    .shapes(shapes::SAME)
+    .errors(&["ValueError: the tensor has fewer than two dimensions"])
     .example(
         "manual_seed(0); nn::init::xavier_normal_(empty([1, 3]))",
         "tensor([[ 1.0896, -0.2075, -1.5406]])",

@@ -91,6 +91,11 @@ pub static ROWS: &[OpDef] = &[
         InstanceNormParams::LIST,
         by_name!(InstanceNormParams, |a| make(a, 1)),
     )
+    .shapes("(N, C, L) or (C, L) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel of an example has a single place while its own statistics count",
+    ])
     .example(
         "nn::InstanceNorm1d(3)",
         "InstanceNorm1d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)",
@@ -102,6 +107,11 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InstanceNormParams, |a| make(a, 2)),
     )
     .details("With `track_running_stats` it normalises by the running statistics after `eval()`.")
+    .shapes("(N, C, H, W) or (C, H, W) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel of an example has a single place while its own statistics count",
+    ])
     .example(
         "nn::InstanceNorm2d(3, #{affine: true})",
         "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)",

@@ -5,6 +5,7 @@ use crate::nn::made::{Made, constructor};
 use crate::op::linalg::linear::linear;
 use crate::op::params::{by_name, kind, params};
 use crate::op::shape::view::flatten;
+use crate::op::shapes;
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -79,6 +80,8 @@ pub static ROWS: &[OpDef] = &[
     .details(
         "The weight is `[out_features, in_features]`; both are drawn uniform within `1 / sqrt(in_features)`.",
     )
+    .shapes("(…, in_features) -> (…, out_features)")
+    .errors(&["RuntimeError: the input's last size is not `in_features`"])
     .example("nn::Linear(64, 10)", "Linear(in_features=64, out_features=10, bias=True)"),
     constructor(
         "Flatten",
@@ -90,9 +93,12 @@ pub static ROWS: &[OpDef] = &[
                 .module()
         }),
     )
+    .shapes("(N, C, H, W) -> (N, C H W), or with the dimensions from start_dim to end_dim merged")
+    .errors(&["IndexError: the input has no dimension `start_dim`"])
     .example("nn::Flatten().forward(zeros([2, 3, 4])).shape", "[2, 12]"),
     constructor("Identity", "Gives its input back.", &[], |_| {
         Simple::new("Identity", |c| Ok(c.only()?.clone())).module()
     })
+    .shapes(shapes::SAME)
     .example("nn::Identity()", "Identity()"),
 ];

@@ -10,6 +10,7 @@ use crate::op::loss::elements::{
     l1_loss, mse_loss, reduction, smooth_l1_loss,
 };
 use crate::op::params::{Maybe, Written, by_name, kind, params};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -180,6 +181,8 @@ pub static ROWS: &[OpDef] = &[
             })
         }),
     )
+    .shapes(shapes::CLASSES)
+    .errors(shapes::CLASSES_ERRORS)
     .example("nn::CrossEntropyLoss().forward(tensor([[2.0, 0.0]]), tensor([0]))", "tensor(0.1269)"),
     constructor(
         "NLLLoss",
@@ -189,6 +192,8 @@ pub static ROWS: &[OpDef] = &[
             classes("NLLLoss", args, a, |input, target, classes| nll_loss(input, target, &classes))
         }),
     )
+    .shapes("(N, C, …), target (N, …) -> (), or (N, …) where reduction is \"none\"; N may be left out")
+    .errors(shapes::CLASSES_ERRORS)
     .example("nn::NLLLoss()", "NLLLoss()"),
     constructor(
         "MSELoss",
@@ -196,6 +201,8 @@ pub static ROWS: &[OpDef] = &[
         LossParams::LIST,
         by_name!(LossParams, |a, args| reduced("MSELoss", args, a.reduction, mse_loss)),
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("nn::MSELoss().forward(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)"),
     constructor(
         "L1Loss",
@@ -203,6 +210,8 @@ pub static ROWS: &[OpDef] = &[
         LossParams::LIST,
         by_name!(LossParams, |a, args| reduced("L1Loss", args, a.reduction, l1_loss)),
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("nn::L1Loss()", "L1Loss()"),
     constructor(
         "SmoothL1Loss",
@@ -214,6 +223,8 @@ pub static ROWS: &[OpDef] = &[
             })
         }),
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("nn::SmoothL1Loss()", "SmoothL1Loss()"),
     constructor(
         "HuberLoss",
@@ -223,6 +234,8 @@ pub static ROWS: &[OpDef] = &[
             reduced("HuberLoss", args, a.loss.reduction, move |x, y, how| huber_loss(x, y, how, a.delta))
         }),
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("nn::HuberLoss()", "HuberLoss()"),
     constructor(
         "BCELoss",
@@ -230,6 +243,8 @@ pub static ROWS: &[OpDef] = &[
         BceParams::LIST,
         by_name!(BceParams, |a, args| make_bce(a, args)),
     )
+    .shapes("any, the same -> (), or the same where reduction is \"none\"")
+    .errors(&["ValueError: the target has another shape"])
     .example("nn::BCELoss()", "BCELoss()"),
     constructor(
         "BCEWithLogitsLoss",
@@ -237,6 +252,8 @@ pub static ROWS: &[OpDef] = &[
         BceWithLogitsParams::LIST,
         by_name!(BceWithLogitsParams, |a, args| make_bce_logits(a, args)),
     )
+    .shapes("any, the same -> (), or the same where reduction is \"none\"")
+    .errors(&["ValueError: the target has another shape"])
     .example("nn::BCEWithLogitsLoss()", "BCEWithLogitsLoss()"),
     constructor(
         "KLDivLoss",
@@ -244,6 +261,8 @@ pub static ROWS: &[OpDef] = &[
         KlDivParams::LIST,
         by_name!(KlDivParams, |a, args| make_kl(a, args)),
     )
+    .shapes(shapes::LOSS)
+    .errors(shapes::LOSS_ERRORS)
     .example("nn::KLDivLoss()", "KLDivLoss()"),
     constructor(
         "CosineSimilarity",
@@ -257,6 +276,8 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("CosineSimilarity", call).hidden_of(args).module()
         }),
     )
+    .shapes("broadcast together -> without dim")
+    .errors(&["IndexError: there is no such dimension, as 1 of a vector"])
     .example("nn::CosineSimilarity()", "CosineSimilarity()"),
     constructor(
         "PairwiseDistance",
@@ -271,5 +292,6 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("PairwiseDistance", call).hidden_of(args).hidden("norm", written).module()
         }),
     )
+    .shapes("(…, d), (…, d), broadcast together -> (…), or (…, 1) with keepdim")
     .example("nn::PairwiseDistance()", "PairwiseDistance()"),
 ];

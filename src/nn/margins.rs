@@ -10,6 +10,7 @@ use crate::op::loss::margins::{
     triplet_margin_loss,
 };
 use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -122,6 +123,10 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("MarginRankingLoss", run).hidden_of(args).module()
         }),
     )
+    .shapes(
+        "three of as many dimensions, broadcast together -> (), or that shape where reduction is \"none\"",
+    )
+    .errors(&["RuntimeError: the inputs differ in how many dimensions they have"])
     .example("nn::MarginRankingLoss()", "MarginRankingLoss()"),
     constructor(
         "HingeEmbeddingLoss",
@@ -135,6 +140,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("HingeEmbeddingLoss", run).hidden_of(args).module()
         }),
     )
+    .shapes(shapes::LOSS)
     .example("nn::HingeEmbeddingLoss()", "HingeEmbeddingLoss()"),
     constructor(
         "CosineEmbeddingLoss",
@@ -148,6 +154,8 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("CosineEmbeddingLoss", run).hidden_of(args).module()
         }),
     )
+    .shapes("(N, D), (N, D), (N) -> (), or (N) where reduction is \"none\"; N may be left out")
+    .errors(&["RuntimeError: the target has not one dimension less than the inputs"])
     .example("nn::CosineEmbeddingLoss()", "CosineEmbeddingLoss()"),
     constructor(
         "TripletMarginLoss",
@@ -160,6 +168,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("TripletMarginLoss", run).hidden_of(args).module()
         }),
     )
+    .shapes("three (…, D), broadcast together -> (), or (…) where reduction is \"none\"")
     .example("nn::TripletMarginLoss()", "TripletMarginLoss()"),
     constructor(
         "SoftMarginLoss",
@@ -173,6 +182,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("SoftMarginLoss", run).hidden_of(args).module()
         }),
     )
+    .shapes(shapes::LOSS)
     .example("nn::SoftMarginLoss()", "SoftMarginLoss()"),
     constructor(
         "PixelShuffle",
@@ -184,6 +194,8 @@ pub static ROWS: &[OpDef] = &[
                 .module()
         }),
     )
+    .shapes("(…, C r², H, W) -> (…, C, H r, W r)")
+    .errors(&["RuntimeError: the channels do not divide by r²"])
     .example("nn::PixelShuffle(2)", "PixelShuffle(upscale_factor=2)"),
     constructor(
         "PixelUnshuffle",
@@ -195,6 +207,8 @@ pub static ROWS: &[OpDef] = &[
                 .module()
         }),
     )
+    .shapes("(…, C, H r, W r) -> (…, C r², H, W)")
+    .errors(&["RuntimeError: height or width does not divide by r"])
     .example("nn::PixelUnshuffle(2)", "PixelUnshuffle(downscale_factor=2)"),
     constructor(
         "ChannelShuffle",
@@ -206,6 +220,8 @@ pub static ROWS: &[OpDef] = &[
                 .module()
         }),
     )
+    .shapes("(N, C, …) -> the same")
+    .errors(&["RuntimeError: the channels do not divide by `groups`"])
     .example("nn::ChannelShuffle(2)", "ChannelShuffle(groups=2)"),
     constructor(
         "Upsample",
@@ -213,5 +229,10 @@ pub static ROWS: &[OpDef] = &[
         UpsampleParams::LIST,
         by_name!(UpsampleParams, |a, args| make_upsample(a, args)),
     )
+    .shapes("(N, C, …) -> (N, C, size…), or each size times its factor, rounded down")
+    .errors(&[
+        "ValueError: there is neither a size nor a factor, or both",
+        "NotImplementedError: the mode is for another number of dimensions",
+    ])
     .example("nn::Upsample(#{scale_factor: 2})", "Upsample(scale_factor=2.0, mode='nearest')"),
 ];

@@ -305,6 +305,12 @@ pub static ROWS: &[OpDef] = &[
         "While training by the batch's statistics, which the running ones follow; after `eval()` by the running ones. \
          A `momentum` of () averages over all batches.",
     )
+    .shapes("(N, C) or (N, C, L) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel has a single value while training",
+        "RuntimeError: C is not `num_features`",
+    ])
     .example(
         "nn::BatchNorm1d(3)",
         "BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)",
@@ -314,12 +320,24 @@ pub static ROWS: &[OpDef] = &[
         "While training by the batch's statistics, which the running ones follow; after `eval()` by the running ones. \
          A `momentum` of () averages over all batches.",
     )
+    .shapes("(N, C, H, W) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel has a single value while training",
+        "RuntimeError: C is not `num_features`",
+    ])
     .example(
         "nn::BatchNorm2d(3, #{affine: false})",
         "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=True)",
     ),
     constructor("BatchNorm3d", "Normalises each channel over a batch `[n, c, d, h, w]`.", BatchNormParams::LIST, by_name!(BatchNormParams, |a| make_batch(a, 3)))
     .details("As `BatchNorm2d`, of volumes.")
+    .shapes("(N, C, D, H, W) -> the same")
+    .errors(&[
+        "ValueError: the input has other dimensions",
+        "ValueError: a channel has a single value while training",
+        "RuntimeError: C is not `num_features`",
+    ])
     .example(
         "nn::BatchNorm3d(3)",
         "BatchNorm3d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)",
@@ -333,6 +351,8 @@ pub static ROWS: &[OpDef] = &[
             a.made.place(layer_norm_module(&a.normalized_shape, a.eps, affine, a.made.dtype())?)
         }),
     )
+    .shapes("(…, normalized_shape) -> the same")
+    .errors(&["RuntimeError: the input does not end with `normalized_shape`"])
     .example("nn::LayerNorm(256)", "LayerNorm((256,), eps=1e-05, elementwise_affine=True, bias=True)"),
     constructor(
         "GroupNorm",
@@ -340,5 +360,7 @@ pub static ROWS: &[OpDef] = &[
         GroupNormParams::LIST,
         by_name!(GroupNormParams, make_group_norm),
     )
+    .shapes("(N, C, …) -> the same")
+    .errors(&["ValueError: `num_groups` does not divide `num_channels`", "RuntimeError: C is not `num_channels`"])
     .example("nn::GroupNorm(2, 4)", "GroupNorm(2, 4, eps=1e-05, affine=True, bias=True)"),
 ];

@@ -402,6 +402,8 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PadSequenceParams, pad_row),
     )
     .details("`[longest, n, …]`, or `[n, longest, …]` with `batch_first`; `padding_side` is \"right\" or \"left\".")
+    .shapes("sequences (L_i, …) -> (L, n, …), or (n, L, …) with batch_first; L is the longest length")
+    .errors(&["RuntimeError: the sequences differ in other sizes than the first"])
     .example(
         "nn::utils::rnn::pad_sequence([tensor([1, 2, 3]), tensor([4])], #{batch_first: true})",
         "tensor([[1, 2, 3],\n        [4, 0, 0]])",
@@ -419,6 +421,14 @@ pub static ROWS: &[OpDef] = &[
          back as they were. A PackedSequence has `data`, `batch_sizes`, `sorted_indices` and `unsorted_indices`; \
          `nn::RNN`, `nn::LSTM` and `nn::GRU` take it, and give one.",
     )
+    .shapes(
+        "(L, n, …), lengths (n) -> data (sum of lengths, …), batch_sizes (longest length); with batch_first of (n, \
+         L, …)",
+    )
+    .errors(&[
+        "RuntimeError: the lengths do not descend and `enforce_sorted` is true",
+        "RuntimeError: a length is below 1 or above L",
+    ])
     .example(
         "nn::utils::rnn::pack_padded_sequence(tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).data",
         "tensor([1, 4, 2, 5, 3])",
@@ -433,6 +443,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("`total_length` fills up to more than the longest sequence.")
+    .shapes(
+        "packed sequences -> (L, n, …), or (n, L, …) with batch_first, and lengths (n); L is the longest length or \
+         `total_length`",
+    )
+    .errors(&["ValueError: `total_length` is less than the longest sequence"])
     .example(
         "let p = nn::utils::rnn::pack_sequence([tensor([1, 2, 3]), tensor([4, 5])]); nn::utils::rnn::pad_packed_sequence(p)[0]",
         "tensor([[1, 4],\n        [2, 5],\n        [3, 0]])",
@@ -444,6 +459,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PackedPartsParams, of_parts),
     )
     .details("One of the two orders is enough.")
+    .shapes("data (sum of lengths, …), batch_sizes (longest length), orders (n)")
     .example(
         "let p = nn::utils::rnn::PackedSequence(tensor([1, 4, 2, 5, 3]), [2, 2, 1]); nn::utils::rnn::unpack_sequence(p)",
         "[tensor([1, 2, 3]), tensor([4, 5])]",
@@ -454,6 +470,8 @@ pub static ROWS: &[OpDef] = &[
         PackSequenceParams::LIST,
         by_name!(PackSequenceParams, pack_row),
     )
+    .shapes("sequences (L_i, …) -> data (sum of L_i, …), batch_sizes (longest length)")
+    .errors(&["RuntimeError: the lengths do not descend and `enforce_sorted` is true"])
     .example(
         "nn::utils::rnn::pack_sequence([tensor([1]), tensor([2, 3])], #{enforce_sorted: false}).batch_sizes",
         "tensor([2, 1])",
@@ -464,6 +482,7 @@ pub static ROWS: &[OpDef] = &[
         UnpadSequenceParams::LIST,
         by_name!(UnpadSequenceParams, |a| unpad(a.padded_sequences, &a.lengths, a.batch_first).map(listed)),
     )
+    .shapes("(L, n, …), or (n, L, …) with batch_first, lengths (n) -> n of (length, …)")
     .example(
         "nn::utils::rnn::unpad_sequence(tensor([[1, 4], [2, 0]]), [2, 1])",
         "[tensor([1, 2]), tensor([4])]",
@@ -477,6 +496,7 @@ pub static ROWS: &[OpDef] = &[
             unpad(&padded, &lengths, true).map(listed)
         }),
     )
+    .shapes("n packed sequences -> n of (length, …)")
     .example(
         "nn::utils::rnn::unpack_sequence(nn::utils::rnn::pack_sequence([tensor([1, 2]), tensor([3])]))",
         "[tensor([1, 2]), tensor([3])]",

@@ -74,7 +74,7 @@ params! {
 }
 
 macro_rules! borders {
-    ($($name:ident $dims:literal $mode:tt $summary:literal $code:literal => $shown:literal;)*) => {
+    ($($name:ident $dims:tt $mode:tt $summary:literal $code:literal => $shown:literal;)*) => {
         /// The rows of this file.
         pub static ROWS: &[OpDef] = &[$(
             borders!(@row $name $dims $mode $summary)
@@ -82,10 +82,23 @@ macro_rules! borders {
                 "`padding` is a number for every side, or the sizes before and after, the last dimension first: \
                  `[left, right, top, bottom]`.",
             )
+            .shapes(borders!(@shapes $dims))
+            .errors(borders!(@errors $mode))
             .example($code, $shown),
         )*];
     };
-    (@row $name:ident $dims:literal "value" $summary:literal) => {
+    (@shapes 1) => { "(…, L) -> (…, left + L + right)" };
+    (@shapes 2) => { "(…, H, W) -> (…, top + H + bottom, left + W + right)" };
+    (@shapes 3) => { "(…, D, H, W) -> (…, front + D + back, top + H + bottom, left + W + right)" };
+    (@errors "reflect") => { &["RuntimeError: a side of the border is as wide as the dimension, or wider"] };
+    (@errors "circular") => {
+        &[
+            "RuntimeError: a side of the border is wider than the dimension",
+            "ValueError: the input has other dimensions than a sample's, or a batch's",
+        ]
+    };
+    (@errors $mode:tt) => { &["RuntimeError: the input has fewer dimensions than the border"] };
+    (@row $name:ident $dims:tt "value" $summary:literal) => {
         constructor(
             stringify!($name),
             $summary,
@@ -96,7 +109,7 @@ macro_rules! borders {
             }),
         )
     };
-    (@row $name:ident $dims:literal $mode:literal $summary:literal) => {
+    (@row $name:ident $dims:tt $mode:literal $summary:literal) => {
         constructor(
             stringify!($name),
             $summary,

@@ -6,6 +6,7 @@ use crate::op::convolution::pooling::{adaptive_avg_pool1d, avg_pool1d, max_pool1
 use crate::op::convolution::volumes::{avg_pool3d, max_pool3d};
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -97,6 +98,8 @@ pub static ROWS: &[OpDef] = &[
         MaxPoolParams::LIST,
         |a| largest(a, "MaxPool3d", max_pool3d),
     )
+    .shapes(shapes::POOL3D)
+    .errors(shapes::POOL_ERRORS)
     .example(
         "nn::MaxPool3d(2)",
         "MaxPool3d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
@@ -107,10 +110,14 @@ pub static ROWS: &[OpDef] = &[
         AvgPoolParams::LIST,
         |a| mean(a, "AvgPool3d", avg_pool3d, Value::clone),
     )
+    .shapes(shapes::AVG3D)
+    .errors(shapes::POOL_ERRORS)
     .example("nn::AvgPool3d(2)", "AvgPool3d(kernel_size=2, stride=2, padding=0)"),
     constructor("MaxPool2d", "The largest element of each window.", MaxPoolParams::LIST, |a| {
         largest(a, "MaxPool2d", |x, pool| Ok(max_pool2d(x, pool)?.0))
     })
+    .shapes(shapes::POOL2D)
+    .errors(shapes::POOL_ERRORS)
     .example(
         "nn::MaxPool2d(2)",
         "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
@@ -118,6 +125,8 @@ pub static ROWS: &[OpDef] = &[
     constructor("AvgPool2d", "The mean of each window.", AvgPoolParams::LIST, |a| {
         mean(a, "AvgPool2d", avg_pool2d, Value::clone)
     })
+    .shapes(shapes::AVG2D)
+    .errors(shapes::POOL_ERRORS)
     .example("nn::AvgPool2d(2)", "AvgPool2d(kernel_size=2, stride=2, padding=0)"),
     constructor(
         "AdaptiveAvgPool2d",
@@ -129,6 +138,7 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("AdaptiveAvgPool2d", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::ADAPTIVE2D)
     .example("nn::AdaptiveAvgPool2d(1)", "AdaptiveAvgPool2d(output_size=1)"),
     constructor(
         "MaxPool1d",
@@ -136,6 +146,8 @@ pub static ROWS: &[OpDef] = &[
         MaxPoolParams::LIST,
         |a| largest(a, "MaxPool1d", max_pool1d),
     )
+    .shapes(shapes::POOL1D)
+    .errors(shapes::POOL_ERRORS)
     .example(
         "nn::MaxPool1d(2)",
         "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)",
@@ -143,6 +155,8 @@ pub static ROWS: &[OpDef] = &[
     constructor("AvgPool1d", "The mean of each window along the last dimension.", AvgPoolParams::LIST, |a| {
         mean(a, "AvgPool1d", avg_pool1d, single)
     })
+    .shapes(shapes::AVG1D)
+    .errors(shapes::POOL_ERRORS)
     .example("nn::AvgPool1d(2)", "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
     constructor(
         "AdaptiveAvgPool1d",
@@ -153,5 +167,6 @@ pub static ROWS: &[OpDef] = &[
             Simple::new("AdaptiveAvgPool1d", run).options_of(args).module()
         }),
     )
+    .shapes(shapes::ADAPTIVE1D)
     .example("nn::AdaptiveAvgPool1d(3)", "AdaptiveAvgPool1d(output_size=3)"),
 ];

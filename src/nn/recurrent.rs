@@ -446,6 +446,14 @@ pub static ROWS: &[OpDef] = &[
          state of each layer. With `batch_first` sequences are `[n, length, features]`; `bidirectional` layers go both \
          ways, and `dropout` stands between layers. `nonlinearity` is \"tanh\" or \"relu\".",
     )
+    .shapes(
+        "(L, N, input_size), h_0 (D layers, N, hidden_size) -> (L, N, D hidden_size), h_n as h_0; D is 2 where \
+         bidirectional, else 1; with batch_first input and output are (N, L, …); N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: the state is not (D layers, N, hidden_size)",
+    ])
     .example("nn::RNN(3, 4).forward(ones([5, 2, 3])).map(|t| t.shape)", "[[5, 2, 4], [1, 2, 4]]"),
     constructor(
         "LSTM",
@@ -458,6 +466,15 @@ pub static ROWS: &[OpDef] = &[
          features]`; `bidirectional` layers go both ways, `dropout` stands between layers, and `proj_size` makes the \
          outputs smaller than the memory.",
     )
+    .shapes(
+        "(L, N, input_size), [h_0, c_0] of (D layers, N, hidden_size) -> (L, N, D hidden_size), [h_n, c_n] as \
+         before; D is 2 where bidirectional, else 1; with proj_size h and output have that size for hidden_size; \
+         with batch_first input and output are (N, L, …); N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: the state is not (D layers, N, hidden_size)",
+    ])
     .example("nn::LSTM(8, 16, 2, #{batch_first: true})", "LSTM(8, 16, num_layers=2, batch_first=True)"),
     constructor(
         "GRU",
@@ -469,6 +486,14 @@ pub static ROWS: &[OpDef] = &[
         "`gru.forward(x, h_0)` gives `[outputs, h_n]`. With `batch_first` sequences are `[n, length, features]`; \
          `bidirectional` layers go both ways, and `dropout` stands between layers.",
     )
+    .shapes(
+        "(L, N, input_size), h_0 (D layers, N, hidden_size) -> (L, N, D hidden_size), h_n as h_0; D is 2 where \
+         bidirectional, else 1; with batch_first input and output are (N, L, …); N may be left out",
+    )
+    .errors(&[
+        "RuntimeError: the input has not `input_size` features",
+        "RuntimeError: the state is not (D layers, N, hidden_size)",
+    ])
     .example("nn::GRU(3, 4).forward(ones([5, 3]))[0].shape", "[5, 4]"),
 ];
 

@@ -372,6 +372,8 @@ pub static ROWS: &[OpDef] = &[
          `batch_first` `[batch, length, d_model]`. `activation` is \"relu\", \"gelu\" or a module. `norm_first` \
          normalises before each part instead of after it.",
     )
+    .shapes("(S, N, d_model) -> the same; N comes first with batch_first and may be left out")
+    .errors(&["AssertionError: `nhead` does not divide `d_model`, or the input has not `d_model` features"])
     .example("nn::TransformerEncoderLayer(8, 2).forward(rand([5, 3, 8])).shape", "[5, 3, 8]"),
     constructor(
         "TransformerEncoder",
@@ -386,6 +388,8 @@ pub static ROWS: &[OpDef] = &[
         "The copies begin with the values of `encoder_layer` and are trained apart. `forward(src, #{mask, \
          src_key_padding_mask, is_causal})`; `norm` is a module for the end.",
     )
+    .shapes("(S, N, d_model) -> the same; N comes first with batch_first and may be left out")
+    .errors(&["TypeError: the layer takes no masks, as a ReLU does not"])
     .example(
         "nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2), 3).forward(rand([5, 3, 8])).shape",
         "[5, 3, 8]",
@@ -399,6 +403,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Of("nn::Transformer")])
     .gradient(Gradient::NoGrad("the result does not depend on values of a tensor"))
+    .shapes("-> (sz, sz)")
     .example(
         "nn::Transformer::generate_square_subsequent_mask(2)",
         "tensor([[0., -inf],\n        [0., 0.]])",

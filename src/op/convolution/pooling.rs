@@ -392,7 +392,7 @@ pub static ROWS: &[OpDef] = &[
         "The mean of each window along the last dimension.",
         AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
-    .shapes(shapes::POOL1D)
+    .shapes(shapes::AVG1D)
     .errors(shapes::POOL_ERRORS)
     .example("F::avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::avg_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
@@ -438,7 +438,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("The stride is the window's size unless given. Zeros of the border count unless `count_include_pad` is false.")
-    .shapes(shapes::POOL2D)
+    .shapes(shapes::AVG2D)
     .errors(shapes::POOL_ERRORS)
     .example("F::avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[2.5000]]])")
     .samples(&[

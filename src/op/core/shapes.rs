@@ -40,13 +40,19 @@ pub const CONV2D: &str = "(N, C_in, H, W) -> (N, C_out, H_out, W_out), each as L
 /// As [`CONV1D`], of volumes.
 pub const CONV3D: &str = "(N, C_in, D, H, W) -> (N, C_out, D_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - \
      dilation (kernel_size - 1) - 1) / stride⌋ + 1, or the same with padding \"same\"; N may be left out";
+/// When convolutions with a weight of their own fail.
+pub const CONV_ERRORS: &[&str] = &[
+    "ValueError: `groups` does not divide the channels",
+    "ValueError: padding is \"same\" and the stride not 1",
+    "RuntimeError: the input has not `in_channels` channels, or is smaller than the kernel",
+];
 /// Of transposed convolutions with a weight of their own.
 pub const TRANSPOSED1D: &str = "(N, C_in, L) -> (N, C_out, L_out), L_out = (L - 1) stride - 2 padding + dilation \
      (kernel_size - 1) + output_padding + 1; N may be left out";
 /// As [`TRANSPOSED1D`], of images.
 pub const TRANSPOSED2D: &str = "(N, C_in, H, W) -> (N, C_out, H_out, W_out), each as L_out = (L - 1) stride - 2 \
      padding + dilation (kernel_size - 1) + output_padding + 1; N may be left out";
-/// Of pooling.
+/// Of the largest elements of windows.
 pub const POOL1D: &str = "(N, C, L) -> (N, C, L_out), L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / \
      stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be left out";
 /// As [`POOL1D`], of images.
@@ -57,6 +63,15 @@ pub const POOL2D: &str = "(N, C, H, W) -> (N, C, H_out, W_out), each as L_out = 
 pub const POOL3D: &str = "(N, C, D, H, W) -> (N, C, D_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - dilation \
      (kernel_size - 1) - 1) / stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be \
      left out";
+/// Of means of windows.
+pub const AVG1D: &str = "(N, C, L) -> (N, C, L_out), L_out = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1; ceil_mode \
+     rounds up, but no window begins behind the input; N may be left out";
+/// As [`AVG1D`], of images.
+pub const AVG2D: &str = "(N, C, H, W) -> (N, C, H_out, W_out), each as L_out = ⌊(L + 2 padding - kernel_size) / \
+     stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be left out";
+/// As [`AVG1D`], of volumes.
+pub const AVG3D: &str = "(N, C, D, H, W) -> (N, C, D_out, H_out, W_out), each as L_out = ⌊(L + 2 padding - \
+     kernel_size) / stride⌋ + 1; ceil_mode rounds up, but no window begins behind the input; N may be left out";
 /// When pooling fails.
 pub const POOL_ERRORS: &[&str] = &[
     "RuntimeError: the padded input is smaller than the window",
@@ -66,3 +81,10 @@ pub const POOL_ERRORS: &[&str] = &[
 pub const ADAPTIVE1D: &str = "(N, C, L) -> (N, C, output_size); N may be left out";
 /// As [`ADAPTIVE1D`], of images.
 pub const ADAPTIVE2D: &str = "(N, C, H, W) -> (N, C, output_size[0], output_size[1]); N may be left out";
+/// Of an optimiser.
+pub const STEPS: &str = "parameters of any shapes";
+/// When an optimiser is not made.
+pub const OPTIM_ERRORS: &[&str] = &[
+    "ValueError: there are no parameters, or one is no leaf",
+    "ValueError: an option is outside of its range, such as a negative learning rate",
+];
