@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Result, Scalar, python};
 use crate::device::{Kernel, MapOp};
+use crate::op::core::shapes;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::elementwise::arithmetic::{scale, shift};
@@ -152,6 +153,8 @@ pub static ROWS: &[OpDef] = &[
         "`betas` are the shares that the two running means keep at each step; `amsgrad` divides by the largest mean \
          square so far.",
     )
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Adam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",
@@ -170,6 +173,8 @@ pub static ROWS: &[OpDef] = &[
         "`betas` are the shares that the two running means keep at each step; `amsgrad` divides by the largest mean \
          square so far.",
     )
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::AdamW([w], #{lr: 0.1, weight_decay: 0.5}); \
          w.sum().backward(); opt.step(); w",

@@ -2,6 +2,7 @@
 
 use crate::base::Result;
 use crate::device::{Kernel, MapOp};
+use crate::op::core::shapes;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::elementwise::arithmetic::specs;
@@ -125,6 +126,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&RmsProp, a).map(Optimizer::into_value),
     )
     .details("`alpha` is the share that the running mean keeps; `centered` takes the variance instead.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::RMSprop([w], #{lr: 0.05}); w.sum().backward(); \
          opt.step(); w",
@@ -144,6 +147,8 @@ pub static ROWS: &[OpDef] = &[
         },
         |a| Optimizer::new(&Adagrad, a).map(Optimizer::into_value),
     )
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Adagrad([w], #{lr: 0.5}); w.sum().backward(); \
          opt.step(); w",

@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use crate::base::{Error, Result, memory};
 use crate::op::core::convert::cloned;
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::def::DefaultValue as D;
 use crate::op::elementwise::arithmetic::scale;
 use crate::op::elementwise::arithmetic::specs;
@@ -392,6 +393,8 @@ pub static ROWS: &[OpDef] = &[constructor(
      and gives the first. `line_search_fn` is \"strong_wolfe\" or (). Its state holds the options alone: what it \
      remembers of the curvature is not saved.",
 )
+.shapes(shapes::STEPS)
+.errors(&["ValueError: there are no parameters, or several groups of them", "ValueError: a parameter is no leaf"])
 .example(
     "let w = tensor([3.0]).requires_grad_(true); let opt = optim::LBFGS([w]); opt.step(|| { opt.zero_grad(); let loss = \
      ((w - 1) ** 2).sum(); loss.backward(); loss }); w.allclose(tensor([1.0]))",

@@ -3,6 +3,7 @@
 use crate::base::{Error, Result};
 use crate::device::Kernel;
 use crate::op::OpDef;
+use crate::op::core::shapes;
 use crate::op::def::DefaultValue;
 use crate::op::params::{kind, param_list};
 use crate::tensor::{In, Tensor, launch};
@@ -69,6 +70,8 @@ pub static ROWS: &[OpDef] = &[constructor(
     |a| Optimizer::new(&Sgd, a).map(Optimizer::into_value),
 )
 .details("`params` are tensors or groups `#{params, lr, …}`; `momentum` keeps a running direction.")
+.shapes(shapes::STEPS)
+.errors(shapes::OPTIM_ERRORS)
 .example(
     "let w = ones(2).requires_grad_(true); let opt = optim::SGD([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
     "tensor([0.5000, 0.5000], requires_grad=True)",

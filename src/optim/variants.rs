@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Result, python};
 use crate::device::MapOp;
+use crate::op::core::shapes;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::specs;
 use crate::op::elementwise::arithmetic::{mul, sub};
@@ -286,6 +287,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&Adadelta, a).map(Optimizer::into_value),
     )
     .details("`rho` is the share that both running means keep at each step.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Adadelta([w], #{lr: 100}); w.sum().backward(); opt.step(); w",
         "tensor([0.6838, 0.6838], requires_grad=True)",
@@ -301,6 +304,8 @@ pub static ROWS: &[OpDef] = &[
         },
         |a| Optimizer::new(&Adamax, a).map(Optimizer::into_value),
     )
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Adamax([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",
@@ -319,6 +324,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&NAdam, a).map(Optimizer::into_value),
     )
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::NAdam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); \
          w.requires_grad",
@@ -337,6 +344,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&RAdam, a).map(Optimizer::into_value),
     )
     .details("`decoupled_weight_decay` lets the decay act on the parameter itself, as in AdamW.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::RAdam([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",
@@ -356,6 +365,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&Asgd, a).map(Optimizer::into_value),
     )
     .details("`lambd` lets the parameters decay, `alpha` says how fast the steps shrink.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::ASGD([w], #{lr: 0.5, lambd: 0}); w.sum().backward(); \
          opt.step(); w",
@@ -374,6 +385,8 @@ pub static ROWS: &[OpDef] = &[
         |a| Optimizer::new(&Rprop, a).map(Optimizer::into_value),
     )
     .details("`etas` are the factors of both, `step_sizes` the bounds. For whole batches: their noise changes signs.")
+    .shapes(shapes::STEPS)
+    .errors(shapes::OPTIM_ERRORS)
     .example(
         "let w = ones(2).requires_grad_(true); let opt = optim::Rprop([w], #{lr: 0.5}); w.sum().backward(); opt.step(); w",
         "tensor([0.5000, 0.5000], requires_grad=True)",

@@ -49,6 +49,7 @@ pub static ROWS: &[OpDef] = &[
         |a| over(a, "step_size", &formula::STEP),
     )
     .details("`sched.step()` after each epoch; `sched.get_last_lr()` gives the rates.")
+    .errors(&["ValueError: `step_size` is not above 0"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 0.5}); let s = optim::lr_scheduler::StepLR(opt, 2, 0.5); s.step(); \
          s.step(); s.get_last_lr()",
@@ -96,6 +97,7 @@ pub static ROWS: &[OpDef] = &[
         },
         make_constant,
     )
+    .errors(&["ValueError: `factor` is not in 0 to 1"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 0.5}); optim::lr_scheduler::ConstantLR(opt, 0.5).get_last_lr()",
         "[0.25]",
@@ -113,6 +115,7 @@ pub static ROWS: &[OpDef] = &[
         make_linear,
     )
     .details("A warm-up; `SequentialLR` lets another schedule follow.")
+    .errors(&["ValueError: `start_factor` is not above 0 and up to 1, or `end_factor` not in 0 to 1"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::LinearLR(opt, 0.5, 1.0, 2); \
          s.step(); s.get_last_lr()",
@@ -162,6 +165,7 @@ pub static ROWS: &[OpDef] = &[
         },
         make_restarts,
     )
+    .errors(&["ValueError: `T_0` is not above 0"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::CosineAnnealingWarmRestarts(opt, \
          2); s.step(); s.step(); s.get_last_lr()",
@@ -189,6 +193,7 @@ pub static ROWS: &[OpDef] = &[
         make_one_cycle,
     )
     .details("`sched.step()` after each batch, `total_steps` (or `epochs * steps_per_epoch`) in all.")
+    .errors(&["ValueError: neither `total_steps` nor both `epochs` and `steps_per_epoch` are given"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 0.1, momentum: 0.9}); optim::lr_scheduler::OneCycleLR(opt, 1.0, \
          100).get_last_lr()",
@@ -238,6 +243,7 @@ pub static ROWS: &[OpDef] = &[
         make_plateau,
     )
     .details("`sched.step(loss)` after each epoch, with a number or a tensor of one element.")
+    .errors(&["ValueError: `mode` has another name, or `factor` is not below 1"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 0.5}); let s = optim::lr_scheduler::ReduceLROnPlateau(opt, #{factor: \
          0.5, patience: 0}); s.step(1.0); s.step(2.0); s.get_last_lr()",
@@ -249,6 +255,7 @@ pub static ROWS: &[OpDef] = &[
         LAMBDA,
         |a| make_lambda(a, false),
     )
+    .errors(&["ValueError: there are not as many functions as groups of parameters"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::LambdaLR(opt, |epoch| 0.5 ** epoch); \
          s.step(); s.step(); s.get_last_lr()",
@@ -260,6 +267,7 @@ pub static ROWS: &[OpDef] = &[
         LAMBDA,
         |a| make_lambda(a, true),
     )
+    .errors(&["ValueError: there are not as many functions as groups of parameters"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::MultiplicativeLR(opt, |epoch| 0.5); \
          s.step(); s.step(); s.get_last_lr()",
@@ -276,6 +284,7 @@ pub static ROWS: &[OpDef] = &[
         },
         make_sequential,
     )
+    .errors(&["ValueError: there are no schedulers"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::SequentialLR(opt, \
          [optim::lr_scheduler::ConstantLR(opt, 0.5), optim::lr_scheduler::ExponentialLR(opt, 0.25)], [1]); s.step(); \
@@ -288,6 +297,7 @@ pub static ROWS: &[OpDef] = &[
         param_list! { schedulers: kind::Any, "the schedulers, in the order in which they change the rate"; },
         make_chained,
     )
+    .errors(&["ValueError: there are no schedulers"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::ChainedScheduler([\
          optim::lr_scheduler::ExponentialLR(opt, 0.5), optim::lr_scheduler::ExponentialLR(opt, 0.5)]); s.step(); \
