@@ -28,6 +28,7 @@ pub(super) static ROWS: &[OpDef] = &[
          which mean the same, names another place: the copy there shows as a transfer. `dtype` converts tensors of \
          floating point. A file that is damaged, or claims more than it holds, is an error that names it.",
     )
+    .shapes("-> tensors as they were saved")
     .example(
         "save(#{w: ones(2), epoch: 3}, \"run.safetensors\"); load(\"run.safetensors\").w",
         "tensor([1., 1.])",
@@ -46,6 +47,7 @@ pub(super) static ROWS: &[OpDef] = &[
          deflates. `metadata` is a map of strings for a `.safetensors` file. Tensors on a GPU are copied to the host. The \
          file is there whole or not at all: until everything is written, an old file stays.",
     )
+    .shapes("tensors of any shapes")
     .example(
         "save(arange(3), \"steps.npy\"); load(\"steps.npy\")",
         "tensor([0, 1, 2])",
@@ -68,6 +70,7 @@ pub(super) static ROWS: &[OpDef] = &[
              0..10. They are part of the program.",
         )
         .own()
+    .shapes("-> `x_train` (1437, 64), `y_train` (1437), `x_test` (360, 64), `y_test` (360)")
         .example("data::digits().x_train.shape", "[1437, 64]"),
     row(
         "csv",
@@ -80,6 +83,7 @@ pub(super) static ROWS: &[OpDef] = &[
         "A first line that is no numbers is a header. `dtype` is float32, float64 or int64. An error names the line and \
          the column.",
     )
+    .shapes("-> (rows, columns)")
     .example(
         "let told = (); try { data::csv(\"no-such.csv\") } catch (e) { told = e.kind; } told",
         "\"ValueError\"",

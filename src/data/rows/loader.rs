@@ -31,6 +31,12 @@ pub(super) static ROWS: &[OpDef] = &[
          `collate_fn` makes a batch of an array of samples, and a `batch_size` \
          of () gives samples as they are. `next(iter(loader))` is one batch.",
     )
+    .shapes("samples (…) -> batches (batch_size, …), the last smaller unless drop_last; numbers -> (batch_size)")
+    .errors(&[
+        "ValueError: `batch_size` is not above 0",
+        "ValueError: there are both `sampler` and `shuffle`",
+        "RuntimeError: the samples of a batch have different shapes; the epoch stops there",
+    ])
     .example(
         "let l = data::DataLoader(data::TensorDataset(arange(5)), #{batch_size: 2}); let all = []; for b in l { all.push(b[0]) } all",
         "[tensor([0, 1]), tensor([2, 3]), tensor([4])]",

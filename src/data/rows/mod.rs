@@ -35,6 +35,8 @@ static ROWS: &[OpDef] = &[
         }),
     )
     .details("Tensors may be given one by one or as an array.")
+    .shapes("tensors (n, …) -> n samples of (…)")
+    .errors(&["AssertionError: the first sizes differ", "ValueError: a tensor has no dimension"])
     .example(
         "let d = data::TensorDataset(arange(3), arange(3) * 10); d[2]",
         "[tensor(2), tensor(20)]",
@@ -49,6 +51,7 @@ static ROWS: &[OpDef] = &[
         "A sample is a tensor, a number, a string, or an array or a map of them. In a loader with workers the function \
          runs on several threads, each with a random generator of its own.",
     )
+    .errors(&["ValueError: the length is negative"])
     .example("data::Dataset(4, |i| [i, i * i])[-1]", "[3, 9]"),
     row(
         "Subset",
@@ -58,6 +61,7 @@ static ROWS: &[OpDef] = &[
             Ok(Data::new(Subset::new(a.dataset, &a.indices)?).into_value())
         }),
     )
+    .errors(&["IndexError: an index lies outside of the dataset"])
     .example("data::Subset(arange(10), [7, 3])[0]", "tensor(7)"),
     row(
         "ConcatDataset",
@@ -68,6 +72,7 @@ static ROWS: &[OpDef] = &[
             Ok(Data::new(Concat::new(parts)?).into_value())
         }),
     )
+    .errors(&["AssertionError: there are no datasets"])
     .example("let d = data::ConcatDataset([arange(3), arange(10)]); [d.len(), d[4]]", "[13, tensor(1)]"),
     row(
         "random_split",
@@ -76,6 +81,7 @@ static ROWS: &[OpDef] = &[
         by_name!(SplitParams, split),
     )
     .details("`generator` draws the order, where it shall not depend on what else is drawn.")
+    .errors(&["ValueError: the lengths do not sum up to that of the dataset"])
     .example(
         "let parts = data::random_split(arange(10), [0.7, 0.3]); [parts[0].len(), parts[1].len()]",
         "[7, 3]",
@@ -107,6 +113,7 @@ static ROWS: &[OpDef] = &[
         }),
     )
     .details("Each index once, or with `replacement` drawn anew each time; `num_samples` are drawn, or all.")
+    .errors(&["ValueError: there is nothing to draw"])
     .example("data::RandomSampler(ones(3), #{num_samples: 7}).len()", "7"),
     row(
         "SubsetRandomSampler",
@@ -124,6 +131,8 @@ static ROWS: &[OpDef] = &[
         by_name!(WeightedParams, weighted),
     )
     .details("With weights of one over the count of a sample's class, all classes come equally often.")
+    .shapes("weights (n) -> num_samples indices")
+    .errors(&["ValueError: the weights are no vector, or `num_samples` is not above 0"])
     .example(
         "let all = []; for i in data::WeightedRandomSampler([0.0, 1.0], 3) { all.push(i) } all",
         "[1, 1, 1]",
@@ -136,6 +145,7 @@ static ROWS: &[OpDef] = &[
             Ok(Sampler::batches(a.sampler, a.batch_size, a.drop_last)?.into_value())
         }),
     )
+    .errors(&["ValueError: `batch_size` is not above 0"])
     .example(
         "let all = []; for b in data::BatchSampler([4, 5, 6], 2, false) { all.push(b) } all",
         "[[4, 5], [6]]",
