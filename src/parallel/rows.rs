@@ -121,6 +121,7 @@ pub static ROWS: &[OpDef] = &[
         "Arrays and maps keep their form, each with its part of every tensor; what is no tensor goes to all. A \
          batch that does not divide leaves the last chunk smaller, or makes fewer chunks than there are GPUs.",
     )
+    .shapes("(…, n, …) -> pieces (…, ⌈n / GPUs⌉, …), the last what is left")
     .example("parallel::scatter(arange(5), [0, 1]).map(|x| x.shape)", "[[3], [2]]"),
     row(
         "gather",
@@ -132,6 +133,8 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .details("Arrays and maps are joined entry by entry; numbers become a vector. The target may be \"cpu\".")
+    .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); k of () -> (k)")
+    .errors(&["AssertionError: a tensor is on the CPU"])
     .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), 1)", "tensor([0, 1, 2, 3], device='cuda:1')"),
     row(
         "replicate",
@@ -161,6 +164,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .torch("torch.nn.parallel.comm.broadcast")
     .details("On the tensor's own device it is the tensor itself.")
+    .shapes("any -> the same on each device")
     .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
     row(
         "reduce_add",
@@ -170,6 +174,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .torch("torch.nn.parallel.comm.reduce_add")
     .details("Without a destination it is the current GPU.")
+    .shapes("one shape for all -> the same")
     .example(
         "parallel::reduce_add(parallel::broadcast(tensor([1, 2]), [0, 1]))",
         "tensor([2, 4], device='cuda:0')",
@@ -190,6 +195,7 @@ pub static ROWS: &[OpDef] = &[
          and gathers the outputs on `output_device`. Gradients add up in the network's own parameters, which must \
          be on the first of `device_ids`. Without GPUs the network runs as it is.",
     )
+    .shapes("what the network takes and gives")
     .example(
         "nn::DataParallel(nn::Linear(8, 2).cuda())",
         "DataParallel(\n  (module): Linear(in_features=8, out_features=2, bias=True)\n)",
