@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rhai::{Dynamic, Map};
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
-use tensorlab::op::{Forward, OpDef};
+use tensorlab::op::def::{Domain, Draw};
+use tensorlab::op::{Family, Form, Forward, OpDef, ParamKind, shapes};
 use tensorlab::script::help;
 use tensorlab::script::modules::RunEvents;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
@@ -126,6 +127,121 @@ fn names_in_pytorch_are_pytorchs() {
     }
     assert!(unknown.is_empty(), "no names that were recorded: {}", unknown.join(", "));
     assert!(count > 700, "{count}");
+}
+
+/// Rows of the tables of operations and of modules that say nothing of shapes: tensors are neither given nor made.
+const SHAPELESS: &[&str] = &["manual_seed"];
+
+#[test]
+fn rows_of_tensors_say_their_shapes() {
+    let without = |def: &&OpDef| def.shapes.is_empty();
+    let silent: Vec<&str> = of_tensors().filter(without).map(|def| def.name).collect();
+    assert_eq!(silent, SHAPELESS);
+    assert!(of_tensors().count() > 550, "{}", of_tensors().count());
+    let mut wrong = Vec::new();
+    for def in help::rows() {
+        for error in def.errors {
+            let (kind, when) = error.split_once(": ").unwrap_or_default();
+            let kind = kind.split(',').next().unwrap_or_default();
+            if !kind.ends_with("Error") || when.is_empty() || when.ends_with('.') {
+                wrong.push(format!("{}: {error}", def.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The rows of the tables of operations and of modules, homonyms included.
+fn of_tensors() -> impl Iterator<Item = &'static OpDef> {
+    let other = [Family::Optimise, Family::Data, Family::Parallel];
+    help::rows().filter(move |def| !matches!(def.forward, Forward::Script) && !other.contains(&def.family))
+}
+
+/// Results have the shapes that rows say in the simplest of forms.
+#[test]
+fn simple_shapes_are_those_of_results() {
+    let machine = Machine::open(&"sim:t4x2".parse().unwrap(), Use::Headless).unwrap().machine;
+    let mut interpreter = Interpreter::new(machine, Arc::new(Silent), &Limits::default());
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for def in of_tensors() {
+        let same = def.shapes == shapes::SAME;
+        if !same && def.shapes != shapes::BROADCAST {
+            continue;
+        }
+        let mut calls: Vec<(String, Vec<usize>)> = Vec::new();
+        // Some take integers alone. Samples of a view say nothing of the view.
+        let (one, half) = if def.name.starts_with("bitwise") { ("1", "1") } else { ("1.0", "0.5") };
+        for sample in def.samples.iter().filter(|sample| !sample.call.contains(".t()")) {
+            let made: String = sample.inputs.iter().map(|draw| given(draw, half)).collect();
+            let named =
+                |draw: &&Draw| sample.call.split(|c: char| !c.is_alphanumeric()).any(|w| w == draw.name);
+            let all: Vec<&[usize]> = sample.inputs.iter().filter(named).map(|draw| draw.shape).collect();
+            calls.push((made + sample.call, if same { all[0].to_vec() } else { broadcast(&all) }));
+        }
+        if calls.is_empty() {
+            calls.push((call_of(def), vec![3, 4]));
+        }
+        for (code, want) in calls {
+            interpreter.reset();
+            let code = format!("let x = full([3, 4], {one}); {code}");
+            let printed =
+                match interpreter.evaluate(1, &Origin { name: def.name, code: &code, first_line: 1 }) {
+                    Ok(value) => {
+                        interpreter.set_constant("result", value);
+                        let origin = Origin { name: def.name, code: "result.shape", first_line: 1 };
+                        let shape = interpreter.evaluate(1, &origin).unwrap();
+                        interpreter.show(&shape).unwrap_or_default()
+                    }
+                    Err(stopped) => format!("{stopped:?}"),
+                };
+            ran += 1;
+            if printed != format!("{want:?}") {
+                wrong.push(format!("{}: `{code}` gives {printed}, not {want:?}", def.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {ran} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(ran > 200, "{ran}");
+}
+
+/// A statement that makes a sample's input.
+fn given(draw: &Draw, half: &str) -> String {
+    let value = match draw.domain {
+        Domain::Index(_) => "0",
+        Domain::Mask => "true",
+        Domain::Above => "1.5",
+        _ => half,
+    };
+    format!("let {} = full({:?}, {value}); ", draw.name, draw.shape)
+}
+
+/// The shape of operands that are broadcast together.
+fn broadcast(all: &[&[usize]]) -> Vec<usize> {
+    let rank = all.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let size =
+        |at: usize| all.iter().filter_map(|shape| shape.iter().rev().nth(at)).max().copied().unwrap_or(1);
+    (0..rank).rev().map(size).collect()
+}
+
+/// A call of a row without samples, on a matrix `x`, with what must be given.
+fn call_of(def: &OpDef) -> String {
+    let module = def.family == Family::Module;
+    let required = def.params.iter().skip(usize::from(!module)).filter(|param| param.default.is_none());
+    let given: Vec<&str> = required
+        .map(|param| match param.kind {
+            ParamKind::Tensor => "x",
+            ParamKind::Int => "1",
+            _ => "0.5",
+        })
+        .collect();
+    let with: Vec<&str> = ["x"].iter().chain(&given).copied().collect();
+    match def.forms[0] {
+        Form::Of(space) if module => format!("{space}::{}({}).forward(x)", def.name, given.join(", ")),
+        Form::Of(space) => format!("{space}::{}({})", def.name, with.join(", ")),
+        Form::Functional => format!("F::{}({})", def.name, with.join(", ")),
+        Form::Function => format!("{}({})", def.name, with.join(", ")),
+        _ => format!("x.{}({})", def.name, given.join(", ")),
+    }
 }
 
 /// What a script can call, of the lab and of the language, stands in the table: no second list can come to be.
