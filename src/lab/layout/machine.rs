@@ -3,7 +3,8 @@
 
 use ratatui::layout::Rect;
 
-use crate::lab::layout::sections::{memory, timeline};
+use crate::lab::layout::sections::SECTIONS;
+use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace};
 use crate::lab::layout::{Areas, inner};
 use crate::lab::model::machine::Section;
 use crate::lab::model::state::{Pane, Screen, State};
@@ -71,6 +72,14 @@ fn cut_low(area: &mut Rect, rows: u16) -> Rect {
     Rect { y: area.y.saturating_add(area.height), height, ..*area }
 }
 
+/// Cuts a column off an area, from the left.
+fn cut_left(area: &mut Rect) -> Rect {
+    let width = u16::try_from(u32::from(area.width) * 9 / 20).unwrap_or(area.width);
+    let left = Rect { width, ..*area };
+    *area = Rect { x: area.x + width + 2, width: area.width.saturating_sub(width + 2), ..*area };
+    left
+}
+
 fn rows(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
@@ -80,26 +89,9 @@ pub(crate) fn pane_parts(state: &State, mut area: Rect) -> Parts {
     if state.machine.pick.is_some() && area.height >= 16 {
         parts.picked = cut_low(&mut area, PICKED);
     }
-    let width = usize::from(area.width);
-    let room = usize::from(area.height);
-    let devices = state.history.devices().count();
     // A free row parts the sections where there is room for it.
-    let gap = u16::from(room >= 24);
-    let wanted = memory::rows(state, width, memory::detail(state, width, room / 2)).max(devices.min(1));
-    parts.set(Section::Memory, cut(&mut area, rows(wanted.min(room.saturating_sub(8)).max(1))));
-    cut(&mut area, gap);
-    let lanes = timeline::wanted(state);
-    if area.height >= 17 && lanes > 0 {
-        let most = area.height / 3;
-        parts.set(Section::Timeline, cut_low(&mut area, rows(lanes).max(4).min(most)));
-        cut_low(&mut area, gap);
-    }
-    let half = area.height.div_ceil(2);
-    parts.set(Section::Tensors, cut(&mut area, half));
-    cut(&mut area, gap);
-    // A section that has the keys and no place of its own takes that of the transfers.
-    let active = state.machine.section;
-    parts.set(if parts.of(active).height == 0 { active } else { Section::Transfers }, area);
+    let gap = u16::from(area.height >= 24);
+    fill(&mut parts, state, area, gap, |entry| entry.in_pane);
     parts
 }
 
@@ -116,16 +108,50 @@ pub(crate) fn screen_parts(state: &State, body: Rect) -> Parts {
     }
     parts.picked = cut_low(&mut area, PICKED);
     cut_low(&mut area, 1);
-    let lanes = rows(timeline::wanted(state)).max(6);
-    let most = area.height / 3;
-    parts.set(Section::Timeline, cut_low(&mut area, lanes.min(most)));
-    cut_low(&mut area, 1);
-    let left = u16::try_from(u32::from(area.width) * 9 / 20).unwrap_or(area.width);
-    parts.set(Section::Memory, Rect { width: left, ..area });
-    let mut right = Rect { x: area.x + left + 2, width: area.width.saturating_sub(left + 2), ..area };
-    let half = right.height.div_ceil(2);
-    parts.set(Section::Tensors, cut(&mut right, half));
-    cut(&mut right, 1);
-    parts.set(Section::Transfers, right);
+    fill(&mut parts, state, area, 1, |entry| entry.on_screen);
     parts
+}
+
+/// Gives each section its place in an area, `gap` rows between them.
+fn fill(
+    parts: &mut Parts,
+    state: &State,
+    mut area: Rect,
+    gap: u16,
+    place: fn(&SectionEntry) -> SectionPlace,
+) {
+    for entry in SECTIONS {
+        match place(entry) {
+            SectionPlace::Top(wanted) => {
+                let wanted = rows(wanted(state, area));
+                parts.set(entry.section, cut(&mut area, wanted));
+                cut(&mut area, gap);
+            }
+            SectionPlace::Bottom(wanted) => {
+                let wanted = rows(wanted(state, area)).min(area.height / 3);
+                if wanted > 0 {
+                    parts.set(entry.section, cut_low(&mut area, wanted));
+                    cut_low(&mut area, gap);
+                }
+            }
+            SectionPlace::Left | SectionPlace::List => {}
+        }
+    }
+    for entry in SECTIONS.iter().filter(|entry| matches!(place(entry), SectionPlace::Left)) {
+        parts.set(entry.section, cut_left(&mut area));
+    }
+    let lists = SECTIONS.iter().filter(|entry| matches!(place(entry), SectionPlace::List));
+    let mut left = rows(lists.clone().count());
+    for entry in lists {
+        if left > 1 {
+            let share = area.height.div_ceil(left);
+            parts.set(entry.section, cut(&mut area, share));
+            cut(&mut area, gap);
+        } else {
+            // A section that has the keys and no place of its own takes that of the last list.
+            let active = state.machine.section;
+            parts.set(if parts.of(active).height == 0 { active } else { entry.section }, area);
+        }
+        left -= 1;
+    }
 }

@@ -8,7 +8,6 @@ use crate::lab::layout;
 use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
 use crate::lab::model::item::ItemState;
-use crate::lab::model::machine::Section;
 use crate::lab::model::message::Effect;
 use crate::lab::model::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
 use crate::lab::update::selecting::{go_to_step, show};
@@ -229,9 +228,9 @@ fn help(state: &mut State) {
         state.popup = Some(Popup::Help(0));
         return;
     }
-    let area = layout::whole(state);
-    let section = if machine::has_keys(state) { state.machine.section } else { Section::Memory };
-    let row = glossary::row_of(section, area, &state.theme);
+    // Elsewhere it is read from its beginning.
+    let section = machine::has_keys(state).then_some(state.machine.section);
+    let row = section.map_or(0, |section| glossary::row_of(section, layout::whole(state), &state.theme));
     state.popup = Some(Popup::Glossary(u16::try_from(row).unwrap_or(0)));
 }
 

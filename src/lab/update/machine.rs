@@ -21,11 +21,18 @@ pub(crate) fn toggle(state: &mut State) {
     state.screen = if state.screen == Screen::Machine { Screen::Work } else { Screen::Machine };
 }
 
-/// Goes on to the next section, or back. In the pane the memory has no rows to pick.
+/// Goes on to the next section that has something to pick, or back.
 pub(super) fn turn(state: &mut State, forward: bool) {
-    let section = state.machine.section.turned(forward);
-    let passed = section == Section::Memory && state.screen != Screen::Machine;
-    state.machine.section = if passed { section.turned(forward) } else { section };
+    let mut section = state.machine.section.turned(forward);
+    while !takes_keys(state, section) && section != state.machine.section {
+        section = section.turned(forward);
+    }
+    state.machine.section = section;
+}
+
+/// True where the keys can go to a section.
+fn takes_keys(state: &State, section: Section) -> bool {
+    state.screen == Screen::Machine || entry_of(section).picked_in_pane
 }
 
 /// True where the keys go to the machine.
@@ -197,7 +204,7 @@ pub(crate) fn press(state: &mut State, areas: &Areas, at: Position) {
         return;
     }
     let Some((section, area)) = parts.shown().find(|(_, area)| area.contains(at)) else { return };
-    if section != Section::Memory || state.screen == Screen::Machine {
+    if takes_keys(state, section) {
         state.machine.section = section;
     }
     match (entry_of(section).hit)(state, area, at) {

@@ -20,8 +20,27 @@ pub(crate) struct SectionEntry {
     pub hit: fn(&State, Rect, Position) -> Option<Hit>,
     /// Where the keys for up and down lead.
     pub step: fn(&State, Rect, bool) -> Option<Step>,
+    /// Its place in the pane, and on the screen where that shows all sections at once.
+    pub in_pane: SectionPlace,
+    pub on_screen: SectionPlace,
+    /// Whether the pane's keys come to it: there is something to pick.
+    pub picked_in_pane: bool,
     /// What its figures mean.
     pub terms: &'static [Term],
+}
+
+/// How a section comes to its rows among the others. Those at the top and the bottom take theirs first, in the order of
+/// the table.
+#[derive(Clone, Copy)]
+pub(crate) enum SectionPlace {
+    /// So many rows of what is left, at the top.
+    Top(fn(&State, Rect) -> usize),
+    /// So many at the bottom, but no more than a third. With none, it is shown while it has the keys.
+    Bottom(fn(&State, Rect) -> usize),
+    /// A column of its own, left of the lists.
+    Left,
+    /// As much as each of the other lists.
+    List,
 }
 
 /// What stands at a place of a section.

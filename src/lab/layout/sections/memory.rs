@@ -8,7 +8,7 @@ use crate::base::event::Source;
 use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
-use crate::lab::layout::sections::entry::{SectionEntry, Step, scrolled};
+use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace, Step, scrolled};
 use crate::lab::layout::sections::marks::{list_title, place};
 use crate::lab::layout::sections::memory_terms::TERMS;
 use crate::lab::layout::sections::segments;
@@ -32,6 +32,14 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
         let top = scrolled(state.tops.of(Section::Memory), 1, forward);
         Some(Step { top, ..Step::default() })
     },
+    in_pane: SectionPlace::Top(|state, area| {
+        let (width, room) = (usize::from(area.width), usize::from(area.height));
+        let wanted = rows(state, width, detail(state, width, room / 2));
+        // A device has its row, and the other sections have theirs.
+        wanted.max(state.history.devices().count().min(1)).min(room.saturating_sub(OTHERS)).max(1)
+    }),
+    on_screen: SectionPlace::Left,
+    picked_in_pane: false,
     terms: TERMS,
 };
 
@@ -40,12 +48,14 @@ const ZOOM: u64 = 8;
 /// The smallest part that a bar shows, in bytes.
 const MIN_SCALE: u64 = 4 << 20;
 const MIN_BAR: usize = 8;
+/// Rows of the pane that are left to the other sections.
+const OTHERS: usize = 8;
 /// Places shown where the host waited unasked.
 const WAITS: usize = 3;
 
 /// How much is said of each device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Detail {
+enum Detail {
     /// One row.
     Row,
     /// Bar, figures and counters.
@@ -70,7 +80,7 @@ impl Detail {
 }
 
 /// The most that fits so many rows.
-pub(crate) fn detail(state: &State, width: usize, room: usize) -> Detail {
+fn detail(state: &State, width: usize, room: usize) -> Detail {
     let fits = |detail: &Detail| rows(state, width, *detail) <= room;
     let some = [Detail::Map(3), Detail::Map(2), Detail::Map(1), Detail::Figures];
     let all = [Detail::All(6), Detail::All(4), Detail::All(3), Detail::All(2), Detail::All(1)];
@@ -80,7 +90,7 @@ pub(crate) fn detail(state: &State, width: usize, room: usize) -> Detail {
 }
 
 /// Rows that all devices take.
-pub(crate) fn rows(state: &State, width: usize, detail: Detail) -> usize {
+fn rows(state: &State, width: usize, detail: Detail) -> usize {
     let gaps = if detail.is_all() { state.history.devices().count().saturating_sub(1) } else { 0 };
     let each = state.history.devices().map(|device| match detail {
         Detail::Row => 1,

@@ -1,5 +1,5 @@
 //! The sections of the machine, one file and one entry of the table each: how many rows there are and fit, what they
-//! show, what is at a place, where the keys lead, what the figures mean.
+//! show, what is at a place, where the keys lead, where the section stands, what the figures mean.
 
 pub(crate) mod entry;
 pub(crate) mod marks;

@@ -8,7 +8,7 @@ use crate::base::Device;
 use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
-use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term, beside};
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term, beside};
 use crate::lab::layout::sections::marks::{list_title, place, row_mark};
 use crate::lab::model::history::order::Sort;
 use crate::lab::model::history::records::{Grad, Live};
@@ -23,6 +23,9 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
     lay,
     hit,
     step,
+    in_pane: SectionPlace::List,
+    on_screen: SectionPlace::List,
+    picked_in_pane: true,
     terms: TERMS,
 };
 

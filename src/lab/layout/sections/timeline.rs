@@ -8,7 +8,7 @@ use crate::base::event::Clock;
 use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
-use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term};
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term};
 use crate::lab::layout::sections::marks::{is_active, list_title};
 use crate::lab::model::history::timeline::{Lane, LaneId, MARKS_KEPT, Mark, MarkKind, Track};
 use crate::lab::model::machine::{Pick, Section, Window};
@@ -23,6 +23,13 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
     lay,
     hit,
     step,
+    in_pane: SectionPlace::Bottom(|state, area| match wanted(state) {
+        0 => 0,
+        _ if area.height < LEAST_PANE => 0,
+        rows => rows.max(4),
+    }),
+    on_screen: SectionPlace::Bottom(|state, _| wanted(state).max(6)),
+    picked_in_pane: true,
     terms: TERMS,
 };
 
@@ -48,6 +55,8 @@ const TERMS: &[Term] = &[
     },
 ];
 
+/// Rows of the pane from which on the lanes stand below the lists.
+const LEAST_PANE: u16 = 17;
 /// Columns of a lane's name.
 const NAME: usize = 11;
 /// How full a column is, in eighths.
@@ -81,7 +90,7 @@ fn rows(state: &State) -> Vec<TimelineRow> {
 }
 
 /// Rows that the section takes if all of it is shown, with its title and its key.
-pub(crate) fn wanted(state: &State) -> usize {
+fn wanted(state: &State) -> usize {
     match rows(state).len() {
         0 => 0,
         n => n + 2,

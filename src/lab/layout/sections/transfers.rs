@@ -8,7 +8,7 @@ use crate::base::event::Clock;
 use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
-use crate::lab::layout::sections::entry::{Hit, SectionEntry, Step, Term, beside};
+use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term, beside};
 use crate::lab::layout::sections::marks::{list_title, place, row_mark};
 use crate::lab::model::history::records::{TRANSFERS_KEPT, Transfer};
 use crate::lab::model::machine::{Pick, Section};
@@ -22,6 +22,9 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
     lay,
     hit,
     step,
+    in_pane: SectionPlace::List,
+    on_screen: SectionPlace::List,
+    picked_in_pane: true,
     terms: TERMS,
 };
 
