@@ -3,8 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::lab::layout::{centred, inner};
-use crate::lab::model::actions::Context;
-use crate::lab::model::bindings::BINDINGS;
+use crate::lab::model::bindings::{BINDINGS, listed};
 
 pub(crate) const HELP_WIDTH: u16 = 76;
 
@@ -14,23 +13,7 @@ pub(crate) fn help_extent(area: Rect) -> (usize, usize) {
     (help_rows(), usize::from(inside.height))
 }
 
-pub(crate) const SECTIONS: [(Context, &str); 13] = [
-    (Context::Anywhere, "Anywhere"),
-    (Context::Browse, "While not typing"),
-    (Context::Cells, "Cells"),
-    (Context::Lesson, "Lesson"),
-    (Context::Machine, "Machine"),
-    (Context::MachineScreen, "Machine, full-screen"),
-    (Context::Home, "Home"),
-    (Context::Prompt, "Typing a path"),
-    (Context::Editor, "Typing in a cell"),
-    (Context::Complete, "While names are offered"),
-    (Context::Find, "Finding in a cell"),
-    (Context::Picker, "In a list of actions or cells"),
-    (Context::Answer, "Typing a number"),
-];
-
 pub(crate) fn help_rows() -> usize {
-    let listed = BINDINGS.iter().filter(|b| SECTIONS.iter().any(|(context, _)| *context == b.context));
-    listed.count() + 2 * SECTIONS.len() - 1
+    let bindings = BINDINGS.iter().filter(|binding| listed().any(|context| context == binding.context));
+    bindings.count() + 2 * listed().count() - 1
 }

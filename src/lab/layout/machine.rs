@@ -7,7 +7,8 @@ use crate::lab::layout::sections::SECTIONS;
 use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace};
 use crate::lab::layout::{Areas, inner};
 use crate::lab::model::machine::Section;
-use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, State};
 
 /// From this size on, the screen shows all sections at once.
 const GRID: (u16, u16) = (110, 30);

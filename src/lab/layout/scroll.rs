@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 
 use crate::lab::layout::sections::SECTIONS;
 use crate::lab::layout::{Areas, cells, home, inner, lesson, machine};
-use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, State};
 use crate::lab::model::tops::Tops;
 
 /// The state's scroll positions, brought into range for these rectangles.

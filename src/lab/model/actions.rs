@@ -1,38 +1,7 @@
-//! What keys do, and where.
+//! What keys do.
 
 use crate::lab::model::export_kind::What;
-use crate::lab::model::state::Pane;
-
-use Context as C;
-
-/// Where a binding holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Context {
-    /// Everywhere but in a popup.
-    Anywhere,
-    /// Everywhere but in a popup or while typing.
-    Browse,
-    Lesson,
-    Cells,
-    Machine,
-    /// While the machine fills the terminal.
-    MachineScreen,
-    Home,
-    /// While typing a path.
-    Prompt,
-    /// While typing in a cell.
-    Editor,
-    /// While typing a prediction.
-    Answer,
-    /// While names are offered.
-    Complete,
-    /// In a list that is narrowed by typing.
-    Picker,
-    /// While typing what to look for.
-    Find,
-    Help,
-    Confirm,
-}
+use crate::lab::model::pane::Pane;
 
 /// What a key does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,21 +154,3 @@ pub enum Way {
     TextStart,
     TextEnd,
 }
-
-/// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of
-/// the list hide those of the editor.
-pub(crate) const TOGETHER: &[&[Context]] = &[
-    &[C::Lesson, C::Browse, C::Anywhere],
-    &[C::Cells, C::Browse, C::Anywhere],
-    &[C::Machine, C::Browse, C::Anywhere],
-    &[C::MachineScreen, C::Machine, C::Anywhere],
-    &[C::Home],
-    &[C::Prompt],
-    &[C::Editor, C::Anywhere],
-    &[C::Answer, C::Anywhere],
-    &[C::Complete, C::Anywhere],
-    &[C::Picker],
-    &[C::Find],
-    &[C::Help],
-    &[C::Confirm],
-];

@@ -2,31 +2,37 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::lab::model::actions::{Action, Context, Context as C};
-use crate::lab::model::bindings::Bar::{Always, By, Never, When};
-use crate::lab::model::bindings::Binding;
+use crate::lab::model::actions::Action;
+use crate::lab::model::binding::Binding;
+use crate::lab::model::conditions;
+use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::Chord;
-use crate::lab::model::state::{Pane, Popup, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, HELP, PICKER};
+use crate::lab::model::screens::home::{HOME, PROMPT};
+use crate::lab::model::screens::machine::{MACHINE, MACHINE_SCREEN};
+use crate::lab::model::screens::work::{ANSWER, CELLS, EDITOR, LESSON};
+use crate::lab::model::state::{Popup, Screen, State};
 
 /// The contexts that hold now, the nearest first.
-pub(crate) fn contexts(state: &State) -> &'static [Context] {
+pub(crate) fn contexts(state: &State) -> Together {
     match (state.popup, state.screen) {
-        (None, Screen::Machine) => return &[C::MachineScreen, C::Machine, C::Anywhere],
-        (None, Screen::Home) if state.home.prompt.is_some() => return &[C::Prompt],
-        (None, Screen::Home) => return &[C::Home],
+        (None, Screen::Machine) => return &[&MACHINE_SCREEN, &MACHINE, &ANYWHERE],
+        (None, Screen::Home) if state.home.prompt.is_some() => return &[&PROMPT],
+        (None, Screen::Home) => return &[&HOME],
         _ => {}
     }
     match (state.popup, state.editing, state.focus) {
-        (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[C::Help],
-        (Some(Popup::Palette | Popup::Past), ..) => &[C::Picker],
-        (Some(Popup::Find), ..) => &[C::Find],
-        (Some(Popup::Confirm(_)), ..) => &[C::Confirm],
-        (None, true, _) if state.aid.completing.is_some() => &[C::Complete, C::Editor, C::Anywhere],
-        (None, true, _) if on_cell(state) => &[C::Editor, C::Anywhere],
-        (None, true, _) => &[C::Answer, C::Anywhere],
-        (None, false, Pane::Lesson) => &[C::Lesson, C::Browse, C::Anywhere],
-        (None, false, Pane::Cells) => &[C::Cells, C::Browse, C::Anywhere],
-        (None, false, Pane::Machine) => &[C::Machine, C::Browse, C::Anywhere],
+        (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[&HELP],
+        (Some(Popup::Palette | Popup::Past), ..) => &[&PICKER],
+        (Some(Popup::Find), ..) => &[&FIND],
+        (Some(Popup::Confirm(_)), ..) => &[&CONFIRM],
+        (None, true, _) if state.aid.completing.is_some() => &[&COMPLETE, &EDITOR, &ANYWHERE],
+        (None, true, _) if on_cell(state) => &[&EDITOR, &ANYWHERE],
+        (None, true, _) => &[&ANSWER, &ANYWHERE],
+        (None, false, Pane::Lesson) => &[&LESSON, &BROWSE, &ANYWHERE],
+        (None, false, Pane::Cells) => &[&CELLS, &BROWSE, &ANYWHERE],
+        (None, false, Pane::Machine) => &[&MACHINE, &BROWSE, &ANYWHERE],
     }
 }
 
@@ -44,7 +50,7 @@ pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
     let contexts = contexts(state);
     let shown = state.keymap.rows().filter(|(binding, _)| contexts.contains(&binding.context));
     // A key that a nearer context takes is none of the farther one's.
-    let place = |context: Context| contexts.iter().position(|c| *c == context);
+    let place = |context: &Context| contexts.iter().position(|c| *c == context);
     let hidden = |binding: &Binding, keys: &[Chord]| {
         let mut nearer =
             state.keymap.rows().filter(|(other, _)| place(other.context) < place(binding.context));
@@ -55,12 +61,7 @@ pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
     shown
         .filter(|(binding, keys)| !hidden(binding, keys))
         .filter_map(|(binding, keys)| {
-            let label = match binding.bar {
-                Never => return None,
-                Always(label) => label,
-                When(condition, label) => condition(state).then_some(label)?,
-                By(label) => label(state)?,
-            };
+            let label = conditions::label(state, binding.bar)?;
             Some((binding.short_name(keys)?, label))
         })
         .collect()

@@ -13,6 +13,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::keys::Keymap;
 use crate::lab::model::laid::{Layout, Memo};
 use crate::lab::model::machine::{MachineView, Section};
+use crate::lab::model::pane::Pane;
 use crate::lab::model::picture::Art;
 use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
@@ -78,13 +79,6 @@ pub(crate) struct StepState {
     pub title: String,
     pub items: Vec<ItemState>,
     pub(in crate::lab) text: Memo<Layout>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pane {
-    Lesson,
-    Cells,
-    Machine,
 }
 
 /// What fills the terminal.

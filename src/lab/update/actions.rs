@@ -9,7 +9,8 @@ use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Confirm, Pane, Popup, Screen, SessionStatus, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Confirm, Popup, Screen, SessionStatus, State};
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
     answering, cells, completion, editing, finding, help_pages, home, machine, picking, restarting, running,

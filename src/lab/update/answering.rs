@@ -4,7 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::lab::model::item::{Guess, ItemState, QuizState};
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Pane, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::update::selecting;
 use crate::lesson::{Entry, parse_quantity};

@@ -9,7 +9,8 @@ use crate::lab::model::document::Document;
 use crate::lab::model::home::{Listing, Target};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Confirm, Pane, Popup, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Confirm, Popup, Screen, State};
 use crate::lab::model::text;
 use crate::lab::update::{restarting, selecting};
 

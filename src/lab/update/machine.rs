@@ -12,7 +12,8 @@ use crate::lab::model::editor::Pos;
 use crate::lab::model::history::timeline::LaneId;
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::machine::{Pick, Section};
-use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, State};
 use crate::lab::update::selecting;
 
 /// Shows the machine alone, or goes back to where one was.

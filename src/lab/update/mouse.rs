@@ -8,7 +8,8 @@ use crate::lab::layout::{Areas, cells, inner};
 use crate::lab::model::editor::Pos;
 use crate::lab::model::laid::{LaidRow, RowPart};
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, State};
 use crate::lab::model::text;
 use crate::lab::update::{answering, home, machine, scrolling, selecting};
 

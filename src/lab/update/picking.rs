@@ -1,11 +1,17 @@
 //! Lists that one chooses from by typing: every action, and the cells run before.
 
-use crate::lab::model::actions::{Action, Choice, Context};
+use crate::lab::model::actions::{Action, Choice};
 use crate::lab::model::aid::picker::{Picker, PickerEntry};
-use crate::lab::model::bindings::{BINDINGS, Binding};
+use crate::lab::model::binding::Binding;
+use crate::lab::model::bindings::BINDINGS;
+use crate::lab::model::context::{ANYWHERE, BROWSE, Context};
 use crate::lab::model::keys::names;
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Pane, Popup, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::screens::home::HOME;
+use crate::lab::model::screens::machine::{MACHINE, MACHINE_SCREEN};
+use crate::lab::model::screens::work::EDITOR;
+use crate::lab::model::state::{Popup, Screen, State};
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
 use crate::lab::update::{completion, editing, finding, home, machine, selecting};
@@ -62,28 +68,6 @@ pub(super) fn typed(state: &mut State, c: char) {
     }
 }
 
-/// The name of a part of the key table, in a list of actions.
-pub(super) fn section(context: Context) -> Option<&'static str> {
-    Some(match context {
-        Context::Anywhere | Context::Browse => "lab",
-        Context::Lesson => "lesson",
-        Context::Cells => "cells",
-        Context::Machine => "machine",
-        Context::MachineScreen => "machine, full-screen",
-        Context::Home => "home",
-        Context::Editor => "edit",
-        Context::Answer
-        | Context::Prompt
-        | Context::Complete
-        | Context::Picker
-        | Context::Find
-        | Context::Help
-        | Context::Confirm => {
-            return None;
-        }
-    })
-}
-
 /// Opens the list of all actions.
 pub(super) fn palette(state: &mut State) {
     let rows = state.keymap.rows().enumerate();
@@ -91,7 +75,7 @@ pub(super) fn palette(state: &mut State) {
         if matches!(binding.action, Action::Choose | Action::Palette) || !is_offered(state, binding) {
             return None;
         }
-        let text = format!("{}: {}", section(binding.context)?, binding.help);
+        let text = format!("{}: {}", binding.context.section?, binding.help);
         Some(PickerEntry { text, note: names(keys.get(..2).unwrap_or(keys)), id })
     });
     state.aid.picker = Some(Picker::new(entries.collect(), false));
@@ -102,26 +86,33 @@ pub(super) fn palette(state: &mut State) {
 /// full-screen as elsewhere is listed once.
 fn is_offered(state: &State, binding: &Binding) -> bool {
     let elsewhere = |other: &Binding| {
-        matches!(other.context, Context::Machine | Context::Browse | Context::Anywhere)
-            && other.action == binding.action
+        [&MACHINE, &BROWSE, &ANYWHERE].contains(&other.context) && other.action == binding.action
     };
-    match binding.context {
-        Context::Home => state.home.is_there,
-        Context::MachineScreen => state.has_document() && !BINDINGS.iter().any(elsewhere),
-        _ => state.has_document() || matches!(binding.action, Action::Quit | Action::Help),
+    if *binding.context == HOME {
+        state.home.is_there
+    } else if *binding.context == MACHINE_SCREEN {
+        state.has_document() && !BINDINGS.iter().any(elsewhere)
+    } else {
+        state.has_document() || matches!(binding.action, Action::Quit | Action::Help)
     }
 }
 
 /// Goes to the screen that a row of the key table is of.
-fn go_to_screen(state: &mut State, context: Context, fx: &mut Vec<Effect>) {
-    match (context, state.screen) {
-        (Context::Home, Screen::Home)
-        | (Context::Anywhere, _)
-        | (Context::Machine | Context::MachineScreen, Screen::Machine) => {}
-        (Context::Home, _) => home::toggle(state, fx),
-        (Context::MachineScreen, _) => machine::toggle(state),
-        _ if state.has_document() => state.screen = Screen::Work,
-        _ => {}
+fn go_to_screen(state: &mut State, context: &Context, fx: &mut Vec<Effect>) {
+    let here = match state.screen {
+        Screen::Work => false,
+        Screen::Machine => [MACHINE, MACHINE_SCREEN].contains(context),
+        Screen::Home => *context == HOME,
+    };
+    if here || *context == ANYWHERE {
+        return;
+    }
+    if *context == HOME {
+        home::toggle(state, fx);
+    } else if *context == MACHINE_SCREEN {
+        machine::toggle(state);
+    } else if state.has_document() {
+        state.screen = Screen::Work;
     }
 }
 
@@ -129,15 +120,14 @@ fn go_to_screen(state: &mut State, context: Context, fx: &mut Vec<Effect>) {
 fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action> {
     let binding = BINDINGS.get(row)?;
     go_to_screen(state, binding.context, fx);
-    match binding.context {
-        Context::Lesson => selecting::show(state, Pane::Lesson),
-        Context::Machine if state.screen == Screen::Work => selecting::show(state, Pane::Machine),
-        Context::Cells => {
+    if let Some(pane) = binding.context.pane.filter(|_| state.screen == Screen::Work) {
+        if pane == Pane::Cells {
             selecting::leave(state);
-            selecting::show(state, Pane::Cells);
         }
-        Context::Editor if state.selected_cell().is_some() && !state.editing => selecting::enter(state),
-        _ => {}
+        selecting::show(state, pane);
+    }
+    if *binding.context == EDITOR && state.selected_cell().is_some() && !state.editing {
+        selecting::enter(state);
     }
     Some(binding.action)
 }

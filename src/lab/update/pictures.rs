@@ -6,8 +6,9 @@ use crate::lab::layout::{areas, cell, cells, inner};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
+use crate::lab::model::pane::Pane;
 use crate::lab::model::picture::Drawing;
-use crate::lab::model::state::{Pane, State};
+use crate::lab::model::state::State;
 
 /// Asks for the drawings that the cells in sight lack.
 pub(super) fn ask(state: &mut State, fx: &mut Vec<Effect>) {

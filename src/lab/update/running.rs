@@ -3,7 +3,8 @@
 use crate::lab::model::item::{CellState, Check, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Current, Pane, Pending, SessionStatus, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Current, Pending, SessionStatus, State};
 use crate::lab::update::book;
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;

@@ -3,7 +3,8 @@
 use crate::lab::layout;
 use crate::lab::layout::{doc, glossary, help, inner, scroll, whole};
 use crate::lab::model::item::ItemState;
-use crate::lab::model::state::{Pane, Popup, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Popup, State};
 use crate::lab::update::machine;
 use crate::lab::update::selecting::select;
 

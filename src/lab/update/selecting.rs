@@ -1,7 +1,8 @@
 //! What is selected, in which pane and step; beginning and leaving off to type.
 
 use crate::lab::model::item::{Guess, ItemState, PredictState};
-use crate::lab::model::state::{Pane, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, State};
 
 pub(super) fn select(state: &mut State, forward: bool) {
     let selected = state.selected;

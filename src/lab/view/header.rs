@@ -7,7 +7,8 @@ use ratatui::text::{Line, Span};
 
 use crate::base::figures;
 use crate::lab::layout::Areas;
-use crate::lab::model::state::{Pane, Screen, SessionStatus, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Screen, SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::view::machine;
 use crate::lab::view::paint::{put, put_at};

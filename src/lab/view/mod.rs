@@ -20,7 +20,8 @@ use ratatui::text::Line;
 
 use crate::lab::layout::scroll::settled;
 use crate::lab::layout::{MIN_SIZE, areas};
-use crate::lab::model::state::{Pane, Popup, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{Popup, Screen, State};
 use crate::lab::model::{text, theme};
 use crate::lab::view::paint::put;
 

@@ -6,8 +6,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use crate::base::figures;
-use crate::lab::layout::help::{HELP_WIDTH, SECTIONS, help_rows};
+use crate::lab::layout::help::{HELP_WIDTH, help_rows};
 use crate::lab::layout::{centred, inner, position};
+use crate::lab::model::bindings::listed;
 use crate::lab::model::keys::names;
 use crate::lab::model::state::{Confirm, Popup, State};
 use crate::lab::model::text;
@@ -38,11 +39,11 @@ fn help(state: &State, top: u16, buffer: &mut Buffer, area: Rect) {
     let rows = usize::from(inside.height);
     let columns = usize::from(inside.width).saturating_sub(27);
     let mut lines: Vec<Line<'_>> = Vec::with_capacity(help_rows());
-    for (context, name) in SECTIONS {
+    for context in listed() {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        lines.push(Line::styled(format!(" {name}"), theme.accent));
+        lines.push(Line::styled(format!(" {}", context.heading.unwrap_or_default()), theme.accent));
         for (binding, keys) in state.keymap.rows().filter(|(binding, _)| binding.context == context) {
             lines.push(Line::from(vec![
                 Span::styled(format!("   {} ", text::left(&names(keys), 22)), theme.strong),

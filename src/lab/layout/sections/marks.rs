@@ -4,7 +4,8 @@ use ratatui::text::{Line, Span};
 
 use crate::base::event::Source;
 use crate::lab::model::machine::Section;
-use crate::lab::model::state::{Pane, SET_UP, Screen, State};
+use crate::lab::model::pane::Pane;
+use crate::lab::model::state::{SET_UP, Screen, State};
 use crate::lab::model::text;
 
 /// True where the section has the keys.

@@ -2,8 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::lab::model::actions::{Action, Context};
-use crate::lab::model::bindings::{BINDINGS, Binding};
+use crate::lab::model::actions::Action;
+use crate::lab::model::binding::Binding;
+use crate::lab::model::bindings::BINDINGS;
 use crate::lab::model::keys::Chord;
 
 /// Names of keys beside those of single characters and function keys.
@@ -26,27 +27,6 @@ const NAMED: [(&str, KeyCode); 17] = [
     ("PageUp", KeyCode::PageUp),
     ("PageDown", KeyCode::PageDown),
 ];
-
-/// A context's name in the file; those of questions have fixed keys.
-pub(crate) fn context_name(context: Context) -> Option<&'static str> {
-    Some(match context {
-        Context::Anywhere => "anywhere",
-        Context::Browse => "browse",
-        Context::Lesson => "lesson",
-        Context::Cells => "cells",
-        Context::Machine => "machine",
-        Context::MachineScreen => "machine-screen",
-        Context::Home => "home",
-        Context::Prompt => "path",
-        Context::Editor => "editor",
-        Context::Answer => "answer",
-        Context::Complete => "complete",
-        Context::Picker => "list",
-        Context::Find => "find",
-        Context::Help => "help",
-        Context::Confirm => return None,
-    })
-}
 
 /// An action's name in the file: `RunAndGo` is `run-and-go`, `Edit(Go(Left))` is `go-left`, `Cell(CutCell)` is `cut-cell`.
 pub(crate) fn action_name(action: Action) -> String {
@@ -123,7 +103,7 @@ pub(super) fn list(chords: &[Chord]) -> String {
 /// The key table: context, action, keys, help.
 pub(super) fn table() -> Vec<(&'static str, String, String, &'static str)> {
     let row = |binding: &'static Binding| {
-        let name = context_name(binding.context)?;
+        let name = binding.context.name?;
         Some((name, action_name(binding.action), list(binding.keys), binding.help))
     };
     let mut rows: Vec<_> = BINDINGS.iter().filter_map(row).collect();

@@ -5,10 +5,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::base::near::nearest;
-use crate::lab::model::actions::{Context, TOGETHER};
-use crate::lab::model::bindings::BINDINGS;
-use crate::lab::model::config::chord::{action_name, context_name, list, parse};
+use crate::lab::model::bindings::{BINDINGS, together};
+use crate::lab::model::config::chord::{action_name, list, parse};
 use crate::lab::model::config::{Config, Problem, SETTINGS, SettingKind, Value};
+use crate::lab::model::context::Context;
 use crate::lab::model::keys::Chord;
 
 /// The file is no longer than this.
@@ -131,13 +131,12 @@ impl Reader<'_> {
     }
 
     fn keys(&mut self, contexts: DeTable<'_>) {
-        let mut known: Vec<&str> = BINDINGS.iter().filter_map(|b| context_name(b.context)).collect();
+        let mut known: Vec<&str> = BINDINGS.iter().filter_map(|b| b.context.name).collect();
         known.sort_unstable();
         known.dedup();
         for (key, value) in contexts {
             let (at, name) = (key.span().start, key.into_inner().into_owned());
-            let context =
-                BINDINGS.iter().map(|b| b.context).find(|c| context_name(*c) == Some(name.as_str()));
+            let context = BINDINGS.iter().map(|b| b.context).find(|c| c.name == Some(name.as_str()));
             match (context, value.into_inner()) {
                 (Some(context), DeValue::Table(actions)) => {
                     for (key, value) in actions {
@@ -152,7 +151,7 @@ impl Reader<'_> {
 
     fn binding(
         &mut self,
-        context: Context,
+        context: &'static Context,
         place: &str,
         key: Spanned<std::borrow::Cow<'_, str>>,
         value: Spanned<DeValue<'_>>,
@@ -165,10 +164,8 @@ impl Reader<'_> {
             return self.unknown(at, &action, "action", &names);
         };
         let Some(chords) = self.chords(&format!("keys.{place}.{action}"), value) else { return };
-        let typed =
-            matches!(context, Context::Editor | Context::Answer | Context::Anywhere | Context::Complete);
         let types = |c: &Chord| matches!(c, Chord(KeyCode::Char(_), m) if m.is_empty());
-        if let Some(chord) = chords.iter().find(|chord| typed && types(chord)) {
+        if let Some(chord) = chords.iter().find(|chord| context.typed && types(chord)) {
             let name = chord.name();
             return self
                 .problem(at, format!("`{name}` alone is typed in a cell; keys.{place} needs Ctrl or Alt"));
@@ -183,12 +180,7 @@ impl Reader<'_> {
             }
         }
         let line = self.line(at);
-        self.config.keys.push((
-            context_name(binding.context).unwrap_or_default(),
-            action,
-            list(&chords),
-            line,
-        ));
+        self.config.keys.push((binding.context.name.unwrap_or_default(), action, list(&chords), line));
         self.config.keymap.set(row, chords);
     }
 
@@ -220,13 +212,13 @@ impl Reader<'_> {
     }
 
     /// What a key does already where both would hold.
-    fn taken(&self, context: Context, row: usize, chord: Chord) -> Option<String> {
+    fn taken(&self, context: &'static Context, row: usize, chord: Chord) -> Option<String> {
         let meets =
-            |other: Context| TOGETHER.iter().any(|all| all.contains(&context) && all.contains(&other));
+            |other: &'static Context| together().any(|all| all.contains(&context) && all.contains(&other));
         let rows = self.config.keymap.rows().enumerate().filter(|(i, _)| *i != row);
         let mut others = rows.filter(|(_, (binding, _))| meets(binding.context));
         others.find(|(_, (_, keys))| keys.contains(&chord)).map(|(_, (binding, _))| {
-            let place = context_name(binding.context).unwrap_or("question");
+            let place = binding.context.name.unwrap_or("question");
             format!("{place}.{}", action_name(binding.action))
         })
     }

@@ -1,0 +1,81 @@
+//! The keys of popups, and of lists that stand over what is open.
+
+use crossterm::event::KeyCode;
+
+use crate::lab::model::actions::{Action as A, Choice};
+use crate::lab::model::binding::Bar::{Always, Never, When};
+use crate::lab::model::binding::{Binding, Condition, row};
+use crate::lab::model::context::{Context, Together};
+use crate::lab::model::keys::{c, ctrl, key};
+
+use KeyCode::{Backspace, Char, Down, Enter, Esc, PageDown, PageUp, Tab, Up};
+
+/// While names are offered.
+pub(crate) const COMPLETE: Context = Context {
+    name: Some("complete"),
+    heading: Some("While names are offered"),
+    typed: true,
+    ..Context::new("Complete")
+};
+
+/// In a list that is narrowed by typing.
+pub(crate) const PICKER: Context =
+    Context { name: Some("list"), heading: Some("In a list of actions or cells"), ..Context::new("Picker") };
+
+/// While typing what to look for.
+pub(crate) const FIND: Context =
+    Context { name: Some("find"), heading: Some("Finding in a cell"), ..Context::new("Find") };
+
+pub(crate) const HELP: Context = Context { name: Some("help"), ..Context::new("Help") };
+
+pub(crate) const CONFIRM: Context = Context::new("Confirm");
+
+/// Each holds alone; names are offered over the keys of a screen.
+pub(super) const TOGETHER: [Together; 4] = [&[&PICKER], &[&FIND], &[&HELP], &[&CONFIRM]];
+
+/// The most wanted first in each context.
+pub(super) const ROWS: &[Binding] = &[
+    row(&CONFIRM, &[c('y'), key(Enter)], A::Yes, Always("yes"), "yes"),
+    row(&CONFIRM, &[c('n'), key(Esc), c('q')], A::No, Always("no"), "no"),
+    row(&HELP, &[key(Esc), c('?'), c('q'), key(Enter)], A::Leave, Always("close"), "close this help"),
+    row(
+        &HELP,
+        &[key(Tab)],
+        A::OtherHelp,
+        When(Condition::OtherHelp, "keys or figures"),
+        "the keys, or what the figures mean",
+    ),
+    row(&HELP, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up"),
+    row(&HELP, &[key(Down), c('j')], A::Down, Never, "scroll down"),
+    row(&HELP, &[key(PageUp)], A::PageUp, Never, "a page up"),
+    row(&HELP, &[key(PageDown)], A::PageDown, Never, "a page down"),
+    row(&COMPLETE, &[key(Tab), key(Enter)], A::Choice(Choice::Accept), Always("take"), "take the name"),
+    row(&COMPLETE, &[key(Down)], A::Choice(Choice::Next), Always("next"), "the next name"),
+    row(&COMPLETE, &[key(Up)], A::Choice(Choice::Previous), Never, "the name before"),
+    row(&COMPLETE, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "further names"),
+    row(&COMPLETE, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "earlier names"),
+    row(&COMPLETE, &[key(Esc)], A::Choice(Choice::Close), Always("close"), "close the list of names"),
+    row(&PICKER, &[key(Enter), key(Tab)], A::Choice(Choice::Accept), Always("take"), "take what is chosen"),
+    row(
+        &PICKER,
+        &[key(Down), ctrl(Char('n')), ctrl(Char('r'))],
+        A::Choice(Choice::Next),
+        Always("next"),
+        "the next one",
+    ),
+    row(&PICKER, &[key(Up), ctrl(Char('p'))], A::Choice(Choice::Previous), Never, "the one before"),
+    row(&PICKER, &[key(PageDown)], A::Choice(Choice::PageNext), Never, "a page further"),
+    row(&PICKER, &[key(PageUp)], A::Choice(Choice::PagePrevious), Never, "a page back"),
+    row(&PICKER, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of the search"),
+    row(&PICKER, &[key(Esc), ctrl(Char('c'))], A::Choice(Choice::Close), Always("close"), "close the list"),
+    row(
+        &FIND,
+        &[key(Enter), key(Down), ctrl(Char('f'))],
+        A::Choice(Choice::Next),
+        Always("next"),
+        "the next place",
+    ),
+    row(&FIND, &[key(Up)], A::Choice(Choice::Previous), Always("before"), "the place before"),
+    row(&FIND, &[key(Backspace)], A::Choice(Choice::Erase), Never, "take back a letter of what to find"),
+    row(&FIND, &[key(Esc), key(Tab)], A::Choice(Choice::Close), Always("close"), "stay here and close"),
+];

@@ -1,0 +1,136 @@
+//! The keys of the machine, as a pane and as a screen of its own.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::lab::model::actions::{Action as A, MachineAction as Machine};
+use crate::lab::model::binding::Bar::{Always, Never, When};
+use crate::lab::model::binding::{Binding, Condition, row};
+use crate::lab::model::context::{ANYWHERE, Context};
+use crate::lab::model::export_kind::What;
+use crate::lab::model::keys::{Chord, c, f, key};
+use crate::lab::model::machine::Section;
+use crate::lab::model::pane::Pane;
+use crate::lab::model::screens::keys::ScreenKeys;
+
+use KeyCode::{BackTab, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
+
+/// In the pane and on the screen.
+pub(crate) const MACHINE: Context = Context {
+    name: Some("machine"),
+    heading: Some("Machine"),
+    section: Some("machine"),
+    pane: Some(Pane::Machine),
+    ..Context::new("Machine")
+};
+
+/// While the machine fills the terminal.
+pub(crate) const MACHINE_SCREEN: Context = Context {
+    name: Some("machine-screen"),
+    heading: Some("Machine, full-screen"),
+    section: Some("machine, full-screen"),
+    ..Context::new("MachineScreen")
+};
+
+pub(super) const KEYS: ScreenKeys = ScreenKeys {
+    contexts: &[&MACHINE, &MACHINE_SCREEN],
+    together: &[&[&MACHINE_SCREEN, &MACHINE, &ANYWHERE]],
+    rows: ROWS,
+    ways: WAYS,
+};
+
+const WAYS: &[Binding] =
+    &[row(&ANYWHERE, &[f(6)], A::MachineScreen, Never, "the machine, full-screen, or back")];
+
+const ROWS: &[Binding] = &[
+    row(&MACHINE_SCREEN, &[key(Esc)], A::MachineScreen, Always("back"), "back to the cells"),
+    row(&MACHINE, &[key(Right)], A::Machine(Machine::NextSection), Always("section"), "the next section"),
+    row(&MACHINE, &[key(Left)], A::Machine(Machine::PreviousSection), Never, "the section before"),
+    row(&MACHINE, &[key(Up), c('k')], A::Up, Always("pick"), "pick the row above"),
+    row(&MACHINE, &[key(Down), c('j')], A::Down, Never, "pick the row below"),
+    row(
+        &MACHINE,
+        &[key(Enter)],
+        A::Machine(Machine::GoToLine),
+        When(Condition::Picked, "its line"),
+        "go to the line that caused it",
+    ),
+    row(
+        &MACHINE,
+        &[c('.')],
+        A::Machine(Machine::NextEvent),
+        When(Condition::Section(Section::Timeline), "event"),
+        "pick the next event of the lane",
+    ),
+    row(&MACHINE, &[c(',')], A::Machine(Machine::PreviousEvent), Never, "pick the event before"),
+    row(
+        &MACHINE,
+        &[c('+'), c('=')],
+        A::Machine(Machine::ZoomIn),
+        When(Condition::Section(Section::Timeline), "zoom"),
+        "show half as much time",
+    ),
+    row(&MACHINE, &[c('-')], A::Machine(Machine::ZoomOut), Never, "show twice as much time"),
+    row(
+        &MACHINE,
+        &[Chord(Right, KeyModifiers::SHIFT), c('L')],
+        A::Machine(Machine::PanRight),
+        Never,
+        "later times",
+    ),
+    row(
+        &MACHINE,
+        &[Chord(Left, KeyModifiers::SHIFT), c('H')],
+        A::Machine(Machine::PanLeft),
+        Never,
+        "earlier times",
+    ),
+    row(
+        &MACHINE,
+        &[c('f')],
+        A::Machine(Machine::Fit),
+        When(Condition::Section(Section::Timeline), "fit"),
+        "show what the last cell did",
+    ),
+    row(&MACHINE, &[c('F')], A::Machine(Machine::FitAll), Never, "show all the time that is kept"),
+    row(
+        &MACHINE,
+        &[c('s')],
+        A::Machine(Machine::Sort),
+        When(Condition::Section(Section::Tensors), "sort"),
+        "sort the tensors by another column",
+    ),
+    row(
+        &MACHINE,
+        &[c('z')],
+        A::Machine(Machine::Scale),
+        Always("scale"),
+        "bars of the whole memory, or of the part in use",
+    ),
+    row(&MACHINE, &[c('u')], A::Machine(Machine::Unpick), Never, "pick nothing"),
+    row(&MACHINE, &[c('t')], A::Export(What::Trace), Never, "write a Chrome trace (opens in Perfetto)"),
+    row(&MACHINE, &[c('e')], A::Export(What::Lines), Never, "write all events as JSON lines"),
+    row(
+        &MACHINE,
+        &[c('m')],
+        A::Export(What::Snapshot),
+        Never,
+        "write a snapshot for PyTorch's memory viewer",
+    ),
+    row(&MACHINE, &[key(PageUp)], A::PageUp, Never, "a page up"),
+    row(&MACHINE, &[key(PageDown)], A::PageDown, Never, "a page down"),
+    row(&MACHINE, &[key(Home), c('g')], A::First, Never, "to the beginning"),
+    row(&MACHINE, &[key(End), c('G')], A::Last, Never, "to the end"),
+    row(
+        &MACHINE_SCREEN,
+        &[c(']')],
+        A::Machine(Machine::NextCell),
+        When(Condition::Cells, "cell"),
+        "select the next cell: its events are marked",
+    ),
+    row(&MACHINE_SCREEN, &[c('[')], A::Machine(Machine::PreviousCell), Never, "select the cell before"),
+    row(&MACHINE_SCREEN, &[key(Tab)], A::Machine(Machine::NextSection), Never, "the next section"),
+    row(&MACHINE_SCREEN, &[key(BackTab)], A::Machine(Machine::PreviousSection), Never, "the section before"),
+    row(&MACHINE_SCREEN, &[c('r')], A::Restart, When(Condition::Dead, "restart"), "restart the session"),
+    row(&MACHINE_SCREEN, &[c('q')], A::Quit, Never, "quit"),
+    row(&MACHINE_SCREEN, &[c('?')], A::Help, Always("help"), "what the figures mean"),
+];
