@@ -5,42 +5,75 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
-use crate::lab::model::home::{HomeEntry, HomeLesson};
+use crate::lab::layout::placed::{Placed, ScreenBody};
+use crate::lab::layout::{Areas, position};
+use crate::lab::model::screens::Screen;
+use crate::lab::model::screens::home::{HomeEntry, HomeLesson};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::text::Break;
 use crate::lab::model::theme::Theme;
+use crate::lab::model::tops::Tops;
 
 /// Columns of the screen that are used, at most.
 const WIDTH: u16 = 100;
 /// Columns of a lesson's bar.
 const BAR: usize = 10;
-pub(crate) const LEAD: &str = "Path: ";
+const LEAD: &str = "Path: ";
 
 /// A row of the screen, and the entry that it belongs to.
-pub(crate) struct HomeRow {
+struct HomeRow {
     pub line: Line<'static>,
     pub entry: Option<usize>,
 }
 
 /// What of the screen the rows take, a margin left free.
-pub(crate) fn place(body: Rect) -> Rect {
+fn place(body: Rect) -> Rect {
     let width = body.width.saturating_sub(4).min(WIDTH);
     let x = body.x + (body.width - width) / 2;
     Rect { x, y: body.y.saturating_add(1), width, height: body.height.saturating_sub(1) }
 }
 
+/// The screen; the text cursor stands there while a path is typed.
+pub(crate) fn lay(state: &State, tops: Tops, areas: &Areas) -> ScreenBody {
+    let area = place(areas.body);
+    let width = usize::from(area.width);
+    let rows = rows(state, width);
+    let (top, room) = (tops.of_screen(Screen::Home), usize::from(area.height));
+    let mut placed = Placed::default();
+    for (y, row) in rows.iter().skip(top).take(room).enumerate() {
+        placed.put(y, row.line.clone());
+    }
+    let note = position(top, room, rows.len());
+    let column = width.saturating_sub(text::width(&note));
+    placed.put_at(column, room.saturating_sub(1), Line::styled(note, state.theme.dim));
+    ScreenBody { parts: vec![(area, placed)], cursor: cursor(state, &rows, top, area) }
+}
+
+fn cursor(state: &State, rows: &[HomeRow], top: usize, area: Rect) -> Option<Position> {
+    let width = usize::from(area.width);
+    let path = state.held.home.prompt.as_ref()?;
+    let row = rows.iter().position(|row| row.entry == Some(state.held.home.selected))?.checked_sub(top)?;
+    let column = (2 + LEAD.len() + text::width(&shown_path(path, width))).min(width.saturating_sub(1));
+    let (column, row) = (u16::try_from(column).ok()?, u16::try_from(row).ok()?);
+    (row < area.height).then(|| Position::new(area.x + column, area.y + row))
+}
+
 /// The first row in sight, so that the selected entry is.
-pub(crate) fn top(state: &State, body: Rect) -> usize {
-    let area = place(body);
+pub(crate) fn top(state: &State, areas: &Areas) -> usize {
+    let area = place(areas.body);
     let rows = rows(state, usize::from(area.width));
     let room = usize::from(area.height).max(1);
-    let at = rows.iter().position(|row| row.entry == Some(state.home.selected)).unwrap_or(0);
-    let end = rows.iter().rposition(|row| row.entry == Some(state.home.selected)).unwrap_or(at);
+    let at = rows.iter().position(|row| row.entry == Some(state.held.home.selected)).unwrap_or(0);
+    let end = rows.iter().rposition(|row| row.entry == Some(state.held.home.selected)).unwrap_or(at);
     // The heading above the first entry is seen with it.
     let first = if at <= 4 { 0 } else { at };
     let last = rows.len().saturating_sub(room);
-    state.tops.home.clamp((end + 1).saturating_sub(room), first.max((end + 1).saturating_sub(room))).min(last)
+    state
+        .tops
+        .of_screen(Screen::Home)
+        .clamp((end + 1).saturating_sub(room), first.max((end + 1).saturating_sub(room)))
+        .min(last)
 }
 
 /// The entry at a place of the screen.
@@ -53,7 +86,7 @@ pub(crate) fn entry_at(state: &State, top: usize, body: Rect, at: Position) -> O
 }
 
 /// The end of a path, where not all of it fits.
-pub(crate) fn shown_path(path: &str, width: usize) -> String {
+fn shown_path(path: &str, width: usize) -> String {
     let room = width.saturating_sub(LEAD.len() + 4);
     let mut shown = path.to_owned();
     while text::width(&shown) > room && !shown.is_empty() {
@@ -62,9 +95,9 @@ pub(crate) fn shown_path(path: &str, width: usize) -> String {
     shown
 }
 
-pub(crate) fn rows(state: &State, width: usize) -> Vec<HomeRow> {
+fn rows(state: &State, width: usize) -> Vec<HomeRow> {
     let theme = &state.theme;
-    let home = &state.home;
+    let home = &state.held.home;
     let mut out: Vec<HomeRow> = Vec::new();
     let mut pack = None;
     let mut notebooks = false;
@@ -130,7 +163,7 @@ pub(crate) fn rows(state: &State, width: usize) -> Vec<HomeRow> {
 fn path_row(state: &State, selected: bool, width: usize) -> Line<'static> {
     let theme = &state.theme;
     let style = if selected { theme.selected } else { theme.text };
-    match &state.home.prompt {
+    match &state.held.home.prompt {
         Some(path) => Line::from(vec![
             mark(true, theme),
             Span::styled(LEAD, theme.accent),
@@ -192,7 +225,7 @@ fn devices(out: &mut Vec<HomeRow>, state: &State, width: usize) {
     let theme = &state.theme;
     heading(out, "Devices", "", width, theme);
     let mut say = |line: Line<'static>| out.push(HomeRow { line, entry: None });
-    let Some(found) = &state.home.found else {
+    let Some(found) = &state.held.home.found else {
         say(Line::styled("  … looking", theme.dim));
         return;
     };

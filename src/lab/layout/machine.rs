@@ -2,13 +2,18 @@
 //! beside the cells, and as a screen of its own.
 
 use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
 
-use crate::lab::layout::sections::SECTIONS;
+use crate::base::figures;
+use crate::lab::layout::picked;
+use crate::lab::layout::placed::{Placed, ScreenBody};
 use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace};
+use crate::lab::layout::sections::{SECTIONS, entry_of};
 use crate::lab::layout::{Areas, inner};
 use crate::lab::model::machine::Section;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::{SessionStatus, State};
+use crate::lab::model::tops::Tops;
 
 /// From this size on, the screen shows all sections at once.
 const GRID: (u16, u16) = (110, 30);
@@ -44,11 +49,10 @@ impl Parts {
 
 /// Where the machine's sections stand; `None` where the machine is not shown.
 pub(crate) fn parts(state: &State, areas: &Areas) -> Option<Parts> {
-    match state.screen {
-        Screen::Machine => Some(screen_parts(state, areas.body)),
-        Screen::Work => areas.pane(Pane::Machine).map(|pane| pane_parts(state, inside(pane))),
-        Screen::Home => None,
+    if state.machine_fills() {
+        return Some(screen_parts(state, areas.body));
     }
+    areas.pane(Pane::Machine).map(|pane| pane_parts(state, inside(pane)))
 }
 
 /// What is within the pane's border and margins.
@@ -155,4 +159,56 @@ fn fill(
         }
         left -= 1;
     }
+}
+
+/// The sections that are shown, and what is picked.
+pub(crate) fn sections(state: &State, tops: Tops, parts: &Parts) -> Vec<(Rect, Placed)> {
+    let shown = parts.shown();
+    let lay = |(section, area)| (area, (entry_of(section).lay)(state, tops.of(section), area));
+    shown.map(lay).chain([(parts.picked, picked::lay(state, parts.picked))]).collect()
+}
+
+/// The machine as a screen of its own.
+pub(crate) fn lay(state: &State, tops: Tops, areas: &Areas) -> ScreenBody {
+    let theme = &state.theme;
+    if state.history.devices().next().is_none() {
+        let text = "The devices show here once a session runs: open a lesson or a notebook first.";
+        let mut placed = Placed::default();
+        placed.put(1, Line::styled(format!("  {text}"), theme.dim));
+        return ScreenBody { parts: vec![(areas.body, placed)], cursor: None };
+    }
+    let parts = screen_parts(state, areas.body);
+    let mut tabs = Placed::default();
+    if parts.tabs.height > 0 {
+        let mut spans = Vec::new();
+        for section in Section::ALL {
+            let style = if section == state.machine.section { theme.selected } else { theme.dim };
+            spans.push(Span::styled(format!(" {} ", section.name()), style));
+            spans.push(Span::raw(" "));
+        }
+        if state.history.missed > 0 {
+            let missed = figures::plural(state.history.missed, "event", "events");
+            spans.push(Span::styled(format!("▲ {missed} not seen"), theme.warn));
+        }
+        tabs.put(0, Line::from(spans));
+    }
+    let mut all = vec![(parts.tabs, tabs)];
+    all.extend(sections(state, tops, &parts));
+    ScreenBody { parts: all, cursor: None }
+}
+
+/// The machine's name, with what is to be known of it.
+pub(crate) fn title(state: &State, focused: bool) -> Vec<Span<'static>> {
+    let theme = &state.theme;
+    let style = if focused { theme.accent } else { theme.dim };
+    let known = state.history.devices().next().is_some();
+    if known && matches!(state.session.status, SessionStatus::Dead { .. }) {
+        return vec![Span::styled(" machine, as the session left it ", theme.error)];
+    }
+    let mut title = vec![Span::styled(" machine ", style)];
+    if state.history.any_simulated() {
+        title.push(Span::styled("SIM", theme.badge));
+        title.push(Span::styled(" simulated, times modelled ", style));
+    }
+    title
 }

@@ -10,6 +10,7 @@ pub(super) mod home;
 pub(super) mod lesson;
 pub(super) mod machine;
 pub(super) mod markdown;
+pub(super) mod picked;
 pub(super) mod placed;
 pub(super) mod question;
 pub(super) mod scroll;
@@ -20,7 +21,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
 
 /// Below this nothing useful can be shown.
@@ -50,7 +51,7 @@ pub(super) fn areas(state: &State, area: Rect) -> Option<Areas> {
     if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
         return None;
     }
-    let alone = state.screen != Screen::Work;
+    let alone = !state.screen.has_panes();
     let shown = if alone { Vec::new() } else { shown(state, area.width) };
     let tabbed = !alone && shown.len() < state.panes().len();
     let top = if tabbed { 2 } else { 1 };

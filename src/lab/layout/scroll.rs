@@ -1,13 +1,13 @@
-//! What of each pane is in sight: nothing is scrolled beyond its end, and what is selected or typed in is seen.
+//! What of each pane and section is in sight: nothing is scrolled beyond its end, and what is selected or typed in is seen.
 
 use std::ops::Range;
 
 use ratatui::layout::Rect;
 
 use crate::lab::layout::sections::SECTIONS;
-use crate::lab::layout::{Areas, cells, home, inner, lesson, machine};
+use crate::lab::layout::{Areas, cells, inner, lesson, machine};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::model::tops::Tops;
 
 /// The state's scroll positions, brought into range for these rectangles.
@@ -20,9 +20,6 @@ pub(crate) fn settled(state: &State, areas: &Areas) -> Tops {
         let inside = inner(pane);
         let rows = lesson::layout(state, inside.width).map_or(0, |layout| layout.rows.len());
         tops.lesson = tops.lesson.min(rows.saturating_sub(usize::from(inside.height)));
-    }
-    if state.screen == Screen::Home {
-        tops.home = home::top(state, areas.body);
     }
     if let Some(parts) = machine::parts(state, areas) {
         for entry in SECTIONS {

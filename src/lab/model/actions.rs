@@ -38,15 +38,6 @@ pub enum Action {
     Choose,
     /// A file of what happened.
     Export(What),
-    /// The machine alone, or back.
-    MachineScreen,
-    /// The home screen, or back.
-    Home,
-    Open,
-    OpenPath,
-    Continue,
-    CommitPath,
-    PathBackspace,
     OtherHelp,
     Leave,
     Commit,
@@ -64,7 +55,13 @@ pub enum Action {
     Cell(CellAction),
     /// In the machine.
     Machine(MachineAction),
+    /// On one screen, or to go there.
+    Own(OwnAction),
 }
+
+/// What a screen alone knows how to do, by its name in the learner's file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnAction(pub(crate) &'static str);
 
 /// What a key does to cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,18 +9,14 @@ use crate::lab::model::context::{ANYWHERE, BROWSE, Context, Together};
 use crate::lab::model::keys::Chord;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, HELP, PICKER};
-use crate::lab::model::screens::home::{HOME, PROMPT};
-use crate::lab::model::screens::machine::{MACHINE, MACHINE_SCREEN};
+use crate::lab::model::screens::machine::MACHINE;
 use crate::lab::model::screens::work::{ANSWER, CELLS, EDITOR, LESSON};
-use crate::lab::model::state::{Popup, Screen, State};
+use crate::lab::model::state::{Popup, State};
 
 /// The contexts that hold now, the nearest first.
 pub(crate) fn contexts(state: &State) -> Together {
-    match (state.popup, state.screen) {
-        (None, Screen::Machine) => return &[&MACHINE_SCREEN, &MACHINE, &ANYWHERE],
-        (None, Screen::Home) if state.home.prompt.is_some() => return &[&PROMPT],
-        (None, Screen::Home) => return &[&HOME],
-        _ => {}
+    if let (None, Some(contexts)) = (state.popup, state.held.contexts(state.screen)) {
+        return contexts;
     }
     match (state.popup, state.editing, state.focus) {
         (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[&HELP],
@@ -61,7 +57,7 @@ pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
     shown
         .filter(|(binding, keys)| !hidden(binding, keys))
         .filter_map(|(binding, keys)| {
-            let label = conditions::label(state, binding.bar)?;
+            let label = conditions::label(state, binding)?;
             Some((binding.short_name(keys)?, label))
         })
         .collect()

@@ -15,6 +15,8 @@ pub enum Bar {
     Never,
     Always(&'static str),
     When(Condition, &'static str),
+    /// Where the screen can do it now.
+    Offered(&'static str),
     /// With a label that depends on the item that is selected.
     ByItem,
 }
@@ -47,8 +49,6 @@ pub enum Condition {
     Picked,
     /// The section has the keys.
     Section(Section),
-    /// There is something to continue.
-    Resume,
     /// Keys and figures can be turned to each other.
     OtherHelp,
 }

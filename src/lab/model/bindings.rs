@@ -6,7 +6,7 @@ use crate::lab::model::context::{Context, Together};
 use crate::lab::model::keys::{Chord, Keymap};
 use crate::lab::model::popups;
 use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, PICKER};
-use crate::lab::model::screens::SCREENS;
+use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::work::{self, ANSWER, EDITOR};
 
 /// Every key of the lab, the most wanted first in each context.
@@ -16,9 +16,9 @@ static ROWS: [Binding; COUNT] = joined();
 
 const COUNT: usize = {
     let mut count = popups::ROWS.len() + work::LAST.len();
-    let mut screens = SCREENS.as_slice();
+    let mut screens = Screen::ALL.as_slice();
     while let Some((screen, rest)) = screens.split_first() {
-        count += screen.rows.len() + screen.ways.len();
+        count += screen.keys().rows.len() + screen.keys().ways.len();
         screens = rest;
     }
     count
@@ -28,14 +28,14 @@ const COUNT: usize = {
 const fn joined() -> [Binding; COUNT] {
     let mut all = [row(&CONFIRM, &[], Action::No, Bar::Never, ""); COUNT];
     let mut room = put(&mut all, popups::ROWS);
-    let mut screens = SCREENS.as_slice();
+    let mut screens = Screen::ALL.as_slice();
     while let Some((screen, rest)) = screens.split_first() {
-        room = put(room, screen.rows);
+        room = put(room, screen.keys().rows);
         screens = rest;
     }
-    screens = SCREENS.as_slice();
+    screens = Screen::ALL.as_slice();
     while let Some((screen, rest)) = screens.split_first() {
-        room = put(room, screen.ways);
+        room = put(room, screen.keys().ways);
         screens = rest;
     }
     put(room, work::LAST);
@@ -51,14 +51,14 @@ const fn put<'a>(room: &'a mut [Binding], rows: &[Binding]) -> &'a mut [Binding]
 
 /// The contexts that the help lists, in its order.
 pub(crate) fn listed() -> impl Iterator<Item = &'static Context> {
-    let screens = SCREENS.iter().flat_map(|screen| screen.contexts).copied();
+    let screens = Screen::ALL.into_iter().flat_map(|screen| screen.keys().contexts).copied();
     screens.chain([&EDITOR, &COMPLETE, &FIND, &PICKER, &ANSWER])
 }
 
 /// Contexts that hold together; the nearer one may hide nothing of the farther. While names are offered, the keys of
 /// the list hide those of the editor.
 pub(crate) fn together() -> impl Iterator<Item = Together> {
-    let screens = SCREENS.iter().flat_map(|screen| screen.together).copied();
+    let screens = Screen::ALL.into_iter().flat_map(|screen| screen.keys().together).copied();
     screens.chain(popups::TOGETHER)
 }
 

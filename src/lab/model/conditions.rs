@@ -1,16 +1,21 @@
 //! When rows of the table of keys stand in the key bar.
 
-use crate::lab::model::binding::{Bar, Condition};
+use crate::lab::model::actions::Action;
+use crate::lab::model::binding::{Bar, Binding, Condition};
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::output::SHORT_OUTPUT;
 use crate::lab::model::state::{Popup, SessionStatus, State};
 
 /// What a row is called in the key bar now; `None` where it does not stand there.
-pub(super) fn label(state: &State, bar: Bar) -> Option<&'static str> {
-    match bar {
+pub(super) fn label(state: &State, binding: &Binding) -> Option<&'static str> {
+    match binding.bar {
         Bar::Never => None,
         Bar::Always(label) => Some(label),
         Bar::When(condition, label) => holds(state, condition).then_some(label),
+        Bar::Offered(label) => match binding.action {
+            Action::Own(action) => state.held.offers(action).then_some(label),
+            _ => Some(label),
+        },
         Bar::ByItem => enter_label(state),
     }
 }
@@ -35,7 +40,6 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Stale => state.cells().any(|cell| cell.stale.is_some()),
         Condition::Picked => state.machine.pick.is_some(),
         Condition::Section(section) => state.machine.section == section,
-        Condition::Resume => state.home.listing.resume.is_some(),
         Condition::OtherHelp => matches!(state.popup, Some(Popup::Help(_) | Popup::Glossary(_))),
     }
 }

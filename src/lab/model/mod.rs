@@ -13,7 +13,6 @@ pub mod document;
 pub(super) mod editor;
 pub(super) mod export_kind;
 pub(super) mod history;
-pub(super) mod home;
 pub(super) mod item;
 pub(super) mod key;
 pub(super) mod keys;

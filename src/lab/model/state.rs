@@ -7,7 +7,6 @@ use crate::base::event::Source;
 use crate::lab::model::aid::Aid;
 use crate::lab::model::document::{Document, Step};
 use crate::lab::model::history::History;
-use crate::lab::model::home::Home;
 use crate::lab::model::item::{CellState, ItemState, PredictState};
 use crate::lab::model::key::Key;
 use crate::lab::model::keys::Keymap;
@@ -17,6 +16,7 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::picture::Art;
 use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
+use crate::lab::model::screens::{Screen, ScreenStates};
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
@@ -29,7 +29,7 @@ pub struct State {
     pub(in crate::lab) steps: Vec<StepState>,
     pub(in crate::lab) step: usize,
     pub(in crate::lab) screen: Screen,
-    pub(in crate::lab) home: Home,
+    pub(in crate::lab) held: ScreenStates,
     /// Where the variables that hold tensors are.
     pub(in crate::lab) places: Places,
     /// The selected item of the step, by its place.
@@ -79,16 +79,6 @@ pub(crate) struct StepState {
     pub title: String,
     pub items: Vec<ItemState>,
     pub(in crate::lab) text: Memo<Layout>,
-}
-
-/// What fills the terminal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Screen {
-    /// The lesson or notebook, with its panes.
-    #[default]
-    Work,
-    Machine,
-    Home,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -231,7 +221,7 @@ impl State {
             steps: Vec::new(),
             step: 0,
             screen: Screen::Work,
-            home: Home::default(),
+            held: ScreenStates::default(),
             places: Places::default(),
             selected: 0,
             focus: Pane::Cells,
@@ -268,14 +258,6 @@ impl State {
         state
     }
 
-    /// The home screen, before it is known what there is to open.
-    pub fn at_home(look: Look) -> State {
-        let mut state = State::new(Document::default(), look);
-        state.screen = Screen::Home;
-        state.home.is_there = true;
-        state
-    }
-
     /// Puts a document in place of what is open.
     pub(in crate::lab) fn take_document(&mut self, document: Document) {
         self.has_text = document.has_text();
@@ -291,7 +273,7 @@ impl State {
         self.runs.clear();
         (self.verifying, self.removed_unsaved) = (None, false);
         self.noted.replace(self.cells().map(Noted::of).collect());
-        self.tops = Tops { home: self.tops.home, ..Tops::default() };
+        self.tops = Tops { screens: self.tops.screens, ..Tops::default() };
         self.side = if self.has_text { Pane::Lesson } else { Pane::Machine };
         self.focus = if self.has_text { Pane::Lesson } else { Pane::Cells };
         self.select_first();
@@ -317,6 +299,11 @@ impl State {
 
     pub fn screen(&self) -> Screen {
         self.screen
+    }
+
+    /// The machine fills the terminal.
+    pub(in crate::lab) fn machine_fills(&self) -> bool {
+        self.screen == Screen::Machine
     }
 
     /// The part of the machine that has the keys.

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::lab::model::document::Document;
-use crate::lab::model::home::{Found, Listing, Target};
+use crate::lab::model::screens::home::{Found, Listing, Target};
 use crate::lab::shell::book::Book;
 use crate::lesson::Entry;
 

@@ -10,11 +10,13 @@ use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Confirm, Popup, Screen, SessionStatus, State};
+use crate::lab::model::state::{Confirm, Popup, SessionStatus, State};
+use crate::lab::update::screens::home;
+use crate::lab::update::scrolling::Go;
 use crate::lab::update::selecting::{go_to_step, show};
 use crate::lab::update::{
-    answering, cells, completion, editing, finding, help_pages, home, machine, picking, restarting, running,
-    scrolling, selecting, verifying,
+    answering, cells, completion, editing, finding, help_pages, machine, picking, restarting, running,
+    screens, selecting, verifying,
 };
 use crate::session::protocol::Request;
 
@@ -52,18 +54,12 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Save => save(state, fx),
         Action::Quit => quit(state, fx),
         Action::Help | Action::OtherHelp => help(state),
-        Action::Up if on_home(state) => home::select(state, -1),
-        Action::Down if on_home(state) => home::select(state, 1),
-        Action::PageUp if on_home(state) => home::select(state, -10),
-        Action::PageDown if on_home(state) => home::select(state, 10),
-        Action::First if on_home(state) => home::select(state, isize::MIN),
-        Action::Last if on_home(state) => home::select(state, isize::MAX),
-        Action::Up => scrolling::up(state, 1),
-        Action::Down => scrolling::down(state, 1),
-        Action::PageUp => scrolling::page(state, false),
-        Action::PageDown => scrolling::page(state, true),
-        Action::First => scrolling::first(state),
-        Action::Last => scrolling::last(state),
+        Action::Up => screens::go(state, Go::Up),
+        Action::Down => screens::go(state, Go::Down),
+        Action::PageUp => screens::go(state, Go::PageUp),
+        Action::PageDown => screens::go(state, Go::PageDown),
+        Action::First => screens::go(state, Go::First),
+        Action::Last => screens::go(state, Go::Last),
         Action::Enter => {
             selecting::enter(state);
             answering::commit_choices(state, fx);
@@ -74,13 +70,7 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Cell(action) => act_on_cell(state, action),
         Action::Machine(action) => act_in_machine(state, action),
         Action::Export(what) => fx.push(Effect::Export(what)),
-        Action::MachineScreen => machine::toggle(state),
-        Action::Home => home::toggle(state, fx),
-        Action::Open => home::open_selected(state, fx),
-        Action::OpenPath => home::prompt(state),
-        Action::Continue => home::resume(state, fx),
-        Action::CommitPath => home::commit(state, fx),
-        Action::PathBackspace => home::backspace(state),
+        Action::Own(own) => screens::act(state, own, fx),
         Action::Leave => leave(state),
         Action::Commit => answering::commit(state, fx),
         Action::Edit(edit) => editing::edit(state, edit, fx),
@@ -214,10 +204,6 @@ fn quit(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
-fn on_home(state: &State) -> bool {
-    state.screen == Screen::Home && state.popup.is_none()
-}
-
 /// The keys, or on the machine what its figures mean; when one of them is shown, the other.
 fn help(state: &mut State) {
     let glossary = match state.popup {
@@ -256,7 +242,7 @@ fn ask_or(state: &mut State, question: Confirm, fx: &mut Vec<Effect>) {
 }
 
 fn leave(state: &mut State) {
-    if state.popup.take().is_some() || state.home.prompt.take().is_some() {
+    if state.popup.take().is_some() {
         return;
     }
     if state.editing {

@@ -5,9 +5,9 @@ use crate::lab::model::document::Cell;
 use crate::lab::model::editor::{Editor, Pos};
 use crate::lab::model::item::{CellState, ItemState};
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::update::selecting::select_next;
-use crate::lab::update::{answering, completion, help_pages, home};
+use crate::lab::update::{answering, completion, help_pages};
 use crate::notebook::new_id;
 
 const PAGE: isize = 10;
@@ -21,11 +21,7 @@ pub(super) fn insert(state: &mut State, c: char) {
 }
 
 pub(super) fn paste(state: &mut State, text: &str) {
-    if state.screen == Screen::Home && state.popup.is_none() {
-        text.trim().chars().for_each(|c| home::insert(state, c));
-        return;
-    }
-    if state.popup.is_some() || !state.editing || state.screen != Screen::Work {
+    if state.popup.is_some() || !state.editing || !state.screen.has_panes() {
         state.say("Enter begins to type in a cell; then paste");
         return;
     }

@@ -13,13 +13,14 @@ use crate::lab::model::history::timeline::LaneId;
 use crate::lab::model::laid::RowPart;
 use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::screens::Screen;
+use crate::lab::model::state::State;
 use crate::lab::update::selecting;
 
 /// Shows the machine alone, or goes back to where one was.
 pub(crate) fn toggle(state: &mut State) {
     selecting::leave(state);
-    state.screen = if state.screen == Screen::Machine { Screen::Work } else { Screen::Machine };
+    state.screen = if state.machine_fills() { Screen::Work } else { Screen::Machine };
 }
 
 /// Goes on to the next section that has something to pick, or back.
@@ -33,16 +34,12 @@ pub(super) fn turn(state: &mut State, forward: bool) {
 
 /// True where the keys can go to a section.
 fn takes_keys(state: &State, section: Section) -> bool {
-    state.screen == Screen::Machine || entry_of(section).picked_in_pane
+    state.machine_fills() || entry_of(section).picked_in_pane
 }
 
 /// True where the keys go to the machine.
 pub(crate) fn has_keys(state: &State) -> bool {
-    match state.screen {
-        Screen::Machine => true,
-        Screen::Work => state.focus == Pane::Machine,
-        Screen::Home => false,
-    }
+    state.machine_fills() || state.screen.has_panes() && state.focus == Pane::Machine
 }
 
 /// Picks the row above or below, or chooses a lane.

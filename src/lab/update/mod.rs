@@ -8,7 +8,6 @@ mod completion;
 mod editing;
 mod finding;
 mod help_pages;
-mod home;
 mod machine;
 mod messages;
 mod mouse;
@@ -16,6 +15,7 @@ mod picking;
 mod pictures;
 mod restarting;
 mod running;
+pub(super) mod screens;
 mod scrolling;
 mod selecting;
 mod variables;
@@ -26,8 +26,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::lab::model::actions::{Action, CellAction, Edit};
 use crate::lab::model::message::{Effect, Msg};
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::model::{active_keys, text};
+use crate::lab::update::screens::home;
 use crate::session::client::FromSession;
 
 /// Takes a message. The effects are to be carried out in order.
@@ -37,8 +38,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Tick(now) => return tick(state, now),
         Msg::Key(event) => settled(state, |state| key(state, event, fx)),
-        Msg::Mouse(event) => settled(state, |state| mouse::mouse(state, event, fx)),
-        Msg::Paste(text) => settled(state, |state| editing::paste(state, &text)),
+        Msg::Mouse(event) => settled(state, |state| screens::mouse(state, event, fx)),
+        Msg::Paste(text) => settled(state, |state| screens::paste(state, &text)),
         Msg::Resize(columns, rows) => settled(state, |state| state.size = (columns, rows)),
         Msg::Session(FromSession::Message(message)) => {
             if !messages::message(state, message, fx) {
@@ -50,7 +51,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Drawn { cell, slot, drawing } => pictures::drawn(state, cell, slot, drawing),
         Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
-        Msg::Found(devices) => state.home.found = Some(devices),
+        Msg::Found(devices) => state.held.home.found = Some(devices),
         Msg::Opened { document, at, can_save } => {
             settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
         }
@@ -64,9 +65,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 /// Changes what may be scrolled: from where the view is now, to where it can be afterwards. A session's messages
 /// are not worth it, as there may be many in a frame; the view settles by itself.
 fn settled(state: &mut State, change: impl FnOnce(&mut State)) {
-    scrolling::settle(state);
+    screens::settle(state);
     change(state);
-    scrolling::settle(state);
+    screens::settle(state);
 }
 
 /// Time passes: what moves by itself moves on, ten times a second.
@@ -105,16 +106,9 @@ fn key(state: &mut State, event: KeyEvent, fx: &mut Vec<Effect>) {
     } else if let KeyCode::Char(c) = event.code
         && plain
     {
-        match (state.popup.is_none(), state.screen, state.editing) {
-            (false, ..) => picking::typed(state, c),
-            (true, Screen::Home, _) => home::insert(state, c),
-            // The machine has no text of its own.
-            (true, Screen::Machine, _) => {}
-            (true, Screen::Work, true) => {
-                editing::insert(state, c);
-                completion::narrow(state);
-            }
-            (true, Screen::Work, false) => answering::begin_with(state, c),
+        match state.popup {
+            Some(_) => picking::typed(state, c),
+            None => (screens::entry(state.screen).typed)(state, c),
         }
     }
 }

@@ -1,50 +1,26 @@
-//! The mouse: scroll, click to select, drag a divider.
+//! The mouse on the panes: scroll, click to select, drag a divider.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use crate::lab::layout;
 use crate::lab::layout::{Areas, cells, inner};
 use crate::lab::model::editor::Pos;
 use crate::lab::model::laid::{LaidRow, RowPart};
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
-use crate::lab::update::{answering, home, machine, scrolling, selecting};
+use crate::lab::update::scrolling::WHEEL;
+use crate::lab::update::{answering, machine, scrolling, selecting};
 
-const WHEEL: usize = 3;
-
-pub(super) fn mouse(state: &mut State, event: MouseEvent, fx: &mut Vec<Effect>) {
-    let Some(areas) = layout::screen(state) else { return };
+pub(super) fn mouse(state: &mut State, areas: &Areas, event: MouseEvent, fx: &mut Vec<Effect>) {
     let at = Position::new(event.column, event.row);
-    if state.popup.is_some() {
-        match event.kind {
-            MouseEventKind::ScrollUp => scrolling::up(state, WHEEL),
-            MouseEventKind::ScrollDown => scrolling::down(state, WHEEL),
-            _ => {}
-        }
-        return;
-    }
-    match (state.screen, event.kind) {
-        (Screen::Work, _) => {}
-        (Screen::Machine, MouseEventKind::ScrollUp) => machine::wheel(state, &areas, at, WHEEL, false),
-        (Screen::Machine, MouseEventKind::ScrollDown) => machine::wheel(state, &areas, at, WHEEL, true),
-        (Screen::Machine, MouseEventKind::Down(MouseButton::Left)) => machine::press(state, &areas, at),
-        (Screen::Home, MouseEventKind::ScrollUp) => home::select(state, -1),
-        (Screen::Home, MouseEventKind::ScrollDown) => home::select(state, 1),
-        (Screen::Home, MouseEventKind::Down(MouseButton::Left)) => home::press(state, &areas, at, fx),
-        _ => {}
-    }
-    if state.screen != Screen::Work {
-        return;
-    }
     match event.kind {
-        MouseEventKind::ScrollUp => wheel(state, &areas, at, false),
-        MouseEventKind::ScrollDown => wheel(state, &areas, at, true),
-        MouseEventKind::Down(MouseButton::Left) => press(state, &areas, at, fx),
-        MouseEventKind::Drag(MouseButton::Left) if state.aid.pressed.is_some() => select(state, &areas, at),
-        MouseEventKind::Drag(MouseButton::Left) => drag(state, &areas, at),
+        MouseEventKind::ScrollUp => wheel(state, areas, at, false),
+        MouseEventKind::ScrollDown => wheel(state, areas, at, true),
+        MouseEventKind::Down(MouseButton::Left) => press(state, areas, at, fx),
+        MouseEventKind::Drag(MouseButton::Left) if state.aid.pressed.is_some() => select(state, areas, at),
+        MouseEventKind::Drag(MouseButton::Left) => drag(state, areas, at),
         MouseEventKind::Up(_) => {
             state.dragged = None;
             state.aid.pressed = None;

@@ -2,19 +2,16 @@
 
 use crate::lab::model::actions::{Action, Choice};
 use crate::lab::model::aid::picker::{Picker, PickerEntry};
-use crate::lab::model::binding::Binding;
 use crate::lab::model::bindings::BINDINGS;
-use crate::lab::model::context::{ANYWHERE, BROWSE, Context};
 use crate::lab::model::keys::names;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::screens::home::HOME;
-use crate::lab::model::screens::machine::{MACHINE, MACHINE_SCREEN};
+use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::work::EDITOR;
-use crate::lab::model::state::{Popup, Screen, State};
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
-use crate::lab::update::{completion, editing, finding, home, machine, selecting};
+use crate::lab::update::{completion, editing, finding, screens, selecting};
 
 /// A movement in whatever list there is. Gives the action that was chosen by its name, which is to be done next.
 pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
@@ -72,7 +69,8 @@ pub(super) fn typed(state: &mut State, c: char) {
 pub(super) fn palette(state: &mut State) {
     let rows = state.keymap.rows().enumerate();
     let entries = rows.filter_map(|(id, (binding, keys))| {
-        if matches!(binding.action, Action::Choose | Action::Palette) || !is_offered(state, binding) {
+        if matches!(binding.action, Action::Choose | Action::Palette) || !screens::is_offered(state, binding)
+        {
             return None;
         }
         let text = format!("{}: {}", binding.context.section?, binding.help);
@@ -82,45 +80,11 @@ pub(super) fn palette(state: &mut State) {
     state.popup = Some(Popup::Palette);
 }
 
-/// Without a document there is only the home screen, and without that only the document; what the machine's keys do
-/// full-screen as elsewhere is listed once.
-fn is_offered(state: &State, binding: &Binding) -> bool {
-    let elsewhere = |other: &Binding| {
-        [&MACHINE, &BROWSE, &ANYWHERE].contains(&other.context) && other.action == binding.action
-    };
-    if *binding.context == HOME {
-        state.home.is_there
-    } else if *binding.context == MACHINE_SCREEN {
-        state.has_document() && !BINDINGS.iter().any(elsewhere)
-    } else {
-        state.has_document() || matches!(binding.action, Action::Quit | Action::Help)
-    }
-}
-
-/// Goes to the screen that a row of the key table is of.
-fn go_to_screen(state: &mut State, context: &Context, fx: &mut Vec<Effect>) {
-    let here = match state.screen {
-        Screen::Work => false,
-        Screen::Machine => [MACHINE, MACHINE_SCREEN].contains(context),
-        Screen::Home => *context == HOME,
-    };
-    if here || *context == ANYWHERE {
-        return;
-    }
-    if *context == HOME {
-        home::toggle(state, fx);
-    } else if *context == MACHINE_SCREEN {
-        machine::toggle(state);
-    } else if state.has_document() {
-        state.screen = Screen::Work;
-    }
-}
-
 /// Goes to where a row of the key table is done; gives what it does.
 fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action> {
     let binding = BINDINGS.get(row)?;
-    go_to_screen(state, binding.context, fx);
-    if let Some(pane) = binding.context.pane.filter(|_| state.screen == Screen::Work) {
+    screens::go_to(state, binding.context, fx);
+    if let Some(pane) = binding.context.pane.filter(|_| state.screen.has_panes()) {
         if pane == Pane::Cells {
             selecting::leave(state);
         }

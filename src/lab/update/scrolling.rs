@@ -1,15 +1,40 @@
 //! Scrolling and selecting.
 
 use crate::lab::layout;
-use crate::lab::layout::{doc, glossary, help, inner, scroll, whole};
+use crate::lab::layout::{doc, glossary, help, inner, whole};
 use crate::lab::model::item::ItemState;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{Popup, State};
 use crate::lab::update::machine;
 use crate::lab::update::selecting::select;
 
+/// Where a key leads in what scrolls or is selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Go {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+}
+
+/// Rows that a turn of the wheel scrolls by.
+pub(super) const WHEEL: usize = 3;
 /// Rows of context that a page keeps.
 const OVERLAP: usize = 2;
+
+/// Scrolls or selects in a popup, a pane or the machine.
+pub(super) fn go(state: &mut State, to: Go) {
+    match to {
+        Go::Up => up(state, 1),
+        Go::Down => down(state, 1),
+        Go::PageUp => page(state, false),
+        Go::PageDown => page(state, true),
+        Go::First => first(state),
+        Go::Last => last(state),
+    }
+}
 
 pub(super) fn up(state: &mut State, by: usize) {
     match (state.popup, state.focus) {
@@ -40,7 +65,7 @@ pub(super) fn down(state: &mut State, by: usize) {
 }
 
 /// Scrolls by a page; the cells pane scrolls without selecting.
-pub(super) fn page(state: &mut State, forward: bool) {
+fn page(state: &mut State, forward: bool) {
     if state.popup.is_none() && machine::has_keys(state) {
         machine::page(state, forward, false);
         return;
@@ -61,7 +86,7 @@ pub(crate) fn scroll_cells(state: &mut State, rows: usize, forward: bool) {
     state.follow = false;
 }
 
-pub(super) fn first(state: &mut State) {
+fn first(state: &mut State) {
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, false, true),
         Pane::Lesson => state.tops.lesson = 0,
@@ -73,7 +98,7 @@ pub(super) fn first(state: &mut State) {
     }
 }
 
-pub(super) fn last(state: &mut State) {
+fn last(state: &mut State) {
     match state.focus {
         _ if machine::has_keys(state) => machine::page(state, true, true),
         Pane::Lesson => state.tops.lesson = usize::MAX,
@@ -83,13 +108,6 @@ pub(super) fn last(state: &mut State) {
             state.follow = true;
         }
         Pane::Machine => {}
-    }
-}
-
-/// Brings the scroll positions into range and the selection into sight, as the view shows them.
-pub(crate) fn settle(state: &mut State) {
-    if let Some(areas) = layout::screen(state) {
-        state.tops = scroll::settled(state, &areas);
     }
 }
 

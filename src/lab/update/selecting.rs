@@ -2,7 +2,8 @@
 
 use crate::lab::model::item::{Guess, ItemState, PredictState};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::screens::Screen;
+use crate::lab::model::state::State;
 
 pub(super) fn select(state: &mut State, forward: bool) {
     let selected = state.selected;

@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 use crate::base::figures;
 use crate::lab::layout::Areas;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Screen, SessionStatus, State};
+use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::model::text;
-use crate::lab::view::machine;
+use crate::lab::update::screens;
 use crate::lab::view::paint::{put, put_at};
 
 pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
@@ -24,9 +24,7 @@ pub(crate) fn draw(state: &State, buffer: &mut Buffer, areas: &Areas) {
     if state.steps.len() > 1 {
         title = format!("{title} · step {} of {}", state.step + 1, state.steps.len());
     }
-    if state.screen == Screen::Machine {
-        left.extend(machine::title(state, true));
-    }
+    left.extend((screens::entry(state.screen).title)(state));
     let used: usize = left.iter().map(Span::width).sum();
     left.push(Span::styled(text::clip(&title, room.saturating_sub(used)), theme.text));
     put(buffer, areas.header, 0, &Line::from(left));

@@ -4,13 +4,11 @@ pub(super) mod aid;
 pub(super) mod cells;
 pub(super) mod glossary;
 pub(super) mod header;
-pub(super) mod home;
 pub(super) mod key_bar;
 pub(super) mod lesson;
 pub(super) mod machine;
 pub(super) mod overlay;
 pub(super) mod paint;
-pub(super) mod picked;
 pub(super) mod popup;
 
 use ratatui::Frame;
@@ -18,12 +16,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use crate::lab::layout::scroll::settled;
 use crate::lab::layout::{MIN_SIZE, areas};
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Popup, Screen, State};
+use crate::lab::model::state::{Popup, State};
 use crate::lab::model::{text, theme};
-use crate::lab::view::paint::put;
+use crate::lab::update::screens;
+use crate::lab::view::paint::{put, put_all};
 
 /// Draws the lab into a frame.
 pub fn view(state: &State, frame: &mut Frame<'_>) {
@@ -46,12 +44,12 @@ pub(super) fn draw(state: &State, buffer: &mut Buffer, area: Rect) -> Option<Pos
         },
         Some(areas) => {
             header::draw(state, buffer, &areas);
-            let tops = settled(state, &areas);
-            match state.screen {
-                Screen::Machine => machine::screen(state, tops, buffer, &areas),
-                Screen::Home => cursor = home::draw(state, tops.home, buffer, areas.body),
-                Screen::Work => {}
+            let tops = screens::settled(state, &areas);
+            let body = (screens::entry(state.screen).lay)(state, tops, &areas);
+            for (area, placed) in &body.parts {
+                put_all(buffer, *area, placed);
             }
+            cursor = body.cursor;
             for (pane, rect) in &areas.panes {
                 match pane {
                     Pane::Lesson => lesson::draw(state, tops.lesson, buffer, *rect),

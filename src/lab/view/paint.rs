@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
+use crate::lab::layout::placed::Placed;
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
 
@@ -18,6 +19,13 @@ pub(crate) fn put_at(buffer: &mut Buffer, area: Rect, column: usize, row: usize,
     let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { return };
     if row < area.height && column < area.width {
         buffer.set_line(area.x + column, area.y + row, line, area.width - column);
+    }
+}
+
+/// Writes lines at their places in an area.
+pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, placed: &Placed) {
+    for (column, row, line) in &placed.lines {
+        put_at(buffer, area, *column, *row, line);
     }
 }
 

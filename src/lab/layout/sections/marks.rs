@@ -5,12 +5,12 @@ use ratatui::text::{Line, Span};
 use crate::base::event::Source;
 use crate::lab::model::machine::Section;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{SET_UP, Screen, State};
+use crate::lab::model::state::{SET_UP, State};
 use crate::lab::model::text;
 
 /// True where the section has the keys.
 pub(crate) fn is_active(state: &State, section: Section) -> bool {
-    let here = state.screen == Screen::Machine || state.focus == Pane::Machine;
+    let here = state.machine_fills() || state.focus == Pane::Machine;
     here && state.machine.section == section
 }
 

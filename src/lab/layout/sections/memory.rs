@@ -15,7 +15,7 @@ use crate::lab::layout::sections::segments;
 use crate::lab::model::history::records::DeviceTally;
 use crate::lab::model::history::segments::SegmentMap;
 use crate::lab::model::machine::Section;
-use crate::lab::model::state::{Screen, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 
@@ -84,8 +84,8 @@ fn detail(state: &State, width: usize, room: usize) -> Detail {
     let fits = |detail: &Detail| rows(state, width, *detail) <= room;
     let some = [Detail::Map(3), Detail::Map(2), Detail::Map(1), Detail::Figures];
     let all = [Detail::All(6), Detail::All(4), Detail::All(3), Detail::All(2), Detail::All(1)];
-    let wanted: &[Detail] = if state.screen == Screen::Machine { &all } else { &some };
-    let least = if state.screen == Screen::Machine { Detail::All(1) } else { Detail::Row };
+    let wanted: &[Detail] = if state.machine_fills() { &all } else { &some };
+    let least = if state.machine_fills() { Detail::All(1) } else { Detail::Row };
     wanted.iter().copied().find(fits).unwrap_or(least)
 }
 
@@ -101,7 +101,7 @@ fn rows(state: &State, width: usize, detail: Detail) -> usize {
 
 /// Rows of the section that are seen at once.
 fn fitting(state: &State, area: Rect) -> usize {
-    usize::from(area.height).saturating_sub(usize::from(state.screen == Screen::Machine))
+    usize::from(area.height).saturating_sub(usize::from(state.machine_fills()))
 }
 
 /// The section from row `top` on.
@@ -124,7 +124,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
         lines.extend(block(device, map, width, state.machine.whole, detail, theme));
     }
     let mut first = 0;
-    if state.screen == Screen::Machine {
+    if state.machine_fills() {
         let note = position(top, room, lines.len());
         placed.put(0, list_title(state, Section::Memory, "memory", &note, width));
         first = 1;

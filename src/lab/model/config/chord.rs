@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::lab::model::actions::Action;
+use crate::lab::model::actions::{Action, OwnAction};
 use crate::lab::model::binding::Binding;
 use crate::lab::model::bindings::BINDINGS;
 use crate::lab::model::keys::Chord;
@@ -30,6 +30,9 @@ const NAMED: [(&str, KeyCode); 17] = [
 
 /// An action's name in the file: `RunAndGo` is `run-and-go`, `Edit(Go(Left))` is `go-left`, `Cell(CutCell)` is `cut-cell`.
 pub(crate) fn action_name(action: Action) -> String {
+    if let Action::Own(OwnAction(name)) = action {
+        return name.to_owned();
+    }
     let full = format!("{action:?}");
     let groups = ["Edit(", "Cell(", "Machine("];
     let inner = groups.iter().find_map(|group| full.strip_prefix(group)).unwrap_or(&full);

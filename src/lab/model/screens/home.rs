@@ -1,15 +1,145 @@
-//! The keys of the home screen.
+//! The home screen: what one can open (packs and their lessons with progress, notebooks) and the devices there are; its
+//! keys.
+
+use std::path::PathBuf;
 
 use crossterm::event::KeyCode;
 
-use crate::lab::model::actions::Action as A;
-use crate::lab::model::binding::Bar::{Always, Never, When};
+use crate::lab::model::actions::{Action as A, OwnAction};
+use crate::lab::model::binding::Bar::{Always, Never, Offered, When};
 use crate::lab::model::binding::{Binding, Condition, row};
-use crate::lab::model::context::{ANYWHERE, Context};
+use crate::lab::model::context::{ANYWHERE, Context, Together};
 use crate::lab::model::keys::{c, ctrl, f, key};
 use crate::lab::model::screens::keys::ScreenKeys;
 
 use KeyCode::{Backspace, Char, Down, End, Enter, Esc, PageDown, PageUp, Up};
+
+/// Something that can be opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A lesson by its pack and its id.
+    Lesson { pack: String, id: String },
+    /// A notebook's file, which need not be there yet.
+    Notebook(PathBuf),
+}
+
+/// A pack with its lessons in their order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HomePack {
+    pub id: String,
+    pub title: String,
+    pub lessons: Vec<HomeLesson>,
+}
+
+/// A lesson, and how far the learner has come in it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HomeLesson {
+    pub id: String,
+    pub title: String,
+    pub summary: String,
+    pub minutes: u32,
+    /// Steps that are done, of how many there are; skipped ones are not done.
+    pub done: usize,
+    pub steps: usize,
+}
+
+impl HomeLesson {
+    pub(crate) fn is_done(&self) -> bool {
+        self.steps > 0 && self.done >= self.steps
+    }
+}
+
+/// A notebook that was opened before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recent {
+    pub path: PathBuf,
+    /// When, in words.
+    pub when: String,
+}
+
+/// All there is to open.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    pub packs: Vec<HomePack>,
+    /// The one that was opened last comes first.
+    pub notebooks: Vec<Recent>,
+    /// Where the learner left off, or may begin, and what that is in words.
+    pub resume: Option<(Target, String)>,
+    /// What went wrong while it was put together.
+    pub notes: Vec<String>,
+}
+
+/// A device of this computer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub device: String,
+    pub name: String,
+    /// Bytes; 0 where there is no such limit.
+    pub memory: u64,
+    pub simulated: bool,
+}
+
+/// The home screen.
+#[derive(Debug, Default)]
+pub(crate) struct Home {
+    pub listing: Listing,
+    /// `None` until they were looked for.
+    pub found: Option<Vec<Found>>,
+    /// The selected entry, by its place.
+    pub selected: usize,
+    /// A path that is being typed.
+    pub prompt: Option<String>,
+    /// What waits for a yes before it is opened.
+    pub wanted: Option<Target>,
+    /// There is something to open at all: the lab was not started with one document alone.
+    pub is_there: bool,
+}
+
+/// An entry of the home screen that can be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HomeEntry<'a> {
+    Resume(&'a Target, &'a str),
+    Lesson(&'a HomePack, &'a HomeLesson),
+    Notebook(&'a Recent),
+    /// A path is to be typed.
+    Path,
+}
+
+impl Home {
+    /// The contexts that hold here.
+    pub(crate) fn contexts(&self) -> Together {
+        if self.prompt.is_some() { &[&PROMPT] } else { &[&HOME] }
+    }
+
+    /// Whether an action of this screen can be done now.
+    pub(crate) fn offers(&self, action: OwnAction) -> bool {
+        action != CONTINUE || self.listing.resume.is_some()
+    }
+
+    /// The entries in the order in which they stand on the screen.
+    pub(crate) fn entries(&self) -> Vec<HomeEntry<'_>> {
+        let listing = &self.listing;
+        let resume = listing.resume.iter().map(|(target, text)| HomeEntry::Resume(target, text));
+        let lessons = listing
+            .packs
+            .iter()
+            .flat_map(|pack| pack.lessons.iter().map(move |lesson| HomeEntry::Lesson(pack, lesson)));
+        let notebooks = listing.notebooks.iter().map(HomeEntry::Notebook);
+        resume.chain(lessons).chain(notebooks).chain([HomeEntry::Path]).collect()
+    }
+
+    /// What the selected entry opens.
+    pub(crate) fn target(&self) -> Option<Target> {
+        match self.entries().get(self.selected)? {
+            HomeEntry::Resume(target, _) => Some((*target).clone()),
+            HomeEntry::Lesson(pack, lesson) => {
+                Some(Target::Lesson { pack: pack.id.clone(), id: lesson.id.clone() })
+            }
+            HomeEntry::Notebook(recent) => Some(Target::Notebook(recent.path.clone())),
+            HomeEntry::Path => None,
+        }
+    }
+}
 
 pub(crate) const HOME: Context =
     Context { name: Some("home"), heading: Some("Home"), section: Some("home"), ..Context::new("Home") };
@@ -18,26 +148,42 @@ pub(crate) const HOME: Context =
 pub(crate) const PROMPT: Context =
     Context { name: Some("path"), heading: Some("Typing a path"), ..Context::new("Prompt") };
 
+/// This screen, or back.
+pub(crate) const SHOW: OwnAction = OwnAction("home");
+pub(crate) const OPEN: OwnAction = OwnAction("open");
+pub(crate) const OPEN_PATH: OwnAction = OwnAction("open-path");
+pub(crate) const CONTINUE: OwnAction = OwnAction("continue");
+pub(crate) const COMMIT_PATH: OwnAction = OwnAction("commit-path");
+pub(crate) const LEAVE_PATH: OwnAction = OwnAction("leave");
+pub(crate) const BACKSPACE: OwnAction = OwnAction("path-backspace");
+
 pub(super) const KEYS: ScreenKeys =
     ScreenKeys { contexts: &[&HOME, &PROMPT], together: &[&[&HOME], &[&PROMPT]], rows: ROWS, ways: WAYS };
 
-const WAYS: &[Binding] = &[row(&ANYWHERE, &[f(7)], A::Home, Never, "home: lessons, notebooks and devices")];
+const WAYS: &[Binding] =
+    &[row(&ANYWHERE, &[f(7)], A::Own(SHOW), Never, "home: lessons, notebooks and devices")];
 
 const ROWS: &[Binding] = &[
-    row(&HOME, &[key(Enter)], A::Open, Always("open"), "open what is selected"),
-    row(&HOME, &[c('c')], A::Continue, When(Condition::Resume, "continue"), "continue where you left off"),
-    row(&HOME, &[c('o'), c('n')], A::OpenPath, Always("notebook"), "open or create a notebook by its path"),
+    row(&HOME, &[key(Enter)], A::Own(OPEN), Always("open"), "open what is selected"),
+    row(&HOME, &[c('c')], A::Own(CONTINUE), Offered("continue"), "continue where you left off"),
+    row(
+        &HOME,
+        &[c('o'), c('n')],
+        A::Own(OPEN_PATH),
+        Always("notebook"),
+        "open or create a notebook by its path",
+    ),
     row(&HOME, &[key(Up), c('k')], A::Up, Always("select"), "select the entry above"),
     row(&HOME, &[key(Down), c('j')], A::Down, Never, "select the entry below"),
     row(&HOME, &[key(PageUp)], A::PageUp, Never, "ten entries up"),
     row(&HOME, &[key(PageDown)], A::PageDown, Never, "ten entries down"),
     row(&HOME, &[key(KeyCode::Home), c('g')], A::First, Never, "select the first entry"),
     row(&HOME, &[key(End), c('G')], A::Last, Never, "select the last entry"),
-    row(&HOME, &[key(Esc), f(7)], A::Home, When(Condition::Document, "back"), "back to what is open"),
+    row(&HOME, &[key(Esc), f(7)], A::Own(SHOW), When(Condition::Document, "back"), "back to what is open"),
     row(&HOME, &[c('q'), ctrl(Char('q'))], A::Quit, Always("quit"), "quit"),
     row(&HOME, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
     row(&HOME, &[c('?')], A::Help, Always("help"), "this help"),
-    row(&PROMPT, &[key(Enter)], A::CommitPath, Always("open"), "open the file, or begin it"),
-    row(&PROMPT, &[key(Esc)], A::Leave, Always("leave"), "leave the path"),
-    row(&PROMPT, &[key(Backspace)], A::PathBackspace, Never, "delete the last character"),
+    row(&PROMPT, &[key(Enter)], A::Own(COMMIT_PATH), Always("open"), "open the file, or begin it"),
+    row(&PROMPT, &[key(Esc)], A::Own(LEAVE_PATH), Always("leave"), "leave the path"),
+    row(&PROMPT, &[key(Backspace)], A::Own(BACKSPACE), Never, "delete the last character"),
 ];

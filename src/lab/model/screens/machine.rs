@@ -2,10 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::lab::model::actions::{Action as A, MachineAction as Machine};
+use crate::lab::model::actions::{Action as A, MachineAction as Machine, OwnAction};
 use crate::lab::model::binding::Bar::{Always, Never, When};
 use crate::lab::model::binding::{Binding, Condition, row};
-use crate::lab::model::context::{ANYWHERE, Context};
+use crate::lab::model::context::{ANYWHERE, Context, Together};
 use crate::lab::model::export_kind::What;
 use crate::lab::model::keys::{Chord, c, f, key};
 use crate::lab::model::machine::Section;
@@ -31,18 +31,19 @@ pub(crate) const MACHINE_SCREEN: Context = Context {
     ..Context::new("MachineScreen")
 };
 
-pub(super) const KEYS: ScreenKeys = ScreenKeys {
-    contexts: &[&MACHINE, &MACHINE_SCREEN],
-    together: &[&[&MACHINE_SCREEN, &MACHINE, &ANYWHERE]],
-    rows: ROWS,
-    ways: WAYS,
-};
+/// This screen, or back.
+pub(crate) const SHOW: OwnAction = OwnAction("machine-screen");
 
-const WAYS: &[Binding] =
-    &[row(&ANYWHERE, &[f(6)], A::MachineScreen, Never, "the machine, full-screen, or back")];
+/// The contexts that hold on the screen.
+pub(super) const HOLDING: Together = &[&MACHINE_SCREEN, &MACHINE, &ANYWHERE];
+
+pub(super) const KEYS: ScreenKeys =
+    ScreenKeys { contexts: &[&MACHINE, &MACHINE_SCREEN], together: &[HOLDING], rows: ROWS, ways: WAYS };
+
+const WAYS: &[Binding] = &[row(&ANYWHERE, &[f(6)], A::Own(SHOW), Never, "the machine, full-screen, or back")];
 
 const ROWS: &[Binding] = &[
-    row(&MACHINE_SCREEN, &[key(Esc)], A::MachineScreen, Always("back"), "back to the cells"),
+    row(&MACHINE_SCREEN, &[key(Esc)], A::Own(SHOW), Always("back"), "back to the cells"),
     row(&MACHINE, &[key(Right)], A::Machine(Machine::NextSection), Always("section"), "the next section"),
     row(&MACHINE, &[key(Left)], A::Machine(Machine::PreviousSection), Never, "the section before"),
     row(&MACHINE, &[key(Up), c('k')], A::Up, Always("pick"), "pick the row above"),

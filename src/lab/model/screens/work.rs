@@ -58,6 +58,7 @@ pub(super) const KEYS: ScreenKeys = ScreenKeys {
     ways: WAYS,
 };
 
+/// Those of other screens stand behind them.
 const FIRST: &[Binding] = &[
     row(
         &ANYWHERE,
@@ -211,6 +212,7 @@ const FIRST: &[Binding] = &[
     row(&LESSON, &[key(End), c('G')], A::Last, Never, "to the end"),
 ];
 
+/// Those that lead to other screens stand behind them.
 const WAYS: &[Binding] = &[
     row(&ANYWHERE, &[ctrl(Char('p'))], A::Palette, Never, "every action, by its name"),
     row(&ANYWHERE, &[ctrl(Char('r'))], A::Past, Never, "search the cells run before"),

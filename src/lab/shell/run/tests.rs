@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
 use crate::lab::model::document::{Cell, Item, Step, Stored};
-use crate::lab::model::home::{Found, Listing};
+use crate::lab::model::screens::home::{Found, Listing};
 use crate::lab::model::theme::Colour;
 use crate::lab::shell::export::render_to_string;
 use crate::lab::shell::library::{Library, Opened};

@@ -1,37 +1,38 @@
 //! What is picked on the machine, and the line of code that it comes from.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::event::Source;
 use crate::base::figures;
+use crate::lab::layout::placed::Placed;
 use crate::lab::layout::sections::marks::place;
 use crate::lab::model::history::records::{Grad, Live, Transfer};
 use crate::lab::model::history::timeline::{Mark, MarkKind};
 use crate::lab::model::machine::Pick;
 use crate::lab::model::state::{SET_UP, State};
 use crate::lab::model::text;
-use crate::lab::view::paint::put;
 
-pub(crate) fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
+pub(crate) fn lay(state: &State, area: Rect) -> Placed {
+    let mut placed = Placed::default();
     if area.height == 0 {
-        return;
+        return placed;
     }
     let theme = &state.theme;
     let width = usize::from(area.width);
     let Some(pick) = state.machine.pick else {
         let hint = " ↑↓ picks a tensor, a transfer or an event; its line shows here";
-        put(buffer, area, 0, &Line::styled(text::clip(hint, width), theme.dim));
-        return;
+        placed.put(0, Line::styled(text::clip(hint, width), theme.dim));
+        return placed;
     };
     let told = describe(state, pick).unwrap_or_else(|| "gone: freed, or too long ago to be kept".into());
     let line = Line::from(vec![
         Span::styled("▸ ", theme.accent),
         Span::styled(text::clip(&told, width.saturating_sub(2)), theme.text),
     ]);
-    put(buffer, area, 0, &line);
-    put(buffer, area, 1, &origin(state, width));
+    placed.put(0, line);
+    placed.put(1, origin(state, width));
+    placed
 }
 
 /// What is picked, in a line; `None` where it is gone.

@@ -1,0 +1,218 @@
+//! The home screen: choosing what to open.
+
+use std::path::PathBuf;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+use crate::lab::layout::{Areas, home};
+use crate::lab::model::document::Document;
+use crate::lab::model::item::ItemState;
+use crate::lab::model::message::Effect;
+use crate::lab::model::pane::Pane;
+use crate::lab::model::screens::Screen;
+use crate::lab::model::screens::home::{
+    BACKSPACE, COMMIT_PATH, CONTINUE, LEAVE_PATH, Listing, OPEN, OPEN_PATH, SHOW, Target,
+};
+use crate::lab::model::state::{Confirm, Popup, State};
+use crate::lab::model::text;
+use crate::lab::model::theme::Look;
+use crate::lab::update::screens::entry::ScreenEntry;
+use crate::lab::update::scrolling::Go;
+use crate::lab::update::{restarting, selecting};
+
+pub(super) const ENTRY: ScreenEntry = ScreenEntry {
+    lay: home::lay,
+    top: home::top,
+    title: |_| Vec::new(),
+    show: toggle,
+    offers: |state, _| state.held.home.is_there,
+    acts: &[
+        (SHOW, toggle),
+        (OPEN, open_selected),
+        (OPEN_PATH, |state, _| prompt(state)),
+        (CONTINUE, resume),
+        (COMMIT_PATH, commit),
+        (LEAVE_PATH, |state, _| state.held.home.prompt = None),
+        (BACKSPACE, |state, _| backspace(state)),
+    ],
+    go,
+    mouse,
+    typed: insert,
+    paste: |state, text| text.trim().chars().for_each(|c| insert(state, c)),
+};
+
+/// Characters of a path.
+const MAX_PATH: usize = 1000;
+
+impl State {
+    /// The home screen, before it is known what there is to open.
+    pub fn at_home(look: Look) -> State {
+        let mut state = State::new(Document::default(), look);
+        state.screen = Screen::Home;
+        state.held.home.is_there = true;
+        state
+    }
+}
+
+/// Shows the home screen, as it is now, or goes back to what is open.
+fn toggle(state: &mut State, fx: &mut Vec<Effect>) {
+    if state.screen == Screen::Home {
+        if state.has_document() {
+            state.screen = Screen::Work;
+        }
+    } else if state.held.home.is_there {
+        selecting::leave(state);
+        state.screen = Screen::Home;
+        fx.push(Effect::List);
+    } else {
+        state.say("only this document was opened; `tensorlab` opens the home screen");
+    }
+}
+
+/// Takes what there is to open.
+pub(crate) fn listed(state: &mut State, listing: Listing) {
+    state.held.home.is_there = true;
+    state.held.home.listing = listing;
+    select(state, 0);
+}
+
+fn select(state: &mut State, by: isize) {
+    let last = state.held.home.entries().len().saturating_sub(1);
+    state.held.home.selected = state.held.home.selected.saturating_add_signed(by).min(last);
+}
+
+/// Opens the selected entry; for a path, it is asked for.
+fn open_selected(state: &mut State, fx: &mut Vec<Effect>) {
+    match state.held.home.target() {
+        Some(target) => open(state, target, fx),
+        None => prompt(state),
+    }
+}
+
+/// Continues where the learner left off.
+fn resume(state: &mut State, fx: &mut Vec<Effect>) {
+    match state.held.home.listing.resume.clone() {
+        Some((target, _)) => open(state, target, fx),
+        None => state.say("there is nothing to continue"),
+    }
+}
+
+/// Asks for a notebook's path.
+fn prompt(state: &mut State) {
+    state.held.home.selected = state.held.home.entries().len().saturating_sub(1);
+    state.held.home.prompt = Some(String::new());
+}
+
+fn insert(state: &mut State, c: char) {
+    if let Some(path) = &mut state.held.home.prompt
+        && path.len() < MAX_PATH
+        && text::printable(c)
+    {
+        path.push(c);
+    }
+}
+
+fn backspace(state: &mut State) {
+    if let Some(path) = &mut state.held.home.prompt {
+        path.pop();
+    }
+}
+
+fn commit(state: &mut State, fx: &mut Vec<Effect>) {
+    let Some(path) = state.held.home.prompt.as_ref().map(|path| path.trim().to_owned()) else { return };
+    if path.is_empty() {
+        state.say("type a path, such as work/first.rhai");
+        return;
+    }
+    let mut path = PathBuf::from(path);
+    if path.extension().is_none() {
+        path.set_extension("rhai");
+    }
+    state.held.home.prompt = None;
+    open(state, Target::Notebook(path), fx);
+}
+
+fn open(state: &mut State, target: Target, fx: &mut Vec<Effect>) {
+    let lost = state.is_busy() || state.unsaved() > 0;
+    if state.has_document() && lost {
+        state.held.home.wanted = Some(target);
+        state.popup = Some(Popup::Confirm(Confirm::Open));
+        return;
+    }
+    fx.push(Effect::Open(target));
+}
+
+/// It was asked whether what is open may go, and it may.
+pub(crate) fn yes(state: &mut State, fx: &mut Vec<Effect>) {
+    if let Some(target) = state.held.home.wanted.take() {
+        fx.push(Effect::Open(target));
+    }
+}
+
+/// Takes a document in place of the one that was open. Its session is started next.
+pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, can_save: bool) {
+    restarting::forget_session(state);
+    state.take_document(document);
+    state.can_save = can_save;
+    state.screen = Screen::Work;
+    let place = at.and_then(|id| {
+        state.steps.iter().enumerate().find_map(|(s, step)| {
+            let found = step.items.iter().position(|item| item_id(item) == Some(id));
+            found.map(|item| (s, item))
+        })
+    });
+    if let Some((step, item)) = place {
+        state.step = step;
+        state.selected = item;
+        state.focus = Pane::Cells;
+        state.say("here you left off");
+    }
+}
+
+fn go(state: &mut State, to: Go) {
+    let by = match to {
+        Go::Up => -1,
+        Go::Down => 1,
+        Go::PageUp => -10,
+        Go::PageDown => 10,
+        Go::First => isize::MIN,
+        Go::Last => isize::MAX,
+    };
+    select(state, by);
+}
+
+fn mouse(state: &mut State, areas: &Areas, event: MouseEvent, fx: &mut Vec<Effect>) {
+    match event.kind {
+        MouseEventKind::ScrollUp => select(state, -1),
+        MouseEventKind::ScrollDown => select(state, 1),
+        MouseEventKind::Down(MouseButton::Left) => {
+            press(state, areas, Position::new(event.column, event.row), fx);
+        }
+        _ => {}
+    }
+}
+
+fn item_id(item: &ItemState) -> Option<&str> {
+    match item {
+        ItemState::Text(_) => None,
+        ItemState::Cell(cell) => Some(&cell.id),
+        ItemState::Predict(predict) => Some(&predict.id),
+        ItemState::Quiz(quiz) => Some(&quiz.id),
+    }
+}
+
+/// A press of the mouse selects an entry; on the selected one, it opens it.
+fn press(state: &mut State, areas: &Areas, at: Position, fx: &mut Vec<Effect>) {
+    let Some(entry) = home::entry_at(state, state.tops.of_screen(Screen::Home), areas.body, at) else {
+        return;
+    };
+    if state.held.home.prompt.is_some() {
+        return;
+    }
+    if entry == state.held.home.selected {
+        open_selected(state, fx);
+    } else {
+        state.held.home.selected = entry;
+    }
+}
