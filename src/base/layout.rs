@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
+use crate::base::dims::{Dims, Strides};
+
 use super::error::{Result, ShapeCause};
 use super::shape::{contiguous_strides, numel};
-use crate::base::dims::Dims;
-use crate::base::dims::Strides;
 
 /// Sizes, strides and the offset of the first element, all in elements.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Sizes, strides, broadcasting, and dimension arithmetic that cannot overflow.
 
-use crate::base::dims::{Dims, Strides};
 use smallvec::SmallVec;
+
+use crate::base::dims::{Dims, Strides};
 
 use super::error::{Result, ShapeCause};
 

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use crate::base::Result;
 use crate::device::Machine;
-use crate::tensor::Tensor;
-use crate::tensor::autocast;
 use crate::tensor::checkpoint::{Caller, Frame};
+use crate::tensor::{Tensor, autocast};
 
 /// What runs again.
 #[derive(Clone)]

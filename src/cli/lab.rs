@@ -1,9 +1,5 @@
 //! `tensorlab lab`: opens the lab.
 
-use crate::cli::folders::state_folder;
-use crate::cli::library::open_notebook;
-use crate::cli::setup::Setup;
-use crate::cli::setup::progress;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::cli::folders::state_folder;
+use crate::cli::library::open_notebook;
+use crate::cli::setup::{Setup, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 
 use super::packs::{self, Chosen};

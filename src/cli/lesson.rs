@@ -1,10 +1,10 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
-use crate::cli::folders;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::cli::folders;
 use crate::lesson::verify::{Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
 

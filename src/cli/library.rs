@@ -1,7 +1,5 @@
 //! What the lab's home screen offers: lessons with their progress, notebooks that were open, devices.
 
-use crate::cli::library;
-use crate::lab::Book;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +8,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::base::file;
+use crate::cli::folders::{data_folder, progress_file};
+use crate::cli::library;
+use crate::cli::setup::{Setup, progress};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
-use crate::lab::{Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
+use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
 use crate::lesson::{Key, Lesson, Progress, ProgressLog};
 
 use super::packs;
-use crate::cli::folders::data_folder;
-use crate::cli::folders::progress_file;
-use crate::cli::setup::Setup;
-use crate::cli::setup::progress;
 
 /// Notebooks that are remembered.
 const REMEMBERED: usize = 8;

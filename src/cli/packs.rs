@@ -2,14 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lesson::pack::COURSE;
-use crate::lesson::pack::Pack;
-use crate::lesson::pack::open_manifest;
-use crate::lesson::pack::store::Store;
-use crate::lesson::pack::{PackError, path};
-use crate::lesson::{Key, Lesson, LessonError, load};
-
 use crate::cli::folders::data_folder;
+use crate::lesson::pack::store::Store;
+use crate::lesson::pack::{COURSE, Pack, PackError, open_manifest, path};
+use crate::lesson::{Key, Lesson, LessonError, load};
 
 /// A lesson and the pack that it belongs to.
 #[derive(Clone)]

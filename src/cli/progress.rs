@@ -1,11 +1,11 @@
 //! `tensorlab progress`: what was done in lessons, to look at and to hand in.
 
-use crate::cli::folders;
 use std::collections::BTreeMap;
 use std::io;
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
+use crate::cli::folders;
 use crate::lesson::{Key, Progress, Record, StepProgress, records};
 
 use super::output::{put, say};

@@ -20,8 +20,7 @@ use crate::script::parse::Parser;
 use crate::script::{Interpreter, Limits, Origin, json, lines, snapshot, trace};
 use crate::session::host::STACK;
 
-use super::output::Console;
-use super::output::say;
+use super::output::{Console, say};
 use super::{Script, as_code, exit, machine, read_code};
 
 #[derive(clap::Args, Default)]

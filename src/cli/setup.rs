@@ -1,17 +1,15 @@
 //! What every front end is set up with.
 
-use crate::cli::folders::progress_file;
-use crate::cli::packs::Chosen;
-use crate::lab::Keep;
-use crate::lesson::Lesson;
-use crate::lesson::ProgressLog;
-use crate::lesson::Record;
-use crate::session::sandbox;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::cli::folders::progress_file;
+use crate::cli::packs::Chosen;
+use crate::lab::Keep;
+use crate::lesson::{Lesson, ProgressLog, Record};
+use crate::session::sandbox;
 
 /// Appends to the learner's progress log.
 pub(crate) fn progress(chosen: &Chosen) -> io::Result<Keep> {

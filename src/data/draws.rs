@@ -1,14 +1,10 @@
 //! What samplers and splits draw.
 
 use crate::base::Result;
-use crate::device::Kernel;
-use crate::device::Machine;
-use crate::device::kernel::Distribution;
-use crate::device::kernel::Random;
-use crate::device::kernel::RandomSource;
+use crate::device::kernel::{Distribution, Random, RandomSource};
 use crate::device::random::Shared;
-use crate::tensor::Tensor;
-use crate::tensor::launch;
+use crate::device::{Kernel, Machine};
+use crate::tensor::{Tensor, launch};
 
 /// A seed as `torch.empty((), dtype=int64).random_()` draws it.
 pub(crate) fn draw_seed(generator: &Shared) -> u64 {

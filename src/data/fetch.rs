@@ -1,21 +1,17 @@
 //! What an epoch fetches, and how.
 
-use crate::base::Result;
-use crate::base::memory;
-use crate::data::dataset::Data;
-use crate::data::dataset::Function;
-use crate::data::dataset::noted;
-use crate::data::dataset::samples;
-use crate::data::sampler::Sampler;
-use crate::data::tree::map_tensors;
-use crate::device::Machine;
-use crate::device::poll;
-use crate::device::random::Shared;
-use crate::op::Value;
-use crate::tensor::Tensor;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use crate::base::{Result, memory};
+use crate::data::dataset::{Data, Function, noted, samples};
+use crate::data::sampler::Sampler;
+use crate::data::tree::map_tensors;
+use crate::device::random::Shared;
+use crate::device::{Machine, poll};
+use crate::op::Value;
+use crate::tensor::Tensor;
 
 /// How batches are made, as `torch.utils.data.DataLoader` has it.
 #[derive(Clone)]

@@ -1,12 +1,11 @@
 //! The loader: batches in order, fetched by worker threads ahead of time.
 
-use crate::data::draws::draw_seed;
-use crate::data::fetch::BatchOrder;
-use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Kind, Result};
+use crate::data::draws::draw_seed;
+use crate::data::fetch::{BatchOrder, Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::op::Value;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::{DType, Error, Kind, Result, memory};
-pub use crate::device::random::Generator;
+use crate::data::draws::{draw_seed, permutation};
 use crate::device::random::Shared;
 use crate::device::{Machine, poll};
 use crate::op::core::convert::to_dtype;
@@ -11,8 +11,7 @@ use crate::op::random::distributions::multinomial;
 use crate::op::{Object, Value};
 use crate::tensor::Tensor;
 
-use crate::data::draws::draw_seed;
-use crate::data::draws::permutation;
+pub use crate::device::random::Generator;
 
 /// The order of samples, drawn anew for each epoch, as the classes of `torch.utils.data` draw it. Cloning gives the
 /// same one.

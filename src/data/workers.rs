@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::base::{Error, Kind, Result};
+use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
 use crate::device::context::work_aside;
 use crate::device::cpu::threads;
@@ -15,9 +16,6 @@ use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 
 use super::dataset::noted;
-use crate::data::fetch::Batches;
-use crate::data::fetch::Fetcher;
-use crate::data::fetch::LoaderOptions;
 
 /// How often the waiting thread looks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(20);

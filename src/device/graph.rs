@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use crate::base::Kind;
-use crate::base::{DType, Device, Error, Layout, Result, Scalar};
+use crate::base::{DType, Device, Error, Kind, Layout, Result, Scalar};
 
 use super::backend::{Buffer, GraphWork, Transfer};
 use super::context::Context;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::dims::show;
-use crate::base::error::kind::Retell;
-use crate::base::error::kind::Teller;
+use crate::base::error::kind::{Retell, Teller};
 use crate::base::{DeviceCause, Error};
 
 use super::context::{Context, Live};

@@ -1,15 +1,15 @@
 //! The content of predictions, quizzes and exercises.
 
 use super::body::Fence;
+use crate::base::near;
+use crate::lesson::errors::Errors;
+
 use super::fields::{Fields, Located, Origin};
 use super::format::{Choice, Code, Predict, Quiz};
 use super::info::Attribute;
-use super::markdown;
 use super::predict::Tolerance;
 use super::quantity::Unit;
-use super::text;
-use crate::base::near;
-use crate::lesson::errors::Errors;
+use super::{markdown, text};
 
 const MAX_POINTS: u32 = 100;
 

@@ -1,8 +1,9 @@
 //! The errors of one file, as its readers find them.
 
+use std::collections::BTreeSet;
+
 use crate::lesson::error::{LessonError, MAX_ERRORS};
 use crate::lesson::source::Source;
-use std::collections::BTreeSet;
 
 /// Collects the errors of one file; every reader of a lesson reports here and goes on. Those that come first in the
 /// file are kept and the others counted, so that a file of errors takes no memory and no time of its own.

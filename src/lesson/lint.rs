@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use rhai::{Engine, Token};
 
 use crate::base::near;
+use crate::lesson::errors::Errors;
 use crate::script::lexer::tokens;
 use crate::script::modules::checks;
 
 use super::check::COPIES;
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
-use super::markdown;
-use super::text;
-use crate::lesson::errors::Errors;
+use super::{markdown, text};
 
 /// Checks a lesson that parses: prerequisites and devices have the right form, every exercise has hints,
 /// wrong answers for reasons of their own, and a check that can fail, every quiz has a choice to get

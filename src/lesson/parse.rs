@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use crate::lesson::errors::Errors;
+
 use super::body::{self, Fence, Piece};
-use super::elements;
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Hint, Lesson, Step, Wrong};
-use super::front;
 use super::info::Role;
 use super::markdown::{self, Block};
 use super::source::{MAX_FILE_BYTES, Source};
-use super::text;
-use crate::lesson::errors::Errors;
+use super::{elements, front, text};
 
 /// Most cells, questions, exercises and parts of these in a lesson.
 const MAX_BLOCKS: usize = 1000;

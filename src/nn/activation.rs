@@ -1,6 +1,7 @@
 //! Modules without parameters: an operation with its options kept.
 
 use crate::base::Result;
+use crate::nn::made::constructor;
 use crate::op::activation::composed::usual_dim;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
@@ -8,13 +9,11 @@ use crate::op::def::DefaultValue;
 use crate::op::elementwise::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::reduce::softmax::{log_softmax, softmax};
-use crate::op::shapes;
-use crate::op::{Args, OpDef, ParamKind, Value};
+use crate::op::{Args, OpDef, ParamKind, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::module::{Call, Layer, Module, Parts};
 use super::show::{option, python_value};
-use crate::nn::made::constructor;
 
 type SimpleForward = Box<dyn Fn(&Call) -> Result<Tensor> + Send + Sync>;
 

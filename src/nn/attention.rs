@@ -1,11 +1,11 @@
 //! Multi-head attention.
 
 use crate::base::{DType, Error, Kind, Result, python};
+use crate::nn::made::{Made, constructor};
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::arrange::pad;
 use crate::op::attention::scaled::{Attention, scaled_dot_product_attention};
-use crate::op::elementwise::arithmetic::add;
-use crate::op::elementwise::arithmetic::scale;
+use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::linalg::linear::linear;
 use crate::op::linalg::matmul::bmm;
@@ -24,8 +24,6 @@ use crate::tensor::Tensor;
 use super::init::{self, xavier_normal_, xavier_uniform_};
 use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, call_row};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 /// Attention of several heads, with PyTorch's names of parameters.
 pub struct MultiheadAttention {

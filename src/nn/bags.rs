@@ -1,6 +1,7 @@
 //! Layers of pairs, of bags and of sliding windows, and the loss of sequences of labels.
 
 use crate::base::{Error, Result};
+use crate::nn::made::{Made, constructor};
 use crate::op::convolution::sliding::{Window, both, fold, unfold};
 use crate::op::embedding::bag::{Bag, Bags, embedding_bag};
 use crate::op::embedding::table::padding_row;
@@ -15,8 +16,6 @@ use super::activation::Simple;
 use super::init;
 use super::module::{Call, Layer, Module, Parts, call_row};
 use super::show::option;
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 struct Bilinear {
     sizes: [usize; 3],

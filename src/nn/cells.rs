@@ -1,6 +1,7 @@
 //! One step of recurrent layers, and the cells that take it.
 
 use crate::base::{DType, Error, Result, memory};
+use crate::nn::made::{Made, constructor};
 use crate::op::core::autocast;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::{add, mul, sub};
@@ -14,8 +15,6 @@ use crate::tensor::Tensor;
 
 use super::init;
 use super::module::{Call, Layer, Module, Parts, call_row};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 /// What a recurrent layer computes in each step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

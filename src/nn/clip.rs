@@ -2,8 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::op::core::record::no_grad;
-use crate::op::elementwise::arithmetic::specs;
-use crate::op::elementwise::arithmetic::{add, div};
+use crate::op::elementwise::arithmetic::{add, div, specs};
 use crate::op::elementwise::clamp::{clamp_, clamp_max};
 use crate::op::params::{by_name, kind, kinds, params};
 use crate::op::reduce::norms::norm;

@@ -1,26 +1,23 @@
 //! Layers of composed operations: gates, channel dropout, RMS norm, and maps of modules.
 
 use crate::base::{Error, Result, python, shape};
+use crate::nn::made::{Made, constructor};
 use crate::op::activation::composed::{
     celu, glu, hardsigmoid, hardswish, logsigmoid, prelu, selu, softsign, usual_dim,
 };
-use crate::op::activation::dropout::check_probability;
-use crate::op::activation::dropout::{dropout1d, feature_dropout};
+use crate::op::activation::dropout::{check_probability, dropout1d, feature_dropout};
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::sign::neg;
 use crate::op::normalise::layer_norm::rms_norm;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::view::unflatten;
-use crate::op::shapes;
-use crate::op::{Args, MapValue, OpDef, Value};
+use crate::op::{Args, MapValue, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::{Simple, SoftmaxParams};
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 struct RmsNorm {
     shape: Vec<i64>,

@@ -1,18 +1,16 @@
 //! Transposed convolution layers.
 
 use crate::base::{Error, Result};
+use crate::nn::made::{Made, constructor};
 use crate::op::convolution::conv::Padding;
 use crate::op::convolution::transposed::conv_transpose;
 use crate::op::params::{Maybe, by_name, kind, params};
-use crate::op::shapes;
-use crate::op::{Args, OpDef, Value};
+use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::convolution::{Sliding, WindowParams, ints, spread, unusual};
 use super::init::{self, kaiming_uniform_};
 use super::module::{Call, Layer, Module, Parts, call_row};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 struct ConvTranspose {
     sliding: Sliding,

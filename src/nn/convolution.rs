@@ -1,19 +1,17 @@
 //! Convolution layers.
 
 use crate::base::{Error, Result, python};
+use crate::nn::made::{Made, constructor};
 use crate::op::arrange::pad;
 use crate::op::convolution::conv::{ConvolutionOptions, Padding, conv1d, conv2d};
 use crate::op::convolution::volumes::conv3d;
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
-use crate::op::shapes;
-use crate::op::{OpDef, Value};
+use crate::op::{OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 params! {
     /// The first parameters of convolutions and of transposed ones.

@@ -1,6 +1,7 @@
 //! Tables of vectors.
 
 use crate::base::Result;
+use crate::nn::made::{Made, constructor};
 use crate::op::embedding::table::{embedding, padding_row};
 use crate::op::params::{Maybe, by_name, kind, params};
 use crate::op::{OpDef, Value};
@@ -8,8 +9,6 @@ use crate::tensor::Tensor;
 
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 struct Embedding {
     count: usize,

@@ -5,8 +5,7 @@ use crate::device::Machine;
 use crate::device::kernel::Distribution;
 use crate::op::core::record::no_grad;
 use crate::op::def::DefaultValue;
-use crate::op::elementwise::arithmetic::mul;
-use crate::op::elementwise::arithmetic::{scale, shift};
+use crate::op::elementwise::arithmetic::{mul, scale, shift};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{gt, logical_and, logical_or, lt};
 use crate::op::elementwise::sign::sign;
@@ -18,8 +17,7 @@ use crate::op::reduce::sums::any;
 use crate::op::shape::part::diagonal;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::reshape_to;
-use crate::op::shapes;
-use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Operand, Param, Value, shapes};
 use crate::tensor::Tensor;
 
 /// An uninitialised tensor on the CPU, where parameters are drawn.

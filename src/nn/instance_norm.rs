@@ -1,6 +1,7 @@
 //! Instance normalisation layers.
 
 use crate::base::{Error, Result};
+use crate::nn::made::{Made, constructor};
 use crate::op::def::DefaultValue;
 use crate::op::normalise::batch_norm::BatchNorm;
 use crate::op::normalise::instance_norm::instance_norm;
@@ -11,8 +12,6 @@ use crate::tensor::Tensor;
 
 use super::module::{Call, Layer, Module};
 use super::normalise::{ChannelNorm, Momentum};
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 struct Instance(ChannelNorm);
 

@@ -5,8 +5,7 @@ use crate::nn::made::{Made, constructor};
 use crate::op::linalg::linear::linear;
 use crate::op::params::{by_name, kind, params};
 use crate::op::shape::view::flatten;
-use crate::op::shapes;
-use crate::op::{OpDef, Value};
+use crate::op::{OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;

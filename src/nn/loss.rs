@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::device::kernel::Reduction;
+use crate::nn::made::constructor;
 use crate::op::def::DefaultValue;
 use crate::op::linalg::distance::pairwise_distance;
 use crate::op::loss::classes::{Classes, cross_entropy, nll_loss};
@@ -10,13 +11,11 @@ use crate::op::loss::elements::{
     l1_loss, mse_loss, reduction, smooth_l1_loss,
 };
 use crate::op::params::{Maybe, Written, by_name, kind, params};
-use crate::op::shapes;
-use crate::op::{Args, OpDef, Value};
+use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::module::Call;
-use crate::nn::made::constructor;
 
 /// Input and target, and no more.
 fn pair<'a>(c: &'a Call) -> Result<(&'a Tensor, &'a Tensor)> {

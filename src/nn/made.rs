@@ -1,18 +1,9 @@
 //! What constructors of modules share.
 
-use crate::base::DType;
-use crate::base::Result;
+use crate::base::{DType, Result};
 use crate::nn::module::Module;
-use crate::op::Args;
-use crate::op::Family;
-use crate::op::Form;
-use crate::op::Gradient;
-use crate::op::OpDef;
-use crate::op::Param;
-use crate::op::Value;
-use crate::op::params::Maybe;
-use crate::op::params::kind;
-use crate::op::params::params;
+use crate::op::params::{Maybe, kind, params};
+use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 
 params! {
     /// What the tensors of a new module are: the last parameters of most constructors.

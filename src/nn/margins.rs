@@ -1,6 +1,7 @@
 //! Losses of margins, and layers that resize images, as modules.
 
 use crate::base::{Error, Result};
+use crate::nn::made::constructor;
 use crate::op::def::DefaultValue;
 use crate::op::image::resize::{
     AlignCorners, ScaleFactor, channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle,
@@ -10,14 +11,12 @@ use crate::op::loss::margins::{
     triplet_margin_loss,
 };
 use crate::op::params::{Maybe, by_name, kind, params};
-use crate::op::shapes;
-use crate::op::{Args, OpDef, Value};
+use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::loss::LossParams;
 use super::module::Call;
-use crate::nn::made::constructor;
 
 /// So many inputs and no more.
 fn inputs<'a, const N: usize>(c: &'a Call) -> Result<[&'a Tensor; N]> {

@@ -1,6 +1,7 @@
 //! Normalisation layers.
 
 use crate::base::{DType, Error, Result, Scalar, python};
+use crate::nn::made::{Made, constructor};
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::specs;
 use crate::op::normalise::batch_norm::{BatchNorm, batch_norm};
@@ -13,8 +14,6 @@ use crate::tensor::Tensor;
 use super::init;
 use super::module::{Call, Layer, Module, Parts};
 use super::show::option;
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 kinds! {
     /// A number, or () for the mean of all batches.

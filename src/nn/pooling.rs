@@ -1,18 +1,19 @@
 //! Pooling layers.
 
 use crate::base::Result;
-use crate::op::convolution::pooling::{Pool, adaptive_avg_pool2d, adaptive_size, avg_pool2d, max_pool2d};
-use crate::op::convolution::pooling::{adaptive_avg_pool1d, avg_pool1d, max_pool1d};
+use crate::nn::made::constructor;
+use crate::op::convolution::pooling::{
+    Pool, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_size, avg_pool1d, avg_pool2d, max_pool1d,
+    max_pool2d,
+};
 use crate::op::convolution::volumes::{avg_pool3d, max_pool3d};
 use crate::op::def::DefaultValue;
 use crate::op::params::{by_name, kind, params};
-use crate::op::shapes;
-use crate::op::{Args, OpDef, Value};
+use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
 use super::activation::Simple;
 use super::module::Call;
-use crate::nn::made::constructor;
 
 params! {
     MaxPoolParams {

@@ -1,11 +1,10 @@
 //! Recurrent layers over sequences: plain, LSTM and GRU.
 
-use super::packed::{Packed, by_step, reordered};
 use crate::base::{DType, Error, Result, memory, python};
 use crate::device::Machine;
+use crate::nn::made::{Made, constructor};
 use crate::op::activation::dropout::dropout;
-use crate::op::core::autocast;
-use crate::op::core::autocast::Casts;
+use crate::op::core::autocast::{self, Casts};
 use crate::op::def::DefaultValue;
 use crate::op::linalg::linear::linear;
 use crate::op::params::{by_name, kind, params};
@@ -18,9 +17,7 @@ use crate::tensor::Tensor;
 
 use super::cells::{Hidden, Mode, Weights, above_zero, drawn, wants_pair, zeros};
 use super::module::{Call, Layer, Module, Parts, call_row};
-use super::packed::packed;
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
+use super::packed::{Packed, by_step, packed, reordered};
 
 pub(super) struct Recurrent {
     pub(super) mode: Mode,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::base::{DType, Error, Result};
+use crate::nn::made::{Made, constructor};
 use crate::op::activation::functions::gelu;
 use crate::op::core::convert::cloned;
 use crate::op::core::record;
@@ -21,8 +22,6 @@ use super::init;
 use super::linear::made;
 use super::module::{Call, Layer, Module, Parts, Role, call_row};
 use super::normalise::layer_norm_module;
-use crate::nn::made::Made;
-use crate::nn::made::constructor;
 
 #[derive(Clone, Copy)]
 pub(super) enum Activation {

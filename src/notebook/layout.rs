@@ -1,7 +1,6 @@
 //! How a cell stands in its file.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A cell's piece of the file. The three parts in a row are the piece.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

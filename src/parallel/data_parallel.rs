@@ -4,8 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::Kind;
-use crate::base::{Cause, Device, DeviceCause, Error, Result, Scalar};
+use crate::base::{Cause, Device, DeviceCause, Error, Kind, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::nn::{Call, Layer, Module, Parts, Role};
 use crate::op::Value;

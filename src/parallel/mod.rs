@@ -15,8 +15,7 @@ pub use spread::{gather, scatter};
 
 use std::sync::Arc;
 
-use crate::base::Kind;
-use crate::base::{Device, DeviceCause, DeviceSpec, Error, Result, Scalar};
+use crate::base::{Device, DeviceCause, DeviceSpec, Error, Kind, Result, Scalar};
 use crate::device::{Context, Machine};
 use crate::op::def::documented;
 use crate::op::{OpDef, Value};

@@ -1,9 +1,11 @@
 //! Histograms: edges and counts as `numpy.histogram` gives them.
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory;
+
 use super::stop::until;
 use super::{PlotError, numbers};
-use crate::base::memory;
-use serde::{Deserialize, Serialize};
 
 /// More bins than this are refused.
 pub(super) const MAX_BINS: usize = 100_000;

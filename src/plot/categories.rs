@@ -1,9 +1,11 @@
 //! The x axis of bars: which category is where.
 
-use super::figure::Series;
-use crate::plot::bar::Bar;
 use std::borrow::Cow;
 use std::collections::HashMap;
+
+use crate::plot::bar::Bar;
+
+use super::figure::Series;
 
 /// The categories of all bar series together, in the order in which they first appear.
 pub(super) struct Categories<'a> {

@@ -1,13 +1,15 @@
 //! What to draw: a description without tensors, colours of a screen, or pixels.
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Error, memory};
+use crate::plot::left_out::LeftOut;
+
 use super::axis::{Scale, verdict};
 use super::bins::{Bins, bin};
 use super::color::ColorMap;
 use super::decimate::{self, Points};
 use super::{PlotError, numbers, picture};
-use crate::base::{Error, memory};
-use crate::plot::left_out::LeftOut;
-use serde::{Deserialize, Serialize};
 
 /// A figure with one pair of axes, or one picture.
 ///

@@ -1,8 +1,8 @@
 //! What a smaller figure left out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::plot::axis::Verdict;
-use serde::Deserialize;
-use serde::Serialize;
 
 /// Numbers that are not drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

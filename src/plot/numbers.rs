@@ -3,10 +3,11 @@
 //! In a readable format these three are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`; a binary format stores floats as
 //! they are. Reading also takes `null` as NaN, which is what other writers make of it.
 
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 /// `f32` or `f64`.
 pub(super) trait Float: Copy + Serialize {

@@ -1,9 +1,12 @@
 //! RGB pixels as a PNG file: 8 bits a channel, not interlaced (PNG specification, third edition, W3C).
 
+use std::io::Write;
+
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
+
 use super::PlotError;
 use super::stop::asked;
-use flate2::{Compression, Crc, write::ZlibEncoder};
-use std::io::Write;
 
 const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
 const TRUECOLOR: u8 = 2;

@@ -1,7 +1,10 @@
 //! From what was asked to what is to be drawn: axes that hold all data, bars with places, and notes on what is missing.
 
+use std::borrow::Cow;
+
 use crate::base::memory;
 use crate::plot::bar::{Bar, Bars};
+use crate::plot::left_out::LeftOut;
 
 use super::PlotError;
 use super::axis::{Axis, Bounds, Room, Scale, Verdict, verdict};
@@ -12,8 +15,6 @@ use super::decimate::Points;
 use super::figure::{Figure, Series};
 use super::label::count;
 use super::picture::{Picture, range_of};
-use crate::plot::left_out::LeftOut;
-use std::borrow::Cow;
 
 /// A figure ready for drawing at any size.
 pub(super) enum Scene<'a> {

@@ -1,7 +1,6 @@
 //! What follows the cursor: the parameters of the call that is being typed.
 
-use crate::script::help;
-use crate::script::lexer;
+use crate::script::{help, lexer};
 
 /// The parameters that are still to come, where a call has just been opened or a comma was typed.
 pub(super) fn parameters(text: &str) -> Option<String> {

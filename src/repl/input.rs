@@ -1,9 +1,8 @@
 //! Code as it is typed: when it is whole, how it goes on, and what of it is evaluated.
 
-use crate::script::indent;
-use crate::script::lexer;
 use crate::script::tokens::{Token, tokens};
 use crate::script::whole::{self, Wholeness};
+use crate::script::{indent, lexer};
 
 use super::commands;
 

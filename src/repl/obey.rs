@@ -4,18 +4,17 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::End;
-use super::commands::{self, Command};
-use super::editor;
-use super::input::without_backslashes;
-use super::link::Said;
-use super::run::{Done, Next, Repl};
-use super::show;
 use crate::base::figures::{count, plural};
 use crate::notebook::{Cell, Notebook, percent};
 use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
+
+use super::commands::{self, Command};
+use super::input::without_backslashes;
+use super::link::Said;
+use super::run::{Done, Next, Repl};
+use super::{End, editor, show};
 
 /// A session begins, or answers what takes no evaluation, within this time.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -6,16 +6,16 @@ use std::process::Command as Program;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::commands;
+use crate::base::text::strip_control;
+use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
+
 use super::editor::{Editor, Typed};
 use super::input::without_backslashes;
 use super::lines::Lines;
 use super::link::{ReplSession, Said};
 use super::printer::Printer;
 use super::waiting::{self, Waiting};
-use super::{End, Options};
-use crate::base::text::strip_control;
-use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
+use super::{End, Options, commands};
 
 /// A front end of one session.
 pub(crate) struct Repl {

@@ -1,10 +1,9 @@
 //! Tables and sentences about what a session holds.
 
-use crate::base::Device;
 use crate::base::event::Clock;
 use crate::base::figures::{bytes, count, plural, timed};
-use crate::base::table;
 use crate::base::text::strip_control;
+use crate::base::{Device, table};
 use crate::plot::{Figure, Series};
 use crate::session::protocol::{DeviceInfo, Usage, Variable};
 

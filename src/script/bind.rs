@@ -8,8 +8,7 @@ use rhai::{Dynamic, Engine, INT, Map, Module, NativeCallContext};
 
 use crate::base::{Error, Result, Scalar};
 use crate::device::Shared;
-use crate::op::core::spec::Writes;
-use crate::op::core::spec::{Binary, Unary};
+use crate::op::core::spec::{Binary, Unary, Writes};
 use crate::op::params::InputParams;
 use crate::op::{Args, Form, Forward, InPlace, OpDef, Operand, ParamKind, Value};
 use crate::tensor::Tensor;

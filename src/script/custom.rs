@@ -1,8 +1,6 @@
 //! Expressions of our own in a parsed program.
 
-use rhai::CustomExpr;
-use rhai::Dynamic;
-use rhai::Expr;
+use rhai::{CustomExpr, Dynamic, Expr};
 
 /// An expression that the function registered under `key` evaluates.
 pub(crate) fn custom(key: &str, inputs: impl IntoIterator<Item = Expr>, state: Dynamic) -> CustomExpr {

@@ -1,6 +1,5 @@
 //! The interpreter: one scope, one machine, one Rhai engine.
 
-use crate::script::host::Host;
 use std::sync::{Arc, Mutex};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
@@ -8,6 +7,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Module, Scope};
 use crate::base::event::Source;
 use crate::device::{Cancel, Machine, hold_reserve};
 use crate::plot::Figure;
+use crate::script::host::Host;
 use crate::tensor::Tensor;
 use crate::tensor::display::display;
 

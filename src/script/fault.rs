@@ -3,9 +3,8 @@
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 use serde::{Deserialize, Serialize};
 
-use crate::base::Error;
-use crate::base::Kind;
 use crate::base::near::nearest;
+use crate::base::{Error, Kind};
 
 /// A script error with its place, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

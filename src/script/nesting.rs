@@ -4,16 +4,16 @@
 //! and none of this asks whether the script was interrupted. Values grow where they are put into each other: in
 //! literals, captures, methods such as `push` and assignments to an element. There the new value is looked through.
 
-use crate::script::fault::{DEEPEST, MOST, TOO_DEEP, TOO_MANY};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rhai::{Array, BinaryExpr, Dynamic, Engine, EvalAltResult, Expr, Expression, FnPtr, Map, Position, Stmt};
 
 use crate::device::Shared;
+use crate::script::custom::custom;
+use crate::script::fault::{DEEPEST, MOST, TOO_DEEP, TOO_MANY};
 
 use super::fault::raise;
-use crate::script::custom::custom;
 
 /// The key of an expression whose value is looked through: no text of a script is read as this token.
 const GROWN: &str = "\u{5}";

@@ -8,11 +8,12 @@
 //! - `_`, a session's last value, becomes `$`, which the parser takes for a variable of that name; in a `switch` it stays
 //!   what it is.
 
-use crate::script::syntax::LAST;
 use std::borrow::Cow;
 use std::ops::Range;
 
 use rhai::{Engine, Position, Token};
+
+use crate::script::syntax::LAST;
 
 use super::lexer;
 

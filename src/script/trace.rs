@@ -7,9 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::Device;
 use crate::base::event::{Body, Event, Span};
-use crate::base::file;
+use crate::base::{Device, file};
 
 /// The lane of the host's waiting, beside a device's streams.
 const HOST: u32 = 1_000_000;

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use rhai::{Array, Dynamic, FnPtr, INT, ImmutableString, Map};
 
-use crate::base::Kind;
 use crate::base::chain::Link;
-use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
+use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar, memory};
 use crate::data::sampler::{Generator, Sampler};
 use crate::data::{Data, DataLoader};
 use crate::nn::packed::Packed;

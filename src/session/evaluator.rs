@@ -1,6 +1,5 @@
 //! The script interpreter as a session's evaluator.
 
-use crate::session::inspect::LAST;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -14,6 +13,7 @@ use crate::script::engine::Stopped;
 use crate::script::modules::checks::{self, Finding, RunEvents};
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
+use crate::session::inspect::LAST;
 
 use super::engine::{Evaluator, Host, Inspected, Interrupt};
 use super::protocol::{Completion, Display, Outcome, ProbeValue, Stream, Usage, Verdict};

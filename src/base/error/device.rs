@@ -2,8 +2,7 @@
 
 use crate::base::Device;
 
-use crate::base::error::kind::Kind;
-use crate::base::error::kind::Teller;
+use crate::base::error::kind::{Kind, Teller};
 
 /// A device is wrong, missing, full or broken.
 #[derive(Clone, Debug, PartialEq)]

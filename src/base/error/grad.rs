@@ -1,7 +1,6 @@
 //! Why a gradient cannot be had.
 
-use crate::base::dims::Dims;
-use crate::base::dims::show;
+use crate::base::dims::{Dims, show};
 use crate::base::{DType, Device};
 
 /// What autograd refuses.

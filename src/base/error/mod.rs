@@ -1,7 +1,8 @@
 //! Errors as a taxonomy with fields. The script layer renders them once, with position, caret and hint.
 
-use crate::base::error::kind::Kind;
 use std::fmt;
+
+use crate::base::error::kind::Kind;
 
 use super::Device;
 use super::dtype::DType;

@@ -1,9 +1,6 @@
 //! Why shapes do not fit.
 
-use crate::base::dims::Dims;
-use crate::base::dims::show;
-use crate::base::dims::show_x;
-
+use crate::base::dims::{Dims, show, show_x};
 use crate::base::error::kind::Kind;
 
 /// Sizes, dimensions or indices do not fit.

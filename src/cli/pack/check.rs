@@ -5,15 +5,12 @@ use std::path::Path;
 
 use crate::cli::lab::{LookOptions, look_at};
 use crate::cli::output::say;
+use crate::cli::pack::told::{Done, told};
 use crate::cli::packs::Chosen;
 use crate::cli::{exit, lesson};
 use crate::lesson::LessonError;
-use crate::lesson::pack::Pack;
-use crate::lesson::pack::{PackError, Tree, check};
+use crate::lesson::pack::{Pack, PackError, Tree, check};
 use crate::lesson::verify::Report;
-
-use crate::cli::pack::told::Done;
-use crate::cli::pack::told::told;
 
 /// Checks a pack's files, and its lessons by running them unless the files have faults.
 pub(super) fn check(dir: &Path, sets: &[String], no_run: bool, json: bool) -> Done {

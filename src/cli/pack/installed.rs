@@ -1,21 +1,15 @@
 //! `pack install`, `update`, `list`, `remove` and `info`.
 
-use crate::cli::folders;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
 use crate::cli::output::say;
-use crate::cli::{exit, packs};
-use crate::lesson::pack::Pack;
-use crate::lesson::pack::open_manifest;
+use crate::cli::pack::told::{Done, size, told};
+use crate::cli::{exit, folders, packs};
 use crate::lesson::pack::store::{Change, Replace, Store};
-use crate::lesson::pack::{Contents, Manifest, PackError, PackId, Tree, verify_archive};
+use crate::lesson::pack::{Contents, Manifest, Pack, PackError, PackId, Tree, open_manifest, verify_archive};
 use crate::lesson::{Entry, Key, ProgressLog, Record};
-
-use crate::cli::pack::told::Done;
-use crate::cli::pack::told::size;
-use crate::cli::pack::told::told;
 
 /// Installs a folder or an archive.
 pub(super) fn install(source: &Path, force: bool) -> Done {

@@ -7,12 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::base::file;
 use crate::cli::exit;
 use crate::cli::output::say;
-use crate::lesson::pack::open_manifest;
-use crate::lesson::pack::{self, PackError, hash, template};
-
-use crate::cli::pack::told::Done;
-use crate::cli::pack::told::size;
-use crate::cli::pack::told::told;
+use crate::cli::pack::told::{Done, size, told};
+use crate::lesson::pack::{self, PackError, hash, open_manifest, template};
 
 /// Makes a pack of the template.
 pub(super) fn new(dir: &Path, id: Option<&str>, title: Option<&str>) -> Done {

@@ -23,6 +23,7 @@ use crate::op::{Value, map_value};
 use crate::tensor::Tensor;
 
 use super::tree::{entries, map_tensors};
+
 use fault::{Fault, Outcome};
 
 pub(crate) use safetensors::Metadata;

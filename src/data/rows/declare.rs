@@ -1,13 +1,7 @@
 //! What declares a row of this layer.
 
 use crate::base::Result;
-use crate::op::Args;
-use crate::op::Family;
-use crate::op::Form;
-use crate::op::Gradient;
-use crate::op::OpDef;
-use crate::op::Param;
-use crate::op::Value;
+use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 
 pub(crate) const fn row(
     name: &'static str,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::base::{Error, Result};
 use crate::data::files::{self, LoadTarget, Saving};
+use crate::data::rows::declare::row;
 use crate::data::tree::entries;
 use crate::data::{csv, digits};
 use crate::device::Machine;
@@ -12,7 +13,6 @@ use crate::op::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Value, map_value};
 
 use super::given::Count;
-use crate::data::rows::declare::row;
 
 pub(super) static ROWS: &[OpDef] = &[
     row(

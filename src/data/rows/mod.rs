@@ -15,6 +15,7 @@ use crate::tensor::Tensor;
 
 use super::dataset::{Computed, Concat, Data, Subset, TensorDataset, random_split};
 use super::sampler::{Generator, Sampler};
+
 use given::{Count, DatasetKind, GeneratorKind, Indices, SamplerKind, function};
 
 /// Every row of files and data.

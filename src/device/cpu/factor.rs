@@ -26,6 +26,7 @@ use super::gemm::operand::Matrix;
 use super::lines::{input_shape, output_shape};
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
+
 use reflect::{MatrixBlock, Reflections, reflector};
 use singular::{Vectors, svd};
 use symmetric::eigh;

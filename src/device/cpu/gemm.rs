@@ -11,10 +11,10 @@ pub(super) mod pairs;
 use std::ops::Range;
 
 use crate::base::Result;
+use crate::device::backend::Cancel;
 
 use super::parallel;
 use super::scratch::Kept;
-use crate::device::backend::Cancel;
 
 use kernel::{Real, Tile, Tiles};
 use operand::{Operand, SLACK};

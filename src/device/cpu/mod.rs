@@ -44,8 +44,7 @@ pub(crate) mod testing;
 pub mod threads;
 mod walk;
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Result};
@@ -53,6 +52,7 @@ use crate::base::{Device, Result};
 use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use super::context::Shared;
 use super::kernel::Launch;
+
 use memory::{HostBlock, HostPool};
 
 pub use reserve::hold as hold_reserve;

@@ -1,7 +1,6 @@
 //! `Sort`: stable sorting along a dimension.
 
-use crate::base::Result;
-use crate::base::memory;
+use crate::base::{Result, memory};
 use crate::device::Cancel;
 use crate::device::kernel::Launch;
 

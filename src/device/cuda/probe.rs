@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::folders::Folders;
+use super::driver;
+use super::folders::{self, Folders};
 use super::library::{self, Wanted};
-use super::{driver, folders};
 
 /// All that was found and what was not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

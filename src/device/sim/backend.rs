@@ -11,8 +11,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::event;
-use crate::base::{Device, DeviceCause, Error, Kind, Result, memory};
+use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
     Backend, Buffer, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
 };

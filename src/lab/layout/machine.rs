@@ -5,11 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::base::figures;
-use crate::lab::layout::picked;
 use crate::lab::layout::placed::{Placed, ScreenBody};
 use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace};
 use crate::lab::layout::sections::{SECTIONS, entry_of};
-use crate::lab::layout::{Areas, inner};
+use crate::lab::layout::{Areas, inner, picked};
 use crate::lab::model::machine::Section;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{SessionStatus, State};

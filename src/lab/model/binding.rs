@@ -2,12 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use KeyCode::{Char, Right, Up};
+
 use crate::lab::model::actions::{Action, MachineAction as Machine};
 use crate::lab::model::context::Context;
 use crate::lab::model::keys::{Chord, c, key, names};
 use crate::lab::model::machine::Section;
-
-use KeyCode::{Char, Right, Up};
 
 /// When a binding stands in the key bar.
 #[derive(Clone, Copy)]

@@ -4,8 +4,7 @@ use crate::lab::model::actions::Action;
 use crate::lab::model::binding::{Bar, Binding, row};
 use crate::lab::model::context::{Context, Together};
 use crate::lab::model::keys::{Chord, Keymap};
-use crate::lab::model::popups;
-use crate::lab::model::popups::{COMPLETE, CONFIRM, FIND, PICKER};
+use crate::lab::model::popups::{self, COMPLETE, CONFIRM, FIND, PICKER};
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::work::{self, ANSWER, EDITOR};
 

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::base::figures;
-use crate::base::{DType, Device};
+use crate::base::{DType, Device, figures};
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
 use crate::session::protocol::{TensorInfo, Variable};

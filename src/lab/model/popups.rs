@@ -2,13 +2,13 @@
 
 use crossterm::event::KeyCode;
 
+use KeyCode::{Backspace, Char, Down, Enter, Esc, PageDown, PageUp, Tab, Up};
+
 use crate::lab::model::actions::{Action as A, Choice};
 use crate::lab::model::binding::Bar::{Always, Never, When};
 use crate::lab::model::binding::{Binding, Condition, row};
 use crate::lab::model::context::{Context, Together};
 use crate::lab::model::keys::{c, ctrl, key};
-
-use KeyCode::{Backspace, Char, Down, Enter, Esc, PageDown, PageUp, Tab, Up};
 
 /// While names are offered.
 pub(crate) const COMPLETE: Context = Context {

@@ -4,8 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::lab::model::book_change::{BookChange, NotSaved};
-use crate::lab::model::document;
-use crate::lab::model::document::{Document, Item, Step, Stored};
+use crate::lab::model::document::{self, Document, Item, Step, Stored};
 use crate::notebook::store::{self, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, new_id};
 

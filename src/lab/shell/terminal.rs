@@ -7,8 +7,6 @@ use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
-#[cfg(unix)]
-use std::time::Duration;
 
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -27,13 +25,17 @@ use crate::base::stderr::tell;
 use crate::lab::model::message::Msg;
 use crate::lab::model::picture::Art;
 use crate::lab::model::picture::encode::forget;
-#[cfg(unix)]
-use crate::lab::model::picture::graphics::is_unknown;
 use crate::lab::model::picture::graphics::{Canvas, Graphics};
 use crate::lab::model::state::State;
+use crate::lab::view::view;
+
+#[cfg(unix)]
+use std::time::Duration;
+
+#[cfg(unix)]
+use crate::lab::model::picture::graphics::is_unknown;
 #[cfg(unix)]
 use crate::lab::shell::sixel_query::listen;
-use crate::lab::view::view;
 
 /// The terminal is ours: it has to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);

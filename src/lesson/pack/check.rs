@@ -8,15 +8,14 @@ use crate::base::near;
 use crate::lesson::error::LessonError;
 use crate::lesson::format::{Element, Lesson};
 use crate::lesson::lint::lint;
+use crate::lesson::pack::id::COURSE;
+use crate::lesson::pack::read::{Pack, fault_of};
 use crate::lesson::verify::{Report, verify_in};
 
 use super::error::PackError;
+use super::hash;
 use super::path::{self, Place};
-use super::tree::Tree;
-use super::{hash, tree};
-use crate::lesson::pack::id::COURSE;
-use crate::lesson::pack::read::Pack;
-use crate::lesson::pack::read::fault_of;
+use super::tree::{self, Tree};
 
 /// What every asset's path begins with.
 const ASSETS: &str = "assets/";

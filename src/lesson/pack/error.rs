@@ -1,7 +1,6 @@
 //! Why something could not be done with a pack.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::lesson::error::LessonError;
 use crate::lesson::text;

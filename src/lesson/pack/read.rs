@@ -1,21 +1,17 @@
 //! A pack that was read.
 
-use super::{path, tree};
-use crate::lesson::BUILT_IN;
-use crate::lesson::BUILT_IN_MANIFEST;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
 use crate::lesson::error::LessonError;
 use crate::lesson::format::Lesson;
-use crate::lesson::load;
 use crate::lesson::pack::error::PackError;
-use crate::lesson::pack::manifest::Listed;
-use crate::lesson::pack::manifest::Manifest;
+use crate::lesson::pack::manifest::{Listed, Manifest};
 use crate::lesson::pack::version::Version;
-use crate::lesson::parse;
-use crate::lesson::source::MAX_FILE_BYTES;
-use crate::lesson::source::Source;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use crate::lesson::source::{MAX_FILE_BYTES, Source};
+use crate::lesson::{BUILT_IN, BUILT_IN_MANIFEST, load, parse};
+
+use super::{path, tree};
 
 /// A pack that was read: its manifest and its lessons in their order.
 #[derive(Clone, Debug)]

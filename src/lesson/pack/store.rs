@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{file, near};
+use crate::lesson::pack::read::{Pack, open_manifest};
 use crate::lesson::text;
 
 use super::error::PackError;
@@ -20,8 +21,6 @@ use super::stage::{self, Lock, Stage, remove_all, sync_folders};
 use super::tree::Contents;
 use super::version::Version;
 use super::{archive, build, check, open_archive, path, sound};
-use crate::lesson::pack::read::Pack;
-use crate::lesson::pack::read::open_manifest;
 
 const CURRENT: &str = "current";
 

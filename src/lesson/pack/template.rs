@@ -1,8 +1,7 @@
 //! A pack to begin with: one lesson that has one of each, and a dataset.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use crate::lesson::text;
 

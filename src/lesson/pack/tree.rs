@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::PackError;
-use super::hash;
-use super::path;
+use super::{hash, path};
 
 /// Most files of a pack.
 pub(crate) const MOST_FILES: usize = 1000;

@@ -3,16 +3,16 @@
 pub(crate) mod error;
 mod old;
 
-use crate::notebook::ipynb::error::{IpynbError, fault};
-
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::base::base64;
+use crate::notebook::ipynb::error::{IpynbError, fault};
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 use super::html::table_html;
 use super::output::{FIGURE, Fields, Output, TABLE, is_json, text_of};
-use crate::base::base64;
 
 /// The newest minor version of nbformat 4 that is known, and the one that is written.
 const MINOR: u64 = 5;

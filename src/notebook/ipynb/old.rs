@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::notebook::ipynb::error::IpynbError;
-use crate::notebook::ipynb::error::fault;
+use crate::notebook::ipynb::error::{IpynbError, fault};
 use crate::notebook::output::{Fields, text_of};
 
 /// Mimetypes by their names in nbformat 3.

@@ -23,13 +23,15 @@
 
 mod head;
 
-use crate::notebook::layout::Layout;
 use std::borrow::Cow;
+
+use crate::notebook::layout::Layout;
 
 use super::cell::{Cell, Kind};
 use super::document::Notebook;
 
 use head::Head;
+
 pub(super) use head::is_shown;
 
 /// Reads a notebook. Every text is one.

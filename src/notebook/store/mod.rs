@@ -8,16 +8,17 @@ pub mod journal;
 pub mod lock;
 
 use std::ffi::OsString;
-use std::fmt;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fmt, fs};
+
+use crate::base::file;
 
 use super::document::{Change, Notebook};
 use super::hash::Hash;
 use super::{ipynb, percent, sidecar};
-use crate::base::file;
+
 use journal::Journal;
 use lock::{Lock, Taken};
 

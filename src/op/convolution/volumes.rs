@@ -3,8 +3,7 @@
 
 use crate::base::{Error, Result};
 use crate::op::arrange::pad::constant;
-use crate::op::core::autocast;
-use crate::op::core::autocast::whole;
+use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{BOTH, Domain, Draw, FUNCTIONAL, Family, OpDef, Sample};
 use crate::op::core::params::by_name;
 use crate::op::core::shapes;

@@ -1,8 +1,7 @@
 //! The arguments of a call: matched to the parameters of the row, checked, and read.
 
-use crate::base::Kind;
 use crate::base::near::nearest;
-use crate::base::{DType, DeviceSpec, Error, Result, Scalar, memory};
+use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar, memory};
 use crate::tensor::Tensor;
 
 use super::def::{DefaultValue, Form, OpDef, Param, ParamKind, Receiver};

@@ -1,7 +1,6 @@
 //! Copies: to another device or dtype, in other memory, and out of the graph.
 
-use crate::base::Kind;
-use crate::base::{DType, Device, DeviceSpec, Error, Result};
+use crate::base::{DType, Device, DeviceSpec, Error, Kind, Result};
 use crate::device::Machine;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::shapes;

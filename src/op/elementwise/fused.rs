@@ -4,7 +4,6 @@ use crate::base::dtype::Category;
 use crate::base::{Error, Result};
 use crate::device::MapOp;
 use crate::op::core::args::to_value;
-use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::launch::tensor;
 use crate::op::core::map::{ternary, ternary_into};
@@ -12,7 +11,7 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::{check_cast, only_floats, result_type};
 use crate::op::core::record::{in_place, recorded, wanted};
-use crate::op::core::shapes;
+use crate::op::core::{autocast, shapes};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Saver, Vjp};
 

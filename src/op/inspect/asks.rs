@@ -3,10 +3,9 @@
 use crate::base::{Error, Result, Scalar, memory};
 use crate::device::poll;
 use crate::op::core::def::{Args, Family, Gradient, METHOD, OpDef, PROPERTY};
-use crate::op::core::many;
 use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
-use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::{many, shapes};
 use crate::tensor::Tensor;
 
 const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");

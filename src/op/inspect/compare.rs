@@ -1,7 +1,6 @@
 //! Whether tensors are equal or close.
 
-use crate::base::Kind;
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Kind, Result};
 use crate::op::core::def::{Family, Gradient, OpDef};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::shapes;

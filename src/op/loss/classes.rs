@@ -3,12 +3,11 @@
 use crate::base::{DType, Error, Kind, Result};
 use crate::device::Kernel;
 use crate::device::kernel::Reduction;
-use crate::op::core::autocast;
 use crate::op::core::def::{DefaultValue, Domain, Draw, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
-use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, shift};
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::elementwise::comparison::eq;

@@ -4,7 +4,6 @@ use crate::base::shape::broadcast;
 use crate::base::{Dims, Error, Result};
 use crate::device::MapOp;
 use crate::device::kernel::{ReduceOp, Reduction};
-use crate::op::core::autocast;
 use crate::op::core::def::{
     Args, BOTH, DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Param, Sample,
 };
@@ -13,8 +12,8 @@ use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, kinds, params};
 use crate::op::core::promote::{common_device, only_floats, result_type};
 use crate::op::core::record::{recorded, wanted};
-use crate::op::core::shapes;
 use crate::op::core::value::Value;
+use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{add, div, mul, scale, sub};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::clamp::clamp_min;

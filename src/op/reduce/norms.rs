@@ -3,8 +3,7 @@
 use crate::base::{Error, Kind, Result};
 use crate::device::kernel::ReduceOp;
 use crate::op::core::args::to_value;
-use crate::op::core::autocast;
-use crate::op::core::autocast::whole;
+use crate::op::core::autocast::{self, whole};
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::fill::replaced;
 use crate::op::core::operand::Operand;

@@ -3,12 +3,11 @@
 use crate::base::{DType, Result};
 use crate::device::Kernel;
 use crate::op::core::args::to_value;
-use crate::op::core::autocast;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::{one, recorded};
-use crate::op::core::shapes;
+use crate::op::core::{autocast, shapes};
 use crate::op::elementwise::arithmetic::{mul, sub};
 use crate::op::elementwise::unary::exp;
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};

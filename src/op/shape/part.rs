@@ -1,6 +1,5 @@
 //! Views of a part: ranges, sub-tensors, diagonals.
 
-use crate::op::core::params::{by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::dims::show;
@@ -8,6 +7,7 @@ use crate::base::{Dims, Error, Kind, Layout, Result, ShapeCause};
 use crate::device::hold_reserve;
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Gradient, OpDef, Sample};
+use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp, needs_graph};

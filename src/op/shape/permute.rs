@@ -1,6 +1,5 @@
 //! Views with dimensions in another order.
 
-use crate::op::core::params::{InputParams, by_name, kind, params};
 use smallvec::SmallVec;
 
 use crate::base::dims::show;
@@ -8,6 +7,7 @@ use crate::base::shape::wrap_dim;
 use crate::base::{Error, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, PROPERTY, Sample};
+use crate::op::core::params::{InputParams, by_name, kind, params};
 use crate::op::core::record::one;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;

@@ -1,14 +1,14 @@
 //! Elements repeated, reversed and turned, in new memory.
 
-use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
-use crate::op::core::shapes;
 use smallvec::SmallVec;
 
 use crate::base::shape::checked_sizes;
 use crate::base::{Dims, Error, Kind, Layout, Result};
 use crate::op::core::args::to_value;
 use crate::op::core::def::{DefaultValue as D, Domain, Draw, Family, Form, Gradient, OpDef, Sample};
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};

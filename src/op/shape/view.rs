@@ -1,7 +1,5 @@
 //! Views with other sizes: reshaped, squeezed, stretched.
 
-use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
-use crate::op::core::shapes;
 use smallvec::SmallVec;
 
 use crate::base::dims::show;
@@ -10,7 +8,9 @@ use crate::base::{Dims, Error, Layout, Result, ShapeCause};
 use crate::op::core::args::to_value;
 use crate::op::core::convert::cloned;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, Form, Gradient, METHOD, OpDef, Sample};
+use crate::op::core::params::{InputParams, Maybe, by_name, kind, params};
 use crate::op::core::record::{kept_shape, one};
+use crate::op::core::shapes;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Rule, Saved, Vjp, needs_graph};

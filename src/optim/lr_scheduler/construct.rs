@@ -2,11 +2,11 @@
 
 use crate::base::{Error, Result, python};
 use crate::op::{Args, Value};
+use crate::optim::{Optimizer, Options};
 
 use super::formula::{self, Formula, set_momentum};
 use super::plateau;
 use super::scheduler::{Function, Scheduler, SchedulerKind};
-use crate::optim::{Optimizer, Options};
 
 /// The arguments of a constructor: its optimizer, and the options under their names.
 struct SchedulerArgs<'a> {

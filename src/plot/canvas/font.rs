@@ -1,11 +1,11 @@
 //! The embedded font: widths for layout, and glyphs for pixels.
 
-use crate::plot::PlotError;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Point;
-use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
 use std::sync::OnceLock;
+
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
+
+use crate::plot::PlotError;
+use crate::plot::canvas::shape::{Anchor, Ink, Point};
 
 /// DejaVu Sans, cut down (see `assets/fonts/README.md`).
 static BYTES: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-subset.ttf");

@@ -1,18 +1,16 @@
 //! Pixels: shapes are filled span by span on a picture enlarged by a whole factor, which is then averaged down; text is
 //! drawn last, at the final size.
 
-use super::font;
-use crate::base::memory;
-use crate::plot::PlotError;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Point;
-use crate::plot::canvas::shape::Rect;
-use crate::plot::color::Rgb;
-use crate::plot::picture::Picture;
-use crate::plot::stop;
 use plotters::backend::{BitMapBackend, DrawingBackend, RGBPixel};
 use plotters::style::RGBAColor;
+
+use crate::base::memory;
+use crate::plot::canvas::shape::{Canvas, Ink, Point, Rect};
+use crate::plot::color::Rgb;
+use crate::plot::picture::Picture;
+use crate::plot::{PlotError, stop};
+
+use super::font;
 
 /// A canvas of RGB pixels, white at first.
 pub(in crate::plot) struct Raster<'a> {

@@ -1,22 +1,19 @@
 //! SVG.
 
-use super::font;
-use crate::base::base64;
-use crate::plot::PlotError;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Point;
-use crate::plot::canvas::shape::Rect;
-use crate::plot::color::Rgb;
-use crate::plot::picture::Picture;
-use crate::plot::png;
-use crate::plot::stop;
+use std::fmt::Write;
+
 use plotters::backend::SVGBackend;
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, ShapeStyle};
-use std::fmt::Write;
+
+use crate::base::base64;
+use crate::plot::canvas::shape::{Anchor, Canvas, Ink, Point, Rect};
+use crate::plot::color::Rgb;
+use crate::plot::picture::Picture;
+use crate::plot::{PlotError, png, stop};
+
+use super::font;
 
 /// Units of the view box to a pixel.
 const FINE: f64 = 10.0;

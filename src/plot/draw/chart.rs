@@ -1,26 +1,19 @@
 //! Lines, points and bars between their axes.
 
-use super::layout::{Detail, FigureSizes, Names, Words, ticks_across, ticks_down, widest};
-use super::legend::{self, Covered};
-use super::marker;
 use crate::plot::PlotError;
 use crate::plot::bar::Bars;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Point;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Anchor, Canvas, Ink, Point, Rect};
 use crate::plot::canvas::width_of;
 use crate::plot::decimate::{self, Points};
-use crate::plot::draw::style::DARK;
-use crate::plot::draw::style::GRID;
-use crate::plot::draw::style::horizontal;
-use crate::plot::draw::style::ink;
-use crate::plot::draw::style::vertical;
+use crate::plot::draw::style::{DARK, GRID, horizontal, ink, vertical};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::scene::{Chart, Layer, Shape};
 use crate::plot::ticks::Ticks;
+
+use super::layout::{Detail, FigureSizes, Names, Words, ticks_across, ticks_down, widest};
+use super::legend::{self, Covered};
+use super::marker;
 
 pub(super) fn draw(
     canvas: &mut dyn Canvas,

@@ -1,14 +1,9 @@
 //! Room for words around the axes: measured, so that nothing is cut.
 
 use crate::plot::PlotError;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Anchor, Canvas, Ink, Rect};
 use crate::plot::canvas::{ellipsis, width_of, wrap};
-use crate::plot::draw::style::DARK;
-use crate::plot::draw::style::DIM;
-use crate::plot::draw::style::ink;
+use crate::plot::draw::style::{DARK, DIM, ink};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::ticks::Ticks;

@@ -1,20 +1,15 @@
 //! The legend, in the corner where it hides least.
 
 use super::layout::FigureSizes;
-use super::marker;
 use crate::plot::PlotError;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Point;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Anchor, Canvas, Point, Rect};
 use crate::plot::canvas::{ellipsis, width_of};
 use crate::plot::color::Rgb;
-use crate::plot::draw::style::DARK;
-use crate::plot::draw::style::GRID;
-use crate::plot::draw::style::WHITE;
-use crate::plot::draw::style::ink;
+use crate::plot::draw::style::{DARK, GRID, WHITE, ink};
 use crate::plot::label::{clean, count};
 use crate::plot::scene::{Chart, Layer, Shape};
+
+use super::marker;
 
 /// Where ink has been put, sampled.
 #[derive(Default)]

@@ -1,9 +1,7 @@
 //! Signs that tell series apart without colour.
 
 use crate::plot::PlotError;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Point;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Canvas, Point, Rect};
 use crate::plot::color::Rgb;
 use crate::plot::draw::style::WHITE;
 

@@ -2,17 +2,10 @@
 
 use super::layout::{Detail, Names, Words, ticks_down, widest};
 use crate::plot::PlotError;
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Canvas;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Anchor, Canvas, Ink, Rect};
 use crate::plot::canvas::width_of;
 use crate::plot::color::{ColorMap, is_dark};
-use crate::plot::draw::style::DARK;
-use crate::plot::draw::style::WHITE;
-use crate::plot::draw::style::horizontal;
-use crate::plot::draw::style::ink;
-use crate::plot::draw::style::vertical;
+use crate::plot::draw::style::{DARK, WHITE, horizontal, ink, vertical};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::picture::Picture;

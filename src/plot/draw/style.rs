@@ -1,8 +1,6 @@
 //! Colours and lines of the drawing.
 
-use crate::plot::canvas::shape::Anchor;
-use crate::plot::canvas::shape::Ink;
-use crate::plot::canvas::shape::Rect;
+use crate::plot::canvas::shape::{Anchor, Ink, Rect};
 use crate::plot::color::Rgb;
 
 /// Text and the lines of the axes.

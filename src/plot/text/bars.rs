@@ -5,9 +5,7 @@ use crate::plot::axis::{Axis, Bounds, Room, Scale};
 use crate::plot::figure::Figure;
 use crate::plot::label::{clean, count};
 use crate::plot::scene::{Chart, Layer, Shape};
-use crate::plot::text::style::Style;
-use crate::plot::text::style::fill;
-use crate::plot::text::style::plain;
+use crate::plot::text::style::{Style, fill, plain};
 use crate::plot::ticks::short;
 
 /// Whether all there is are bars of categories.

@@ -7,10 +7,7 @@ use crate::plot::decimate::{self, Points};
 use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::scene::{Chart, Layer, Shape};
-use crate::plot::text::style::Style;
-use crate::plot::text::style::fill;
-use crate::plot::text::style::plain;
-use crate::plot::text::style::sign;
+use crate::plot::text::style::{Style, fill, plain, sign};
 use crate::plot::ticks::Ticks;
 
 pub(super) fn draw(grid: &mut Grid, area: Area, figure: &Figure, chart: &Chart<'_>, style: Style) {

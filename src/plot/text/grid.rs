@@ -1,7 +1,8 @@
 //! Characters in rows and columns.
 
-use crate::plot::color::Rgb;
 use unicode_width::UnicodeWidthChar;
+
+use crate::plot::color::Rgb;
 
 /// A cell of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

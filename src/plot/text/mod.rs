@@ -7,12 +7,14 @@ mod picture;
 pub(crate) mod style;
 
 use crate::plot::text::style::{Style, fill, plain, sign};
-pub use grid::Cell;
 
 use super::figure::Figure;
 use super::label::clean;
 use super::scene::{Chart, Scene, Shape};
+
 use grid::{Area, Grid};
+
+pub use grid::Cell;
 
 /// Beyond this many columns and rows a larger screen shows no more.
 const MOST: (usize, usize) = (2_000, 1_000);

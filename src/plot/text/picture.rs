@@ -7,8 +7,7 @@ use crate::plot::figure::Figure;
 use crate::plot::label::clean;
 use crate::plot::picture::Picture;
 use crate::plot::scene::PictureScene;
-use crate::plot::text::style::Style;
-use crate::plot::text::style::plain;
+use crate::plot::text::style::{Style, plain};
 use crate::plot::ticks::short;
 
 /// Gives the rows used.

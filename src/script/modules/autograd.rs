@@ -1,6 +1,5 @@
 //! Gradients: `backward`, `.grad`, grad mode.
 
-use crate::script::modules::hook::{Hook, context};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine};
@@ -11,6 +10,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::modules::hook::{Hook, context};
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Watch, grad_enabled, set_grad_mode, set_watch};

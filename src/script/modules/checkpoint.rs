@@ -15,14 +15,12 @@ use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::kind::{Given, Rest};
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::fault::raise;
+use crate::script::fault::{RhaiResult, raise};
+use crate::script::modules::hook::context;
+use crate::script::modules::nn::forward::call;
 use crate::script::value::{Callback, type_name};
 use crate::tensor::Tensor;
 use crate::tensor::checkpoint::{Caller, is_stopped};
-
-use crate::script::fault::RhaiResult;
-use crate::script::modules::hook::context;
-use crate::script::modules::nn::forward::call;
 
 params! {
     CheckpointParams {

@@ -19,10 +19,8 @@ use crate::op::{Args, Family, Form, Forward, Object, OpDef, Receiver, Value};
 use crate::script::aside::Aside;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
 use crate::script::call::{Here, ScriptRow, Spaces};
-use crate::script::fault::raise;
+use crate::script::fault::{RhaiResult, raise};
 use crate::script::value::{from_dynamic, to_dynamic};
-
-use crate::script::fault::RhaiResult;
 
 params! {
     SeedParams {

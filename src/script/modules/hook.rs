@@ -1,10 +1,11 @@
 //! What hooks and blocks of a script's are made of.
 
+use rhai::Dynamic;
+
 use crate::base::Result;
 use crate::script::call::Outcome;
 use crate::script::syntax::ContextManager;
 use crate::script::value::Callback;
-use rhai::Dynamic;
 
 /// A closure that sees gradients.
 pub(crate) struct Hook(pub Callback);

@@ -16,12 +16,10 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::fault::raise;
+use crate::script::fault::{RhaiResult, raise};
 use crate::script::host::Host;
 use crate::script::json;
 use crate::script::value::type_name;
-
-use crate::script::fault::RhaiResult;
 
 params! {
     SleepParams {

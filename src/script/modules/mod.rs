@@ -22,6 +22,11 @@ use std::sync::Arc;
 use rhai::Engine;
 
 use crate::device::Machine;
+use crate::script::host::Host;
+
+use super::aside::Aside;
+use super::call::{self, Here, ScriptRow, Spaces, documented};
+use super::indexing;
 
 pub(crate) use crate::script::call::Current;
 pub use crate::script::modules::plot::screen::Drawn;
@@ -31,11 +36,6 @@ pub use data::Batches;
 pub use misc::Progress;
 pub use optim::ParamGroup;
 pub(crate) use plot::figure_of;
-
-use super::aside::Aside;
-use super::call::{self, Here, ScriptRow, Spaces, documented};
-use super::indexing;
-use crate::script::host::Host;
 
 /// Registers every module.
 pub(crate) fn register(engine: &mut Engine, machine: &Arc<Machine>, host: &Arc<dyn Host>, aside: &Aside) {

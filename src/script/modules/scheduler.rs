@@ -14,12 +14,10 @@ use crate::optim::lr_scheduler::{Function, Functions};
 use crate::script::bind::{FnCallArgs, arguments, note_line, register_raw, signatures};
 use crate::script::call::kind::{Entries, Given};
 use crate::script::call::{Here, ScriptRow, Spaces};
-use crate::script::fault::raise;
+use crate::script::fault::{RhaiResult, raise};
 use crate::script::host::Host;
 use crate::script::value::{Callback, options, to_dynamic, type_name};
 use crate::tensor::Tensor;
-
-use crate::script::fault::RhaiResult;
 
 params! {
     SchedulerStepParams {

@@ -9,11 +9,9 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, Run, ScriptRow};
-use crate::script::fault::{kind_of, raise};
+use crate::script::fault::{RhaiResult, kind_of, raise};
 use crate::script::value;
 use crate::tensor::{Tensor, display};
-
-use crate::script::fault::RhaiResult;
 
 pub(super) static ROWS: &[ScriptRow] = &[
     dtype(

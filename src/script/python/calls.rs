@@ -1,8 +1,7 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
 use super::tree::{Expr, Stmt, only_value};
-use crate::script::python::writer::PythonWriter;
-use crate::script::python::writer::Type;
+use crate::script::python::writer::{PythonWriter, Type};
 
 const ATOM: u8 = 14;
 /// How losses put their elements together.

@@ -1,9 +1,9 @@
 //! Values.
 
 use super::stmt::{Sink, needs_lines};
+use crate::script::python::writer::{PythonWriter, Type};
+
 use super::tree::{Expr, Part, Stmt, only_value};
-use crate::script::python::writer::PythonWriter;
-use crate::script::python::writer::Type;
 
 /// How tightly Python binds, from a lambda to a name.
 const TERNARY: u8 = 0;

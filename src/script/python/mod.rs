@@ -12,8 +12,9 @@ pub(crate) mod writer;
 #[cfg(test)]
 mod tests;
 
-use crate::script::python::writer::PythonWriter;
 use std::collections::HashMap;
+
+use crate::script::python::writer::PythonWriter;
 
 use super::whole::{self, Wholeness};
 

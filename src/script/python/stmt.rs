@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::script::python::writer::{PythonWriter, Type};
+
 use super::tree::{Block, Case, Expr, Stmt, only_value};
-use crate::script::python::writer::PythonWriter;
-use crate::script::python::writer::Type;
 
 /// What becomes of a block's value.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,7 +1,6 @@
 //! Python that is being written.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Python as it is written, line by line.
 #[derive(Default)]

@@ -1,7 +1,9 @@
-use super::*;
+use proptest::prelude::*;
+
 use crate::device::kernel::KernelClass;
 use crate::device::sim::cost::Rate;
-use proptest::prelude::*;
+
+use super::*;
 
 const MIB: u64 = 1 << 20;
 const HOST: u64 = 5_000;

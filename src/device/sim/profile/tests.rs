@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn all() -> Vec<Profile> {
     builtin_ids().map(|id| Profile::builtin(id).unwrap()).collect()

@@ -1,11 +1,9 @@
 //! The table of live tensors.
 
-use ratatui::layout::Position;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::base::Device;
-use crate::base::figures;
+use crate::base::{Device, figures};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term, beside};

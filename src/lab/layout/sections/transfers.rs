@@ -1,7 +1,6 @@
 //! The transfer log, newest first.
 
-use ratatui::layout::Position;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::base::event::Clock;

@@ -15,9 +15,7 @@ use crate::lab::model::text;
 use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
 
 use log::Log;
-use order::Order;
-
-use order::{Sort, TensorKey};
+use order::{Order, Sort, TensorKey};
 use segments::SegmentMap;
 use timeline::Timeline;
 

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use KeyCode::{Backspace, Char, Down, End, Enter, Esc, PageDown, PageUp, Up};
 use crossterm::event::KeyCode;
 
 use crate::lab::model::actions::{Action as A, OwnAction};
@@ -11,8 +12,6 @@ use crate::lab::model::binding::{Binding, Condition, row};
 use crate::lab::model::context::{ANYWHERE, Context, Together};
 use crate::lab::model::keys::{c, ctrl, f, key};
 use crate::lab::model::screens::keys::ScreenKeys;
-
-use KeyCode::{Backspace, Char, Down, End, Enter, Esc, PageDown, PageUp, Up};
 
 /// Something that can be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,6 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use KeyCode::{BackTab, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
+
 use crate::lab::model::actions::{Action as A, MachineAction as Machine, OwnAction};
 use crate::lab::model::binding::Bar::{Always, Never, When};
 use crate::lab::model::binding::{Binding, Condition, row};
@@ -11,8 +13,6 @@ use crate::lab::model::keys::{Chord, c, f, key};
 use crate::lab::model::machine::Section;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::keys::ScreenKeys;
-
-use KeyCode::{BackTab, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
 
 /// In the pane and on the screen.
 pub(crate) const MACHINE: Context = Context {

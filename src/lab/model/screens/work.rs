@@ -2,6 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use KeyCode::{
+    BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Insert, Left, PageDown, PageUp, Right,
+    Tab, Up,
+};
+
 use crate::lab::model::actions::{Action as A, CellAction as Cell, Edit, Way};
 use crate::lab::model::binding::Bar::{Always, ByItem, Never, When};
 use crate::lab::model::binding::{Binding, CTRL_SHIFT, Condition, alt, row, shift};
@@ -11,9 +16,6 @@ use crate::lab::model::pane::Pane;
 use crate::lab::model::popups::COMPLETE;
 use crate::lab::model::screens::keys::ScreenKeys;
 use crate::lab::model::screens::machine::MACHINE;
-
-use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right};
-use KeyCode::{Insert, Tab, Up};
 
 pub(crate) const LESSON: Context = Context {
     name: Some("lesson"),

@@ -3,8 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::lab::layout;
-use crate::lab::layout::Areas;
+use crate::lab::layout::{self, Areas};
 use crate::lab::model::binding::Binding;
 use crate::lab::model::bindings::BINDINGS;
 use crate::lab::model::context::{ANYWHERE, BROWSE};

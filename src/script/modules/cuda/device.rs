@@ -1,22 +1,12 @@
 //! Which GPU a call means.
 
-use crate::base::Cause;
-use crate::base::Device;
-use crate::base::DeviceCause;
-use crate::base::DeviceSpec;
-use crate::base::Error;
-use crate::base::Kind;
-use crate::base::Result;
-use crate::device::Context;
-use crate::device::Machine;
-use crate::op::Family;
-use crate::op::Form;
-use crate::op::OpDef;
-use crate::op::params::Maybe;
-use crate::op::params::kind;
-use crate::op::params::params;
-use crate::script::call::Call;
 use std::sync::Arc;
+
+use crate::base::{Cause, Device, DeviceCause, DeviceSpec, Error, Kind, Result};
+use crate::device::{Context, Machine};
+use crate::op::params::{Maybe, kind, params};
+use crate::op::{Family, Form, OpDef};
+use crate::script::call::Call;
 
 params! {
     pub(crate) DeviceParams {

@@ -11,9 +11,7 @@ use crate::op::params::params;
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::Function;
 use crate::script::call::{Call, Outcome, ScriptRow};
-
-use crate::script::modules::cuda::device::NO_GPU;
-use crate::script::modules::cuda::device::gpu;
+use crate::script::modules::cuda::device::{NO_GPU, gpu};
 
 params! {
     GraphParams {

@@ -8,19 +8,13 @@ use crate::base::{Cause, DeviceCause, DeviceSpec, Error, Result};
 use crate::device::graph::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
-use crate::op::params::kind;
-use crate::op::params::kind::Bool;
+use crate::op::params::kind::{self, Bool};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::modules::cuda::device::{DeviceParams, NO_GPU, asked, gpu, worked_on};
 use crate::script::value::type_name;
-
-use crate::script::modules::cuda::device::DeviceParams;
-use crate::script::modules::cuda::device::NO_GPU;
-use crate::script::modules::cuda::device::asked;
-use crate::script::modules::cuda::device::gpu;
-use crate::script::modules::cuda::device::worked_on;
 
 params! {
     MemorySummaryParams {

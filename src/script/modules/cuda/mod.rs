@@ -7,18 +7,16 @@ mod memory;
 mod smi;
 mod streams;
 
-use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, known_gpu, looked_up};
 use std::sync::Arc;
 
 use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::device::Context;
-use crate::op::params::kind;
-use crate::op::params::kind::Int;
+use crate::op::params::kind::{self, Int};
 use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::{self, ScriptRow};
-
+use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, known_gpu, looked_up};
 use crate::script::modules::hook::context;
 
 pub use graph::Captured;

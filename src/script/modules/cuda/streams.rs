@@ -7,20 +7,14 @@ use rhai::{Dynamic, Engine, INT};
 use crate::base::{Device, DeviceSpec, Error, Result};
 use crate::device::{Context, Mark};
 use crate::op::def::PROPERTY;
-use crate::op::params::kind;
-use crate::op::params::kind::{Bool, Int};
+use crate::op::params::kind::{self, Bool, Int};
 use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Given, Typed};
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::value::type_name;
-
-use crate::script::modules::cuda::device::CurrentDevice;
-use crate::script::modules::cuda::device::NO_GPU;
-use crate::script::modules::cuda::device::asked;
-use crate::script::modules::cuda::device::gpu;
-use crate::script::modules::cuda::device::worked_on;
+use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, worked_on};
 use crate::script::modules::hook::context;
+use crate::script::value::type_name;
 
 params! {
     StreamParams {

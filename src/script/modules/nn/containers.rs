@@ -1,6 +1,5 @@
 //! Methods of `nn::Sequential`, `nn::ModuleList` and `nn::ModuleDict`.
 
-use crate::script::modules::nn::own::several;
 use rhai::{Array, Dynamic, INT};
 
 use crate::base::{Error, Result};
@@ -10,12 +9,12 @@ use crate::op::params::kind::{Int, Str};
 use crate::op::params::params;
 use crate::script::call::kind::{Entries, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::modules::nn::method::method;
+use crate::script::modules::nn::own::{several, subclass};
 use crate::script::value::type_name;
 
 use super::contents::named;
 use super::state::itself;
-use crate::script::modules::nn::method::method;
-use crate::script::modules::nn::own::subclass;
 
 params! {
     AppendParams {

@@ -8,13 +8,12 @@ use crate::op::params::kind::{Bool, Str};
 use crate::op::params::params;
 use crate::script::call::kind::{Function, Given};
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::modules::nn::method::method;
+use crate::script::modules::nn::own::{found, subclass};
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
 use super::state::itself;
-use crate::script::modules::nn::method::method;
-use crate::script::modules::nn::own::found;
-use crate::script::modules::nn::own::subclass;
 
 params! {
     ApplyParams {

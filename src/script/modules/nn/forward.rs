@@ -1,26 +1,18 @@
 //! Calls of modules.
 
-use crate::base::Error;
-use crate::base::Result;
-use crate::nn::Caller;
-use crate::nn::Module;
-use crate::op::Value;
-use crate::parallel::DataParallel;
-use crate::script::fault::RhaiResult;
-use crate::script::fault::raise;
-use crate::script::modules::nn::own::Own;
-use crate::script::value;
-use crate::script::value::Callback;
-use crate::script::value::from_dynamic;
-use crate::script::value::to_dynamic;
-use crate::script::value::type_name;
-use crate::tensor::Tensor;
-use rhai::Dynamic;
-use rhai::EvalAltResult;
-use rhai::Map;
-use rhai::NativeCallContext;
 use std::any::Any;
 use std::cell::RefCell;
+
+use rhai::{Dynamic, EvalAltResult, Map, NativeCallContext};
+
+use crate::base::{Error, Result};
+use crate::nn::{Caller, Module};
+use crate::op::Value;
+use crate::parallel::DataParallel;
+use crate::script::fault::{RhaiResult, raise};
+use crate::script::modules::nn::own::Own;
+use crate::script::value::{self, Callback, from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
 
 /// Runs script-written modules from inside others. A script's error keeps its place: it is taken out again
 /// where the outermost call returns.

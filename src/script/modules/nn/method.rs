@@ -1,9 +1,6 @@
 //! Rows of modules' methods.
 
-use crate::op::Family;
-use crate::op::OpDef;
-use crate::op::Param;
-use crate::op::Receiver;
+use crate::op::{Family, OpDef, Param, Receiver};
 
 /// A method of modules.
 pub(crate) const fn method(name: &'static str, summary: &'static str, params: &'static [Param]) -> OpDef {

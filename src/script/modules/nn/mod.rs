@@ -9,7 +9,6 @@ mod packed;
 pub(super) mod parts;
 mod state;
 
-use crate::script::modules::nn::own::{Own, check_hidden};
 use std::any::TypeId;
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +25,7 @@ use crate::script::bind::{FnCallArgs, register_functional, register_raw};
 use crate::script::call::kind::Given;
 use crate::script::call::{self, Call, Outcome, ScriptRow, Spaces};
 use crate::script::fault::raise;
+use crate::script::modules::nn::own::{Own, check_hidden};
 use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
 use crate::tensor::Tensor;
 

@@ -1,24 +1,16 @@
 //! Modules written in a script, and what modules hold.
 
-use crate::base::Error;
-use crate::base::Result;
-use crate::base::chain::Link;
-use crate::nn::Call as LayerCall;
-use crate::nn::Layer;
-use crate::nn::Module;
-use crate::op::Value;
-use crate::script::value::Callback;
-use crate::script::value::from_dynamic;
-use crate::script::value::to_dynamic;
-use crate::script::value::type_name;
-use crate::tensor::Tensor;
-use rhai::Array;
-use rhai::Dynamic;
-use rhai::Map;
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rhai::{Array, Dynamic, Map};
+
+use crate::base::chain::Link;
+use crate::base::{Error, Result};
+use crate::nn::{Call as LayerCall, Layer, Module};
+use crate::op::Value;
+use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
+use crate::tensor::Tensor;
 
 /// A module written in a script: its parts by name, and a closure of itself and its inputs.
 pub(crate) struct Own {

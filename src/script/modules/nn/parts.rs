@@ -1,20 +1,15 @@
 //! What a module is made of, as a script reads and changes it: children, tensors, values, by name and by number.
 
-use crate::script::modules::nn::own::{found, subclass};
 use rhai::{Dynamic, Engine, INT, ImmutableString};
 
 use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::nn::{Module, Role, containers};
 use crate::op::Receiver;
-use crate::script::fault::raise;
+use crate::script::fault::{RhaiResult, raise};
+use crate::script::modules::nn::own::{Own, check_hidden, found, several, subclass};
 use crate::script::value::{to_dynamic, type_name};
 use crate::tensor::Tensor;
-
-use crate::script::fault::RhaiResult;
-use crate::script::modules::nn::own::Own;
-use crate::script::modules::nn::own::check_hidden;
-use crate::script::modules::nn::own::several;
 
 pub(in crate::script::modules) fn register(engine: &mut Engine) {
     attributes(engine);

@@ -9,12 +9,10 @@ use crate::op::{Family, OpDef};
 use crate::plot::{Bins, Figure, Series};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
+use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
 use crate::tensor::Tensor;
 
 use super::series;
-use crate::script::modules::plot::screen::Drawn;
-use crate::script::modules::plot::screen::Screen;
-use crate::script::modules::plot::screen::id_of;
 
 const KINDS: [&str; 5] = ["text", "image", "heatmap", "hist", "line"];
 /// A matrix with fewer rows or columns reads better as numbers.

@@ -5,9 +5,6 @@ mod options;
 pub(crate) mod screen;
 mod series;
 
-use crate::script::call::Current;
-use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
-use options::{BarParams, FigureOptions, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams};
 use std::sync::{Arc, MutexGuard};
 
 use rhai::{Dynamic, Engine};
@@ -18,7 +15,10 @@ use crate::op::params::params;
 use crate::op::{Family, Form, OpDef, Param, Receiver};
 use crate::plot::{Figure, PlotError, Series};
 use crate::script::call::kind::Given;
-use crate::script::call::{self, Call, Outcome, ScriptRow};
+use crate::script::call::{self, Call, Current, Outcome, ScriptRow};
+use crate::script::modules::plot::screen::{Drawn, Screen, id_of};
+
+use options::{BarParams, FigureOptions, FigureParams, HeatmapParams, HistParams, ImageParams, LineParams};
 
 params! {
     SaveParams {

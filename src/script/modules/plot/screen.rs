@@ -1,19 +1,15 @@
 //! Where figures are shown.
 
-use crate::base::Error;
-use crate::base::Result;
-use crate::device::Shared;
-use crate::plot::Figure;
-use crate::plot::PlotError;
-use crate::plot::save;
-use crate::plot::stop;
-use crate::plot::stop::Ask;
-use crate::script::call::Here;
-use crate::script::call::Outcome;
-use crate::script::host::Host;
-use rhai::Dynamic;
-use rhai::ImmutableString;
 use std::sync::Arc;
+
+use rhai::{Dynamic, ImmutableString};
+
+use crate::base::{Error, Result};
+use crate::device::Shared;
+use crate::plot::stop::{self, Ask};
+use crate::plot::{Figure, PlotError, save};
+use crate::script::call::{Here, Outcome};
+use crate::script::host::Host;
 
 /// A figure as it was when it was drawn on.
 #[derive(Clone)]
