@@ -54,13 +54,13 @@ pub(crate) fn bar(state: &State) -> Vec<(String, &'static str)> {
             contexts.contains(&other.context) && keys.first().is_some_and(|first| theirs.contains(first))
         })
     };
-    shown
-        .filter(|(binding, keys)| !hidden(binding, keys))
-        .filter_map(|(binding, keys)| {
-            let label = conditions::label(state, binding)?;
-            Some((binding.short_name(keys)?, label))
-        })
-        .collect()
+    // Few rows stand in the bar: only those are looked for in nearer contexts.
+    let labelled = shown.filter_map(|(binding, keys)| {
+        let label = conditions::label(state, binding)?;
+        let name = binding.short_name(keys).filter(|_| !hidden(binding, keys))?;
+        Some((name, label))
+    });
+    labelled.collect()
 }
 
 fn on_cell(state: &State) -> bool {
