@@ -234,6 +234,14 @@ fn resume(
     Some((target(next), format!("Next lesson: {}", next.1.front.title)))
 }
 
+/// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
+/// remembered.
+pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
+    let (book, notes) = Book::open(path)?;
+    library::remember(path);
+    Ok((book.document(), book, notes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,12 +292,4 @@ mod tests {
             ["just now", "1 minute ago", "2 hours ago", "1 day ago"]
         );
     }
-}
-
-/// A notebook's cells, its file, and what there is to say of it; one that is not there yet is empty. It is
-/// remembered.
-pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>), String> {
-    let (book, notes) = Book::open(path)?;
-    library::remember(path);
-    Ok((book.document(), book, notes))
 }

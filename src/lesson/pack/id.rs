@@ -155,6 +155,9 @@ impl TryFrom<String> for FolderName {
     }
 }
 
+/// The id of the built-in pack.
+pub(crate) const COURSE: &str = "course";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +182,3 @@ mod tests {
         assert_eq!(root.folder(&id, &name), Path::new("packs/p/1.0.0-ab"));
     }
 }
-
-/// The id of the built-in pack.
-pub(crate) const COURSE: &str = "course";
