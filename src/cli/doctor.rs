@@ -1,6 +1,7 @@
 //! `tensorlab doctor`: what was found on this machine, what is missing, how to get it.
 
-use crate::device::cuda::probe::{Missing, Probe};
+use crate::device::cuda::found::Missing;
+use crate::device::cuda::probe::Probe;
 use crate::session::sandbox;
 
 use super::exit;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::base::{Error, Kind, Result};
 use crate::data::fetch::{Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
-use crate::device::context::work_aside;
 use crate::device::cpu::threads;
+use crate::device::shared::work_aside;
 use crate::op::Value;
 use crate::tensor::autograd::set_grad_mode;
 

@@ -1,161 +1,23 @@
 //! A device in use: its backend, and the one place where memory, launches and copies become events.
 
+mod late;
 mod notes;
 
-use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::event::{Body, Bus, Clock, Sizes, Source, Span};
-use crate::base::{DType, Device, Error, Kind, Layout, Result};
+use crate::base::event::{Body, Span};
+use crate::base::{Device, Error, Kind, Layout, Result};
+use crate::device::buffer::Buffer;
+use crate::device::live::{Live, Purpose};
+use crate::device::shared::Shared;
 
-use super::backend::{Backend, Buffer, Cancel, DevicePool, GraphWork, Mark, Moved, Refusal, Transfer};
-use super::cpu::clock::HostClock;
-use super::cpu::memory::HostPool;
-use super::graph::{Captured, GRAPH_POOLS, Graph, Recorder, invalidated, not_permitted};
+use super::backend::{Backend, DevicePool, GraphWork, Mark, Moved, Refusal, Transfer};
+use super::capture::{Captured, GRAPH_POOLS, Holder, Recorder, not_permitted};
 use super::kernel::{Arg, Kernel, Launch, View};
-use super::machine::Machine;
-use super::settings::Settings;
-use super::storage::Storage;
 
-/// Gives the variables that hold tensors, each with the address of any element of its tensor.
-pub type Names = dyn Fn() -> Vec<(u64, String)> + Send + Sync;
-
-/// What all devices of a machine share.
-pub struct Shared {
-    pub bus: Arc<Bus>,
-    pub cancel: Cancel,
-    /// Page-locked host memory, kept for reuse as PyTorch's caching host allocator keeps it.
-    pub pinned: HostPool,
-    pub settings: Settings,
-    source: AtomicU64,
-    clock: HostClock,
-    names: Mutex<Option<Arc<Names>>>,
-    warnings: Warnings,
-}
-
-impl Shared {
-    /// Of a new session, with nothing recorded.
-    pub fn new() -> Shared {
-        Shared {
-            bus: Arc::default(),
-            cancel: Cancel::default(),
-            pinned: HostPool::of_prepared(),
-            settings: Settings::default(),
-            source: AtomicU64::new(0),
-            clock: HostClock::default(),
-            names: Mutex::default(),
-            warnings: Warnings::default(),
-        }
-    }
-
-    /// Says who knows the variables' names; asked only when memory runs out.
-    pub fn set_names(&self, names: Option<Arc<Names>>) {
-        *self.names.lock().unwrap_or_else(|e| e.into_inner()) = names;
-    }
-
-    /// Says where warnings go.
-    pub(crate) fn set_warner(&self, warner: Option<Arc<Warner>>) {
-        *self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()) = warner;
-    }
-
-    /// Warns of what is allowed but seldom meant. A line says the same thing once.
-    pub fn warn(&self, text: &str) {
-        let Source { cell, line } = self.source();
-        let new = {
-            let mut said = self.warnings.said.lock().unwrap_or_else(|e| e.into_inner());
-            said.insert((cell, line, text.to_string()))
-        };
-        let warner = self.warnings.warner.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        if let Some(warner) = warner.filter(|_| new) {
-            warner(text);
-        }
-    }
-
-    /// The variables that hold tensors, with addresses; none where nobody knows.
-    pub fn names(&self) -> Vec<(u64, String)> {
-        let names = self.names.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        names.map(|ask| ask()).unwrap_or_default()
-    }
-
-    /// The script line that is running.
-    pub fn source(&self) -> Source {
-        let packed = self.source.load(Ordering::Relaxed);
-        Source { cell: (packed >> 32) as u32, line: packed as u32 }
-    }
-
-    pub(crate) fn set_source(&self, source: Source) {
-        let packed = (u64::from(source.cell) << 32) | u64::from(source.line);
-        self.source.store(packed, Ordering::Relaxed);
-    }
-
-    /// Notes the line that runs, unless this thread [works aside](work_aside).
-    #[inline]
-    pub fn set_line(&self, line: u32) {
-        if ASIDE.get() > 0 {
-            return;
-        }
-        let packed = self.source.load(Ordering::Relaxed);
-        self.source.store((packed & !0xffff_ffff) | u64::from(line), Ordering::Relaxed);
-    }
-
-    /// Nanoseconds since the machine was made, measured.
-    #[inline]
-    pub fn nanos(&self) -> u64 {
-        self.clock.nanos()
-    }
-
-    /// The measured span from `start` until now.
-    pub(crate) fn span_since(&self, start: u64) -> Span {
-        Span { start, nanos: self.nanos().saturating_sub(start), clock: Clock::Measured }
-    }
-}
-
-/// Takes a warning's text.
-pub(crate) type Warner = dyn Fn(&str) + Send + Sync;
-
-#[derive(Default)]
-struct Warnings {
-    warner: Mutex<Option<Arc<Warner>>>,
-    said: Mutex<HashSet<(u32, u32, String)>>,
-}
-
-thread_local! {
-    /// 0 on the script's own thread.
-    static ASIDE: Cell<u32> = const { Cell::new(0) };
-}
-
-/// From now on events of this thread carry the line that the script's own thread is at: it is the one that waits.
-/// What it computes on the CPU is told apart by `number`, from 1.
-pub(crate) fn work_aside(number: u32) {
-    ASIDE.set(number.max(1));
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Shared::new()
-    }
-}
-
-/// What is known of memory that a tensor holds on an accelerator.
-#[derive(Clone, Debug)]
-pub struct Live {
-    pub bytes: u64,
-    pub requested: u64,
-    pub dtype: DType,
-    pub shape: Sizes,
-    pub op: &'static str,
-    pub source: Source,
-}
-
-/// What a new buffer is for; goes into the event and the live table.
-#[derive(Clone, Copy)]
-pub struct Purpose<'a> {
-    pub op: &'static str,
-    pub dtype: DType,
-    pub shape: &'a [usize],
-}
+use late::Late;
 
 /// A device in use.
 pub struct Context {
@@ -164,7 +26,7 @@ pub struct Context {
     pub shared: Arc<Shared>,
     stream: AtomicU32,
     live: Mutex<HashMap<u64, Live>>,
-    late: Mutex<Vec<notes::Late>>,
+    late: Mutex<Vec<Late>>,
     capturing: AtomicBool,
     recorder: Mutex<Option<Recorder>>,
     graphs: AtomicU32,
@@ -373,7 +235,9 @@ impl Context {
     fn refused(&self, refusal: Refusal, bytes: usize) -> Error {
         self.note_segments();
         let error = match refusal {
-            Refusal::OutOfMemory(full) => super::oom::explain(self, &full),
+            Refusal::OutOfMemory(full) => {
+                super::oom::explain(self.device, &full, self.live(), self.shared.names())
+            }
             Refusal::Other(error) => error,
         };
         if error.kind() == Kind::OutOfMemoryError {
@@ -387,7 +251,7 @@ impl Context {
     }
 }
 
-/// Capturing work instead of running it; see [`Graph`].
+/// Capturing work instead of running it; see [`Graph`](super::Graph).
 impl Context {
     /// Whether work is being written down instead of run.
     #[inline]
@@ -427,21 +291,10 @@ impl Context {
         Ok(())
     }
 
-    /// Ends the capture that [`begin_capture`](Context::begin_capture) began at the generator's state `begun`, and
-    /// gives the graph.
-    pub(crate) fn end_capture(self: &Arc<Self>, machine: &Machine, begun: (u64, u64)) -> Result<Graph> {
+    /// Ends the capture that [`begin_capture`](Context::begin_capture) began, and gives what was written down.
+    pub(super) fn end_capture(&self) -> Option<Recorder> {
         self.capturing.store(false, Ordering::Relaxed);
-        let taken = self.recorder().take();
-        let drawn = machine.generator_state(self.device).map_or(0, |(_, now)| now.wrapping_sub(begun.1));
-        machine.set_generator_state(self.device, begun);
-        match taken {
-            Some(recorder) if recorder.invalid => {
-                drop(Graph::new(self, recorder, (0, 0, 0)));
-                Err(invalidated())
-            }
-            Some(recorder) => Ok(Graph::new(self, recorder, (begun.0, begun.1, drawn))),
-            None => Err(Error::runtime("no capture is under way")),
-        }
+        self.recorder().take()
     }
 
     /// Writes a launch down, while a graph is captured.
@@ -450,7 +303,7 @@ impl Context {
         op: &'static str,
         kernel: &Kernel,
         inputs: &[Captured],
-        outputs: &[(&Arc<Storage>, &Layout)],
+        outputs: &[(Arc<dyn Holder>, &Layout)],
     ) {
         if let Some(recorder) = self.recorder().as_mut()
             && outputs.iter().any(|(_, layout)| layout.numel() > 0)
@@ -462,8 +315,8 @@ impl Context {
     /// Writes a copy down, while a graph is captured.
     pub(crate) fn capture_copy(
         &self,
-        from: (&Arc<Storage>, usize),
-        to: (&Arc<Storage>, usize),
+        from: (Arc<dyn Holder>, usize),
+        to: (Arc<dyn Holder>, usize),
         bytes: usize,
     ) {
         if let Some(recorder) = self.recorder().as_mut() {

@@ -3,8 +3,9 @@
 
 use crate::base::dtype::Category;
 use crate::base::{DType, Layout, Scalar};
+use crate::device::buffer::Buffer;
+use crate::device::cancel::Cancel;
 
-use super::backend::{Buffer, Cancel};
 use super::scalar::MapOp;
 
 pub use super::distribution::Distribution;

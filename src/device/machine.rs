@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::event::Bus;
 use crate::base::{DType, Device, DeviceCause, DeviceSpec, Result};
+use crate::device::shared::Shared;
 
 use super::backend::Backend;
-use super::context::{Context, Shared};
+use super::context::Context;
 use super::cpu::CpuBackend;
 use super::distribution::Distribution;
 use super::kernel::RandomSource;
+use super::philox_state::PhiloxState;
 use super::random;
 
 /// The CPU, the accelerators, and what they share: one per session.
@@ -23,7 +25,7 @@ pub struct Machine {
     /// The CPU generator.
     pub generator: random::Shared,
     /// The generators of the accelerators, by ordinal.
-    philox: Vec<random::PhiloxState>,
+    philox: Vec<PhiloxState>,
 }
 
 thread_local! {
@@ -172,7 +174,7 @@ impl Machine {
     /// Where all generators stand.
     pub(crate) fn random_state(&self) -> RandomState {
         let host = self.generator.lock().clone();
-        RandomState { host, philox: self.philox.iter().map(random::PhiloxState::get).collect() }
+        RandomState { host, philox: self.philox.iter().map(PhiloxState::get).collect() }
     }
 
     /// Takes all generators back to where they stood.
@@ -183,7 +185,7 @@ impl Machine {
 
     /// The seed and offset of an accelerator's generator.
     pub fn generator_state(&self, device: Device) -> Option<(u64, u64)> {
-        self.philox.get(device.index()).filter(|_| device.is_cuda()).map(random::PhiloxState::get)
+        self.philox.get(device.index()).filter(|_| device.is_cuda()).map(PhiloxState::get)
     }
 
     /// Puts an accelerator's generator where it was.
@@ -215,9 +217,9 @@ pub(crate) struct RandomState {
     philox: Vec<(u64, u64)>,
 }
 
-fn generator(gpu: &Context, seed: u64) -> random::PhiloxState {
+fn generator(gpu: &Context, seed: u64) -> PhiloxState {
     let properties = gpu.backend.properties();
-    random::PhiloxState::new(seed, properties.multiprocessors, properties.threads_per_multiprocessor)
+    PhiloxState::new(seed, properties.multiprocessors, properties.threads_per_multiprocessor)
 }
 
 /// Leaves a machine when dropped, back to the one before.

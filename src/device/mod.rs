@@ -1,30 +1,40 @@
 //! Devices: the backend seam, the caching allocator, and the cpu, sim and cuda backends.
 
 pub mod backend;
+pub mod buffer;
+pub mod cancel;
+pub mod capture;
 pub mod context;
 pub mod cpu;
 pub mod cuda;
 pub mod distribution;
 pub mod graph;
 pub mod kernel;
+pub mod live;
 pub mod machine;
 mod oom;
 pub mod open;
 pub mod philox;
+mod philox_state;
 pub mod poll;
 pub mod pool;
 pub mod random;
 pub mod scalar;
 pub mod settings;
+pub mod shared;
 pub mod sim;
 pub mod storage;
 
-pub use backend::{Backend, Buffer, Cancel, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
-pub use context::{Context, Purpose, Shared};
+pub use backend::{Backend, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When};
+pub use buffer::Buffer;
+pub use cancel::Cancel;
+pub use context::Context;
 pub(crate) use cpu::hold_reserve;
 pub use graph::Graph;
 pub use kernel::{Arg, Kernel, Launch, View};
+pub use live::Purpose;
 pub use machine::Machine;
 pub use open::{Opened, Use};
 pub use scalar::MapOp;
+pub use shared::Shared;
 pub use storage::Storage;

@@ -5,18 +5,25 @@ use std::sync::Arc;
 
 use crate::base::dims::show;
 use crate::base::error::kind::{Retell, Teller};
-use crate::base::{DeviceCause, Error};
+use crate::base::{Device, DeviceCause, Error};
+use crate::device::live::Live;
 
-use super::context::{Context, Live};
 use super::pool::{LiveTensor, OutOfMemory, remedy};
 
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
-pub(super) fn explain(context: &Context, full: &OutOfMemory) -> Error {
-    let state = Refused { full: full.clone(), live: context.live() };
-    let hint = state.hint(context.shared.names());
+///
+/// `live` are the tensors by address, `names` the variables with addresses of their elements.
+pub(super) fn explain(
+    device: Device,
+    full: &OutOfMemory,
+    live: Vec<(u64, Live)>,
+    names: Vec<(u64, String)>,
+) -> Error {
+    let state = Refused { full: full.clone(), live };
+    let hint = state.hint(names);
     let teller = Teller(Arc::new(state));
-    DeviceCause::OutOfMemory { device: context.device, message: full.message(), hint, teller }.into()
+    DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
 }
 
 /// What the device held when it refused.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::base::{Error, Kind, Result};
+use crate::device::cuda::found::{Driver, FoundDevice, Missing};
 
 use super::cuda;
-use super::cuda::probe::{Driver, FoundDevice, Missing, Probe, why_no_device};
+use super::cuda::probe::{Probe, why_no_device};
 use super::machine::Machine;
 use super::sim::{self, Profile, ProfileError, Selection};
 

@@ -1,12 +1,15 @@
 //! Storage: bytes plus dtype on a device, shared by the tensors that view it.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use crate::base::{DType, Device, Result};
+use crate::device::buffer::Buffer;
+use crate::device::live::Purpose;
 
-use super::backend::Buffer;
-use super::context::{Context, Purpose};
+use super::capture::Holder;
+use super::context::Context;
 
 /// Where a storage's bytes are.
 pub struct Place {
@@ -115,6 +118,31 @@ impl Storage {
         self.device.store(device, Ordering::Relaxed);
         let dtype = other.dtype.swap(self.dtype.load(Ordering::Relaxed), Ordering::Relaxed);
         self.dtype.store(dtype, Ordering::Relaxed);
+    }
+}
+
+/// The memory of a storage, which stays in its place meanwhile.
+struct HeldBuffer<'a>(RwLockReadGuard<'a, Place>);
+
+impl Deref for HeldBuffer<'_> {
+    type Target = Buffer;
+
+    fn deref(&self) -> &Buffer {
+        self.0.buffer()
+    }
+}
+
+impl Holder for Storage {
+    fn device(&self) -> Device {
+        Storage::device(self)
+    }
+
+    fn dtype(&self) -> DType {
+        Storage::dtype(self)
+    }
+
+    fn held(&self) -> Box<dyn Deref<Target = Buffer> + '_> {
+        Box::new(HeldBuffer(self.place()))
     }
 }
 

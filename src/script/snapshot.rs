@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::base::event::{Body, Event, Source};
 use crate::base::file;
-use crate::device::graph::GRAPH_POOLS;
+use crate::device::capture::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
 

@@ -1,11 +1,11 @@
 //! Launching kernels on tensors.
 
-use std::sync::RwLockReadGuard;
+use std::sync::{Arc, RwLockReadGuard};
 
 use smallvec::SmallVec;
 
 use crate::base::{DeviceCause, Layout, Result, Scalar};
-use crate::device::graph::Captured;
+use crate::device::capture::{Captured, Holder};
 use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View, hold_reserve};
 
@@ -77,15 +77,16 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
 /// Writes the launch down for a graph.
 #[cold]
 fn capture(context: &Context, op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tensor]) {
+    let holder = |t: &Tensor| -> Arc<dyn Holder> { Arc::clone(t.storage()) as _ };
     let inputs: Vec<Captured> = inputs
         .iter()
         .map(|input| match *input {
-            In::Tensor(t) => Captured::View(t.storage(), t.layout()),
-            In::Laid(t, layout) => Captured::View(t.storage(), layout),
+            In::Tensor(t) => Captured::View(holder(t), t.layout()),
+            In::Laid(t, layout) => Captured::View(holder(t), layout),
             In::Scalar(s) => Captured::Scalar(s),
         })
         .collect();
-    let outputs: Vec<_> = outputs.iter().map(|t| (t.storage(), t.layout())).collect();
+    let outputs: Vec<_> = outputs.iter().map(|t| (holder(t), t.layout())).collect();
     context.capture_launch(op, kernel, &inputs, &outputs);
 }
 

@@ -88,7 +88,11 @@ impl Tensor {
                 to.context.check_not_capturing(&what)?;
             }
             let (start, end) = (packed.layout().offset() * size, self.layout().offset() * size);
-            accelerator.capture_copy((packed.storage(), start), (self.storage(), end), packed.nbytes());
+            accelerator.capture_copy(
+                (Arc::clone(packed.storage()) as _, start),
+                (Arc::clone(self.storage()) as _, end),
+                packed.nbytes(),
+            );
             return Ok(());
         }
         let moved = accelerator.transfer(&Transfer {

@@ -3,18 +3,15 @@
 use std::collections::HashMap;
 use std::sync::MutexGuard;
 
-use crate::base::event::{Body, Clock, Sizes, Source, Span};
-
-use super::{ASIDE, Context, Live, Purpose};
-use crate::device::backend::{Buffer, Transfer, When};
+use crate::base::event::{Body, Clock, Sizes, Span};
+use crate::device::backend::{Transfer, When};
+use crate::device::buffer::Buffer;
+use crate::device::context::late::Late;
 use crate::device::kernel::Launch;
+use crate::device::live::{Live, Purpose};
+use crate::device::shared::ASIDE;
 
-/// Work that is not known to be done.
-pub(super) struct Late {
-    ticket: u64,
-    source: Source,
-    body: Body,
-}
+use super::Context;
 
 /// After so many launches it is asked which are done.
 const LATE_AT_A_TIME: usize = 64;

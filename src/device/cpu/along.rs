@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::access::{BLOCK, Strided};
+use crate::device::cpu::strided::{BLOCK, Strided};
+
 use super::convert::{Compute, Loader, Storer, loader, storer};
 
 /// Where the lines of `N` operands lie.

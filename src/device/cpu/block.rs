@@ -5,9 +5,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::base::{Error, Result, Scalar};
+use crate::device::cpu::strided::{BLOCK, Strided};
 
 use super::super::kernel::{Arg, View};
-use super::access::{BLOCK, Strided};
 use super::convert::{Compute, Loader, Storer, copy_in, copy_out, loader, storer};
 use super::walk::{DimList, TILE, Tile, collapse, walk};
 

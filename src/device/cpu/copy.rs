@@ -1,14 +1,15 @@
 //! Copies and casts between layouts: along the memory where both lie alike, in tiles where they lie across.
 
 use crate::base::{Result, Scalar};
+use crate::device::cancel::Cancel;
+use crate::device::cpu::scratch::zeros;
+use crate::device::cpu::strided::{Overlap, Strided};
 
-use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
-use super::access::{Overlap, Strided, missing, scalar_value};
-use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
+use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, scalar_value, wrong_shape};
 use super::convert::{Compute, with_compute};
-use super::dense::gathered;
 use super::parallel::{self, GRAIN};
+use super::strided::missing;
 use super::walk::{Tiling, plan};
 
 /// `x -> y`: each element converted once from the type it computes in; a number fills.
@@ -90,7 +91,7 @@ fn transfer<C: Copy + Send + Sync>(
                     reader.load(range.start, values);
                 } else {
                     let mut scratch = Scratch::new();
-                    for start in range.clone().step_by(super::access::BLOCK) {
+                    for start in range.clone().step_by(super::strided::BLOCK) {
                         writer.store(start, reader.block(start, range.end - start, &mut scratch));
                     }
                 }
@@ -118,7 +119,7 @@ fn fill<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
     // SAFETY: a permutation that leaves out dimensions of size 1 visits the same elements.
     let to = unsafe { to.reordered(&layout) };
     let writer = BlockWriter::<C>::strided(&to);
-    let values = [value; super::access::BLOCK];
+    let values = [value; super::strided::BLOCK];
     parallel::for_ranges(writer.numel(), GRAIN, cancel, |range| {
         for start in range.clone().step_by(values.len()) {
             let n = values.len().min(range.end - start);
@@ -126,6 +127,14 @@ fn fill<C: Compute>(cancel: &Cancel, value: C, to: &Strided) -> Result<()> {
             unsafe { writer.store(start, values.get(..n).unwrap_or(&values)) };
         }
     })
+}
+
+/// A copy of a view's elements in row-major order.
+pub(crate) fn gathered<C: Compute>(cancel: &Cancel, view: &Strided) -> Result<Vec<C>> {
+    let mut values = zeros(view.numel())?;
+    let layout = view.as_rows()?;
+    between(cancel, view, &Strided::of_slice(&mut values, &layout)?)?;
+    Ok(values)
 }
 
 #[cfg(test)]

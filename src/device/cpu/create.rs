@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use crate::base::dtype::Element;
 use crate::base::{Result, Scalar};
+use crate::device::cpu::strided::BLOCK;
 use crate::device::kernel::{Launch, View};
 
-use super::access::{BLOCK, BlockReader, BlockWriter, Scratch, missing, scalar_value};
+use super::access::{BlockReader, BlockWriter, Scratch, missing, scalar_value};
 use super::convert::{Compute, with_compute};
 use super::parallel;
 

@@ -2,11 +2,11 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::base::{Error, Result};
+use crate::base::Result;
+use crate::device::cpu::copy::gathered;
+use crate::device::cpu::strided::{Overlap, Strided, missing};
 
-use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
-use super::access::{Overlap, Strided};
 use super::convert::Compute;
 use super::copy;
 use super::scratch::zeros;
@@ -107,18 +107,4 @@ impl<C> DerefMut for DenseOut<'_, C> {
             Filled::Aside(values) => values,
         }
     }
-}
-
-/// A copy of a view's elements in row-major order.
-pub(crate) fn gathered<C: Compute>(cancel: &Cancel, view: &Strided) -> Result<Vec<C>> {
-    let mut values = zeros(view.numel())?;
-    let layout = view.as_rows()?;
-    copy::between(cancel, view, &Strided::of_slice(&mut values, &layout)?)?;
-    Ok(values)
-}
-
-/// The error for an operand that a launch lacks.
-#[cold]
-pub fn missing(launch: &Launch, what: &str, index: usize) -> Error {
-    Error::runtime(format!("{} launched {} without {what} {index}", launch.op, launch.kernel.name()))
 }

@@ -6,9 +6,9 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::base::{Layout, Result};
+use crate::device::cancel::Cancel;
+use crate::device::cpu::strided::{BLOCK, Strided};
 
-use super::super::backend::Cancel;
-use super::access::{BLOCK, Strided};
 use super::block::{Room, Scratch};
 use super::convert::{Compute, Loader, loader};
 use super::fold::{Fold, Folded, fold_rows, fold_run};

@@ -3,38 +3,25 @@
 //! The layout of the loops follows Goto and van de Geijn (2008). The sum over `k` is cut at the same places
 //! whatever the number of threads, so results do not depend on it.
 
-pub(super) mod kernel;
+mod kernel;
 mod narrow;
 pub(super) mod operand;
 pub(super) mod pairs;
+mod product;
+pub(super) mod tiles;
 
 use std::ops::Range;
 
 use crate::base::Result;
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
 
 use super::parallel;
-use super::scratch::Kept;
 
-use kernel::{Real, Tile, Tiles};
-use operand::{Operand, SLACK};
+use operand::SLACK;
+use product::{LHS, RHS, chunks, pieces};
+use tiles::{Real, Tile, Tiles};
 
-/// `out = alpha * lhs @ rhs`, or `out += …`, of an `m` x `k` and a `k` x `n` matrix.
-pub(crate) struct Product<'a, E> {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub lhs: &'a dyn Operand<E>,
-    pub rhs: &'a dyn Operand<E>,
-    pub out: *mut E,
-    /// Of rows and columns, in elements.
-    pub out_strides: [isize; 2],
-    pub alpha: E,
-    pub add: bool,
-}
-
-// SAFETY: the output is written in disjoint tiles.
-unsafe impl<E> Sync for Product<'_, E> {}
+pub(crate) use product::Product;
 
 /// The longest stretch of `k` that is summed in registers.
 const K_BLOCK: usize = 256;
@@ -49,11 +36,6 @@ const M_BLOCKS: usize = 12;
 const SMALL: usize = 1 << 19;
 
 impl<E: Real> Product<'_, E> {
-    /// Multiplications that it takes.
-    pub(super) fn work(&self) -> usize {
-        self.m.saturating_mul(self.n).saturating_mul(self.k)
-    }
-
     /// Computes the product, on all cores where it is large and `threads` is set.
     ///
     /// # Safety
@@ -79,25 +61,6 @@ impl<E: Real> Product<'_, E> {
             let turned = self.out_strides[1].unsigned_abs() > self.out_strides[0].unsigned_abs();
             let p = if turned { self.transposed() } else { self.plain() };
             GemmJob { tiles: p.lhs.tiles(), p, threads, cancel }.run()
-        }
-    }
-
-    /// The same product.
-    fn plain(&self) -> Product<'_, E> {
-        Product { ..*self }
-    }
-
-    fn transposed(&self) -> Product<'_, E> {
-        let [rows, columns] = self.out_strides;
-        Product { m: self.n, n: self.m, lhs: self.rhs, rhs: self.lhs, out_strides: [columns, rows], ..*self }
-    }
-
-    unsafe fn clear(&self) {
-        for i in 0..self.m as isize {
-            for j in 0..self.n as isize {
-                // SAFETY: the caller's promise.
-                unsafe { *self.out.offset(i * self.out_strides[0] + j * self.out_strides[1]) = E::default() };
-            }
         }
     }
 }
@@ -325,24 +288,6 @@ impl<E: Real> GemmJob<'_, E> {
     }
 }
 
-/// Runs work in pieces: on this thread alone without `threads`.
-fn pieces(
-    threads: bool,
-    n: usize,
-    grain: usize,
-    cancel: &Cancel,
-    work: impl Fn(Range<usize>) -> Result<()> + Sync,
-) -> Result<()> {
-    if threads {
-        return parallel::try_for_ranges(n, grain, cancel, work);
-    }
-    for range in chunks(n, grain) {
-        cancel.check()?;
-        work(range)?;
-    }
-    Ok(())
-}
-
 /// Elements of the rhs that make a piece of packing.
 const PACK_PIECE: usize = 1 << 14;
 
@@ -365,14 +310,4 @@ impl RowBlocks {
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         (0..self.count).map(|i| self.start(i)..self.start(i + 1))
     }
-}
-
-fn chunks(n: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(size).map(move |start| start..(start + size).min(n))
-}
-
-thread_local! {
-    /// Packed rows and packed panels.
-    static LHS: Kept = const { Kept::new() };
-    static RHS: Kept = const { Kept::new() };
 }

@@ -7,10 +7,11 @@ use smallvec::SmallVec;
 use crate::base::dtype::Element;
 use crate::base::shape::contiguous_strides;
 use crate::base::{Result, ShapeCause};
+use crate::device::cpu::strided::{Overlap, Strided};
 use crate::device::kernel::{Arg, Launch, ScatterMode};
 use crate::with_element;
 
-use super::access::{Dense, DenseOut, Overlap, Strided, dense, missing, scalar_value};
+use super::access::{Dense, DenseOut, dense, missing, scalar_value};
 use super::convert::{Compute, with_compute};
 use super::float::Number;
 use super::lines::{Lines, expect_shape, input_shape, mismatch, output_shape};

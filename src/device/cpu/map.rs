@@ -6,11 +6,12 @@ use smallvec::SmallVec;
 
 use crate::base::shape::same;
 use crate::base::{DType, Error, Kind, Layout, Result, Scalar};
+use crate::device::cancel::Cancel;
+use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
-use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
 use super::super::scalar::MapOp;
-use super::access::{BLOCK, Overlap, Strided, gathered, missing};
+use super::access::{gathered, missing};
 use super::block::{BlockReader, BlockWriter, Scratch, TileScratch, wrong_shape};
 use super::convert::with_compute;
 use super::parallel::{self, GRAIN};

@@ -8,6 +8,7 @@ mod exponential;
 mod gauss;
 mod neighbour;
 pub mod special;
+pub(crate) mod steps;
 mod trigonometric;
 
 pub(crate) use trigonometric::{LARGEST_ANGLE, LARGEST_QUOTIENT};
@@ -372,36 +373,6 @@ mod single {
     pub(crate) fn polygamma(x: f32, order: f32) -> f32 {
         special::polygamma_at(x.into(), order.into()) as f32
     }
-}
-
-/// `a * b + c` in one instruction where there is one.
-#[inline(always)]
-fn fma<I: Isa>(a: f32, b: f32, c: f32) -> f32 {
-    if I::FMA { a.mul_add(b, c) } else { a * b + c }
-}
-
-#[inline(always)]
-fn fma64<I: Isa>(a: f64, b: f64, c: f64) -> f64 {
-    if I::FMA { a.mul_add(b, c) } else { a * b + c }
-}
-
-/// A polynomial, its constant term first.
-#[inline(always)]
-fn polynomial<I: Isa, const N: usize>(x: f32, terms: [f32; N]) -> f32 {
-    let Some((&last, others)) = terms.split_last() else { return 0.0 };
-    others.iter().rev().fold(last, |sum, &term| fma::<I>(sum, x, term))
-}
-
-#[inline(always)]
-fn polynomial64<I: Isa, const N: usize>(x: f64, terms: [f64; N]) -> f64 {
-    let Some((&last, others)) = terms.split_last() else { return 0.0 };
-    others.iter().rev().fold(last, |sum, &term| fma64::<I>(sum, x, term))
-}
-
-/// `2^n` for `n` in `-126..=127`.
-#[inline(always)]
-fn power_of_two(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
 #[cfg(test)]

@@ -3,16 +3,17 @@
 use smallvec::SmallVec;
 
 use crate::base::{DType, Error, Result};
+use crate::device::cpu::copy::gathered;
+use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::access::{BLOCK, BlockReader, BlockWriter, Overlap, Strided, missing};
+use super::access::{BlockReader, BlockWriter, missing};
 use super::convert::{Compute, compute_dtype};
 use super::copy;
-use super::dense::gathered;
 use super::gemm::Product;
-use super::gemm::kernel::Real;
 use super::gemm::operand::{Matrix, Operand};
 use super::gemm::pairs::Pairs;
+use super::gemm::tiles::Real;
 use super::parallel::{self, SharedMut};
 use super::scratch::zeros;
 
@@ -265,7 +266,7 @@ fn view<'a>(launch: &Launch, arg: &Arg<'a>, index: usize) -> Result<Strided<'a>>
 mod tests {
     use super::*;
     use crate::base::Layout;
-    use crate::device::backend::Cancel;
+    use crate::device::cancel::Cancel;
     use crate::device::cpu::isa;
     use crate::device::cpu::testing::{Sample, assert_close, launch, output};
     use crate::device::kernel::Kernel;

@@ -38,6 +38,7 @@ mod scratch;
 mod slices;
 mod softmax;
 mod sort;
+pub(crate) mod strided;
 mod team;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -48,9 +49,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Result};
+use crate::device::buffer::Buffer;
+use crate::device::shared::Shared;
 
-use super::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
-use super::context::Shared;
+use super::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
 use super::kernel::Launch;
 
 use memory::{HostBlock, HostPool};

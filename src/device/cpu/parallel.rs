@@ -9,8 +9,8 @@ use std::sync::{Mutex, OnceLock};
 use smallvec::SmallVec;
 
 use crate::base::{Error, Result, memory};
+use crate::device::cancel::Cancel;
 
-use super::super::backend::Cancel;
 use super::{team, threads};
 
 /// Elements of cheap work (a load, a few operations, a store) worth a piece of their own.

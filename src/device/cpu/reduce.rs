@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Error, Kind, Layout, Result, memory};
+use crate::device::cancel::Cancel;
+use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
-use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch, ReduceOp};
-use super::access::{BLOCK, Overlap, Strided, gathered, missing};
+use super::access::{gathered, missing};
 use super::block::{BlockWriter, Room};
 use super::convert::{Compute, with_compute};
 use super::fold::{All, Any, Exponentials, Fold, Folded, Largest, Product, Smallest, Spread, Squares, Sum};

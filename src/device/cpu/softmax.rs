@@ -3,10 +3,11 @@
 use std::ops::{Add, Mul, Range, Sub};
 
 use crate::base::{DType, Error, Kind, Layout, Result};
+use crate::device::cancel::Cancel;
+use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 
-use super::super::backend::Cancel;
 use super::super::kernel::{Arg, Launch};
-use super::access::{BLOCK, Overlap, Strided, gathered, missing};
+use super::access::{gathered, missing};
 use super::along::{LinesAlong, LinesFrom, LinesTo, Panel, blocks};
 use super::block::{Room, Scratch, wrong_shape};
 use super::convert::Compute;

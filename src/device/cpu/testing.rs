@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Layout, Result};
+use crate::device::buffer::Buffer;
+use crate::device::cancel::Cancel;
 use crate::with_element;
 
-use super::super::backend::{Buffer, Cancel};
 use super::super::kernel::{Arg, Kernel, Launch, View};
 use super::memory::HostPool;
 

@@ -12,12 +12,14 @@ use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::base::event::{Clock, Span};
 use crate::base::{Device, Error, Result};
-use crate::device::backend::{Backend, Buffer, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
-use crate::device::context::Shared;
+use crate::device::backend::{Backend, DevicePool, Mark, Moved, Properties, Refusal, Transfer, When};
+use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool, Keeper};
+use crate::device::cuda::found::FoundDevice;
 use crate::device::kernel::{Arg, Kernel, Launch, View};
 use crate::device::pool::Pool;
 use crate::device::scalar::MapOp;
+use crate::device::shared::Shared;
 
 use super::blas::{Blas, Product};
 use super::call::Gpu;
@@ -27,7 +29,6 @@ use super::host;
 use super::kernels::{self, Key, Step};
 use super::memory::DeviceMemory;
 use super::pinned::Pinned;
-use super::probe::FoundDevice;
 use super::queues::Queues;
 use super::table::Handle;
 

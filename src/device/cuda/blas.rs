@@ -256,7 +256,7 @@ fn failed(status: c_int) -> Error {
 mod tests {
     use super::*;
     use crate::base::Layout;
-    use crate::device::backend::Buffer;
+    use crate::device::buffer::Buffer;
 
     const BASE: u64 = 1 << 20;
 

@@ -5,9 +5,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use cudarc::driver::sys::CUdevice_attribute;
 use libloading::{Library, Symbol};
 
+use crate::device::cuda::found::{Driver, FoundDevice, Missing};
+
 use super::folders::{Folders, VARIABLE, kernel_module};
 use super::library::{Loaded, load, printable, symbol};
-use super::probe::{Driver, FoundDevice, Missing};
 
 const SUCCESS: c_int = 0;
 const NO_DEVICE: c_int = 100;

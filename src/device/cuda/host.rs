@@ -3,7 +3,7 @@
 //! Slow and honest: the values are right, the device's other work is waited for, and the script is told.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Buffer;
+use crate::device::buffer::Buffer;
 use crate::device::cpu;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::kernel::{Arg, Launch, View};

@@ -4,8 +4,9 @@ use std::ffi::c_int;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::device::cuda::found::{Library, Located, Missing};
+
 use super::folders::{Folders, VARIABLE};
-use super::probe::{Library, Located, Missing};
 
 /// A library that is looked for.
 pub(super) struct Wanted {

@@ -1,6 +1,7 @@
 //! The real GPU: what of it is there, and its backend. The kernels' templates stand in `kernels/`.
 
 pub mod backend;
+pub mod found;
 pub mod kernels;
 pub mod probe;
 

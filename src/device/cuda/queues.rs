@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::base::event::{Clock, Span};
 use crate::base::{Error, Result};
 use crate::device::backend::Mark;
-use crate::device::context::Shared;
+use crate::device::shared::Shared;
 
 use super::call::{Gpu, NOT_READY, SUCCESS};
 use super::table::Handle;

@@ -13,13 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Device, DeviceCause, Error, Kind, Result, event, memory};
 use crate::device::backend::{
-    Backend, Buffer, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
+    Backend, DevicePool, GraphWork, Mark, Moved, Properties, Refusal, Transfer, When,
 };
-use crate::device::context::Shared;
+use crate::device::buffer::Buffer;
 use crate::device::cpu::memory::{HostBlock, HostPool};
 use crate::device::cpu::{copy_bytes, run};
 use crate::device::kernel::Launch;
 use crate::device::pool::{Block, Pool};
+use crate::device::shared::Shared;
 
 use super::clock::{self, Clock, ClockError, CopySpan, StreamId};
 use super::cost::{self, Direction};

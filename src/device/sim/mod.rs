@@ -9,6 +9,7 @@ pub mod clock;
 pub mod cost;
 pub mod error;
 pub mod profile;
+pub(crate) mod rate;
 pub mod selection;
 
 mod calendar;
@@ -19,9 +20,10 @@ mod queues;
 mod work;
 
 pub use crate::device::kernel::KernelClass;
+pub use crate::device::sim::rate::Rate;
 pub use backend::devices;
 pub use clock::{Clock, ClockError, CopySpan, HostThread, Mark, Span, StreamId};
-pub use cost::{Bound, Direction, KernelCost, Rate, Transfer, Work};
+pub use cost::{Bound, Direction, KernelCost, Transfer, Work};
 pub use error::{ProfileError, ProfileFault};
 pub use profile::{Profile, builtin_ids};
 pub use selection::{Selection, SelectionError, SimulatedDevices};

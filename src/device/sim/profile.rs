@@ -20,13 +20,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::cost::Rate;
+use crate::base::near::nearest;
+use crate::device::kernel::KernelClass;
+use crate::device::sim::rate::Rate;
+
 use super::error::{ProfileError, ProfileFault, quoted, shown_path};
 use super::figures::{
     self, BANDWIDTH, CACHE, Document, FLOPS, FRACTION, INTEGER_OPS, MEMORY, Section, count,
 };
-use crate::base::near::nearest;
-use crate::device::kernel::KernelClass;
 
 pub use super::figures::Figure;
 

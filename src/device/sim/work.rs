@@ -3,8 +3,9 @@
 use crate::base::DType;
 use crate::device::kernel::{Arg, Kernel, KernelClass, Launch};
 use crate::device::settings::Tf32;
+use crate::device::sim::rate::Rate;
 
-use super::cost::{Rate, Work};
+use super::cost::Work;
 
 /// The class, the rate and the amounts by which a launch is timed. `tf32` says which float32
 /// kernels use TF32.

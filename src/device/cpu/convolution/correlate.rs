@@ -3,21 +3,15 @@
 use std::ops::Range;
 
 use crate::base::{Result, memory};
+use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::gemm::RowBlocks;
-use crate::device::cpu::gemm::kernel::{Real, Taps};
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
+use crate::device::cpu::gemm::tiles::{Real, Taps};
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
 
 use super::plane::Planes;
-
-/// A place that a filter reads: a channel of the source's group, and how far from the output's place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tap {
-    pub channel: usize,
-    pub shift: [isize; 2],
-}
 
 /// One filter bank over a group of channels, writing some channels (and perhaps some pixels) of the output.
 pub(crate) struct FilterBank<E> {

@@ -5,8 +5,7 @@
 use std::ops::Range;
 
 use crate::device::cpu::convert::Compute;
-
-use super::correlate::Tap;
+use crate::device::cpu::convolution::tap::Tap;
 
 /// How the channels of an image are laid out for a set of taps.
 ///

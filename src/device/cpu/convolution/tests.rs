@@ -1,12 +1,14 @@
 use proptest::prelude::*;
 
-use super::correlate::{Correlation, FilterBank, Tap};
-use super::plane::Planes;
 use crate::base::{DType, Layout};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::isa;
 use crate::device::cpu::testing::{Sample, assert_close, launch, output};
 use crate::device::kernel::{Conv, Kernel, Launch};
+
+use super::correlate::{Correlation, FilterBank};
+use super::plane::Planes;
 
 #[derive(Clone, Debug)]
 struct Case {

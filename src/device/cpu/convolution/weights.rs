@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use crate::base::{Result, memory};
+use crate::device::cpu::convolution::sizes::ConvolutionSizes;
+use crate::device::cpu::convolution::tap::Tap;
 use crate::device::cpu::gemm::RowBlocks;
-use crate::device::cpu::gemm::kernel::{LinesTile, MOST_ROWS, Real};
 use crate::device::cpu::gemm::operand::{Matrix, Operand, SLACK};
+use crate::device::cpu::gemm::tiles::{LinesTile, MOST_ROWS, Real};
 use crate::device::cpu::parallel::{self, SharedMut};
 use crate::device::cpu::scratch::{Kept, zeros};
 use crate::device::kernel::Launch;
 
-use super::ConvolutionSizes;
-use super::correlate::Tap;
 use super::plane::Planes;
 
 /// Writes the gradient of a weight in row-major order.

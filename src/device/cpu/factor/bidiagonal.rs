@@ -3,9 +3,9 @@
 //! LAPACK's `bdsqr`, so that vectors get the signs that it gives them.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::factor::dense::Precision;
 
-use super::Precision;
 use super::reflect::{MatrixBlock, Reflections, reflector};
 use super::rotate::{Sweep, Turning, upright as rotation};
 

@@ -3,7 +3,8 @@
 //! stay orthogonal). Where it cuts, what it leaves out and how its vectors point are as in LAPACK's `stedc`.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::factor::dense::{Precision, product};
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
@@ -11,7 +12,6 @@ use super::super::scratch::zeros;
 use super::rotate::Turning;
 use super::secular::{Roots, roots};
 use super::tridiagonal::{Tridiagonal, diagonalise};
-use super::{Precision, product};
 
 /// The largest matrix that is not halved.
 pub(super) const SMALL: usize = 25;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};

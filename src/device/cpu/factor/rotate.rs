@@ -4,7 +4,7 @@
 //! it found. They are applied to some columns at a time, which stay in the first caches meanwhile.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel;

@@ -1,7 +1,7 @@
 //! The roots of `1 + rho sum(z_i^2 / (d_i - x))`: the eigenvalues of a diagonal matrix plus one of rank one.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};

@@ -1,12 +1,12 @@
 //! Singular values and their vectors.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::factor::dense::{Precision, reduce_columns, scaling, transpose};
 
 use super::super::scratch::zeros;
 use super::bidiagonal::{self, Bidiagonal, Sides};
 use super::rotate::{Turning, upright};
-use super::{Precision, reduce_columns, scaling, transpose};
 
 /// Where the vectors go: columns of `u`, rows of `vh`, as many as there is room for.
 pub(super) struct Vectors<'a> {

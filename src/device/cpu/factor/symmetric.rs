@@ -1,11 +1,12 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::factor::dense::{Precision, scaling, transpose};
 
 use super::divide::conquer;
 use super::rotate::Turning;
-use super::{Precision, scaling, transpose, tridiagonal};
+use super::tridiagonal;
 
 /// The eigenvalues of a symmetric matrix in ascending order, and their vectors as columns where they are wanted. Only
 /// the lower triangle is read. All are NaN where there is no end to be found.

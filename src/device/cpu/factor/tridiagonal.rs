@@ -3,12 +3,12 @@
 //! that vectors get the signs that it gives them.
 
 use crate::base::{Result, memory};
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
+use crate::device::cpu::factor::dense::Precision;
 
 use super::super::isa::{self, Isa, Work};
 use super::super::parallel::{self, SharedMut};
 use super::super::scratch::zeros;
-use super::Precision;
 use super::reflect::{Reflections, add_scaled, dot, product, reflector};
 use super::rotate::{Sweep, Turning, rotation};
 

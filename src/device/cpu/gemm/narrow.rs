@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use crate::base::Result;
-use crate::device::backend::Cancel;
+use crate::device::cancel::Cancel;
 use crate::device::cpu::isa::{self, Isa, Work};
 
-use super::kernel::{Dots, Real};
 use super::operand::SLACK;
-use super::{Product, RHS, chunks, pieces};
+use super::product::{Product, RHS, chunks, pieces};
+use super::tiles::{Dots, Real};
 
 /// Most rows (or columns) that count as few.
 const FEW: usize = 8;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::device::cpu::access::Strided;
 use crate::device::cpu::convert::{Loader, loader};
+use crate::device::cpu::strided::Strided;
 
-use super::kernel::{Real, Tiles};
+use super::tiles::{Real, Tiles};
 
 /// A matrix seen from one of its sides: `outer` runs along the output (rows of the lhs, columns of the rhs),
 /// `k` along the sum.

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::base::DType;
-use crate::device::cpu::access::Strided;
+use crate::device::cpu::strided::Strided;
 
-use super::kernel::{Real, Tiles};
 use super::operand::{Matrix, Operand, RUN, pad};
+use super::tiles::{Real, Tiles};
 
 /// A matrix of bfloat16 whose element `(outer, k)` is the pair of its elements `2k`, in the low half of the bits, and
 /// `2k + 1`; zero stands behind the last.

@@ -2,8 +2,9 @@
 //!
 //! Coefficients are minimax fits of our own over the reduced ranges, rounded one after another.
 
+use crate::device::cpu::math::steps::{fma, fma64, polynomial, polynomial64, power_of_two};
+
 use super::super::isa::Isa;
-use super::{fma, fma64, polynomial, polynomial64, power_of_two};
 
 /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
 const ROUND: f32 = 12_582_912.0;

@@ -1,7 +1,9 @@
 //! The error function in f32.
 
+use crate::device::cpu::math::steps::{fma, polynomial};
+
 use super::super::isa::Isa;
-use super::{exponential, fma, polynomial};
+use super::exponential;
 
 #[inline(always)]
 pub(super) fn erf<I: Isa>(x: f32) -> f32 {

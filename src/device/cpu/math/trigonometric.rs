@@ -1,7 +1,8 @@
 //! Circular functions and their inverses, and the remainder of a division, in f32.
 
+use crate::device::cpu::math::steps::{fma, fma64, polynomial};
+
 use super::super::isa::Isa;
-use super::{fma, fma64, polynomial};
 
 /// Arguments of sin, cos and tan beyond this need [`super::Real`] for `Lane<f32, Careful>`.
 pub(crate) const LARGEST_ANGLE: f32 = 1e6;

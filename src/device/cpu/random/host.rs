@@ -4,15 +4,15 @@ use std::f64::consts::{PI, TAU};
 
 use crate::base::dtype::Element;
 use crate::base::{DType, Result, memory};
-use crate::device::cpu::access::{BlockWriter, Strided, dense};
+use crate::device::cpu::access::{BlockWriter, dense};
 use crate::device::cpu::convert::{Compute, with_compute};
 use crate::device::cpu::copy;
 use crate::device::cpu::isa::{self, Isa, Work};
 use crate::device::cpu::math::{Lane, Real};
+use crate::device::cpu::random::fill::{BLOCK, OFTEN, arrivals, in_order, is_double};
+use crate::device::cpu::strided::Strided;
 use crate::device::kernel::{Arg, Distribution, Launch, View, naturals};
 use crate::device::random::Mt19937;
-
-use super::{BLOCK, OFTEN, arrivals, in_order, is_double};
 
 pub(super) fn draw(
     launch: &Launch,

@@ -10,11 +10,10 @@ use crate::base::dtype::Element;
 use crate::base::{DType, Result};
 use crate::device::cpu::access::dense;
 use crate::device::cpu::convert::with_compute;
+use crate::device::cpu::random::fill::{OFTEN, arrivals, by_place, is_double};
 use crate::device::cpu::sort::long_line;
 use crate::device::kernel::{Distribution, Launch, View, naturals};
 use crate::device::philox::{self, Philox};
-
-use super::{OFTEN, arrivals, by_place, is_double};
 
 pub(super) fn draw(
     launch: &Launch,

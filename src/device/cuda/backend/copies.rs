@@ -2,7 +2,8 @@
 
 use crate::base::event::Span;
 use crate::base::{Device, Error, Result};
-use crate::device::backend::{Buffer, Transfer};
+use crate::device::backend::Transfer;
+use crate::device::buffer::Buffer;
 use crate::device::cuda::table::Handle;
 
 use super::CudaBackend;

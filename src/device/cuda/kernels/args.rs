@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::base::{DType, Scalar};
 
-use super::key::Compute;
+use super::compute::Compute;
 use super::walk::Walk;
 
 /// A kernel's arguments in order, each aligned to 8 bytes.

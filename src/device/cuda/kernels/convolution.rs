@@ -2,21 +2,21 @@
 
 use crate::device::kernel::{Conv, Launch, View};
 
-use super::args::compute_size;
-use super::catalogue::{floats, is_float32};
+use super::args::{Args, compute_size};
+use super::cases::{floats, is_float32};
+use super::compute::Compute;
 use super::form::forms;
-use super::key::Compute;
 use super::matmul::{GRID, THREADS, TILE};
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::plan::{Gpu, Plan, Step};
 use super::recipe::{self, ON, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Gpu, Plan, Step};
 
 const CONV: RecipeParts = &[WALK, recipe::TILE, text!("conv")];
 
 forms! {
     /// Convolutions of planes.
-    ConvForm(_) {
+    ConvForm(types) {
         Forward =>
             row("conv2d", 3, CONV, [("FORWARD", ON), ("XTYPE", "S1")]),
             floats(|d| [d; 4]).and_wide(is_float32);

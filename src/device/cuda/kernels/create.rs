@@ -4,27 +4,28 @@ use crate::base::{DType, Scalar};
 use crate::device::kernel::{Distribution, Launch, Random, RandomSource, naturals};
 use crate::device::philox;
 
-use super::catalogue::all;
-use super::form::forms;
-use super::key::{Compute, Key};
+use super::args::Args;
+use super::cases::all;
+use super::compute::{Compute, Types};
+use super::form::{Field, forms};
 use super::operands::{address, blocks, input, is_apart, key, output, per_element};
+use super::plan::{Plan, Step};
 use super::recipe::{BOTH, ON, Recipe, RecipeParts, WALK, flag, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan, Step};
 
 const CREATE: RecipeParts = &[WALK, text!("create")];
 const RANDOM: RecipeParts = &[WALK, text!("random")];
 
 forms! {
     /// What is made from the numbers of elements.
-    CreateForm(key) {
-        Arange => row("arange", 1, CREATE, [("ARANGE", ON), ("EXACT", exact(key))]), all(|d| [d]);
+    CreateForm(types) {
+        Arange => row("arange", 1, CREATE, [("ARANGE", ON), ("EXACT", exact(types))]), all(|d| [d]);
         Eye => row("eye", 1, CREATE, [("EYE", ON)]), all(|d| [d]);
         Triangle { upper: bool in BOTH } =>
             row(if upper { "triu" } else { "tril" }, 2, CREATE, [("UPPER", flag(upper))]),
             all(|d| [d; 2]);
         Random { draw: Draw in Draw::ALL, per_call: u8 in [2, 4] } =>
-            drawing(key, draw, per_call),
+            drawing(types, draw, per_call),
             all(|d| [d]).only(|d| draw.is_drawn(per_call, d));
     }
 }
@@ -42,6 +43,16 @@ pub(super) enum Draw {
     /// Bernoulli numbers, several neighbours to a thread.
     Keep,
     Integers,
+}
+
+impl Field for Draw {
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn of(code: u8) -> Draw {
+        Draw::ALL.get(usize::from(code)).copied().unwrap_or(Draw::Uniform)
+    }
 }
 
 impl Draw {
@@ -62,7 +73,7 @@ impl Draw {
     }
 }
 
-fn drawing(key: &Key, draw: Draw, per_call: u8) -> Recipe {
+fn drawing(types: &Types, draw: Draw, per_call: u8) -> Recipe {
     let (name, kind) = match draw {
         Draw::Uniform => ("uniform", "UNIFORM"),
         Draw::Normal => ("normal", "NORMAL"),
@@ -80,12 +91,12 @@ fn drawing(key: &Key, draw: Draw, per_call: u8) -> Recipe {
         .number("PER_CALL", per_call)
         .and("P", p)
         .and("Q", q)
-        .and("STORED", if key.is_half() { "S0" } else { "Real" })
+        .and("STORED", if types.is_half() { "S0" } else { "Real" })
 }
 
 /// The type in which places of a range are counted.
-fn exact(key: &Key) -> &'static str {
-    if key.compute == Compute::I64 { "long long" } else { "double" }
+fn exact(types: &Types) -> &'static str {
+    if types.compute == Compute::I64 { "long long" } else { "double" }
 }
 
 pub(super) fn arange(launch: &Launch, start: Scalar, step: Scalar) -> Option<Plan> {

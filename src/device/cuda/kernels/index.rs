@@ -6,19 +6,21 @@ use crate::base::DType;
 use crate::base::shape::contiguous_strides;
 use crate::device::kernel::{Arg, Launch, ScatterMode, View};
 
-use super::catalogue::all;
+use super::args::Args;
+use super::cases::all;
+use super::compute::{Compute, Slot, Types};
 use super::form::forms;
-use super::key::{Compute, Key, Slot};
+use super::key::Key;
 use super::operands::{address, input, is_apart, key, output, per_element};
+use super::plan::Plan;
 use super::recipe::{BOTH, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan};
 
 const INDEX: RecipeParts = &[WALK, text!("index")];
 
 forms! {
     /// What is read or written at the places that an index names.
-    IndexForm(_) {
+    IndexForm(types) {
         Gather { from_end: bool in BOTH } =>
             row(ending("gather", "_from_end", from_end), 3, INDEX, [
                 ("GATHER", ON),
@@ -136,7 +138,7 @@ fn write(
     args.word(address(&index)).index(size).step(step).walk(&walk);
     let form = IndexForm::Scatter { from_end, add };
     let slots = [Slot::Of(y.dtype), source, Slot::Of(index.dtype), Slot::Empty, Slot::Empty, Slot::Empty];
-    per_element(Key { form: form.into(), compute, slots, wide }, walk.count(), args)
+    per_element(Key { form: form.into(), types: Types { compute, slots, wide } }, walk.count(), args)
 }
 
 fn walk(shape: &[usize], [a, b, c]: &[Steps; 3]) -> Option<Walk<3>> {

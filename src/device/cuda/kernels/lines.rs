@@ -3,15 +3,15 @@
 use crate::base::{DType, Layout};
 use crate::device::kernel::{Launch, ScanOp, View};
 
-use super::args::compute_size;
-use super::catalogue::{all, floats, is_float32};
+use super::args::{Args, compute_size};
+use super::cases::{all, floats, is_float32};
+use super::compute::{Compute, Types};
 use super::form::forms;
-use super::key::{Compute, Key};
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output};
+use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, GROUP, OFF, ON, Recipe, RecipeParts, WALK, ending, flag, row, text};
 use super::reduce::{across, along};
 use super::walk::{Order, Walk};
-use super::{Args, Gpu, Plan, Step};
 
 const SOFTMAX: RecipeParts = &[WALK, GROUP, text!("softmax")];
 const LAYER_NORM: RecipeParts = &[GROUP, text!("layer_norm")];
@@ -19,7 +19,7 @@ const SCAN: RecipeParts = &[WALK, text!("scan")];
 
 forms! {
     /// What goes line by line. `across` forms work where neighbouring lines are nearer than neighbours on a line.
-    LineForm(key) {
+    LineForm(types) {
         Softmax { log: bool in BOTH, across: bool in BOTH } =>
             row(softmax_name("softmax", log, across), 2, SOFTMAX, [
                 ("LOGARITHM", flag(log)),
@@ -46,7 +46,7 @@ forms! {
             row("layer_norm_grad_join", 3, LAYER_NORM, [("ACROSS", ON)]),
             floats(|d| [d; 2]);
         Scan { product: bool in BOTH, across: bool in BOTH } =>
-            scanning(key, product, across),
+            scanning(types, product, across),
             all(|d| [d; 2]);
     }
 }
@@ -55,10 +55,10 @@ fn softmax_name(name: &str, log: bool, across: bool) -> String {
     ending(&format!("{}{name}", if log { "log_" } else { "" }), "_across", across)
 }
 
-fn scanning(key: &Key, product: bool, across: bool) -> Recipe {
-    let accumulator = match key.compute {
+fn scanning(types: &Types, product: bool, across: bool) -> Recipe {
+    let accumulator = match types.compute {
         Compute::I64 => "long long",
-        Compute::F32 if key.is_half() => "float",
+        Compute::F32 if types.is_half() => "float",
         _ => "double",
     };
     let (name, run, start) = if product { ("cumprod", "times", "1") } else { ("cumsum", "plus", "0") };

@@ -3,12 +3,13 @@
 use crate::base::DType;
 use crate::device::kernel::{Launch, Reduction, View};
 
-use super::catalogue::floats;
+use super::args::Args;
+use super::cases::floats;
 use super::form::forms;
 use super::operands::{address, blocks, float, input, is_apart, is_far, key, output, per_element};
+use super::plan::{Plan, Step};
 use super::recipe::{BOTH, GROUP, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan, Step};
 
 const LOSS: &str = text!("loss");
 const LOSSES: RecipeParts = &[WALK, GROUP, LOSS];
@@ -16,16 +17,16 @@ const LOSS_GRADIENTS: RecipeParts = &[WALK, LOSS];
 
 forms! {
     /// A loss of classes, and its gradient.
-    LossForm(key) {
+    LossForm(types) {
         Nll { each: bool in BOTH } =>
             row(ending("nll_loss", "_each", each), 3, LOSSES, [
                 ("EACH_SAMPLE", flag(each)),
                 ("ACROSS", OFF),
-                ("TARGET", key.typed(3)),
+                ("TARGET", types.typed(3)),
             ]),
             floats(|d| [d, d, d, DType::Int64, d]);
         NllGrad =>
-            row("nll_loss_grad", 3, LOSS_GRADIENTS, [("GRADIENT", ON), ("TARGET", key.typed(2))]),
+            row("nll_loss_grad", 3, LOSS_GRADIENTS, [("GRADIENT", ON), ("TARGET", types.typed(2))]),
             floats(|d| [d, d, DType::Int64, d, d]);
     }
 }

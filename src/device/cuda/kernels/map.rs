@@ -2,32 +2,45 @@
 
 use crate::base::{DType, Layout, Scalar};
 use crate::device::kernel::{Arg, Launch, View};
-use crate::device::scalar::{MapOp, ScalarFunction, Visitor, Writes};
+use crate::device::scalar::{CUDA_HELPERS, MapOp, ScalarFunction, Visitor, Writes};
 
-use super::catalogue::{Cases, all, is_its_compute};
-use super::form::forms;
-use super::key::{Compute, Key, SLOTS, Slot};
+use super::args::Args;
+use super::cases::{Cases, all, is_its_compute};
+use super::compute::{Compute, SLOTS, Slot, Types};
+use super::form::{Field, forms};
+use super::key::Key;
 use super::operands::{Meeting, address, blocks, is_apart, meeting};
+use super::plan::{Plan, Step};
 use super::recipe::{RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan, Step};
 
 const MAP: RecipeParts = &[WALK, text!("map")];
 const MAP_VECTOR: RecipeParts = &[text!("map_vector")];
 
 forms! {
     /// A scalar function of elements.
-    MapForm(_) {
+    MapForm(types) {
         Strided { op: MapOp in MapOp::ALL.iter().copied() } =>
-            row(op.kernel_name(), op.arity() + 1, MAP, [("EXPRESSION", op.cuda())]),
+            row(op.kernel_name(), op.arity() + 1, MAP, [("EXPRESSION", op.cuda())]).after(CUDA_HELPERS),
             defined(op).and_wide(is_its_compute).and(casts(op));
         /// So many elements to a thread, side by side.
         Vector { op: MapOp in MapOp::ALL.iter().copied(), width: u8 in [2, 4, 8, 16] } =>
             row(format!("{}_vector", op.kernel_name()), op.arity() + 1, MAP_VECTOR, [
                 ("EXPRESSION", op.cuda()),
             ])
-            .number("WIDTH", width),
+            .number("WIDTH", width)
+            .after(CUDA_HELPERS),
             defined(op).and(with_number(op)).only(|d| 16 / d.size() == usize::from(width));
+    }
+}
+
+impl Field for MapOp {
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn of(code: u8) -> MapOp {
+        MapOp::ALL.get(usize::from(code)).copied().unwrap_or(MapOp::Identity)
     }
 }
 
@@ -173,7 +186,7 @@ impl MapJob<'_> {
         for (slot, what) in slots.iter_mut().zip(std::iter::once(Slot::Of(self.output.dtype)).chain(inputs)) {
             *slot = what;
         }
-        let key = Key { form: form.into(), compute: self.compute, slots, wide };
+        let key = Key { form: form.into(), types: Types { compute: self.compute, slots, wide } };
         Plan::of(Step { key, grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0, args })
     }
 

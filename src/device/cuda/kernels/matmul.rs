@@ -2,19 +2,21 @@
 
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::catalogue::{all, is_float32};
+use super::args::Args;
+use super::cases::{all, is_float32};
+use super::compute::{Compute, SLOTS, Slot, Types};
 use super::form::forms;
-use super::key::{Compute, Key, SLOTS, Slot};
+use super::key::Key;
 use super::operands::{address, blocks, input, is_apart, is_far, output};
+use super::plan::{Plan, Step};
 use super::recipe::{self, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan, Step};
 
 const MATMUL: RecipeParts = &[WALK, recipe::TILE, text!("matmul")];
 
 forms! {
     /// Products of matrices.
-    MatmulForm(_) {
+    MatmulForm(types) {
         Tiled =>
             row("matmul", 4, MATMUL, []),
             all(|d| [d; 4]).and(all(|d| [d; 4]).number(3).wide(is_float32));
@@ -76,7 +78,7 @@ pub(crate) fn plan(launch: &Launch, alpha: f64, beta: f64) -> Option<Plan> {
     {
         *slot = what;
     }
-    let key = Key { form: MatmulForm::Tiled.into(), compute, slots, wide };
+    let key = Key { form: MatmulForm::Tiled.into(), types: Types { compute, slots, wide } };
     let rows = blocks(m, TILE).filter(|&r| r as usize <= GRID)?;
     let grid = [blocks(n, TILE)?, rows, batches.count().min(GRID) as u32];
     Plan::of(Step { key, grid, block: [THREADS, 1, 1], shared: 0, args })

@@ -1,7 +1,8 @@
 //! The kernels of a real GPU: which ones carry a launch out, and with what arguments. Their text is in `kernels/`.
 
 mod args;
-mod catalogue;
+mod cases;
+mod compute;
 mod convolution;
 mod create;
 mod form;
@@ -13,6 +14,7 @@ mod map;
 mod matmul;
 mod operands;
 mod optimise;
+mod plan;
 mod pooling;
 mod recipe;
 mod reduce;
@@ -21,41 +23,41 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use smallvec::{SmallVec, smallvec};
-
 use crate::device::kernel::{Kernel, Launch};
+
+use convolution::ConvForm;
+use create::CreateForm;
+use index::IndexForm;
+use lines::LineForm;
+use loss::LossForm;
+use map::MapForm;
+use matmul::MatmulForm;
+use optimise::OptimiseForm;
+use pooling::PoolForm;
+use reduce::ReduceForm;
 
 pub use args::Args;
 pub use key::Key;
+pub use plan::Step;
+pub(crate) use plan::{Gpu, Plan};
 
-/// What the planner must know of a device.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gpu {
-    pub multiprocessors: u32,
-    pub threads_per_multiprocessor: u32,
-}
-
-/// One launch of a compiled kernel.
-#[derive(Clone, Debug)]
-pub struct Step {
-    pub key: Key,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// Bytes of shared memory beside what the kernel declares.
-    pub shared: u32,
-    pub args: Args,
-}
-
-/// Kernels in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Plan {
-    pub steps: SmallVec<[Step; 1]>,
-}
-
-impl Plan {
-    fn of(step: Step) -> Option<Plan> {
-        Some(Plan { steps: smallvec![step] })
-    }
+/// Each kernel that there is, for each dtype that has it; of mixtures of dtypes one of each kind: a machine with a
+/// compiler alone can say whether all of them compile.
+pub fn every() -> impl Iterator<Item = Key> {
+    let families = [
+        MapForm::every,
+        CreateForm::every,
+        ReduceForm::every,
+        LineForm::every,
+        IndexForm::every,
+        LossForm::every,
+        OptimiseForm::every,
+        PoolForm::every,
+        MatmulForm::every,
+        ConvForm::every,
+    ];
+    let forms = families.into_iter().flat_map(|family| family());
+    forms.flat_map(|(form, cases)| cases.types().map(move |types| Key { form, types }))
 }
 
 /// Bytes of device memory that a launch needs beside its inputs and outputs.

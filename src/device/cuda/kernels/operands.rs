@@ -3,9 +3,11 @@
 use crate::base::{DType, Layout};
 use crate::device::kernel::{Arg, Launch, View};
 
+use super::args::Args;
+use super::compute::{Compute, SLOTS, Slot, Types};
 use super::form::Form;
-use super::key::{Compute, Key, SLOTS, Slot};
-use super::{Args, Plan, Step};
+use super::key::Key;
+use super::plan::{Plan, Step};
 
 /// Threads of a block where each works on elements of its own.
 pub(super) const THREADS: usize = 256;
@@ -42,7 +44,7 @@ pub(super) fn key<const N: usize>(
     for (slot, dtype) in slots.iter_mut().zip(dtypes) {
         *slot = Slot::Of(dtype);
     }
-    Key { form: form.into(), compute, slots, wide }
+    Key { form: form.into(), types: Types { compute, slots, wide } }
 }
 
 /// `count` in blocks of `each`, as many as a grid can have.

@@ -3,19 +3,20 @@
 use crate::base::DType;
 use crate::device::kernel::{Kernel, Launch, View};
 
-use super::catalogue::{floats, is_float32};
+use super::args::Args;
+use super::cases::{floats, is_float32};
+use super::compute::Compute;
 use super::form::forms;
-use super::key::Compute;
 use super::operands::{address, float, input, is_apart, key, output, per_element};
+use super::plan::{Plan, Step};
 use super::recipe::{ON, RecipeParts, WALK, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Plan, Step};
 
 const OPTIMISE: RecipeParts = &[WALK, text!("optimise")];
 
 forms! {
     /// Steps of optimisers and of gradient scaling.
-    OptimiseForm(_) {
+    OptimiseForm(types) {
         Sgd => row("sgd", 3, OPTIMISE, [("SGD", ON)]), floats(|d| [d; 3]);
         Adam => row("adam", 4, OPTIMISE, [("ADAM", ON)]), floats(|d| [d; 4]).and_wide(is_float32);
         Unscale =>

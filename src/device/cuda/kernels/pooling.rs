@@ -3,20 +3,21 @@
 use crate::base::DType;
 use crate::device::kernel::{Kernel, Launch, View, Window};
 
-use super::catalogue::all;
+use super::args::Args;
+use super::cases::all;
+use super::compute::{Compute, Types};
 use super::form::forms;
-use super::key::{Compute, Key};
 use super::operands::{address, input, is_apart, is_far, key, output, per_element};
+use super::plan::Plan;
 use super::recipe::{BOTH, OFF, ON, RecipeParts, WALK, ending, flag, row, text};
-use super::{Args, Plan};
 
 const POOL: RecipeParts = &[WALK, text!("pool")];
 
 forms! {
     /// Windows of planes.
-    PoolForm(key) {
+    PoolForm(types) {
         Max =>
-            row("max_pool2d", 3, POOL, [("MAX_POOL", ON), ("COUNT_PADDING", OFF), ("LEAST", least(key))]),
+            row("max_pool2d", 3, POOL, [("MAX_POOL", ON), ("COUNT_PADDING", OFF), ("LEAST", least(types))]),
             all(|d| [d, DType::Int64, d]);
         MaxGrad =>
             row("max_pool2d_grad", 3, POOL, [("MAX_POOL_GRAD", ON), ("COUNT_PADDING", OFF)]),
@@ -36,8 +37,8 @@ forms! {
 }
 
 /// What every maximum begins with.
-fn least(key: &Key) -> &'static str {
-    if key.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" }
+fn least(types: &Types) -> &'static str {
+    if types.compute == Compute::I64 { "(-0x7fffffffffffffffll - 1)" } else { "T(-INFINITY)" }
 }
 
 pub(crate) fn plan(launch: &Launch) -> Option<Plan> {

@@ -8,6 +8,8 @@ pub(crate) struct Recipe {
     pub name: String,
     /// The operands of its walk.
     pub operands: usize,
+    /// Functions that its texts use, before everything else.
+    pub prelude: &'static str,
     /// The texts of `kernels/` that make it up.
     pub parts: RecipeParts,
     /// What those texts ask for.
@@ -28,6 +30,11 @@ pub(super) const GROUP: &str = text!("group");
 pub(super) const TILE: &str = text!("tile");
 
 impl Recipe {
+    pub(super) fn after(mut self, prelude: &'static str) -> Recipe {
+        self.prelude = prelude;
+        self
+    }
+
     pub(super) fn and(mut self, name: &'static str, value: &'static str) -> Recipe {
         self.defines.push((name, value.into()));
         self
@@ -46,7 +53,7 @@ pub(super) fn row(
     defines: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) -> Recipe {
     let defines = defines.into_iter().map(|(name, value)| (name, value.into())).collect();
-    Recipe { name: name.into(), operands, parts, defines }
+    Recipe { name: name.into(), operands, prelude: "", parts, defines }
 }
 
 pub(super) const ON: &str = "1";

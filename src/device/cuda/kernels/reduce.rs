@@ -3,21 +3,22 @@
 use crate::base::DType;
 use crate::device::kernel::{Launch, ReduceOp, View};
 
-use super::args::compute_size;
-use super::catalogue::{Cases, all, is_its_compute};
-use super::form::forms;
-use super::key::{Compute, Key};
+use super::args::{Args, compute_size};
+use super::cases::{Cases, all, is_its_compute};
+use super::compute::Compute;
+use super::form::{Field, forms};
+use super::key::Key;
 use super::operands::{address, blocks, input, is_apart, key, output};
+use super::plan::{Gpu, Plan, Step};
 use super::recipe::{BOTH, GROUP, ON, RecipeParts, WALK, ending, flag, row, text};
 use super::walk::{Order, Walk};
-use super::{Args, Gpu, Plan, Step};
 
 const REDUCE: RecipeParts = &[WALK, GROUP, text!("reduce")];
 
 forms! {
     /// Lines that are folded into one value each. `across` forms work where neighbouring lines are nearer than
     /// neighbours on a line.
-    ReduceForm(_) {
+    ReduceForm(types) {
         Line { fold: Fold in Fold::ALL, across: bool in BOTH } =>
             row(ending(&fold.entry(), "_across", across), 3, REDUCE, fold.defines(across)),
             fold.cases().and_wide(|d| !across && is_its_compute(d));
@@ -42,6 +43,16 @@ pub(super) enum Fold {
     LogSumExp,
     ArgMax,
     ArgMin,
+}
+
+impl Field for Fold {
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn of(code: u8) -> Fold {
+        Fold::ALL.get(usize::from(code)).copied().unwrap_or(Fold::Sum)
+    }
 }
 
 impl Fold {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::device::kernel::KernelClass;
-use crate::device::sim::cost::Rate;
+use crate::device::sim::rate::Rate;
 
 use super::*;
 

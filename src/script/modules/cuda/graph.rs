@@ -98,7 +98,7 @@ fn capture(call: &mut Call) -> Outcome {
     let begun = call.machine().generator_state(context.device).unwrap_or_default();
     context.begin_capture()?;
     let result = call.run(&body, ());
-    let graph = context.end_capture(call.machine(), begun);
+    let graph = Graph::end_capture(&context, call.machine(), begun);
     // What the closure raised says more than what it did to the capture.
     let result = result?;
     Ok(Dynamic::from(Captured { graph: Arc::new(Mutex::new(Some(graph?))), result }))

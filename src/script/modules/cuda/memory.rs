@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, INT, Map};
 
 use crate::base::{Cause, DeviceCause, DeviceSpec, Error, Result};
-use crate::device::graph::GRAPH_POOLS;
+use crate::device::capture::GRAPH_POOLS;
 use crate::device::pool::{Segment, SegmentBlock};
 use crate::device::{Context, Machine};
 use crate::op::params::kind::{self, Bool};

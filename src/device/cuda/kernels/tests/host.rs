@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
-use crate::device::backend::Cancel;
+use crate::device::Cancel;
 use crate::device::cpu::testing::{Sample, assert_close, launch};
 use crate::device::kernel::{Arg, Kernel, Launch, View};
 

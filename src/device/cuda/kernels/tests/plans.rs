@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use crate::base::{DType, Dims, Layout, Scalar, Strides};
-use crate::device::backend::{Buffer, Cancel};
 use crate::device::cpu::testing::layouts;
 use crate::device::kernel::*;
 use crate::device::scalar::MapOp;
+use crate::device::{Buffer, Cancel};
 
 use super::super::map::MapForm;
 use super::super::walk::{Order, Walk};
@@ -141,7 +141,7 @@ fn large_tensors_are_counted_in_64_bits() {
         let plan = planned(&COPY, &[input], &[View { buffer: &b, dtype: F32, layout: &y }]).unwrap();
         let step = &plan.steps[0];
         assert!(step.grid[0] as usize * 1024 >= x.numel());
-        (step.key.wide, step.key.entry())
+        (step.key.types.wide, step.key.entry())
     };
     assert_eq!(wide(&[1 << 15, 1 << 15]), (false, "copy_f32".into()));
     assert_eq!(wide(&[1 << 16, 1 << 15]), (true, "copy_f32_wide".into()));

@@ -1,16 +1,8 @@
-//! Every kernel that there is, so that a machine with a compiler alone can say whether all of them compile.
+//! What a form is compiled for.
 
 use crate::base::DType;
 
-use super::form::Form;
-use super::key::{Compute, Key, SLOTS, Slot};
-
-impl Key {
-    /// Each form for each dtype that has it; of mixtures of dtypes one of each kind.
-    pub fn every() -> impl Iterator<Item = Key> {
-        Form::every().into_iter().flat_map(|(form, cases)| cases.keys(form))
-    }
-}
+use super::compute::{Compute, SLOTS, Slot, Types};
 
 /// What a form is compiled for.
 #[derive(Default)]
@@ -85,8 +77,8 @@ impl Cases {
         self.and(more)
     }
 
-    fn keys(self, form: Form) -> impl Iterator<Item = Key> {
-        let key = move |Case { dtype, slots, wide }| Key { form, compute: Compute::of(dtype), slots, wide };
-        self.0.into_iter().map(key)
+    pub(super) fn types(self) -> impl Iterator<Item = Types> {
+        let types = |Case { dtype, slots, wide }| Types { compute: Compute::of(dtype), slots, wide };
+        self.0.into_iter().map(types)
     }
 }
