@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::base::Result;
 use crate::device::Machine;
-use crate::tensor::checkpoint::{Caller, Frame};
+use crate::tensor::checkpoint::Frame;
+use crate::tensor::pass::Caller;
 use crate::tensor::{Tensor, autocast};
 
 /// What runs again.

@@ -1,18 +1,18 @@
 //! The graph: nodes with their rules, what they saved, and how tensors join it.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use smallvec::SmallVec;
 
-use crate::base::chain::Link;
 use crate::base::{DType, Device, Dims, Error, GradCause, Result};
 
-use super::checkpoint::{Pass, StandIn, pack};
+use super::Tensor;
 use super::hooks::Hooks;
-use super::{TRACKED, Tensor, VIEW, inplace};
+use super::pass::PassContext;
 
 /// Gradients of a node's inputs, in order; `None` where there is none.
 pub(crate) type Grads = SmallVec<[Option<Tensor>; 3]>;
@@ -104,7 +104,58 @@ struct SavedTensor {
 enum KeptTensor {
     Tensor(Tensor),
     /// Dropped in a checkpointed call, to be computed again.
-    Packed(Arc<StandIn>),
+    Packed(Arc<dyn StandIn>),
+}
+
+/// Stands in a node for a saved tensor, until a backward pass asks for it.
+pub(super) trait StandIn: Send + Sync {
+    /// The tensor, computed again where this pass has not yet done so.
+    fn unpack(&self, pass: PassContext) -> Result<Tensor>;
+
+    /// Moves the nodes that this keeps alive to `found`, where nothing else holds it.
+    fn release(self: Arc<Self>, found: &mut Vec<Arc<Node>>);
+}
+
+/// What becomes of tensors that rules save, as `torch.autograd.graph.saved_tensors_hooks` has it.
+pub(super) trait Packer {
+    /// What the node keeps in the tensor's place; `edge` is where the tensor stands in the graph.
+    fn pack(&self, t: &Tensor, edge: Edge) -> Option<Arc<dyn StandIn>>;
+}
+
+thread_local! {
+    /// Whether anything is packed: read for every saved tensor, so it stands alone.
+    static PACKS: Cell<bool> = const { Cell::new(false) };
+    static PACKERS: RefCell<Vec<Rc<dyn Packer>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Gives what rules save on this thread to `packer` until the guard is dropped.
+pub(super) fn pack_with(packer: Rc<dyn Packer>) -> Packed {
+    PACKERS.with_borrow_mut(|all| all.push(packer));
+    PACKS.set(true);
+    Packed(())
+}
+
+/// Takes the last packer away when dropped.
+pub struct Packed(());
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        let last = PACKERS.with_borrow_mut(|all| {
+            let last = all.pop();
+            PACKS.set(!all.is_empty());
+            last
+        });
+        drop(last);
+    }
+}
+
+#[inline]
+fn pack(t: &Tensor, edge: impl FnOnce() -> Edge) -> Option<Arc<dyn StandIn>> {
+    if PACKS.get() { pack_now(t, edge()) } else { None }
+}
+
+fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<dyn StandIn>> {
+    PACKERS.with_borrow(|all| all.last().cloned())?.pack(t, edge)
 }
 
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
@@ -262,7 +313,7 @@ impl Saved {
     }
 
     /// With every tensor that a checkpointed call dropped computed again.
-    pub fn unpacked(mut self, pass: Pass) -> Result<Saved> {
+    pub fn unpacked(mut self, pass: PassContext) -> Result<Saved> {
         for kept in self.tensors.iter_mut().flatten() {
             if let KeptTensor::Packed(place) = &kept.tensor {
                 let tensor = place.unpack(pass)?;
@@ -297,7 +348,7 @@ impl Saved {
         for kept in self.tensors.into_iter().flatten() {
             match kept.tensor {
                 KeptTensor::Tensor(t) => found.extend(t.auto().node.clone()),
-                KeptTensor::Packed(place) => StandIn::nodes(place, found),
+                KeptTensor::Packed(place) => place.release(found),
             }
         }
         found.extend(self.inner.map(|(node, _)| node));
@@ -398,93 +449,5 @@ impl Drop for Node {
                 queue.extend(collect(&mut node.inputs, &node.saved));
             }
         }
-    }
-}
-
-impl Tensor {
-    /// Requires grad, itself or through what it was computed from.
-    #[inline]
-    pub fn requires_grad(&self) -> bool {
-        self.flag(TRACKED) || (self.flag(VIEW) && self.base_tracked())
-    }
-
-    /// A leaf has no node: it was not computed from anything that requires grad.
-    pub fn is_leaf(&self) -> bool {
-        self.node().is_none()
-    }
-
-    /// Asks for (or gives up) a gradient of a leaf.
-    pub fn set_requires_grad(&self, on: bool) -> Result<()> {
-        if on && !self.dtype().is_float() {
-            return Err(GradCause::RequiresGradDtype.into());
-        }
-        if !on && self.node().is_some() {
-            return Err(Error::runtime(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable \
-                 in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
-            ));
-        }
-        self.set_tracked(on);
-        Ok(())
-    }
-
-    /// What backward passes gathered, where they did.
-    pub fn grad(&self) -> Option<Tensor> {
-        self.auto().grad.as_deref().cloned()
-    }
-
-    pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
-        let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
-        // What it leads on to may be long, and is dropped without the lock.
-        drop(before);
-    }
-
-    /// The node that made this tensor, renewed where its base was written in place since.
-    pub fn node(&self) -> Option<Arc<Node>> {
-        let mut auto = self.auto();
-        if let Some((base, seen)) = &auto.base
-            && *seen != self.version()
-            && base.requires_grad()
-        {
-            let base = base.clone();
-            let node = inplace::view_node(&base, self.layout());
-            auto.base = Some((base, self.version()));
-            let before = auto.node.replace(Arc::clone(&node));
-            self.set_tracked(true);
-            self.retain_in(before.as_ref(), &node);
-        }
-        auto.node.clone()
-    }
-
-    /// Where this tensor's gradient goes.
-    pub fn edge(&self) -> Edge {
-        if !self.requires_grad() {
-            return Edge::None;
-        }
-        match self.node() {
-            Some(node) => Edge::Node(node),
-            None => Edge::Leaf(self.clone()),
-        }
-    }
-
-    /// Makes `node` the one that made this tensor.
-    pub fn join(&self, node: Arc<Node>) {
-        let before = self.auto().node.replace(Arc::clone(&node));
-        self.set_tracked(true);
-        self.retain_in(before.as_ref(), &node);
-    }
-
-    /// Records an op: `self` came from `inputs` by `rule`. Call where [`needs_graph`] holds.
-    pub fn record(
-        self,
-        rule: &'static dyn Rule,
-        inputs: &[&Tensor],
-        save: impl FnOnce(&mut Saver, &Tensor),
-    ) -> Tensor {
-        if self.dtype().is_float() {
-            let node = Node::new(rule, inputs, |saver| save(saver, &self));
-            self.join(node);
-        }
-        self
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::base::{DeviceCause, Error, GradCause, Result};
 
 use super::autograd::{Edge, Grads, Meta, Node, Watch, grad_enabled, set_grad_mode, watch};
-use super::checkpoint::{self, Caller, NoCaller};
-use super::hooks::{self, HookPlan, Whole};
-use super::{Tensor, accumulate};
+use super::hook_plan::{HookPlan, Whole, retain};
+use super::pass::{Caller, NoCaller, PassContext};
+use super::{Tensor, accumulate, hooks};
 
 /// Options of a backward pass, as `torch.autograd.backward` has them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -127,7 +127,7 @@ impl Ord for Ready {
 
 struct BackwardRun<'a> {
     pass: Pass,
-    checkpoints: checkpoint::Pass<'a>,
+    checkpoints: PassContext<'a>,
     wanted: Option<Vec<GradTarget>>,
     results: Vec<Option<Tensor>>,
     roots: Vec<(Edge, Meta, Tensor)>,
@@ -140,7 +140,7 @@ struct BackwardRun<'a> {
 impl<'a> BackwardRun<'a> {
     fn new(pass: Pass, wanted: Option<Vec<GradTarget>>, caller: &'a dyn Caller) -> BackwardRun<'a> {
         let results = vec![None; wanted.as_ref().map_or(0, Vec::len)];
-        let checkpoints = checkpoint::Pass::new(caller);
+        let checkpoints = PassContext::new(caller);
         BackwardRun {
             pass,
             checkpoints,
@@ -219,7 +219,7 @@ impl<'a> BackwardRun<'a> {
             return Ok(grad);
         }
         let grad = hooks.run(grad, self.checkpoints.caller).map_err(|e| made_at(e, node))?;
-        hooks.retain(&grad, self.pass.create_graph)?;
+        retain(&hooks, &grad, self.pass.create_graph)?;
         if !goes_on {
             self.note_wanted(node, &grad);
         }

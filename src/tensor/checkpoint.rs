@@ -5,53 +5,18 @@
 //! in which they were saved, and each may be taken out once per backward pass. A recomputation ends early, with the
 //! last tensor that was saved in the forward pass.
 
-use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::{Error, Result};
 
 use super::Tensor;
-use super::autograd::{Edge, Meta, Node, Saved, Saver, set_grad_mode};
+use super::autograd::{Edge, Meta, Node, Packed, Packer, Saved, Saver, StandIn, pack_with, set_grad_mode};
+use super::pass::{Caller, PassContext};
+use super::stopped::STOPPED;
 
 /// Computes a part again from its inputs. What it gives is of no interest: its rules save what is asked for.
 pub(crate) type Recompute = dyn Fn(&[Tensor], &dyn Caller) -> Result<()> + Send + Sync;
-
-/// What runs functions of a higher layer, such as closures of a script, while a backward pass goes on.
-pub trait Caller {
-    fn call(&self, function: &dyn std::any::Any, inputs: &[Tensor]) -> Result<()>;
-
-    /// Calls a hook with a gradient: its name and the gradient it gave, if it gave one.
-    fn hook(&self, function: &dyn std::any::Any, grad: &Tensor) -> Result<Option<(String, Tensor)>>;
-}
-
-/// A [`Caller`] where no script is running.
-pub(crate) struct NoCaller;
-
-impl Caller for NoCaller {
-    fn call(&self, _: &dyn std::any::Any, _: &[Tensor]) -> Result<()> {
-        Err(Error::runtime("a checkpointed function of a script cannot run again where no script is running"))
-    }
-
-    fn hook(&self, _: &dyn std::any::Any, _: &Tensor) -> Result<Option<(String, Tensor)>> {
-        Err(Error::runtime("a hook of a script cannot run where no script is running"))
-    }
-}
-
-/// A backward pass: its number, and who runs functions for it.
-#[derive(Clone, Copy)]
-pub struct Pass<'a> {
-    pub number: u64,
-    pub caller: &'a dyn Caller,
-}
-
-impl<'a> Pass<'a> {
-    /// A pass with a number of its own.
-    pub fn new(caller: &'a dyn Caller) -> Pass<'a> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        Pass { number: NUMBER.fetch_add(1, Ordering::Relaxed), caller }
-    }
-}
 
 /// One checkpointed call.
 pub(crate) struct Frame {
@@ -66,44 +31,42 @@ pub(crate) struct Frame {
 #[derive(Default)]
 struct FrameState {
     /// Stand-ins of the forward pass in their order, and what the tensors looked like.
-    places: Vec<(Weak<StandIn>, Meta)>,
+    places: Vec<(Weak<Dropped>, Meta)>,
     /// What a recomputation gave, by the number of the backward pass that asked for it.
     again: Option<(u64, Vec<Option<Tensor>>)>,
 }
 
-/// Stands in a node for a saved tensor.
-pub(crate) struct StandIn {
+/// A saved tensor that was dropped in the forward pass.
+struct Dropped {
     frame: Arc<Frame>,
     index: usize,
     /// Where the tensor stood in the graph, for gradients of gradients.
     edge: Edge,
 }
 
-/// What happens to tensors that rules save on this thread.
-#[derive(Clone)]
-enum Packing {
-    Forward(Arc<Frame>),
-    /// The tensors saved so far, and with how many the recomputation has all it needs.
-    Again(Arc<Mutex<Vec<Tensor>>>, Option<usize>),
+/// The tensors that a recomputation saved so far, and with how many it has all it needs.
+struct Again(Arc<Mutex<Vec<Tensor>>>, Option<usize>);
+
+impl Packer for Again {
+    fn pack(&self, t: &Tensor, _: Edge) -> Option<Arc<dyn StandIn>> {
+        let mut found = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        found.push(t.detach());
+        if self.1 == Some(found.len()) {
+            STOPPED.set(true);
+        }
+        None
+    }
 }
 
-thread_local! {
-    /// Whether anything is packed: read for every saved tensor, so it stands alone.
-    static ON: Cell<bool> = const { Cell::new(false) };
-    static PACKING: RefCell<Vec<Packing>> = const { RefCell::new(Vec::new()) };
-    /// A recomputation has all it needs: what it would compute from here on is of no use.
-    static STOPPED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Ends a recomputation that has all it needs, at its next operation.
-#[inline]
-pub(super) fn check_stopped() -> Result<()> {
-    if STOPPED.get() { Err(Error::runtime("the recomputation has all that it needs")) } else { Ok(()) }
-}
-
-/// Whether a recomputation on this thread is over, and its function only has to return.
-pub(crate) fn is_stopped() -> bool {
-    STOPPED.get()
+impl Packer for Arc<Frame> {
+    fn pack(&self, t: &Tensor, edge: Edge) -> Option<Arc<dyn StandIn>> {
+        let mut state = self.state();
+        let index = state.places.len();
+        let place = Arc::new(Dropped { frame: Arc::clone(self), index, edge });
+        state.places.push((Arc::downgrade(&place), Meta::of(t)));
+        drop(state);
+        Some(place)
+    }
 }
 
 impl Frame {
@@ -116,7 +79,7 @@ impl Frame {
     }
 
     pub(crate) fn enter(self: &Arc<Frame>) -> Packed {
-        Packed::push(Packing::Forward(Arc::clone(self)))
+        pack_with(Rc::new(Arc::clone(self)))
     }
 
     fn state(&self) -> MutexGuard<'_, FrameState> {
@@ -124,12 +87,12 @@ impl Frame {
     }
 
     /// Computes the part again for a backward pass.
-    fn run(&self, pass: Pass) -> Result<()> {
+    fn run(&self, pass: PassContext) -> Result<()> {
         let inputs = self.inputs.clone().unpacked(pass)?.all()?;
         let found = Arc::new(Mutex::new(Vec::new()));
         let needed = Some(self.state().places.len()).filter(|_| self.early_stop);
         {
-            let _packing = Packed::push(Packing::Again(Arc::clone(&found), needed));
+            let _packing = pack_with(Rc::new(Again(Arc::clone(&found), needed)));
             let _mode = set_grad_mode(true);
             let before = STOPPED.replace(false);
             let result = (self.recompute)(&inputs, pass.caller);
@@ -141,16 +104,15 @@ impl Frame {
         let mut state = self.state();
         check(&state.places, &found)?;
         let wanted =
-            |(t, (place, _)): (Tensor, &(Weak<StandIn>, Meta))| (place.strong_count() > 0).then_some(t);
+            |(t, (place, _)): (Tensor, &(Weak<Dropped>, Meta))| (place.strong_count() > 0).then_some(t);
         let again = found.into_iter().zip(&state.places).map(wanted).collect();
         state.again = Some((pass.number, again));
         Ok(())
     }
 }
 
-impl StandIn {
-    /// The tensor, computed again where this pass has not yet done so.
-    pub(crate) fn unpack(&self, pass: Pass) -> Result<Tensor> {
+impl StandIn for Dropped {
+    fn unpack(&self, pass: PassContext) -> Result<Tensor> {
         let done = self.frame.state().again.as_ref().is_some_and(|(number, _)| *number == pass.number);
         if !done {
             self.frame.run(pass)?;
@@ -173,12 +135,9 @@ impl StandIn {
             Edge::None => found,
         })
     }
-}
 
-impl StandIn {
-    /// Moves the nodes that this keeps alive to `found`, where nothing else holds it.
-    pub(super) fn nodes(place: Arc<StandIn>, found: &mut Vec<Arc<Node>>) {
-        let Some(place) = Arc::into_inner(place) else { return };
+    fn release(self: Arc<Self>, found: &mut Vec<Arc<Node>>) {
+        let Some(place) = Arc::into_inner(self) else { return };
         if let Edge::Node(node) = place.edge {
             found.push(node);
         }
@@ -188,58 +147,8 @@ impl StandIn {
     }
 }
 
-/// Ends a checkpointed call, or its recomputation, when dropped.
-pub struct Packed(());
-
-impl Packed {
-    fn push(packing: Packing) -> Packed {
-        PACKING.with_borrow_mut(|all| all.push(packing));
-        ON.set(true);
-        Packed(())
-    }
-}
-
-impl Drop for Packed {
-    fn drop(&mut self) {
-        let last = PACKING.with_borrow_mut(|all| {
-            let last = all.pop();
-            ON.set(!all.is_empty());
-            last
-        });
-        drop(last);
-    }
-}
-
-/// What a node keeps of a tensor that its rule saves: a stand-in within a checkpointed call.
-#[inline]
-pub(super) fn pack(t: &Tensor, edge: impl FnOnce() -> Edge) -> Option<Arc<StandIn>> {
-    if ON.get() { pack_now(t, edge()) } else { None }
-}
-
-fn pack_now(t: &Tensor, edge: Edge) -> Option<Arc<StandIn>> {
-    let packing = PACKING.with_borrow(|all| all.last().cloned())?;
-    match packing {
-        Packing::Forward(frame) => {
-            let mut state = frame.state();
-            let index = state.places.len();
-            let place = Arc::new(StandIn { frame: Arc::clone(&frame), index, edge });
-            state.places.push((Arc::downgrade(&place), Meta::of(t)));
-            drop(state);
-            Some(place)
-        }
-        Packing::Again(found, needed) => {
-            let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
-            found.push(t.detach());
-            if needed == Some(found.len()) {
-                STOPPED.set(true);
-            }
-            None
-        }
-    }
-}
-
 /// Fails where a recomputation saved other tensors than the forward pass, in PyTorch's words.
-fn check(places: &[(Weak<StandIn>, Meta)], found: &[Tensor]) -> Result<()> {
+fn check(places: &[(Weak<Dropped>, Meta)], found: &[Tensor]) -> Result<()> {
     let hint = "the function must do the same each time it is called with the same inputs: look for values it \
                 changes, and for random numbers that are not torch's";
     if found.len() > places.len() {

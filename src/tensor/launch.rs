@@ -10,7 +10,7 @@ use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View, hold_reserve};
 
 use super::Tensor;
-use super::checkpoint::check_stopped;
+use super::stopped::check_stopped;
 
 /// A kernel's input as an op gives it.
 #[derive(Clone, Copy)]

@@ -7,9 +7,13 @@ pub mod backward;
 pub mod checkpoint;
 pub mod create;
 pub mod display;
+mod hook_plan;
 pub mod hooks;
 mod inplace;
 pub mod launch;
+pub mod pass;
+mod stopped;
+mod tracked;
 pub mod transfer;
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -22,6 +26,7 @@ use crate::device::{Context, Purpose, Storage};
 
 pub use autograd::{Edge, Node, Rule};
 pub use launch::{In, launch};
+pub(crate) use stopped::is_stopped;
 
 /// A tensor: a strided view of storage on a device, and its place in the autograd graph.
 ///

@@ -19,8 +19,8 @@ use crate::script::fault::{RhaiResult, raise};
 use crate::script::modules::hook::context;
 use crate::script::modules::nn::forward::call;
 use crate::script::value::{Callback, type_name};
-use crate::tensor::Tensor;
-use crate::tensor::checkpoint::{Caller, is_stopped};
+use crate::tensor::pass::Caller;
+use crate::tensor::{Tensor, is_stopped};
 
 params! {
     CheckpointParams {

@@ -1,0 +1,151 @@
+//! How a tensor stands in the graph: what made it, where its gradient goes, what is called with it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::chain::Link;
+use crate::base::{Error, GradCause, Result};
+
+use super::autograd::{Edge, Node, Rule, Saver};
+use super::hooks::{Handle, Hook, Hooks};
+use super::{RETAINS, TRACKED, Tensor, VIEW, inplace};
+
+impl Tensor {
+    /// Requires grad, itself or through what it was computed from.
+    #[inline]
+    pub fn requires_grad(&self) -> bool {
+        self.flag(TRACKED) || (self.flag(VIEW) && self.base_tracked())
+    }
+
+    /// A leaf has no node: it was not computed from anything that requires grad.
+    pub fn is_leaf(&self) -> bool {
+        self.node().is_none()
+    }
+
+    /// Asks for (or gives up) a gradient of a leaf.
+    pub fn set_requires_grad(&self, on: bool) -> Result<()> {
+        if on && !self.dtype().is_float() {
+            return Err(GradCause::RequiresGradDtype.into());
+        }
+        if !on && self.node().is_some() {
+            return Err(Error::runtime(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable \
+                 in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+            ));
+        }
+        self.set_tracked(on);
+        Ok(())
+    }
+
+    /// What backward passes gathered, where they did.
+    pub fn grad(&self) -> Option<Tensor> {
+        self.auto().grad.as_deref().cloned()
+    }
+
+    pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
+        let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
+        // What it leads on to may be long, and is dropped without the lock.
+        drop(before);
+    }
+
+    /// The node that made this tensor, renewed where its base was written in place since.
+    pub fn node(&self) -> Option<Arc<Node>> {
+        let mut auto = self.auto();
+        if let Some((base, seen)) = &auto.base
+            && *seen != self.version()
+            && base.requires_grad()
+        {
+            let base = base.clone();
+            let node = inplace::view_node(&base, self.layout());
+            auto.base = Some((base, self.version()));
+            let before = auto.node.replace(Arc::clone(&node));
+            self.set_tracked(true);
+            self.retain_in(before.as_ref(), &node);
+        }
+        auto.node.clone()
+    }
+
+    /// Where this tensor's gradient goes.
+    pub fn edge(&self) -> Edge {
+        if !self.requires_grad() {
+            return Edge::None;
+        }
+        match self.node() {
+            Some(node) => Edge::Node(node),
+            None => Edge::Leaf(self.clone()),
+        }
+    }
+
+    /// Makes `node` the one that made this tensor.
+    pub fn join(&self, node: Arc<Node>) {
+        let before = self.auto().node.replace(Arc::clone(&node));
+        self.set_tracked(true);
+        self.retain_in(before.as_ref(), &node);
+    }
+
+    /// Records an op: `self` came from `inputs` by `rule`. Call where [`needs_graph`] holds.
+    pub fn record(
+        self,
+        rule: &'static dyn Rule,
+        inputs: &[&Tensor],
+        save: impl FnOnce(&mut Saver, &Tensor),
+    ) -> Tensor {
+        if self.dtype().is_float() {
+            let node = Node::new(rule, inputs, |saver| save(saver, &self));
+            self.join(node);
+        }
+        self
+    }
+}
+
+/// Hooks, and gradients that are kept.
+impl Tensor {
+    /// Has every backward pass call `function` with this tensor's gradient; what it gives takes the gradient's place.
+    ///
+    /// An error where the tensor does not require grad.
+    pub fn register_hook(&self, function: Hook) -> Result<Handle> {
+        if !self.requires_grad() {
+            return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
+        }
+        let hooks = match self.node() {
+            Some(node) => Arc::clone(node.hooks()),
+            None => Arc::clone(self.auto().hooks.get_or_insert_default()),
+        };
+        Ok(hooks.add(function))
+    }
+
+    /// Has the backward pass keep this tensor's gradient in `.grad`, as that of a leaf is; nothing to do for a leaf.
+    ///
+    /// An error where the tensor does not require grad.
+    pub fn retain_grad(&self) -> Result<()> {
+        if !self.requires_grad() {
+            return Err(Error::runtime("can't retain_grad on Tensor that has requires_grad=False"));
+        }
+        if let Some(node) = self.node() {
+            self.0.flags.fetch_or(RETAINS, Ordering::Relaxed);
+            node.hooks().keep_for(self);
+        }
+        Ok(())
+    }
+
+    /// Whether [`Tensor::retain_grad`] was called on this tensor, which is no leaf.
+    pub fn retains_grad(&self) -> bool {
+        self.flag(RETAINS)
+    }
+
+    /// The hooks of a leaf, if it has any.
+    pub(super) fn leaf_hooks(&self) -> Option<Arc<Hooks>> {
+        self.auto().hooks.clone()
+    }
+
+    /// The tensor was written in place: its last value's gradient is the one to keep.
+    pub(super) fn retain_in(&self, before: Option<&Arc<Node>>, node: &Arc<Node>) {
+        if !self.flag(RETAINS) {
+            return;
+        }
+        if let Some(hooks) = before.and_then(|n| n.given_hooks()) {
+            hooks.forget(self);
+        }
+        node.hooks().keep_for(self);
+    }
+}
