@@ -52,26 +52,6 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
     ("lab", &[&["model"], &["layout"], &["update"], &["view"], &["shell"]]),
 ];
 
-/// Folders whose files must not import each other in a ring.
-const UNTIED: &[&str] = &[
-    "amp",
-    "base",
-    "checkpoint",
-    "cli",
-    "data",
-    "lab",
-    "lesson",
-    "nn",
-    "notebook",
-    "op",
-    "optim",
-    "parallel",
-    "plot",
-    "repl",
-    "script",
-    "session",
-];
-
 /// Where `unsafe` may stand.
 const UNSAFE: &[&str] = &["device/cpu", "device/cuda", "session/sandbox"];
 
@@ -219,12 +199,12 @@ fn floors(file: &File) -> Vec<String> {
     out
 }
 
-/// Rings of imports between the files of a folder.
+/// Rings of imports between the files of a layer.
 fn knots(files: &[File]) -> Vec<String> {
     let modules: BTreeMap<String, &str> =
         files.iter().map(|file| (file.module().join("::"), file.path.as_str())).collect();
     let mut out = Vec::new();
-    for folder in UNTIED {
+    for folder in LAYERS.iter().flat_map(|row| row.iter()) {
         let inside: Vec<&File> = files.iter().filter(|file| file.is_in(folder)).collect();
         let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for file in inside {
@@ -310,7 +290,9 @@ impl Depth {
     fn step(&mut self, source: &Source, at: usize) {
         match source.text(at) {
             "{" => {
-                if at >= 2 && source.text(at - 2) == "mod" {
+                let named = |back: usize| at >= back && source.text(at - back) == "mod";
+                // In a macro the name may be a `$name`.
+                if named(2) || named(3) && source.text(at - 2) == "$" {
                     self.modules.push(self.braces);
                 }
                 self.braces += 1;

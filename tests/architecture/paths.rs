@@ -24,6 +24,10 @@ pub fn paths(module: &[&str], source: &Source) -> Vec<(Vec<String>, usize)> {
         if source.text(at) == "mod" && source.text(at + 2) == "{" {
             inline.push((source.after_bracket(at + 2), source.text(at + 1)));
         }
+        // As a macro names it.
+        if source.is(at, &["mod", "$"]) && source.text(at + 3) == "{" {
+            inline.push((source.after_bracket(at + 3), source.text(at + 2)));
+        }
         let here: Vec<&str> = module.iter().copied().chain(inline.iter().map(|(_, name)| *name)).collect();
         let begins = at == 0 || !matches!(source.text(at - 1), ":" | "." | "in");
         let root = match source.text(at) {
