@@ -70,6 +70,22 @@ impl DType {
         }
     }
 
+    /// A name of four letters or fewer, such as `bf16`, for tables and for the names of kernels.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            DType::Float64 => "f64",
+            DType::Float32 => "f32",
+            DType::Float16 => "f16",
+            DType::BFloat16 => "bf16",
+            DType::Int64 => "i64",
+            DType::Int32 => "i32",
+            DType::Int16 => "i16",
+            DType::Int8 => "i8",
+            DType::UInt8 => "u8",
+            DType::Bool => "bool",
+        }
+    }
+
     /// The name PyTorch's C++ errors use, such as `float` or `c10::BFloat16`.
     pub(crate) fn c_name(self) -> &'static str {
         match self {

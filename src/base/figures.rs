@@ -1,6 +1,5 @@
 //! Bytes, times, rates and counts as they are shown.
 
-use super::DType;
 use super::event::{Clock, Span};
 
 const KIB: u64 = 1 << 10;
@@ -97,22 +96,6 @@ pub fn short(n: u64) -> String {
 /// `one` for 1, else `many`, after the number.
 pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
-}
-
-/// A dtype in four columns, as tables show it.
-pub fn dtype(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Float64 => "f64",
-        DType::Float32 => "f32",
-        DType::Float16 => "f16",
-        DType::BFloat16 => "bf16",
-        DType::Int64 => "i64",
-        DType::Int32 => "i32",
-        DType::Int16 => "i16",
-        DType::Int8 => "i8",
-        DType::UInt8 => "u8",
-        DType::Bool => "bool",
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::base::{DType, Device, figures};
+use crate::base::{DType, Device};
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
 use crate::session::protocol::{TensorInfo, Variable};
@@ -33,7 +33,7 @@ impl VariablePlace {
     }
 
     fn dtype_name(&self) -> &'static str {
-        self.dtype.map_or("several", figures::dtype)
+        self.dtype.map_or("several", DType::short_name)
     }
 }
 
@@ -70,8 +70,11 @@ pub(crate) fn mark(named: &[VariablePlace], columns: usize, theme: &Theme) -> Sp
         Some(Device::Cpu) => ("c".into(), theme.dim),
         Some(Device::Cuda(i)) => (if i < 10 { i.to_string() } else { "+".into() }, theme.accent),
     };
-    let text =
-        if columns < WIDE { device } else { format!("{device}·{}", all.dtype.map_or("*", figures::dtype)) };
+    let text = if columns < WIDE {
+        device
+    } else {
+        format!("{device}·{}", all.dtype.map_or("*", DType::short_name))
+    };
     Span::styled(text::left(&text, columns), style)
 }
 

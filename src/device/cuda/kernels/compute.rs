@@ -28,14 +28,6 @@ impl Compute {
         }
     }
 
-    pub(super) fn short(self) -> &'static str {
-        match self {
-            Compute::F32 => "f32",
-            Compute::F64 => "f64",
-            Compute::I64 => "i64",
-        }
-    }
-
     /// The dtype whose elements are numbers of this type.
     pub fn dtype(self) -> DType {
         match self {
@@ -86,24 +78,9 @@ impl Types {
 
 pub(super) fn slot_name(slot: Slot) -> &'static str {
     match slot {
-        Slot::Of(dtype) => short(dtype),
+        Slot::Of(dtype) => dtype.short_name(),
         Slot::Number => "number",
         Slot::Empty => "none",
-    }
-}
-
-pub(super) fn short(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Float64 => "f64",
-        DType::Float32 => "f32",
-        DType::Float16 => "f16",
-        DType::BFloat16 => "bf16",
-        DType::Int64 => "i64",
-        DType::Int32 => "i32",
-        DType::Int16 => "i16",
-        DType::Int8 => "i8",
-        DType::UInt8 => "u8",
-        DType::Bool => "bool",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::base::DType;
 
-use super::compute::{Compute, Slot, Types, c_type, short, slot_name};
+use super::compute::{Compute, Slot, Types, c_type, slot_name};
 use super::form::Form;
 
 /// Which compiled kernel.
@@ -21,11 +21,11 @@ impl Key {
         let used = self.types.slots.iter().filter(|s| **s != Slot::Empty);
         let mut types: Vec<&str> = used.map(|s| slot_name(*s)).collect();
         let plain =
-            |d: &DType| Compute::of(*d) == self.types.compute && types.iter().all(|t| *t == short(*d));
+            |d: &DType| Compute::of(*d) == self.types.compute && types.iter().all(|t| *t == d.short_name());
         if let Some(dtype) = DType::ALL.iter().find(|d| plain(d)) {
-            types = vec![short(*dtype)];
+            types = vec![dtype.short_name()];
         } else {
-            types.insert(0, self.types.compute.short());
+            types.insert(0, self.types.compute.dtype().short_name());
         }
         for part in types {
             let _ = write!(name, "_{part}");

@@ -174,7 +174,7 @@ fn tensor(state: &State, live: &Live, width: usize) -> Line<'static> {
         row_mark(state, picked, live.source),
         Span::styled(format!("{} ", text::left(name, names)), name_style),
         Span::styled(format!("{} ", text::left(&shape(&live.shape), shapes)), theme.text),
-        Span::styled(format!("{} ", text::left(figures::dtype(live.dtype), DTYPE)), theme.dim),
+        Span::styled(format!("{} ", text::left(live.dtype.short_name(), DTYPE)), theme.dim),
     ];
     if device > 0 {
         spans.push(Span::styled(format!("{} ", text::left(&live.device.to_string(), DEVICE)), theme.accent));
