@@ -184,11 +184,12 @@ struct CellPlace {
 impl CellPlace {
     /// Whether a code cell can do without a marker here and still be read as a cell of its own.
     fn needs_no_marker(self, body: &str) -> bool {
-        let begins = body.split('\n').next().unwrap_or_default();
+        // Comments that come first would be the text of the cell before, blank lines above them or not.
+        let begins = body.split('\n').find(|line| !is_blank(line)).unwrap_or_default();
         if self.is_first {
             !body.is_empty() || self.is_only
         } else {
-            self.commented && comments(begins) == 0 && !body.is_empty()
+            self.commented && comments(begins) == 0 && !is_blank(body)
         }
     }
 }

@@ -227,6 +227,12 @@ fn a_cell_of_nothing_but_a_mark_leaves_its_neighbours() {
     check_change("// %%\n// %%\n// %%\n   ", 2, Cell::code("// %%"), false);
 }
 
+#[test]
+fn code_that_begins_with_a_comment_below_a_blank_line_is_not_text_of_the_cell_before() {
+    check_change("// %%\n// %%%[md]\n%% x", 2, Cell::code("\n// %%"), false);
+    check_change("// %% [md]\n// text\n1", 1, Cell::code("\n\n// a comment\n2"), false);
+}
+
 /// Changes or removes a cell of a file: what is written and read again has it so, and the others' text as it was.
 fn check_change(text: &str, at: usize, new: Cell, remove: bool) {
     let mut notebook = parse(text);
