@@ -8,7 +8,7 @@ use super::error::{Result, ShapeCause};
 use super::shape::{contiguous_strides, numel};
 
 /// Sizes, strides and the offset of the first element, all in elements.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub struct Layout {
     shape: Dims,
     strides: Strides,
@@ -17,13 +17,26 @@ pub struct Layout {
     contiguous: bool,
 }
 
+/// As derived, but sizes are copied at once: `SmallVec` clones them one by one.
+impl Clone for Layout {
+    fn clone(&self) -> Layout {
+        Layout {
+            shape: Dims::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+            numel: self.numel,
+            contiguous: self.contiguous,
+        }
+    }
+}
+
 impl Layout {
     /// A row-major layout from element 0.
     pub fn contiguous(shape: &[usize]) -> Result<Layout> {
         Ok(Layout {
             numel: numel(shape)?,
             strides: contiguous_strides(shape),
-            shape: shape.into(),
+            shape: Dims::from_slice(shape),
             offset: 0,
             contiguous: true,
         })

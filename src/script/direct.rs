@@ -140,7 +140,8 @@ fn direct(
     }
 }
 
-#[inline]
+/// Always inline: what it gives would be stored and read again at once.
+#[inline(always)]
 fn held<'s>(context: &'s EvalContext, expr: &Expr) -> Option<LockedOperand<'s>> {
     let (name, index) = match expr {
         Expr::Variable(v, Some(short), _) => (&v.1, usize::from(short.get())),

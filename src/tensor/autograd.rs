@@ -63,7 +63,7 @@ pub struct Meta {
 impl Meta {
     /// Shape, dtype and device of a tensor.
     pub fn of(t: &Tensor) -> Meta {
-        Meta { shape: t.shape().into(), dtype: t.dtype(), device: t.device() }
+        Meta { shape: Dims::from_slice(t.shape()), dtype: t.dtype(), device: t.device() }
     }
 }
 
@@ -387,7 +387,7 @@ impl Node {
         save(&mut saver);
         let mut saved = saver.saved;
         saved.needs = inputs.iter().map(|t| t.requires_grad()).collect();
-        saved.shapes = inputs.iter().map(|t| t.shape().into()).collect();
+        saved.shapes = inputs.iter().map(|t| Dims::from_slice(t.shape())).collect();
         let line = inputs.first().map_or(0, |t| t.storage().place().context.shared.source().line);
         Arc::new_cyclic(|me| {
             saved.node = Some(me.clone());

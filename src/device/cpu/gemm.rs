@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::base::Result;
 use crate::device::cancel::Cancel;
 
+use super::block::Room;
 use super::parallel;
 
 use operand::SLACK;
@@ -275,9 +276,10 @@ impl<E: Real> GemmJob<'_, E> {
             if columns == stride && across == 1 {
                 compute(&tile);
             } else {
-                let mut aside = [E::default(); 14 * 32];
+                let mut aside = Room::<E, { 14 * 32 }>::new();
                 compute(&Tile { out: aside.as_mut_ptr(), out_stride: stride as isize, add: false, ..tile });
-                for (i, row) in aside.chunks_exact(stride).take(rows.len()).enumerate() {
+                let done = aside.first(rows.len() * stride);
+                for (i, row) in done.chunks_exact(stride).enumerate() {
                     for (j, &value) in row.iter().take(columns).enumerate() {
                         let at = out.offset(i as isize * down + j as isize * across);
                         *at = if block.add { *at + value } else { value };

@@ -7,7 +7,7 @@ use crate::device::cpu::copy::gathered;
 use crate::device::cpu::strided::{BLOCK, Overlap, Strided};
 use crate::device::kernel::{Arg, Launch, View};
 
-use super::access::{BlockReader, BlockWriter, missing};
+use super::access::{BlockReader, BlockWriter, Scratch, missing};
 use super::convert::{Compute, compute_dtype};
 use super::copy;
 use super::gemm::Product;
@@ -70,10 +70,11 @@ fn start_from<E: Real>(
     let reader = unsafe { BlockReader::<E>::new(c, y.layout.shape())? };
     let writer = BlockWriter::<E>::strided(y);
     parallel::for_ranges(y.numel(), parallel::GRAIN, launch.cancel, |range| {
-        let mut block = [E::default(); BLOCK];
+        let mut block = Scratch::<E>::new();
         for start in range.clone().step_by(BLOCK) {
             let n = BLOCK.min(range.end - start);
-            let Some(values) = block.get_mut(..n) else { return };
+            // SAFETY: the values are loaded before they are read.
+            let values = unsafe { block.first(n) };
             reader.load(start, values);
             for value in values.iter_mut() {
                 *value = beta * *value;

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::base::dims::Dims;
 use crate::base::dtype::Category;
 use crate::base::shape::{broadcast, same};
 use crate::base::{DType, DeviceCause, Error, Kind, Result, Scalar};
@@ -151,7 +152,7 @@ impl Binary {
             (Operand::Tensor(x), Operand::Tensor(y)) => {
                 (broadcast(x.shape(), y.shape())?, if x.device() == device { x } else { y })
             }
-            (Operand::Tensor(x), _) | (_, Operand::Tensor(x)) => (x.shape().into(), x),
+            (Operand::Tensor(x), _) | (_, Operand::Tensor(x)) => (Dims::from_slice(x.shape()), x),
             (Operand::Scalar(x), Operand::Scalar(y)) => {
                 let cpu = Machine::current();
                 let x = Tensor::full(&[], x, x.default_dtype(), cpu.cpu(), self.name)?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::device::cpu::block::Room;
 use crate::device::cpu::convert::{Loader, loader};
 use crate::device::cpu::strided::Strided;
 
@@ -85,7 +86,7 @@ impl<E: Real> Matrix<E> {
         let lanes = self.tiles.lanes;
         for j in (0..outer.len()).step_by(lanes) {
             let rows = lanes.min(outer.len() - j);
-            let mut stage = [E::default(); 16 * RUN];
+            let mut stage = Room::<E, { 16 * RUN }>::new();
             for p in (0..k.len()).step_by(RUN) {
                 let run = RUN.min(k.len() - p);
                 let from = self.at(outer.start + j, k.start + p);
@@ -97,7 +98,7 @@ impl<E: Real> Matrix<E> {
                         // SAFETY: the row lies inside the operand; the stage has `lanes <= 16` rows of `RUN`.
                         unsafe { (self.load)(row, 1, stage.as_mut_ptr().add(i * RUN), run) };
                     }
-                    (stage.as_ptr(), RUN as isize)
+                    (stage.as_mut_ptr().cast_const(), RUN as isize)
                 };
                 // SAFETY: the rows have `run` elements; the caller's room.
                 unsafe { self.turn(from, stride, rows, run, to.add(p * width + j), width) };

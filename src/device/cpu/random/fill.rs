@@ -1,7 +1,7 @@
 //! Filling an output with draws, in blocks that an interrupt ends.
 
 use crate::base::Result;
-use crate::device::cpu::access::BlockWriter;
+use crate::device::cpu::access::{BlockWriter, Scratch};
 use crate::device::cpu::convert::{Compute, compute_dtype};
 use crate::device::cpu::math::special;
 use crate::device::cpu::parallel;
@@ -39,9 +39,10 @@ pub(super) fn by_place<C: Compute>(
 ) -> Result<()> {
     let writer = BlockWriter::<C>::new(output)?;
     parallel::for_ranges(writer.numel(), parallel::GRAIN / 4, launch.cancel, |range| {
-        let mut block = [C::default(); BLOCK];
+        let mut block = Scratch::<C>::new();
         for start in range.clone().step_by(BLOCK) {
-            let values = block.get_mut(..BLOCK.min(range.end - start)).unwrap_or(&mut []);
+            // SAFETY: the values are written before they are read.
+            let values = unsafe { block.first(BLOCK.min(range.end - start)) };
             for (i, to) in values.iter_mut().enumerate() {
                 *to = value((start + i) as u64);
             }
