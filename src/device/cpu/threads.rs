@@ -12,6 +12,10 @@ pub(crate) const STACK: usize = 2 << 20;
 /// standard library ends the process where it gets none of that.
 const BEGINNING: usize = 1 << 20;
 
+/// What glibc maps for the first block that a new thread asks for, where there is room (`HEAP_MAX_SIZE`): before the
+/// thread has its stack for signals.
+const HEAP: usize = 64 << 20;
+
 /// Starts a thread, and returns once it runs.
 ///
 /// # Errors
@@ -23,16 +27,30 @@ pub fn start<T: Send + 'static>(
 ) -> io::Result<JoinHandle<T>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
-    if !can_map(stack.saturating_add(BEGINNING)) {
+    // What the allocator takes from the system for the few things below, it takes before the look at what is left:
+    // for a small block it may map 64 MiB.
+    let (kept, free) = (heap_block()?, heap_block()?);
+    let needed = stack.saturating_add(BEGINNING);
+    let heap_fits = can_map(stack.saturating_add(HEAP));
+    if !can_map(needed) || heap_fits && !can_map(needed.saturating_add(HEAP)) {
         return Err(io::ErrorKind::OutOfMemory.into());
     }
+    drop(free);
     let (begins, begun) = channel();
     let handle = Builder::new().name(name).stack_size(stack).spawn(move || {
         let _ = begins.send(());
         work()
     })?;
     let _ = begun.recv();
+    drop(kept);
     Ok(handle)
+}
+
+/// A block large enough for what starting a thread allocates, and too small to be mapped by itself.
+fn heap_block() -> io::Result<Vec<u8>> {
+    let mut block = Vec::new();
+    block.try_reserve_exact(32 << 10).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    Ok(std::hint::black_box(block))
 }
 
 /// Whether the system maps so many bytes. What the allocator still has of its own does not help a thread's stack.
