@@ -40,7 +40,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["create"],
             &["reduce"],
             &["inspect", "gather"],
-            &["order"],
+            &["sorting"],
             &["index"],
             &["arrange"],
             &["random", "linalg"],

@@ -409,13 +409,13 @@ fn datasets_of_every_kind() {
     assert_eq!(lab.text("[maps.len(), len(subset), subset.len()].to_string()"), "[2, 2, 2]");
     assert_eq!(lab.text("maps.to_string()"), "DataLoader(Dataset, batch_size=3, 2 batches)");
     for (code, words) in [
-        ("data::DataLoader(3)", "a dataset is expected, not a int"),
+        ("data::DataLoader(3)", "a dataset is expected, but got int"),
         ("data::DataLoader(arange(3), #{bach_size: 2})", "unknown option 'bach_size'"),
         ("data::DataLoader(arange(3), #{batch_size: 2.5})", "'batch_size' must be a count"),
         ("data::DataLoader(arange(3), #{sampler: [3]})", "IndexError: the sampler's index 3"),
         ("data::Dataset(3, 4)", "must be a function"),
         ("data::DataLoader(#{len: -1, get: |i| i})", "'len' must be a count"),
-        ("data::DataLoader(#{length: 1})", "a dataset is expected, not a map"),
+        ("data::DataLoader(#{length: 1})", "a dataset is expected, but got map"),
         ("data::Subset(arange(3), [5])", "IndexError: index 5 is out of bounds"),
         ("subset[2]", "IndexError: index 2 is out of bounds"),
     ] {

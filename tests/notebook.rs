@@ -259,7 +259,7 @@ fn a_limit_on_the_size_of_files_leaves_the_old_ones() {
 /// Python's own words on what is written; skipped where its packages are missing.
 #[test]
 fn pythons_nbformat_and_nbconvert_take_what_is_written() {
-    let python = std::env::var("TENSORLAB_PYTHON").unwrap_or_else(|_| "/tmp/tv/bin/python".into());
+    let python = std::env::var("TENSORLAB_PYTHON").unwrap_or_else(|_| "python3".into());
     let has = Command::new(&python).args(["-c", "import nbformat, nbconvert"]).output();
     if !has.is_ok_and(|o| o.status.success()) {
         eprintln!("skipped: {python} has no nbformat and nbconvert (TENSORLAB_PYTHON names another python)");

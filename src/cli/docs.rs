@@ -19,7 +19,7 @@ pub(super) fn run(name: Option<&str>) -> u8 {
         say!("{text}");
         return exit::FINE;
     }
-    tell!("error: there is no operation '{name}'");
+    tell!("error: there is no help on '{name}'");
     if let Some(near) = suggestions(name).first() {
         tell!("hint: did you mean `{near}`?");
     }

@@ -83,7 +83,7 @@ enum Command {
     Bench(bench::BenchOptions),
     /// Print the reference, or one page of it
     Docs {
-        /// An operation's name
+        /// A name: of an operation, a module, a method, a word of the language
         name: Option<String>,
     },
     /// Speak the session protocol on standard input and output

@@ -114,7 +114,7 @@ impl Data {
             Value::Tensor(t) if t.rank() > 0 => Ok(Data::new(TensorRows(t.clone()))),
             Value::List(items) => Ok(Data::new(Items(items.clone()))),
             other => {
-                let text = format!("a dataset is expected, not a {}", other.describe());
+                let text = format!("a dataset is expected, but got {}", other.describe());
                 let hint = "`data::TensorDataset(x, y)`, `data::Dataset(length, |i| …)`, a tensor with rows, or an array";
                 Err(Error::type_error(text).with_hint(hint))
             }

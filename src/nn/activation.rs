@@ -2,9 +2,9 @@
 
 use crate::base::Result;
 use crate::nn::made::constructor;
-use crate::op::activation::composed::usual_dim;
 use crate::op::activation::dropout::{check_probability, dropout};
 use crate::op::activation::functions::{elu, gelu, hardtanh, leaky_relu, mish, silu, softplus};
+use crate::op::activation::variants::usual_dim;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::unary::{relu, relu_, sigmoid, tanh};
 use crate::op::params::{Maybe, Written, by_name, kind, params};

@@ -2,10 +2,10 @@
 
 use crate::base::{Error, Result, python, shape};
 use crate::nn::made::{Made, constructor};
-use crate::op::activation::composed::{
+use crate::op::activation::dropout::{check_probability, dropout1d, feature_dropout};
+use crate::op::activation::variants::{
     celu, glu, hardsigmoid, hardswish, logsigmoid, prelu, selu, softsign, usual_dim,
 };
-use crate::op::activation::dropout::{check_probability, dropout1d, feature_dropout};
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::sign::neg;
 use crate::op::normalise::layer_norm::rms_norm;

@@ -15,10 +15,10 @@ pub mod inspect;
 pub mod linalg;
 pub mod loss;
 pub mod normalise;
-pub mod order;
 pub mod random;
 pub mod reduce;
 pub mod shape;
+pub mod sorting;
 
 pub use self::core::def::{
     Args, Family, Form, Forward, Gradient, InPlace, OpDef, Param, ParamKind, Receiver, Torch,
@@ -46,7 +46,7 @@ pub fn table() -> impl Iterator<Item = &'static OpDef> {
         linalg::ROWS,
         shape::ROWS,
         gather::ROWS,
-        order::ROWS,
+        sorting::ROWS,
         index::ROWS,
         self::core::ROWS,
         inspect::ROWS,

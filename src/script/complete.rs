@@ -45,11 +45,6 @@ pub struct Hint {
     pub due: Option<Range<usize>>,
 }
 
-const KEYWORDS: [&str; 23] = [
-    "let", "const", "if", "else", "switch", "while", "loop", "do", "until", "for", "in", "fn", "return",
-    "throw", "try", "catch", "break", "continue", "true", "false", "with", "is", "this",
-];
-
 /// What may stand at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CompletionPlace<'c> {
@@ -307,7 +302,6 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
     all.extend(more.map(|name| bare(&name, "", "bound in this cell")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Function)).map(of_row));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Space(""))).map(of_row));
-    all.extend(KEYWORDS.iter().map(|word| bare(word, "", "")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Constant)).map(of_row));
 }
 

@@ -15,6 +15,11 @@ pub fn page(name: &str) -> Option<String> {
     let space = before.strip_suffix("::").unwrap_or("");
     let variable = before.strip_suffix('.').unwrap_or("");
     let mut named: Vec<&OpDef> = rows().filter(|def| def.name == bare).collect();
+    if named.is_empty() {
+        // `add_` is told of on the page of `add`.
+        let base = bare.strip_suffix('_').unwrap_or(bare);
+        named = rows().filter(|def| def.name == base && has_in_place(def)).collect();
+    }
     // Who asks for `matmul` means the function, though a module is called so too.
     if named.iter().any(|def| def.family != Family::Space) {
         named.retain(|def| def.family != Family::Space);
@@ -28,8 +33,22 @@ pub fn page(name: &str) -> Option<String> {
     if chosen.is_empty() {
         chosen = named;
     }
+    if chosen.is_empty() {
+        return page_of_members(bare);
+    }
     let pages: Vec<String> = chosen.into_iter().map(describe).collect();
-    Some(pages.join("\n")).filter(|text| !text.is_empty())
+    Some(pages.join("\n"))
+}
+
+/// What stands for a page of `events`, and of what else is known by what it has alone.
+fn page_of_members(variable: &str) -> Option<String> {
+    let of = |def: &&OpDef| def.receiver != Receiver::None && def.receiver.variable() == variable;
+    let mut names: Vec<&str> = rows().filter(of).map(|def| def.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first = names.first()?;
+    let all = names.join(", ");
+    Some(format!("{variable}\n\nHas a page for each of these: `{variable}.{first}` and so on.\n{all}\n"))
 }
 
 /// Whether a form is a call of a module, such as `linalg` or `F`.
@@ -78,22 +97,31 @@ pub fn names(def: &'static OpDef) -> Vec<String> {
     own.chain(in_place).collect()
 }
 
+fn has_in_place(def: &OpDef) -> bool {
+    !matches!(def.in_place, InPlace::None)
+}
+
 /// The page of one row.
 pub(crate) fn describe(def: &OpDef) -> String {
     let mut out = format!("{}\n\n", signature(def));
     let forms: Vec<String> = def.forms.iter().map(|f| form(def, f)).collect();
     let _ = writeln!(out, "called as  {}", forms.join("   "));
+    if has_in_place(def) {
+        let arguments = if def.params.len() > 1 { "…" } else { "" };
+        let _ = writeln!(out, "in place   x.{}_({arguments}) writes the result into x and gives x", def.name);
+    }
     let _ = writeln!(out, "PyTorch    {}", torch_name(def));
     let _ = writeln!(out, "\n{}", def.summary);
     if !def.details.is_empty() {
         let _ = writeln!(out, "{}", def.details);
     }
     let script = matches!(def.forward, Forward::Script);
+    let width = def.params.iter().map(|param| param.name.len()).max().unwrap_or(0).max(14);
     for param in def.params {
         let _ = writeln!(
             out,
             "{}",
-            format!("  {:<14} {:<22} {}", param.name, kind(param.kind), param.what).trim_end()
+            format!("  {:<width$} {:<22} {}", param.name, kind(param.kind), param.what).trim_end()
         );
     }
     if !def.shapes.is_empty() {

@@ -1,4 +1,4 @@
-//! What is done with bytes from outside: shared by the tests here and the fuzz targets under `fuzz/`.
+//! What is done with bytes from outside: shared by the tests here and the fuzz targets under `tests/fuzz/`.
 //!
 //! Each gives whether the bytes were taken, and panics where something is wrong with that.
 

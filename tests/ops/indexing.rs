@@ -7,8 +7,8 @@ use tensorlab::op::gather::{along_dim, select};
 use tensorlab::op::index::brackets::{index, index_put_};
 use tensorlab::op::index::indices::Index;
 use tensorlab::op::index::masks::{masked_select, nonzero, nonzero_columns, positions};
-use tensorlab::op::order::sort;
 use tensorlab::op::shape::permute;
+use tensorlab::op::sorting::sort;
 use tensorlab::tensor::Tensor;
 
 use super::{f32s, failure, i64s, mask, numbers, shown};

@@ -10,8 +10,6 @@ use tensorlab::op::inspect::compare::{allclose, assert_close, equal};
 use tensorlab::op::linalg::added;
 use tensorlab::op::linalg::einsum;
 use tensorlab::op::linalg::matmul;
-use tensorlab::op::order::extremum;
-use tensorlab::op::order::sort;
 use tensorlab::op::reduce::norms;
 use tensorlab::op::reduce::products;
 use tensorlab::op::reduce::scan;
@@ -22,6 +20,8 @@ use tensorlab::op::shape::join;
 use tensorlab::op::shape::part;
 use tensorlab::op::shape::repeat;
 use tensorlab::op::shape::split;
+use tensorlab::op::sorting::extremum;
+use tensorlab::op::sorting::sort;
 
 use super::{f32s, f64s, failure, i64s, laid, leaf, mask, numbers, shown};
 

@@ -1,12 +1,8 @@
 //! Rhai code in colours. It never fails: what it does not know is plain.
 
-use super::escape::escaped;
+use crate::script::language;
 
-const KEYWORDS: &[&str] = &[
-    "as", "break", "catch", "const", "continue", "do", "else", "export", "false", "fn", "for", "if",
-    "import", "in", "is", "let", "loop", "private", "return", "switch", "this", "throw", "true", "try",
-    "until", "while", "with",
-];
+use super::escape::escaped;
 
 /// The code, escaped, with elements around what has a colour.
 pub(crate) fn highlighted(code: &str) -> String {
@@ -49,7 +45,7 @@ fn token(rest: &str, c: char) -> (usize, &'static str) {
             let is_call = after.starts_with('(');
             (
                 length,
-                if KEYWORDS.contains(&word) {
+                if language::words().any(|known| known == word) {
                     "k"
                 } else if is_call {
                     "f"

@@ -14,8 +14,8 @@ use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::tensor::autograd::{Grads, Saved, Vjp, grad_enabled};
 use crate::tensor::{In, Tensor};
 
-use super::composed::row;
 use super::functions::with_rule;
+use super::variants::row;
 
 /// Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; `x` itself outside training.
 ///

@@ -1,10 +1,10 @@
 //! Activations and dropout.
 
-pub mod composed;
 pub mod dropout;
 pub mod functions;
+pub mod variants;
 
 use crate::op::core::def::{OpDef, documented};
 
 /// The rows of the family, file by file.
-pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, composed::ROWS, dropout::ROWS]);
+pub static ROWS: &[&[OpDef]] = &documented([functions::ROWS, variants::ROWS, dropout::ROWS]);

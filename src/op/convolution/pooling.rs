@@ -3,7 +3,7 @@
 use crate::base::{Dims, Error, Result, Scalar, memory};
 use crate::device::kernel::Window;
 use crate::device::{Kernel, poll};
-use crate::op::activation::composed::row;
+use crate::op::activation::variants::row;
 use crate::op::core::def::{DefaultValue, Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
@@ -253,21 +253,31 @@ pub(crate) fn adaptive_size(value: &Value) -> Result<[Option<usize>; 2]> {
     }
 }
 
+fn unlike_batch(x: &Tensor) -> String {
+    format!(
+        "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{:?}",
+        x.shape()
+    )
+}
+
+fn unlike_planes(name: &str) -> impl Fn(&Tensor) -> String {
+    move |x| {
+        format!(
+            "Expected 2 to 3 dimensions, but got {}-dimensional tensor for argument #1 'self' (while checking \
+             arguments for {name})",
+            x.rank()
+        )
+    }
+}
+
 /// Runs a pool of two dimensions on `[channels, length]` or `[n, channels, length]`.
-fn flat(x: &Tensor, name: &str, run: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+fn flat(
+    x: &Tensor,
+    refusal: impl FnOnce(&Tensor) -> String,
+    run: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
     if !matches!(x.rank(), 2 | 3) {
-        let (rank, shape) = (x.rank(), x.shape());
-        return Err(Error::runtime(if name == "max_pool1d" {
-            format!(
-                "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but \
-                 got:{shape:?}"
-            )
-        } else {
-            format!(
-                "Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' (while checking \
-                 arguments for {name})"
-            )
-        }));
+        return Err(Error::runtime(refusal(x)));
     }
     squeeze(&run(&unsqueeze(x, -2)?)?, Some(&[-2]))
 }
@@ -289,17 +299,17 @@ fn flattened(pool: &Pool) -> Pool {
 
 /// The largest element of each window along the last dimension.
 pub(crate) fn max_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    flat(x, "max_pool1d", |x| Ok(max_pool2d(x, &flattened(pool))?.0))
+    flat(x, unlike_batch, |x| Ok(max_pool2d(x, &flattened(pool))?.0))
 }
 
 /// The mean of each window along the last dimension.
 pub(crate) fn avg_pool1d(x: &Tensor, pool: &Pool) -> Result<Tensor> {
-    flat(x, "avg_pool1d", |x| avg_pool2d(x, &flattened(pool)))
+    flat(x, unlike_planes("avg_pool1d"), |x| avg_pool2d(x, &flattened(pool)))
 }
 
 /// The means of `size` nearly equal parts of the last dimension.
 pub fn adaptive_avg_pool1d(x: &Tensor, size: usize) -> Result<Tensor> {
-    flat(x, "adaptive_avg_pool1d", |x| adaptive_avg_pool2d(x, [Some(1), Some(size)]))
+    flat(x, unlike_planes("adaptive_avg_pool1d"), |x| adaptive_avg_pool2d(x, [Some(1), Some(size)]))
 }
 
 const PLANE: Draw = Draw::of("x", &[1, 2, 5, 4], Domain::Distinct);

@@ -22,7 +22,7 @@ pub fn gather(x: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     static RULE: Vjp = Vjp { name: "GatherBackward0", run: gather_grad };
     let run = || -> Result<Tensor> {
         let dim = x.dim(dim)?;
-        check_index(x, dim, index, "gather", "input")?;
+        check_index(x, dim, index, &GATHER)?;
         let out = Tensor::empty(index.shape(), x.dtype(), &x.context(), "gather")?;
         let (from, by, to) = (ranked(x)?, ranked(index)?, out.with_layout(ranked(&out)?));
         launch("gather", &Kernel::Gather { dim }, &[In::Laid(x, &from), In::Laid(index, &by)], &[&to])
@@ -142,15 +142,25 @@ fn gather_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
     one(scatter_add(&zeros, dim as i64, &index, g)?)
 }
 
-/// An index tensor for `gather` and `scatter`: ints, of the tensor's rank, no larger beside `dim`.
-pub(crate) fn check_index(
-    x: &Tensor,
-    dim: usize,
-    index: &Tensor,
+/// How an operation reads its index, and how its errors call things.
+struct IndexUse {
     name: &'static str,
-    what: &str,
-) -> Result<()> {
-    let method = if name == "gather" { "wrapper_CUDA_gather" } else { "wrapper_CUDA_scatter" };
+    /// PyTorch's function on a GPU.
+    method: &'static str,
+    /// What the index must have the rank of.
+    what: &'static str,
+    /// The index may be no larger than the tensor beside `dim`.
+    bounded: bool,
+}
+
+const GATHER: IndexUse =
+    IndexUse { name: "gather", method: "wrapper_CUDA_gather", what: "input", bounded: true };
+const SCATTER: IndexUse =
+    IndexUse { name: "scatter", method: "wrapper_CUDA_scatter", what: "self", bounded: false };
+
+/// An index tensor for `gather` and `scatter`: ints, of the tensor's rank.
+fn check_index(x: &Tensor, dim: usize, index: &Tensor, user: &IndexUse) -> Result<()> {
+    let IndexUse { name, method, what, bounded } = *user;
     same_place(x, "index", index, method)?;
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) {
         return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
@@ -160,9 +170,7 @@ pub(crate) fn check_index(
         return Err(Error::runtime(text));
     }
     let larger = |(i, (a, b)): (usize, (&usize, &usize))| i != dim && a > b;
-    if name == "gather"
-        && let Some((at, _)) = index.shape().iter().zip(x.shape()).enumerate().find(|p| larger(*p))
-    {
+    if bounded && let Some((at, _)) = index.shape().iter().zip(x.shape()).enumerate().find(|p| larger(*p)) {
         return Err(Error::runtime(format!(
             "Size does not match at dimension {at} expected index {:?} to be no larger than self {:?} apart from \
              dimension {dim}",
@@ -175,7 +183,7 @@ pub(crate) fn check_index(
 
 fn check_scatter(x: &Tensor, dim: i64, index: &Tensor, source: Operand) -> Result<usize> {
     let dim = x.dim(dim)?;
-    check_index(x, dim, index, "scatter", "self")?;
+    check_index(x, dim, index, &SCATTER)?;
     let Operand::Tensor(source) = source else { return Ok(dim) };
     same_place(x, "src", source, "wrapper_CUDA_scatter")?;
     if source.dtype() != x.dtype() {

@@ -14,14 +14,14 @@ use crate::op::elementwise::comparison::{ge, le, logical_and};
 use crate::op::elementwise::rounding::floor;
 use crate::op::gather::along_dim::scatter;
 use crate::op::gather::select::{index_add, index_select};
-use crate::op::order::quantile::run_starts;
-use crate::op::order::sort::sort;
 use crate::op::reduce::scan::cumsum;
 use crate::op::reduce::sums::{any, max_all, min_all};
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::permute::movedim;
 use crate::op::shape::view::reshape_to;
+use crate::op::sorting::quantile::run_starts;
+use crate::op::sorting::sort::sort;
 use crate::tensor::Tensor;
 
 use super::masks::{masked_select, positions};

@@ -13,10 +13,10 @@ use crate::op::elementwise::binary::{maximum, minimum};
 use crate::op::elementwise::choose::where_;
 use crate::op::elementwise::comparison::{eq, lt};
 use crate::op::gather::along_dim::{gather, out_of_range, same_place, scatter, scatter_add, whole_within};
-use crate::op::order::sort::argsort;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::{narrow, slice};
 use crate::op::shape::view::reshape_to;
+use crate::op::sorting::sort::argsort;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 

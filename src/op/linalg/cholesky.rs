@@ -35,7 +35,7 @@ fn factored(x: &Tensor) -> Result<Tensor> {
         let n = x.size(-1)?;
         let mut rest = x.detach();
         let mut columns: Vec<Tensor> = memory::with_capacity(n)?;
-        let places = crate::op::order::running::places_along(&slice_of(x, 1)?, -2)?;
+        let places = crate::op::sorting::running::places_along(&slice_of(x, 1)?, -2)?;
         for k in 0..n {
             let pivot = sqrt(&part(&rest, (k, 1), (k, 1))?)?;
             let column = div(&part(&rest, (0, n), (k, 1))?, &pivot)?;

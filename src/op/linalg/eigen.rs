@@ -208,7 +208,7 @@ pub(crate) fn converged(values: &Tensor, name: &str, text: &str) -> Result<()> {
     }
     let element = if values.rank() > 1 {
         let each = reshape_to(&all(&fine, Some(&[-1]), false)?, &[outer_count(values)])?;
-        let first = crate::op::order::extremum::argmin(&to_dtype(&each, DType::Int64)?, Some(0), false)?;
+        let first = crate::op::sorting::extremum::argmin(&to_dtype(&each, DType::Int64)?, Some(0), false)?;
         format!("(Batch element {}): ", first.item()?.as_i64())
     } else {
         String::new()

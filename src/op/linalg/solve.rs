@@ -15,12 +15,12 @@ use crate::op::elementwise::comparison::{eq, ne};
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::abs;
 use crate::op::gather::along_dim::gather;
-use crate::op::order::extremum::argmax;
 use crate::op::reduce::sums::any;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::slice;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::view::{squeeze, unsqueeze};
+use crate::op::sorting::extremum::argmax;
 use crate::tensor::Tensor;
 use crate::tensor::accumulate::expand;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
@@ -107,7 +107,7 @@ pub(crate) fn eliminate(a: &Tensor, b: &Tensor) -> Result<Eliminated> {
     let width = both.size(-1)?;
     let mut sign = Tensor::full(outer(&a), 1i64.into(), a.dtype(), &a.context(), "ones")?;
     let mut pivots = memory::with_capacity(n)?;
-    let rows = crate::op::order::running::places_along(&slice_of(&a, 1)?, -2)?;
+    let rows = crate::op::sorting::running::places_along(&slice_of(&a, 1)?, -2)?;
     for k in 0..n {
         let column = part(&both, (k, n - k), (k, 1))?;
         let chosen = add(&argmax(&abs(&column)?, Some(-2), true)?, k as i64)?;
@@ -196,8 +196,8 @@ pub(super) fn square_of(x: &Tensor, name: &str) -> Result<()> {
 
 /// The identity in the shape of a batch of square matrices.
 pub(super) fn identity(x: &Tensor) -> Result<Tensor> {
-    let rows = crate::op::order::running::places_along(x, -2)?;
-    to_dtype(&eq(&rows, &crate::op::order::running::places_along(x, -1)?)?, x.dtype())
+    let rows = crate::op::sorting::running::places_along(x, -2)?;
+    to_dtype(&eq(&rows, &crate::op::sorting::running::places_along(x, -1)?)?, x.dtype())
 }
 
 pub(super) fn outer(x: &Tensor) -> &[usize] {

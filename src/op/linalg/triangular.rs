@@ -14,14 +14,14 @@ use crate::op::elementwise::comparison::eq;
 use crate::op::elementwise::sign::neg;
 use crate::op::elementwise::unary::abs;
 use crate::op::gather::along_dim::gather;
-use crate::op::order::extremum::argmax;
-use crate::op::order::running::places_along;
 use crate::op::reduce::sums::any;
 use crate::op::shape::join::cat;
 use crate::op::shape::part::select;
 use crate::op::shape::permute::matrix_transpose;
 use crate::op::shape::triangle::{tril, triu};
 use crate::op::shape::view::unsqueeze;
+use crate::op::sorting::extremum::argmax;
+use crate::op::sorting::running::places_along;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::{Grads, Saved, Vjp};
 

@@ -123,7 +123,7 @@ pub fn multilabel_soft_margin_loss(
     weight: Option<&Tensor>,
     how: Reduction,
 ) -> Result<Tensor> {
-    use crate::op::activation::composed::logsigmoid;
+    use crate::op::activation::variants::logsigmoid;
     let yes = mul(target, &logsigmoid(x)?)?;
     let no = mul(&shift(&neg(target)?, 1.0)?, &logsigmoid(&neg(x)?)?)?;
     let mut each = neg(&add(&yes, &no)?)?;

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Dims, Error, Layout, Result, ShapeCause};
 use crate::device::Kernel;
-use crate::op::activation::composed::row;
+use crate::op::activation::variants::row;
 use crate::op::core::autocast;
 use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};

@@ -1,7 +1,7 @@
 //! Vectors scaled to a norm of 1.
 
 use crate::base::Result;
-use crate::op::activation::composed::row;
+use crate::op::activation::variants::row;
 use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::shapes;

@@ -13,11 +13,11 @@ use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul};
 use crate::op::elementwise::clamp::clamp;
 use crate::op::elementwise::comparison::lt;
-use crate::op::order::extremum::argmax;
-use crate::op::order::sort::topk;
 use crate::op::reduce::scan::cumsum;
 use crate::op::reduce::sums::{max_all, min_all, sum};
 use crate::op::shape::view::unsqueeze;
+use crate::op::sorting::extremum::argmax;
+use crate::op::sorting::sort::topk;
 use crate::tensor::Tensor;
 use crate::tensor::autograd::Vjp;
 

@@ -25,6 +25,19 @@ macro_rules! language {
     };
 }
 
+/// Declares pages of words: `word "What it does." "code" => "what it prints";`.
+macro_rules! words {
+    ($($word:ident $summary:literal $code:literal => $shown:literal;)*) => {
+        pub(crate) static ROWS: &[crate::op::OpDef] = &[$(
+            $crate::script::language::declare::word(stringify!($word)).summary($summary).example($code, $shown),
+        )*];
+    };
+}
+
+pub(super) const fn word(word: &'static str) -> OpDef {
+    OpDef::script(word, Family::Language, "", &[]).forms(&[Form::Constant])
+}
+
 pub(super) const fn row(receiver: Receiver, name: &'static str, params: &'static [Param]) -> OpDef {
     let def = OpDef::script(name, Family::Language, "", params);
     match receiver {
@@ -41,4 +54,4 @@ pub(super) const fn optional(name: &'static str, what: &'static str) -> Param {
     Param { name, kind: ParamKind::Any, default: Some(DefaultValue::None), what }
 }
 
-pub(super) use language;
+pub(super) use {language, words};

@@ -10,6 +10,12 @@ language! {
         to_string(value: "what is put into words") "A value as text; also a method: `x.to_string()`." "to_string(1.5)" => "\"1.5\"";
         to_debug(value: "what is put into words") "A value as text, strings with quotes; also a method: `x.to_debug()`."
             "to_debug(\"a\")" => "\"\\\"a\\\"\"";
+        Fn(name: "what the script has called the function") "A value that stands for a function, to be called with `call`."
+            "fn twice(x) { x * 2 } let f = Fn(\"twice\"); f.call(4)" => "8";
+        is_def_fn(name: "what the function would be called", params: "how many parameters it has") "Whether the script has such a function."
+            "fn twice(x) { x * 2 } is_def_fn(\"twice\", 1)" => "true";
+        is_def_var(name: "the variable's name") "Whether there is such a variable here." "let x = 1; is_def_var(\"x\")" => "true";
+        is_shared(value: "what a closure may have captured") "Whether a closure holds the variable too." "let x = 1; let f = || x; is_shared(x)" => "true";
         parse_int(text: "what has the digits, perhaps with a sign"; radix: "the base, from 2 to 36; 10 where it is not given")
             "The integer that a text is." "parse_int(\"12\")" => "12";
         parse_float(text: "the digits, with or without a point") "The float that a text is." "parse_float(\"1.5\")" => "1.5";
@@ -30,6 +36,8 @@ language! {
     Closure {
         name() "The name of the function that it is; of a closure one that the language made up." "Fn(\"f\").name" => "\"f\"";
         is_anonymous() "Whether it is a closure." "(|x| x).is_anonymous" => "true";
+        curry(args: "the first of what the function takes") "The function with its first arguments given."
+            "let add = |a, b| a + b; let five = add.curry(5); five.call(2)" => "7";
         call(; args: "what the function takes, one after the other") "Calls the function." "let f = |x| x + 1; f.call(2)" => "3";
     }
     Time {

@@ -7,14 +7,20 @@ mod functions;
 mod maps;
 mod numbers;
 mod texts;
+mod words;
 
 use crate::op::OpDef;
 use crate::op::def::documented;
 
-static ROWS: [&[OpDef]; 5] =
-    documented([arrays::ROWS, functions::ROWS, maps::ROWS, numbers::ROWS, texts::ROWS]);
+static ROWS: [&[OpDef]; 6] =
+    documented([arrays::ROWS, functions::ROWS, maps::ROWS, numbers::ROWS, texts::ROWS, words::ROWS]);
 
 /// Every page.
 pub fn rows() -> impl Iterator<Item = &'static OpDef> {
     ROWS.into_iter().flatten()
+}
+
+/// The words that are no names.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    words::ROWS.iter().map(|def| def.name)
 }

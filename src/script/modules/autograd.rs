@@ -319,7 +319,7 @@ fn tensors(value: &Dynamic) -> Result<Vec<Tensor>> {
     let one = |v: &Dynamic| {
         v.read_lock::<Tensor>()
             .map(|t| t.clone())
-            .ok_or_else(|| Error::type_error(format!("a Tensor is expected, not a {}", type_name(v))))
+            .ok_or_else(|| Error::type_error(format!("a Tensor is expected, but got {}", type_name(v))))
     };
     match value.read_lock::<Array>() {
         Some(items) => items.iter().map(one).collect(),

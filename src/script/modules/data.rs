@@ -15,7 +15,7 @@ use crate::device::random::Mt19937;
 use crate::op::def::{FUNCTION, PROPERTY};
 use crate::op::params::kind::Int;
 use crate::op::params::params;
-use crate::op::{Args, Family, Form, Forward, Object, OpDef, Receiver, Value};
+use crate::op::{Args, Family, Form, Forward, Object, OpDef, Param, ParamKind, Receiver, Value};
 use crate::script::aside::Aside;
 use crate::script::bind::{FnCallArgs, note_line, register_functional, register_global, register_raw};
 use crate::script::call::{Here, ScriptRow, Spaces};
@@ -165,14 +165,25 @@ pub struct Batches(Arc<Mutex<Epoch>>);
 pub(crate) fn register(engine: &mut Engine, here: &Here, spaces: &mut Spaces) {
     let shared = &here.machine.shared;
     for def in crate::data::table() {
-        match (def.forms, def.name) {
-            ([Form::Of(space)], "digits" | "csv") => register_functional(spaces.of(space), def, shared),
-            ([Form::Of(space)], "TensorDataset") => {
-                register_functional(spaces.of(space), def, shared);
-                spread(spaces.of(space), def);
-            }
-            ([Form::Of(space)], _) => with_functions(spaces.of(space), def, shared, &here.aside),
-            _ => register_global(engine, def, shared),
+        let [Form::Of(space)] = def.forms else {
+            register_global(engine, def, shared);
+            continue;
+        };
+        let space = spaces.of(space);
+        // A dataset may be a script's own, and what it does functions.
+        let of_scripts = |param: &Param| {
+            matches!(
+                param.kind,
+                ParamKind::Any | ParamKind::Object | ParamKind::Function | ParamKind::Instance(_)
+            )
+        };
+        if def.params.iter().any(of_scripts) {
+            with_functions(space, def, shared, &here.aside);
+            continue;
+        }
+        register_functional(space, def, shared);
+        if def.params.first().is_some_and(|param| param.kind == ParamKind::Tensors) {
+            spread(space, def);
         }
     }
     types(engine);
