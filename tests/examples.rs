@@ -266,7 +266,13 @@ fn every_name_that_the_engine_knows_has_a_page() {
     let part = |part: &str| part.chars().all(|c| c.is_alphanumeric() || c == '_') && part != "is";
     let word = |name: &str| name.split("::").all(part);
     let known: HashSet<String> = help::rows().flat_map(help::names).collect();
-    let has_page = |name: &String| known.contains(name) && help::page(name).is_some();
+    // Rhai knows two of its own words, `eval` and `type_of`, under other names.
+    let asked = |name: &String| match name.as_str() {
+        "eval_mode" => "eval".to_string(),
+        "type_of_value" => "type_of".to_string(),
+        _ => name.clone(),
+    };
+    let has_page = |name: &String| known.contains(name) && help::page(&asked(name)).is_some();
     let without: Vec<&String> = names.iter().filter(|name| word(name) && !has_page(name)).collect();
     assert!(without.is_empty(), "{} of {}: {without:?}", without.len(), names.len());
     assert!(names.len() > 800, "{}", names.len());
