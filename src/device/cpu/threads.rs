@@ -108,6 +108,10 @@ mod tests {
         for room in (STACK / 1024..STACK / 1024 + 64).step_by(2) {
             assert_eq!(with(room), (Some(11), String::new()), "{room} KiB");
         }
+        // Where a heap of the new thread's own would just fit, it may not take what the thread begins with.
+        for room in (0..1024).step_by(4).map(|more| (STACK + HEAP) / 1024 + more) {
+            assert_eq!(with(room).1, "", "{room} KiB");
+        }
         assert_eq!(with(400 << 10).0, Some(10));
     }
 }
