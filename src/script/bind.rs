@@ -24,7 +24,12 @@ pub(crate) fn register_ops(engine: &mut Engine, functional: &mut Module, shared:
     for def in crate::op::table().chain(crate::op::homonyms()) {
         for form in def.forms {
             match form {
-                Form::Method | Form::Function | Form::With(_) | Form::Constant | Form::Space(_) => {}
+                Form::Method
+                | Form::Function
+                | Form::With(_)
+                | Form::Constant
+                | Form::Word
+                | Form::Space(_) => {}
                 Form::Of(space) => register_functional(spaces.entry(space).or_default(), def, shared),
                 Form::Functional => register_functional(functional, def, shared),
                 Form::Operator(symbol) => register_operator(engine, symbol, def, shared),

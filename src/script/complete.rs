@@ -288,7 +288,7 @@ fn row_of(call: &Call, owner: &str) -> Option<&'static OpDef> {
         Form::Functional => space == "F",
         Form::Method | Form::Property => call.method,
         Form::Function => !call.method && space.is_empty(),
-        Form::Operator(_) | Form::With(_) | Form::Constant | Form::Space(_) => false,
+        Form::Operator(_) | Form::With(_) | Form::Constant | Form::Word | Form::Space(_) => false,
     };
     let fitting = || rows().filter(|def| def.name == name && def.forms.iter().any(fits));
     fitting().find(|def| call.method && def.receiver.variable() == owner).or_else(|| fitting().next())
@@ -302,7 +302,7 @@ fn anything(all: &mut Vec<Candidate>, known: &[Known], code: &str) {
     all.extend(more.map(|name| bare(&name, "", "bound in this cell")));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Function)).map(of_row));
     all.extend(rows().filter(|def| def.forms.contains(&Form::Space(""))).map(of_row));
-    all.extend(rows().filter(|def| def.forms.contains(&Form::Constant)).map(of_row));
+    all.extend(rows().filter(|def| matches!(def.forms, [Form::Constant | Form::Word])).map(of_row));
 }
 
 /// What fits what was typed, the best first; of a name only the first.

@@ -194,7 +194,7 @@ fn form(def: &OpDef, form: &Form) -> String {
         Form::Of(space) => format!("{space}::{}({arguments})", def.name),
         Form::With("") => format!("with {}({arguments}) {{ … }}", def.name),
         Form::With(space) => format!("with {space}::{}({arguments}) {{ … }}", def.name),
-        Form::Constant => def.name.to_string(),
+        Form::Constant | Form::Word => def.name.to_string(),
         Form::Space("") => format!("{}::…", def.name),
         Form::Space(around) => format!("{around}::{}::…", def.name),
     }

@@ -125,6 +125,8 @@ fn drawn(def: &OpDef, form: &Form, draws: &mut Draws) -> String {
         Form::With("") => format!("with {}({}) {{ 1 }}", def.name, arguments.join(", ")),
         Form::With(space) => format!("with {space}::{}({}) {{ 1 }}", def.name, arguments.join(", ")),
         Form::Constant | Form::Space(_) => def.name.to_string(),
+        // A word of the language is no call.
+        Form::Word => format!("{first} == {first}"),
         Form::Method => {
             let rest = arguments.split_off(arguments.len().min(1)).join(", ");
             format!("{first}.{}({rest})", def.name)

@@ -180,6 +180,8 @@ pub enum Form {
     With(&'static str),
     /// `name`, a value of its own.
     Constant,
+    /// A word of the language, which is no name.
+    Word,
     /// `name::…` or `space::name::…`, what other names stand in.
     Space(&'static str),
 }

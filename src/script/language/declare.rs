@@ -35,7 +35,7 @@ macro_rules! words {
 }
 
 pub(super) const fn word(word: &'static str) -> OpDef {
-    OpDef::script(word, Family::Language, "", &[]).forms(&[Form::Constant])
+    OpDef::script(word, Family::Language, "", &[]).forms(&[Form::Word])
 }
 
 pub(super) const fn row(receiver: Receiver, name: &'static str, params: &'static [Param]) -> OpDef {
