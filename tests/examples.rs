@@ -1,5 +1,7 @@
 //! Every example of the op table, run and compared with what it says it prints.
 
+mod errors;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -230,7 +232,7 @@ fn call_of(def: &OpDef) -> String {
     let given: Vec<&str> = required
         .map(|param| match param.kind {
             ParamKind::Tensor => "x",
-            ParamKind::Int => "1",
+            ParamKind::Int | ParamKind::Dim => "1",
             _ => "0.5",
         })
         .collect();

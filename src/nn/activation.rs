@@ -163,7 +163,7 @@ params! {
 
 params! {
     pub(super) SoftmaxParams {
-        dim: Maybe<kind::Int>, "the dimension along which the outputs sum up to 1";
+        dim: Maybe<kind::Dim>, "the dimension along which the outputs sum up to 1";
     }
 }
 

@@ -159,7 +159,7 @@ params! {
 
 params! {
     GluParams {
-        dim: kind::Int = -1, "the dimension that is cut in two halves";
+        dim: kind::Dim = -1, "the dimension that is cut in two halves";
     }
 }
 
@@ -171,7 +171,7 @@ params! {
 
 params! {
     UnflattenParams {
-        dim: kind::Int, "the dimension that is split";
+        dim: kind::Dim, "the dimension that is split";
         unflattened_size: kind::Ints, "the sizes it is split into; -1 stands for what is left";
     }
 }

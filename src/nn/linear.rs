@@ -60,8 +60,8 @@ params! {
 
 params! {
     FlattenParams {
-        start_dim: kind::Int = 1, "the first dimension to merge; 0 merges the batch as well";
-        end_dim: kind::Int = -1, "the last dimension to merge";
+        start_dim: kind::Dim = 1, "the first dimension to merge; 0 merges the batch as well";
+        end_dim: kind::Dim = -1, "the last dimension to merge";
     }
 }
 

@@ -88,7 +88,7 @@ params! {
 
 params! {
     CosineSimilarityParams {
-        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        dim: kind::Dim = 1, "the dimension along which the vectors lie";
         eps: kind::Float = 1e-8, "the least length that a vector is divided by";
     }
 }

@@ -36,7 +36,7 @@ params! {
     ScatterParams {
         inputs: kind::Any, "what is cut: a tensor, or arrays and maps of them";
         target_gpus: GpuList, "the GPUs that get a chunk each, such as [0, 1]";
-        dim: kind::Int = 0, "the dimension along which tensors are cut";
+        dim: kind::Dim = 0, "the dimension along which tensors are cut";
     }
 }
 
@@ -44,7 +44,7 @@ params! {
     GatherParams {
         outputs: kind::Any, "what is joined: an array with an entry from each GPU";
         target_device: kind::Any, "where the result comes to lie";
-        dim: kind::Int = 0, "the dimension along which tensors are joined";
+        dim: kind::Dim = 0, "the dimension along which tensors are joined";
     }
 }
 
@@ -75,7 +75,7 @@ params! {
         module: NetworkKind, "the network that runs on every GPU";
         device_ids: DevicesOrNone => DefaultValue::None, "the GPUs that take part; without it all of them";
         output_device: DevicesOrNone => DefaultValue::None, "where the outputs are joined; without it on the first of them";
-        dim: kind::Int = 0, "the dimension along which inputs are cut: that of the batch";
+        dim: kind::Dim = 0, "the dimension along which inputs are cut: that of the batch";
     }
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn describe(def: &OpDef) -> String {
     if !def.shapes.is_empty() {
         let _ = writeln!(out, "shapes     {}", def.shapes);
     }
-    for error in def.errors {
+    for error in def.failures() {
         let _ = writeln!(out, "error      {error}");
     }
     let gradient = match def.gradient {
@@ -205,10 +205,10 @@ fn kind(kind: ParamKind) -> &'static str {
         ParamKind::Tensor => "Tensor",
         ParamKind::Operand => "Tensor or number",
         ParamKind::Scalar | ParamKind::Float => "number",
-        ParamKind::Int => "int",
+        ParamKind::Int | ParamKind::Dim => "int",
         ParamKind::Bool => "bool",
         ParamKind::Str => "string",
-        ParamKind::Ints | ParamKind::Sizes => "int or array of ints",
+        ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes => "int or array of ints",
         ParamKind::Tensors => "array of tensors",
         ParamKind::DType => "dtype",
         ParamKind::Device => "device",

@@ -124,14 +124,14 @@ params! {
 params! {
     GluParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int = -1, "the dimension that is cut into halves; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension that is cut into halves; negative ones count from the end";
     }
 }
 
 params! {
     SoftminParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Int>, "the dimension along which the results add up to 1";
+        dim: Maybe<kind::Dim>, "the dimension along which the results add up to 1";
     }
 }
 

@@ -127,7 +127,7 @@ params! {
     DiagEmbedParams {
         input: kind::Tensor, "the tensor it is computed of";
         offset: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
-        dim1: kind::Int = -2, "the first dimension of the planes";
+        dim1: kind::Dim = -2, "the first dimension of the planes";
         dim2: kind::Int = -1, "the second dimension of the planes";
     }
 }

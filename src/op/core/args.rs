@@ -255,14 +255,14 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
         | (ParamKind::Instance(Receiver::Tensor) | ParamKind::Tensor, Value::Tensor(_))
         | (ParamKind::Operand, Value::Tensor(_) | Value::Scalar(_))
         | (ParamKind::Scalar, Value::Scalar(_))
-        | (ParamKind::Int, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::Int | ParamKind::Dim, Value::Scalar(Scalar::Int(_)))
         | (ParamKind::Float, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)))
         | (ParamKind::Bool, Value::Scalar(Scalar::Bool(_)))
         | (ParamKind::Str, Value::Str(_))
-        | (ParamKind::Ints | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
+        | (ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes, Value::Scalar(Scalar::Int(_)))
         | (ParamKind::DType, Value::DType(_))
         | (ParamKind::Device, Value::Device(_)) => true,
-        (ParamKind::Ints | ParamKind::Sizes, Value::List(l)) => {
+        (ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes, Value::List(l)) => {
             l.iter().all(|v| matches!(v, Value::Scalar(Scalar::Int(_))))
         }
         (ParamKind::Function, Value::Object(o)) => o.kind == FUNCTION,
@@ -309,10 +309,10 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Tensor => "a Tensor",
         ParamKind::Operand => "a Tensor or a number",
         ParamKind::Scalar | ParamKind::Float => "a number",
-        ParamKind::Int => "an integer",
+        ParamKind::Int | ParamKind::Dim => "an integer",
         ParamKind::Bool => "true or false",
         ParamKind::Str => "a string",
-        ParamKind::Ints | ParamKind::Sizes => "an integer or an array of integers",
+        ParamKind::Ints | ParamKind::Dims | ParamKind::Sizes => "an integer or an array of integers",
         ParamKind::Tensors => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",

@@ -27,6 +27,8 @@ pub struct OpDef {
     pub shapes: &'static str,
     /// When it fails, and with which kind of error; beside those of wrong arguments.
     pub errors: &'static [&'static str],
+    /// It takes tensors that lie on different devices.
+    pub across: bool,
     /// PyTorch's name for it.
     pub torch: Torch,
     /// Code and the printed form of its value; tests run it.
@@ -206,11 +208,15 @@ pub enum ParamKind {
     /// A number or bool.
     Scalar,
     Int,
+    /// One of a tensor's dimensions; negative ones count from the end.
+    Dim,
     Float,
     Bool,
     Str,
     /// An array of integers; a single integer stands for an array of one.
     Ints,
+    /// As `Ints`, each a dimension.
+    Dims,
     /// As `Ints`, and several integers in a row stand for an array: `zeros(2, 3)`.
     Sizes,
     /// An array of tensors.
@@ -334,6 +340,7 @@ impl OpDef {
             details: "",
             shapes: "",
             errors: &[],
+            across: false,
             torch: Torch::Same,
             example: ("", ""),
             forward: Forward::Call(run),
@@ -367,6 +374,11 @@ impl OpDef {
     /// With when it fails, each with the kind of the error first.
     pub const fn errors(self, errors: &'static [&'static str]) -> OpDef {
         OpDef { errors, ..self }
+    }
+
+    /// Its tensors may lie on different devices.
+    pub const fn across(self) -> OpDef {
+        OpDef { across: true, ..self }
     }
 
     /// PyTorch's name, where it is another one.

@@ -4,6 +4,7 @@ pub mod args;
 pub mod autocast;
 pub mod convert;
 pub mod def;
+mod errors;
 pub mod fill;
 pub mod launch;
 pub mod many;

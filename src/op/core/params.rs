@@ -93,6 +93,7 @@ pub mod kind {
         pub Operand(Operand) => super::Operand<'a>, Args::operand;
         pub Scalar(Scalar) => super::Scalar, Args::scalar;
         pub Int(Int) => i64, Args::int;
+        pub Dim(Dim) => i64, Args::int;
         /// A length: an integer that is not negative.
         pub Size(Int) => usize, |args: &Args, at| {
             let n = args.int(at)?;
@@ -102,6 +103,7 @@ pub mod kind {
         pub Bool(Bool) => bool, Args::bool;
         pub Str(Str) => &'a str, Args::str;
         pub Ints(Ints) => Vec<i64>, Args::ints;
+        pub Dims(Dims) => Vec<i64>, Args::ints;
         /// As `Ints`; several integers in a row are one array.
         pub Sizes(Sizes) => Vec<i64>, Args::ints;
         pub Tensors(Tensors) => Vec<&'a super::Tensor>, Args::tensors;
@@ -124,6 +126,12 @@ pub mod kind {
     }
 
     impl Ints {
+        pub const fn or(value: i64) -> DefaultValue {
+            DefaultValue::Int(value)
+        }
+    }
+
+    impl Dim {
         pub const fn or(value: i64) -> DefaultValue {
             DefaultValue::Int(value)
         }

@@ -59,6 +59,7 @@ macro_rules! binary {
                     details: "Operands are broadcast and promoted; a number may stand for either.",
                     shapes: $crate::op::core::shapes::BROADCAST,
                     errors: $crate::op::core::shapes::APART,
+                    across: false,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Binary(&specs::$map, |args, how| {
@@ -207,6 +208,7 @@ macro_rules! unary {
                     details: "",
                     shapes: $crate::op::core::shapes::SAME,
                     errors: &[],
+                    across: false,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Unary(&specs::$map),

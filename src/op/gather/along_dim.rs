@@ -329,7 +329,7 @@ const SCATTERED: &[Draw] = &[
 params! {
     GatherParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
     }
 }
@@ -337,7 +337,7 @@ params! {
 params! {
     ScatterParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
         src: kind::Operand, "the values written, of at least the size of `index`";
     }
@@ -346,7 +346,7 @@ params! {
 params! {
     ScatterAddParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
         src: kind::Tensor, "the values written, of at least the size of `index`";
     }
@@ -356,7 +356,7 @@ params! {
     TakeAlongDimParams {
         input: kind::Tensor, "the tensor it is computed of";
         indices: kind::Tensor, "the places along the dimension, as whole numbers";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
     }
 }
 

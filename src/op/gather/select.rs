@@ -179,7 +179,7 @@ fn add_rows(out: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: f6
 params! {
     IndexSelectParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
     }
 }
@@ -187,7 +187,7 @@ params! {
 params! {
     IndexAddParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
         source: kind::Tensor, "the tensor that values come from";
         alpha: kind::Scalar = 1, "the factor of what is added";

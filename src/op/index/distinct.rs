@@ -228,7 +228,7 @@ params! {
     group AskedParams {
         return_inverse: kind::Bool = false, "gives the place of each element's value too";
         return_counts: kind::Bool = false, "gives how often each value occurs too";
-        dim: Maybe<kind::Int>, "the dimension whose slices are compared; single elements where none is named";
+        dim: Maybe<kind::Dim>, "the dimension whose slices are compared; single elements where none is named";
     }
 }
 

@@ -331,7 +331,7 @@ const ROWS_OF: &[Draw] = &[
 params! {
     ScatterReduceParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "for each element of `src`, the place that it is sent to";
         src: kind::Tensor, "the elements that are sent";
         reduce: kind::Str, "how elements at one place are combined: sum, prod, mean, amax or amin";
@@ -349,7 +349,7 @@ params! {
 params! {
     IndexCopyParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
         source: kind::Tensor, "the tensor that values come from";
     }
@@ -358,7 +358,7 @@ params! {
 params! {
     IndexFillParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Tensor, "the places along the dimension, as whole numbers";
         value: kind::Operand, "the number that is written";
     }

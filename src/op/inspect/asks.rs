@@ -13,7 +13,7 @@ const ASKS: Gradient = Gradient::NoGrad("the result is not a tensor of floats");
 params! {
     SizeParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
     }
 }
 

@@ -191,7 +191,7 @@ params! {
     MatrixNormParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
         ord: MatrixOrder => D::Str("fro"), "which norm: a number, `fro` or `nuc`";
-        dim: kind::Ints => D::Ints(&[-2, -1]), "the two dimensions that hold the matrices";
+        dim: kind::Dims => D::Ints(&[-2, -1]), "the two dimensions that hold the matrices";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -200,7 +200,7 @@ params! {
     NormParams {
         A: kind::Tensor, "the matrix, or a batch of matrices";
         ord: VectorOrder => D::None, "which norm: a number, `fro` or `nuc` where it is of matrices";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }

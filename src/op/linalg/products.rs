@@ -204,7 +204,7 @@ params! {
     CrossParams {
         input: kind::Tensor, "the tensor it is computed of";
         other: kind::Tensor, "the right factor";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
     }
 }
 
@@ -225,7 +225,7 @@ params! {
     CrossParams2 {
         input: kind::Tensor, "the tensor it is computed of";
         other: kind::Tensor, "the right factor";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
     }
 }
 

@@ -449,7 +449,7 @@ params! {
     CosineSimilarityParams {
         x1: kind::Tensor, "the vectors on one side";
         x2: kind::Tensor, "the vectors on the other side, in a shape that broadcasts with theirs";
-        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        dim: kind::Dim = 1, "the dimension along which the vectors lie";
         eps: kind::Float = 1e-8, "the least length that a vector is divided by";
     }
 }

@@ -22,7 +22,7 @@ params! {
     NormalizeParams {
         input: kind::Tensor, "the tensor whose vectors are scaled";
         p: kind::Float = 2.0, "which norm becomes 1: 1, 2, …";
-        dim: kind::Int = 1, "the dimension along which the vectors lie";
+        dim: kind::Dim = 1, "the dimension along which the vectors lie";
         eps: kind::Float = 1e-12, "the least that a vector is divided by";
     }
 }

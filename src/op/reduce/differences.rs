@@ -86,7 +86,7 @@ params! {
     DiffParams {
         input: kind::Tensor, "the tensor it is computed of";
         n: kind::Int = 1, "how many times";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         prepend: Maybe<kind::Tensor>, "values put before the tensor before differences are taken";
         append: Maybe<kind::Tensor>, "values put behind the tensor before differences are taken";
     }
@@ -97,7 +97,7 @@ params! {
         y: kind::Tensor, "the values that are integrated";
         x: Maybe<kind::Tensor>, "places of the values, instead of equal distances";
         dx: kind::Float => D::Int(1), "the distance between neighbours where `x` gives none";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
     }
 }
 

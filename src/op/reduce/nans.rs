@@ -57,7 +57,7 @@ const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 params! {
     NansumParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }

@@ -99,7 +99,7 @@ params! {
     RenormParams {
         input: kind::Tensor, "the tensor whose slices are scaled";
         p: kind::Float, "which norm is taken: 1, 2, …";
-        dim: kind::Int, "the dimension along which the slices are counted";
+        dim: kind::Dim, "the dimension along which the slices are counted";
         maxnorm: kind::Float, "the largest norm that a slice may keep";
     }
 }
@@ -108,7 +108,7 @@ params! {
     NormParams {
         input: kind::Tensor, "the tensor it is computed of";
         p: kind::Scalar = 2, "which norm: 1 sums distances, 2 is Euclid's";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -117,7 +117,7 @@ params! {
     VectorNormParams {
         x: kind::Tensor, "the tensor whose norm is taken";
         ord: kind::Scalar = 2, "which norm: a number, or infinity";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }

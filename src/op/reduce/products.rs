@@ -116,7 +116,7 @@ fn cumprod_grad(s: &Saved, g: &Tensor) -> Result<Grads> {
 params! {
     ProdParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
@@ -125,7 +125,7 @@ params! {
 params! {
     CumprodParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }

@@ -81,7 +81,7 @@ const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 params! {
     CumsumParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }
@@ -89,7 +89,7 @@ params! {
 params! {
     LogcumsumexpParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
     }
 }
 

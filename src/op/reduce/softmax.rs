@@ -89,7 +89,7 @@ const X: &[Draw] = &[Draw::of("x", &[3, 4, 2], Domain::Any)];
 params! {
     SoftmaxParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
 }

@@ -85,7 +85,7 @@ const MATRIX: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 params! {
     SpreadParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         correction: kind::Scalar = 1, "what is taken from the count before dividing: 1 for a sample, 0 for the whole";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }

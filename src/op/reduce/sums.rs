@@ -243,7 +243,7 @@ const APART: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Distinct)];
 params! {
     SumParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
         dtype: Maybe<kind::DType>, "the dtype computed in and given";
     }
@@ -252,7 +252,7 @@ params! {
 params! {
     AmaxParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -260,7 +260,7 @@ params! {
 params! {
     LogsumexpParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Ints, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dims, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -268,7 +268,7 @@ params! {
 params! {
     CountNonzeroParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
     }
 }
 

@@ -160,14 +160,14 @@ const VECTORS: &[Draw] = &[Draw::of("a", &[2], Domain::Any), Draw::of("b", &[3],
 params! {
     CatParams {
         tensors: kind::Tensors, "a list of tensors that agree in all other dimensions";
-        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
     }
 }
 
 params! {
     ConcatParams {
         tensors: kind::Tensors, "a list of tensors that agree in all other dimensions";
-        dim: kind::Int => crate::op::core::def::DefaultValue::Int(0), "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim => crate::op::core::def::DefaultValue::Int(0), "the dimension it runs along; negative ones count from the end";
     }
 }
 

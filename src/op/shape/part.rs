@@ -166,7 +166,7 @@ const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 params! {
     NarrowParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         start: kind::Int, "the first place that is kept";
         length: kind::Int, "how many places are kept";
     }
@@ -175,7 +175,7 @@ params! {
 params! {
     SelectParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         index: kind::Int, "the places along the dimension, as whole numbers";
     }
 }
@@ -184,7 +184,7 @@ params! {
     DiagonalParams {
         input: kind::Tensor, "the tensor it is computed of";
         offset: kind::Int = 0, "which diagonal: 0 the main one, above it positive, below it negative";
-        dim1: kind::Int = 0, "the first dimension of the planes";
+        dim1: kind::Dim = 0, "the first dimension of the planes";
         dim2: kind::Int = 1, "the second dimension of the planes";
     }
 }

@@ -126,8 +126,8 @@ const M: &[Draw] = &[Draw::of("x", &[3, 4], Domain::Any)];
 params! {
     TransposeParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim0: kind::Int, "the first of the two dimensions";
-        dim1: kind::Int, "the other dimension";
+        dim0: kind::Dim, "the first of the two dimensions";
+        dim1: kind::Dim, "the other dimension";
     }
 }
 
@@ -141,8 +141,8 @@ params! {
 params! {
     MovedimParams {
         input: kind::Tensor, "the tensor it is computed of";
-        source: kind::Ints, "the dimensions that move";
-        destination: kind::Ints, "where each of them goes";
+        source: kind::Dims, "the dimensions that move";
+        destination: kind::Dims, "where each of them goes";
     }
 }
 

@@ -173,7 +173,7 @@ params! {
     RepeatInterleaveParams {
         input: kind::Tensor, "the tensor it is computed of";
         repeats: kind::Int, "how often each element is given";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
     }
 }
 
@@ -188,7 +188,7 @@ params! {
     RollParams {
         input: kind::Tensor, "the tensor it is computed of";
         shifts: kind::Ints, "how many places elements move";
-        dims: kind::Ints => D::Ints(&[]), "along which dimensions; all elements as one row where none are named";
+        dims: kind::Dims => D::Ints(&[]), "along which dimensions; all elements as one row where none are named";
     }
 }
 
@@ -196,7 +196,7 @@ params! {
     Rot90Params {
         input: kind::Tensor, "the tensor it is computed of";
         k: kind::Int = 1, "how many quarter turns";
-        dims: kind::Ints => D::Ints(&[0, 1]), "the plane of two dimensions that is turned";
+        dims: kind::Dims => D::Ints(&[0, 1]), "the plane of two dimensions that is turned";
     }
 }
 

@@ -123,7 +123,7 @@ params! {
     SplitParams {
         input: kind::Tensor, "the tensor it is computed of";
         split_size: Lengths, "how long each piece is, the last may be shorter; or the length of each piece";
-        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
     }
 }
 
@@ -131,7 +131,7 @@ params! {
     TensorSplitParams {
         input: kind::Tensor, "the tensor it is computed of";
         indices_or_sections: Cuts, "how many pieces, or the places that it is cut before";
-        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
     }
 }
 
@@ -146,14 +146,14 @@ params! {
     ChunkParams {
         input: kind::Tensor, "the tensor it is computed of";
         chunks: kind::Int, "how many pieces; there may be fewer";
-        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
     }
 }
 
 params! {
     UnbindParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int = 0, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = 0, "the dimension it runs along; negative ones count from the end";
     }
 }
 

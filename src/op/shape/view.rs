@@ -245,22 +245,22 @@ params! {
 params! {
     FlattenParams {
         input: kind::Tensor, "the tensor it is computed of";
-        start_dim: kind::Int = 0, "the first dimension that is merged";
-        end_dim: kind::Int = -1, "the last dimension that is merged";
+        start_dim: kind::Dim = 0, "the first dimension that is merged";
+        end_dim: kind::Dim = -1, "the last dimension that is merged";
     }
 }
 
 params! {
     UnsqueezeParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
     }
 }
 
 params! {
     SqueezeParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Ints>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dims>, "the dimension it runs along; negative ones count from the end";
     }
 }
 
@@ -281,7 +281,7 @@ params! {
 params! {
     UnflattenParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
         sizes: kind::Ints, "what the dimension is divided into; one may be -1";
     }
 }

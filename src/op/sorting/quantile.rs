@@ -289,7 +289,7 @@ const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
 params! {
     MedianParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Int>, "the dimension it runs along; all elements where none is named";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; all elements where none is named";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -298,7 +298,7 @@ params! {
     QuantileParams {
         input: kind::Tensor, "the tensor it is computed of";
         q: kind::Operand, "the fraction that lies below, from 0 to 1: a number, or a vector of them";
-        dim: Maybe<kind::Int>, "the dimension it runs along; all elements where none is named";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; all elements where none is named";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
         interpolation: kind::Str = "linear", "what is given between two elements: linear, lower, higher, midpoint or nearest";
     }
@@ -307,7 +307,7 @@ params! {
 params! {
     ModeParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -316,7 +316,7 @@ params! {
     KthvalueParams {
         input: kind::Tensor, "the tensor it is computed of";
         k: kind::Int, "which one in ascending order, from 1";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }

@@ -87,7 +87,7 @@ const APART: &[Draw] = &[Draw::of("x", &[3, 5], Domain::Distinct)];
 params! {
     AlongParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: Maybe<kind::Int>, "the dimension it runs along; negative ones count from the end";
+        dim: Maybe<kind::Dim>, "the dimension it runs along; negative ones count from the end";
         keepdim: kind::Bool = false, "keeps reduced dimensions, with size 1";
     }
 }
@@ -95,7 +95,7 @@ params! {
 params! {
     CummaxParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim, "the dimension it runs along; negative ones count from the end";
     }
 }
 

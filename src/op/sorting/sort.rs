@@ -111,7 +111,7 @@ const APART: &[Draw] = &[Draw::of("x", &[3, 6], Domain::Distinct)];
 params! {
     SortParams {
         input: kind::Tensor, "the tensor it is computed of";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         descending: kind::Bool = false, "the largest element comes first";
     }
 }
@@ -120,7 +120,7 @@ params! {
     TopkParams {
         input: kind::Tensor, "the tensor it is computed of";
         k: kind::Int, "how many are given";
-        dim: kind::Int = -1, "the dimension it runs along; negative ones count from the end";
+        dim: kind::Dim = -1, "the dimension it runs along; negative ones count from the end";
         largest: kind::Bool = true, "gives the largest, where otherwise the smallest";
     }
 }
