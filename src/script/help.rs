@@ -110,7 +110,10 @@ pub(crate) fn describe(def: &OpDef) -> String {
         let arguments = if def.params.len() > 1 { "…" } else { "" };
         let _ = writeln!(out, "in place   x.{}_({arguments}) writes the result into x and gives x", def.name);
     }
-    let _ = writeln!(out, "PyTorch    {}", torch_name(def));
+    let _ = match def.torch {
+        Torch::Named(name) if def.family == Family::Language => writeln!(out, "Python     {name}"),
+        _ => writeln!(out, "PyTorch    {}", torch_name(def)),
+    };
     let _ = writeln!(out, "\n{}", def.summary);
     if !def.details.is_empty() {
         let _ = writeln!(out, "{}", def.details);
@@ -147,7 +150,7 @@ pub(crate) fn describe(def: &OpDef) -> String {
 /// What a page says of a row's name in PyTorch.
 fn torch_name(def: &OpDef) -> String {
     match def.torch {
-        Torch::Same if def.family == Family::Language => "none: it is of the language".to_string(),
+        _ if def.family == Family::Language => "none: it is of the language".to_string(),
         _ => torch_path(def).unwrap_or_else(|| "has nothing like it".to_string()),
     }
 }
@@ -157,9 +160,9 @@ pub fn torch_path(def: &OpDef) -> Option<String> {
     let below = |path: &str| Some(format!("{path}.{}", def.name));
     let has = |wanted: Form| def.forms.contains(&wanted);
     match def.torch {
-        Torch::Named(name) => Some(name.to_string()),
         Torch::Own => None,
-        Torch::Same if def.family == Family::Language => None,
+        _ if def.family == Family::Language => None,
+        Torch::Named(name) => Some(name.to_string()),
         Torch::Same => match def.forms.first() {
             Some(Form::Of(space)) => below(torch_space(space)?),
             Some(Form::Method | Form::Property) if !has(Form::Function) => below("torch.Tensor"),

@@ -4,23 +4,28 @@
 //! and none of this asks whether the script was interrupted. Values grow where they are put into each other: in
 //! literals, captures, methods such as `push` and assignments to an element. There the new value is looked through.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use rhai::{Array, BinaryExpr, Dynamic, Engine, EvalAltResult, Expr, Expression, FnPtr, Map, Position, Stmt};
 
 use crate::device::Shared;
+use crate::op::OpDef;
+use crate::op::Receiver;
 use crate::script::custom::custom;
 use crate::script::fault::{DEEPEST, MOST, TOO_DEEP, TOO_MANY};
+use crate::script::language;
 
 use super::fault::raise;
 
 /// The key of an expression whose value is looked through: no text of a script is read as this token.
 const GROWN: &str = "\u{5}";
 
-/// Methods that put their arguments into what they are called on.
-const PUTTING: [&str; 9] =
-    ["push", "append", "insert", "set", "pad", "splice", "mixin", "fill_with", "curry"];
+/// Methods of the language that may put their arguments into what they are called on or give.
+static PUTTING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let putting = |def: &&OpDef| def.receiver == Receiver::Closure || def.changes && !def.params.is_empty();
+    language::rows().filter(putting).map(|def| def.name).collect()
+});
 
 /// Teaches the engine to evaluate what [`wrap`] makes.
 pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
@@ -50,7 +55,7 @@ pub(super) fn wrap(expr: &mut Expr) -> bool {
         Expr::Map(x, _) if x.0.iter().all(|(_, value)| is_flat(value)) => false,
         Expr::Array(..) | Expr::Map(..) => grown(expr),
         Expr::FnCall(call, _) if !call.is_qualified() && call.name == "curry" => grown(expr),
-        Expr::FnCall(call, _) | Expr::MethodCall(call, _) if PUTTING.contains(&call.name.as_str()) => {
+        Expr::FnCall(call, _) | Expr::MethodCall(call, _) if PUTTING.contains(call.name.as_str()) => {
             let arguments = call.args.iter_mut().filter(|argument| !is_flat(argument));
             arguments.fold(false, |any, argument| grown(argument) | any)
         }

@@ -10,15 +10,21 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use rhai::{Engine, Position, Token};
 
+use crate::op::{OpDef, ParamKind, Receiver};
 use crate::script::syntax::LAST;
 
-use super::lexer;
+use super::{lexer, modules};
 
 /// Methods that call a closure, which may use what the method was called on.
-const CALLING: [&str; 3] = ["step", "apply", "register_hook"];
+static CALLING: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let calls = |def: &&OpDef| def.params.iter().any(|param| param.kind == ParamKind::Function);
+    let methods = modules::rows().map(|row| &row.def).filter(|def| def.receiver != Receiver::None);
+    methods.filter(calls).map(|def| def.name).collect()
+});
 
 /// The code as Rhai is told it.
 pub(super) fn prepared<'c>(engine: &Engine, code: &'c str) -> Cow<'c, str> {

@@ -7,11 +7,15 @@
 //! What only a run can tell is not seen: a change through another name (`let b = a; b.push(1)` where `a` is shared), a
 //! parameter that `loss.backward()` gives a gradient, a function named by a text that is computed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::LazyLock;
 
 use rhai::{AST, ASTFlags, ASTNode, BinaryExpr, Expr, FlowControl, FnCallExpr, FnPtr, Stmt};
 
+use crate::op::Form;
+use crate::script::call::told_as;
+use crate::script::help;
 use crate::script::parse::Parser;
 
 /// What a name means. A variable and a function of one name are two things.
@@ -44,52 +48,32 @@ pub struct Names {
     pub bodies: BTreeMap<String, BTreeSet<Name>>,
 }
 
-/// Functions that change their first argument.
-const CHANGING_FIRST: &[&str] = &["apply", "push", "step"];
+/// How often a method changes what it is called on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    Never,
+    /// That of a module or an array does, that of a tensor of the same name gives another one.
+    Sometimes,
+    Always,
+}
 
-/// Methods of Rhai's arrays, maps and texts, of modules and of optimisers that change what they are called on. Those
-/// that end in `_` do so, too.
-const CHANGING: &[&str] = &[
-    "add_module",
-    "add_param_group",
-    "append",
-    "apply",
-    "chop",
-    "clear",
-    "crop",
-    "dedup",
-    "drain",
-    "eval_mode",
-    "extend",
-    "extract",
-    "fill_with",
-    "insert",
-    "load_state_dict",
-    "make_lower",
-    "make_upper",
-    "mixin",
-    "pad",
-    "pop",
-    "pop_front",
-    "push",
-    "register_buffer",
-    "remove",
-    "replace",
-    "retain",
-    "reverse",
-    "set",
-    "shift",
-    "sort",
-    "sort_by",
-    "sort_desc",
-    "splice",
-    "step",
-    "train",
-    "trim",
-    "truncate",
-    "update",
-    "zero_grad",
-];
+/// What the tables say of methods by a name.
+fn changes(name: &str) -> Changes {
+    static METHODS: LazyLock<HashMap<&str, (bool, bool)>> = LazyLock::new(|| {
+        let mut all: HashMap<&str, (bool, bool)> = HashMap::new();
+        for def in help::rows().filter(|def| def.forms.contains(&Form::Method)) {
+            let (any, every) = all.entry(told_as(def.name)).or_insert((false, true));
+            (*any, *every) = (*any || def.changes, *every && def.changes);
+        }
+        all
+    });
+    match METHODS.get(name) {
+        _ if name.ends_with('_') => Changes::Always,
+        Some((_, true)) => Changes::Always,
+        Some((true, false)) => Changes::Sometimes,
+        Some((false, false)) | None => Changes::Never,
+    }
+}
 
 /// The names of a cell's code; none where it is no code, as while it is being typed.
 pub fn names(code: &str) -> Names {
@@ -98,15 +82,15 @@ pub fn names(code: &str) -> Names {
         static PARSER: Parser = Parser::default();
     }
     match PARSER.with(|parser| parser.tree(code)) {
-        Ok(tree) => of_tree(&tree),
+        Ok(tree) => of_tree(&tree, code.trim_end().ends_with(';')),
         Err(_) => Names::default(),
     }
 }
 
-fn of_tree(tree: &AST) -> Names {
+fn of_tree(tree: &AST, closed: bool) -> Names {
     let named: Vec<_> = tree.iter_functions().filter(|f| !is_closure(f.name)).collect();
     let own = named.iter().map(|f| f.name.to_string()).collect();
-    let mut cell = Walk { own, ..Walk::new(tree) };
+    let mut cell = Walk { own, closed, ..Walk::new(tree) };
     cell.statements(tree.statements());
     let mut called = cell.called;
     let mut names = Names { uses: cell.uses, defines: cell.defines, ..Names::default() };
@@ -149,6 +133,8 @@ struct Walk<'t> {
     blocks: Vec<BTreeSet<String>>,
     /// Inside the body of a function, which sees no variables of the cell.
     in_function: bool,
+    /// The code ends with a semicolon.
+    closed: bool,
     uses: BTreeSet<Name>,
     defines: BTreeSet<Name>,
 }
@@ -168,6 +154,7 @@ impl<'t> Walk<'t> {
             called: BTreeSet::new(),
             blocks: vec![BTreeSet::new()],
             in_function: false,
+            closed: false,
             uses: BTreeSet::new(),
             defines: BTreeSet::new(),
         }
@@ -240,8 +227,15 @@ impl<'t> Walk<'t> {
     }
 
     fn statements(&mut self, all: &[Stmt]) {
-        for statement in all {
+        for (at, statement) in all.iter().enumerate() {
             self.statement(statement);
+            // What another value is made for is kept: this one was called for the change.
+            if (at + 1 < all.len() || self.closed)
+                && let Stmt::Expr(expression) = statement
+                && may_change(expression)
+            {
+                self.change_root(expression);
+            }
         }
     }
 
@@ -359,7 +353,7 @@ impl<'t> Walk<'t> {
             (Expr::MethodCall(call, _) | Expr::FnCall(call, _), ChainLink::Dot) => {
                 self.use_function(&call.name);
                 call.args.iter().for_each(|argument| self.expression(argument));
-                call.name.ends_with('_') || CHANGING.contains(&call.name.as_str())
+                changes(&call.name) == Changes::Always
             }
             (Expr::Property(..), ChainLink::Dot) => false,
             (index, _) => {
@@ -400,7 +394,8 @@ impl<'t> Walk<'t> {
             _ => self.use_function(name),
         }
         if let Some(first) = call.args.first().and_then(variable)
-            && (name.ends_with('_') || CHANGING_FIRST.contains(&name))
+            && changes(name) == Changes::Always
+            && !self.own.contains(name)
         {
             self.change(first);
         }
@@ -421,6 +416,18 @@ fn variable(expression: &Expr) -> Option<&str> {
         Expr::Variable(inner, _, _) if inner.2.path.is_empty() => Some(inner.1.as_str()),
         _ => None,
     }
+}
+
+/// Whether a chain of properties ends in a method that changes values of some types.
+fn may_change(expression: &Expr) -> bool {
+    let mut at = expression;
+    while let Expr::Dot(pair, ..) | Expr::Index(pair, ..) = at {
+        if matches!(pair.lhs, Expr::MethodCall(..) | Expr::FnCall(..)) {
+            return false;
+        }
+        at = &pair.rhs;
+    }
+    matches!(at, Expr::MethodCall(call, _) if changes(&call.name) == Changes::Sometimes)
 }
 
 #[cfg(test)]

@@ -80,6 +80,21 @@ fn methods_that_change_what_they_are_called_on() {
         ("push(a, 1)", "a | a push()"),
         ("x.sum().add_(1)", "x | x add_() sum()"),
         ("x?.push(1)", "x | x push()"),
+        ("scaler.step(opt)", "scaler | opt scaler step()"),
+        ("net.register_parameter(n, p)", "net | n net p register_parameter()"),
+    ]);
+}
+
+#[test]
+fn methods_of_modules_that_tensors_have_too_change_where_nothing_else_takes_their_value() {
+    table(&[
+        ("net.to(d);", "net | d net to()"),
+        ("net.cuda(); 1", "net | net cuda()"),
+        ("net.fc.half(); 1", "net | net half()"),
+        ("x.to(d)", "| d x to()"),
+        ("let y = x.to(d);", "y | d x to()"),
+        ("f(x.cuda());", "| x cuda() f()"),
+        ("x.sum().cuda(); 1", "| x cuda() sum()"),
     ]);
 }
 

@@ -29,6 +29,8 @@ pub struct OpDef {
     pub errors: &'static [&'static str],
     /// It takes tensors that lie on different devices.
     pub across: bool,
+    /// It changes what it is called on; of the names that end in `_` that is known.
+    pub changes: bool,
     /// PyTorch's name for it.
     pub torch: Torch,
     /// Code and the printed form of its value; tests run it.
@@ -341,6 +343,7 @@ impl OpDef {
             shapes: "",
             errors: &[],
             across: false,
+            changes: false,
             torch: Torch::Same,
             example: ("", ""),
             forward: Forward::Call(run),
@@ -379,6 +382,11 @@ impl OpDef {
     /// Its tensors may lie on different devices.
     pub const fn across(self) -> OpDef {
         OpDef { across: true, ..self }
+    }
+
+    /// It changes what it is called on.
+    pub const fn changing(self) -> OpDef {
+        OpDef { changes: true, ..self }
     }
 
     /// PyTorch's name, where it is another one.

@@ -60,6 +60,7 @@ macro_rules! binary {
                     shapes: $crate::op::core::shapes::BROADCAST,
                     errors: $crate::op::core::shapes::APART,
                     across: false,
+                    changes: false,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Binary(&specs::$map, |args, how| {
@@ -209,6 +210,7 @@ macro_rules! unary {
                     shapes: $crate::op::core::shapes::SAME,
                     errors: &[],
                     across: false,
+                    changes: false,
                     torch: Torch::Same,
                     example: ($code, $shown),
                     forward: Forward::Unary(&specs::$map),

@@ -3,12 +3,13 @@
 use crate::op::def::DefaultValue;
 use crate::op::{Family, Form, OpDef, Param, ParamKind, Receiver};
 
-/// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints";` below the
-/// type that the method is of, or below `None` for functions.
+/// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints", "Python's
+/// name";` below the type that the method is of, or below `None` for functions; the last is left out where Python has
+/// none. `#[changing]` stands before methods that change what they are called on.
 macro_rules! language {
     ($($receiver:ident {
-        $($name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
-            $summary:literal $code:literal => $shown:literal;)*
+        $($(#[$mark:ident])? $name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
+            $summary:literal $code:literal => $shown:literal $(, $python:literal)?;)*
     })*) => {
         pub(crate) static ROWS: &[crate::op::OpDef] = &[$($(
             $crate::script::language::declare::row(
@@ -20,7 +21,9 @@ macro_rules! language {
                 ],
             )
             .summary($summary)
-            .example($code, $shown),
+            .example($code, $shown)
+            $(.torch($python))?
+            $(.$mark())?,
         )*)*];
     };
 }

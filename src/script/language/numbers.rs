@@ -21,11 +21,11 @@ language! {
         fraction() "What stands after the point." "1.5.fraction()" => "0.5";
         ln() "The natural logarithm." "1.0.ln()" => "0.0";
         get_bit(bit: "which one, from the lowest on; -1 is the highest") "Whether a bit of the integer is set." "5.get_bit(2)" => "true";
-        set_bit(bit: "which one, from the lowest on; -1 is the highest", on: "whether it is set from now on")
+        #[changing] set_bit(bit: "which one, from the lowest on; -1 is the highest", on: "whether it is set from now on")
             "Sets or clears a bit of the integer, in place." "let n = 1; n.set_bit(1, true); n" => "3";
         get_bits(start: "the lowest bit, or a range", count: "how many bits")
             "Some bits of the integer, as an integer." "12.get_bits(2, 2)" => "3";
-        set_bits(start: "the lowest bit, or a range", count: "how many bits", value: "what they are from now on")
+        #[changing] set_bits(start: "the lowest bit, or a range", count: "how many bits", value: "what they are from now on")
             "Writes some bits of the integer, in place." "let n = 0; n.set_bits(1, 2, 3); n" => "6";
         bits(; start: "the lowest bit, or a range", count: "how many bits")
             "Goes through the bits of the integer in a loop." "let n = 0; for b in bits(7, 0, 3) { if b { n += 1 } } n" => "3";

@@ -169,7 +169,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("step", Family::Precision, "Lets an optimiser step, unless a gradient overflowed.", OptimizerParams::LIST)
+        def: OpDef::script("step", Family::Precision, "Lets an optimiser step, unless a gradient overflowed.", OptimizerParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.step")
         .errors(&["RuntimeError: it was called since the last update()"])
@@ -183,7 +183,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("update", Family::Precision, "Makes the factor larger or smaller, by what the steps since the last update found.", UpdateParams::LIST)
+        def: OpDef::script("update", Family::Precision, "Makes the factor larger or smaller, by what the steps since the last update found.", UpdateParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.update")
         .errors(&["AssertionError: no gradients were checked since the last update"])
@@ -236,7 +236,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("set_growth_factor", Family::Precision, "Changes what the factor is multiplied by when it grows.", FactorParams::LIST)
+        def: OpDef::script("set_growth_factor", Family::Precision, "Changes what the factor is multiplied by when it grows.", FactorParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.set_growth_factor")
         .example(with_scaler!("scaler.set_growth_factor(4.0); scaler.get_growth_factor()"), "4.0"),
@@ -248,7 +248,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("set_backoff_factor", Family::Precision, "Changes what the factor is multiplied by after an overflow.", FactorParams::LIST)
+        def: OpDef::script("set_backoff_factor", Family::Precision, "Changes what the factor is multiplied by after an overflow.", FactorParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.set_backoff_factor")
         .example(with_scaler!("scaler.set_backoff_factor(0.25); scaler.get_backoff_factor()"), "0.25"),
@@ -260,7 +260,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("set_growth_interval", Family::Precision, "Changes after how many steps without overflow the factor grows.", IntervalParams::LIST)
+        def: OpDef::script("set_growth_interval", Family::Precision, "Changes after how many steps without overflow the factor grows.", IntervalParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.set_growth_interval")
         .example(with_scaler!("scaler.set_growth_interval(100); scaler.get_growth_interval()"), "100"),
@@ -280,7 +280,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: OpDef::script("load_state_dict", Family::Precision, "Takes over what state_dict() gave.", StateParams::LIST)
+        def: OpDef::script("load_state_dict", Family::Precision, "Takes over what state_dict() gave.", StateParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.load_state_dict")
         .errors(&["ValueError: a key is missing", "TypeError: a key is none of a scaler's, or its value is no number"])

@@ -136,7 +136,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok((call.on::<Sampler>()?.len() as INT).into()),
     ),
     ScriptRow::of(
-        OpDef::script("manual_seed", Family::Random, "Begins a generator's numbers anew, and gives it back.", SeedParams::LIST)
+        OpDef::script("manual_seed", Family::Random, "Begins a generator's numbers anew, and gives it back.", SeedParams::LIST).changing()
             .on(Receiver::Generator)
             .torch("torch.Generator.manual_seed")
             .example("let g = Generator().manual_seed(7); let a = rand(2, #{generator: g}); g.manual_seed(7); a.equal(rand(2, #{generator: g}))", "true"),

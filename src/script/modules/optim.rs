@@ -48,7 +48,7 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
 
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
-        method("step", "Changes every parameter that has a gradient by the optimiser's rule.", StepParams::LIST)
+        method("step", "Changes every parameter that has a gradient by the optimiser's rule.", StepParams::LIST).changing()
             .torch("torch.optim.Optimizer.step")
             .details(
                 "`opt.step(|| { opt.zero_grad(); let loss = …; loss.backward(); loss })` first calls the closure, with \
@@ -62,7 +62,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         step,
     ),
     ScriptRow::of(
-        method("zero_grad", "Drops the gradients of all parameters.", ZeroGradParams::LIST)
+        method("zero_grad", "Drops the gradients of all parameters.", ZeroGradParams::LIST).changing()
             .torch("torch.optim.Optimizer.zero_grad")
             .example(
                 "let w = ones(1, #{requires_grad: true}); let opt = optim::SGD([w], 0.5); w.sum().backward(); \
@@ -80,7 +80,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "add_param_group",
             "Has an optimiser change more parameters, with options of their own.",
             AddParamGroupParams::LIST,
-        )
+        ).changing()
         .torch("torch.optim.Optimizer.add_param_group")
         .errors(&["ValueError: a parameter is in a group already", "TypeError: there is no such option"])
         .example(
@@ -131,7 +131,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok(state_map(&call.on::<Optimizer>()?.state_dict()).into()),
     ),
     ScriptRow::of(
-        method("load_state_dict", "Goes on from a state.", LoadStateDictParams::LIST)
+        method("load_state_dict", "Goes on from a state.", LoadStateDictParams::LIST).changing()
             .torch("torch.optim.Optimizer.load_state_dict")
             .errors(&["ValueError: the groups have other sizes", "TypeError: it is no state of an optimiser"])
             .example(

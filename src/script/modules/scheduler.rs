@@ -38,7 +38,7 @@ const fn method(name: &'static str, summary: &'static str, params: &'static [Par
 
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
-        method("step", "Goes on by an epoch, or by a batch for OneCycleLR, and sets the learning rates.", SchedulerStepParams::LIST)
+        method("step", "Goes on by an epoch, or by a batch for OneCycleLR, and sets the learning rates.", SchedulerStepParams::LIST).changing()
             .torch("torch.optim.lr_scheduler.LRScheduler.step")
             .details("Comes after the optimiser's own step. What a plateau is told is the loss: `sched.step(loss)`.")
             .errors(&["TypeError: ReduceLROnPlateau is told nothing, or what is told is no number"])
@@ -110,7 +110,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok(state_map(&call.on()?).into()),
     ),
     ScriptRow::of(
-        method("load_state_dict", "Goes on where another schedule stood.", SchedulerStateParams::LIST)
+        method("load_state_dict", "Goes on where another schedule stood.", SchedulerStateParams::LIST).changing()
             .torch("torch.optim.lr_scheduler.LRScheduler.load_state_dict")
             .errors(&["ValueError: the state is that of another number of schedules", "TypeError: it is no schedule's"])
             .example(

@@ -1,5 +1,6 @@
 //! Calls: options become keywords, `forward` a call of the module, and what Rhai's own values have their names in Python.
 
+use super::names::method_name;
 use super::tree::{Expr, Stmt, only_value};
 use crate::script::python::writer::{PythonWriter, Type};
 
@@ -124,14 +125,6 @@ impl PythonWriter {
         let text = self.bound(on, ATOM);
         let text = in_brackets_if_number(text);
         let name = match name {
-            "to_upper" | "make_upper" => "upper",
-            "to_lower" | "make_lower" => "lower",
-            "trim" => "strip",
-            "push" => "append",
-            "append" => "extend",
-            "index_of" => "index",
-            "starts_with" => "startswith",
-            "ends_with" => "endswith",
             "forward" => return atom(format!("{text}({})", self.arguments(arguments, true))),
             "round" | "abs" if number && arguments.is_empty() => return atom(format!("{name}({text})")),
             "floor" | "ceiling" | "ceil" | "sqrt" | "exp" | "ln" if number && arguments.is_empty() => {
@@ -143,7 +136,7 @@ impl PythonWriter {
                 };
                 return atom(format!("math.{name}({text})"));
             }
-            name => name,
+            name => method_name(name),
         };
         atom(format!("{text}.{name}({})", self.arguments(arguments, true)))
     }

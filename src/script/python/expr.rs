@@ -1,5 +1,6 @@
 //! Values.
 
+use super::names::gives_tensor;
 use super::stmt::{Sink, needs_lines};
 use crate::script::python::writer::{PythonWriter, Type};
 
@@ -283,12 +284,8 @@ impl PythonWriter {
         let Expr::Path(path) = callee else { return Type::Other };
         match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [name] if self.known(name).is_some() => Type::Other,
-            [
-                "tensor" | "zeros" | "ones" | "rand" | "randn" | "full" | "arange" | "linspace" | "eye"
-                | "randint" | "empty" | "zeros_like" | "ones_like",
-            ] => Type::Tensor,
             ["parse_int"] => Type::Int,
-            ["F", "relu" | "gelu" | "softmax" | "linear" | "one_hot"] => Type::Tensor,
+            path if gives_tensor(path) => Type::Tensor,
             _ => Type::Other,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::op::{Family, Form, OpDef, Receiver, Torch};
 use crate::script::help;
+use crate::script::language;
 use crate::script::python::writer::PythonWriter;
 
 /// Modules of PyTorch under the names that people import them by, and those that `import torch` does not bring.
@@ -105,4 +106,34 @@ fn row_of(name: &str, called: bool) -> Option<&'static OpDef> {
     };
     let named = |wanted: &str| help::rows().filter(fits).find(|def| def.name == wanted);
     named(name).or_else(|| named(bare))
+}
+
+/// What Python calls a method of the language's own values, such as `append` for `push`.
+pub(super) fn method_name(name: &str) -> &str {
+    let rows = language::rows().filter(|def| def.name == name && def.forms == [Form::Method]);
+    let methods = rows.filter_map(|def| match def.torch {
+        Torch::Named(path) => path.split_once('.').map(|(_, method)| method),
+        Torch::Same | Torch::Own => None,
+    });
+    methods.into_iter().next().unwrap_or(name)
+}
+
+/// Whether a function of this path gives a tensor.
+pub(super) fn gives_tensor(path: &[&str]) -> bool {
+    let form = match path {
+        [_] => Form::Function,
+        ["F", _] => Form::Functional,
+        _ => return false,
+    };
+    let families = [
+        Family::Create,
+        Family::Elementwise,
+        Family::Binary,
+        Family::Compare,
+        Family::Activation,
+        Family::Random,
+    ];
+    help::rows().any(|def| {
+        path.last() == Some(&def.name) && def.forms.contains(&form) && families.contains(&def.family)
+    })
 }

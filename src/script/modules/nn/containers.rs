@@ -70,6 +70,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Puts a module at the end of an nn::Sequential or nn::ModuleList.",
             AppendParams::LIST,
         )
+        .changing()
         .torch("torch.nn.ModuleList.append")
         .details(LATER)
         .errors(&[LIST])
@@ -86,6 +87,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Puts several modules at the end of an nn::Sequential or nn::ModuleList.",
             ExtendParams::LIST,
         )
+        .changing()
         .torch("torch.nn.ModuleList.extend")
         .details(LATER)
         .errors(&[LIST])
@@ -105,6 +107,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Puts a module before another; those behind it are counted anew.",
             InsertParams::LIST,
         )
+        .changing()
         .torch("torch.nn.ModuleList.insert")
         .details(LATER)
         .errors(&[LIST, "IndexError: there is no such place"])
@@ -121,6 +124,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Takes a module out of a container and gives it; those behind it are counted anew.",
             PopParams::LIST,
         )
+        .changing()
         .torch("torch.nn.ModuleList.pop")
         .errors(&["IndexError: there is no such place", "TypeError: an nn::ModuleDict has no such name"])
         .example("let net = nn::Sequential(nn::ReLU(), nn::Tanh()); net.pop(0)", "ReLU()"),
@@ -168,6 +172,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         method("update", "Puts modules into an nn::ModuleDict.", UpdateParams::LIST)
+            .changing()
             .torch("torch.nn.ModuleDict.update")
             .errors(DICT)
             .example("let d = nn::ModuleDict(#{}); d.update(#{act: nn::ReLU()}); d[\"act\"]", "ReLU()"),
@@ -182,6 +187,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         dict("clear", "Takes every module out of an nn::ModuleDict.")
+            .changing()
             .torch("torch.nn.ModuleDict.clear")
             .example("let d = nn::ModuleDict(#{act: nn::ReLU()}); d.clear(); d.len()", "0"),
         |call| {

@@ -115,7 +115,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "apply",
             "Calls a function with every module below and then with the module itself.",
             ApplyParams::LIST,
-        )
+        ).changing()
         .torch("torch.nn.Module.apply")
         .details("`isinstance(m, \"Linear\")` asks in it what a module is.")
         .example("let n = 0; nn::Sequential(nn::ReLU(), nn::Tanh()).apply(|m| n += 1); n", "3"),
@@ -125,7 +125,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
-        method("add_module", "Puts a module under a name, as `net.fc = module` does.", AddModuleParams::LIST)
+        method("add_module", "Puts a module under a name, as `net.fc = module` does.", AddModuleParams::LIST).changing()
             .torch("torch.nn.Module.add_module")
             .errors(TAKEN)
             .example(
@@ -135,7 +135,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         add_module,
     ),
     ScriptRow::of(
-        method("register_module", "Puts a module under a name: another name of add_module.", AddModuleParams::LIST)
+        method("register_module", "Puts a module under a name: another name of add_module.", AddModuleParams::LIST).changing()
             .torch("torch.nn.Module.register_module")
             .errors(TAKEN)
             .example(
@@ -146,7 +146,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         add_module,
     ),
     ScriptRow::of(
-        method("register_parameter", "Has a leaf as a parameter, which is trained.", RegisterParameterParams::LIST)
+        method("register_parameter", "Has a leaf as a parameter, which is trained.", RegisterParameterParams::LIST).changing()
             .torch("torch.nn.Module.register_parameter")
             .errors(TAKEN)
             .example(
@@ -167,7 +167,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "register_buffer",
             "Has a tensor as a part of the state that is not trained.",
             RegisterBufferParams::LIST,
-        )
+        ).changing()
         .torch("torch.nn.Module.register_buffer")
         .errors(TAKEN)
         .example("let net = nn::ReLU(); net.register_buffer(\"mean\", zeros(2)); net.mean", "tensor([0., 0.])"),

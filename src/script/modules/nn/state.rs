@@ -120,7 +120,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
-        method("load_state_dict", "Copies a state into a module.", LoadStateDictParams::LIST)
+        method("load_state_dict", "Copies a state into a module.", LoadStateDictParams::LIST).changing()
             .torch("torch.nn.Module.load_state_dict")
             .details("Gives which names were missing and which were not expected: `missing_keys`, `unexpected_keys`.")
             .errors(&[
@@ -156,7 +156,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok(names(&call.on::<Mismatch>()?.unexpected)),
     ),
     ScriptRow::of(
-        method("train", "Turns training mode on, here and below: dropout, batch statistics.", TrainParams::LIST)
+        method("train", "Turns training mode on, here and below: dropout, batch statistics.", TrainParams::LIST).changing()
             .torch("torch.nn.Module.train")
             .example("let net = nn::Dropout(0.5); net.train(false); net.forward(ones(3))", "tensor([1., 1., 1.])"),
         |call| {
@@ -166,7 +166,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
-        method("eval", "Turns training mode off, here and below: dropout, batch statistics.", &[])
+        method("eval", "Turns training mode off, here and below: dropout, batch statistics.", &[]).changing()
             .torch("torch.nn.Module.eval")
             .details("Gradients are recorded as before: `with no_grad() { … }` ends that.")
             .example("let net = nn::Dropout(0.5); net.eval(); net.forward(ones(3))", "tensor([1., 1., 1.])"),
@@ -183,7 +183,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         |call| Ok(call.on::<Module>()?.training().into()),
     ),
     ScriptRow::of(
-        method("zero_grad", "Drops the gradients of all parameters.", &[])
+        method("zero_grad", "Drops the gradients of all parameters.", &[]).changing()
             .torch("torch.nn.Module.zero_grad")
             .example(
                 "let net = nn::Linear(1, 1); net.forward(ones(1)).sum().backward(); net.zero_grad(); net.weight.grad == ()",
@@ -195,7 +195,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
-        method("requires_grad_", "Has all parameters require gradients, or not.", RequiresGradParams::LIST)
+        method("requires_grad_", "Has all parameters require gradients, or not.", RequiresGradParams::LIST).changing()
             .torch("torch.nn.Module.requires_grad_")
             .example("let net = nn::Linear(2, 1); net.requires_grad_(false); net.weight.requires_grad", "false"),
         |call| {
@@ -209,7 +209,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "to",
             "Moves parameters and buffers to a device, or casts those of floating point; the module itself changes.",
             ToParams::LIST,
-        )
+        ).changing()
         .torch("torch.nn.Module.to")
         .details("An optimiser made before goes on with the same parameters.")
         .errors(&["DeviceError: there is no such GPU", "OutOfMemoryError: the device has no room"])
@@ -217,7 +217,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         to,
     ),
     ScriptRow::of(
-        method("cuda", "Moves parameters and buffers to a GPU; the module itself changes.", CudaParams::LIST)
+        method("cuda", "Moves parameters and buffers to a GPU; the module itself changes.", CudaParams::LIST).changing()
             .torch("torch.nn.Module.cuda")
             .errors(&["DeviceError: there is no such GPU", "OutOfMemoryError: the device has no room"])
             .example(
@@ -230,7 +230,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         },
     ),
     ScriptRow::of(
-        method("cpu", "Moves parameters and buffers to the CPU; the module itself changes.", &[])
+        method("cpu", "Moves parameters and buffers to the CPU; the module itself changes.", &[]).changing()
             .torch("torch.nn.Module.cpu")
             .example(
                 "let net = nn::Linear(2, 1).cuda(); net.cpu(); net.weight.device",
@@ -245,7 +245,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "let net = nn::Linear(2, 1); net.half(); net.weight.dtype",
             "torch.float16",
         )
-        .torch("torch.nn.Module.half"),
+        .torch("torch.nn.Module.half").changing(),
         |call| moved(call, None, Some(DType::Float16)),
     ),
     ScriptRow::of(
@@ -255,7 +255,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "let net = nn::Linear(2, 1).half(); net.float(); net.weight.dtype",
             "torch.float32",
         )
-        .torch("torch.nn.Module.float"),
+        .torch("torch.nn.Module.float").changing(),
         |call| moved(call, None, Some(DType::Float32)),
     ),
     ScriptRow::of(
@@ -265,7 +265,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "let net = nn::Linear(2, 1); net.double(); net.weight.dtype",
             "torch.float64",
         )
-        .torch("torch.nn.Module.double"),
+        .torch("torch.nn.Module.double").changing(),
         |call| moved(call, None, Some(DType::Float64)),
     ),
     ScriptRow::of(
@@ -275,7 +275,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "let net = nn::Linear(2, 1); net.bfloat16(); net.weight.dtype",
             "torch.bfloat16",
         )
-        .torch("torch.nn.Module.bfloat16"),
+        .torch("torch.nn.Module.bfloat16").changing(),
         |call| moved(call, None, Some(DType::BFloat16)),
     ),
 ];
