@@ -28,12 +28,14 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// "did you mean `x`?", where a name is near enough.
+pub fn did_you_mean<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    nearest(wrong, names).map(|name| format!("did you mean `{name}`?"))
+}
+
 /// "did you mean `x`?", or the list of what is known.
 pub(crate) fn suggestion(wrong: &str, known: &[&str], what: &str) -> String {
-    match nearest(wrong, known.iter().copied()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("{what}: {}", known.join(", ")),
-    }
+    did_you_mean(wrong, known.iter().copied()).unwrap_or_else(|| format!("{what}: {}", known.join(", ")))
 }
 
 /// Optimal string alignment distance, up to `most`: letters put in, taken out or replaced, and a swap of neighbours

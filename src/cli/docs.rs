@@ -19,7 +19,10 @@ pub(super) fn run(name: Option<&str>) -> u8 {
         say!("{text}");
         return exit::FINE;
     }
-    tell!("error: there is no help on '{name}'");
+    match name {
+        "" => tell!("error: the name is empty; `tensorlab docs` without one prints every page"),
+        name => tell!("error: there is no help on '{name}'"),
+    }
     if let Some(near) = suggestions(name).first() {
         tell!("hint: did you mean `{near}`?");
     }

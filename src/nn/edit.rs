@@ -163,10 +163,7 @@ impl Module {
         let error = Error::type_error(format!("{} has no attribute `{name}`", self.name()));
         let (children, slots) = (self.children(), self.slots());
         let known = children.iter().map(|(n, _)| n.as_str()).chain(slots.iter().map(|s| s.name.as_str()));
-        match crate::base::near::nearest(name, known) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
-        }
+        error.with_near(name, known)
     }
 }
 

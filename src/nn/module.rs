@@ -484,10 +484,7 @@ impl Module {
     fn missing(&self, name: &str) -> Error {
         let names: Vec<String> = self.slots().iter().map(|s| s.name.clone()).collect();
         let error = Error::new(Kind::TypeError, format!("'{}' object has no tensor '{name}'", self.name()));
-        match crate::base::near::nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
-        }
+        error.with_near(name, names.iter().map(String::as_str))
     }
 
     pub(super) fn slots(&self) -> RwLockReadGuard<'_, Vec<ModuleSlot>> {

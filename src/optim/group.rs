@@ -1,6 +1,5 @@
 //! Parameter groups and their options.
 
-use crate::base::near::nearest;
 use crate::base::{Error, Result, Scalar, python};
 use crate::op::{Args, MapValue, Value};
 use crate::tensor::Tensor;
@@ -164,10 +163,7 @@ fn same_kind(before: &Value, after: &Value) -> bool {
 fn unknown(owner: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Error {
     let names: Vec<&str> = names.collect();
     let error = Error::type_error(format!("{owner} has no option '{name}'"));
-    match nearest(name, names.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("options are {}", names.join(", "))),
-    }
+    error.with_near(name, names.iter().copied()).with_hint(format!("options are {}", names.join(", ")))
 }
 
 type Parsed = (Vec<Tensor>, Vec<(String, Value)>);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::base::near::nearest;
 use crate::base::{Device, Error, Result};
 use crate::device::{Context, Machine};
 use crate::nn::Module;
@@ -103,10 +102,9 @@ fn refuse_map(a: &Args, i: usize) -> Result<()> {
     let wrong = map.iter().map(|(name, _)| name.as_str()).find(|name| known().all(|k| k != *name));
     let wrong = wrong.unwrap_or_default();
     let error = Error::type_error(format!("{}() got an unknown option '{wrong}'", a.def.name));
-    Err(match nearest(wrong, known()) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("options are {}", known().collect::<Vec<_>>().join(", "))),
-    })
+    Err(error
+        .with_near(wrong, known())
+        .with_hint(format!("options are {}", known().collect::<Vec<_>>().join(", "))))
 }
 
 /// The rows of this layer.

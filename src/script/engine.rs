@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use crate::tensor::display::display;
 
 use super::aside::Aside;
-use super::fault::{Fault, Origin, raise};
+use super::fault::{Fault, KnownNames, Origin, raise};
 use super::{bind, help, indexing, modules, operands, printing, program, rewrite, strings, syntax};
 
 /// Limits of the script engine itself; tensors are limited by their devices. Rhai copies, sorts and prints without asking
@@ -224,12 +224,12 @@ impl Interpreter {
         if self.cancel().is_set() {
             return Stopped::Cancelled(self.cancel().error());
         }
-        let names = self.known_names();
+        let known = KnownNames { names: &self.known_names(), members: help::members };
         let explain = |error: &mut crate::base::Error, position| {
             operands::name(error.operands_mut(), ast, position, scope);
             error.retell(|| addresses(scope));
         };
-        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &names, explain)))
+        Stopped::Fault(Box::new(Fault::from_eval(error, origin, &known, explain)))
     }
 }
 

@@ -3,7 +3,7 @@
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 use serde::{Deserialize, Serialize};
 
-use crate::base::near::nearest;
+use crate::base::near::did_you_mean;
 use crate::base::{Error, Kind};
 
 /// A script error with its place, ready to be shown.
@@ -40,13 +40,20 @@ pub fn raise(error: Error) -> Box<EvalAltResult> {
     Box::new(EvalAltResult::ErrorRuntime(Dynamic::from(error), Position::NONE))
 }
 
+/// What a misspelt name is compared with.
+pub(crate) struct KnownNames<'a> {
+    pub names: &'a [&'a str],
+    /// Properties and methods of a type, by its name in a learner's words.
+    pub members: fn(&str) -> Vec<&'static str>,
+}
+
 impl Fault {
-    /// A fault from a failed evaluation. `names` are the functions a misspelt one is compared with.
+    /// A fault from a failed evaluation.
     /// `explain` adds what the interpreter knows to an engine error, given the place in the code.
     pub(crate) fn from_eval(
         error: &EvalAltResult,
         origin: &Origin,
-        names: &[&str],
+        known: &KnownNames,
         explain: impl FnOnce(&mut Error, Position),
     ) -> Fault {
         let (inner, position) = innermost(error);
@@ -55,7 +62,7 @@ impl Fault {
                 from_thrown(value, |e| explain(e, position))
             }
             EvalAltResult::ErrorParsing(parse, _) => Fault::bare("SyntaxError", parse.to_string(), None),
-            other => from_rhai(other, names),
+            other => from_rhai(other, known),
         };
         fault.place(position, origin);
         fault
@@ -162,15 +169,16 @@ fn from_thrown(value: &Dynamic, explain: impl FnOnce(&mut Error)) -> Fault {
     Fault::bare("RuntimeError", value.to_string(), None)
 }
 
-fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
+fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");
-            Fault::bare("NameError", text, suggestion(name, names))
+            Fault::bare("NameError", text, suggestion(name, known.names))
         }
-        EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, names),
+        EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),
+        EvalAltResult::ErrorDotExpr(text, _) => unknown_property(text, known),
         EvalAltResult::ErrorModuleNotFound(name, _) => {
-            Fault::bare("NameError", format!("there is no module '{name}'"), suggestion(name, names))
+            Fault::bare("NameError", format!("there is no module '{name}'"), suggestion(name, known.names))
         }
         EvalAltResult::ErrorStackOverflow(_) => Fault::bare(
             "RecursionError",
@@ -218,31 +226,51 @@ fn from_rhai(error: &EvalAltResult, names: &[&str]) -> Fault {
         other => {
             let mut plain = other.clone_plain();
             plain.clear_position();
-            Fault::bare("RuntimeError", plain.to_string(), None)
+            let text = plain.to_string();
+            // The place is shown below, with the line.
+            let text = text.trim_start_matches("Runtime error: ");
+            let text = text.rsplit_once(" (line ").map_or(text, |(before, _)| before);
+            Fault::bare("RuntimeError", text.into(), None)
         }
     }
 }
 
 /// `f (Tensor, i64)` from Rhai, in a learner's words.
-fn unknown_function(signature: &str, names: &[&str]) -> Fault {
+fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
     let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ")"));
     let arguments = arguments.trim_end_matches(')');
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);
     let bare = bare.strip_prefix("get$").or_else(|| bare.strip_prefix("set$")).unwrap_or(bare);
-    if names.contains(&bare) {
+    if known.names.contains(&bare) {
         let text = format!("{bare}() does not take ({})", shown.join(", "));
         return Fault::bare("TypeError", text, Some(format!("`?{bare}` shows how it is called")));
     }
-    Fault::bare(
-        "NameError",
-        format!("there is no function '{bare}' for ({})", shown.join(", ")),
-        suggestion(bare, names),
-    )
+    // A method is meant where no module is named.
+    let of = shown.first().filter(|_| !name.contains("::"));
+    let near = of.and_then(|of| suggestion(bare, &(known.members)(of)));
+    let text = format!("there is no function '{bare}' for ({})", shown.join(", "));
+    Fault::bare("NameError", text, near.or_else(|| suggestion(bare, known.names)))
+}
+
+/// Rhai names a property and a type, each in quotes: `Unknown property 'ad' - a getter is not registered for type
+/// 'Tensor'`.
+fn unknown_property(text: &str, known: &KnownNames) -> Fault {
+    let mut quoted = text.split('\'').skip(1).step_by(2);
+    let (Some(name), Some(of)) = (quoted.next(), quoted.next()) else {
+        return Fault::bare("TypeError", text.into(), None);
+    };
+    let of = words(of);
+    let members = (known.members)(&of);
+    if members.contains(&name) && text.starts_with("No writable") {
+        let given = quoted.next().map(|given| format!(" to {}", words(given))).unwrap_or_default();
+        return Fault::bare("TypeError", format!("'{name}' of a '{of}' object can't be set{given}"), None);
+    }
+    Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), suggestion(name, &members))
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {
-    nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"))
+    did_you_mean(name, names.iter().copied())
 }
 
 /// A Rhai type name in a learner's words.

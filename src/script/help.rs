@@ -77,6 +77,18 @@ pub fn rows() -> impl Iterator<Item = &'static OpDef> {
         .chain(super::spaces::ROWS)
 }
 
+/// Properties and methods of a type, properties first.
+pub(crate) fn members(type_name: &str) -> Vec<&'static str> {
+    let of = |def: &OpDef| match def.receiver {
+        Receiver::None => type_name == "Tensor",
+        receiver => receiver.type_name() == type_name,
+    };
+    let member = |def: &OpDef| def.forms.iter().any(|form| matches!(form, Form::Method | Form::Property));
+    let mut all: Vec<&OpDef> = rows().filter(|def| of(def) && member(def)).collect();
+    all.sort_by_key(|def| !def.forms.contains(&Form::Property));
+    all.into_iter().map(|def| def.name).collect()
+}
+
 /// Names of functions and modules, for "did you mean".
 pub fn all_names() -> Vec<&'static str> {
     rows().map(|def| def.name).collect()

@@ -1,7 +1,11 @@
 //! Calls made out of seeds: numbers, texts and tensors are put in the place of what stands there, one at a time, and
 //! arguments are drawn by the kinds of a row's parameters.
 
+use std::sync::Arc;
+
+use tensorlab::device::Machine;
 use tensorlab::op::def::{Domain, Draw, Form, OpDef, Param, ParamKind, Receiver};
+use tensorlab::script::{Interpreter, Limits, Silent};
 
 use super::seeds;
 
@@ -65,7 +69,19 @@ pub fn all(more: usize) -> Vec<Call> {
         let parts: Vec<&str> = if alone { seed.split("; ").collect() } else { vec![seed] };
         parts.iter().for_each(|part| out.add("seed", part, if alone { 6 } else { 16 }));
     }
-    out.calls
+    let made = out.calls.len();
+    let parsed = parsed(out.calls);
+    assert!(made - parsed.len() < made / 50, "{} of {made} calls are no code", made - parsed.len());
+    parsed
+}
+
+/// The calls that are code where they stand: a change in the place of a pattern, or a function in a block, is none.
+fn parsed(calls: Vec<Call>) -> Vec<Call> {
+    let interpreter = Interpreter::new(Machine::cpu_only(), Arc::new(Silent), &Limits::default());
+    let parses = |call: &Call| {
+        interpreter.engine().compile(format!("try {{ {}\n }} catch (e) {{ }}", call.code)).is_ok()
+    };
+    calls.into_iter().filter(parses).collect()
 }
 
 struct Made {

@@ -116,6 +116,10 @@ fn misspelt_names_and_options_are_errors_with_the_nearest_name() {
         ("net[0].wieght", "weight"),
         ("net.to(#{devise: \"cpu\"})", "device"),
         ("nn::Lineer(3, 2)", "Linear"),
+        ("ones(2).shpe", "shape"),
+        ("let x = ones(2); x.grd = x", "grad"),
+        ("optim::SGD(net.parameters(), #{lr: 0.1}).stp()", "step"),
+        ("Generator().initial_sed()", "initial_seed"),
     ] {
         let (_, hint) = lab.error(code);
         assert_eq!(hint, format!("did you mean `{near}`?"), "{code}");

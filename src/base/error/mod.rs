@@ -6,6 +6,7 @@ use crate::base::error::kind::Kind;
 
 use super::Device;
 use super::dtype::DType;
+use super::near::did_you_mean;
 
 mod device;
 mod grad;
@@ -92,6 +93,14 @@ impl Error {
     pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Error {
         self.0.hint.get_or_insert_with(|| text.into());
         self
+    }
+
+    /// Asks whether the nearest of `names` was meant, where one is near.
+    pub(crate) fn with_near<'n>(self, wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Error {
+        match did_you_mean(wrong, names) {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
     }
 
     /// Names the op that failed and its operands; the innermost op keeps its say.

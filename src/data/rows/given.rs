@@ -1,6 +1,5 @@
 //! What arguments of rows are given as: datasets, samplers, counts, functions.
 
-use crate::base::near::nearest;
 use crate::base::{Error, Result, Scalar};
 use crate::data::dataset::{Data, Function};
 use crate::data::sampler::{Generator, Sampler};
@@ -87,15 +86,9 @@ fn count(a: &Args, i: usize) -> Result<usize> {
         }),
         other => {
             let text = format!("{}(): '{name}' must be a count, not {}", a.def.name, other.describe());
-            let near = entries(other).and_then(|map| {
-                let names = || a.def.params.iter().map(|p| p.name);
-                map.into_iter().find_map(|(key, _)| nearest(key, names()))
-            });
-            let error = Error::type_error(text);
-            Err(match near {
-                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error,
-            })
+            let keys = entries(other).into_iter().flatten().map(|(key, _)| key);
+            let names = || a.def.params.iter().map(|p| p.name);
+            Err(keys.fold(Error::type_error(text), |error, key| error.with_near(key, names())))
         }
     }
 }

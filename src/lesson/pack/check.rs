@@ -105,10 +105,8 @@ fn links(lesson: &Lesson, tree: &Tree, found: &mut Found) {
         if !tree.has(&at) {
             found.fault(|| {
                 let known: Vec<&str> = tree.files.iter().map(String::as_str).collect();
-                let hint = match near::nearest(&at, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "put the file there, or mend the link".to_owned(),
-                };
+                let hint = near::did_you_mean(&at, known.iter().copied())
+                    .unwrap_or_else(|| "put the file there, or mend the link".to_owned());
                 let message = format!("there is no file {at} in the pack");
                 lesson.error(link.line, link.column, message, hint)
             });

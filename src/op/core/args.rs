@@ -1,6 +1,5 @@
 //! The arguments of a call: matched to the parameters of the row, checked, and read.
 
-use crate::base::near::nearest;
 use crate::base::{DType, DeviceSpec, Error, Kind, Result, Scalar, memory};
 use crate::tensor::Tensor;
 
@@ -288,20 +287,16 @@ fn check(def: &OpDef, param: &Param, value: Option<Value>) -> Result<Value> {
 
 fn unknown_dtype(name: &str) -> Error {
     let error = Error::type_error(format!("there is no dtype '{name}'"));
-    match nearest(name, DType::ALL.iter().map(|d| d.name())) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => {
-            error.with_hint("dtypes are float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool")
-        }
-    }
+    error
+        .with_near(name, DType::ALL.iter().map(|d| d.name()))
+        .with_hint("dtypes are float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool")
 }
 
 fn unknown_option(def: &OpDef, name: &str) -> Error {
     let error = Error::new(Kind::TypeError, format!("{}() got an unknown option '{name}'", def.name));
-    match nearest(name, def.params.iter().map(|p| p.name)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint(format!("it is called as `{}`", signature(def))),
-    }
+    error
+        .with_near(name, def.params.iter().map(|p| p.name))
+        .with_hint(format!("it is called as `{}`", signature(def)))
 }
 
 fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {

@@ -4,7 +4,6 @@ use rhai::{Array, Dynamic, Engine, Map};
 
 use crate::amp::scaler::Snapshot;
 use crate::amp::{Autocast, GradScaler, ScalerOptions, Steps, autocast};
-use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::op::params::kind::{Bool, DType, Float, Int, Str};
 use crate::op::params::{Maybe, params};
@@ -378,10 +377,7 @@ fn state(call: &mut Call) -> Outcome {
 fn snapshot(given: &Map) -> Result<Snapshot> {
     if let Some(key) = given.keys().find(|k| !KEYS.contains(&k.as_str())) {
         let error = Error::type_error(format!("load_state_dict(): a scaler's state has no '{key}'"));
-        return Err(match nearest(key, KEYS) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error.with_hint(format!("it holds {}", KEYS.join(", "))),
-        });
+        return Err(error.with_near(key, KEYS).with_hint(format!("it holds {}", KEYS.join(", "))));
     }
     let number = |key: &str| -> Result<f64> {
         let value = given.get(key).ok_or_else(|| {

@@ -2,7 +2,6 @@
 
 use rhai::{Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
-use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::op::def::PROPERTY;
 use crate::op::params::kind::Bool;
@@ -237,10 +236,9 @@ impl ParamGroup {
         self.of.option(self.index, name).map(to_dynamic).ok_or_else(|| {
             let names = self.of.option_names();
             let error = Error::type_error(format!("{} has no option '{name}'", self.of.name()));
-            match nearest(name, names.iter().copied()) {
-                Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint(format!("options are params, {}", names.join(", "))),
-            }
+            error
+                .with_near(name, names.iter().copied())
+                .with_hint(format!("options are params, {}", names.join(", ")))
         })
     }
 

@@ -211,10 +211,7 @@ fn option(s: &Scheduler, name: &str) -> Result<Dynamic> {
     found.ok_or_else(|| {
         let error = Error::type_error(format!("'{}' object has no attribute '{name}'", s.name()));
         let known = entries.iter().map(|(n, _)| n.as_str()).chain(ROWS.iter().map(|row| row.def.name));
-        match crate::base::near::nearest(name, known) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
-        }
+        error.with_near(name, known)
     })
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::base::near::nearest;
+use crate::base::near::{did_you_mean, nearest};
 use crate::lab::model::bindings::{BINDINGS, together};
 use crate::lab::model::config::chord::{action_name, list, parse};
 use crate::lab::model::config::{Config, Problem, SETTINGS, SettingKind, Value};
@@ -89,11 +89,8 @@ impl Reader<'_> {
             self.more += 1;
             return;
         }
-        let near = nearest(name, known.iter().copied());
-        let hint = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known.join(", ")),
-        };
+        let hint = did_you_mean(name, known.iter().copied())
+            .unwrap_or_else(|| format!("there are {}", known.join(", ")));
         self.problem(at, format!("there is no {what} `{name}`; {hint}"));
     }
 

@@ -2,7 +2,6 @@
 
 use rhai::{Dynamic, Engine, INT, ImmutableString};
 
-use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::nn::{Module, Role, containers};
 use crate::op::Receiver;
@@ -103,10 +102,7 @@ fn unknown_attribute(module: &Module, name: &str) -> Error {
     let tensors = own.iter().map(|(n, _, _)| n.as_str());
     let children = module.children();
     let known = tensors.chain(children.iter().map(|(n, _)| n.as_str())).chain(methods());
-    match nearest(name, known) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error,
-    }
+    error.with_near(name, known)
 }
 
 /// What every module can do.

@@ -2,7 +2,6 @@
 
 use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
-use crate::base::near::nearest;
 use crate::base::{Error, Result};
 use crate::op::params::params;
 use crate::op::{Family, OpDef};
@@ -70,10 +69,7 @@ fn kind(given: &Dynamic, tensor: Option<&Tensor>) -> Result<&'static str> {
     let Some(known) = KINDS.iter().find(|kind| **kind == name) else {
         let error =
             Error::value(format!("display(): 'kind' must be one of {}, not {given}", KINDS.join(", ")));
-        return Err(match nearest(&name, KINDS) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
-        });
+        return Err(error.with_near(&name, KINDS));
     };
     if tensor.is_none() && *known != "text" {
         return Err(Error::type_error(format!("display(): only a Tensor is shown as '{known}'")));
