@@ -696,6 +696,14 @@ mod rules {
             faults(&[file("lab/model/mod.rs", "pub mod a;\nuse a::f;"), inline]),
             Vec::<String>::new()
         );
+        // Through a module that is imported, under a name of its own.
+        let through = faults(&[
+            file("lab/model/mod.rs", "mod a;\nmod b;"),
+            file("lab/model/b/mod.rs", "mod c;"),
+            file("lab/model/a.rs", "use super::{b as other, x::Y};\nfn f() { other::c::g() }"),
+            file("lab/model/b/c.rs", "use crate::lab::model::a::f;"),
+        ]);
+        assert_eq!(through, ["src/lab/model/a.rs: a ring of imports: lab/model/a.rs, lab/model/b/c.rs"]);
         let parent = file("lab/model/mod.rs", "mod a;\nuse a::A;\nfn f() { a::g() }");
         let child = file("lab/model/a.rs", "use super::B;");
         assert_eq!(faults(&[parent, child]).len(), 1);

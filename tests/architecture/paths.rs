@@ -12,6 +12,8 @@ pub fn paths(module: &[&str], source: &Source) -> Vec<(Vec<String>, usize)> {
         .map(|at| source.text(at + 1))
         .collect();
     let mut out = Vec::new();
+    // What the file's imports call modules, with the paths that lead there.
+    let mut imported: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut at = 0;
     // Where each inline module that is open ends, and its name.
     let mut inline: Vec<(usize, &str)> = Vec::new();
@@ -38,22 +40,24 @@ pub fn paths(module: &[&str], source: &Source) -> Vec<(Vec<String>, usize)> {
             name if declared.contains(name) => Some((module.to_vec(), at)),
             _ => None,
         };
+        let owned = |root: Vec<&str>| root.into_iter().map(String::from).collect();
+        let through =
+            imported.get(source.text(at)).filter(|_| begins && source.is(at + 1, &[":", ":"])).cloned();
+        let root = root.map(|(root, from)| (owned(root), from)).or(through.map(|path| (path, at + 3)));
+        let import = at > 0 && source.text(at - 1) == "use";
         at += 1;
         if let Some((root, from)) = root {
-            let root = root.into_iter().map(String::from).collect();
+            let first = out.len();
             at = follow(source, from, root, &mut out);
+            let named = out.iter().skip(first).filter(|_| import && inline.is_empty());
+            imported.extend(named.map(|found| (found.name.clone(), found.path.clone())));
         }
     }
-    out
+    out.into_iter().map(|found| (found.path, found.line)).collect()
 }
 
 /// Takes a path, or a tree of them, from the token at `at` on; gives the place after it.
-fn follow(
-    source: &Source,
-    mut at: usize,
-    mut path: Vec<String>,
-    out: &mut Vec<(Vec<String>, usize)>,
-) -> usize {
+fn follow(source: &Source, mut at: usize, mut path: Vec<String>, out: &mut Vec<Found>) -> usize {
     let line = source.tokens.get(at).map_or(0, |token| token.line);
     loop {
         match source.text(at) {
@@ -82,8 +86,17 @@ fn follow(
         }
         at += 2;
     }
-    out.push((path, line));
+    let own = path.last().cloned().unwrap_or_default();
+    let name = if source.text(at) == "as" { source.text(at + 1).to_string() } else { own };
+    out.push(Found { path, name, line });
     at
+}
+
+/// A path, and what the file calls its end.
+struct Found {
+    path: Vec<String>,
+    name: String,
+    line: usize,
 }
 
 /// Groups of two files or more that import each other in a ring. `imports` gives those of each file.
