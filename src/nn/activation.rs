@@ -186,6 +186,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`inplace` writes to the input instead of a new tensor.")
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
     constructor(
         "GELU",
@@ -197,9 +198,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::GELU()", "GELU(approximate='none')"),
     constructor("SiLU", "`x * sigmoid(x)`.", &[], |_| Simple::new("SiLU", |c| silu(c.only()?)).module())
         .shapes(shapes::SAME)
+        .errors(&[shapes::NO_FLOAT])
         .example("nn::SiLU()", "SiLU()"),
     constructor("Tanh", "The hyperbolic tangent.", &[], |_| {
         Simple::new("Tanh", |c| tanh(c.only()?)).module()
@@ -215,6 +218,7 @@ pub static ROWS: &[OpDef] = &[
         Simple::new("Mish", |c| mish(c.only()?)).module()
     })
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Mish()", "Mish()"),
     constructor("ReLU6", "Each element kept within `0..6`.", &[], |_| {
         Simple::new("ReLU6", |c| hardtanh(c.only()?, 0.0, 6.0)).module()
@@ -231,6 +235,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Softplus()", "Softplus(beta=1.0, threshold=20.0)"),
     constructor(
         "ELU",
@@ -241,6 +246,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::ELU()", "ELU(alpha=1.0)"),
     constructor(
         "LeakyReLU",
@@ -252,6 +258,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::LeakyReLU(0.2)", "LeakyReLU(negative_slope=0.2)"),
     constructor(
         "Hardtanh",
@@ -274,6 +281,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Softmax(1)", "Softmax(dim=1)"),
     constructor(
         "LogSoftmax",
@@ -285,6 +293,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::LogSoftmax(1)", "LogSoftmax(dim=1)"),
     constructor(
         "Dropout",
@@ -294,6 +303,9 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`net.eval()` turns it off.")
     .shapes(shapes::SAME)
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: while training, the input holds integers or bools",
+    ])
     .example("nn::Dropout(0.2)", "Dropout(p=0.2, inplace=False)"),
 ];

@@ -515,6 +515,7 @@ pub static ROWS: &[OpDef] = &[constructor(
     "AssertionError: `num_heads` does not divide `embed_dim`",
     "AssertionError: a query has not `embed_dim` features",
     "RuntimeError: a mask is not (L, S)",
+    "ValueError: the features or the heads are not above 0",
 ])
 .example(
     "let x = rand([2, 5, 8]); let m = nn::MultiheadAttention(8, 2, #{batch_first: true}); m.forward(x, x, x)[1].shape",

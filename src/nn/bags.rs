@@ -9,6 +9,7 @@ use crate::op::linalg::bilinear::bilinear;
 use crate::op::loss::ctc::{Ctc, ctc_loss, lengths};
 use crate::op::loss::elements::reduction;
 use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -246,7 +247,10 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`forward(x1, x2)`. Weight and bias are drawn uniform within `1 / sqrt(in1_features)`.")
     .shapes("(…, in1_features), (…, in2_features) -> (…, out_features)")
-    .errors(&["RuntimeError: the inputs differ in other sizes than the last"])
+    .errors(&[
+        "RuntimeError: the inputs differ in other sizes than the last",
+        "ValueError: a number of features is not above 0",
+    ])
     .example("nn::Bilinear(2, 3, 4).forward(ones([5, 2]), ones([5, 3])).shape", "[5, 4]"),
     constructor(
         "EmbeddingBag",
@@ -265,6 +269,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "ValueError: the input is a vector and there are no offsets",
         "IndexError: an index is not below `num_embeddings`",
+        "RuntimeError: a size is negative, or an index is no integer",
     ])
     .example("nn::EmbeddingBag(10, 3, #{mode: \"sum\"})", "EmbeddingBag(10, 3, mode='sum')"),
     constructor(
@@ -305,6 +310,6 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("(N, C kh kw, places) -> (N, C, output_size[0], output_size[1]); N may be left out")
-    .errors(&["RuntimeError: the columns are not as many as the windows"])
+    .errors(&["RuntimeError: the columns are not as many as the windows", shapes::NO_FLOAT])
     .example("nn::Fold([4, 5], 2).forward(zeros([1, 12, 12])).shape", "[1, 3, 4, 5]"),
 ];

@@ -304,6 +304,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: input and state have different batches",
+        "NotImplementedError: the input holds bools",
+        "ValueError: the input has neither one nor two dimensions",
     ])
     .example("nn::RNNCell(3, 4).forward(ones([2, 3])).shape", "[2, 4]"),
     constructor(
@@ -317,6 +319,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: input and state have different batches",
+        "NotImplementedError: the input holds bools",
+        "ValueError: the input has neither one nor two dimensions",
     ])
     .example("nn::LSTMCell(3, 4).forward(ones([2, 3])).map(|t| t.shape)", "[[2, 4], [2, 4]]"),
     constructor(
@@ -330,6 +334,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: input and state have different batches",
+        "NotImplementedError: the input holds bools",
+        "ValueError: the input has neither one nor two dimensions",
     ])
     .example("nn::GRUCell(3, 4)", "GRUCell(3, 4)"),
 ];

@@ -196,6 +196,7 @@ pub static ROWS: &[OpDef] = &[
         Simple::new("Softsign", |c| softsign(c.only()?)).module()
     })
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("nn::Softsign()", "Softsign()"),
     constructor("Hardsigmoid", "`clamp(x + 3, 0, 6) / 6`.", &[], |_| {
         Simple::new("Hardsigmoid", |c| hardsigmoid(c.only()?)).module()
@@ -211,11 +212,13 @@ pub static ROWS: &[OpDef] = &[
         Simple::new("LogSigmoid", |c| logsigmoid(c.only()?)).module()
     })
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::LogSigmoid()", "LogSigmoid()"),
     constructor("SELU", "A scaled elu that keeps mean and deviation of a signal.", &[], |_| {
         Simple::new("SELU", |c| selu(c.only()?)).module()
     })
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::SELU()", "SELU()"),
     constructor(
         "CELU",
@@ -226,6 +229,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `alpha` is 0"])
     .example("nn::CELU()", "CELU(alpha=1.0)"),
     constructor(
         "GLU",
@@ -248,6 +252,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("nn::Softmin(1)", "Softmin(dim=1)"),
     constructor(
         "PReLU",
@@ -275,7 +280,10 @@ pub static ROWS: &[OpDef] = &[
         |a| channel_dropout("Dropout1d", a, dropout1d),
     )
     .shapes("(N, C, L) or (C, L) -> the same")
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has neither two nor three dimensions, or holds integers or bools while training",
+    ])
     .example("nn::Dropout1d(0.2)", "Dropout1d(p=0.2, inplace=False)"),
     constructor(
         "Dropout2d",
@@ -284,7 +292,10 @@ pub static ROWS: &[OpDef] = &[
         |a| channel_dropout("Dropout2d", a, feature_dropout),
     )
     .shapes("(N, C, H, W) -> the same, as any with two dimensions or more")
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",
+    ])
     .example("nn::Dropout2d(0.2)", "Dropout2d(p=0.2, inplace=False)"),
     constructor(
         "Unflatten",

@@ -118,6 +118,7 @@ pub static ROWS: &[OpDef] = &[
          another in its place. `append`, `extend`, `insert` and `pop` change the row.",
     )
     .shapes("what the first module takes -> what the last gives; without modules the same")
+    .errors(&["TypeError: a part is no Module", "Error: whatever a part of it fails with"])
     .example(
         "nn::Sequential(nn::Linear(2, 3), nn::ReLU())",
         "Sequential(\n  (0): Linear(in_features=2, out_features=3, bias=True)\n  (1): ReLU()\n)",

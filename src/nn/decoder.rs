@@ -14,6 +14,7 @@ use super::transformer::{
     feed, given_module, passed, residual, stack, stacked,
 };
 use crate::nn::made::constructor;
+use crate::op::shapes;
 
 struct DecoderLayer {
     activation: Activation,
@@ -282,6 +283,13 @@ pub static ROWS: &[OpDef] = &[
         "tgt (T, N, d_model), memory (S, N, d_model) -> (T, N, d_model); N comes first with batch_first and may be \
          left out",
     )
+    .errors(&[
+        "ValueError: the features or the heads are not above 0",
+        shapes::NEGATIVE,
+        "AssertionError: `tgt` has not as many features as the layer, or `memory` as many dimensions",
+        "RuntimeError: `memory` has other features, or another batch",
+        "AssertionError: `nhead` does not divide `d_model`",
+    ])
     .example("nn::TransformerDecoderLayer(8, 2).forward(rand([4, 3, 8]), rand([5, 3, 8])).shape", "[4, 3, 8]"),
     constructor(
         "TransformerDecoder",
@@ -300,6 +308,12 @@ pub static ROWS: &[OpDef] = &[
         "tgt (T, N, d_model), memory (S, N, d_model) -> (T, N, d_model); N comes first with batch_first and may be \
          left out",
     )
+    .errors(&[
+        shapes::NEGATIVE,
+        "AssertionError: `tgt` has not as many features as the layer, or `memory` as many dimensions",
+        "RuntimeError: `memory` has other features, or another batch",
+        "TypeError: the layer is no TransformerDecoderLayer",
+    ])
     .example(
         "nn::TransformerDecoder(nn::TransformerDecoderLayer(8, 2), 3).forward(rand([4, 3, 8]), rand([5, 3, 8])).shape",
         "[4, 3, 8]",
@@ -322,6 +336,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: `src` and `tgt` have different batches, or not `d_model` features",
         "AssertionError: `nhead` does not divide `d_model`",
+        "ValueError: the features or the heads are not above 0",
     ])
     .example(
         "nn::Transformer(8, 2, 1, 1, 16).forward(rand([5, 3, 8]), rand([4, 3, 8])).shape",

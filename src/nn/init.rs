@@ -361,6 +361,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("The bounds are numbers, not multiples of `std`. The host waits for the device.")
     .shapes(shapes::SAME)
+    .errors(&["ValueError: `std` is not above 0, or `a` is above `b`"])
     .example(
         "manual_seed(0); nn::init::trunc_normal_(empty([3]), #{std: 2.0, a: -1.0, b: 1.0}).abs().max() <= 1.0",
         "tensor(True)",

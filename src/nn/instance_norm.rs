@@ -94,6 +94,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "ValueError: the input has other dimensions",
         "ValueError: a channel of an example has a single place while its own statistics count",
+        "RuntimeError: `num_features` is negative",
+        "RuntimeError: the input holds integers or bools",
     ])
     .example(
         "nn::InstanceNorm1d(3)",
@@ -110,6 +112,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "ValueError: the input has other dimensions",
         "ValueError: a channel of an example has a single place while its own statistics count",
+        "RuntimeError: `num_features` is negative",
     ])
     .example(
         "nn::InstanceNorm2d(3, #{affine: true})",

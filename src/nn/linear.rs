@@ -80,7 +80,10 @@ pub static ROWS: &[OpDef] = &[
         "The weight is `[out_features, in_features]`; both are drawn uniform within `1 / sqrt(in_features)`.",
     )
     .shapes("(…, in_features) -> (…, out_features)")
-    .errors(&["RuntimeError: the input's last size is not `in_features`"])
+    .errors(&[
+        "RuntimeError: the input's last size is not `in_features`",
+        "NotImplementedError: the input holds bools",
+    ])
     .example("nn::Linear(64, 10)", "Linear(in_features=64, out_features=10, bias=True)"),
     constructor(
         "Flatten",

@@ -201,7 +201,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LossParams, |a, args| reduced("MSELoss", args, a.reduction, mse_loss)),
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("nn::MSELoss().forward(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)"),
     constructor(
         "L1Loss",
@@ -210,7 +210,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LossParams, |a, args| reduced("L1Loss", args, a.reduction, l1_loss)),
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("nn::L1Loss()", "L1Loss()"),
     constructor(
         "SmoothL1Loss",
@@ -223,7 +223,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("nn::SmoothL1Loss()", "SmoothL1Loss()"),
     constructor(
         "HuberLoss",
@@ -234,7 +234,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("nn::HuberLoss()", "HuberLoss()"),
     constructor(
         "BCELoss",
@@ -243,7 +243,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(BceParams, |a, args| make_bce(a, args)),
     )
     .shapes("any, the same -> (), or the same where reduction is \"none\"")
-    .errors(&["ValueError: the target has another shape"])
+    .errors(&[
+        "ValueError: the target has another shape",
+        "RuntimeError: input and target lie on different devices",
+    ])
     .example("nn::BCELoss()", "BCELoss()"),
     constructor(
         "BCEWithLogitsLoss",
@@ -261,7 +264,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(KlDivParams, |a, args| make_kl(a, args)),
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("nn::KLDivLoss()", "KLDivLoss()"),
     constructor(
         "CosineSimilarity",
@@ -276,7 +279,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("broadcast together -> without dim")
-    .errors(&["IndexError: there is no such dimension, as 1 of a vector"])
+    .errors(&[
+        "IndexError: there is no such dimension, as 1 of a vector",
+        shapes::NO_FLOAT,
+        "RuntimeError: input and target lie on different devices",
+    ])
     .example("nn::CosineSimilarity()", "CosineSimilarity()"),
     constructor(
         "PairwiseDistance",
@@ -292,5 +299,6 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("(…, d), (…, d), broadcast together -> (…), or (…, 1) with keepdim")
+    .errors(&[shapes::BOOLS, "RuntimeError: the shapes do not broadcast together"])
     .example("nn::PairwiseDistance()", "PairwiseDistance()"),
 ];

@@ -140,6 +140,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::LOSS)
+    .errors(&[shapes::BOOLS, "RuntimeError: the shapes do not broadcast together"])
     .example("nn::HingeEmbeddingLoss()", "HingeEmbeddingLoss()"),
     constructor(
         "CosineEmbeddingLoss",
@@ -168,6 +169,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("three (…, D), broadcast together -> (), or (…) where reduction is \"none\"")
+    .errors(&["RuntimeError: the shapes do not broadcast together"])
     .example("nn::TripletMarginLoss()", "TripletMarginLoss()"),
     constructor(
         "SoftMarginLoss",
@@ -182,6 +184,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::LOSS)
+    .errors(&["RuntimeError: the shapes do not broadcast together"])
     .example("nn::SoftMarginLoss()", "SoftMarginLoss()"),
     constructor(
         "PixelShuffle",

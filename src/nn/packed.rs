@@ -460,6 +460,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("One of the two orders is enough.")
     .shapes("data (sum of lengths, …), batch_sizes (longest length), orders (n)")
+    .errors(&["ValueError: `batch_sizes` grow, or do not sum up to the elements of `data`"])
     .example(
         "let p = nn::utils::rnn::PackedSequence(tensor([1, 4, 2, 5, 3]), [2, 2, 1]); nn::utils::rnn::unpack_sequence(p)",
         "[tensor([1, 2, 3]), tensor([4, 5])]",
@@ -483,6 +484,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(UnpadSequenceParams, |a| unpad(a.padded_sequences, &a.lengths, a.batch_first).map(listed)),
     )
     .shapes("(L, n, …), or (n, L, …) with batch_first, lengths (n) -> n of (length, …)")
+    .errors(&[
+        "RuntimeError: there are not as many lengths as sequences, or one is negative or too large",
+        "IndexError: the tensor has fewer than two dimensions",
+    ])
     .example(
         "nn::utils::rnn::unpad_sequence(tensor([[1, 4], [2, 0]]), [2, 1])",
         "[tensor([1, 2]), tensor([4])]",

@@ -112,7 +112,7 @@ pub static ROWS: &[OpDef] = &[
         |a| mean(a, "AvgPool3d", avg_pool3d, Value::clone),
     )
     .shapes(shapes::AVG3D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example("nn::AvgPool3d(2)", "AvgPool3d(kernel_size=2, stride=2, padding=0)"),
     constructor("MaxPool2d", "The largest element of each window.", MaxPoolParams::LIST, |a| {
         largest(a, "MaxPool2d", |x, pool| Ok(max_pool2d(x, pool)?.0))
@@ -127,7 +127,7 @@ pub static ROWS: &[OpDef] = &[
         mean(a, "AvgPool2d", avg_pool2d, Value::clone)
     })
     .shapes(shapes::AVG2D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example("nn::AvgPool2d(2)", "AvgPool2d(kernel_size=2, stride=2, padding=0)"),
     constructor(
         "AdaptiveAvgPool2d",
@@ -140,6 +140,10 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::ADAPTIVE2D)
+    .errors(&[
+        "TypeError: an output size is negative",
+        "RuntimeError: the input has neither three nor four dimensions",
+    ])
     .example("nn::AdaptiveAvgPool2d(1)", "AdaptiveAvgPool2d(output_size=1)"),
     constructor(
         "MaxPool1d",
@@ -157,7 +161,7 @@ pub static ROWS: &[OpDef] = &[
         mean(a, "AvgPool1d", avg_pool1d, single)
     })
     .shapes(shapes::AVG1D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example("nn::AvgPool1d(2)", "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"),
     constructor(
         "AdaptiveAvgPool1d",
@@ -169,5 +173,9 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::ADAPTIVE1D)
+    .errors(&[
+        "RuntimeError: `output_size` is negative",
+        "RuntimeError: the input has neither two nor three dimensions",
+    ])
     .example("nn::AdaptiveAvgPool1d(3)", "AdaptiveAvgPool1d(output_size=3)"),
 ];

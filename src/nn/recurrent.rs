@@ -450,6 +450,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: the state is not (D layers, N, hidden_size)",
+        "ValueError: a size is not above 0",
+        "ValueError: the input has neither two nor three dimensions, or another dtype than the weights",
     ])
     .example("nn::RNN(3, 4).forward(ones([5, 2, 3])).map(|t| t.shape)", "[[5, 2, 4], [1, 2, 4]]"),
     constructor(
@@ -471,6 +473,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: the state is not (D layers, N, hidden_size)",
+        "ValueError: a size is not above 0",
+        "ValueError: the input has neither two nor three dimensions, or another dtype than the weights",
     ])
     .example("nn::LSTM(8, 16, 2, #{batch_first: true})", "LSTM(8, 16, num_layers=2, batch_first=True)"),
     constructor(
@@ -490,6 +494,8 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the input has not `input_size` features",
         "RuntimeError: the state is not (D layers, N, hidden_size)",
+        "ValueError: a size is not above 0",
+        "ValueError: the input has neither two nor three dimensions, or another dtype than the weights",
     ])
     .example("nn::GRU(3, 4).forward(ones([5, 3]))[0].shape", "[5, 4]"),
 ];

@@ -12,6 +12,7 @@ use crate::op::elementwise::arithmetic::add;
 use crate::op::elementwise::unary::relu;
 use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::shape::triangle::triu;
+use crate::op::shapes;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -372,7 +373,11 @@ pub static ROWS: &[OpDef] = &[
          normalises before each part instead of after it.",
     )
     .shapes("(S, N, d_model) -> the same; N comes first with batch_first and may be left out")
-    .errors(&["AssertionError: `nhead` does not divide `d_model`, or the input has not `d_model` features"])
+    .errors(&[
+        "AssertionError: `nhead` does not divide `d_model`, or the input has not `d_model` features",
+        "ValueError: the features or the heads are not above 0",
+        shapes::NEGATIVE,
+    ])
     .example("nn::TransformerEncoderLayer(8, 2).forward(rand([5, 3, 8])).shape", "[5, 3, 8]"),
     constructor(
         "TransformerEncoder",
@@ -388,7 +393,11 @@ pub static ROWS: &[OpDef] = &[
          src_key_padding_mask, is_causal})`; `norm` is a module for the end.",
     )
     .shapes("(S, N, d_model) -> the same; N comes first with batch_first and may be left out")
-    .errors(&["TypeError: the layer takes no masks, as a ReLU does not"])
+    .errors(&[
+        "TypeError: the layer takes no masks, as a ReLU does not",
+        shapes::NEGATIVE,
+        "AssertionError: the input has not as many features as the layer",
+    ])
     .example(
         "nn::TransformerEncoder(nn::TransformerEncoderLayer(8, 2), 3).forward(rand([5, 3, 8])).shape",
         "[5, 3, 8]",
@@ -403,6 +412,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(&[Form::Of("nn::Transformer")])
     .gradient(Gradient::NoGrad("the result does not depend on values of a tensor"))
     .shapes("-> (sz, sz)")
+    .errors(&[shapes::NEGATIVE])
     .example(
         "nn::Transformer::generate_square_subsequent_mask(2)",
         "tensor([[0., -inf],\n        [0., 0.]])",

@@ -120,6 +120,11 @@ pub static ROWS: &[OpDef] = &[
          batch that does not divide leaves the last chunk smaller, or makes fewer chunks than there are GPUs.",
     )
     .shapes("(…, n, …) -> pieces (…, ⌈n / GPUs⌉, …), the last what is left")
+    .errors(&[
+        "DeviceError: there is no such GPU",
+        "AssertionError: an ordinal is negative",
+        "RuntimeError: the tensor has no dimension, or there are no devices",
+    ])
     .example("parallel::scatter(arange(5), [0, 1]).map(|x| x.shape)", "[[3], [2]]"),
     row(
         "gather",
@@ -132,7 +137,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("Arrays and maps are joined entry by entry; numbers become a vector. The target may be \"cpu\".")
     .shapes("(…, n_1, …), (…, n_2, …), … -> (…, n_1 + n_2 + …, …); k of () -> (k)")
-    .errors(&["AssertionError: a tensor is on the CPU"])
+    .errors(&["AssertionError: a tensor is on the CPU", "DeviceError: there is no such GPU"])
     .example("parallel::gather(parallel::scatter(arange(4), [0, 1]), 1)", "tensor([0, 1, 2, 3], device='cuda:1')"),
     row(
         "replicate",
@@ -147,6 +152,11 @@ pub static ROWS: &[OpDef] = &[
         "The network must be on the first device; the copy there shares its memory. With `detach` the copies are \
          no part of the graph.",
     )
+    .errors(&[
+        "DeviceError: there is no such GPU",
+        "AssertionError: an ordinal is negative",
+        "AssertionError: the module lies on the CPU",
+    ])
     .example(
         "parallel::replicate(nn::Linear(2, 1).cuda(), [0, 1]).map(|r| r.weight.device.index)",
         "[0, 1]",
@@ -163,6 +173,7 @@ pub static ROWS: &[OpDef] = &[
     .torch("torch.nn.parallel.comm.broadcast")
     .details("On the tensor's own device it is the tensor itself.")
     .shapes("any -> the same on each device")
+    .errors(&["DeviceError: there is no such GPU", "AssertionError: an ordinal is negative"])
     .example("parallel::broadcast(ones([2]), [0, 1]).map(|x| x.device.index)", "[0, 1]"),
     row(
         "reduce_add",
@@ -173,6 +184,11 @@ pub static ROWS: &[OpDef] = &[
     .torch("torch.nn.parallel.comm.reduce_add")
     .details("Without a destination it is the current GPU.")
     .shapes("one shape for all -> the same")
+    .across()
+    .errors(&[
+        "ValueError: there are no tensors, or their shapes differ",
+        "AssertionError: a tensor lies on the CPU",
+    ])
     .example(
         "parallel::reduce_add(parallel::broadcast(tensor([1, 2]), [0, 1]))",
         "tensor([2, 4], device='cuda:0')",

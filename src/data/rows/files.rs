@@ -29,6 +29,7 @@ pub(super) static ROWS: &[OpDef] = &[
          floating point. A file that is damaged, or claims more than it holds, is an error that names it.",
     )
     .shapes("-> tensors as they were saved")
+    .errors(&["ValueError: the file can't be read, is damaged, or its name ends in something else"])
     .example(
         "save(#{w: ones(2), epoch: 3}, \"run.safetensors\"); load(\"run.safetensors\").w",
         "tensor([1., 1.])",
@@ -48,8 +49,13 @@ pub(super) static ROWS: &[OpDef] = &[
          file is there whole or not at all: until everything is written, an old file stays.",
     )
     .shapes("tensors of any shapes")
+    .errors(&[
+        "ValueError: the file can't be written, or its name ends in something else",
+        "ValueError: there are options that the format has no place for",
+        "TypeError: the value is none that the format holds",
+    ])
     .example(
-        "save(arange(3), \"steps.npy\"); load(\"steps.npy\")",
+        "save(arange(3), \"run.npy\"); load(\"run.npy\")",
         "tensor([0, 1, 2])",
     ),
     row(
@@ -60,8 +66,9 @@ pub(super) static ROWS: &[OpDef] = &[
     )
     .own()
     .forms(FUNCTION)
+    .errors(&["ValueError: the file can't be read, or is damaged"])
     .example(
-        "save(#{w: ones(2)}, \"w.safetensors\", #{metadata: #{author: \"Ada\"}}); load_metadata(\"w.safetensors\").author",
+        "save(#{w: ones(2)}, \"run.safetensors\", #{metadata: #{author: \"Ada\"}}); load_metadata(\"run.safetensors\").author",
         "\"Ada\"",
     ),
     row("digits", "Handwritten digits: 1,797 images of 8x8 pixels with their labels.", &[], |_| digits_row())
@@ -84,6 +91,10 @@ pub(super) static ROWS: &[OpDef] = &[
          the column.",
     )
     .shapes("-> (rows, columns)")
+    .errors(&[
+        "ValueError: the file can't be read, a row is longer or shorter than the first, or what it holds is no number",
+        "ValueError: `delimiter` is not one character",
+    ])
     .example(
         "let told = (); try { data::csv(\"no-such.csv\") } catch (e) { told = e.kind; } told",
         "\"ValueError\"",

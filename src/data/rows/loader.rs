@@ -36,6 +36,7 @@ pub(super) static ROWS: &[OpDef] = &[
         "ValueError: `batch_size` is not above 0",
         "ValueError: there are both `sampler` and `shuffle`",
         "RuntimeError: the samples of a batch have different shapes; the epoch stops there",
+        "TypeError: what is given is no dataset",
     ])
     .example(
         "let l = data::DataLoader(data::TensorDataset(arange(5)), #{batch_size: 2}); let all = []; for b in l { all.push(b[0]) } all",

@@ -38,6 +38,7 @@ static ROWS: &[OpDef] = &[
     .details("Tensors may be given one by one or as an array.")
     .shapes("tensors (n, …) -> n samples of (…)")
     .errors(&["AssertionError: the first sizes differ", "ValueError: a tensor has no dimension"])
+    .across()
     .example(
         "let d = data::TensorDataset(arange(3), arange(3) * 10); d[2]",
         "[tensor(2), tensor(20)]",
@@ -62,7 +63,7 @@ static ROWS: &[OpDef] = &[
             Ok(Data::new(Subset::new(a.dataset, &a.indices)?).into_value())
         }),
     )
-    .errors(&["IndexError: an index lies outside of the dataset"])
+    .errors(&["IndexError: an index lies outside of the dataset", "TypeError: what is given is no dataset"])
     .example("data::Subset(arange(10), [7, 3])[0]", "tensor(7)"),
     row(
         "ConcatDataset",
@@ -73,7 +74,7 @@ static ROWS: &[OpDef] = &[
             Ok(Data::new(Concat::new(parts)?).into_value())
         }),
     )
-    .errors(&["AssertionError: there are no datasets"])
+    .errors(&["AssertionError: there are no datasets", "TypeError: what is given is no dataset"])
     .example("let d = data::ConcatDataset([arange(3), arange(10)]); [d.len(), d[4]]", "[13, tensor(1)]"),
     row(
         "random_split",
@@ -82,7 +83,10 @@ static ROWS: &[OpDef] = &[
         by_name!(SplitParams, split),
     )
     .details("`generator` draws the order, where it shall not depend on what else is drawn.")
-    .errors(&["ValueError: the lengths do not sum up to that of the dataset"])
+    .errors(&[
+        "ValueError: the lengths do not sum up to that of the dataset",
+        "TypeError: what is given is no dataset",
+    ])
     .example(
         "let parts = data::random_split(arange(10), [0.7, 0.3]); [parts[0].len(), parts[1].len()]",
         "[7, 3]",
@@ -103,6 +107,7 @@ static ROWS: &[OpDef] = &[
         SequentialParams::LIST,
         by_name!(SequentialParams, |a| Ok(Sampler::sequential(a.dataset.0.len()).into_value())),
     )
+    .errors(&["TypeError: what is given is no dataset"])
     .example("let all = []; for i in data::SequentialSampler(ones(3)) { all.push(i) } all", "[0, 1, 2]"),
     row(
         "RandomSampler",
@@ -114,7 +119,7 @@ static ROWS: &[OpDef] = &[
         }),
     )
     .details("Each index once, or with `replacement` drawn anew each time; `num_samples` are drawn, or all.")
-    .errors(&["ValueError: there is nothing to draw"])
+    .errors(&["ValueError: there is nothing to draw", "TypeError: what is given is no dataset"])
     .example("data::RandomSampler(ones(3), #{num_samples: 7}).len()", "7"),
     row(
         "SubsetRandomSampler",
@@ -133,7 +138,10 @@ static ROWS: &[OpDef] = &[
     )
     .details("With weights of one over the count of a sample's class, all classes come equally often.")
     .shapes("weights (n) -> num_samples indices")
-    .errors(&["ValueError: the weights are no vector, or `num_samples` is not above 0"])
+    .errors(&[
+        "ValueError: the weights are no vector, or `num_samples` is not above 0",
+        "RuntimeError: a weight is negative or not finite",
+    ])
     .example(
         "let all = []; for i in data::WeightedRandomSampler([0.0, 1.0], 3) { all.push(i) } all",
         "[1, 1, 1]",

@@ -175,7 +175,10 @@ pub static ROWS: &[OpDef] = &[
     .forms(BOTH)
     .details("Outside training the tensor stays as it is. The draw follows PyTorch's generator.")
     .shapes(shapes::SAME)
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: while training, the tensor holds integers or bools",
+    ])
     .example("manual_seed(0); F::dropout(ones(5), 0.5)", "tensor([0., 0., 2., 0., 0.])"),
     row(
         "dropout1d",
@@ -185,7 +188,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(DropoutParams, |a| dropout1d(a.input, a.p, a.training).map(Value::from)),
     )
     .shapes("(N, C, L) or (C, L) -> the same")
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has neither two nor three dimensions, or holds integers or bools while training",
+    ])
     .example("manual_seed(0); F::dropout1d(ones([1, 3, 2]), 0.5)[0].sum(1)", "tensor([0., 0., 4.])"),
     row(
         "dropout2d",
@@ -195,6 +201,9 @@ pub static ROWS: &[OpDef] = &[
         by_name!(DropoutParams, |a| feature_dropout(a.input, a.p, a.training).map(Value::from)),
     )
     .shapes("(N, C, H, W) -> the same, as any with two dimensions or more")
-    .errors(&["ValueError: `p` is not in 0 to 1"])
+    .errors(&[
+        "ValueError: `p` is not in 0 to 1",
+        "RuntimeError: the input has fewer than two dimensions, or holds integers or bools while training",
+    ])
     .example("manual_seed(0); F::dropout2d(ones([1, 3, 2, 2]), 0.5)[0].sum([1, 2])", "tensor([0., 0., 8.])"),
 ];

@@ -211,7 +211,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`approximate: \"tanh\"` takes the usual approximation by a hyperbolic tangent.")
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `approximate` has another name"])
+    .errors(&["RuntimeError: `approximate` has another name", shapes::NO_FLOAT])
     .example("F::gelu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.1587,  0.0000,  0.8413])")
     .samples(&[Sample::of("F::gelu(x)", &[X]), Sample::of("F::gelu(x, #{approximate: \"tanh\"})", &[X])]),
     with_rule(
@@ -222,6 +222,7 @@ pub static ROWS: &[OpDef] = &[
         "SiluBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::silu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.2689,  0.0000,  0.7311])")
     .samples(&[Sample::of("F::silu(x)", &[X])]),
     with_rule(
@@ -233,6 +234,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("Where `beta * x` is above `threshold` the result is `x` itself.")
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::softplus(tensor([-1.0, 0.0, 1.0]))", "tensor([0.3133, 0.6931, 1.3133])")
     .samples(&[Sample::of("F::softplus(x)", &[X]), Sample::of("F::softplus(x, #{beta: 2.0})", &[X])]),
     with_rule(
@@ -243,6 +245,7 @@ pub static ROWS: &[OpDef] = &[
         "EluBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::elu(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.6321,  0.0000,  1.0000])")
     .samples(&[Sample::of("F::elu(x, #{alpha: 0.5})", &[X])]),
     with_rule(
@@ -253,6 +256,7 @@ pub static ROWS: &[OpDef] = &[
         "LeakyReluBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::leaky_relu(tensor([-1.0, 2.0]), 0.1)", "tensor([-0.1000,  2.0000])")
     .samples(&[Sample::of("F::leaky_relu(x)", &[X])]),
     with_rule(
@@ -263,6 +267,7 @@ pub static ROWS: &[OpDef] = &[
         "MishBackward0",
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::mish(tensor([-1.0, 0.0, 1.0]))", "tensor([-0.3034,  0.0000,  0.8651])")
     .samples(&[Sample::of("F::mish(x)", &[X])]),
     with_rule(

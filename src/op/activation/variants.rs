@@ -152,6 +152,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| softsign(a.input).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("F::softsign(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.5000,  0.0000,  0.6667])")
     .samples(&[Sample::of("F::softsign(x)", &[X])]),
     row(
@@ -182,6 +183,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| logsigmoid(a.input).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::logsigmoid(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.3133, -0.6931, -0.1269])")
     .samples(&[Sample::of("F::logsigmoid(x)", &[X])]),
     row(
@@ -192,6 +194,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| selu(a.input).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::selu(tensor([-1.0, 0.0, 2.0]))", "tensor([-1.1113,  0.0000,  2.1014])")
     .samples(&[Sample::of("F::selu(x)", &[X])]),
     row(
@@ -202,6 +205,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(CeluParams, |a| celu(a.input, a.alpha).map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `alpha` is 0"])
     .example("F::celu(tensor([-1.0, 0.0, 2.0]))", "tensor([-0.6321,  0.0000,  2.0000])")
     .samples(&[Sample::of("F::celu(x, 0.5)", &[X])]),
     row(
@@ -224,6 +228,7 @@ pub static ROWS: &[OpDef] = &[
             .map(Value::from)),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("F::softmin(tensor([1.0, 2.0, 3.0]), 0)", "tensor([0.6652, 0.2447, 0.0900])")
     .samples(&[Sample::of("F::softmin(x, 1)", &[X])]),
     row(

@@ -7,6 +7,7 @@ use crate::op::core::args::to_value;
 use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, FUNCTION, Family, OpDef, Sample};
 use crate::op::core::params::{InputParams, by_name, kind, params};
+use crate::op::core::shapes;
 use crate::op::gather::select::index_add;
 use crate::op::reduce::sums::sum;
 use crate::op::shape::join::cat;
@@ -169,6 +170,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(DiagEmbedParams, |a| to_value(diag_embed(a.input, a.offset, a.dim1, a.dim2))),
     )
     .shapes("(…, n) -> (…, n + abs(offset), n + abs(offset)), the last two at `dim1` and `dim2`")
+    .errors(&["RuntimeError: `dim1` and `dim2` are the same"])
     .example("tensor([[1, 2]]).diag_embed()", "tensor([[[1, 0],\n         [0, 2]]])")
     .samples(&[Sample::of("x.diag_embed(1)", M), Sample::of("x.diag_embed(-1, 0, 2)", M)]),
     OpDef::call(
@@ -179,7 +181,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(InputParams, |a| to_value(whole("trace", [a.input], |[x]| trace(x)))),
     )
     .shapes("(n, m) -> ()")
-    .errors(&["RuntimeError: the input is no matrix"])
+    .errors(&["RuntimeError: the input is no matrix", shapes::BOOLS])
     .example("tensor([[1, 2], [3, 4]]).trace()", "tensor(5)")
     .samples(&[Sample::of("x.trace()", M)]),
     OpDef::call(

@@ -227,6 +227,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("-> (2, elements of the triangle)")
+    .errors(&["RuntimeError: `row` or `col` is negative"])
     .example("tril_indices(2, 2)", "tensor([[0, 1, 1],\n        [0, 0, 1]])")
     .gradient(Gradient::NoGrad("the result is made of places")),
     OpDef::call(
@@ -238,6 +239,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("-> (2, elements of the triangle)")
+    .errors(&["RuntimeError: `row` or `col` is negative"])
     .example("triu_indices(2, 2)", "tensor([[0, 0, 1],\n        [0, 1, 1]])")
     .gradient(Gradient::NoGrad("the result is made of places")),
     OpDef::call(
@@ -251,6 +253,7 @@ pub static ROWS: &[OpDef] = &[
     .details("With `indexing` of \"xy\" the first two dimensions are exchanged.")
     .shapes("(n), (m), … -> as many of (n, m, …), or (m, n, …) with \"xy\"")
     .errors(&["RuntimeError: an input has more than one dimension"])
+    .across()
     .example("meshgrid([tensor([1, 2]), tensor([3, 4])])[0]", "tensor([[1, 1],\n        [2, 2]])")
     .samples(&[Sample::of("meshgrid([a, b])[1]", VECTORS)]),
     OpDef::call(
@@ -279,6 +282,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("(n) -> (n, N), N = n unless given")
+    .errors(&["RuntimeError: `N` is negative"])
     .example("vander(tensor([1, 2, 3]))", "tensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])")
     .samples(&[Sample::of("vander(x)", V)]),
 ];

@@ -158,7 +158,10 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes("(…, n, …) -> (…, (n - size) / step + 1, …, size), the quotient rounded down")
-    .errors(&["RuntimeError: the window is longer than the dimension, or the step not above 0"])
+    .errors(&[
+        "RuntimeError: the window is longer than the dimension, or the step not above 0",
+        "IndexError: the tensor has no such dimension as `dimension`",
+    ])
     .example("arange(4).unfold(0, 2, 1)", "tensor([[0, 1],\n        [1, 2],\n        [2, 3]])")
     .gradient(Gradient::Vjp("UnfoldBackward0"))
     .samples(&[Sample::of("x.unfold(1, 3, 1)", M), Sample::of("x.unfold(0, 2, 1)", X)]),

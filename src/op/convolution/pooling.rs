@@ -403,7 +403,7 @@ pub static ROWS: &[OpDef] = &[
         AvgPoolParams::LIST, by_name!(AvgPoolParams, |a| avg_pool1d(a.input, &Pool::from(a)).map(Value::from)),
     )
     .shapes(shapes::AVG1D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example("F::avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::avg_pool1d(x, 3, #{stride: 2, padding: 1})", &[SIGNAL])]),
     row(
@@ -418,6 +418,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::ADAPTIVE1D)
+    .errors(&[
+        "RuntimeError: the input has neither two nor three dimensions",
+        "RuntimeError: `output_size` is negative",
+        shapes::BOOLS,
+    ])
     .example("F::adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2)", "tensor([[2., 1.]])")
     .samples(&[Sample::of("F::adaptive_avg_pool1d(x, 4)", &[SIGNAL])]),
     OpDef::call(
@@ -449,7 +454,7 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("The stride is the window's size unless given. Zeros of the border count unless `count_include_pad` is false.")
     .shapes(shapes::AVG2D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example("F::avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)", "tensor([[[2.5000]]])")
     .samples(&[
         Sample::of("F::avg_pool2d(x, 2)", &[PLANE]),
@@ -460,6 +465,10 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Vjp("AvgPool2DBackward0"))
     .details("`output_size` is a number or `[height, width]`; () keeps a size.")
     .shapes(shapes::ADAPTIVE2D)
+    .errors(&[
+        "RuntimeError: the input has neither three nor four dimensions",
+        "TypeError: an output size is negative",
+    ])
     .example("F::adaptive_avg_pool2d(tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1)", "tensor([[[2.5000]]])")
     .samples(&[
         Sample::of("F::adaptive_avg_pool2d(x, 1)", &[PLANE]),

@@ -6,6 +6,7 @@ use crate::op::arrange::pad::constant;
 use crate::op::core::def::{Domain, Draw, FUNCTIONAL, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::promote::only_floats;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::create::filled::Make;
 use crate::op::create::ranges::arange;
@@ -250,6 +251,7 @@ OpDef::call(
 .errors(&[
     "RuntimeError: the columns are not as many as the windows",
     "RuntimeError: the rows do not divide by the window's elements",
+    shapes::NO_FLOAT,
 ])
 .example("F::fold(ones([1, 4, 4]), [3, 3], 2)", "tensor([[[[1., 2., 1.],\n          [2., 4., 2.],\n          [1., 2., 1.]]]])")
 .samples(&[

@@ -330,7 +330,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTIONAL)
     .details("Without `count_include_pad` the border does not count in the mean.")
     .shapes(shapes::AVG3D)
-    .errors(shapes::POOL_ERRORS)
+    .errors(shapes::AVG_ERRORS)
     .example(
         "F::avg_pool3d(arange(8).float().reshape([1, 1, 2, 2, 2]), 2)",
         "tensor([[[[[3.5000]]]]])",

@@ -160,6 +160,7 @@ macro_rules! casts {
             }))
             .forms(METHOD)
             .shapes(shapes::SAME)
+            .errors(&["DeviceError: work of the GPU is being captured for a graph"])
             .example("tensor([1, 2]).cpu()", "tensor([1, 2])")
             .gradient(Gradient::Vjp("ToCopyBackward0")),
             $(OpDef::call($name, Family::Move, concat!("The tensor in ", stringify!($dtype), "."), InputParams::LIST, by_name!(InputParams, |a| {
@@ -172,10 +173,12 @@ macro_rules! casts {
             OpDef::call("type_as", Family::Move, "The tensor in the dtype of another.", TypeAsParams::LIST, by_name!(TypeAsParams, |a| Ok(to(a.input, Target::dtype(a.other.dtype()), false, false)?.into())))
             .forms(METHOD)
             .shapes(shapes::SAME)
+            .across()
             .example("tensor([1, 2]).type_as(tensor([0.5]))", "tensor([1., 2.])"),
             OpDef::call("pin_memory", Family::Move, "The tensor in page-locked host memory, from which copies to a GPU are faster and need not wait.", InputParams::LIST, by_name!(InputParams, |a| Ok(pin_memory(a.input)?.into())))
             .forms(METHOD)
             .shapes(shapes::SAME)
+            .errors(&["RuntimeError: the tensor lies on a GPU"])
             .example("tensor([1, 2]).is_pinned()", "false")
             .gradient(Gradient::Vjp("PinMemoryBackward0")),
         ];
@@ -267,7 +270,10 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: the tensor holds integers or bools"])
+    .errors(&[
+        "RuntimeError: the tensor holds integers or bools",
+        "RuntimeError: gradients are turned off for a tensor that is no leaf",
+    ])
     .example("tensor([1.0]).requires_grad_()", "tensor([1.], requires_grad=True)")
     .gradient(Gradient::NoGrad("it sets a flag")),
 ];

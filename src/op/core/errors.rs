@@ -1,6 +1,6 @@
 //! When a row's call fails: what it says of itself, and what follows from what it takes.
 
-use super::def::{Forward, InPlace, OpDef, Param, ParamKind};
+use super::def::{Family, Form, Forward, InPlace, OpDef, Param, ParamKind};
 use super::spec::Gives;
 
 impl OpDef {
@@ -9,7 +9,13 @@ impl OpDef {
         let own = self.errors.iter().map(ToString::to_string);
         own.chain(self.no_dimension())
             .chain(self.no_number())
+            .chain(self.no_bits())
+            .chain(self.leaf())
             .chain(self.apart())
+            .chain(self.weights())
+            .chain(self.resumed())
+            .chain(self.reduction())
+            .chain(self.no_room())
             .chain(self.no_device())
             .collect()
     }
@@ -43,6 +49,26 @@ impl OpDef {
         }
     }
 
+    fn no_bits(&self) -> Option<String> {
+        let Forward::Binary(binary, _) = self.forward else { return None };
+        let bitwise = binary.name.starts_with("bitwise_");
+        bitwise.then(|| "NotImplementedError: an operand holds floats".into())
+    }
+
+    /// What is written to can't be where gradients are gathered; `nn::init` gathers none, and `requires_grad_` writes none.
+    fn leaf(&self) -> Option<String> {
+        let tensor = self.params.first().is_some_and(|param| param.kind == ParamKind::Tensor);
+        let writes = matches!(self.forward, Forward::Call(_)) && self.name.ends_with('_');
+        let apart = self.family == Family::Initialise || self.name == "requires_grad_";
+        match self.in_place {
+            InPlace::None if tensor && writes && !apart => {
+                Some("RuntimeError: the tensor is a leaf that requires gradients".into())
+            }
+            InPlace::None => None,
+            _ => Some("RuntimeError: in place, the tensor is a leaf that requires gradients".into()),
+        }
+    }
+
     fn apart(&self) -> Option<String> {
         let kinds = [ParamKind::Tensor, ParamKind::Operand, ParamKind::Tensors];
         let most: usize =
@@ -50,7 +76,37 @@ impl OpDef {
         (most > 1 && !self.across).then(|| "RuntimeError: its tensors lie on different devices".into())
     }
 
+    /// A module that makes tensors of its own has one of these options.
+    fn weights(&self) -> Option<String> {
+        let options = ["bias", "affine", "elementwise_affine", "num_embeddings", "num_parameters"];
+        let made = matches!(self.forms, [Form::Of("nn")])
+            && self.params.iter().any(|param| options.contains(&param.name));
+        made.then(|| "RuntimeError: the input lies on another device than the weights".into())
+    }
+
+    fn resumed(&self) -> Option<String> {
+        let resumes = self.params.iter().any(|param| param.name == "last_epoch");
+        resumes
+            .then(|| "ValueError: `last_epoch` is not -1, and the optimizer was in no schedule before".into())
+    }
+
+    fn reduction(&self) -> Option<String> {
+        let reduces = self.params.iter().any(|param| param.name == "reduction");
+        reduces.then(|| "ValueError: `reduction` has another name".into())
+    }
+
+    /// Of what makes tensors of any size.
+    fn no_room(&self) -> Option<String> {
+        let made = matches!(self.family, Family::Create | Family::Random);
+        let sized = made && self.params_of(&[ParamKind::Device]).next().is_some();
+        sized.then(|| "OutOfMemoryError: the device has no room".into())
+    }
+
+    /// Functions of the CUDA module tell a GPU that is not there in ways of their own.
     fn no_device(&self) -> Option<String> {
+        if self.family == Family::Cuda {
+            return None;
+        }
         let param = self.params_of(&[ParamKind::Device]).next()?;
         Some(format!("DeviceError: the machine has no such device as `{}`", param.name))
     }

@@ -94,6 +94,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .shapes("any -> the same; `src` is broadcast to it")
     .errors(&["RuntimeError: `src` does not broadcast to the tensor"])
+    .across()
     .example("zeros([2]).copy_(tensor([1, 2]))", "tensor([1., 2.])")
     .gradient(Gradient::Vjp("CopyBackwards")),
     OpDef::call(
@@ -106,6 +107,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .shapes(shapes::SAME)
     .errors(&["RuntimeError: the value is a tensor with dimensions"])
+    .across()
     .example("zeros([2]).fill_(3)", "tensor([3., 3.])")
     .gradient(Gradient::Vjp("FillBackward2")),
     OpDef::call(

@@ -6,7 +6,17 @@ pub const SAME: &str = "any -> the same";
 /// Of a row of two or three operands.
 pub const BROADCAST: &str = "broadcast together";
 /// When operands do not go together.
-pub const APART: &[&str] = &["RuntimeError: the shapes do not broadcast together"];
+pub const APART: &[&str] = &[NO_BROADCAST];
+/// As [`APART`], where differences are taken, which masks have none of.
+pub const DIFFERENCE_ERRORS: &[&str] = &[NO_BROADCAST, BOOLS];
+/// When shapes do not go together.
+pub const NO_BROADCAST: &str = "RuntimeError: the shapes do not broadcast together";
+/// When a function of numbers is given a mask.
+pub const BOOLS: &str = "NotImplementedError: the tensor holds bools";
+/// When a function of fractions is given none.
+pub const NO_FLOAT: &str = "NotImplementedError: the tensor holds integers or bools";
+/// When nothing of a size can be made.
+pub const NEGATIVE: &str = "RuntimeError: a size is negative";
 /// Of a row that asks a tensor for something.
 pub const ANY: &str = "any";
 /// Of a row that makes a tensor of a size.
@@ -18,9 +28,6 @@ pub const SQUARE: &str = "(…, n, n) -> (…, n, n)";
 
 /// Of losses element by element.
 pub const LOSS: &str = "broadcast together -> (), or that shape where reduction is \"none\"";
-/// When such losses fail.
-pub const LOSS_ERRORS: &[&str] =
-    &["RuntimeError: the shapes do not broadcast together", "ValueError: `reduction` has another name"];
 /// Of losses of classes.
 pub const CLASSES: &str = "(N, C, …), target (N, …), or probabilities (N, C, …) -> (), or (N, …) where reduction is \
      \"none\"; N may be left out";
@@ -76,6 +83,12 @@ pub const AVG3D: &str = "(N, C, D, H, W) -> (N, C, D_out, H_out, W_out), each as
 pub const POOL_ERRORS: &[&str] = &[
     "RuntimeError: the padded input is smaller than the window",
     "RuntimeError: the padding is more than half of the window",
+];
+/// When means of windows fail.
+pub const AVG_ERRORS: &[&str] = &[
+    "RuntimeError: the padded input is smaller than the window",
+    "RuntimeError: the padding is more than half of the window",
+    NO_FLOAT,
 ];
 /// Of pooling into as many parts as asked for.
 pub const ADAPTIVE1D: &str = "(N, C, L) -> (N, C, output_size); N may be left out";

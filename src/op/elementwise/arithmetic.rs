@@ -192,7 +192,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::BROADCAST)
-    .errors(shapes::APART)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("tensor([1, 2]).rsub(10)", "tensor([9, 8])"),
     named(
         "subtract",
@@ -203,7 +203,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         "tensor([2])",
     )
     .shapes(shapes::BROADCAST)
-    .errors(shapes::APART),
+    .errors(shapes::DIFFERENCE_ERRORS),
     named(
         "multiply",
         "Another name of `mul`.",

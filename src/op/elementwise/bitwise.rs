@@ -57,5 +57,6 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[OpDef::call(
 .forms(&[Form::Method, Form::Function, Form::Operator("!")])
 .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, bitwise_not))))
 .shapes(shapes::SAME)
+.errors(&["NotImplementedError: the tensor holds floats"])
 .example("tensor([true, false]).bitwise_not()", "tensor([False,  True])")
 .gradient(Gradient::NoGrad("bits have no gradient"))];

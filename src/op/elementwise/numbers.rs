@@ -303,6 +303,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LogitParams, |a| to_value(logit(a.input, a.eps))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::BOOLS])
     .example("tensor([0.5, 0.9]).logit()", "tensor([0.0000, 2.1972])")
     .samples(&[Sample::of("(0.5 + 0.4 * x).logit()", INSIDE)]),
     OpDef::call(
@@ -314,6 +315,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .in_place(by_name!(InputParams, |a| to_value(replaced(a.input, frac))))
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([1.5, -2.25]).frac()", "tensor([ 0.5000, -0.2500])")
     .samples(&[Sample::of("x.frac()", MATRIX)]),
     OpDef::call(

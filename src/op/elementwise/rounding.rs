@@ -28,4 +28,5 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     "tensor([-1.5]).fix()",
     "tensor([-1.])",
 )
+.errors(&[shapes::BOOLS])
 .shapes(shapes::SAME)];

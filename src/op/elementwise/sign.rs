@@ -24,4 +24,5 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[named(
     "tensor([1.0]).negative()",
     "tensor([-1.])",
 )
+.errors(&[shapes::BOOLS])
 .shapes(shapes::SAME)];

@@ -168,6 +168,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
         "tensor([-1.0]).absolute()",
         "tensor([1.])",
     )
+    .errors(&[shapes::BOOLS])
     .shapes(shapes::SAME),
     named(
         "arcsin",

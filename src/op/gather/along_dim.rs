@@ -422,5 +422,10 @@ pub static ROWS: &[OpDef] = &[
         "input and indices broadcast together but along dim, where the indices' size holds; without dim that of the \
          indices",
     )
+    .errors(&[
+        "RuntimeError: an index lies outside of the dimension",
+        "RuntimeError: indices and input differ in how many dimensions they have",
+        "RuntimeError: the indices hold no integers",
+    ])
     .example("tensor([3, 1, 2]).take_along_dim(tensor([1, 2, 0]), 0)", "tensor([1, 2, 3])"),
 ];

@@ -388,7 +388,10 @@ pub static ROWS: &[OpDef] = &[
          1 over the input, width first; with `align_corners` from the centre of the first element to that of the last.",
     )
     .shapes("(N, 2, 3), size (N, C, H, W) -> (N, H, W, 2); (N, 3, 4), (N, C, D, H, W) -> (N, D, H, W, 3)")
-    .errors(&["ValueError: the maps do not fit the size"])
+    .errors(&[
+        "ValueError: the maps do not fit the size",
+        "RuntimeError: `size` asks for another number of grids than `theta` has",
+    ])
     .example(
         "F::affine_grid(tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.5]]]), [1, 1, 1, 2])",
         "tensor([[[[-0.5000,  0.5000],\n          [ 0.5000,  0.5000]]]])",

@@ -334,6 +334,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "ValueError: there is neither a size nor a factor, or both",
         "NotImplementedError: the mode is for another number of dimensions",
+        "RuntimeError: a size of the result would not be above 0",
     ])
     .example(
         "F::interpolate(tensor([[[1.0, 3.0]]]), #{scale_factor: 2, mode: \"linear\"})",

@@ -7,6 +7,7 @@ use crate::op::core::def::{DefaultValue as D, Family, Gradient, OpDef};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::promote::only_floats;
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{div, mul, sub};
 use crate::op::elementwise::binary::minimum;
@@ -288,13 +289,16 @@ pub static ROWS: &[OpDef] = &[
     .gradient(COUNTED),
     OpDef::call("bincount", Family::Index, "How often each number from 0 on occurs, or what its weights add up to.", BincountParams::LIST, by_name!(BincountParams, |a| to_value(bincount(a.input, a.weights, a.minlength))))
     .shapes("(n) -> (largest number + 1), or (minlength) where that is more")
-    .errors(&["RuntimeError: a number is negative, or the input no vector"])
+    .errors(&[
+        "RuntimeError: a number is negative, or the input no vector",
+        "NotImplementedError: the tensor holds floats or bools",
+    ])
     .example("tensor([0, 2, 2]).bincount()", "tensor([1, 0, 2])")
     .gradient(COUNTED),
     OpDef::call("histc", Family::Index, "How many elements lie in each of some equal pieces of a range.", HistcParams::LIST, by_name!(HistcParams, |a| to_value(histc(a.input, a.bins, a.min, a.max))))
     .details("Equal bounds stand for the smallest and the largest element.")
     .shapes("any -> (bins)")
-    .errors(&["RuntimeError: `bins` is not above 0, or `max` below `min`"])
+    .errors(&["RuntimeError: `bins` is not above 0, or `max` below `min`", shapes::NO_FLOAT])
     .example("tensor([1.0, 2.0, 1.0]).histc(4, 0, 3)", "tensor([0., 2., 1., 0.])")
     .gradient(COUNTED),
 ];

@@ -142,6 +142,7 @@ pub static ROWS: &[OpDef] = &[
          it is true, a vector for each dimension.",
     )
     .shapes("broadcast together; a condition alone -> a vector for each dimension")
+    .errors(&["RuntimeError: the shapes do not broadcast together", "RuntimeError: the condition holds no bools"])
     .example("where(tensor([true, false]), tensor([1, 2]), 0)", "tensor([1, 0])")
     .gradient(Gradient::Vjp("WhereBackward0"))
     .samples(&[Sample::of(
@@ -155,6 +156,7 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("masked_select", Family::Index, "The elements where a mask is true, as a vector.", MaskedSelectParams::LIST, by_name!(MaskedSelectParams, |a| to_value(masked_select(a.input, a.mask))))
     .details("The host waits for the device: the values decide how many there are.")
     .shapes("input and mask broadcast together -> (elements where the mask is true)")
+    .errors(&["RuntimeError: the mask does not broadcast, or holds no bools"])
     .example("tensor([1, 2, 3]).masked_select(tensor([true, false, true]))", "tensor([1, 3])")
     .gradient(Gradient::Vjp("MaskedSelectBackward0"))
     .samples(&[Sample::of("x.masked_select(m)", MASKED), Sample::of("x[m]", MASKED)]),
@@ -164,11 +166,13 @@ pub static ROWS: &[OpDef] = &[
         }))
     .details("With `as_tuple` an array with a vector for each dimension. The host waits for the device.")
     .shapes("any of d dimensions -> (places, d), or with as_tuple d of (places)")
+    .errors(&["DeviceError: work of the GPU is being captured for a graph"])
     .example("tensor([[0, 1], [2, 0]]).nonzero()", "tensor([[0, 1],\n        [1, 0]])")
     .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call("argwhere", Family::Index, "The places of elements that are not zero, one row each.", InputParams::LIST, by_name!(InputParams, |a| to_value(nonzero(a.input))))
     .details("Another name of `nonzero` without options. The host waits for the device.")
     .shapes("any of d dimensions -> (places, d)")
+    .errors(&["DeviceError: work of the GPU is being captured for a graph"])
     .example("(tensor([3, 5, 4]) > 3).argwhere()", "tensor([[1],\n        [2]])")
     .gradient(Gradient::NoGrad("the result is an index")),
 ];

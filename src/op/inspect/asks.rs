@@ -22,12 +22,13 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("item", Family::Inspect, "The only element as a number; the host waits for it.", InputParams::LIST, by_name!(InputParams, |a| Ok(Value::Scalar(a.input.item()?))))
     .forms(METHOD)
     .shapes("one element of any shape -> a number")
-    .errors(&["RuntimeError: there is not one element"])
+    .errors(&["RuntimeError: there is not one element", "DeviceError: work of the GPU is being captured for a graph"])
     .example("tensor([2.5]).item()", "2.5")
     .gradient(ASKS),
     OpDef::call("tolist", Family::Inspect, "All elements as nested arrays; the host waits for them.", InputParams::LIST, by_name!(InputParams, |a| tolist(a.input)))
     .forms(METHOD)
     .shapes("any -> as many arrays in each other as there are dimensions; () -> a number")
+    .errors(&["DeviceError: work of the GPU is being captured for a graph"])
     .example("tensor([[1, 2], [3, 4]]).tolist()", "[[1, 2], [3, 4]]")
     .gradient(ASKS),
     OpDef::call("numpy", Family::Inspect, "All elements as nested arrays, as `tolist`: of a CPU tensor without a gradient alone, as NumPy takes it.", InputParams::LIST, by_name!(InputParams, |a| {
@@ -47,6 +48,7 @@ pub static ROWS: &[OpDef] = &[
         }))
     .forms(METHOD)
     .shapes("any -> as many arrays in each other as there are dimensions; () -> a number")
+    .errors(&["RuntimeError: the tensor requires gradients", "TypeError: the tensor lies on a GPU"])
     .example("tensor([1, 2]).numpy()", "[1, 2]")
     .gradient(ASKS),
     OpDef::call("numel", Family::Inspect, "The number of elements.", InputParams::LIST, by_name!(InputParams, |a| {
@@ -121,6 +123,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .details("For a leaf there is nothing to do; an error where the tensor does not require grad.")
     .shapes(shapes::ANY)
+    .errors(&["RuntimeError: the tensor requires no gradients"])
     .example(
         "let x = tensor([2.0], #{requires_grad: true}); let y = x * 3; y.retain_grad(); (y * y).backward(); y.grad",
         "tensor([12.])",
@@ -155,6 +158,7 @@ pub static ROWS: &[OpDef] = &[
         Ok(bool(a.input.requires_grad()))
     }))
     .shapes(shapes::ANY)
+    .errors(&["RuntimeError: what is set is true and the tensor holds integers or bools, or false and the tensor is no leaf"])
     .example("zeros([2]).requires_grad", "false"),
     property("is_leaf", "Whether the tensor was not computed from one that requires grad.", by_name!(InputParams, |a| {
         Ok(bool(a.input.is_leaf()))

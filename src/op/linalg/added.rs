@@ -184,6 +184,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: the inner sizes differ",
         "RuntimeError: `input` does not broadcast to the product",
+        "NotImplementedError: an operand holds bools",
     ])
     .example("addmm(ones(2), ones([1, 3]), ones([3, 2]))", "tensor([[4., 4.]])")
     .gradient(Gradient::Vjp("AddmmBackward0"))

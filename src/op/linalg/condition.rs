@@ -127,7 +127,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details("`p` is a norm's order: 1, -1, 2, -2, the infinities, \"fro\" or \"nuc\"; without one it is 2.")
     .shapes("(…, n, m) -> (…)")
-    .errors(&["RuntimeError: a matrix is not square and the order is neither 2 nor -2"])
+    .errors(&["RuntimeError: a matrix is not square and the order is neither 2 nor -2", shapes::NO_FLOAT])
     .example("linalg::cond(tensor([[1.0, 0.0], [0.0, 0.5]]))", "tensor(2.)")
     .samples(&[
         Sample::of("linalg::cond(x)", WIDE),

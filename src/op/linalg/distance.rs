@@ -85,6 +85,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("Shapes spread over each other.")
     .shapes("broadcast together -> ()")
+    .errors(&["NotImplementedError: an operand holds bools"])
     .example("dist(tensor([0.0, 0.0]), tensor([3.0, 4.0]))", "tensor(5.)")
     .samples(&[Sample::of("dist(a, b)", VECTORS), Sample::of("a.dist(b, 1)", VECTORS)]),
     OpDef::call(
@@ -99,6 +100,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(&[Form::Functional, Form::Function])
     .details("`eps` is added to the difference, which keeps the gradient of a distance of 0 finite.")
     .shapes("(…, d), (…, d), broadcast together -> (…), or (…, 1) with keepdim")
+    .errors(&["NotImplementedError: an operand holds bools"])
     .example("F::pairwise_distance(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]))", "tensor([5.0000])")
     .samples(&[
         Sample::of("F::pairwise_distance(a, b)", VECTORS),

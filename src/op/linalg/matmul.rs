@@ -412,6 +412,7 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: the inner sizes differ",
         "RuntimeError: the batches do not broadcast together",
         "RuntimeError: an operand has no dimension",
+        "NotImplementedError: an operand holds bools",
     ])
     .example("tensor([[1.0, 2.0], [3.0, 4.0]]) @ tensor([1.0, 1.0])", "tensor([3., 7.])")
     .gradient(Gradient::Vjp("MmBackward0"))

@@ -221,7 +221,11 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(SPACE)
     .shapes("any -> without both of dim (1 each with keepdim)")
-    .errors(&["RuntimeError: the input has fewer than two dimensions", "RuntimeError: there is no such order"])
+    .errors(&[
+        "RuntimeError: the input has fewer than two dimensions",
+        "RuntimeError: there is no such order",
+        shapes::NO_FLOAT,
+    ])
     .example("linalg::matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), 1)", "tensor(6.)")
     .samples(&[Sample::of("linalg::matrix_norm(x)", SQUARE)]),
 ];
@@ -237,7 +241,10 @@ pub(crate) static HOMONYMS: &[OpDef] = &[OpDef::call(
 .forms(SPACE)
 .details("Two dimensions hold matrices, of which orders are those of `linalg::matrix_norm`.")
 .shapes(shapes::REDUCED)
-.errors(&["RuntimeError: an order but no `dim` is given, and the input is neither a vector nor a matrix"])
+.errors(&[
+    "RuntimeError: an order but no `dim` is given, and the input is neither a vector nor a matrix",
+    shapes::NO_FLOAT,
+])
 .example("linalg::norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\")", "tensor(7.)")
 .gradient(Gradient::Composite)
 .samples(&[Sample::of("linalg::norm(x, 1)", WIDE), Sample::of("linalg::norm(x, 2)", WIDE)])];

@@ -274,7 +274,10 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTION)
     .details("`dims` is how many of the last of `a` and the first of `b`, or two arrays of dimensions.")
     .shapes("(…, k), (k, …) -> (…, …), k standing for the pairs of `dims`")
-    .errors(&["RuntimeError: paired dimensions have different sizes"])
+    .errors(&[
+        "RuntimeError: paired dimensions have different sizes",
+        "IndexError: an input has no such dimension as `dims` names",
+    ])
     .example("tensordot(ones([2, 3]), ones([3, 2]), 1)", "tensor([[3., 3.],\n        [3., 3.]])")
     .samples(&[Sample::of("tensordot(a, b, [[0], [1]])", MATRICES)]),
     OpDef::call(
@@ -286,7 +289,10 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(ANYWHERE)
     .shapes(shapes::SQUARE)
-    .errors(&["RuntimeError: a matrix is not square", "RuntimeError: `n` is negative and a matrix is singular"])
+    .errors(&[
+        "RuntimeError: a matrix is not square",
+        "RuntimeError: `n` is negative and a matrix is singular",
+    ])
     .example("tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(3)", "tensor([[1., 3.],\n        [0., 1.]])")
     .samples(&[Sample::of("x.matrix_power(3)", SQUARE)]),
     OpDef::call(

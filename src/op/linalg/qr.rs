@@ -7,6 +7,7 @@ use crate::op::core::autocast::whole;
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, sub};
 use crate::op::elementwise::comparison::ge;
@@ -200,6 +201,7 @@ pub static ROWS: &[OpDef] = &[
          are those of LAPACK.",
     )
     .shapes("(…, n, m) -> `Q` (…, n, k), `R` (…, k, m), k = min(n, m), or n with \"complete\"; with \"r\" `Q` is (0)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
     .example("linalg::qr(tensor([[3.0, 1.0], [4.0, 2.0]])).R", "tensor([[-5.0000, -2.2000],\n        [ 0.0000,  0.4000]])")
     .gradient(Gradient::Vjp("LinalgQrBackward0"))
     .samples(&[

@@ -281,7 +281,11 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details("Faster and more accurate than the product with an inverse.")
     .shapes("(…, n, n), (…, n, p) -> (…, n, p), batches broadcast; (…, n, n), (…, n) -> (…, n)")
-    .errors(&["RuntimeError: `A` is singular, or not square", "RuntimeError: `B` has other rows than `A`"])
+    .errors(&[
+        "RuntimeError: `A` is singular, or not square",
+        "RuntimeError: `B` has other rows than `A`",
+        "IndexError: `B` has no dimension",
+    ])
     .example("linalg::solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0]))", "tensor([1., 1.])")
     .gradient(Gradient::Vjp("LinalgSolveExBackward0"))
     .samples(&[Sample::of("linalg::solve(x + 2 * eye(3, #{dtype: x.dtype}), b)", SQUARE)]),

@@ -8,6 +8,7 @@ use crate::op::core::autocast::{enter, whole};
 use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::{no_grad, one, recorded};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::choose::where_;
@@ -219,6 +220,7 @@ pub static ROWS: &[OpDef] = &[
         "(…, n, m) -> `U` (…, n, n), `S` (…, k), `Vh` (…, m, m), k = min(n, m); (…, n, k) and (…, k, m) without \
          full_matrices",
     )
+    .errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
     .example("linalg::svd(tensor([[3.0, 0.0], [0.0, 4.0]])).S", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))
     .samples(&[
@@ -229,6 +231,7 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("svdvals", Family::Matmul, "The singular values of matrices in descending order.", SvdvalsParams::LIST, by_name!(SvdvalsParams, |a| to_value(svdvals(a.A))))
     .forms(SPACE)
     .shapes("(…, n, m) -> (…, min(n, m))")
+    .errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
     .example("linalg::svdvals(tensor([[3.0, 0.0], [0.0, 4.0]]))", "tensor([4., 3.])")
     .gradient(Gradient::Vjp("LinalgSvdBackward0"))
     .samples(&[Sample::of("linalg::svdvals(x)", WIDE)]),
@@ -244,6 +247,7 @@ pub static ROWS: &[OpDef] = &[
          size where neither is given. `hermitian` takes the matrices as symmetric.",
     )
     .shapes("(…, n, m) -> (…, m, n)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions, or holds integers or bools"])
     .example("linalg::pinv(tensor([[2.0, 0.0], [0.0, 0.0]]))", "tensor([[0.5000, 0.0000],\n        [0.0000, 0.0000]])")
     .gradient(Gradient::Vjp("LinalgPinvBackward0"))
     .samples(&[Sample::of("linalg::pinv(x)", TALL), Sample::of("linalg::pinv(x)", WIDE)]),
@@ -256,6 +260,10 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details("The bound is that of `linalg::pinv`.")
     .shapes("(…, n, m) -> (…)")
+    .errors(&[
+        "RuntimeError: the input has fewer than two dimensions",
+        "RuntimeError: the input holds integers or bools",
+    ])
     .example("linalg::matrix_rank(tensor([[1.0, 2.0], [2.0, 4.0]]))", "tensor(1)")
     .gradient(COUNTED),
 ];

@@ -7,6 +7,7 @@ use crate::op::core::def::{Domain, Draw, Family, Form, Gradient, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{by_name, kind, params};
 use crate::op::core::record::{no_grad, recorded, two, wanted};
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{add, div, mul, sub};
 use crate::op::elementwise::choose::where_;
@@ -306,7 +307,7 @@ pub static ROWS: &[OpDef] = &[
          neither is its diagonal, which counts as ones.",
     )
     .shapes("(…, n, n), (…, n, p) -> (…, n, p), or (…, p, n) -> (…, p, n) without left; batches broadcast")
-    .errors(&["RuntimeError: `B` is no matrix, or its size is not that of `A`"])
+    .errors(&["RuntimeError: `B` is no matrix, or its size is not that of `A`", shapes::NO_FLOAT])
     .example(
         "linalg::solve_triangular(tensor([[2.0, 1.0], [0.0, 4.0]]), tensor([[4.0], [8.0]]), #{upper: true})",
         "tensor([[1.],\n        [2.]])",
@@ -327,6 +328,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details("`A = P @ L @ U`; the diagonal of `L` is ones.")
     .shapes("(…, n, m) -> `P` (…, n, n), `L` (…, n, k), `U` (…, k, m), k = min(n, m)")
+    .errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
     .example("linalg::lu(tensor([[1.0, 2.0], [4.0, 4.0]])).U", "tensor([[4., 4.],\n        [0., 1.]])")
     .samples(&[
         Sample::of("linalg::lu(x + 2 * eye(3, #{dtype: x.dtype})).L", SQUARE),
@@ -339,7 +341,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(SPACE)
     .details("At step `i` row `i` and row `pivots[i]` changed places, both counted from 1. A singular matrix is an error.")
     .shapes("(…, n, m) -> `LU` (…, n, m), `pivots` (…, min(n, m))")
-    .errors(&["RuntimeError: a matrix is singular"])
+    .errors(&["RuntimeError: a matrix is singular", shapes::NO_FLOAT])
     .example(
         "linalg::lu_factor(tensor([[1.0, 2.0], [4.0, 4.0]])).pivots",
         "tensor([2, 2], dtype=torch.int32)",

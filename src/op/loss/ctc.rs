@@ -353,6 +353,7 @@ OpDef::call(
     "RuntimeError: a length is more than there is in the input or the targets",
     "RuntimeError: there are not as many lengths as examples",
 ])
+.across()
 .example(
     "F::ctc_loss(zeros([4, 1, 3]).log_softmax(2), tensor([[1, 2]]), [4], [2])",
     "tensor(0.8432)",

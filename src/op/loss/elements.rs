@@ -464,7 +464,7 @@ pub static ROWS: &[OpDef] = &[
         "MseLossBackward0",
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(2.)")
     .samples(&[
         Sample::of("F::mse_loss(a, b)", PAIR),
@@ -478,7 +478,7 @@ pub static ROWS: &[OpDef] = &[
         "L1LossBackward0",
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]))", "tensor(1.)")
     .samples(&[Sample::of("F::l1_loss(a, b)", PAIR)]),
     row(
@@ -495,7 +495,7 @@ pub static ROWS: &[OpDef] = &[
         "SmoothL1LossBackward0",
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::smooth_l1_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
     .samples(&[Sample::of("F::smooth_l1_loss(a, b, #{beta: 0.7})", PAIR)]),
     row(
@@ -512,7 +512,7 @@ pub static ROWS: &[OpDef] = &[
         "HuberLossBackward0",
     )
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::huber_loss(tensor([0.0]), tensor([3.0]))", "tensor(2.5000)")
     .samples(&[Sample::of("F::huber_loss(a, b, #{delta: 0.7})", PAIR)]),
     row(
@@ -554,7 +554,7 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Composite)
     .details("`reduction` is \"mean\", \"sum\", \"none\", or \"batchmean\", which is the divergence proper.")
     .shapes(shapes::LOSS)
-    .errors(shapes::LOSS_ERRORS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::kl_div(tensor([0.5, 0.5]).log(), tensor([1.0, 0.0]), \"sum\")", "tensor(0.6931)")
     .samples(&[Sample::of("F::kl_div(a.log_softmax(-1), b.softmax(-1), #{reduction: \"batchmean\"})", PAIR)]),
     row(

@@ -292,7 +292,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`max(0, -target * (input1 - input2) + margin)`.")
     .shapes("three of as many dimensions, broadcast together -> (), or that shape where reduction is \"none\"")
-    .errors(&["RuntimeError: the inputs differ in how many dimensions they have"])
+    .errors(&["RuntimeError: the inputs differ in how many dimensions they have", shapes::BOOLS, shapes::NO_BROADCAST])
     .example("F::margin_ranking_loss(tensor([1.0, 3.0]), tensor([2.0, 1.0]), tensor([1, 1]))", "tensor(0.5000)")
     .samples(&[Sample::of("F::margin_ranking_loss(a, b, where(m, 1, -1), 0.3)", &[A, B, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -301,6 +301,7 @@ pub static ROWS: &[OpDef] = &[
         HingeEmbeddingParams::LIST, by_name!(HingeEmbeddingParams, |a| hinge_embedding_loss(a.input, a.target, a.margin, a.reduction).map(Value::from)),
     )
     .shapes(shapes::LOSS)
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example("F::hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1, -1]))", "tensor(0.5000)")
     .samples(&[Sample::of("F::hinge_embedding_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -325,6 +326,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("With `swap` the negative counts from the anchor or the positive, whichever is nearer.")
     .shapes("three (…, D), broadcast together -> (), or (…) where reduction is \"none\"")
+    .errors(shapes::DIFFERENCE_ERRORS)
     .example(
         "F::triplet_margin_loss(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]]), tensor([[0.0, 2.0]]))",
         "tensor(4.0000)",
@@ -339,6 +341,7 @@ pub static ROWS: &[OpDef] = &[
         PairParams::LIST, by_name!(PairParams, |a| soft_margin_loss(a.input, a.target, a.reduction).map(Value::from)),
     )
     .shapes(shapes::LOSS)
+    .errors(&[shapes::NO_BROADCAST])
     .example("F::soft_margin_loss(tensor([0.0]), tensor([1.0]))", "tensor(0.6931)")
     .samples(&[Sample::of("F::soft_margin_loss(a, where(m, 1, -1))", &[A, Draw::of("m", &[4, 3], Domain::Mask)])]),
     row(
@@ -347,6 +350,7 @@ pub static ROWS: &[OpDef] = &[
         MultilabelSoftMarginParams::LIST, by_name!(MultilabelSoftMarginParams, |a| multilabel_soft_margin_loss(a.input, a.target, a.weight, a.reduction).map(Value::from)),
     )
     .shapes("(…, C), (…, C) -> (), or (…) where reduction is \"none\"")
+    .errors(&[shapes::NO_FLOAT, shapes::NO_BROADCAST])
     .example(
         "F::multilabel_soft_margin_loss(tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]))",
         "tensor(0.6931)",
@@ -362,6 +366,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("The input is the logarithm of the rate, or with `log_input` false the rate; `full` adds Stirling's term.")
     .shapes(shapes::LOSS)
+    .errors(&[shapes::BOOLS, shapes::NO_BROADCAST])
     .example("F::poisson_nll_loss(tensor([0.0, 1.0]), tensor([1.0, 2.0]))", "tensor(0.8591)")
     .samples(&[
         Sample::of("F::poisson_nll_loss(a, c)", &[A, C]),
@@ -374,7 +379,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("`full` adds the constant of the distribution; variances count as `eps` where they are smaller.")
     .shapes("(…, D), target (…, D), var (…, D), (…, 1) or (…) -> (), or (…, D) where reduction is \"none\"")
-    .errors(&["ValueError: the variances have another shape, or one is negative"])
+    .errors(&["ValueError: the variances have another shape, or one is negative", shapes::BOOLS, shapes::NO_BROADCAST])
     .example(
         "F::gaussian_nll_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0]), tensor([1.0, 2.0]))",
         "tensor(0.6733)",

@@ -8,6 +8,7 @@ use crate::op::core::convert::to_dtype;
 use crate::op::core::def::{BOTH, Domain, Draw, Family, Gradient, OpDef, Sample};
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::recorded;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{mul, shift};
 use crate::op::elementwise::unary::{rsqrt, square};
@@ -299,7 +300,7 @@ pub static ROWS: &[OpDef] = &[
     .gradient(Gradient::Vjp("NativeLayerNormBackward0"))
     .details("`normalized_shape` names the trailing sizes; `eps` is added to the variance.")
     .shapes("(…, normalized_shape) -> the same; weight and bias of normalized_shape")
-    .errors(&["RuntimeError: the input does not end with `normalized_shape`"])
+    .errors(&["RuntimeError: the input does not end with `normalized_shape`", shapes::NO_FLOAT])
     .example("F::layer_norm(tensor([[1.0, 2.0, 3.0]]), [3])", "tensor([[-1.2247,  0.0000,  1.2247]])")
     .samples(&[Sample::of(
         "F::layer_norm(x, [4], w, b)",

@@ -37,6 +37,6 @@ pub static ROWS: &[OpDef] = &[row(
 )
 .details("The norm counts as `eps` where it is smaller.")
 .shapes(shapes::SAME)
-.errors(&["IndexError: there is no such dimension, as 1 of a vector"])
+.errors(&["IndexError: there is no such dimension, as 1 of a vector", shapes::NO_FLOAT])
 .example("F::normalize(tensor([3.0, 4.0]), #{dim: 0})", "tensor([0.6000, 0.8000])")
 .samples(&[Sample::of("F::normalize(x)", &[X]), Sample::of("F::normalize(x, 3.0, 0)", &[X])])];

@@ -254,6 +254,7 @@ pub static ROWS: &[OpDef] = &[
     .errors(&[
         "RuntimeError: more are drawn than there are, without `replacement`",
         "RuntimeError: all weights of a row are 0",
+        shapes::NO_FLOAT,
     ])
     .example("tensor([0.0, 3.0, 0.0]).multinomial(1)", "tensor([1])")
     .gradient(DRAWN),
@@ -265,7 +266,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PoissonParams, |a| from(&a.source, a.input, poisson)),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: a rate is negative"])
+    .errors(&["RuntimeError: a rate is negative", shapes::NO_FLOAT])
     .example("poisson(zeros(3))", "tensor([0., 0., 0.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -277,7 +278,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `lambd` is not above 0"])
+    .errors(&["RuntimeError: `lambd` is not above 0", shapes::NO_FLOAT])
     .example("(zeros(100).exponential_() >= 0).all()", "tensor(True)")
     .gradient(DRAWN),
     OpDef::call(
@@ -289,7 +290,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `std` is not above 0"])
+    .errors(&["RuntimeError: `std` is not above 0", shapes::NO_FLOAT])
     .example("(zeros(100).log_normal_() > 0).all()", "tensor(True)")
     .gradient(DRAWN),
     OpDef::call(
@@ -301,7 +302,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `sigma` is not above 0"])
+    .errors(&["RuntimeError: `sigma` is not above 0", shapes::NO_FLOAT])
     .example("zeros(2).cauchy_().shape", "[2]")
     .gradient(DRAWN),
     OpDef::call(

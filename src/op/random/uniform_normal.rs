@@ -298,6 +298,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(FUNCTION)
     .details("With `#{generator: g}` they come from a `Generator` of one's own; so do all draws that take one.")
     .shapes(shapes::SIZE)
+    .errors(&[shapes::NEGATIVE])
     .example("manual_seed(0); rand([3])", "tensor([0.4963, 0.7682, 0.0885])")
     .gradient(DRAWN),
     OpDef::call("randn", Family::Random, "Numbers of the standard normal distribution.", SizeParams::LIST, by_name!(SizeParams, |a| {
@@ -306,6 +307,7 @@ pub static ROWS: &[OpDef] = &[
     }))
     .forms(FUNCTION)
     .shapes(shapes::SIZE)
+    .errors(&[shapes::NEGATIVE])
     .example("manual_seed(0); randn([3])", "tensor([ 1.5410, -0.2934, -2.1788])")
     .gradient(DRAWN),
     OpDef::call(
@@ -333,6 +335,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("-> (n)")
+    .errors(&["RuntimeError: `n` is negative"])
     .example("manual_seed(0); randperm(10)", "tensor([4, 1, 7, 5, 3, 9, 0, 8, 6, 2])")
     .gradient(DRAWN),
     OpDef::call(
@@ -360,6 +363,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("manual_seed(0); rand_like(zeros([2]))", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),
     OpDef::call(
@@ -371,6 +375,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("manual_seed(0); randn_like(zeros([2]))", "tensor([ 1.5410, -0.2934])")
     .gradient(DRAWN),
     OpDef::call(
@@ -385,6 +390,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes(shapes::SAME)
+    .errors(&["RuntimeError: `low` is not below `high`"])
     .example("randint_like(zeros([2]), 1)", "tensor([0., 0.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -403,7 +409,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .details("With `p` all have the same probability, and the tensor lends shape, dtype and device alone.")
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: a probability is not in 0 to 1"])
+    .errors(&["RuntimeError: a probability is not in 0 to 1", shapes::NO_FLOAT])
     .example("tensor([0.0, 1.0]).bernoulli()", "tensor([0., 1.])")
     .gradient(DRAWN),
     OpDef::call(
@@ -415,7 +421,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `from` is above `to`"])
+    .errors(&["RuntimeError: `from` is above `to`", shapes::NO_FLOAT])
     .example("manual_seed(0); zeros([2]).uniform_()", "tensor([0.4963, 0.7682])")
     .gradient(DRAWN),
     OpDef::call(
@@ -427,7 +433,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(METHOD)
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: `std` is negative"])
+    .errors(&["RuntimeError: `std` is negative", shapes::NO_FLOAT])
     .example("manual_seed(0); zeros([2]).normal_()", "tensor([ 1.5410, -0.2934])")
     .gradient(DRAWN),
     OpDef::call(
@@ -447,6 +453,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .shapes("any -> the same; a tensor `p` is broadcast to it")
     .errors(&["RuntimeError: a probability is not in 0 to 1"])
+    .across()
     .example("zeros([2]).bernoulli_(1.0)", "tensor([1., 1.])")
     .gradient(DRAWN),
 ];

@@ -83,6 +83,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NansumParams, |a| to_value(nanmean(a.input, a.dim.as_deref(), a.keepdim, a.dtype))),
     )
     .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([1.0, 0.0 / 0.0, 2.0]).nanmean()", "tensor(1.5000)")
     .samples(&[Sample::of("x.nanmean(1)", MATRIX)]),
 ];

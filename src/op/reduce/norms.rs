@@ -132,6 +132,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(NormParams, |a| to_value(norm(a.input, a.p.as_f64(), a.dim.as_deref(), a.keepdim))),
     )
     .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([3.0, 4.0]).norm()", "tensor(5.)")
     .gradient(Gradient::Vjp("NormBackward0"))
     .samples(&[Sample::of("x.norm()", X)]),
@@ -146,7 +147,7 @@ pub static ROWS: &[OpDef] = &[
         to_value(replaced(a.input, |x| renorm(x, a.p, a.dim, a.maxnorm)))
     }))
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: the input has fewer than two dimensions"])
+    .errors(&["RuntimeError: the input has fewer than two dimensions", shapes::NO_FLOAT])
     .example(
         "tensor([[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]]).renorm(2, 0, 4)",
         "tensor([[1.0000, 2.0000, 2.0000],\n        [2.4000, 3.2000, 0.0000]])",
@@ -164,6 +165,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(SPACE)
     .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT])
     .example("linalg::vector_norm(tensor([3.0, 4.0]))", "tensor(5.)")
     .gradient(Gradient::Vjp("LinalgVectorNormBackward0"))
     .samples(&[Sample::of("linalg::vector_norm(a, 3)", TWO_VECTORS)]),

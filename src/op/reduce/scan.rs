@@ -114,6 +114,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(LogcumsumexpParams, |a| to_value(logcumsumexp(a.input, a.dim))),
     )
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([0.0, 0.0]).logcumsumexp(0)", "tensor([0.0000, 0.6931])")
     .samples(&[Sample::of("x.logcumsumexp(1)", MATRIX)]),
 ];

@@ -105,6 +105,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([0.0, 0.0]).softmax(0)", "tensor([0.5000, 0.5000])")
     .gradient(Gradient::Vjp("SoftmaxBackward0"))
     .samples(&[Sample::of("x.softmax(-1)", X), Sample::of("x.softmax(0)", X)]),
@@ -117,6 +118,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(&[Form::Method, Form::Function, Form::Functional])
     .shapes(shapes::SAME)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([0.0, 0.0]).log_softmax(0)", "tensor([-0.6931, -0.6931])")
     .gradient(Gradient::Vjp("LogSoftmaxBackward0"))
     .samples(&[Sample::of("x.log_softmax(-1)", X)]),

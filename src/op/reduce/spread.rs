@@ -103,6 +103,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([1.0, 3.0]).var()", "tensor(2.)")
     .gradient(Gradient::Vjp("VarBackward0"))
     .samples(&[Sample::of("x.var()", X), Sample::of("x.var(1)", X)]),
@@ -116,6 +117,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes(shapes::REDUCED)
+    .errors(&[shapes::NO_FLOAT])
     .example("tensor([1.0, 3.0]).std()", "tensor(1.4142)")
     .gradient(Gradient::Vjp("StdBackward0"))
     .samples(&[Sample::of("x.std(1)", X)]),
@@ -132,6 +134,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
+    .errors(&[shapes::NO_FLOAT])
     .example("var_mean(tensor([1.0, 3.0]))", "[tensor(2.), tensor(2.)]")
     .samples(&[Sample::of("var_mean(x, 1)[0]", MATRIX)]),
     OpDef::call(
@@ -147,6 +150,7 @@ pub static ROWS: &[OpDef] = &[
     )
     .forms(FUNCTION)
     .shapes("any -> two without dim, or two of () where none is given; keepdim leaves sizes of 1")
+    .errors(&[shapes::NO_FLOAT])
     .example("std_mean(tensor([1.0, 3.0]))", "[tensor(1.4142), tensor(2.)]")
     .samples(&[Sample::of("std_mean(x, 0)[0]", MATRIX)]),
 ];

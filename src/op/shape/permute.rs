@@ -191,7 +191,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(PermuteParams, |a| to_value(permute(a.input, &a.dims))),
     )
     .shapes("(n_0, n_1, …) -> (n_dims[0], n_dims[1], …)")
-    .errors(&["RuntimeError: `dims` does not name each dimension once"])
+    .errors(&[
+        "RuntimeError: `dims` does not name each dimension once",
+        "IndexError: the tensor has no such dimension as one of `dims`",
+    ])
     .example("zeros([2, 3, 4]).permute([2, 0, 1]).shape", "[4, 2, 3]")
     .gradient(Gradient::Vjp("PermuteBackward0"))
     .samples(&[Sample::of("x.permute([2, 0, 1])", X)]),

@@ -222,6 +222,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(RepeatInterleaveParams, |a| to_value(repeat_interleave(a.input, a.repeats, a.dim))),
     )
     .shapes("any of n elements -> (n repeats), or with `dim` (…, n repeats, …)")
+    .errors(&["RuntimeError: a number of repeats is negative"])
     .example("tensor([1, 2]).repeat_interleave(2)", "tensor([1, 1, 2, 2])")
     .samples(&[Sample::of("x.repeat_interleave(2, 1)", M)]),
     OpDef::call(
@@ -232,7 +233,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(FlipParams, |a| to_value(flip(a.input, &a.dims))),
     )
     .shapes(shapes::SAME)
-    .errors(&["RuntimeError: a dimension is named twice"])
+    .errors(&[
+        "RuntimeError: a dimension is named twice",
+        "IndexError: the tensor has no such dimension as one of `dims`",
+    ])
     .example("tensor([1, 2, 3]).flip(0)", "tensor([3, 2, 1])")
     .gradient(Gradient::Vjp("FlipBackward0"))
     .samples(&[Sample::of("x.flip([0, 1])", M)]),
@@ -261,6 +265,7 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("(n, m) -> (n dims[0], m dims[1]); missing counts are 1, more than dimensions add dimensions in front")
+    .errors(&["RuntimeError: a number of repeats is negative"])
     .example("tensor([[1], [2]]).tile([2])", "tensor([[1, 1],\n        [2, 2]])"),
     OpDef::call(
         "rot90",
@@ -270,6 +275,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(Rot90Params, |a| to_value(rot90(a.input, a.k, &a.dims))),
     )
     .shapes("(…, n, …, m, …) -> (…, m, …, n, …), or the same where k is even")
+    .errors(&["RuntimeError: the input has fewer than two dimensions"])
     .example("tensor([[1, 2], [3, 4]]).rot90()", "tensor([[2, 4],\n        [1, 3]])")
     .samples(&[Sample::of("x.rot90()", M), Sample::of("x.rot90(3, [0, 2])", X)]),
     OpDef::call(

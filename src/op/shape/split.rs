@@ -205,6 +205,10 @@ pub static ROWS: &[OpDef] = &[
         "(…, n, …) -> pieces (…, n / sections, …), the first ones larger by 1 where it does not divide; or cut at \
          indices",
     )
+    .errors(&[
+        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the input has too few dimensions",
+    ])
     .example("arange(5).tensor_split(2)", "[tensor([0, 1, 2]), tensor([3, 4])]")
     .samples(&[Sample::of("x.tensor_split(2, 1)[0]", M)]),
     OpDef::call(
@@ -218,6 +222,10 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .shapes("as `tensor_split` along dimension 1, or along 0 for a vector")
+    .errors(&[
+        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the input has too few dimensions",
+    ])
     .example("arange(4).hsplit(2)", "[tensor([0, 1]), tensor([2, 3])]")
     .samples(&[Sample::of("x.hsplit(2)[1]", M)]),
     OpDef::call(
@@ -228,6 +236,10 @@ pub static ROWS: &[OpDef] = &[
         by_name!(HsplitParams, |a| pieces(a, 0)),
     )
     .shapes("as `tensor_split` along dimension 0")
+    .errors(&[
+        "RuntimeError: the number of parts is not above 0",
+        "RuntimeError: the input has too few dimensions",
+    ])
     .example("arange(4).reshape([2, 2]).vsplit(2)[0]", "tensor([[0, 1]])")
     .samples(&[Sample::of("x.vsplit([1])[1]", M)]),
 ];

@@ -390,6 +390,7 @@ pub static ROWS: &[OpDef] = &[
         "RuntimeError: the shape has not as many elements",
         "RuntimeError: strides do not allow it without a copy, as after `t()`",
     ])
+    .across()
     .example("arange(4).view_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
     OpDef::call(
         "reshape_as",
@@ -401,6 +402,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .shapes("any -> that of `other`")
     .errors(&["RuntimeError: the shape has not as many elements"])
+    .across()
     .example("arange(4).reshape_as(ones([2, 2]))", "tensor([[0, 1],\n        [2, 3]])"),
     OpDef::call(
         "expand_as",
@@ -412,6 +414,7 @@ pub static ROWS: &[OpDef] = &[
     .forms(METHOD)
     .shapes("(…, 1, …) -> that of `other`")
     .errors(&["RuntimeError: a size other than 1 would change"])
+    .across()
     .example("tensor([1, 2]).expand_as(zeros([2, 2]))", "tensor([[1, 2],\n        [1, 2]])"),
     OpDef::call(
         "broadcast_to",

@@ -161,7 +161,10 @@ pub static ROWS: &[OpDef] = &[
     .shapes(
         "any -> (), or with `dim` values and indices without it (1 with keepdim); with a tensor broadcast together",
     )
-    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
+    .errors(&[
+        "RuntimeError: the input is empty and no `dim` is given",
+        "IndexError: the tensor has no such dimension as `dim`, or it is empty",
+    ])
     .example("tensor([[1, 5], [7, 2]]).max(1).indices", "tensor([1, 0])")
     .gradient(Gradient::Vjp("MaxBackward0"))
     .samples(&[Sample::of("x.max()", APART), Sample::of("x.max(1).values", APART)]),
@@ -176,7 +179,10 @@ pub static ROWS: &[OpDef] = &[
     .shapes(
         "any -> (), or with `dim` values and indices without it (1 with keepdim); with a tensor broadcast together",
     )
-    .errors(&["RuntimeError: the input is empty and no `dim` is given"])
+    .errors(&[
+        "RuntimeError: the input is empty and no `dim` is given",
+        "IndexError: the tensor has no such dimension as `dim`, or it is empty",
+    ])
     .example("tensor([[1, 5], [7, 2]]).min(1).values", "tensor([1, 2])")
     .gradient(Gradient::Vjp("MinBackward0"))
     .samples(&[Sample::of("x.min()", APART), Sample::of("x.min(0).values", APART)]),
@@ -188,7 +194,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ArgmaxParams, |a| to_value(argmax(a.input, a.dim, a.keepdim))),
     )
     .shapes(shapes::REDUCED)
-    .errors(&["IndexError: the input is empty and no `dim` is given"])
+    .errors(&["IndexError: the input is empty and no `dim` is given", shapes::BOOLS])
     .example("tensor([3, 9, 4]).argmax()", "tensor(1)")
     .gradient(Gradient::NoGrad("the result is an index")),
     OpDef::call(
@@ -199,7 +205,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(ArgmaxParams, |a| to_value(argmin(a.input, a.dim, a.keepdim))),
     )
     .shapes(shapes::REDUCED)
-    .errors(&["IndexError: the input is empty and no `dim` is given"])
+    .errors(&["IndexError: the input is empty and no `dim` is given", shapes::BOOLS])
     .example("tensor([3, 9, 4]).argmin()", "tensor(0)")
     .gradient(Gradient::NoGrad("the result is an index")),
 ];

@@ -8,6 +8,7 @@ use crate::op::core::def::{Domain, Draw, Family, OpDef, Sample};
 use crate::op::core::operand::Operand;
 use crate::op::core::params::{Maybe, by_name, kind, params};
 use crate::op::core::record::no_grad;
+use crate::op::core::shapes;
 use crate::op::core::value::Value;
 use crate::op::elementwise::arithmetic::{floor_divide, mul, scale, sub};
 use crate::op::elementwise::binary::maximum;
@@ -326,10 +327,12 @@ pub static ROWS: &[OpDef] = &[
     OpDef::call("median", Family::Reduce, "The middle element: of all, or along a dimension.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, false)))
     .details("Of two middle elements the lower; NaN where there is one. With a dimension, values and indices.")
     .shapes("any -> (), or with `dim` values and indices without it (1 with keepdim)")
+    .errors(&[shapes::BOOLS])
     .example("tensor([3, 1, 4, 2]).median()", "tensor(2)")
     .samples(&[Sample::of("x.median(1).values", APART), Sample::of("x.median()", APART)]),
     OpDef::call("nanmedian", Family::Reduce, "The middle of the elements that are no NaN.", MedianParams::LIST, by_name!(MedianParams, |a| middle(a, true)))
     .shapes("any -> (), or with `dim` values and indices without it (1 with keepdim)")
+    .errors(&[shapes::BOOLS])
     .example("tensor([3.0, 1.0, 0.0 / 0.0]).nanmedian()", "tensor(1.)")
     .samples(&[Sample::of("x.nanmedian(0).values", APART)]),
     OpDef::call("mode", Family::Reduce, "The most frequent element along a dimension, and where it stands last.", ModeParams::LIST, by_name!(ModeParams, |a| to_pair(mode(a.input, a.dim, a.keepdim))))
@@ -339,7 +342,7 @@ pub static ROWS: &[OpDef] = &[
     .samples(&[Sample::of("x.mode(1).values", APART)]),
     OpDef::call("kthvalue", Family::Reduce, "The k-th smallest element along a dimension, counted from 1, and where it stands.", KthvalueParams::LIST, by_name!(KthvalueParams, |a| to_pair(kthvalue(a.input, a.k, a.dim, a.keepdim))))
     .shapes("any -> values and indices without dim (1 with keepdim)")
-    .errors(&["RuntimeError: `k` is below 1 or above the dimension's size"])
+    .errors(&["RuntimeError: `k` is below 1 or above the dimension's size", shapes::BOOLS])
     .example("tensor([3, 9, 5]).kthvalue(2).values", "tensor(5)")
     .samples(&[Sample::of("x.kthvalue(2).values", APART)]),
     OpDef::call(
@@ -355,11 +358,13 @@ pub static ROWS: &[OpDef] = &[
     )
     .shapes("any, q () -> without dim, or () where none is given; keepdim leaves sizes of 1; q (k) puts k in front")
     .errors(&["RuntimeError: a fraction is not in 0 to 1", "RuntimeError: `interpolation` has another name"])
+    .across()
     .example("tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)", "tensor(2.5000)")
     .samples(&[Sample::of("x.quantile(0.4, 1)", APART), Sample::of("x.quantile(0.7, #{interpolation: \"midpoint\"})", APART)]),
     OpDef::call("nanquantile", Family::Reduce, "`quantile` of the elements that are no NaN.", QuantileParams::LIST, by_name!(QuantileParams, |a| quantile_row(a, true)))
     .shapes("any, q () -> without dim, or () where none is given; keepdim leaves sizes of 1; q (k) puts k in front")
     .errors(&["RuntimeError: a fraction is not in 0 to 1", "RuntimeError: `interpolation` has another name"])
+    .across()
     .example("tensor([1.0, 3.0, 0.0 / 0.0]).nanquantile(0.5)", "tensor(2.)")
     .samples(&[Sample::of("x.nanquantile(0.3, 0)", APART)]),
 ];

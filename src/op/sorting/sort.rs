@@ -163,7 +163,7 @@ pub static ROWS: &[OpDef] = &[
         by_name!(TopkParams, |a| to_pair(topk(a.input, a.k, a.dim, a.largest))),
     )
     .shapes("(…, n, …) -> `values` and `indices` of (…, k, …)")
-    .errors(&["RuntimeError: `k` is above the dimension's size"])
+    .errors(&["RuntimeError: `k` is above the dimension's size", shapes::BOOLS])
     .example("tensor([3, 9, 5]).topk(2).values", "tensor([9, 5])")
     .gradient(Gradient::Vjp("TopkBackward0"))
     .samples(&[Sample::of("x.topk(2).values", APART)]),

@@ -132,6 +132,7 @@ pub static ROWS: &[OpDef] = &[
         },
         |a| over(a, "total_iters", &formula::POLYNOMIAL),
     )
+    .errors(&["ValueError: `total_iters` is not above 0"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::PolynomialLR(opt, 4); s.step(); \
          s.get_last_lr()",
@@ -148,6 +149,7 @@ pub static ROWS: &[OpDef] = &[
         },
         |a| over(a, "T_max", &formula::COSINE),
     )
+    .errors(&["ValueError: `T_max` is not above 0"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0}); let s = optim::lr_scheduler::CosineAnnealingLR(opt, 2); \
          s.step(); s.get_last_lr()",
@@ -221,6 +223,7 @@ pub static ROWS: &[OpDef] = &[
         "`sched.step()` after each batch. With the mode \"triangular2\" each cycle is half as high as the one before, \
          with \"exp_range\" the height is multiplied by `gamma` every step.",
     )
+    .errors(&["ValueError: `step_size_up` or `step_size_down` is not above 0, or `mode` has another name"])
     .example(
         "let opt = optim::SGD([ones(1)], #{lr: 1.0, momentum: 0.9}); let s = optim::lr_scheduler::CyclicLR(opt, 0.5, \
          1.0, 2); s.step(); s.get_last_lr()",

@@ -3,13 +3,14 @@
 use crate::op::def::DefaultValue;
 use crate::op::{Family, Form, OpDef, Param, ParamKind, Receiver};
 
-/// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints", "Python's
-/// name";` below the type that the method is of, or below `None` for functions; the last is left out where Python has
-/// none. `#[changing]` stands before methods that change what they are called on.
+/// Declares pages: `name(needed: "what for"; optional: "what for") "What it does." "code" => "what it prints";` below the
+/// type that the method is of, or below `None` for functions. What it prints is followed by when it fails, if it does.
+/// `#[changing]` stands before methods that change what they are called on, `#[torch("list.append")]` before what Python
+/// has under a name of its own.
 macro_rules! language {
     ($($receiver:ident {
-        $($(#[$mark:ident])? $name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
-            $summary:literal $code:literal => $shown:literal $(, $python:literal)?;)*
+        $($(#[$mark:ident $(($given:literal))?])* $name:ident($($needed:ident: $for:literal),* $(; $($more:ident: $to:literal),*)?)
+            $summary:literal $code:literal => $shown:literal $(, $error:literal)*;)*
     })*) => {
         pub(crate) static ROWS: &[crate::op::OpDef] = &[$($(
             $crate::script::language::declare::row(
@@ -21,9 +22,9 @@ macro_rules! language {
                 ],
             )
             .summary($summary)
+            .errors(&[$($error),*])
             .example($code, $shown)
-            $(.torch($python))?
-            $(.$mark())?,
+            $(.$mark($($given)?))*,
         )*)*];
     };
 }

@@ -77,7 +77,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
             CheckpointSequentialParams::LIST,
         )
         .torch("torch.utils.checkpoint.checkpoint_sequential")
-        .errors(&["ValueError: there are fewer functions than segments", "ValueError: use_reentrant is true"])
+        .errors(&[
+            "ValueError: there are fewer functions than segments",
+            "ValueError: use_reentrant is true",
+            "Error: whatever a part of it fails with",
+        ])
         .example(
             "let net = nn::Sequential(nn::ReLU(), nn::ReLU()); checkpoint_sequential(net, 2, tensor([-1.0, 2.0]))",
             "tensor([0., 2.])",

@@ -128,6 +128,10 @@ pub static ROWS: &[ScriptRow] = &[
             "Fails a check where a tensor is on another device.",
             ExpectDeviceParams::LIST,
         )
+        .errors(&[
+            "RuntimeError: there is no such kind of device",
+            "AssertionError: the tensor lies on another device",
+        ])
         .example("expect_device(ones(2, #{device: \"cuda\"}), \"cuda\"); 1", "1"),
         expect_device,
     ),
@@ -201,7 +205,10 @@ pub static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         of_run("peak_bytes", "The most bytes that a device held at once.", DeviceBytesParams::LIST)
-            .errors(&["ValueError: the device took no part in the run"])
+            .errors(&[
+                "ValueError: the device took no part in the run",
+                "RuntimeError: there is no such kind of device",
+            ])
             .example("events.peak_bytes(\"cuda:0\")", "512"),
         |call| bytes(call, "peak"),
     ),
@@ -211,7 +218,10 @@ pub static ROWS: &[ScriptRow] = &[
             "Bytes that a device holds after the run and did not before.",
             DeviceBytesParams::LIST,
         )
-        .errors(&["ValueError: the device took no part in the run"])
+        .errors(&[
+            "ValueError: the device took no part in the run",
+            "RuntimeError: there is no such kind of device",
+        ])
         .example("events.leaked_bytes(\"cuda:0\")", "0"),
         |call| bytes(call, "leaked"),
     ),

@@ -104,6 +104,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             "Gives a map: median_ms, min_ms, max_ms, iqr_ms, runs and clock. On a simulated GPU the time is the modelled \
              one, and clock says so.",
         )
+        .errors(&["Error: whatever the function fails with"])
         .example("time(|| 1 + 1).runs", "1"),
         run: |call| {
             let body = TimeParams::of(&call.args)?.body;
@@ -150,6 +151,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         .forms(&[Form::Of("testing")])
         .shapes("both have the same")
         .errors(&["AssertionError: they differ; the text counts the elements and names the worst"])
+        .across()
         .example("testing::assert_close(tensor([1.0]), tensor([1.0 + 1e-7])); 1", "1"),
         run: |call| {
             let given = AssertCloseParams::of(&call.args)?;

@@ -55,6 +55,7 @@ pub static ROWS: &[ScriptRow] = &[
             "A map: copies by direction (h2d, d2h, d2d), launches, syncs, implicit_syncs with their lines, allocations, \
              peak and leaked bytes by GPU, oom, and launches by_dtype.",
         )
+        .errors(&["Error: whatever the function fails with"])
         .example("telemetry::record(|| ones(3).sum()).launches", "0"),
         run: record,
         set: None,

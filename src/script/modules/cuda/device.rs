@@ -14,14 +14,27 @@ params! {
     }
 }
 
-pub(crate) const NO_GPU: &str =
-    "AssertionError or ValueError: there is no such GPU, or the device is the CPU";
+/// When a function of the current GPU fails.
+pub(crate) const NO_GPU: &str = "DeviceError: there is no GPU";
+/// When a function that works on a GPU fails.
+pub(crate) const WORKED_ERRORS: &[&str] = &["DeviceError: there is no such GPU", NOT_CPU];
+/// When a function that only looks at a GPU fails.
+pub(crate) const LOOKED_ERRORS: &[&str] = &["AssertionError: there is no such GPU", NOT_CPU];
+/// When a function waits for a GPU whose work is only written down.
+pub(crate) const CAPTURED: &str = "DeviceError: work is being captured for a graph";
+/// When a function of a GPU is given another device.
+pub(crate) const NOT_CPU: &str = "ValueError: the device is the CPU";
 
-/// A function of one GPU, which may be named.
+/// A function that works on one GPU, which may be named.
 pub(crate) const fn asked(name: &'static str, summary: &'static str) -> OpDef {
     OpDef::script(name, Family::Cuda, summary, DeviceParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
+        .errors(WORKED_ERRORS)
+}
+
+/// As [`asked`], of one that only looks.
+pub(crate) const fn seen(name: &'static str, summary: &'static str) -> OpDef {
+    asked(name, summary).errors(LOOKED_ERRORS)
 }
 
 /// The GPU that a function looks at.

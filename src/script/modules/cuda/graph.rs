@@ -24,7 +24,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("graph", Family::Cuda, "Writes down the kernels that a closure would launch, without running them; `replay()` launches all of them as one.", GraphParams::LIST)
         .forms(&[Form::Of("cuda")])
         .torch("torch.cuda.graph")
-        .errors(&[NO_GPU, "RuntimeError: the closure waits for the GPU, prints one of its tensors or copies from memory that is not pinned"])
+        .errors(&[NO_GPU, "DeviceError: the closure waits for the GPU, prints one of its tensors or copies from memory that is not pinned"])
         .details("It works on the same memory every time: what the closure makes has its values only after a replay.")
         .example("let x = ones(2, #{device: \"cuda\"}); let graph = cuda::graph(|| x.add_(1)); graph.replay(); graph.replay(); x.cpu()", "tensor([3., 3.])"),
         run: capture,

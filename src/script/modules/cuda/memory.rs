@@ -13,7 +13,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::modules::cuda::device::{DeviceParams, NO_GPU, asked, gpu, worked_on};
+use crate::script::modules::cuda::device::{DeviceParams, NOT_CPU, asked, gpu, worked_on};
 use crate::script::value::type_name;
 
 params! {
@@ -30,33 +30,42 @@ params! {
     }
 }
 
+/// When a function that asks the allocator of a GPU fails.
+const POOL_ERRORS: &[&str] =
+    &["RuntimeError: there is no such GPU, but others", "DeviceError: there is no GPU", NOT_CPU];
+
+/// A function that asks the allocator of a GPU, which may be named.
+const fn pool_row(name: &'static str, summary: &'static str) -> OpDef {
+    asked(name, summary).errors(POOL_ERRORS)
+}
+
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
-        def: asked("memory_allocated", "Bytes that tensors hold, each rounded up to blocks of 512.")
+        def: pool_row("memory_allocated", "Bytes that tensors hold, each rounded up to blocks of 512.")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_allocated()", "512"),
         run: |call| Ok((pooled(call)?.memory().0 as INT).into()),
         set: None,
     },
     ScriptRow {
-        def: asked("max_memory_allocated", "The most bytes that tensors held since the last reset_peak_memory_stats().")
+        def: pool_row("max_memory_allocated", "The most bytes that tensors held since the last reset_peak_memory_stats().")
         .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::max_memory_allocated()", "512"),
         run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_allocated()) as INT).into()),
         set: None,
     },
     ScriptRow {
-        def: asked("memory_reserved", "Bytes that the caching allocator took from the GPU, in use or kept for the next request.")
+        def: pool_row("memory_reserved", "Bytes that the caching allocator took from the GPU, in use or kept for the next request.")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_reserved()", "2097152"),
         run: |call| Ok((pooled(call)?.memory().1 as INT).into()),
         set: None,
     },
     ScriptRow {
-        def: asked("max_memory_reserved", "The most bytes that were reserved since the last reset_peak_memory_stats().")
+        def: pool_row("max_memory_reserved", "The most bytes that were reserved since the last reset_peak_memory_stats().")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::max_memory_reserved()", "2097152"),
         run: |call| Ok((pooled(call)?.pool().map_or(0, |p| p.peak_reserved()) as INT).into()),
         set: None,
     },
     ScriptRow {
-        def: asked("memory_stats", "Every statistic of the allocator under PyTorch's keys.")
+        def: pool_row("memory_stats", "Every statistic of the allocator under PyTorch's keys.")
         .details("Such as \"allocated_bytes.all.peak\", \"segment.all.allocated\" and \"num_alloc_retries\".")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::memory_stats()[\"allocated_bytes.all.peak\"]", "512"),
         run: |call| {
@@ -70,7 +79,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("memory_summary", Family::Cuda, "The statistics as a table.", MemorySummaryParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
+        .errors(POOL_ERRORS)
         .example("cuda::memory_summary(#{abbreviated: true}).contains(\"PyTorch CUDA memory summary\")", "true"),
         run: |call| {
             let given = MemorySummaryParams::of(&call.args)?;
@@ -90,7 +99,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: asked("reset_peak_memory_stats", "Peaks start again from what is held now.")
+        def: pool_row("reset_peak_memory_stats", "Peaks start again from what is held now.")
         .example("let x = ones(100, #{device: \"cuda\"}); drop(x); cuda::reset_peak_memory_stats(); cuda::max_memory_allocated()", "0"),
         run: |call| {
             pooled(call)?.reset_peak();
@@ -99,7 +108,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: asked("reset_accumulated_memory_stats", "Sums of what was allocated and freed start again from 0.")
+        def: pool_row("reset_accumulated_memory_stats", "Sums of what was allocated and freed start again from 0.")
         .example("let x = ones(100, #{device: \"cuda\"}); cuda::reset_accumulated_memory_stats(); cuda::memory_stats()[\"allocated_bytes.all.allocated\"]", "0"),
         run: |call| {
             if let Some(mut pool) = pooled(call)?.pool() {
@@ -133,7 +142,12 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("set_per_process_memory_fraction", Family::Cuda, "Lets tensors use only a part of the memory: beyond it, out of memory.", FractionParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&["TypeError: the fraction is no float; write 1.0 for all of the memory", "ValueError: it is below 0 or above 1", NO_GPU])
+        .errors(&[
+            "TypeError: the fraction is no float; write 1.0 for all of the memory",
+            "ValueError: it is below 0 or above 1",
+            "DeviceError: there is no such GPU",
+            NOT_CPU,
+        ])
         .example("cuda::set_per_process_memory_fraction(0.5); cuda::get_per_process_memory_fraction()", "0.5"),
         run: set_fraction,
         set: None,
@@ -154,6 +168,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     },
     ScriptRow {
         def: asked("synchronize", "The host waits for everything that was given to a GPU.")
+        .errors(&["DeviceError: there is no such GPU, or work is being captured for a graph", NOT_CPU])
         .details("Work is queued and runs beside the host: a time that is taken without waiting is that of the queueing.")
         .example("cuda::synchronize(); cuda::current_stream().query()", "true"),
         run: |call| {

@@ -16,7 +16,9 @@ use crate::op::params::kind::{self, Int};
 use crate::op::params::params;
 use crate::op::{Family, Form, OpDef};
 use crate::script::call::{self, ScriptRow};
-use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, known_gpu, looked_up};
+use crate::script::modules::cuda::device::{
+    CurrentDevice, LOOKED_ERRORS, NO_GPU, WORKED_ERRORS, gpu, known_gpu, looked_up, seen,
+};
 use crate::script::modules::hook::context;
 
 pub use graph::Captured;
@@ -76,7 +78,7 @@ static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("set_device", Family::Cuda, "Makes another GPU the one that \"cuda\" means.", GpuParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
+        .errors(WORKED_ERRORS)
         .example("cuda::set_device(1); let now = cuda::current_device(); cuda::set_device(0); now", "1"),
         run: |call| {
             let context = gpu(call.machine(), Some(GpuParams::of(&call.args)?.device))?;
@@ -88,7 +90,7 @@ static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("device", Family::Cuda, "Another GPU is the current one inside the block, and the old one after it, on an error too.", GpuParams::LIST)
         .forms(&[Form::Of("cuda"), Form::With("cuda")])
-        .errors(&[NO_GPU])
+        .errors(WORKED_ERRORS)
         .example("with cuda::device(1) { cuda::current_device() }", "1"),
         run: |call| {
             let machine = Arc::clone(call.machine());
@@ -101,13 +103,13 @@ static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: asked("get_device_name", "The name of a GPU; that of a simulated one ends in \"(simulated)\".")
+        def: seen("get_device_name", "The name of a GPU; that of a simulated one ends in \"(simulated)\".")
         .example("cuda::get_device_name(0)", "\"Tesla T4 (simulated)\""),
         run: |call| Ok(looked_up(call)?.backend.properties().name.clone().into()),
         set: None,
     },
     ScriptRow {
-        def: asked("get_device_capability", "The compute capability as [major, minor].")
+        def: seen("get_device_capability", "The compute capability as [major, minor].")
         .example("cuda::get_device_capability()", "[7, 5]"),
         run: |call| {
             let (major, minor) = looked_up(call)?.backend.properties().capability;
@@ -117,14 +119,14 @@ static ROWS: &[ScriptRow] = &[
         set: None,
     },
     ScriptRow {
-        def: asked("get_device_properties", "What a GPU is like, as a map.")
+        def: seen("get_device_properties", "What a GPU is like, as a map.")
         .details("It holds name, major, minor, total_memory (bytes), multi_processor_count, max_threads_per_multi_processor, L2_cache_size (bytes), warp_size and simulated.")
         .example("cuda::get_device_properties().multi_processor_count", "40"),
         run: |call| Ok(device_properties(looked_up(call)?.as_ref()).into()),
         set: None,
     },
     ScriptRow {
-        def: asked("is_simulated", "Whether a GPU is simulated.")
+        def: seen("is_simulated", "Whether a GPU is simulated.")
         .own()
         .example("cuda::is_simulated()", "true"),
         run: |call| Ok(looked_up(call)?.backend.properties().simulated.into()),
@@ -133,7 +135,7 @@ static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("can_device_access_peer", Family::Cuda, "Whether two GPUs copy to each other over their own link; others copy through the host.", PeersParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
+        .errors(LOOKED_ERRORS)
         .example("cuda::can_device_access_peer(0, 0)", "false"),
         run: |call| {
             let given = PeersParams::of(&call.args)?;

@@ -12,7 +12,7 @@ use crate::op::params::{Maybe, params};
 use crate::op::{Family, Form, OpDef, Receiver};
 use crate::script::call::kind::{Given, Typed};
 use crate::script::call::{Call, Outcome, ScriptRow};
-use crate::script::modules::cuda::device::{CurrentDevice, NO_GPU, asked, gpu, worked_on};
+use crate::script::modules::cuda::device::{CAPTURED, CurrentDevice, WORKED_ERRORS, asked, gpu, worked_on};
 use crate::script::modules::hook::context;
 use crate::script::value::type_name;
 
@@ -78,7 +78,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow {
         def: OpDef::script("Stream", Family::Cuda, "A stream of its own: a queue of work that runs beside those of other streams.", StreamParams::LIST)
         .forms(&[Form::Of("cuda")])
-        .errors(&[NO_GPU])
+        .errors(WORKED_ERRORS)
         .details("There are 32, which come round again. Memory made on one stream and used on another needs wait_stream() before, and record_stream() where it may be freed early.")
         .example("cuda::Stream() == cuda::current_stream()", "false"),
         run: |call| {
@@ -129,6 +129,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("synchronize", Family::Cuda, "The host waits for everything that was given to the stream.", &[])
         .on(Receiver::Stream)
         .torch("torch.cuda.Stream.synchronize")
+        .errors(&[CAPTURED])
         .example("let s = cuda::Stream(); s.synchronize(); s.query()", "true"),
         run: |call| {
             let stream = call.on::<Stream>()?;
@@ -141,7 +142,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("query", Family::Cuda, "Whether everything that was given to the stream is done.", &[])
         .on(Receiver::Stream)
         .torch("torch.cuda.Stream.query")
-        .errors(&["RuntimeError: work is being captured for a graph"])
+        .errors(&[CAPTURED])
         .example("cuda::Stream().query()", "true"),
         run: |call| {
             let stream = call.on::<Stream>()?;
@@ -254,6 +255,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("synchronize", Family::Cuda, "The host waits for the event.", &[])
         .on(Receiver::Event)
         .torch("torch.cuda.Event.synchronize")
+        .errors(&[CAPTURED])
         .example("let e = cuda::Event(); e.record(); e.synchronize(); e.query()", "true"),
         run: |call| {
             if let Some((context, mark)) = call.on::<Event>()?.recorded() {
@@ -267,7 +269,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("query", Family::Cuda, "Whether the event is reached; one that was never recorded is.", &[])
         .on(Receiver::Event)
         .torch("torch.cuda.Event.query")
-        .errors(&["RuntimeError: work is being captured for a graph"])
+        .errors(&[CAPTURED])
         .example("cuda::Event().query()", "true"),
         run: |call| Ok(call.on::<Event>()?.reached()?.into()),
         set: None,
@@ -276,7 +278,10 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("elapsed_time", Family::Cuda, "Milliseconds from this event to a later one, modelled on a simulated GPU.", ElapsedTimeParams::LIST)
         .on(Receiver::Event)
         .torch("torch.cuda.Event.elapsed_time")
-        .errors(&["ValueError: one of them keeps no time, or was not recorded", "RuntimeError: one of them is not reached yet"])
+        .errors(&[
+            "ValueError: one of them keeps no time, or was not recorded",
+            "RuntimeError: one of them is not reached yet",
+        ])
         .example("let a = cuda::Event(#{enable_timing: true}); let b = cuda::Event(#{enable_timing: true}); a.record(); b.record(); b.synchronize(); a.elapsed_time(b) >= 0.0", "true"),
         run: |call| {
             let end = ElapsedTimeParams::of(&call.args)?.end_event;

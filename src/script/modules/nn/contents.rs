@@ -56,7 +56,10 @@ params! {
 }
 
 const PATH: &[&str] = &["TypeError: nothing stands there, or something of another kind"];
-const TAKEN: &[&str] = &["ValueError: the name has a point or is empty, or something of another kind has it"];
+const NO_NAME: &str = "ValueError: the name has a point or is empty, or something of another kind has it";
+const TAKEN: &[&str] = &[NO_NAME];
+const NO_PARAMETER: &[&str] =
+    &[NO_NAME, "ValueError: the tensor is no leaf", "RuntimeError: the tensor holds integers or bools"];
 
 pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
@@ -118,6 +121,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
         ).changing()
         .torch("torch.nn.Module.apply")
         .details("`isinstance(m, \"Linear\")` asks in it what a module is.")
+        .errors(&["Error: whatever the function fails with"])
         .example("let n = 0; nn::Sequential(nn::ReLU(), nn::Tanh()).apply(|m| n += 1); n", "3"),
         |call| {
             apply(call, &call.on()?, &ApplyParams::of(&call.args)?.closure)?;
@@ -148,7 +152,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("register_parameter", "Has a leaf as a parameter, which is trained.", RegisterParameterParams::LIST).changing()
             .torch("torch.nn.Module.register_parameter")
-            .errors(TAKEN)
+            .errors(NO_PARAMETER)
             .example(
                 "let net = nn::ReLU(); net.register_parameter(\"scale\", ones(1)); net.parameters()",
                 "[tensor([1.], requires_grad=True)]",

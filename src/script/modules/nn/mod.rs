@@ -60,7 +60,10 @@ static ROWS: &[ScriptRow] = &[
              `net.fc = nn::Linear(100, 5)` puts another child in a place, or a first one there; what is assigned later \
              becomes a parameter where it is a leaf that requires gradients, and stays a plain value otherwise.",
         )
-        .errors(&["TypeError: an array among the parts holds modules, which nn::ModuleList([…]) would"])
+        .errors(&[
+            "TypeError: an array among the parts holds modules, which nn::ModuleList([…]) would",
+            "Error: whatever its function fails with",
+        ])
         .example(
             "let net = nn::module(\"Twice\", #{act: nn::ReLU()}, |self, x| self.act.forward(x) * 2); net.forward(tensor([-1.0, 2.0]))",
             "tensor([0., 4.])",

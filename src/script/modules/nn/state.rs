@@ -80,7 +80,11 @@ pub(super) static ROWS: &[ScriptRow] = &[
                 "Layers such as nn::MultiheadAttention take options: `net.forward(q, k, v, #{attn_mask: mask})`. Inside \
                  another module an own module must give a Tensor; alone it may give anything.",
             )
-            .errors(&["TypeError: an input of a layer is no Tensor"])
+            .errors(&[
+                "TypeError: an input of a layer is no Tensor",
+                "TypeError: there are more or fewer inputs than the layer takes",
+                "Error: whatever the layer or a function of its own fails with",
+            ])
             .example("nn::ReLU().forward(tensor([-1.0, 2.0]))", "tensor([0., 2.])"),
         |call| {
             let inputs = ForwardParams::of(&call.args)?.inputs;
@@ -212,7 +216,12 @@ pub(super) static ROWS: &[ScriptRow] = &[
         ).changing()
         .torch("torch.nn.Module.to")
         .details("An optimiser made before goes on with the same parameters.")
-        .errors(&["DeviceError: there is no such GPU", "OutOfMemoryError: the device has no room"])
+        .errors(&[
+            "DeviceError: there is no such GPU",
+            "OutOfMemoryError: the device has no room",
+            "TypeError: the dtype is of integers or bools",
+            "RuntimeError: there is no such kind of device",
+        ])
         .example("let net = nn::Linear(2, 1); net.to(float64); net.weight.dtype", "torch.float64"),
         to,
     ),

@@ -90,6 +90,7 @@ static ROWS: &[ScriptRow] = &[
             "One bar for each value; a second call draws its bars beside those of the first.",
             BarParams::LIST,
         )
+        .errors(&["ValueError: labels and values are not as many", "TypeError: a value is no number"])
         .example("plot::figure(); plot::bar([3, 5], #{labels: [\"cats\", \"dogs\"]})", "figure"),
         |call| {
             let given = BarParams::of(&call.args)?;
