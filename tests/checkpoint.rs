@@ -185,7 +185,7 @@ fn a_recomputation_ends_with_the_last_tensor_that_is_asked_for() {
 #[test]
 fn wrong_arguments_are_errors() {
     for (code, want) in [
-        ("checkpoint(3, ones(2))", "TypeError: checkpoint(): a function is a closure or a module, not a "),
+        ("checkpoint(3, ones(2))", "TypeError: checkpoint(): a function is a closure or a module, not "),
         (
             "checkpoint(|x| x, ones(2), #{preserve_rng: true})",
             "TypeError: checkpoint() got an unknown option 'preserve_rng'",

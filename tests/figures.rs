@@ -95,7 +95,7 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_can() {
         ("plot::bar([1, 2], #{labels: 3})", "'labels' must be an array of names", ""),
         ("plot::line([1, 2]); plot::image(rand([2, 3]))", "image", "`plot::figure()` begins a new figure"),
         ("plot::scatter([1, 2, 3], [1, 2])", "x has 3 values and y has 2", ""),
-        ("plot::line(\"up\")", "numbers are drawn here, not a string", ""),
+        ("plot::line(\"up\")", "numbers are drawn here, not string", ""),
         ("plot::save(\"figure.jpg\")", "figures are saved as .png or .svg", ""),
     ] {
         lab.run("plot::figure();");

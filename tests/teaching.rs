@@ -159,6 +159,22 @@ fn misspelt_names_and_options_have_a_suggestion() {
 }
 
 #[test]
+fn what_rhai_says_badly_or_never_comes_back_from_is_said_here() {
+    for (code, kind, message) in [
+        ("let s = \"a\"; s.pad(10, \"\")", "ValueError", "pad(): the text that fills is empty"),
+        ("[3, \"x\"].sort()", "TypeError", "elements of different types cannot be sorted"),
+        ("1 / 0", "RuntimeError", "Division by zero: 1 / 0"),
+        ("5.get_bit(99)", "RuntimeError", "Bit-field index 99 out of bounds: only 64 bits in bit-field"),
+        ("let x = ones(2); x.shape = 3", "TypeError", "'shape' of a 'Tensor' object can't be set to int"),
+    ] {
+        let fault = fault("cpu", code);
+        assert_eq!((fault.kind.as_str(), fault.message.as_str()), (kind, message), "{code}");
+    }
+    let shown = "let s = \"a\"; s.pad(6, \"xyz\"); s.pad(8, '.'); s.pad(3, \"b\"); s";
+    assert_eq!(run(&mut lab("cpu"), shown).unwrap().into_string().unwrap(), "axyzxy..");
+}
+
+#[test]
 fn gradients_of_some_inputs() {
     let mut lab = lab("cpu");
     let mut number = |code: &str| {

@@ -153,7 +153,7 @@ fn a_schedule_and_its_functions_can_be_asked_and_fail_in_their_place() {
         "{text} {hint}"
     );
     let (text, _) = lab.error("optim::lr_scheduler::LambdaLR(opt, |epoch| \"fast\")");
-    assert!(text.contains("lr_lambda must give a number, not a string"), "{text}");
+    assert!(text.contains("lr_lambda must give a number, not string"), "{text}");
     let (text, _) = lab.error("optim::lr_scheduler::LambdaLR(opt, |epoch| ones(2).reshape([3]))");
     assert!(text.contains("shape '[3]' is invalid for input of size 2"), "{text}");
     let (text, hint) = lab.error("optim::lr_scheduler::StepLR(opt, #{step_sise: 3})");

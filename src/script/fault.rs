@@ -237,7 +237,10 @@ fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
 
 /// `f (Tensor, i64)` from Rhai, in a learner's words.
 fn unknown_function(signature: &str, known: &KnownNames) -> Fault {
-    let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ")"));
+    let Some((name, arguments)) = signature.split_once(" (") else {
+        // What Rhai's own functions say of values that they can't compare.
+        return Fault::bare("TypeError", signature.into(), None);
+    };
     let arguments = arguments.trim_end_matches(')');
     let shown: Vec<String> = arguments.split(", ").filter(|a| !a.is_empty()).map(words).collect();
     let bare = name.rsplit("::").next().unwrap_or(name);

@@ -94,7 +94,7 @@ pub(crate) fn register(engine: &mut Engine, shared: &Arc<Shared>) {
 /// The places of an index, one for each dimension.
 fn places(at: &Dynamic) -> Result<Array> {
     let all = at.read_lock::<Array>().map(|all| all.clone());
-    let text = || format!("at() and put() take an array of places, not a {}", type_name(at));
+    let text = || format!("at() and put() take an array of places, not {}", type_name(at));
     all.ok_or_else(|| Error::type_error(text()).with_hint("`x.at([(), 1])` is the second column"))
 }
 

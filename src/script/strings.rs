@@ -1,11 +1,13 @@
 //! Functions on strings whose result may be far larger than what they are given: Rhai makes it first and measures it then.
 //! Here it is measured first, and what is larger than a script's values may be is never made.
 
-use rhai::{Array, Engine, EvalAltResult, ImmutableString, NativeCallContext, Position};
+use rhai::{Array, Engine, EvalAltResult, INT, ImmutableString, NativeCallContext, Position};
 
-use super::fault::RhaiResult;
+use crate::base::Error;
 
-/// Registers `replace`, `split` and `split_rev` in place of Rhai's.
+use super::fault::{RhaiResult, raise};
+
+/// Registers `replace`, `split`, `split_rev` and `pad` in place of Rhai's.
 pub(crate) fn register(engine: &mut Engine) {
     macro_rules! replace {
         ($find:ty, $put:ty) => {
@@ -41,6 +43,32 @@ pub(crate) fn register(engine: &mut Engine) {
     }
     split!(ImmutableString);
     split!(char);
+    engine.register_fn(
+        "pad",
+        |ctx: NativeCallContext, text: &mut ImmutableString, len: INT, fill: ImmutableString| {
+            pad(&ctx, text, len, &fill)
+        },
+    );
+}
+
+/// Rhai's own goes on for ever where the text that fills is empty.
+fn pad(ctx: &NativeCallContext, text: &mut ImmutableString, len: INT, fill: &str) -> RhaiResult<()> {
+    let missing = usize::try_from(len).unwrap_or(0).saturating_sub(text.chars().count());
+    if missing == 0 {
+        return Ok(());
+    }
+    if fill.is_empty() {
+        return Err(raise(Error::value("pad(): the text that fills is empty")));
+    }
+    let times = missing.div_ceil(fill.chars().count());
+    let grown = fill.len().checked_mul(times).and_then(|more| more.checked_add(text.len()));
+    let most = ctx.engine().max_string_size();
+    if grown.is_none_or(|length| length > most) {
+        return Err(EvalAltResult::ErrorDataTooLarge("Length of string".into(), Position::NONE).into());
+    }
+    let more: String = fill.chars().cycle().take(missing).collect();
+    *text = format!("{text}{more}").into();
+    Ok(())
 }
 
 fn replace(ctx: &NativeCallContext, text: &mut ImmutableString, find: &str, put: &str) -> RhaiResult<()> {

@@ -87,7 +87,7 @@ fn run_with(
     let value = context.eval_expression_tree(subject)?;
     let manager = value.read_lock::<ContextManager>().map(|m| m.clone());
     let Some(manager) = manager else {
-        let text = format!("`with` takes a context such as no_grad(), not a {}", type_name(&value));
+        let text = format!("`with` takes a context such as no_grad(), not {}", type_name(&value));
         let error = Error::type_error(text).with_hint(
             "contexts are no_grad(), enable_grad(), detect_anomaly(), autocast(…), cuda::device(i), cuda::stream(s)",
         );

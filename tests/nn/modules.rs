@@ -240,7 +240,7 @@ fn own_modules_hold_parameters_buffers_children_and_values() {
     let (text, _) = lab.error("bad.forward(x)");
     assert_eq!(text, "RuntimeError: shape '[7]' is invalid for input of size 3");
     let (text, _) = lab.error("nn::Sequential(nn::module(#{}, |self, x| 3)).forward(x)");
-    assert!(text.contains("must give a Tensor, not a int"), "{text}");
+    assert!(text.contains("must give a Tensor, not int"), "{text}");
     // A module of several inputs that gives several outputs.
     assert_eq!(lab.text("nn::module(#{}, |self, a, b| [a, b]).forward(1, 2)"), "[1, 2]");
 }

@@ -173,7 +173,7 @@ fn write_value<W: Write + Seek>(format: Format, value: &Value, how: &Saving, mut
     match (format, value) {
         (Format::Npy, Value::Tensor(t)) => npy::write(t, &mut out),
         (Format::Npy, other) => {
-            let text = format!("an .npy file holds one Tensor, not a {}", other.describe());
+            let text = format!("an .npy file holds one Tensor, not {}", other.describe());
             let hint = "`tensor(…)` makes one of an array of numbers; .npz holds a map of tensors";
             Err(Error::type_error(text).with_hint(hint).into())
         }
@@ -199,7 +199,7 @@ fn arrays(value: &Value) -> Outcome<Vec<(String, Tensor)>> {
         }
         (None, tensor @ Value::Tensor(_)) => vec![("arr_0".into(), tensor)],
         (None, other) => {
-            let text = format!("an .npz file holds a map of tensors, not a {}", other.describe());
+            let text = format!("an .npz file holds a map of tensors, not {}", other.describe());
             return Err(Error::type_error(text).into());
         }
     };
@@ -215,7 +215,7 @@ fn array(name: &str, value: &Value) -> Outcome<Tensor> {
             Ok(Tensor::from_numbers(&[*s], &[], dtype)?)
         }
         other => {
-            let text = format!("'{name}' must be a Tensor or a number, not a {}", other.describe());
+            let text = format!("'{name}' must be a Tensor or a number, not {}", other.describe());
             let hint = "an .npz file is one map of arrays; .safetensors files hold nested values";
             Err(Error::type_error(text).with_hint(hint).into())
         }

@@ -118,7 +118,7 @@ kinds! {
             Value::Str(text) => Ok((key.to_string(), text.clone())),
             other => {
                 let text =
-                    format!("save(): '{key}' of metadata must be a string, not a {}", other.describe());
+                    format!("save(): '{key}' of metadata must be a string, not {}", other.describe());
                 Err(Error::type_error(text))
             }
         };

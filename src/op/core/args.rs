@@ -311,7 +311,7 @@ fn wrong_kind(def: &OpDef, param: &Param, got: &Value) -> Error {
         ParamKind::Tensors => "an array of tensors",
         ParamKind::DType => "a dtype such as float32",
         ParamKind::Device => "a device such as \"cuda\"",
-        ParamKind::Any | ParamKind::Object | ParamKind::Rest => "another value",
+        ParamKind::Any | ParamKind::Object | ParamKind::Rest => "something else",
         ParamKind::Function => "a function",
         ParamKind::Map => "a map",
         ParamKind::Instance(wanted) => wanted.type_name(),

@@ -50,7 +50,8 @@ language! {
         #[changing]
         pad(len: "how many characters there are then, at least", character: "the text or character that fills the end")
             "Fills a text up to a length." "let s = \"a\"; s.pad(3, '.'); s" => "\"a..\"",
-            "LimitError: the text would grow beyond what a script may hold";
+            "LimitError: the text would grow beyond what a script may hold",
+            "ValueError: the text that fills is empty";
         #[changing]
         truncate(len: "how many of the first characters stay") "Drops the end." "let s = \"text\"; s.truncate(2); s" => "\"te\"";
         #[changing]

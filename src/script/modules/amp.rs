@@ -387,7 +387,7 @@ fn snapshot(given: &Map) -> Result<Snapshot> {
         let number = value.as_float().or_else(|_| value.as_int().map(|n| n as f64));
         number.map_err(|_| {
             Error::type_error(format!(
-                "load_state_dict(): '{key}' must be a number, not a {}",
+                "load_state_dict(): '{key}' must be a number, not {}",
                 type_name(value)
             ))
         })

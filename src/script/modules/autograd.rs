@@ -285,7 +285,7 @@ fn set_grad(call: &mut Call, value: &Dynamic) -> Result<()> {
         Some(g) => Some(g.clone()),
         None if value.is_unit() => None,
         None => {
-            let text = format!("a gradient is a Tensor or (), not a {}", type_name(value));
+            let text = format!("a gradient is a Tensor or (), not {}", type_name(value));
             return Err(Error::type_error(text));
         }
     };

@@ -272,7 +272,7 @@ fn steps(functions: &Dynamic) -> Result<Vec<Step>> {
     match functions.read_lock::<Array>() {
         Some(items) => items.iter().map(|item| step("checkpoint_sequential", item)).collect(),
         None => Err(Error::type_error(format!(
-            "checkpoint_sequential(): functions must be an nn::Sequential or an array, not a {}",
+            "checkpoint_sequential(): functions must be an nn::Sequential or an array, not {}",
             type_name(functions)
         ))),
     }
@@ -285,7 +285,7 @@ fn step(name: &str, function: &Dynamic) -> Result<Step> {
     if let Some(m) = function.read_lock::<Module>() {
         return Ok(Step::Module(m.clone()));
     }
-    let text = format!("{name}(): a function is a closure or a module, not a {}", type_name(function));
+    let text = format!("{name}(): a function is a closure or a module, not {}", type_name(function));
     Err(Error::type_error(text).with_hint("`checkpoint(|x| net.forward(x), x)`"))
 }
 

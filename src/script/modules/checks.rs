@@ -373,7 +373,7 @@ fn expect_device(call: &mut Call) -> Outcome {
     };
     hold(call, fits, || match is {
         Some(is) => format!("expected a tensor on {wanted}, this one is on {is}"),
-        None => format!("a {} is no tensor, so it is on no device", type_name(x)),
+        None => format!("expected a tensor on {wanted}, not {}", type_name(x)),
     })
 }
 

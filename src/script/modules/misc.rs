@@ -268,7 +268,7 @@ fn progress(call: &mut Call) -> Outcome {
     let items = given.items;
     let wrong = || {
         Error::type_error(format!(
-            "progress() goes through a range, an array or a DataLoader, not a {}",
+            "progress() goes through a range, an array or a DataLoader, not {}",
             type_name(&items)
         ))
     };

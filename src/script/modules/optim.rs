@@ -316,7 +316,7 @@ fn state_of(given: &Map) -> Result<StateDict> {
             match (name.as_str(), value.read_lock::<Tensor>()) {
                 ("step", _) => step = value.as_int().ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
                 (_, Some(t)) => tensors.push((name.to_string(), t.clone())),
-                _ => return Err(wrong(&format!("'{name}' must be a Tensor, not a {}", type_name(value)))),
+                _ => return Err(wrong(&format!("'{name}' must be a Tensor, not {}", type_name(value)))),
             }
         }
         state.moments.push((number, step, tensors));

@@ -172,9 +172,8 @@ impl Functions for Running<'_, '_> {
             self.failed.replace(Some(error));
             Error::runtime(text)
         })?;
-        metric(&out).map_err(|_| {
-            Error::type_error(format!("lr_lambda must give a number, not a {}", type_name(&out)))
-        })
+        metric(&out)
+            .map_err(|_| Error::type_error(format!("lr_lambda must give a number, not {}", type_name(&out))))
     }
 
     fn warn(&self, text: &str) {
@@ -200,7 +199,7 @@ fn metric(value: &Dynamic) -> Result<f64> {
         return t.item().map(|s| s.as_f64());
     }
     value.as_float().or_else(|_| value.as_int().map(|i| i as f64)).map_err(|_| {
-        Error::type_error(format!("a scheduler watches a number, not a {}", type_name(value)))
+        Error::type_error(format!("a scheduler watches a number, not {}", type_name(value)))
             .with_hint("`sched.step(loss)` takes a number or a tensor of one element")
     })
 }

@@ -346,7 +346,7 @@ fn enter(call: &mut Call) -> Outcome {
         return context("stream", || Ok(()));
     }
     let stream = given.read_lock::<Stream>().map(|s| s.clone()).ok_or_else(|| {
-        let text = format!("stream(): argument 'stream' must be a Stream or (), not a {}", type_name(&given));
+        let text = format!("stream(): argument 'stream' must be a Stream or (), not {}", type_name(&given));
         Error::type_error(text).with_hint("`cuda::Stream()` makes one")
     })?;
     let machine = Arc::clone(call.machine());

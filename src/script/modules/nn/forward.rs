@@ -31,7 +31,7 @@ impl Caller for Running<'_, '_> {
         match function.call_within_context::<Dynamic>(self.context, args) {
             Ok(out) => tensor(&out).map_err(|_| {
                 let text = format!("{} stands inside another module and must give a Tensor", module.name());
-                Error::type_error(format!("{text}, not a {}", type_name(&out)))
+                Error::type_error(format!("{text}, not {}", type_name(&out)))
             }),
             Err(error) => {
                 let text = error.to_string();
@@ -85,7 +85,7 @@ pub(crate) fn respond(
 
 pub(crate) fn tensor(value: &Dynamic) -> Result<Tensor> {
     value.read_lock::<Tensor>().map(|t| t.clone()).ok_or_else(|| {
-        Error::type_error(format!("a module's input must be a Tensor, not a {}", type_name(value)))
+        Error::type_error(format!("a module's input must be a Tensor, not {}", type_name(value)))
     })
 }
 

@@ -299,7 +299,7 @@ fn load_state_dict(call: &mut Call) -> Outcome {
     let entry = |(name, value): (&rhai::Identifier, &Dynamic)| match value.read_lock::<Tensor>() {
         Some(t) => Ok((name.to_string(), t.clone())),
         None => {
-            let text = format!("load_state_dict(): '{name}' must be a Tensor, not a {}", type_name(value));
+            let text = format!("load_state_dict(): '{name}' must be a Tensor, not {}", type_name(value));
             Err(Error::type_error(text))
         }
     };

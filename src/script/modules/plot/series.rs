@@ -92,7 +92,7 @@ pub(super) fn numbers(v: &Dynamic) -> Result<Vec<f64>> {
         return t.to_f64s("plot");
     }
     let Some(items) = v.read_lock::<Array>() else {
-        return Err(Error::type_error(format!("numbers are drawn here, not a {}", type_name(v))));
+        return Err(Error::type_error(format!("numbers are drawn here, not {}", type_name(v))));
     };
     memory::try_collected(items.iter().map(|item| {
         if let Some(t) = item.read_lock::<Tensor>() {
@@ -100,7 +100,7 @@ pub(super) fn numbers(v: &Dynamic) -> Result<Vec<f64>> {
         }
         item.as_float()
             .or_else(|_| item.as_int().map(|i: INT| i as f64))
-            .map_err(|_| Error::type_error(format!("numbers are drawn here, not a {}", type_name(item))))
+            .map_err(|_| Error::type_error(format!("numbers are drawn here, not {}", type_name(item))))
     }))
 }
 
@@ -136,7 +136,7 @@ fn range(function: &str, value: &Dynamic) -> Result<Option<(f64, f64)>> {
 fn tensor(v: &Dynamic) -> Result<Tensor> {
     v.read_lock::<Tensor>()
         .map(|t| t.clone())
-        .ok_or_else(|| Error::type_error(format!("a Tensor is drawn here, not a {}", type_name(v))))
+        .ok_or_else(|| Error::type_error(format!("a Tensor is drawn here, not {}", type_name(v))))
 }
 
 fn floats(t: &Tensor) -> Result<Vec<f32>> {
