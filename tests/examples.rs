@@ -9,7 +9,7 @@ use rhai::{Dynamic, Map};
 use tensorlab::device::Machine;
 use tensorlab::device::open::Use;
 use tensorlab::op::def::{Domain, Draw};
-use tensorlab::op::{Family, Form, Forward, OpDef, ParamKind, shapes};
+use tensorlab::op::{Family, Form, Forward, OpDef, ParamKind, Receiver, shapes};
 use tensorlab::script::help;
 use tensorlab::script::modules::RunEvents;
 use tensorlab::script::{Interpreter, Limits, Origin, Silent};
@@ -139,6 +139,12 @@ fn rows_of_tensors_say_their_shapes() {
     let without = |def: &&OpDef| def.shapes.is_empty();
     let silent: Vec<&str> = of_tensors().filter(without).map(|def| def.name).collect();
     assert_eq!(silent, SHAPELESS);
+    let of_tensors_too = |def: &&OpDef| {
+        let tensors = [ParamKind::Tensor, ParamKind::Tensors, ParamKind::Operand];
+        def.receiver == Receiver::Tensor || def.params.iter().any(|param| tensors.contains(&param.kind))
+    };
+    let silent: Vec<&str> = of_scripts().filter(of_tensors_too).filter(without).map(|def| def.name).collect();
+    assert!(silent.is_empty(), "{silent:?}");
     assert!(of_tensors().count() > 550, "{}", of_tensors().count());
     let mut wrong = Vec::new();
     for def in help::rows() {

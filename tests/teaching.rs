@@ -165,11 +165,14 @@ fn what_rhai_says_badly_or_never_comes_back_from_is_said_here() {
         ("[3, \"x\"].sort()", "TypeError", "elements of different types cannot be sorted"),
         ("1 / 0", "RuntimeError", "Division by zero: 1 / 0"),
         ("5.get_bit(99)", "RuntimeError", "Bit-field index 99 out of bounds: only 64 bits in bit-field"),
+        ("nn::ReLU().eval", "TypeError", "'ReLU' object has no attribute 'eval'"),
         ("let x = ones(2); x.shape = 3", "TypeError", "'shape' of a 'Tensor' object can't be set to int"),
     ] {
         let fault = fault("cpu", code);
         assert_eq!((fault.kind.as_str(), fault.message.as_str()), (kind, message), "{code}");
     }
+    let called = fault("cpu", "ones(2).sum").hint.unwrap_or_default();
+    assert_eq!(called, "it is a function: `.sum(…)` calls it");
     let shown = "let s = \"a\"; s.pad(6, \"xyz\"); s.pad(8, '.'); s.pad(3, \"b\"); s";
     assert_eq!(run(&mut lab("cpu"), shown).unwrap().into_string().unwrap(), "axyzxy..");
 }

@@ -203,6 +203,11 @@ pub static ROWS: &[OpDef] = &[
         }),
     )
     .forms(NN)
+    .errors(&[
+        "AssertionError: `device_ids` names a GPU that is not there",
+        "IndexError: `device_ids` is empty",
+        "RuntimeError: in a call, a parameter lies elsewhere than on the first of `device_ids`",
+    ])
     .gradient(Gradient::NoGrad("it makes a module; what the module computes has one"))
     .details(
         "Each forward call scatters the inputs along `dim`, copies the parameters to every GPU, runs the copies, \

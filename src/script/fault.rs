@@ -269,7 +269,11 @@ fn unknown_property(text: &str, known: &KnownNames) -> Fault {
         let given = quoted.next().map(|given| format!(" to {}", words(given))).unwrap_or_default();
         return Fault::bare("TypeError", format!("'{name}' of a '{of}' object can't be set{given}"), None);
     }
-    Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), suggestion(name, &members))
+    let hint = match members.contains(&name) {
+        true => Some(format!("it is a function: `.{name}(…)` calls it")),
+        false => suggestion(name, &members),
+    };
+    Fault::bare("TypeError", format!("'{of}' object has no attribute '{name}'"), hint)
 }
 
 fn suggestion(name: &str, names: &[&str]) -> Option<String> {
@@ -280,6 +284,8 @@ fn suggestion(name: &str, names: &[&str]) -> Option<String> {
 fn words(name: &str) -> String {
     let short = name.trim().rsplit("::").next().unwrap_or(name);
     match short {
+        // Rhai's word for all that a text can be.
+        all if all.contains(" | ") && all.contains("String") => "string".into(),
         "i64" => "int".into(),
         "f64" => "float".into(),
         "ImmutableString" | "&str" | "String" => "string".into(),

@@ -89,9 +89,9 @@ pub(crate) fn members(type_name: &str) -> Vec<&'static str> {
     all.into_iter().map(|def| def.name).collect()
 }
 
-/// Names of functions and modules, for "did you mean".
+/// Names of functions, modules and constants, for "did you mean".
 pub fn all_names() -> Vec<&'static str> {
-    rows().map(|def| def.name).collect()
+    rows().filter(|def| def.forms != [Form::Word]).map(|def| def.name).collect()
 }
 
 /// The names under which the engine knows a row, with the modules that they stand in.

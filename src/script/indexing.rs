@@ -43,6 +43,7 @@ pub static ROWS: &[ScriptRow] = &[
         )
         .on(Receiver::Tensor)
         .torch("torch.Tensor.__getitem__")
+        .shapes("a number leaves its dimension out, `()` and a range keep it, an index tensor puts its shape there")
         .errors(&["IndexError: there is no such place, or there are more places than dimensions"])
         .example("arange(6).reshape([2, 3]).at([(), 1])", "tensor([1, 4])"),
         |call| {
@@ -59,6 +60,7 @@ pub static ROWS: &[ScriptRow] = &[
         )
         .on(Receiver::Tensor)
         .torch("torch.Tensor.__setitem__")
+        .shapes("the value broadcasts to the part, which has the shape that `at` gives")
         .errors(&[
             "IndexError: there is no such place, or there are more places than dimensions",
             "RuntimeError: the value does not broadcast to the part",

@@ -263,7 +263,7 @@ pub(crate) static MORE_ROWS: &[OpDef] = &[
     .gradient(Gradient::NoGrad("it leaves the graph")),
     OpDef::call(
         "requires_grad_",
-        Family::Move,
+        Family::Autograd,
         "Asks for a gradient of this tensor, in place.",
         RequiresGradParams::LIST,
         by_name!(RequiresGradParams, |a| Ok(requires_grad_(a.input, a.requires_grad)?.into())),

@@ -1,5 +1,7 @@
 //! When a row's call fails: what it says of itself, and what follows from what it takes.
 
+use crate::device::MapOp;
+
 use super::def::{Family, Form, Forward, InPlace, OpDef, Param, ParamKind};
 use super::spec::Gives;
 
@@ -51,15 +53,18 @@ impl OpDef {
 
     fn no_bits(&self) -> Option<String> {
         let Forward::Binary(binary, _) = self.forward else { return None };
-        let bitwise = binary.name.starts_with("bitwise_");
+        let bitwise = matches!(
+            binary.op,
+            MapOp::BitAnd | MapOp::BitOr | MapOp::BitXor | MapOp::ShiftLeft | MapOp::ShiftRight
+        );
         bitwise.then(|| "NotImplementedError: an operand holds floats".into())
     }
 
-    /// What is written to can't be where gradients are gathered; `nn::init` gathers none, and `requires_grad_` writes none.
+    /// What is written to can't be where gradients are gathered; `nn::init` gathers none, and flags are no values.
     fn leaf(&self) -> Option<String> {
         let tensor = self.params.first().is_some_and(|param| param.kind == ParamKind::Tensor);
         let writes = matches!(self.forward, Forward::Call(_)) && self.name.ends_with('_');
-        let apart = self.family == Family::Initialise || self.name == "requires_grad_";
+        let apart = matches!(self.family, Family::Initialise | Family::Autograd);
         match self.in_place {
             InPlace::None if tensor && writes && !apart => {
                 Some("RuntimeError: the tensor is a leaf that requires gradients".into())

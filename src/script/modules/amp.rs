@@ -120,7 +120,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
             GradScalerParams::LIST,
         )
         .forms(&[Form::Of("amp")])
-        .errors(&["ValueError: growth_factor is not above 1, or backoff_factor not below it"])
+        .errors(&["AssertionError: growth_factor is not above 1, or backoff_factor not below it"])
         .details(
             "Each iteration: `scaler.scale(loss).backward()`, `scaler.step(opt)`, `scaler.update()`; \
              `scaler.unscale_(opt)` before the step makes the gradients readable, for clipping.",
@@ -158,7 +158,10 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("unscale_", Family::Precision, "Divides the gradients of an optimiser's parameters by the factor, to clip or look at them before the step.", OptimizerParams::LIST)
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.unscale_")
-        .errors(&["RuntimeError: it was called since the last update(), or after step()"])
+        .errors(&[
+            "RuntimeError: it was called since the last update(), or after step()",
+            "AssertionError: nothing was multiplied with scale() yet",
+        ])
         .example(with_scaler!("let w = ones(1, #{requires_grad: true}); let opt = optim::SGD([w], #{lr: 0.1}); scaler.scale(w.sum()).backward(); scaler.unscale_(opt); w.grad"), "tensor([1.])"),
         run: |call| {
             let optimizer = OptimizerParams::of(&call.args)?.optimizer;
@@ -171,7 +174,10 @@ pub(super) static ROWS: &[ScriptRow] = &[
         def: OpDef::script("step", Family::Precision, "Lets an optimiser step, unless a gradient overflowed.", OptimizerParams::LIST).changing()
         .on(Receiver::GradScaler)
         .torch("torch.amp.GradScaler.step")
-        .errors(&["RuntimeError: it was called since the last update()"])
+        .errors(&[
+            "RuntimeError: it was called since the last update()",
+            "AssertionError: no gradients of the optimiser's were checked: there are none, or scale() was not called",
+        ])
         .details("Gradients that unscale_() has not divided yet are divided first.")
         .example(with_scaler!("let w = ones(1, #{requires_grad: true}); let opt = optim::SGD([w], #{lr: 0.5}); scaler.scale(w.sum()).backward(); scaler.step(opt); w.item()"), "0.5"),
         run: |call| {

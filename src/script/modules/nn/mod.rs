@@ -20,7 +20,7 @@ use crate::device::Machine;
 use crate::nn::state::Mismatch;
 use crate::nn::{Module, Parts};
 use crate::op::params::{kind, params};
-use crate::op::{Args, Family, Form, Forward, OpDef, Value};
+use crate::op::{Args, Family, Form, Forward, OpDef, Value, shapes};
 use crate::script::bind::{FnCallArgs, register_functional, register_raw};
 use crate::script::call::kind::Given;
 use crate::script::call::{self, Call, Outcome, ScriptRow, Spaces};
@@ -79,6 +79,7 @@ static ROWS: &[ScriptRow] = &[
         )
         .forms(&[Form::Of("nn")])
         .torch("torch.nn.Parameter")
+        .shapes(shapes::SAME)
         .errors(&["RuntimeError: the tensor is of integers"])
         .example("nn::Parameter(ones(2))", "tensor([1., 1.], requires_grad=True)"),
         |call| {

@@ -7,6 +7,7 @@ use crate::nn::{Module, Role, containers};
 use crate::op::Receiver;
 use crate::script::fault::{RhaiResult, raise};
 use crate::script::modules::nn::own::{Own, check_hidden, found, several, subclass};
+use crate::script::syntax::EVAL;
 use crate::script::value::{to_dynamic, type_name};
 use crate::tensor::Tensor;
 
@@ -94,6 +95,8 @@ fn set_value(module: &Module, own: &Own, name: &str, value: Dynamic, tensor: Opt
 }
 
 fn unknown_attribute(module: &Module, name: &str) -> Error {
+    // Rhai keeps the word for itself, and is told another.
+    let name = if name == EVAL { "eval" } else { name };
     let error = Error::type_error(format!("'{}' object has no attribute '{name}'", module.name()));
     if methods().any(|method| method == name) {
         return error.with_hint(format!("it is a function of modules: `.{name}(…)` calls it"));

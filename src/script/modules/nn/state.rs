@@ -76,6 +76,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         method("forward", "The module's output.", ForwardParams::LIST)
             .torch("torch.nn.Module.forward")
+            .shapes("what the layer takes -> what it gives, as its own page says")
             .details(
                 "Layers such as nn::MultiheadAttention take options: `net.forward(q, k, v, #{attn_mask: mask})`. Inside \
                  another module an own module must give a Tensor; alone it may give anything.",

@@ -136,7 +136,7 @@ static ROWS: &[ScriptRow] = &[
     ),
     ScriptRow::of(
         function("save", "Writes the current figure to a .png or .svg file.", SaveParams::LIST)
-            .errors(&["ValueError: the path ends in something else", "OSError: the file can't be written"])
+            .errors(&["ValueError: the path ends in something else", "ValueError: the file can't be written"])
             .example("plot::figure(); plot::line([1, 2]); plot::save(\"run.svg\"); 1", "1"),
         |call| {
             let figure = Arc::clone(&lock(&call.here.figure));
@@ -160,7 +160,7 @@ static ROWS: &[ScriptRow] = &[
         OpDef::script("save", Family::Figure, "Writes the figure to a .png or .svg file.", SaveParams::LIST)
             .on(Receiver::Figure)
             .own()
-            .errors(&["ValueError: the path ends in something else", "OSError: the file can't be written"])
+            .errors(&["ValueError: the path ends in something else", "ValueError: the file can't be written"])
             .example("plot::figure(); plot::line([1, 2]).save(\"run.png\"); 1", "1"),
         |call| Screen::of(call.here).save(&call.on::<Drawn>()?.0, SaveParams::of(&call.args)?.path),
     ),
