@@ -9,7 +9,7 @@ use crate::op::elementwise::arithmetic::{add, scale};
 use crate::op::elementwise::choose::masked_fill;
 use crate::op::linalg::linear::linear;
 use crate::op::linalg::matmul::bmm;
-use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
 use crate::op::reduce::softmax::softmax;
 use crate::op::reduce::sums::mean;
 use crate::op::shape::join::cat;
@@ -469,7 +469,7 @@ params! {
         embed_dim: kind::Size, "how many features a place has, of all heads together";
         num_heads: kind::Size, "how many heads share the features";
         dropout: kind::Float = 0.0, "how probable it is that a weight becomes zero while training";
-        bias: kind::Bool = true, "whether the projections add a trained vector";
+        bias: OfWeights<kind::Bool> = true, "whether the projections add a trained vector";
         add_bias_kv: kind::Bool = false, "whether a trained pair joins the keys and values";
         add_zero_attn: kind::Bool = false, "whether a pair of zeros joins the keys and values";
         kdim: Maybe<kind::Size>, "how many features keys have, where they are not `embed_dim`";

@@ -7,8 +7,8 @@ use crate::op::embedding::bag::{Bag, Bags, embedding_bag};
 use crate::op::embedding::table::padding_row;
 use crate::op::linalg::bilinear::bilinear;
 use crate::op::loss::ctc::{Ctc, ctc_loss, lengths};
-use crate::op::loss::elements::reduction;
-use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::loss::elements::{ReducedBy, reduction};
+use crate::op::params::{Maybe, OfWeights, by_name, kind, kinds, params};
 use crate::op::shapes;
 use crate::op::{Args, OpDef, Value};
 use crate::tensor::Tensor;
@@ -53,7 +53,7 @@ params! {
         in1_features: kind::Size, "how long the last dimension of the first input is";
         in2_features: kind::Size, "how long the last dimension of the second input is";
         out_features: kind::Size, "how long the last dimension of the output is";
-        bias: kind::Bool = true, "whether a trained vector is added to the output";
+        bias: OfWeights<kind::Bool> = true, "whether a trained vector is added to the output";
         ..made: Made;
     }
 }
@@ -133,7 +133,7 @@ params! {
 
 params! {
     EmbeddingBagParams {
-        num_embeddings: kind::Size, "how many vectors the table has";
+        num_embeddings: OfWeights<kind::Size>, "how many vectors the table has";
         embedding_dim: kind::Size, "how long each vector is";
         mode: kind::Str = "mean", "how a bag is combined: \"sum\", \"mean\" or \"max\"";
         include_last_offset: kind::Bool = false, "whether offsets end with the end of the last bag";
@@ -205,7 +205,7 @@ params! {
 params! {
     CtcParams {
         blank: kind::Int = 0, "the label that stands between others and for none";
-        reduction: kind::Str = "mean", "what becomes of the sequences' losses: \"mean\", \"sum\" or \"none\"";
+        reduction: ReducedBy = "mean", "what becomes of the sequences' losses: \"mean\", \"sum\" or \"none\"";
         zero_infinity: kind::Bool = false, "whether a loss without bound, of too short an input, counts as 0";
     }
 }

@@ -7,7 +7,7 @@ use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::{add, mul, sub};
 use crate::op::elementwise::unary::{relu, sigmoid, tanh};
 use crate::op::linalg::linear::linear;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::shape::split::chunk;
 use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::op::{Args, OpDef, Value};
@@ -262,7 +262,7 @@ params! {
     RnnCellParams {
         input_size: kind::Size, "how many features come in";
         hidden_size: kind::Size, "how many features the state has";
-        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        bias: OfWeights<kind::Bool> = true, "whether trained vectors are added, one for the input and one for the state";
         nonlinearity: kind::Str = "tanh", "what the sum goes through: \"tanh\" or \"relu\"";
         ..made: Made;
     }
@@ -272,7 +272,7 @@ params! {
     GatedCellParams {
         input_size: kind::Size, "how many features come in";
         hidden_size: kind::Size, "how many features the state has";
-        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        bias: OfWeights<kind::Bool> = true, "whether trained vectors are added, one for the input and one for the state";
         ..made: Made;
     }
 }

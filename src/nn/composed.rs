@@ -9,7 +9,7 @@ use crate::op::activation::variants::{
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::sign::neg;
 use crate::op::normalise::layer_norm::rms_norm;
-use crate::op::params::{Maybe, by_name, kind, kinds, params};
+use crate::op::params::{Maybe, OfWeights, by_name, kind, kinds, params};
 use crate::op::reduce::softmax::softmax;
 use crate::op::shape::view::unflatten;
 use crate::op::{Args, MapValue, OpDef, Value, shapes};
@@ -57,7 +57,7 @@ params! {
     RmsNormParams {
         normalized_shape: kind::Ints, "the sizes of the last dimensions, which are normalised together";
         eps: Maybe<kind::Float>, "what is added to the mean square; without it the dtype's smallest step from 1";
-        elementwise_affine: kind::Bool = true, "whether the result is multiplied by trained weights";
+        elementwise_affine: OfWeights<kind::Bool> = true, "whether the result is multiplied by trained weights";
         ..made: Made;
     }
 }
@@ -93,7 +93,7 @@ impl Layer for Prelu {
 
 params! {
     PreluParams {
-        num_parameters: kind::Size = 1, "how many weights there are: 1, or one for each channel";
+        num_parameters: OfWeights<kind::Size> = 1, "how many weights there are: 1, or one for each channel";
         init: kind::Float = 0.25, "what the weights are before training";
         ..made: Made;
     }

@@ -4,7 +4,7 @@ use crate::base::{Error, Result};
 use crate::nn::made::{Made, constructor};
 use crate::op::convolution::conv::Padding;
 use crate::op::convolution::transposed::conv_transpose;
-use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
@@ -105,7 +105,7 @@ params! {
         padding: kind::Ints = 0, "how much is cut off at each side of the output";
         output_padding: kind::Ints = 0, "how much the output is larger on its far side";
         groups: kind::Int = 1, "how many parts the channels are divided in; each has filters of its own";
-        bias: kind::Bool = true, "whether a trained number is added to each output channel";
+        bias: OfWeights<kind::Bool> = true, "whether a trained number is added to each output channel";
         dilation: kind::Ints = 1, "how far the elements of a filter are from each other";
         padding_mode: kind::Str = "zeros", "PyTorch takes \"zeros\" alone, and so does this";
         ..made: Made;

@@ -6,7 +6,7 @@ use crate::op::arrange::pad;
 use crate::op::convolution::conv::{ConvolutionOptions, Padding, conv1d, conv2d};
 use crate::op::convolution::volumes::conv3d;
 use crate::op::def::DefaultValue;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::{OpDef, Value, shapes};
 use crate::tensor::Tensor;
 
@@ -197,7 +197,7 @@ params! {
         padding: kind::Any => DefaultValue::Int(0), "how wide the border is; \"same\" keeps the input's size";
         dilation: kind::Ints = 1, "how far the elements of a filter are from each other";
         groups: kind::Int = 1, "how many parts the channels are divided in; each has filters of its own";
-        bias: kind::Bool = true, "whether a trained number is added to each output channel";
+        bias: OfWeights<kind::Bool> = true, "whether a trained number is added to each output channel";
         padding_mode: kind::Str = "zeros", "what the border holds";
         ..made: Made;
     }

@@ -3,7 +3,7 @@
 use crate::base::Result;
 use crate::nn::made::{Made, constructor};
 use crate::op::embedding::table::{embedding, padding_row};
-use crate::op::params::{Maybe, by_name, kind, params};
+use crate::op::params::{Maybe, OfWeights, by_name, kind, params};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
 
@@ -43,7 +43,7 @@ impl Layer for Embedding {
 
 params! {
     EmbeddingParams {
-        num_embeddings: kind::Size, "how many vectors the table has";
+        num_embeddings: OfWeights<kind::Size>, "how many vectors the table has";
         embedding_dim: kind::Size, "how long each vector is";
         padding_idx: Maybe<kind::Int>, "the number of a vector that stays zero, for places that mean nothing";
         ..made: Made;

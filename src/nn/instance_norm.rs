@@ -5,7 +5,7 @@ use crate::nn::made::{Made, constructor};
 use crate::op::def::DefaultValue;
 use crate::op::normalise::batch_norm::BatchNorm;
 use crate::op::normalise::instance_norm::instance_norm;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::shape::view::{squeeze, unsqueeze};
 use crate::op::{OpDef, Value};
 use crate::tensor::Tensor;
@@ -62,10 +62,10 @@ params! {
         num_features: kind::Size, "how many channels an input has";
         eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
         momentum: Momentum => DefaultValue::Float(0.1), "the share of a new batch in the running statistics";
-        affine: kind::Bool = false, "whether each channel is multiplied by a trained weight";
+        affine: OfWeights<kind::Bool> = false, "whether each channel is multiplied by a trained weight";
         track_running_stats: kind::Bool = false, "whether statistics of batches are kept for use after `eval()`";
         ..made: Made;
-        bias: kind::Bool = true, "whether a trained number is added to each channel, where it is affine";
+        bias: OfWeights<kind::Bool> = true, "whether a trained number is added to each channel, where it is affine";
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::base::{DType, Result};
 use crate::nn::made::{Made, constructor};
 use crate::op::linalg::linear::linear;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::shape::view::flatten;
 use crate::op::{OpDef, Value, shapes};
 use crate::tensor::Tensor;
@@ -53,7 +53,7 @@ params! {
     LinearParams {
         in_features: kind::Size, "how long the last dimension of an input is";
         out_features: kind::Size, "how long the last dimension of the output is";
-        bias: kind::Bool = true, "whether a trained vector is added to the output";
+        bias: OfWeights<kind::Bool> = true, "whether a trained vector is added to the output";
         ..made: Made;
     }
 }

@@ -7,8 +7,8 @@ use crate::op::def::DefaultValue;
 use crate::op::linalg::distance::pairwise_distance;
 use crate::op::loss::classes::{Classes, cross_entropy, nll_loss};
 use crate::op::loss::elements::{
-    Reduced, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, huber_loss, kl_div,
-    l1_loss, mse_loss, reduction, smooth_l1_loss,
+    Reduced, ReducedBy, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity,
+    huber_loss, kl_div, l1_loss, mse_loss, reduction, smooth_l1_loss,
 };
 use crate::op::params::{Maybe, Written, by_name, kind, params};
 use crate::op::{Args, OpDef, Value, shapes};
@@ -81,7 +81,7 @@ params! {
 
 params! {
     KlDivParams {
-        reduction: kind::Str = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
+        reduction: ReducedBy = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
         log_target: kind::Bool = false, "whether targets are logarithms of probabilities";
     }
 }

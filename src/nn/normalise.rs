@@ -7,7 +7,7 @@ use crate::op::elementwise::arithmetic::specs;
 use crate::op::normalise::batch_norm::{BatchNorm, batch_norm};
 use crate::op::normalise::group_norm::group_norm;
 use crate::op::normalise::layer_norm::layer_norm;
-use crate::op::params::{by_name, kind, kinds, params};
+use crate::op::params::{OfWeights, by_name, kind, kinds, params};
 use crate::op::{Args, OpDef, Operand, Value};
 use crate::tensor::Tensor;
 
@@ -155,9 +155,9 @@ params! {
         num_features: kind::Size, "how many channels an input has";
         eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
         momentum: Momentum => DefaultValue::Float(0.1), "the share of a new batch in the running statistics";
-        affine: kind::Bool = true, "whether each channel is multiplied by a trained weight";
+        affine: OfWeights<kind::Bool> = true, "whether each channel is multiplied by a trained weight";
         track_running_stats: kind::Bool = true, "whether statistics of batches are kept for use after `eval()`";
-        bias: kind::Bool = true, "whether a trained number is added to each channel, where it is affine";
+        bias: OfWeights<kind::Bool> = true, "whether a trained number is added to each channel, where it is affine";
         ..made: Made;
     }
 }
@@ -231,8 +231,8 @@ params! {
     LayerNormParams {
         normalized_shape: kind::Ints, "the sizes of the last dimensions, which are normalised together";
         eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
-        elementwise_affine: kind::Bool = true, "whether the result is multiplied by trained weights";
-        bias: kind::Bool = true, "whether trained numbers are added, where it is affine";
+        elementwise_affine: OfWeights<kind::Bool> = true, "whether the result is multiplied by trained weights";
+        bias: OfWeights<kind::Bool> = true, "whether trained numbers are added, where it is affine";
         ..made: Made;
     }
 }
@@ -242,7 +242,7 @@ params! {
         num_groups: kind::Int, "how many groups the channels are divided in";
         num_channels: kind::Size, "how many channels an input has";
         eps: kind::Float = 1e-5, "a small number that is added to the variance, so that nothing is divided by 0";
-        affine: kind::Bool = true, "whether each channel has a trained weight and bias";
+        affine: OfWeights<kind::Bool> = true, "whether each channel has a trained weight and bias";
         ..made: Made;
     }
 }

@@ -7,7 +7,7 @@ use crate::op::activation::dropout::dropout;
 use crate::op::core::autocast::{self, Casts};
 use crate::op::def::DefaultValue;
 use crate::op::linalg::linear::linear;
-use crate::op::params::{by_name, kind, params};
+use crate::op::params::{OfWeights, by_name, kind, params};
 use crate::op::shape::join::{cat, stack};
 use crate::op::shape::part::{narrow, select};
 use crate::op::shape::permute::transpose;
@@ -336,7 +336,7 @@ params! {
 
 params! {
     group RecurrentOptions {
-        bias: kind::Bool = true, "whether trained vectors are added, one for the input and one for the state";
+        bias: OfWeights<kind::Bool> = true, "whether trained vectors are added, one for the input and one for the state";
         batch_first: kind::Bool = false, "whether the batch is dimension 0 of inputs and outputs, and not 1";
         dropout: kind::Float = 0.0, "how probable it is that an element between two layers becomes zero";
         bidirectional: kind::Bool = false, "whether there are layers that go through the sequence backwards too";

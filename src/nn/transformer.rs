@@ -10,7 +10,7 @@ use crate::op::core::record;
 use crate::op::def::DefaultValue;
 use crate::op::elementwise::arithmetic::add;
 use crate::op::elementwise::unary::relu;
-use crate::op::params::{Maybe, Written, by_name, kind, params};
+use crate::op::params::{Maybe, OfWeights, Written, by_name, kind, params};
 use crate::op::shape::triangle::triu;
 use crate::op::shapes;
 use crate::op::{Args, Family, Form, Gradient, OpDef, Value};
@@ -102,7 +102,7 @@ params! {
         layer_norm_eps: kind::Float = 1e-5, "a small number that norms add to the variance";
         batch_first: kind::Bool = false, "whether the batch is dimension 0 of inputs, and not 1";
         norm_first: kind::Bool = false, "whether norms stand before each part, and not behind it";
-        bias: kind::Bool = true, "whether linear layers and norms add a trained vector";
+        bias: OfWeights<kind::Bool> = true, "whether linear layers and norms add a trained vector";
         ..made: Made;
     }
 }

@@ -159,7 +159,7 @@ receivers! {
 pub enum Torch {
     /// The same, below `torch` where the row's form has it.
     Same,
-    /// Another name, in full.
+    /// Another name, in full; of rows of the language, Python's own (`list.append`).
     Named(&'static str),
     /// PyTorch has nothing like it.
     Own,
@@ -199,6 +199,8 @@ pub struct Param {
     pub default: Option<DefaultValue>,
     /// What it is for.
     pub what: &'static str,
+    /// When a call fails that has it, with the kind of the error first; or nothing.
+    pub fails: &'static str,
 }
 
 /// What a parameter accepts.

@@ -2,7 +2,7 @@
 
 use crate::device::MapOp;
 
-use super::def::{Family, Form, Forward, InPlace, OpDef, Param, ParamKind};
+use super::def::{Family, Forward, InPlace, OpDef, Param, ParamKind};
 use super::spec::Gives;
 
 impl OpDef {
@@ -14,9 +14,7 @@ impl OpDef {
             .chain(self.no_bits())
             .chain(self.leaf())
             .chain(self.apart())
-            .chain(self.weights())
-            .chain(self.resumed())
-            .chain(self.reduction())
+            .chain(self.of_params())
             .chain(self.no_room())
             .chain(self.no_device())
             .collect()
@@ -81,23 +79,13 @@ impl OpDef {
         (most > 1 && !self.across).then(|| "RuntimeError: its tensors lie on different devices".into())
     }
 
-    /// A module that makes tensors of its own has one of these options.
-    fn weights(&self) -> Option<String> {
-        let options = ["bias", "affine", "elementwise_affine", "num_embeddings", "num_parameters"];
-        let made = matches!(self.forms, [Form::Of("nn")])
-            && self.params.iter().any(|param| options.contains(&param.name));
-        made.then(|| "RuntimeError: the input lies on another device than the weights".into())
-    }
-
-    fn resumed(&self) -> Option<String> {
-        let resumes = self.params.iter().any(|param| param.name == "last_epoch");
-        resumes
-            .then(|| "ValueError: `last_epoch` is not -1, and the optimizer was in no schedule before".into())
-    }
-
-    fn reduction(&self) -> Option<String> {
-        let reduces = self.params.iter().any(|param| param.name == "reduction");
-        reduces.then(|| "ValueError: `reduction` has another name".into())
+    /// What the kinds of its parameters bring, each once.
+    fn of_params(&self) -> impl Iterator<Item = String> {
+        let mut all: Vec<&str> =
+            self.params.iter().map(|param| param.fails).filter(|f| !f.is_empty()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(str::to_string)
     }
 
     /// Of what makes tensors of any size.

@@ -13,6 +13,8 @@ pub trait Accept {
     const KIND: ParamKind;
     /// The default of those that need none written.
     const DEFAULT: Option<DefaultValue> = None;
+    /// When a call fails that has such a parameter, with the kind of the error first; or nothing.
+    const FAILS: &'static str = "";
 
     /// The argument at a place.
     ///
@@ -44,6 +46,7 @@ impl<K: Accept> Accept for Maybe<K> {
     type Given<'a> = Option<K::Given<'a>>;
     const KIND: ParamKind = K::KIND;
     const DEFAULT: Option<DefaultValue> = Some(DefaultValue::None);
+    const FAILS: &'static str = K::FAILS;
 
     fn take<'a>(args: &'a Args, at: usize) -> Result<Self::Given<'a>> {
         if args.is_none(at) { Ok(None) } else { K::take(args, at).map(Some) }
@@ -57,22 +60,51 @@ impl<K: Accept> Accept for Written<K> {
     type Given<'a> = (K::Given<'a>, &'a Value);
     const KIND: ParamKind = K::KIND;
     const DEFAULT: Option<DefaultValue> = K::DEFAULT;
+    const FAILS: &'static str = K::FAILS;
 
     fn take<'a>(args: &'a Args, at: usize) -> Result<Self::Given<'a>> {
         Ok((K::take(args, at)?, args.get(at)))
     }
 }
 
+/// An option of a module that has weights of its own.
+pub struct OfWeights<K>(std::marker::PhantomData<K>);
+
+impl<K: Accept> Accept for OfWeights<K> {
+    type Given<'a> = K::Given<'a>;
+    const KIND: ParamKind = K::KIND;
+    const DEFAULT: Option<DefaultValue> = K::DEFAULT;
+    const FAILS: &'static str = "RuntimeError: the input lies on another device than the weights";
+
+    fn take<'a>(args: &'a Args, at: usize) -> Result<Self::Given<'a>> {
+        K::take(args, at)
+    }
+}
+
+impl OfWeights<kind::Bool> {
+    pub const fn or(value: bool) -> DefaultValue {
+        DefaultValue::Bool(value)
+    }
+}
+
+impl OfWeights<kind::Size> {
+    pub const fn or(value: i64) -> DefaultValue {
+        DefaultValue::Int(value)
+    }
+}
+
 /// Declares kinds: `Name(Kind of the row) => what is given, how it is taken`, such as
-/// `Lengths(Any) => Vec<i64>, |args: &Args, at| …`. What is given may borrow from the arguments for `'a`.
+/// `Lengths(Any) => Vec<i64>, |args: &Args, at| …`, and perhaps when a call with it fails. What is given may borrow from
+/// the arguments for `'a`.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $vis:vis $name:ident($kind:ident) => $given:ty, $take:expr;)*) => {$(
+    ($($(#[$doc:meta])* $vis:vis $name:ident($kind:ident) => $given:ty, $take:expr $(, $fails:literal)?;)*) => {$(
         $(#[$doc])*
         $vis struct $name;
 
         impl $crate::op::core::params::Accept for $name {
             type Given<'a> = $given;
             const KIND: $crate::op::core::def::ParamKind = $crate::op::core::def::ParamKind::$kind;
+            $(const FAILS: &'static str = $fails;)?
 
             #[allow(clippy::needless_lifetimes, reason = "some of what is given is borrowed")]
             fn take<'a>(args: &'a $crate::op::core::def::Args, at: usize) -> $crate::base::Result<$given> {
@@ -180,7 +212,7 @@ pub const fn total(lists: &[&[Param]]) -> usize {
 
 /// Several lists of parameters as one.
 pub const fn joined<const N: usize>(lists: &[&[Param]]) -> [Param; N] {
-    let mut all = [Param { name: "", kind: ParamKind::Any, default: None, what: "" }; N];
+    let mut all = [Param { name: "", kind: ParamKind::Any, default: None, what: "", fails: "" }; N];
     let mut room: &mut [Param] = &mut all;
     let mut lists = lists;
     while let [list, more @ ..] = lists {
@@ -218,6 +250,7 @@ macro_rules! param_list {
             kind: <$kind as $crate::op::core::params::Accept>::KIND,
             default: $crate::op::core::params::param_list!(@default $kind $(= $default)? $(=> $written)?),
             what: $what,
+            fails: <$kind as $crate::op::core::params::Accept>::FAILS,
         }
     };
     (@default $kind:ty) => { <$kind as $crate::op::core::params::Accept>::DEFAULT };

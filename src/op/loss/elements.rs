@@ -394,7 +394,16 @@ const PAIR: &[Draw] = &[Draw::of("a", &[3, 4], Domain::Any), Draw::of("b", &[3, 
 
 kinds! {
     /// How a loss becomes one number, by its name.
-    pub Reduced(Str) => Reduction, |args: &Args, at| reduction(args.str(at)?);
+    pub Reduced(Str) => Reduction, |args: &Args, at| reduction(args.str(at)?),
+        "ValueError: `reduction` has another name";
+    /// The name itself, which may be one that the loss alone has.
+    pub ReducedBy(Str) => &'a str, |args: &'a Args, at| args.str(at), "ValueError: `reduction` has another name";
+}
+
+impl ReducedBy {
+    pub const fn or(name: &'static str) -> DefaultValue {
+        DefaultValue::Str(name)
+    }
 }
 
 params! {
@@ -440,7 +449,7 @@ params! {
     KlDivParams {
         input: kind::Tensor, "the logarithms of the predicted probabilities";
         target: kind::Tensor, "the probabilities that they should have been";
-        reduction: kind::Str = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
+        reduction: ReducedBy = "mean", "as of other losses, or \"batchmean\": the sum over the size of the batch";
         log_target: kind::Bool = false, "whether targets are logarithms of probabilities";
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::base::Result;
 use crate::op::def::DefaultValue;
-use crate::op::params::{Maybe, kind, param_list};
+use crate::op::params::{Maybe, kind, kinds, param_list};
 use crate::op::{Args, Family, Form, Gradient, OpDef, Param, Value};
 
 use super::construct::{
@@ -11,13 +11,19 @@ use super::construct::{
 };
 use super::formula;
 
+kinds! {
+    /// An epoch to go on from.
+    Epoch(Int) => i64, Args::int,
+        "ValueError: `last_epoch` is not -1, and the optimizer was in no schedule before";
+}
+
 /// What every scheduler of an optimizer takes first.
 const OPTIMIZER: &[Param] = param_list! {
     optimizer: kind::Any, "the optimizer whose learning rate changes";
 };
 /// What most take last.
 const LAST_EPOCH: &[Param] = param_list! {
-    last_epoch: kind::Int = -1, "the epoch to go on from; -1 begins anew";
+    last_epoch: Epoch => DefaultValue::Int(-1), "the epoch to go on from; -1 begins anew";
 };
 const LAMBDA: &[Param] = param_list! {
     ..OPTIMIZER;

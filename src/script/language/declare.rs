@@ -51,11 +51,11 @@ pub(super) const fn row(receiver: Receiver, name: &'static str, params: &'static
 }
 
 pub(super) const fn needed(name: &'static str, what: &'static str) -> Param {
-    Param { name, kind: ParamKind::Any, default: None, what }
+    Param { name, kind: ParamKind::Any, default: None, what, fails: "" }
 }
 
 pub(super) const fn optional(name: &'static str, what: &'static str) -> Param {
-    Param { name, kind: ParamKind::Any, default: Some(DefaultValue::None), what }
+    Param { name, kind: ParamKind::Any, default: Some(DefaultValue::None), what, fails: "" }
 }
 
 pub(super) use {language, words};
