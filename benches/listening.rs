@@ -113,10 +113,8 @@ impl Session {
         self.client.send(Request::Evaluate { id: self.id, cell: 1, code, first_line: 1 }).unwrap();
         loop {
             match self.client.events().recv().unwrap() {
-                FromSession::Message(Message::Telemetry { events, dropped }) => {
-                    self.events += events.len() as u64;
-                    self.missed += dropped;
-                }
+                FromSession::Message(Message::Telemetry { events }) => self.events += events.len() as u64,
+                FromSession::Message(Message::Missed { digest }) => self.missed += digest.events,
                 FromSession::Message(Message::Finished { outcome: Outcome::Ok { .. }, .. }) => break,
                 FromSession::Message(Message::Finished { outcome, .. }) => panic!("{outcome:?}"),
                 FromSession::Message(_) => {}

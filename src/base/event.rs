@@ -54,6 +54,16 @@ pub struct Source {
     pub line: u32,
 }
 
+/// Cells from this number on are a lesson's own: set-up, checks, answers of predictions.
+pub const HIDDEN_CELLS: u32 = 1 << 30;
+
+impl Source {
+    /// Whether a lesson did it, and not the learner.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.cell >= HIDDEN_CELLS
+    }
+}
+
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::base::event::HIDDEN_CELLS;
 use crate::session::client::{Client, FromSession};
 use crate::session::protocol::{self, Message, Outcome, ProbeValue, Request};
 
@@ -175,7 +176,7 @@ impl std::fmt::Display for RunnerError {
 }
 
 /// Hidden cells are numbered apart from the steps' own.
-const SETUP: u32 = 1 << 20;
+const SETUP: u32 = HIDDEN_CELLS;
 
 /// The cell number of a step.
 pub(crate) fn cell_number(step: usize) -> u32 {

@@ -128,8 +128,12 @@ impl ReplSession {
     pub(super) fn next(&mut self, until: Option<Instant>) -> Said {
         loop {
             match self.client.events().try_recv() {
-                Ok(FromSession::Message(Message::Telemetry { events, dropped })) => {
-                    self.record(events, dropped);
+                Ok(FromSession::Message(Message::Telemetry { events })) => {
+                    self.record(events);
+                    continue;
+                }
+                Ok(FromSession::Message(Message::Missed { digest })) => {
+                    self.miss(digest.events);
                     continue;
                 }
                 Ok(FromSession::Message(message)) => return Said::Message(message),
@@ -167,8 +171,11 @@ impl ReplSession {
         (self.events.iter().cloned().collect(), self.lost)
     }
 
-    fn record(&mut self, events: Vec<Event>, dropped: u64) {
-        self.lost += dropped;
+    fn miss(&mut self, events: u64) {
+        self.lost += events;
+    }
+
+    fn record(&mut self, events: Vec<Event>) {
         self.events.extend(events);
         let over = self.events.len().saturating_sub(RECORDED);
         self.events.drain(..over);

@@ -6,6 +6,7 @@
 pub mod client;
 mod complete;
 pub mod death;
+pub mod digest;
 pub mod engine;
 pub mod evaluator;
 pub mod host;

@@ -4,7 +4,7 @@
 //! coalesced and bounded: who prints waits while the front end is far behind. A few prints in a row are on the wire
 //! before they return, so that a crash right after doesn't swallow them: who prints writes them itself, for to wake
 //! the writer and wait for it takes ten times as long. More than that are gathered. Events go into a ring that drops
-//! the oldest and counts them: who computes never waits, and only so many are written in a second. Every other
+//! the oldest and sums them up: who computes never waits, and only so many are written in a second. Every other
 //! message is a *fence*: all that was said before it is written before it, events included, and events after it are
 //! written after it.
 
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::event::{Bus, Event, Page, Reader, Subscription};
 
+use super::digest::{Digest, Digester};
 use super::protocol::{Display, Message, Stream};
 
 /// Events kept for a writer that is behind.
@@ -69,8 +70,8 @@ pub(super) struct Batch {
     pub events: VecDeque<Event>,
     /// The place of the first of `events` in the stream.
     pub first: u64,
-    /// Events that were dropped before `events`.
-    pub dropped: u64,
+    /// What the events add up to that were dropped before `events`.
+    pub digest: Option<Digest>,
 }
 
 #[derive(Default)]
@@ -88,7 +89,7 @@ struct OutboxState {
     begun: bool,
     /// Events ever pushed.
     pushed: u64,
-    dropped: u64,
+    dropped: Digester,
     /// A fence waits.
     hurry: bool,
     credit: Credit,
@@ -338,7 +339,7 @@ impl Outbox {
 
 impl Batch {
     fn is_empty(&self) -> bool {
-        self.messages.is_empty() && self.events.is_empty()
+        self.messages.is_empty() && self.events.is_empty() && self.digest.is_none()
     }
 }
 
@@ -425,9 +426,9 @@ impl OutboxState {
         while self.waiting > RING
             && let Some(oldest) = self.pages.pop_front()
         {
-            let lost = oldest.len() - std::mem::take(&mut self.taken);
-            self.waiting -= lost;
-            self.dropped += lost as u64;
+            let taken = std::mem::take(&mut self.taken);
+            self.waiting -= oldest.len() - taken;
+            oldest.iter().skip(taken).for_each(|event| self.dropped.take(event));
         }
     }
 
@@ -459,7 +460,7 @@ impl OutboxState {
         batch.first = self.pushed.saturating_sub(self.waiting as u64);
         let most = if self.hurry || self.closed { usize::MAX } else { events };
         self.take_events(most, &mut batch.events);
-        batch.dropped = if batch.events.is_empty() { 0 } else { std::mem::take(&mut self.dropped) };
+        batch.digest = self.dropped.finish();
         self.bytes = 0;
         self.hurry = false;
     }

@@ -1,4 +1,4 @@
-//! The messages between a front end and a session, version 2.
+//! The messages between a front end and a session, version 3.
 //!
 //! A message is a little-endian `u32` byte count and that many bytes of JSON. The front end writes
 //! [`Request`]s to the session's standard input; the session writes [`Message`]s to its standard output.
@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::base::event::{Clock, Event};
 use crate::base::{DType, Device};
 use crate::plot::Figure;
+
+use super::digest::Digest;
 pub use crate::script::Fault;
 
 /// Raised when a message changes its meaning; the session refuses a front end of another version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// No message is longer; a longer announcement means the stream is not this protocol.
 pub const MAX_MESSAGE: usize = 64 << 20;
@@ -135,10 +137,13 @@ pub enum Message {
         total: Option<u64>,
         note: String,
     },
-    /// What happened on the devices, in batches; `dropped` events before them did not fit.
+    /// What happened on the devices, in batches.
     Telemetry {
         events: Vec<Event>,
-        dropped: u64,
+    },
+    /// Events before the next ones that were more than can be sent, summed up.
+    Missed {
+        digest: Box<Digest>,
     },
     Finished {
         id: u64,
@@ -340,13 +345,12 @@ pub(crate) fn read_message(input: &mut impl Read) -> io::Result<Option<Message>>
     #[derive(Deserialize)]
     struct Telemetry {
         events: Vec<Event>,
-        dropped: u64,
     }
     let Some(body) = read_body(input)? else { return Ok(None) };
     // Behind a tag, values are stored in between before they get their type.
     if body.starts_with(br#"{"message":"telemetry","#) {
-        let Telemetry { events, dropped } = serde_json::from_slice(&body)?;
-        return Ok(Some(Message::Telemetry { events, dropped }));
+        let Telemetry { events } = serde_json::from_slice(&body)?;
+        return Ok(Some(Message::Telemetry { events }));
     }
     Ok(Some(serde_json::from_slice(&body)?))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::digest::{Digest, Digester};
 use super::outbox::{Batch, Sink};
 use super::protocol::{self, Display, Fault, Message, Outcome};
 
@@ -20,6 +21,9 @@ pub(super) struct Wire<W> {
 
 impl<W: Write + Send> Sink for Wire<W> {
     fn write(&mut self, batch: &mut Batch) -> io::Result<()> {
+        if let Some(digest) = batch.digest.take() {
+            self.message(Message::Missed { digest: Box::new(digest) })?;
+        }
         for (message, before) in std::mem::take(&mut batch.messages) {
             if let Some(before) = before {
                 self.events(batch, before)?;
@@ -45,7 +49,7 @@ impl<W: Write> Wire<W> {
             let events = batch.events.drain(..count).collect();
             batch.first += count as u64;
             left -= count;
-            self.message(Message::Telemetry { events, dropped: std::mem::take(&mut batch.dropped) })?;
+            self.message(Message::Telemetry { events })?;
         }
         Ok(())
     }
@@ -72,8 +76,17 @@ fn shortened(message: Message) -> Message {
         Message::Finished { id, cell, outcome, usage } => {
             Message::Finished { id, cell, outcome: cut_outcome(outcome), usage }
         }
-        Message::Telemetry { events, dropped } => {
-            Message::Telemetry { events: Vec::new(), dropped: dropped.saturating_add(events.len() as u64) }
+        Message::Telemetry { events } => {
+            let mut digester = Digester::default();
+            events.iter().for_each(|event| digester.take(event));
+            Message::Missed { digest: Box::new(digester.finish().unwrap_or_default()) }
+        }
+        // What lasts is a list; the sums are not.
+        Message::Missed { digest } => {
+            let untracked = digest.untracked.saturating_add(digest.lasting.len() as u64);
+            Message::Missed {
+                digest: Box::new(Digest { lasting: Vec::new(), freed: Vec::new(), untracked, ..*digest }),
+            }
         }
         Message::Display { id, content: Display::Text { text }, display_id } => {
             Message::Display { id, content: Display::Text { text: cut(&text) }, display_id }
@@ -176,7 +189,7 @@ mod tests {
         let order: Vec<String> = written((outbox, bytes))
             .iter()
             .map(|m| match m {
-                Message::Telemetry { events, dropped: 0 } => {
+                Message::Telemetry { events } => {
                     format!("{}..={}", events[0].seq, events[events.len() - 1].seq)
                 }
                 Message::Started { id, .. } => format!("started {id}"),

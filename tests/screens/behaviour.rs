@@ -11,6 +11,7 @@ use tensorlab::lab::{
 };
 use tensorlab::lesson::Entry;
 use tensorlab::lesson::markdown::{Block, Inline};
+use tensorlab::session::digest::Digest;
 use tensorlab::session::protocol::{
     Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
 };
@@ -601,8 +602,9 @@ fn the_machine_panel_says_which_times_are_modelled() {
     lab.happens(1, 1, [measured]);
     let shown = render_to_string(&lab.state, 200, 60);
     assert!(shown.contains("361 µs modelled") && shown.contains("1.00 µs measured"), "{shown}");
-    lab.says(Message::Telemetry { events: vec![], dropped: 1200 });
-    assert!(render_to_string(&lab.state, 200, 60).contains("▲ 1,200 events not seen"));
+    let copies = vec![(Device::Cpu, GPU, 1200, 1200 * 4)];
+    lab.says(Message::Missed { digest: Box::new(Digest { events: 1200, copies, ..Digest::default() }) });
+    assert!(render_to_string(&lab.state, 200, 60).contains("2 of 1,202 transfers shown"));
 }
 
 #[test]

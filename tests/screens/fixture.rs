@@ -255,7 +255,7 @@ impl Lab {
                 Event { seq: self.seq, source: Source { cell, line }, body }
             })
             .collect();
-        self.says(Message::Telemetry { events, dropped: 0 });
+        self.says(Message::Telemetry { events });
     }
 
     /// What the lesson's first cell does: a matrix is made, and copied to the first GPU.

@@ -3,9 +3,10 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use insta::assert_snapshot;
 use ratatui::style::{Color, Modifier};
-use tensorlab::base::event::Body;
+use tensorlab::base::event::{Body, Clock, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{Colour, Look, Msg, Pane, Popup, Screen, Section, State, render, render_to_string};
+use tensorlab::session::digest::{DeviceDigest, Digest, Gap};
 use tensorlab::session::protocol::{Message, TensorInfo, Variable};
 
 use super::fixture::*;
@@ -280,8 +281,27 @@ fn history_is_a_ring_that_says_what_it_dropped() {
     }
     lab.happens(2, 1, (0..1200).map(|i| copy(Device::Cpu, GPU, i, 10, false)));
     let shown = shot(&mut lab, 120, 40);
-    assert!(shown.contains("last 4,096 a lane"), "{shown}");
-    assert!(shown.contains("last 1,000, 202 older dropped"), "{shown}");
+    assert!(shown.contains(" of 6,229 events shown"), "{shown}");
+    assert!(shown.contains("1,000 of 1,202 transfers shown"), "{shown}");
+}
+
+#[test]
+fn a_stretch_that_is_known_by_its_sums_alone_is_drawn_as_such_and_counted() {
+    let mut lab = screen(look(Colour::True), Section::Timeline);
+    lab.happens(2, 1, [at(launch(GPU), 800_000, 0)]);
+    let before = shot(&mut lab, 120, 40);
+    assert!(!before.contains("events shown") && before.contains("launches 24,"), "{before}");
+    let span = Span { start: 800_000, nanos: 1_000_000, clock: Clock::Modelled };
+    let gaps = vec![Gap { device: GPU, stream: 0, span, events: 5000 }];
+    let devices = vec![DeviceDigest { launches: 5000, ..DeviceDigest::new(GPU) }];
+    lab.says(Message::Missed {
+        digest: Box::new(Digest { events: 5000, devices, gaps, ..Digest::default() }),
+    });
+    lab.happens(2, 1, [at(launch(GPU), 1_800_000, 0)]);
+    let shown = shot(&mut lab, 120, 40);
+    let drawn = |line: &str| line.trim_start().starts_with("cuda:0 ") && line.contains("⋯⋯⋯⋯⋯⋯⋯⋯");
+    assert!(shown.lines().any(drawn), "{shown}");
+    assert!(shown.contains("launches 5,025,") && shown.contains(" events shown"), "{shown}");
 }
 
 #[test]

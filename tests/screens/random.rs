@@ -13,6 +13,7 @@ use tensorlab::lab::{
 use tensorlab::plot::{Figure, Series};
 use tensorlab::session::client::FromSession;
 use tensorlab::session::death::{Death, How};
+use tensorlab::session::digest::{DeviceDigest, Digest, Gap};
 use tensorlab::session::protocol::{
     Display, Message, Outcome, ProbeValue, Stream, TensorInfo, Usage, Verdict,
 };
@@ -51,6 +52,51 @@ fn resize() -> impl Strategy<Value = Msg> {
 
 fn device() -> impl Strategy<Value = Device> {
     prop_oneof![Just(Device::Cpu), (0..12u16).prop_map(Device::Cuda)]
+}
+
+/// Sums of events that a session could not send, consistent or not.
+fn digest() -> impl Strategy<Value = Digest> {
+    let event = body().prop_map(|body| Event { seq: 1, source: Source { cell: 3, line: 1 }, body });
+    let big = || prop_oneof![Just(0), Just(u64::MAX), 0..100u64];
+    let device = (device(), big(), big(), big(), any::<bool>()).prop_map(|(device, a, b, c, peak_reset)| {
+        DeviceDigest {
+            device,
+            launches: a,
+            syncs: b,
+            implicit_syncs: c,
+            last_implicit: Some(("\u{1b}[2Jitem".into(), Source::default())),
+            waits: vec![(Source::default(), "\u{1b}[2Jitem".into(), a)],
+            out_of_memory: b,
+            last_refused: c,
+            allocated: Some(a),
+            reserved: Some(b),
+            peak: c,
+            peak_reset,
+            reset_at: None,
+        }
+    });
+    let gap = (self::device(), 0..70u32, big(), big()).prop_map(|(device, stream, start, nanos)| Gap {
+        device,
+        stream,
+        span: Span { start, nanos, clock: Clock::Modelled },
+        events: nanos,
+    });
+    let parts = (
+        prop::collection::vec(device, 0..3),
+        prop::collection::vec(event, 0..5),
+        prop::collection::vec(gap, 0..3),
+    );
+    (parts, big(), self::device(), self::device()).prop_map(|((devices, lasting, gaps), events, from, to)| {
+        Digest {
+            events,
+            devices,
+            copies: vec![(from, to, events, events)],
+            freed: vec![(from, 3)],
+            lasting,
+            untracked: events,
+            gaps,
+        }
+    })
 }
 
 fn body() -> impl Strategy<Value = Body> {
@@ -198,8 +244,8 @@ fn message() -> impl Strategy<Value = Message> {
                 .into_iter()
                 .map(|body| Event { seq: 0, source: Source { cell: u32::MAX, line: 7 }, body })
                 .collect(),
-            dropped: 3,
         }),
+        1 => digest().prop_map(|digest| Message::Missed { digest: Box::new(digest) }),
         4 => (id(), outcome(), any::<bool>()).prop_map(|(id, outcome, used)| {
             let usage = if used { usage() } else { Usage::default() };
             Message::Finished { id, cell: 1, outcome, usage }

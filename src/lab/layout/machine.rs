@@ -4,7 +4,6 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::base::figures;
 use crate::lab::layout::placed::{Placed, ScreenBody};
 use crate::lab::layout::sections::entry::{SectionEntry, SectionPlace};
 use crate::lab::layout::sections::{SECTIONS, entry_of};
@@ -184,10 +183,6 @@ pub(crate) fn lay(state: &State, tops: Tops, areas: &Areas) -> ScreenBody {
             let style = if section == state.machine.section { theme.selected } else { theme.dim };
             spans.push(Span::styled(format!(" {} ", section.name()), style));
             spans.push(Span::raw(" "));
-        }
-        if state.history.missed > 0 {
-            let missed = figures::plural(state.history.missed, "event", "events");
-            spans.push(Span::styled(format!("▲ {missed} not seen"), theme.warn));
         }
         tabs.put(0, Line::from(spans));
     }

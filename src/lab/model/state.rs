@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use crate::base::event::Source;
+use crate::base::event::{HIDDEN_CELLS, Source};
 use crate::lab::model::aid::Aid;
 use crate::lab::model::document::{Document, Step};
 use crate::lab::model::history::History;
@@ -185,7 +185,7 @@ pub(crate) struct Work {
 }
 
 /// Unseen set-ups are numbered from here, so that they take no `In [n]` from the cells.
-pub(in crate::lab) const SET_UP: u32 = 1 << 30;
+pub(in crate::lab) const SET_UP: u32 = HIDDEN_CELLS;
 
 /// The cell that runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

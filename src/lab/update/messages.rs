@@ -51,11 +51,12 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
                 Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };
             with_current(state, id, |cell| show_progress(&mut cell.progress, progress));
         }
-        Message::Telemetry { events, dropped } => {
-            if events.is_empty() && dropped == 0 {
+        Message::Missed { digest } => state.history.take_sums(*digest),
+        Message::Telemetry { events } => {
+            if events.is_empty() {
                 return false;
             }
-            state.history.take(events, dropped);
+            state.history.take(events);
         }
         Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, usage, fx),
         Message::State { id, variables, devices, held } => {

@@ -4,7 +4,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use crate::base::figures;
 use crate::lab::layout::machine::{inside, pane_parts, sections, title};
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
@@ -15,11 +14,7 @@ use crate::lab::view::paint::{frame, put, put_all};
 pub(crate) fn draw(state: &State, tops: Tops, buffer: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let focused = state.focus == Pane::Machine;
-    let missed = match state.history.missed {
-        0 => String::new(),
-        n => format!("▲ {} not seen", figures::plural(n, "event", "events")),
-    };
-    frame(buffer, area, Line::from(title(state, focused)), focused, &missed, theme);
+    frame(buffer, area, Line::from(title(state, focused)), focused, "", theme);
     let inside = inside(area);
     if state.history.devices().next().is_none() {
         put(buffer, inside, 1, &Line::styled("The devices show here once the session runs.", theme.dim));

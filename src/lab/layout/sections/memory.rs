@@ -368,15 +368,18 @@ fn sensors(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
 
 /// `launches 12, syncs 3, 2 implicit ▲ item In [3]:4`.
 fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
-    let mut spans = vec![Span::styled(
-        format!("launches {}, syncs {}", figures::short(device.launches), figures::short(device.syncs)),
-        theme.dim,
-    )];
-    let mut used = spans.iter().map(Span::width).sum::<usize>();
+    let told = |number: fn(u64) -> String| {
+        let all = format!("launches {}, syncs {}", number(device.launches), number(device.syncs));
+        (all, format!(", ▲ {} implicit", number(device.implicit_syncs)))
+    };
+    let exact = told(figures::count);
+    let fits = text::width(&exact.0) + text::width(&exact.1) <= width;
+    let (asked, unasked) = if fits { exact } else { told(figures::short) };
+    let mut used = text::width(&asked);
+    let mut spans = vec![Span::styled(asked, theme.dim)];
     if device.implicit_syncs > 0 {
-        let text = format!(", ▲ {} implicit", figures::short(device.implicit_syncs));
-        used += text::width(&text);
-        spans.push(Span::styled(text, theme.warn));
+        used += text::width(&unasked);
+        spans.push(Span::styled(unasked, theme.warn));
         if let Some((cause, source)) = &device.last_implicit {
             let text = format!(", last {cause}{}", place(" at ", *source));
             if used + text::width(&text) <= width {

@@ -10,7 +10,7 @@ use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term};
 use crate::lab::layout::sections::marks::{is_active, list_title};
-use crate::lab::model::history::timeline::{Lane, LaneId, MARKS_KEPT, Mark, MarkKind, Track};
+use crate::lab::model::history::timeline::{Lane, LaneId, Mark, MarkKind, Track};
 use crate::lab::model::machine::{Pick, Section, Window};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
@@ -50,6 +50,11 @@ const TERMS: &[Term] = &[
          without synchronising measures the queueing.",
     },
     Term {
+        name: "⋯ not shown",
+        means: "More happened there than is sent one by one: the lane was busy, and what ran is in the counters alone, which \
+         are exact.",
+    },
+    Term {
         name: "height of a column",
         means: "How much of that time the stream was busy: a full column had no gap, a low one was mostly idle.",
     },
@@ -59,6 +64,8 @@ const TERMS: &[Term] = &[
 const LEAST_PANE: u16 = 17;
 /// Columns of a lane's name.
 const NAME: usize = 11;
+/// Stands where a lane was busy, and what it did is not known one by one.
+const NOT_SHOWN: &str = "⋯";
 /// How full a column is, in eighths.
 const FILL: [&str; 9] = ["▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
@@ -112,8 +119,9 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let mut note = position(top, room, rows.len());
     let dropped = timeline.dropped();
     if dropped > 0 {
-        let kept = figures::count(MARKS_KEPT as u64);
-        let dropped = format!("last {kept} a lane, {} dropped", figures::count(dropped));
+        let shown = timeline.shown();
+        let all = figures::count(shown.saturating_add(dropped));
+        let dropped = format!("{} of {all} events shown", figures::count(shown));
         note = if note.is_empty() { dropped } else { format!("{dropped}, {note}") };
     }
     placed.put(0, list_title(state, Section::Timeline, "timeline", &note, width));
@@ -245,6 +253,8 @@ struct Column {
     flagged: bool,
     picked: bool,
     any: bool,
+    /// What happened here is not known one by one.
+    missed: bool,
 }
 
 fn lane_line(state: &State, lane: &Lane, window: Window, columns: usize) -> Line<'static> {
@@ -266,16 +276,28 @@ fn lane_line(state: &State, lane: &Lane, window: Window, columns: usize) -> Line
             column.flagged |= first && matches!(mark.what, MarkKind::Wait { implicit: true, .. });
         });
     }
+    for (start, end) in lane.gaps(window.start, window.end()) {
+        over(start, end, window, columns, |column, _, _| {
+            if let Some(column) = all.get_mut(column) {
+                column.missed = true;
+            }
+        });
+    }
     let worth = (window.length / columns.max(1) as u64).max(1);
     let cells: Vec<(&'static str, Style)> = all.iter().map(|column| glyph(column, worth, theme)).collect();
     joined(&cells)
 }
 
 /// The nanoseconds of a mark in each column that it touches, and whether it begins there.
-fn spread(mark: &Mark, window: Window, columns: usize, mut tell: impl FnMut(usize, u64, bool)) {
-    let start = mark.span.start.max(window.start);
-    let end = mark.span.end().min(window.end()).max(start);
-    if mark.span.end() < window.start || mark.span.start >= window.end() || columns == 0 {
+fn spread(mark: &Mark, window: Window, columns: usize, tell: impl FnMut(usize, u64, bool)) {
+    over(mark.span.start, mark.span.end(), window, columns, tell);
+}
+
+/// The nanoseconds of a stretch in each column that it touches, and whether it begins there.
+fn over(from: u64, to: u64, window: Window, columns: usize, mut tell: impl FnMut(usize, u64, bool)) {
+    let start = from.max(window.start);
+    let end = to.min(window.end()).max(start);
+    if to < window.start || from >= window.end() || columns == 0 {
         return;
     }
     let length = u128::from(window.length.max(1));
@@ -289,9 +311,9 @@ fn spread(mark: &Mark, window: Window, columns: usize, mut tell: impl FnMut(usiz
         window.start.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
     };
     for at in first..=last {
-        let from = if at == first { start } else { border(at) };
-        let to = if at == last { end } else { border(at + 1) };
-        tell(at, to.saturating_sub(from), at == first && mark.span.start >= window.start);
+        let left = if at == first { start } else { border(at) };
+        let right = if at == last { end } else { border(at + 1) };
+        tell(at, right.saturating_sub(left), at == first && from >= window.start);
     }
 }
 
@@ -299,6 +321,7 @@ fn glyph(column: &Column, worth: u64, theme: &Theme) -> (&'static str, Style) {
     let most = column.kernels.max(column.copies).max(column.waits).max(column.implicit);
     let eighths = |nanos: u64| (u128::from(nanos) * 8 / u128::from(worth)).min(8) as usize;
     let (glyph, style) = match column {
+        Column { any: false, missed: true, .. } => (NOT_SHOWN, theme.dim),
         Column { any: false, .. } => (" ", theme.free),
         Column { flagged: true, .. } => ("▲", theme.warn),
         Column { copies, .. }
@@ -351,6 +374,7 @@ fn legend(width: usize, theme: &Theme) -> Line<'static> {
         ("▒", theme.cached, " copies"),
         ("─", theme.text, " the host waits"),
         ("▲┄", theme.warn, " implicitly"),
+        (NOT_SHOWN, theme.dim, " not shown: too much happened"),
     ];
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;

@@ -9,7 +9,7 @@ use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term, beside};
 use crate::lab::layout::sections::marks::{list_title, place, row_mark};
-use crate::lab::model::history::records::{TRANSFERS_KEPT, Transfer};
+use crate::lab::model::history::records::Transfer;
 use crate::lab::model::machine::{Pick, Section};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
@@ -93,19 +93,13 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     // Where all times are of one clock the title says which; else each row does.
     let modelled = !log.is_empty() && state.history.all_timed_by(Clock::Modelled);
     let mixed = !modelled && !state.history.all_timed_by(Clock::Measured);
-    let mut name = figures::plural(log.len() as u64, "transfer", "transfers");
+    let all: u64 = state.history.directions().map(|(.., way)| way.count).fold(0, u64::saturating_add);
+    let mut name = figures::plural(all, "transfer", "transfers");
+    if all > log.len() as u64 {
+        name = format!("{} of {name} shown", figures::count(log.len() as u64));
+    }
     if modelled {
         name += ", modelled";
-    }
-    if log.dropped > 0 {
-        name = format!(
-            "last {}, {} older dropped",
-            figures::count(TRANSFERS_KEPT as u64),
-            figures::count(log.dropped)
-        );
-        if modelled {
-            name += ", modelled";
-        }
     }
     placed.put(0, list_title(state, Section::Transfers, &name, &position(top, room, log.len()), width));
     if log.is_empty() {

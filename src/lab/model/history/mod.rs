@@ -12,6 +12,7 @@ use crate::base::Device;
 use crate::base::event::{Body, Clock, Event, Name, Source};
 use crate::lab::model::history::records::{DeviceTally, Direction, Grad, Live, Ring, Transfer, clean_name};
 use crate::lab::model::text;
+use crate::session::digest::Digest;
 use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
 
 use log::Log;
@@ -21,8 +22,6 @@ use timeline::Timeline;
 
 /// Tensors kept in the table of live ones.
 pub(crate) const LIVE_KEPT: usize = 1 << 16;
-/// Places kept of a device where the host waited unasked.
-const WAITS_KEPT: usize = 64;
 
 /// What happened since the session started.
 #[derive(Debug, Default)]
@@ -37,7 +36,7 @@ pub(crate) struct History {
     directions: BTreeMap<(Device, Device), Direction>,
     /// The events themselves.
     pub log: Log,
-    /// Events that the session could not send.
+    /// Events that are known by their sums alone.
     pub missed: u64,
     /// Live tensors beyond what the table keeps.
     pub untracked: u64,
@@ -45,46 +44,65 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Takes a batch of events, and how many before them were lost.
-    pub(crate) fn take(&mut self, events: Vec<Event>, dropped: u64) {
-        self.missed = self.missed.saturating_add(dropped);
+    /// Takes a batch of events.
+    pub(crate) fn take(&mut self, events: Vec<Event>) {
         events.iter().for_each(|event| self.fold(event.clone()));
-        self.log.take(events, dropped);
+        self.log.take(events);
+    }
+
+    /// Takes the sums of events that were too many to be sent.
+    pub(crate) fn take_sums(&mut self, digest: Digest) {
+        let Digest { events, devices, copies, freed, lasting, untracked, gaps } = digest.bounded();
+        self.missed = self.missed.saturating_add(events);
+        self.events = self.events.saturating_add(events);
+        self.log.miss(events);
+        for (device, address) in freed {
+            self.map(device, |map| map.give(address));
+            self.free(device, address);
+        }
+        for Event { seq, source, body } in lasting {
+            self.hold_or_map(seq, source, body);
+        }
+        self.untracked = self.untracked.saturating_add(untracked);
+        for (from, to, count, bytes) in copies {
+            self.directions.entry((from, to)).or_default().add(count, bytes);
+        }
+        for sums in devices {
+            self.tally(sums.device).add(sums);
+        }
+        gaps.into_iter().for_each(|gap| self.timeline.miss(gap));
     }
 
     /// Takes one event.
     pub(crate) fn fold(&mut self, event: Event) {
         self.events += 1;
         let Event { seq, source, body } = event;
-        self.timeline.fold(seq, source, &body);
+        // What a lesson does by itself takes memory, and is no work of the learner's.
+        let own = !source.is_hidden();
+        if own {
+            self.timeline.fold(seq, source, &body);
+        }
         match body {
-            Body::Alloc {
-                device, address, bytes, requested, dtype, shape, op, allocated, reserved, ..
-            } => {
-                self.memory(device, allocated, reserved);
-                self.map(device, |map| map.take(address, bytes));
-                let op = clean_name(op);
-                let bytes = requested;
-                let shape = shape.to_vec();
-                let (name, grad) = (None, None);
-                let live = Live { device, address, bytes, dtype, shape, op, source, name, grad, seq };
-                self.hold(live);
+            Body::Alloc { device, allocated, reserved, .. } => {
+                self.memory(device, allocated, reserved, own);
+                self.hold_or_map(seq, source, body);
             }
             Body::Free { device, address, allocated, reserved, .. } => {
-                self.memory(device, allocated, reserved);
+                self.memory(device, allocated, reserved, own);
                 self.map(device, |map| map.give(address));
-                if !self.release(device, address) {
-                    self.untracked = self.untracked.saturating_sub(1);
-                }
+                self.free(device, address);
             }
-            Body::Segment { device, address, bytes, mapped, reserved } => {
+            Body::Segment { device, reserved, .. } => {
                 self.tally(device).reserved = reserved;
-                self.map(device, |map| if mapped { map.map(address, bytes) } else { map.unmap(address) });
+                self.hold_or_map(seq, source, body);
             }
+            Body::PeakReset { device } => {
+                let tally = self.tally(device);
+                tally.peak = tally.allocated;
+            }
+            _ if !own => {}
             Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
-                let direction = self.directions.entry((from, to)).or_default();
-                direction.count += 1;
-                direction.bytes = direction.bytes.saturating_add(bytes);
+                self.directions.entry((from, to)).or_default().add(1, bytes);
                 self.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
             }
             Body::Launch { device, .. } => self.tally(device).launches += 1,
@@ -92,23 +110,16 @@ impl History {
                 let tally = self.tally(device);
                 tally.syncs += 1;
                 if implicit {
-                    tally.implicit_syncs += 1;
                     let cause = clean_name(cause);
+                    tally.implicit_syncs += 1;
                     tally.last_implicit = Some((cause, source));
-                    let place = (source.cell, source.line, cause);
-                    if tally.waits.len() < WAITS_KEPT || tally.waits.contains_key(&place) {
-                        *tally.waits.entry(place).or_default() += 1;
-                    }
+                    tally.note_wait(source, cause, 1);
                 }
             }
             Body::OutOfMemory { device, requested, .. } => {
                 let tally = self.tally(device);
                 tally.out_of_memory += 1;
                 tally.last_refused = requested;
-            }
-            Body::PeakReset { device } => {
-                let tally = self.tally(device);
-                tally.peak = tally.allocated;
             }
             Body::CellStart { .. } | Body::CellEnd { .. } => {}
         }
@@ -264,11 +275,35 @@ impl History {
         }
     }
 
-    fn memory(&mut self, device: Device, allocated: u64, reserved: u64) {
+    fn memory(&mut self, device: Device, allocated: u64, reserved: u64, own: bool) {
         let tally = self.tally(device);
         tally.allocated = allocated;
         tally.reserved = reserved;
-        tally.peak = tally.peak.max(allocated);
+        if own {
+            tally.peak = tally.peak.max(allocated);
+        }
+    }
+
+    /// Takes what an event changes that lasts: a tensor that is held, a segment of the allocator's.
+    fn hold_or_map(&mut self, seq: u64, source: Source, body: Body) {
+        match body {
+            Body::Alloc { device, address, bytes, requested, dtype, shape, op, .. } => {
+                self.map(device, |map| map.take(address, bytes));
+                let (op, bytes, shape) = (clean_name(op), requested, shape.to_vec());
+                let (name, grad) = (None, None);
+                self.hold(Live { device, address, bytes, dtype, shape, op, source, name, grad, seq });
+            }
+            Body::Segment { device, address, bytes, mapped, .. } => {
+                self.map(device, |map| if mapped { map.map(address, bytes) } else { map.unmap(address) });
+            }
+            _ => {}
+        }
+    }
+
+    fn free(&mut self, device: Device, address: u64) {
+        if !self.release(device, address) {
+            self.untracked = self.untracked.saturating_sub(1);
+        }
     }
 
     /// Forgets tensors that no block of the device holds: their frees were missed.

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::base::event::{Name, Source, Span};
 use crate::base::{DType, Device};
 use crate::lab::model::text;
+use crate::session::digest::DeviceDigest;
 
+/// Places kept of a device where the host waited unasked.
+const WAITS_KEPT: usize = 64;
 /// Transfers kept in the log.
 pub(crate) const TRANSFERS_KEPT: usize = 1000;
 
@@ -123,7 +126,44 @@ impl<T> Ring<T> {
     }
 }
 
+impl Direction {
+    pub(super) fn add(&mut self, count: u64, bytes: u64) {
+        self.count = self.count.saturating_add(count);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
 impl DeviceTally {
+    /// Adds the sums of events that are not known one by one.
+    pub(super) fn add(&mut self, sums: DeviceDigest) {
+        self.launches = self.launches.saturating_add(sums.launches);
+        self.syncs = self.syncs.saturating_add(sums.syncs);
+        self.implicit_syncs = self.implicit_syncs.saturating_add(sums.implicit_syncs);
+        let name = |cause: &str| clean_name(Name::read(cause));
+        if let Some((cause, source)) = sums.last_implicit {
+            self.last_implicit = Some((name(&cause), source));
+        }
+        for (source, cause, count) in sums.waits {
+            self.note_wait(source, name(&cause), count);
+        }
+        self.out_of_memory = self.out_of_memory.saturating_add(sums.out_of_memory);
+        if sums.out_of_memory > 0 {
+            self.last_refused = sums.last_refused;
+        }
+        let before = if sums.peak_reset { sums.reset_at.unwrap_or(self.allocated) } else { self.peak };
+        self.peak = before.max(sums.peak);
+        self.allocated = sums.allocated.unwrap_or(self.allocated);
+        self.reserved = sums.reserved.unwrap_or(self.reserved);
+    }
+
+    /// Counts waits that nobody asked for.
+    pub(super) fn note_wait(&mut self, source: Source, cause: Name, count: u64) {
+        let place = (source.cell, source.line, cause);
+        if self.waits.len() < WAITS_KEPT || self.waits.contains_key(&place) {
+            *self.waits.entry(place).or_default() += count;
+        }
+    }
+
     /// Bytes that are taken, but not by this program's allocator: a context, other programs. `None` where the device
     /// does not say.
     pub(crate) fn other(&self) -> Option<u64> {

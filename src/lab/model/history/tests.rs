@@ -1,7 +1,10 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::base::DType;
-use crate::base::event::Span;
+use crate::base::event::{HIDDEN_CELLS, Span};
 use crate::lab::model::history::records::TRANSFERS_KEPT;
+use crate::session::digest::Digester;
 use crate::session::protocol::{SegmentInfo, TensorInfo};
 
 const GPU: Device = Device::Cuda(0);
@@ -141,4 +144,138 @@ fn only_the_largest_are_sorted_out() {
     assert_eq!(first.len(), 2);
     assert_eq!(first[0].name.as_deref(), Some("x"));
     assert_eq!(first[1].address, 1);
+}
+
+/// What can happen to two devices with a few places for tensors.
+#[derive(Clone, Debug)]
+enum Step {
+    Toggle { gpu: bool, place: u64, hidden: bool },
+    Copy { back: bool, hidden: bool },
+    Launch { gpu: bool, hidden: bool },
+    Sync { implicit: bool, line: u32 },
+    Refused,
+    PeakReset,
+    Segment { place: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let hidden = || prop::bool::weighted(0.2);
+    prop_oneof![
+        6 => (any::<bool>(), 1..6u64, hidden()).prop_map(|(gpu, place, hidden)| Step::Toggle { gpu, place, hidden }),
+        2 => (any::<bool>(), hidden()).prop_map(|(back, hidden)| Step::Copy { back, hidden }),
+        2 => (any::<bool>(), hidden()).prop_map(|(gpu, hidden)| Step::Launch { gpu, hidden }),
+        2 => (any::<bool>(), 1..4u32).prop_map(|(implicit, line)| Step::Sync { implicit, line }),
+        1 => Just(Step::Refused),
+        1 => Just(Step::PeakReset),
+        1 => (1..4u64).prop_map(|place| Step::Segment { place }),
+    ]
+}
+
+/// The events of some steps, as a machine would tell them.
+fn told(steps: &[Step]) -> Vec<Event> {
+    let (mut held, mut mapped) = (HashSet::new(), HashSet::new());
+    let span = |seq: u64| Span { start: seq * 10, nanos: 5, clock: Clock::Modelled };
+    // The tensors of the GPU lie in one segment.
+    let body = Body::Segment { device: GPU, address: 0, bytes: 4096, mapped: true, reserved: 4096 };
+    let first = Event { seq: 0, source: Source::default(), body };
+    let event = |(seq, step): (usize, &Step)| {
+        let seq = seq as u64 + 1;
+        let mut source = Source { cell: 1, line: seq as u32 % 7 };
+        let mut hide = |hidden: &bool| {
+            if *hidden {
+                source.cell = HIDDEN_CELLS + 1
+            }
+        };
+        let body = match step {
+            Step::Toggle { gpu, place, hidden } => {
+                hide(hidden);
+                let device = if *gpu { GPU } else { Device::Cpu };
+                let (key, address) = ((device, *place), 512 * place);
+                let alloc = held.insert(key) || !held.remove(&key);
+                let allocated = held.iter().filter(|(d, _)| *d == device).count() as u64 * 512;
+                let (bytes, reserved) = (512, allocated.next_multiple_of(2048));
+                let (dtype, shape, op) = (DType::Float32, vec![100].into(), Name::new("rand"));
+                if alloc {
+                    Body::Alloc {
+                        device,
+                        address,
+                        bytes,
+                        requested: 400,
+                        dtype,
+                        shape,
+                        op,
+                        allocated,
+                        reserved,
+                    }
+                } else {
+                    Body::Free { device, address, bytes, allocated, reserved }
+                }
+            }
+            Step::Copy { back, hidden } => {
+                hide(hidden);
+                let (from, to) = if *back { (GPU, Device::Cpu) } else { (Device::Cpu, GPU) };
+                Body::Copy { from, to, bytes: seq, pinned: false, blocking: true, stream: 0, span: span(seq) }
+            }
+            Step::Launch { gpu, hidden } => {
+                hide(hidden);
+                let device = if *gpu { GPU } else { Device::Cpu };
+                let (op, kernel, dtype) = (Name::new("add"), Name::new("map"), DType::Float32);
+                Body::Launch { device, stream: 0, op, kernel, dtype, bytes: 1, flops: 1, span: span(seq) }
+            }
+            Step::Sync { implicit, line } => {
+                source.line = *line;
+                Body::Sync { device: GPU, implicit: *implicit, cause: Name::new("item"), span: span(seq) }
+            }
+            Step::Refused => Body::OutOfMemory { device: GPU, requested: seq, message: String::new() },
+            Step::PeakReset => Body::PeakReset { device: GPU },
+            Step::Segment { place } => {
+                let map = mapped.insert(*place) || !mapped.remove(place);
+                let reserved = 2048 * mapped.len() as u64;
+                Body::Segment { device: GPU, address: 1 << (20 + place), bytes: 2048, mapped: map, reserved }
+            }
+        };
+        Event { seq, source, body }
+    };
+    std::iter::once(first).chain(steps.iter().enumerate().map(event)).collect()
+}
+
+/// All that the panel shows as a figure.
+fn figures(history: &History) -> String {
+    let live: Vec<_> =
+        history.live(0, 100).into_iter().map(|l| (l.device, l.address, l.bytes, l.seq)).collect();
+    let tallies: Vec<_> = history.devices().collect();
+    let ways: Vec<_> = history.directions().collect();
+    let lanes: u64 = history.timeline().shown() + history.timeline().dropped();
+    let map = history.segments(GPU);
+    format!("{tallies:#?} {ways:?} {live:?} {} {lanes} {} {map:?}", history.untracked, history.events)
+}
+
+proptest! {
+    #[test]
+    fn sums_in_place_of_events_leave_every_figure_as_it_is(
+        steps in prop::collection::vec(step(), 0..120), cuts in prop::collection::vec((1..40usize, any::<bool>()), 1..12),
+    ) {
+        let events = told(&steps);
+        let (mut whole, mut parts) = (History::default(), History::default());
+        whole.take(events.clone());
+        let mut rest = events.as_slice();
+        for (length, known) in cuts.into_iter().cycle() {
+            let (part, after) = rest.split_at(length.min(rest.len()));
+            rest = after;
+            if known {
+                parts.take(part.to_vec());
+            } else {
+                let mut digester = Digester::default();
+                part.iter().for_each(|event| digester.take(event));
+                digester.finish().into_iter().for_each(|digest| {
+                    let sent = serde_json::to_string(&digest).unwrap();
+                    parts.take_sums(serde_json::from_str(&sent).unwrap());
+                });
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        prop_assert_eq!(figures(&whole), figures(&parts));
+    }
 }

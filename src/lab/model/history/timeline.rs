@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::base::event::{Body, Clock, Name, Source, Span};
 use crate::base::{DType, Device};
 use crate::lab::model::history::records::clean_name;
+use crate::session::digest::Gap;
 
 /// Events kept of a lane; older ones are dropped and counted.
 pub(crate) const MARKS_KEPT: usize = 4096;
+/// Stretches kept of a lane whose events are not known one by one; then the oldest are joined.
+const GAPS_KEPT: usize = 256;
 /// Lanes kept; what happens on further ones is counted only.
 const LANES_KEPT: usize = 64;
 
@@ -30,6 +33,9 @@ pub(crate) struct LaneId {
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     marks: VecDeque<Mark>,
+    /// Where it was busy with what is not shown: start and end.
+    gaps: VecDeque<(u64, u64)>,
+    /// Events that are not among the marks: older ones, and those of the gaps.
     pub dropped: u64,
 }
 
@@ -98,6 +104,16 @@ impl Lane {
         self.marks.range(from..).take_while(move |mark| mark.span.start < end.max(start.saturating_add(1)))
     }
 
+    /// The stretches of `start..end` whose events are not shown.
+    pub(crate) fn gaps(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
+        self.gaps.iter().copied().filter(move |gap| gap.0 < end && gap.1 > start)
+    }
+
+    /// Events that are shown.
+    pub(crate) fn shown(&self) -> usize {
+        self.marks.len()
+    }
+
     pub(crate) fn find(&self, seq: u64) -> Option<&Mark> {
         self.marks.iter().find(|mark| mark.seq == seq)
     }
@@ -113,7 +129,24 @@ impl Lane {
     }
 
     pub(crate) fn ends(&self) -> Option<(u64, u64)> {
-        Some((self.marks.front()?.span.start, self.marks.back()?.span.end()))
+        let marks = self.marks.front().zip(self.marks.back()).map(|(a, b)| (a.span.start, b.span.end()));
+        let gaps = self.gaps.front().zip(self.gaps.back()).map(|(a, b)| (a.0, b.1));
+        marks.into_iter().chain(gaps).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// Notes a stretch whose events are not known one by one.
+    fn miss(&mut self, start: u64, end: u64, events: u64) {
+        self.dropped = self.dropped.saturating_add(events);
+        match self.gaps.back_mut() {
+            Some(last) if start <= last.1 => *last = (last.0.min(start), last.1.max(end)),
+            _ => self.gaps.push_back((start, end)),
+        }
+        if self.gaps.len() > GAPS_KEPT
+            && let Some(oldest) = self.gaps.pop_front()
+            && let Some(next) = self.gaps.front_mut()
+        {
+            next.0 = oldest.0;
+        }
     }
 
     fn push(&mut self, mark: Mark) {
@@ -132,6 +165,26 @@ impl Lane {
 }
 
 impl Timeline {
+    /// Takes a stretch of a lane whose events are not known one by one.
+    pub(super) fn miss(&mut self, gap: Gap) {
+        let Gap { device, stream, span, events } = gap;
+        let track = if device.is_cuda() { Track::Stream(device, stream) } else { Track::Host(stream) };
+        let id = LaneId { measured: span.clock == Clock::Measured, track };
+        match self.lane_mut(id) {
+            Some(lane) => lane.miss(span.start, span.end(), events),
+            None => self.unkept = self.unkept.saturating_add(events),
+        }
+        if let Some(Some(last)) = self.last.get_mut(usize::from(id.measured)) {
+            last.end = last.end.max(span.end());
+        }
+    }
+
+    /// The lane, if there is room for it.
+    fn lane_mut(&mut self, id: LaneId) -> Option<&mut Lane> {
+        let room = self.lanes.len() < LANES_KEPT || self.lanes.contains_key(&id);
+        room.then(|| self.lanes.entry(id).or_default())
+    }
+
     /// Takes an event, if it has a span.
     pub(crate) fn fold(&mut self, seq: u64, source: Source, body: &Body) {
         let (track, span, what) = match *body {
@@ -153,11 +206,11 @@ impl Timeline {
             _ => return,
         };
         let lane = LaneId { measured: span.clock == Clock::Measured, track };
-        if self.lanes.len() >= LANES_KEPT && !self.lanes.contains_key(&lane) {
+        let Some(events) = self.lane_mut(lane) else {
             self.unkept += 1;
             return;
-        }
-        self.lanes.entry(lane).or_default().push(Mark { seq, span, what, source });
+        };
+        events.push(Mark { seq, span, what, source });
         let last = self.last.get_mut(usize::from(lane.measured));
         let Some(last) = last else { return };
         match last {
@@ -201,7 +254,12 @@ impl Timeline {
         self.lanes.iter().find_map(|(id, lane)| Some((*id, lane.find(seq)?)))
     }
 
-    /// Events that are no longer kept.
+    /// Events that are shown.
+    pub(crate) fn shown(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.shown() as u64).sum()
+    }
+
+    /// Events that are not: older ones, and those known by their sums alone.
     pub(crate) fn dropped(&self) -> u64 {
         self.lanes.values().map(|lane| lane.dropped).fold(self.unkept, u64::saturating_add)
     }

@@ -1,0 +1,249 @@
+//! What events add up to that a session could not send one by one: a front end that adds it has exact totals, although
+//! its log has a hole.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::Device;
+use crate::base::event::{Body, Clock, Event, Name, Source, Span};
+
+/// Places kept of a device where the host waited unasked.
+const WAITS_KEPT: usize = 64;
+/// Tensors kept that a stretch made and that are still held.
+const LASTING_KEPT: usize = 1 << 16;
+
+/// A stretch of the stream of events, summed up. What a lesson did by itself counts for memory alone.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Digest {
+    /// Events that it stands for.
+    pub events: u64,
+    pub devices: Vec<DeviceDigest>,
+    /// Copies by direction: from, to, count, bytes.
+    pub copies: Vec<(Device, Device, u64, u64)>,
+    /// Tensors that were there before and were freed: device and address. They come before `lasting`.
+    pub freed: Vec<(Device, u64)>,
+    /// In order: tensors that were made and are still held, segments that the allocator took or gave back.
+    pub lasting: Vec<Event>,
+    /// Tensors that were made and are still held, beyond those in `lasting`.
+    pub untracked: u64,
+    /// When the lanes of the timeline were busy.
+    pub gaps: Vec<Gap>,
+}
+
+/// What a device did in a stretch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DeviceDigest {
+    pub device: Device,
+    pub launches: u64,
+    pub syncs: u64,
+    pub implicit_syncs: u64,
+    /// What made the host wait unasked, last.
+    pub last_implicit: Option<(String, Source)>,
+    /// All that did, by place and cause: how often.
+    pub waits: Vec<(Source, String, u64)>,
+    pub out_of_memory: u64,
+    /// Bytes asked for when memory ran out, last.
+    pub last_refused: u64,
+    /// Allocated bytes at its end, where they changed.
+    pub allocated: Option<u64>,
+    /// Reserved bytes, likewise.
+    pub reserved: Option<u64>,
+    /// The most bytes allocated at once, since the peak was reset where it was.
+    pub peak: u64,
+    pub peak_reset: bool,
+    /// Bytes that were allocated when it was; those from before the stretch where nothing is said.
+    pub reset_at: Option<u64>,
+}
+
+/// A stretch of a lane in which things ran that are not known one by one.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Gap {
+    /// The device whose stream it is; the CPU for a thread of the host.
+    pub device: Device,
+    pub stream: u32,
+    pub span: Span,
+    pub events: u64,
+}
+
+impl DeviceDigest {
+    /// Of a device to which nothing happened.
+    pub fn new(device: Device) -> DeviceDigest {
+        DeviceSums::default().told(device)
+    }
+}
+
+impl Digest {
+    /// Counts that no session can reach are cut, so that sums of them fit.
+    pub(crate) fn bounded(mut self) -> Digest {
+        const MOST: u64 = 1 << 48;
+        let counts = [&mut self.events, &mut self.untracked];
+        let copies = self.copies.iter_mut().map(|(_, _, count, _)| count);
+        let waits_of = |d: &mut DeviceDigest| d.waits.iter_mut().for_each(|(_, _, n)| *n = (*n).min(MOST));
+        self.devices.iter_mut().for_each(waits_of);
+        let sums = self.devices.iter_mut();
+        let sums =
+            sums.flat_map(|d| [&mut d.launches, &mut d.syncs, &mut d.implicit_syncs, &mut d.out_of_memory]);
+        let gaps = self.gaps.iter_mut().map(|gap| &mut gap.events);
+        counts.into_iter().chain(copies).chain(sums).chain(gaps).for_each(|n| *n = (*n).min(MOST));
+        self
+    }
+}
+
+/// Sums events up.
+#[derive(Default)]
+pub(crate) struct Digester {
+    events: u64,
+    devices: BTreeMap<Device, DeviceSums>,
+    copies: BTreeMap<(Device, Device), (u64, u64)>,
+    freed: Vec<(Device, u64)>,
+    /// By their place in the stream.
+    lasting: BTreeMap<u64, Event>,
+    /// Tensors among them.
+    made: HashMap<(Device, u64), u64>,
+    untracked: u64,
+    gaps: BTreeMap<(Device, u32, bool), Gap>,
+}
+
+#[derive(Default)]
+struct DeviceSums {
+    launches: u64,
+    syncs: u64,
+    implicit_syncs: u64,
+    last_implicit: Option<(Name, Source)>,
+    waits: BTreeMap<(u32, u32, Name), u64>,
+    out_of_memory: u64,
+    last_refused: u64,
+    allocated: Option<u64>,
+    reserved: Option<u64>,
+    peak: u64,
+    peak_reset: bool,
+    reset_at: Option<u64>,
+}
+
+impl Digester {
+    /// Takes the next event.
+    pub(crate) fn take(&mut self, event: &Event) {
+        self.events += 1;
+        let own = !event.source.is_hidden();
+        match &event.body {
+            Body::Alloc { device, address, allocated, reserved, .. } => {
+                self.memory(*device, *allocated, *reserved, own);
+                if self.made.len() < LASTING_KEPT {
+                    self.made.insert((*device, *address), event.seq);
+                    self.lasting.insert(event.seq, event.clone());
+                } else {
+                    self.untracked += 1;
+                }
+            }
+            Body::Free { device, address, allocated, reserved, .. } => {
+                self.memory(*device, *allocated, *reserved, own);
+                match self.made.remove(&(*device, *address)) {
+                    Some(made) => drop(self.lasting.remove(&made)),
+                    None => self.freed.push((*device, *address)),
+                }
+            }
+            Body::Segment { device, reserved, .. } => {
+                self.sums(*device).reserved = Some(*reserved);
+                self.lasting.insert(event.seq, event.clone());
+            }
+            Body::PeakReset { device } => {
+                let sums = self.sums(*device);
+                (sums.peak_reset, sums.peak) = (true, 0);
+                sums.reset_at = sums.allocated;
+            }
+            Body::Copy { from, to, bytes, stream, span, .. } if own => {
+                let direction = self.copies.entry((*from, *to)).or_default();
+                *direction = (direction.0 + 1, direction.1.saturating_add(*bytes));
+                let device = if from.is_cuda() { *from } else { *to };
+                self.gap(device, if device.is_cuda() { *stream } else { 0 }, *span);
+            }
+            Body::Launch { device, stream, span, .. } if own => {
+                self.sums(*device).launches += 1;
+                self.gap(*device, *stream, *span);
+            }
+            Body::Sync { device, implicit, cause, span } if own => {
+                self.sync(*device, implicit.then_some(*cause), event.source);
+                self.gap(Device::Cpu, 0, *span);
+            }
+            Body::OutOfMemory { device, requested, .. } if own => {
+                let sums = self.sums(*device);
+                sums.out_of_memory += 1;
+                sums.last_refused = *requested;
+            }
+            _ => {}
+        }
+    }
+
+    /// What was taken since the last time; nothing where no event was.
+    pub(crate) fn finish(&mut self) -> Option<Digest> {
+        if self.events == 0 {
+            return None;
+        }
+        let all = std::mem::take(self);
+        Some(Digest {
+            events: all.events,
+            devices: all.devices.into_iter().map(|(device, sums)| sums.told(device)).collect(),
+            copies: all.copies.into_iter().map(|((from, to), (n, bytes))| (from, to, n, bytes)).collect(),
+            freed: all.freed,
+            lasting: all.lasting.into_values().collect(),
+            untracked: all.untracked,
+            gaps: all.gaps.into_values().collect(),
+        })
+    }
+
+    fn sync(&mut self, device: Device, implicit: Option<Name>, source: Source) {
+        let sums = self.sums(device);
+        sums.syncs += 1;
+        let Some(cause) = implicit else { return };
+        sums.implicit_syncs += 1;
+        sums.last_implicit = Some((cause, source));
+        let place = (source.cell, source.line, cause);
+        if sums.waits.len() < WAITS_KEPT || sums.waits.contains_key(&place) {
+            *sums.waits.entry(place).or_default() += 1;
+        }
+    }
+
+    fn memory(&mut self, device: Device, allocated: u64, reserved: u64, own: bool) {
+        let sums = self.sums(device);
+        (sums.allocated, sums.reserved) = (Some(allocated), Some(reserved));
+        if own {
+            sums.peak = sums.peak.max(allocated);
+        }
+    }
+
+    fn gap(&mut self, device: Device, stream: u32, span: Span) {
+        let new = Gap { device, stream, span, events: 0 };
+        let gap = self.gaps.entry((device, stream, span.clock == Clock::Measured)).or_insert(new);
+        let (start, end) = (gap.span.start.min(span.start), gap.span.end().max(span.end()));
+        gap.span = Span { start, nanos: end - start, ..gap.span };
+        gap.events += 1;
+    }
+
+    fn sums(&mut self, device: Device) -> &mut DeviceSums {
+        self.devices.entry(device).or_default()
+    }
+}
+
+impl DeviceSums {
+    fn told(self, device: Device) -> DeviceDigest {
+        let waits = self.waits.into_iter();
+        DeviceDigest {
+            device,
+            launches: self.launches,
+            syncs: self.syncs,
+            implicit_syncs: self.implicit_syncs,
+            last_implicit: self.last_implicit.map(|(cause, source)| (cause.to_string(), source)),
+            waits: waits
+                .map(|((cell, line, cause), n)| (Source { cell, line }, cause.to_string(), n))
+                .collect(),
+            out_of_memory: self.out_of_memory,
+            last_refused: self.last_refused,
+            allocated: self.allocated,
+            reserved: self.reserved,
+            peak: self.peak,
+            peak_reset: self.peak_reset,
+            reset_at: self.reset_at,
+        }
+    }
+}
