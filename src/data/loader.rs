@@ -7,6 +7,7 @@ use crate::base::{Error, Kind, Result};
 use crate::data::draws::draw_seed;
 use crate::data::fetch::{BatchOrder, Batches, Fetcher, LoaderOptions};
 use crate::device::Machine;
+use crate::device::examine::refuse_change;
 use crate::op::Value;
 
 use super::dataset::Data;
@@ -94,6 +95,10 @@ impl DataLoader {
 
     /// Starts an epoch on the thread's machine. The order is drawn from its generator as PyTorch draws it.
     pub fn iter(&self) -> Result<Epoch> {
+        // Workers run the learner's functions where no check is seen.
+        if self.options.num_workers > 0 {
+            refuse_change()?;
+        }
         let machine = Machine::current();
         // PyTorch's iterator draws a seed for its workers first, whether it has any or not; those that are there have
         // theirs.

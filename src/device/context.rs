@@ -226,6 +226,18 @@ impl Context {
         self.shared.bus.emit(self.shared.source(), || Body::PeakReset { device: self.device });
     }
 
+    /// The pool's figures as they are now, for [`Context::keep_peaks`].
+    pub(crate) fn peaks(&self) -> Option<super::pool::Stats> {
+        self.pool().map(|pool| pool.stats().clone())
+    }
+
+    /// Has peaks be what they were before something that does not count.
+    pub(crate) fn keep_peaks(&self, before: Option<super::pool::Stats>) {
+        if let (Some(mut pool), Some(before)) = (self.pool(), before) {
+            pool.keep_peaks(before);
+        }
+    }
+
     fn live_table(&self) -> MutexGuard<'_, HashMap<u64, Live>> {
         self.live.lock().unwrap_or_else(|e| e.into_inner())
     }

@@ -159,6 +159,20 @@ impl Machine {
         Ok(self.current.swap(ordinal, Ordering::Relaxed))
     }
 
+    /// Makes everything as it was in the beginning, but for what tensors hold: the first accelerator and its default
+    /// stream are current, generators stand at their seed, switches as they were, nothing is cached, and peaks begin
+    /// anew.
+    pub fn reset(&self) {
+        self.current.store(0, Ordering::Relaxed);
+        self.manual_seed(random::DEFAULT_SEED);
+        self.shared.settings.reset();
+        for gpu in &self.gpus {
+            gpu.set_stream(0);
+            gpu.empty_cache();
+            gpu.reset_peak();
+        }
+    }
+
     /// Seeds every generator, as `torch.manual_seed`.
     pub fn manual_seed(&self, seed: u64) {
         *self.generator.lock() = random::Mt19937::new(seed);

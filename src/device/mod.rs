@@ -8,6 +8,7 @@ pub mod context;
 pub mod cpu;
 pub mod cuda;
 pub mod distribution;
+pub mod examine;
 pub mod graph;
 pub mod kernel;
 pub mod live;

@@ -49,6 +49,27 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Makes every switch the default one.
+    pub(crate) fn reset(&self) {
+        let Settings {
+            matmul_tf32,
+            cudnn_tf32,
+            cudnn_enabled,
+            cudnn_benchmark,
+            cudnn_deterministic,
+            determinism,
+        } = Settings::default();
+        let switches = [
+            (&self.matmul_tf32, matmul_tf32),
+            (&self.cudnn_tf32, cudnn_tf32),
+            (&self.cudnn_enabled, cudnn_enabled),
+            (&self.cudnn_benchmark, cudnn_benchmark),
+            (&self.cudnn_deterministic, cudnn_deterministic),
+        ];
+        switches.into_iter().for_each(|(ours, first)| ours.store(first.into_inner(), Ordering::Relaxed));
+        self.determinism.store(determinism.into_inner(), Ordering::Relaxed);
+    }
+
     /// Convolutions go by cuDNN's switch, or without cuDNN by that of the products they are made of.
     pub fn tf32(&self) -> Tf32 {
         let matmul = self.matmul_tf32.load(Ordering::Relaxed);

@@ -10,6 +10,7 @@ use crate::device::live::Purpose;
 
 use super::capture::Holder;
 use super::context::Context;
+use super::examine::Maker;
 
 /// Where a storage's bytes are.
 pub struct Place {
@@ -31,6 +32,7 @@ pub struct Storage {
     dtype: AtomicU8,
     version: AtomicU32,
     numel: usize,
+    maker: Maker,
     place: RwLock<Place>,
 }
 
@@ -59,6 +61,7 @@ impl Storage {
             dtype: AtomicU8::new(dtype as u8),
             version: AtomicU32::new(0),
             numel,
+            maker: Maker::of_now(),
             place: RwLock::new(Place { context: Arc::clone(context), buffer: Some(buffer) }),
         }
     }
@@ -104,6 +107,15 @@ impl Storage {
     /// The address of the first byte, on its device.
     pub fn address(&self) -> u64 {
         self.place().buffer().address
+    }
+
+    /// Fails where a check runs that has not made it.
+    ///
+    /// # Errors
+    /// It is what the learner has.
+    #[inline]
+    pub fn check_own(&self) -> Result<()> {
+        self.maker.check_own()
     }
 
     /// Exchanges contents with another storage of as many elements: tensors of either see the other's.

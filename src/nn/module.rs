@@ -278,7 +278,7 @@ impl Module {
     }
 
     /// A number that tells modules apart while they live.
-    fn id(&self) -> usize {
+    pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
@@ -472,8 +472,11 @@ impl Module {
     }
 
     /// Drops the gradients of all parameters.
-    pub fn zero_grad(&self) {
-        self.parameters().iter().for_each(|p| p.set_grad(None));
+    ///
+    /// # Errors
+    /// A check runs, and the parameters are the learner's.
+    pub fn zero_grad(&self) -> Result<()> {
+        self.parameters().iter().try_for_each(|p| p.set_grad(None))
     }
 
     /// Asks for gradients of all parameters, or gives them up.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Error, Result, python};
+use crate::device::examine::Maker;
 use crate::op::core::record::no_grad;
 use crate::op::def::documented;
 use crate::op::params::{kind, param_list};
@@ -50,6 +51,7 @@ pub trait Rule: Send + Sync {
 pub struct Optimizer(Arc<OptimizerInner>);
 
 struct OptimizerInner {
+    maker: Maker,
     rule: &'static dyn Rule,
     groups: Mutex<Vec<Group>>,
     /// A schedule looks on.
@@ -67,6 +69,7 @@ impl Optimizer {
         let parameters = defaults.take("params");
         rule.check(&defaults)?;
         let optimizer = Optimizer(Arc::new(OptimizerInner {
+            maker: Maker::of_now(),
             rule,
             groups: Mutex::default(),
             watched: AtomicBool::default(),
@@ -77,6 +80,11 @@ impl Optimizer {
             optimizer.add_group(parameters, defaults.with(own, rule.name())?)?;
         }
         Ok(optimizer)
+    }
+
+    /// Fails where a check runs that has not made it.
+    pub(super) fn check_own(&self) -> Result<()> {
+        self.0.maker.check_own()
     }
 
     /// A number that tells optimisers apart while they live.
@@ -100,6 +108,7 @@ impl Optimizer {
 
     /// Adds a group. Its tensors must be leaves that no other group has.
     pub(crate) fn add_group(&self, parameters: Vec<Tensor>, options: Options) -> Result<()> {
+        self.check_own()?;
         self.0.rule.check(&options)?;
         let mut groups = self.groups();
         if parameters.iter().any(|t| !t.is_leaf()) {
@@ -131,6 +140,7 @@ impl Optimizer {
         if self.searches() {
             return Err(lbfgs::without_closure());
         }
+        self.check_own()?;
         let _quiet = no_grad();
         self.note_step();
         for group in self.groups().iter_mut() {
@@ -148,7 +158,7 @@ impl Optimizer {
     pub fn zero_grad(&self, set_to_none: bool) -> Result<()> {
         for parameter in self.groups().iter().flat_map(|g| &g.parameters) {
             if set_to_none {
-                parameter.set_grad(None);
+                parameter.set_grad(None)?;
             } else if let Some(grad) = parameter.grad() {
                 grad.fill(0i64.into(), "zero_")?;
                 grad.bump_version();
@@ -178,6 +188,7 @@ impl Optimizer {
 
     /// Changes an option of a group; later steps use it.
     pub(crate) fn set_option(&self, group: usize, name: &str, value: Value) -> Result<()> {
+        self.check_own()?;
         let mut groups = self.groups();
         let group = groups.get_mut(group).ok_or_else(|| Error::value("there is no such parameter group"))?;
         let next = group.options.with(vec![(name.to_string(), value)], self.name())?;

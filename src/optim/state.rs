@@ -87,6 +87,7 @@ impl Optimizer {
 
     /// Takes over options and memory. Running tensors are copied to the parameters' devices and dtypes.
     pub fn load_state_dict(&self, state: &StateDict) -> Result<()> {
+        self.check_own()?;
         let mut groups = self.groups();
         if state.groups.len() != groups.len() {
             return Err(Error::value("loaded state dict has a different number of parameter groups"));

@@ -8,6 +8,7 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncArgs, Map, Module, 
 
 use crate::base::{Error, Result};
 use crate::device::Machine;
+use crate::device::examine::refuse_change;
 use crate::op::args::{FUNCTION, MAP};
 use crate::op::def::DefaultValue;
 use crate::op::params::Accept;
@@ -349,6 +350,10 @@ fn caller(
         let (subject, rest) = args.split_at_mut(own.min(args.len()));
         let subject = subject.first_mut().map(|value| &mut **value);
         let run = || {
+            // Of modules a check has copies; optimisers know who made them.
+            if row.def.changes && !matches!(row.def.receiver, Receiver::Module | Receiver::Optimizer) {
+                refuse_change()?;
+            }
             let args = arguments(&row.def, rest, &here)?;
             (row.run)(&mut Call { context: &context, here: &here, args, subject })
         };

@@ -337,6 +337,5 @@ fn accumulate_grad(leaf: &Tensor, grad: Tensor, create_graph: bool) -> Result<()
         None if grad.is_sole_owner() && grad.is_contiguous() => grad,
         None => grad.copied(grad.dtype(), "clone")?,
     };
-    leaf.set_grad(Some(next));
-    Ok(())
+    leaf.set_grad(Some(next))
 }

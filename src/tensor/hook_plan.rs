@@ -20,7 +20,7 @@ pub(super) fn retain(hooks: &Hooks, grad: &Tensor, create_graph: bool) -> Result
             None if create_graph => grad.clone(),
             None => grad.copied(grad.dtype(), "clone")?,
         };
-        t.set_grad(Some(next));
+        t.set_grad(Some(next))?;
     }
     Ok(())
 }

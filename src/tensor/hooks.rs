@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::base::chain::drop_linked;
 use crate::base::{Device, Error, Result};
+use crate::device::examine::examining;
 
 use super::pass::Caller;
 use super::{Tensor, TensorInner};
@@ -68,6 +69,10 @@ impl Hooks {
 
     /// The gradient after every hook.
     pub(super) fn run(&self, grad: Tensor, caller: &dyn Caller) -> Result<Tensor> {
+        // The learner's have no say in a check.
+        if examining() {
+            return Ok(grad);
+        }
         // A hook may take hooks away, itself among them.
         let functions: Vec<Hook> = locked(&self.functions).iter().map(|(_, f)| Arc::clone(f)).collect();
         functions.iter().try_fold(grad, |grad, function| {

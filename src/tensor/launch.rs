@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::base::{DeviceCause, Layout, Result, Scalar};
 use crate::device::capture::{Captured, Holder};
+use crate::device::examine::examining;
 use crate::device::storage::Place;
 use crate::device::{Arg, Context, Kernel, View, hold_reserve};
 
@@ -37,6 +38,9 @@ pub fn launch(op: &'static str, kernel: &Kernel, inputs: &[In], outputs: &[&Tens
     let Some(first) = outputs.first() else { return Ok(()) };
     check_stopped()?;
     hold_reserve()?;
+    if examining() {
+        outputs.iter().try_for_each(|t| t.storage().check_own())?;
+    }
     let mut places: SmallVec<[RwLockReadGuard<'_, Place>; 6]> = SmallVec::new();
     let reads = inputs.iter().filter_map(In::tensor).map(|(t, _)| t);
     for tensor in reads.chain(outputs.iter().copied()) {

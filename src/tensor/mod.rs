@@ -216,6 +216,7 @@ impl Tensor {
 
     /// Fails unless the tensor may be written at every position on its own.
     pub(crate) fn check_writable(&self) -> Result<()> {
+        self.storage().check_own()?;
         let spread = self.shape().iter().zip(self.layout().strides());
         if spread.into_iter().any(|(&d, &s)| d > 1 && s == 0) {
             return Err(GradCause::InplaceExpanded.into());

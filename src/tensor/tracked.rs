@@ -27,6 +27,7 @@ impl Tensor {
         if on && !self.dtype().is_float() {
             return Err(GradCause::RequiresGradDtype.into());
         }
+        self.storage().check_own()?;
         if !on && self.node().is_some() {
             return Err(Error::runtime(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable \
@@ -42,10 +43,15 @@ impl Tensor {
         self.auto().grad.as_deref().cloned()
     }
 
-    pub(crate) fn set_grad(&self, grad: Option<Tensor>) {
+    ///
+    /// # Errors
+    /// A check runs, and the tensor is the learner's.
+    pub(crate) fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+        self.storage().check_own()?;
         let before = std::mem::replace(&mut self.auto().grad, grad.map(Link::new));
         // What it leads on to may be long, and is dropped without the lock.
         drop(before);
+        Ok(())
     }
 
     /// The node that made this tensor, renewed where its base was written in place since.
@@ -107,6 +113,7 @@ impl Tensor {
         if !self.requires_grad() {
             return Err(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"));
         }
+        self.storage().check_own()?;
         let hooks = match self.node() {
             Some(node) => Arc::clone(node.hooks()),
             None => Arc::clone(self.auto().hooks.get_or_insert_default()),
@@ -121,6 +128,7 @@ impl Tensor {
         if !self.requires_grad() {
             return Err(Error::runtime("can't retain_grad on Tensor that has requires_grad=False"));
         }
+        self.storage().check_own()?;
         if let Some(node) = self.node() {
             self.0.flags.fetch_or(RETAINS, Ordering::Relaxed);
             node.hooks().keep_for(self);

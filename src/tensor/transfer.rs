@@ -115,6 +115,7 @@ impl Tensor {
     ///
     /// Like `Tensor.copy_`: across devices the values are cast on the source's device first.
     pub fn copy_values(&self, source: &Tensor, non_blocking: bool) -> Result<()> {
+        self.storage().check_own()?;
         if source.device() == self.device() {
             return self.assign(source, "copy_");
         }
@@ -136,6 +137,7 @@ impl Tensor {
         if self.device() == target.device && self.dtype() == dtype {
             return Ok(());
         }
+        self.storage().check_own()?;
         let whole = self.with_layout(Layout::contiguous(&[self.storage().numel()])?);
         let cast = if whole.dtype() == dtype { whole.clone() } else { whole.copied(dtype, "to")? };
         let moved = if cast.device() == target.device && !cast.is(&whole) {

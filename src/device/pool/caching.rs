@@ -216,6 +216,11 @@ impl<M: Memory> Pool<M> {
         self.stats.reset_peak();
     }
 
+    /// Has peaks be what they were, see [`Stats::keep_peaks`].
+    pub(crate) fn keep_peaks(&mut self, mut before: Stats) {
+        self.stats.keep_peaks(&mut before);
+    }
+
     /// As `torch.cuda.reset_accumulated_memory_stats()`.
     pub(crate) fn reset_accumulated(&mut self) {
         self.stats.reset_accumulated();

@@ -119,6 +119,14 @@ impl Stats {
         self.each(|stat| stat.peak = stat.current);
     }
 
+    /// Has peaks be what they were before something that is over, and as high as what is held now.
+    pub(crate) fn keep_peaks(&mut self, before: &mut Stats) {
+        let mut peaks = Vec::new();
+        before.each(|stat| peaks.push(stat.peak));
+        let mut peaks = peaks.into_iter();
+        self.each(|stat| stat.peak = peaks.next().unwrap_or(stat.peak).max(stat.current));
+    }
+
     /// Makes every accumulated count 0: `allocated` and `freed`, and the counters `num_*`.
     pub(crate) fn reset_accumulated(&mut self) {
         self.each(|stat| (stat.allocated, stat.freed) = (0, 0));

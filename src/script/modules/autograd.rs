@@ -289,8 +289,7 @@ fn set_grad(call: &mut Call, value: &Dynamic) -> Result<()> {
             return Err(Error::type_error(text));
         }
     };
-    x.set_grad(grad);
-    Ok(())
+    x.set_grad(grad)
 }
 
 fn grads(call: &mut Call) -> Outcome {

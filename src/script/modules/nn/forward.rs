@@ -48,6 +48,7 @@ pub(crate) fn call(context: &NativeCallContext, module: &Module, inputs: &[&Dyna
         return replicas(context, parallel, module, inputs);
     }
     if let Some(own) = Own::of(module) {
+        own.check_callable().map_err(raise)?;
         let first = std::iter::once(Dynamic::from(module.clone()));
         let args: Vec<Dynamic> = first.chain(inputs.iter().map(|d| (*d).clone())).collect();
         return own.forward.call_within_context(context, args);

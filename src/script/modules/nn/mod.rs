@@ -17,6 +17,7 @@ use rhai::{Dynamic, Engine, FnPtr, Map};
 use crate::base::chain::Link;
 use crate::base::{Error, Result};
 use crate::device::Machine;
+use crate::device::examine::Maker;
 use crate::nn::state::Mismatch;
 use crate::nn::{Module, Parts};
 use crate::op::params::{kind, params};
@@ -162,7 +163,11 @@ fn own_module(name: &str, given: Map, forward: FnPtr) -> Result<Module> {
             }
         };
     }
-    let layer =
-        Own { name: name.into(), forward: Callback::new(forward), values: Mutex::new(Link::new(values)) };
+    let layer = Own {
+        name: name.into(),
+        forward: Callback::new(forward),
+        maker: Maker::of_now(),
+        values: Mutex::new(Link::new(values)),
+    };
     Module::new(layer, parts)
 }

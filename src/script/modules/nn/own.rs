@@ -7,6 +7,7 @@ use rhai::{Array, Dynamic, Map};
 
 use crate::base::chain::Link;
 use crate::base::{Error, Result};
+use crate::device::examine::Maker;
 use crate::nn::{Call as LayerCall, Layer, Module};
 use crate::op::Value;
 use crate::script::value::{Callback, from_dynamic, to_dynamic, type_name};
@@ -16,6 +17,7 @@ use crate::tensor::Tensor;
 pub(crate) struct Own {
     pub(super) name: String,
     pub(super) forward: Callback,
+    pub(super) maker: Maker,
     /// What is neither tensor nor module.
     pub(super) values: Mutex<Link<Map>>,
 }
@@ -23,6 +25,15 @@ pub(crate) struct Own {
 impl Own {
     pub(super) fn values(&self) -> MutexGuard<'_, Link<Map>> {
         self.values.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// A check has the learner's function run by `call` alone.
+    pub(super) fn check_callable(&self) -> Result<()> {
+        let told = |_| {
+            let text = format!("a check does not run the learner's own {} by itself", self.name);
+            Error::runtime(text).with_hint("`call(net, [x])` does")
+        };
+        self.maker.check_own().map_err(told)
     }
 
     pub(super) fn of(module: &Module) -> Option<&Own> {
@@ -36,6 +47,7 @@ impl Layer for Own {
     }
 
     fn forward(&self, call: &LayerCall) -> Result<Tensor> {
+        self.check_callable()?;
         call.caller.call(&self.forward, call.module, call.inputs)
     }
 
@@ -50,7 +62,8 @@ impl Layer for Own {
     /// Values are copied, so that what a replica changes is lost, as in PyTorch.
     fn replica(&self) -> Option<Arc<dyn Layer>> {
         let values = Mutex::new(self.values().clone());
-        Some(Arc::new(Own { name: self.name.clone(), forward: self.forward.clone(), values }))
+        let (name, forward, maker) = (self.name.clone(), self.forward.clone(), self.maker);
+        Some(Arc::new(Own { name, forward, maker, values }))
     }
 }
 

@@ -195,7 +195,7 @@ pub(super) static ROWS: &[ScriptRow] = &[
                 "true",
             ),
         |call| {
-            call.on::<Module>()?.zero_grad();
+            call.on::<Module>()?.zero_grad()?;
             Ok(Dynamic::UNIT)
         },
     ),

@@ -1,0 +1,75 @@
+//! A lesson's check looks at what the learner has and changes none of it: while it runs, only what it made itself can be
+//! written to.
+
+use std::cell::Cell;
+
+use crate::base::{Error, Result};
+
+thread_local! {
+    static EXAMINING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, this thread examines, or does not.
+#[must_use = "the examination ends with it"]
+pub struct Examination {
+    before: bool,
+}
+
+impl Examination {
+    /// From now on only what is made from now on can be written to.
+    pub fn begin() -> Examination {
+        Examination { before: EXAMINING.replace(true) }
+    }
+
+    /// The learner's own code runs meanwhile.
+    pub fn pause() -> Examination {
+        Examination { before: EXAMINING.replace(false) }
+    }
+}
+
+impl Drop for Examination {
+    fn drop(&mut self) {
+        EXAMINING.set(self.before);
+    }
+}
+
+/// Whether this thread runs a check.
+#[inline]
+pub fn examining() -> bool {
+    EXAMINING.get()
+}
+
+/// Whether a check made a thing, which it may change then.
+#[derive(Clone, Copy, Debug)]
+pub struct Maker {
+    check: bool,
+}
+
+impl Maker {
+    /// Who makes things now.
+    #[inline]
+    pub fn of_now() -> Maker {
+        Maker { check: examining() }
+    }
+
+    /// Lets the thing be changed, unless a check runs that has not made it.
+    ///
+    /// # Errors
+    /// It is what the learner has.
+    #[inline]
+    pub fn check_own(self) -> Result<()> {
+        if self.check { Ok(()) } else { refuse_change() }
+    }
+}
+
+/// Refuses a change of what a check has not made.
+///
+/// # Errors
+/// A check runs.
+pub fn refuse_change() -> Result<()> {
+    if examining() {
+        let text = "a check can't change what the learner has";
+        return Err(Error::runtime(text).with_hint("it can change a copy: `.clone()`"));
+    }
+    Ok(())
+}
