@@ -22,6 +22,7 @@ mod exports;
 mod feed;
 mod figures;
 mod files;
+mod forged;
 mod gpu;
 mod guide;
 mod hooks;

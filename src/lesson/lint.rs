@@ -9,7 +9,6 @@ use crate::lesson::errors::Errors;
 use crate::script::lexer::tokens;
 use crate::script::modules::checks;
 
-use super::check::COPIES;
 use super::error::LessonError;
 use super::format::{Code, Element, Exercise, Front, Lesson, Link, Predict, Quiz, Step};
 use super::{markdown, text};
@@ -238,3 +237,5 @@ fn events(code: &Code, shift: usize, lexer: &Engine, errors: &mut Errors<'_>) {
         after_point = false;
     }
 }
+/// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
+const COPIES: [&str; 3] = ["count", "bytes", "pinned"];

@@ -7,7 +7,6 @@
 //! code. Lessons come in packs ([`pack`]), the built-in ones too.
 
 mod body;
-mod check;
 mod elements;
 mod error;
 mod errors;
@@ -27,7 +26,7 @@ mod source;
 mod text;
 pub mod verify;
 
-pub use check::Verdict;
+pub use crate::session::verdict::Verdict;
 pub use error::LessonError;
 pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file;
 
-use super::check::Verdict;
+use crate::session::verdict::Verdict;
 
 /// The step that a record speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use crate::base::event::HIDDEN_CELLS;
 use crate::session::client::{Client, FromSession};
 use crate::session::protocol::{self, Message, Outcome, ProbeValue, Request};
 
-use super::check::Verdict;
 use super::format::{Code, Element, Exercise, Lesson, Step};
+use crate::session::verdict::Verdict;
 
 /// A session that answers nothing for so long is given up; evaluations have the lesson's own limit.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ impl Runner {
     }
 
     /// Runs a check on what cell `of` did.
-    pub(crate) fn check(&mut self, of: u32, code: &Code) -> Result<protocol::Verdict, RunnerError> {
+    pub(crate) fn check(&mut self, of: u32, code: &Code) -> Result<Verdict, RunnerError> {
         let id = self.id();
         let first_line = u32::try_from(code.line).unwrap_or(1);
         self.send(Request::Check { id, of, code: code.text.clone(), first_line })?;
@@ -125,13 +125,10 @@ impl Runner {
         }
         let cell = cell_number(index);
         let outcome = self.evaluate(cell, code)?;
-        let expects_error = exercise.check.text.contains("expect_error");
-        if let Some(verdict) = of_outcome(&outcome)
-            && !expects_error
-        {
-            return Ok(verdict);
+        match of_outcome(&outcome) {
+            Some(verdict) => Ok(verdict),
+            None => self.check(cell, &exercise.check),
         }
-        Ok(of_check(self.check(cell, &exercise.check)?))
     }
 
     fn id(&mut self) -> u64 {
@@ -183,34 +180,12 @@ pub(crate) fn cell_number(step: usize) -> u32 {
     u32::try_from(step).unwrap_or(0).saturating_add(1)
 }
 
-/// What an unfinished run means for an attempt; nothing where the run was fine.
+/// What an unfinished run means for an attempt; nothing where the run was fine, or a check judges its error.
 pub(crate) fn of_outcome(outcome: &Outcome) -> Option<Verdict> {
     match outcome {
-        Outcome::Ok { .. } => None,
-        Outcome::Error { fault } => {
-            let line = fault.line.map(|l| l as usize);
-            let message = format!("{}: {}", fault.kind, fault.message);
-            Some(match fault.kind.as_str() {
-                "OutOfMemoryError" => Verdict::OutOfMemory { device: "cuda".into(), message },
-                "DeviceError" => Verdict::DeviceUnavailable { message },
-                _ => Verdict::LearnerError { message, line },
-            })
-        }
+        Outcome::Ok { .. } | Outcome::Error { .. } => None,
         Outcome::Interrupted => Some(Verdict::LearnerError { message: "interrupted".into(), line: None }),
         Outcome::Timeout { seconds } => Some(Verdict::Timeout { limit_ms: (seconds * 1e3) as u64 }),
-    }
-}
-
-/// A session's verdict as the lesson layer tells it.
-pub(crate) fn of_check(verdict: protocol::Verdict) -> Verdict {
-    match verdict {
-        protocol::Verdict::Pass => Verdict::Pass,
-        protocol::Verdict::Fail { reason, line } => Verdict::Fail { reason, line: line.map(|l| l as usize) },
-        protocol::Verdict::CheckerFault { fault } => Verdict::CheckerFault {
-            message: format!("{}: {}", fault.kind, fault.message),
-            line: fault.line.map(|l| l as usize),
-        },
-        protocol::Verdict::Timeout => Verdict::Timeout { limit_ms: 0 },
     }
 }
 

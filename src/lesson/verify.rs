@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::session::protocol::{Outcome, ProbeValue};
 
-use super::check::Verdict;
 use super::format::{Element, Exercise, Lesson, Predict, Step};
 use super::lint::lint;
 use super::runner::{Runner, RunnerError, cell_number};
+use crate::session::verdict::Verdict;
 
 /// What came of verifying a lesson on one device set.
 #[derive(Clone, Debug, Serialize)]

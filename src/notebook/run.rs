@@ -222,7 +222,7 @@ fn take(cell: &mut Cell, message: Message, count: u64, recorder: &mut Recorder) 
             None
         }
         Message::Finished { id, outcome, usage, .. } if id == count => {
-            cell.usage = Some(usage);
+            cell.usage = Some(*usage);
             recorder.end(&mut cell.outputs, &outcome, count);
             Some(if matches!(outcome, Outcome::Ok { .. }) { End::Done } else { End::Failed })
         }

@@ -267,7 +267,7 @@ impl Repl {
             }
             Message::Finished { id, outcome, usage, .. } if id == asked => {
                 return Ok(Some(match outcome {
-                    Outcome::Ok { value } => Done::Ok(value, usage),
+                    Outcome::Ok { value } => Done::Ok(value, *usage),
                     Outcome::Error { fault } => {
                         self.fault = end_of(&fault);
                         self.printer.fault(&fault)?;

@@ -33,7 +33,7 @@ impl Default for Limits {
 
 /// Evaluates code against a scope that lasts.
 pub struct Interpreter {
-    engine: Engine,
+    engine: Arc<Engine>,
     scope: Scope<'static>,
     /// Functions and closures of everything evaluated so far: later code calls them.
     library: AST,
@@ -55,18 +55,23 @@ pub enum Stopped {
 impl Interpreter {
     /// An interpreter over a machine's devices, with its output going to `host`.
     pub fn new(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
-        let engine = build(&machine, &host, limits);
-        let called = Arc::new(Mutex::new(Vec::new()));
-        let asked = Arc::clone(&called);
+        let interpreter = Interpreter::beside(machine, Arc::clone(&host), limits);
+        let machine = interpreter.machine();
+        let asked = Arc::clone(&interpreter.called);
         let names = move || asked.lock().unwrap_or_else(|e| e.into_inner()).clone();
         machine.shared.set_names(Some(Arc::new(names)));
         // The engine holds the host; the machine, which a host may hold, does not.
         let warned = Arc::downgrade(&host);
         let warner = move |text: &str| warned.upgrade().into_iter().for_each(|host| host.warn(text));
         machine.shared.set_warner(Some(Arc::new(warner)));
+        interpreter
+    }
+
+    /// An interpreter that a machine knows nothing of: neither asks it for names nor warns through it.
+    pub(crate) fn beside(machine: Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Interpreter {
         Interpreter {
-            called,
-            engine,
+            called: Arc::new(Mutex::new(Vec::new())),
+            engine: Arc::new(build(&machine, &host, limits)),
             scope: Scope::new(),
             library: AST::empty(),
             machine,
@@ -89,9 +94,25 @@ impl Interpreter {
         &self.engine
     }
 
-    /// The engine, to register more before the first evaluation.
-    pub(crate) fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
+    /// The engine, to register more; none while another holds it.
+    pub(crate) fn engine_mut(&mut self) -> Option<&mut Engine> {
+        Arc::get_mut(&mut self.engine)
+    }
+
+    /// The engine, and the functions of everything evaluated so far.
+    pub(crate) fn parts(&self) -> (Arc<Engine>, AST) {
+        (Arc::clone(&self.engine), self.library.clone())
+    }
+
+    /// The variables, the newest of each name: whether each is a constant, and its value.
+    pub(crate) fn newest(&self) -> Vec<(&str, bool, Dynamic)> {
+        let mut seen = std::collections::HashSet::new();
+        // A scope is gone through from its newest entry to its oldest.
+        self.scope
+            .iter_raw()
+            .filter(|(name, ..)| seen.insert(*name))
+            .map(|(name, constant, value)| (name, constant, value.clone()))
+            .collect()
     }
 
     /// The variables, as the last run left them.
@@ -108,7 +129,9 @@ impl Interpreter {
     pub fn set_constant(&mut self, name: &'static str, value: Dynamic) {
         let mut module = Module::new();
         module.set_var(name, value);
-        self.engine.register_global_module(module.into());
+        if let Some(engine) = self.engine_mut() {
+            engine.register_global_module(module.into());
+        }
         self.names.push(name);
     }
 
@@ -145,45 +168,25 @@ impl Interpreter {
         if !self.scope.iter_raw().any(hidden) {
             return;
         }
-        // A scope is gone through from its newest entry to its oldest.
-        let mut seen = std::collections::HashSet::new();
-        let mut newest: Vec<(String, bool, Dynamic)> = Vec::new();
-        for (name, constant, value) in self.scope.iter_raw() {
-            if seen.insert(name) {
-                newest.push((name.to_string(), constant, value.clone()));
-            }
-        }
         let mut kept = Scope::new();
-        for (name, constant, value) in newest.into_iter().rev() {
+        for (name, constant, value) in self.newest().into_iter().rev() {
             if constant {
-                kept.push_constant_dynamic(name, value);
+                kept.push_constant_dynamic(name.to_owned(), value);
             } else {
-                kept.push_dynamic(name, value);
+                kept.push_dynamic(name.to_owned(), value);
             }
         }
         self.scope = kept;
     }
 
-    /// Evaluates code on a copy of the scope, so that no name it binds stays. Functions of the scope that are
-    /// called as one of `own` are out of its sight.
-    pub(crate) fn evaluate_aside(
-        &self,
-        extra: &[(&str, Dynamic)],
-        own: &[&str],
-        origin: &Origin,
-    ) -> Result<Dynamic, Stopped> {
+    /// Evaluates code in a scope of its own, in which nothing that was evaluated before can be called.
+    pub(crate) fn evaluate_in(&self, mut scope: Scope<'static>, origin: &Origin) -> Result<Dynamic, Stopped> {
         let _here = self.machine.enter();
-        let mut scope = self.scope.clone();
-        for (name, value) in extra {
-            scope.push_dynamic(*name, value.clone());
-        }
         let ast = self
             .engine
             .compile_with_scope(&scope, rewrite::prepared(&self.engine, origin.code))
             .map_err(|e| Stopped::Fault(Box::new(Fault::from_parse(&e, origin))))?;
-        let mut library = self.library.clone();
-        library.retain_functions(|_, _, name, _| !own.contains(&name));
-        let program = library.merge(&program::prepared(&self.engine, &ast, &[]));
+        let program = program::prepared(&self.engine, &ast, &[]);
         let result = self.engine.eval_ast_with_scope::<Dynamic>(&mut scope, &program);
         result.map_err(|error| self.stopped(&error, origin, &ast, &scope))
     }

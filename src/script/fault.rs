@@ -19,6 +19,9 @@ pub struct Fault {
     pub source_line: Option<String>,
     /// `x: float32 [2, 3] on cuda:0` for each operand.
     pub operands: Vec<String>,
+    /// The variable that is not there, where that is why.
+    #[serde(skip)]
+    pub missing: Option<String>,
     /// The whole report as text, with caret, without colour.
     pub report: String,
 }
@@ -103,6 +106,7 @@ impl Fault {
             column: None,
             source_line: None,
             operands: Vec::new(),
+            missing: None,
             report: String::new(),
         };
         fault.report = fault.render("");
@@ -173,7 +177,8 @@ fn from_rhai(error: &EvalAltResult, known: &KnownNames) -> Fault {
     match error {
         EvalAltResult::ErrorVariableNotFound(name, _) => {
             let text = format!("name '{name}' is not defined");
-            Fault::bare("NameError", text, suggestion(name, known.names))
+            let fault = Fault::bare("NameError", text, suggestion(name, known.names));
+            Fault { missing: Some(name.clone()), ..fault }
         }
         EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(signature, known),
         EvalAltResult::ErrorDotExpr(text, _) => unknown_property(text, known),

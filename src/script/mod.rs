@@ -9,6 +9,7 @@ pub(crate) mod custom;
 mod direct;
 mod ends;
 pub mod engine;
+pub mod examine;
 pub mod fault;
 pub mod help;
 pub mod host;

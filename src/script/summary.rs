@@ -129,6 +129,13 @@ impl Summary {
         out
     }
 
+    /// The most bytes that an accelerator held at once, where it took any.
+    pub(crate) fn peak(&mut self, device: Device) -> Option<u64> {
+        self.settle();
+        let memory = self.memory.get(&device.to_string())?;
+        (memory.peak > memory.start).then_some(memory.peak)
+    }
+
     fn memory_map(&self, figure: impl Fn(&Memory) -> INT) -> Map {
         self.memory.iter().map(|(device, m)| (device.as_str().into(), figure(m).into())).collect()
     }

@@ -32,7 +32,7 @@ impl ContextManager {
 
 /// Registers the syntax and the operators that are no rows of the op table.
 pub(crate) fn register(engine: &mut Engine) {
-    free_names(engine);
+    free_names(engine, None);
     engine.register_type_with_name::<ContextManager>("context");
     engine.register_fn("to_string", |m: &mut ContextManager| format!("{}()", m.name));
     // As tight as `*`, and `is` as `==`.
@@ -54,9 +54,9 @@ pub(crate) const EVAL: &str = "eval_mode";
 pub(crate) const TYPE_OF: &str = "type_of_value";
 
 /// Rhai keeps `module`, `var` and `eval` for itself; `nn::module(…)`, `x.var()` and `net.eval()` are PyTorch's
-/// names. `eval(…)` as a function stays disabled.
+/// names. `eval(…)` as a function stays disabled, and `call(…)` calls closures unless it is told as another name.
 #[allow(deprecated, reason = "the mapper is marked so only because its form may change between versions")]
-fn free_names(engine: &mut Engine) {
+fn free_names(engine: &mut Engine, call: Option<&'static str>) {
     let after_dot = AtomicBool::new(false);
     engine.on_parse_token(move |token, _, _| {
         let dotted = after_dot.swap(token == Token::Period, Ordering::Relaxed);
@@ -66,6 +66,10 @@ fn free_names(engine: &mut Engine) {
             Token::Reserved(name) | Token::Identifier(name) if name.as_str() == "type_of" => {
                 Token::Identifier(Box::new(TYPE_OF.into()))
             }
+            Token::Reserved(name) if name.as_str() == "call" && !dotted => match call {
+                Some(told) => Token::Identifier(Box::new(told.into())),
+                None => Token::Reserved(name),
+            },
             Token::LexError(error) => match *error {
                 LexError::ImproperSymbol(ref name, _) if name == "eval" && dotted => {
                     Token::Identifier(Box::new(EVAL.into()))
@@ -75,6 +79,11 @@ fn free_names(engine: &mut Engine) {
             other => other,
         }
     });
+}
+
+/// Has `call(…)` be a function of this name.
+pub(crate) fn free_call(engine: &mut Engine, name: &'static str) {
+    free_names(engine, Some(name));
 }
 
 fn run_with(

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Dynamic, Map};
 
-use crate::base::event::{Body, Bus, Event, Page, Reader, Source};
+use crate::base::event::{Body, Bus, Event, HIDDEN_CELLS, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
 use crate::script::engine::Stopped;
-use crate::script::modules::checks::{self, Finding, RunEvents};
+use crate::script::examine::{Examiner, Refused};
+use crate::script::modules::checks::{Finding, RunEvents};
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 use crate::session::inspect::LAST;
@@ -33,6 +34,9 @@ pub struct ScriptEvaluator {
     usage: Usage,
     /// `_` is the last cell's value.
     keeps_last: bool,
+    limits: Limits,
+    /// Where checks run; made for the first.
+    examiner: Option<Examiner>,
 }
 
 /// What is kept of a cell's last run.
@@ -41,7 +45,7 @@ struct CellRun {
     events: Arc<Vec<Event>>,
     dropped: u64,
     figures: Map,
-    error: Option<String>,
+    fault: Option<Fault>,
 }
 
 impl ScriptEvaluator {
@@ -55,6 +59,8 @@ impl ScriptEvaluator {
             runs: VecDeque::new(),
             usage: Usage::default(),
             keeps_last: false,
+            limits: limits.clone(),
+            examiner: None,
         }
     }
 
@@ -74,18 +80,25 @@ impl ScriptEvaluator {
             run.map(|r| Arc::clone(&r.events)).unwrap_or_default(),
             run.map_or_else(|| Summary::new(BTreeMap::new()).map(), |r| r.figures.clone()),
             run.map_or(0, |r| r.dropped),
-            run.and_then(|r| r.error.clone()),
+            run.and_then(|r| r.fault.as_ref().map(|fault| fault.kind.clone())),
         )
     }
 
-    /// Evaluates code beside the scope, with a run's events in sight.
-    fn aside(&mut self, events: &RunEvents, origin: &Origin) -> Result<Dynamic, Stopped> {
-        let tag = Dynamic::from(events.clone());
-        self.interpreter.engine_mut().set_default_tag(tag.clone());
-        // The learner's own functions must not stand in for these.
-        let vocabulary: Vec<&str> = checks::expectations().chain(["events"]).collect();
-        let result = self.interpreter.evaluate_aside(&[("events", tag)], &vocabulary, origin);
-        self.interpreter.engine_mut().set_default_tag(Dynamic::UNIT);
+    /// Evaluates code on what the scope holds, with a run's events in sight.
+    fn aside<T>(
+        &mut self,
+        events: &RunEvents,
+        origin: &Origin,
+        read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
+    ) -> Result<T, Refused> {
+        let machine = Arc::clone(self.machine());
+        let source = machine.shared.source();
+        machine.shared.set_source(Source { cell: HIDDEN_CELLS + source.cell, line: 0 });
+        let (relay, limits) = (Arc::clone(&self.relay) as _, self.limits.clone());
+        let examiner = self.examiner.get_or_insert_with(|| Examiner::new(&machine, relay, &limits));
+        let events = ("events", Dynamic::from(events.clone()));
+        let result = examiner.examine(&self.interpreter, events, origin, read);
+        machine.shared.set_source(source);
         result
     }
 
@@ -164,13 +177,15 @@ impl Evaluator for ScriptEvaluator {
         let mut recording = recorder.lock();
         let Recording { events, dropped, sums, copies, .. } = &mut *recording;
         let (events, dropped, figures) = (Arc::new(std::mem::take(events)), *dropped, sums.map());
-        self.usage = before.usage(&machine, std::mem::take(copies));
+        let peaks = machine.gpus().iter().filter_map(|gpu| Some((gpu.device, sums.peak(gpu.device)?)));
+        let peaks = peaks.collect();
+        self.usage = Usage { peaks, ..before.usage(&machine, std::mem::take(copies)) };
         drop(recording);
-        let error = match &outcome {
-            Outcome::Error { fault } => Some(fault.kind.clone()),
+        let fault = match &outcome {
+            Outcome::Error { fault } => Some(fault.clone()),
             _ => None,
         };
-        self.keep(CellRun { cell, events, dropped, figures, error });
+        self.keep(CellRun { cell, events, dropped, figures, fault });
         outcome
     }
 
@@ -182,37 +197,27 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(Some(Arc::clone(host)));
         let events = self.run_of(of);
         let origin = Origin { name: "check", code, first_line };
-        let result = self.aside(&events, &origin);
+        let result = self.aside(&events, &origin, |_, _| Ok(()));
         self.relay.set(None);
-        match result {
-            Ok(_) => Verdict::Pass,
-            Err(stopped) => match (events.finding(), stopped) {
-                (Some(Finding { reason, line }), _) => Verdict::Fail { reason, line },
-                (None, Stopped::Fault(fault)) => Verdict::CheckerFault { fault: *fault },
-                (None, Stopped::Cancelled(_)) => Verdict::Timeout,
-            },
+        // An error that no check expects is the attempt's end, whatever else holds.
+        let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
+        match stopped.filter(|_| !events.expects_error()) {
+            Some(fault) => Verdict::of_fault(&fault),
+            None => verdict(result, &events),
         }
     }
 
     fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>> {
         let events = self.run_of(of);
         let origin = Origin { name: "answer", code: expression, first_line: 1 };
-        let value = match self.aside(&events, &origin) {
-            Ok(value) => value,
-            Err(Stopped::Fault(fault)) => return Err(fault),
-            Err(Stopped::Cancelled(error)) => return Err(Box::new(Fault::from_error(&error))),
-        };
-        if let Ok(n) = value.as_float().or_else(|_| value.as_int().map(|i| i as f64)) {
-            return Ok(ProbeValue::Number(n));
-        }
-        match value.as_bool() {
-            Ok(b) => Ok(ProbeValue::Bool(b)),
-            Err(_) => match self.interpreter.show(&value) {
-                Ok(text) => Ok(ProbeValue::Text(text)),
-                Err(Stopped::Fault(fault)) => Err(fault),
-                Err(Stopped::Cancelled(error)) => Err(Box::new(Fault::from_error(&error))),
-            },
-        }
+        let read =
+            |room: &Interpreter, value: &Dynamic| match (value.as_bool(), value.as_float(), value.as_int()) {
+                (Ok(truth), ..) => Ok(ProbeValue::Bool(truth)),
+                (_, Ok(number), _) => Ok(ProbeValue::Number(number)),
+                (.., Ok(number)) => Ok(ProbeValue::Number(number as f64)),
+                _ => room.show(value).map(ProbeValue::Text),
+            };
+        self.aside(&events, &origin, read).map_err(Refused::into_fault)
     }
 
     fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>) {
@@ -240,10 +245,7 @@ impl Evaluator for ScriptEvaluator {
             self.keep_last();
         }
         self.runs.clear();
-        for context in self.machine().gpus() {
-            context.empty_cache();
-            context.reset_peak();
-        }
+        self.machine().reset();
     }
 
     fn interrupt_handle(&self) -> Arc<dyn Interrupt> {
@@ -252,6 +254,27 @@ impl Evaluator for ScriptEvaluator {
 
     fn bus(&self) -> &Arc<Bus> {
         self.machine().bus()
+    }
+}
+
+/// What a check's end says of the attempt.
+fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Verdict {
+    let asks = |name: &str| format!("the exercise asks for `{name}`; your code does not define it");
+    let failed = |reason: String| Verdict::Fail { reason, line: None };
+    match (events.finding(), result) {
+        (Some(Finding { reason, line }), Err(_)) => Verdict::Fail { reason, line },
+        (_, Ok(_)) => Verdict::Pass,
+        (None, Err(Refused::Missing(name))) => failed(asks(&name)),
+        (None, Err(Refused::Called(fault))) => Verdict::of_fault(&fault),
+        (None, Err(Refused::CalledTooLong)) => Verdict::Timeout { limit_ms: 0 },
+        (None, Err(Refused::Stopped { fault, reads: true })) => {
+            failed(format!("the check can't read your answer: {}: {}", fault.kind, fault.message))
+        }
+        (None, Err(refused)) => {
+            let fault = refused.into_fault();
+            let message = format!("{}: {}", fault.kind, fault.message);
+            Verdict::CheckerFault { message, line: fault.line }
+        }
     }
 }
 
@@ -399,6 +422,7 @@ impl Snapshot {
                 .filter(|(_, change)| *change != 0)
                 .collect(),
             copies,
+            peaks: Vec::new(),
         }
     }
 }

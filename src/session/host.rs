@@ -274,7 +274,12 @@ impl<E: Evaluator> Worker<'_, E> {
             outcome => outcome,
         };
         let host_nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Message::Finished { id, cell, outcome, usage: Usage { host_nanos, ..self.evaluator.usage() } }
+        Message::Finished {
+            id,
+            cell,
+            outcome,
+            usage: Box::new(Usage { host_nanos, ..self.evaluator.usage() }),
+        }
     }
 
     fn state(&self, id: u64) -> Message {
@@ -286,7 +291,7 @@ impl<E: Evaluator> Worker<'_, E> {
         let id = request.id();
         self.outbox.fence(match request {
             Request::Evaluate { id, cell, .. } => {
-                Message::Finished { id, cell, outcome: Outcome::Interrupted, usage: Usage::default() }
+                Message::Finished { id, cell, outcome: Outcome::Interrupted, usage: Box::default() }
             }
             _ => Message::Refused { id, reason: "interrupted before it began".into() },
         });

@@ -15,4 +15,5 @@ mod outbox;
 pub mod protocol;
 mod queue;
 pub mod sandbox;
+pub mod verdict;
 mod writer;

@@ -20,6 +20,7 @@ use crate::base::{DType, Device};
 use crate::plot::Figure;
 
 use super::digest::Digest;
+pub use super::verdict::Verdict;
 pub use crate::script::Fault;
 
 /// Raised when a message changes its meaning; the session refuses a front end of another version.
@@ -149,7 +150,7 @@ pub enum Message {
         id: u64,
         cell: u32,
         outcome: Outcome,
-        usage: Usage,
+        usage: Box<Usage>,
     },
     State {
         id: u64,
@@ -229,6 +230,9 @@ pub struct Usage {
     pub modelled_nanos: Option<u64>,
     /// Change in allocated bytes per device.
     pub allocated: Vec<(Device, i64)>,
+    /// The most bytes allocated at once, of each device that took any.
+    #[serde(default)]
+    pub peaks: Vec<(Device, u64)>,
     /// Copies by direction: from, to, count, bytes.
     pub copies: Vec<(Device, Device, u64, u64)>,
 }
@@ -294,23 +298,6 @@ pub struct Completion {
     pub text: String,
     pub signature: String,
     pub summary: String,
-}
-
-/// A check's verdict; see the lesson layer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
-    Pass,
-    /// `line` is the learner's line that broke the rule, where the events name one.
-    Fail {
-        reason: String,
-        line: Option<u32>,
-    },
-    /// The check itself failed to run: never counted as a pass, never as the learner's.
-    CheckerFault {
-        fault: Fault,
-    },
-    Timeout,
 }
 
 /// A prediction's answer.

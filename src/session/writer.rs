@@ -120,6 +120,7 @@ fn cut_outcome(outcome: Outcome) -> Outcome {
         Outcome::Ok { value } => Outcome::Ok { value: value.map(|v| cut(&v)) },
         Outcome::Error { fault } => Outcome::Error {
             fault: Fault {
+                missing: None,
                 kind: cut(&fault.kind),
                 message: cut(&fault.message),
                 hint: fault.hint.map(|t| cut(&t)),
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::base::event::{Body, Event, Page, Reader, Source};
     use crate::session::outbox::Outbox;
-    use crate::session::protocol::{MAX_MESSAGE, Stream, Usage};
+    use crate::session::protocol::{MAX_MESSAGE, Stream};
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -208,7 +209,7 @@ mod tests {
             id: 1,
             cell: 1,
             outcome: Outcome::Ok { value },
-            usage: Usage::default(),
+            usage: Box::default(),
         });
         outbox.fence(Message::HelpText {
             id: 2,

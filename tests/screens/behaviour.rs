@@ -141,7 +141,7 @@ fn messages_for_what_does_not_run_change_nothing() {
     let before = lab.shows();
     for id in [0, 1, 99] {
         lab.says(Message::Output { id, stream: Stream::Stdout, text: "late".into() });
-        lab.says(Message::Finished { id, cell: 9, outcome: Outcome::Interrupted, usage: Usage::default() });
+        lab.says(Message::Finished { id, cell: 9, outcome: Outcome::Interrupted, usage: Box::default() });
         lab.says(Message::CheckResult { id, verdict: Verdict::Pass });
         lab.says(Message::Probed { id, value: Ok(ProbeValue::Number(1.0)) });
     }
@@ -307,7 +307,10 @@ fn on_the_exercise() -> Lab {
 
 #[test]
 fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
-    let fault = |id| Message::CheckResult { id, verdict: Verdict::CheckerFault { fault: mixed_devices() } };
+    let fault = |id| Message::CheckResult {
+        id,
+        verdict: Verdict::CheckerFault { message: mixed_devices().message, line: None },
+    };
     let cases: [(&dyn Fn(u64) -> Message, &str); 4] = [
         (&|id| Message::CheckResult { id, verdict: Verdict::Pass }, "✓ check passed"),
         (
@@ -315,7 +318,7 @@ fn an_exercise_is_checked_after_it_ran_and_the_verdicts_differ() {
             "✗ check failed: no",
         ),
         (&fault, "the check itself is at fault"),
-        (&|id| Message::CheckResult { id, verdict: Verdict::Timeout }, "took too long"),
+        (&|id| Message::CheckResult { id, verdict: Verdict::Timeout { limit_ms: 2000 } }, "took too long"),
     ];
     for (verdict, text) in cases {
         let mut lab = on_the_exercise();
@@ -553,7 +556,7 @@ fn nothing_that_a_session_or_a_lesson_says_controls_the_terminal() {
         id,
         cell,
         outcome: Outcome::Error { fault: fault.clone() },
-        usage: usage(),
+        usage: Box::new(usage()),
     });
     fault.message = evil.into();
     let probe = lab.sent.iter().find_map(probe_of).unwrap();

@@ -240,7 +240,7 @@ impl Lab {
 
     pub fn finishes(&mut self, outcome: Outcome, usage: Usage) {
         let (id, cell, _) = self.evaluation();
-        self.says(Message::Finished { id, cell, outcome, usage });
+        self.says(Message::Finished { id, cell, outcome, usage: Box::new(usage) });
     }
 
     pub fn succeeds(&mut self, value: Option<&str>) {
@@ -404,6 +404,7 @@ pub fn usage() -> Usage {
         host_nanos: 2_310_000,
         modelled_nanos: Some(361_000),
         allocated: vec![(Device::Cpu, 4 * MIB as i64), (GPU, 4 * MIB as i64)],
+        peaks: vec![(GPU, 5 * MIB)],
         copies: vec![(Device::Cpu, GPU, 1, 4 * MIB)],
     }
 }
@@ -414,6 +415,7 @@ pub fn mixed_devices() -> Fault {
                   x: float32 [1024, 1024] on cpu\n   y: float32 [1024, 1024] on cuda:0\nhint: move one of them: \
                   x.to(\"cuda:0\") + y";
     Fault {
+        missing: None,
         kind: "RuntimeError".into(),
         message: "Expected all tensors to be on the same device".into(),
         hint: None,

@@ -221,8 +221,8 @@ fn message() -> impl Strategy<Value = Message> {
     let verdict = prop_oneof![
         Just(Verdict::Pass),
         any::<(String, Option<u32>)>().prop_map(|(reason, line)| Verdict::Fail { reason, line }),
-        Just(Verdict::CheckerFault { fault: mixed_devices() }),
-        Just(Verdict::Timeout),
+        Just(Verdict::CheckerFault { message: "\u{1b}[2Jx".into(), line: Some(3) }),
+        Just(Verdict::Timeout { limit_ms: 5 }),
     ];
     let figure = prop::collection::vec(any::<f64>(), 0..50).prop_map(|y| {
         let line = Series::Line { x: vec![], y, label: "\u{1b}[2Jloss".into() };
@@ -248,7 +248,7 @@ fn message() -> impl Strategy<Value = Message> {
         1 => digest().prop_map(|digest| Message::Missed { digest: Box::new(digest) }),
         4 => (id(), outcome(), any::<bool>()).prop_map(|(id, outcome, used)| {
             let usage = if used { usage() } else { Usage::default() };
-            Message::Finished { id, cell: 1, outcome, usage }
+            Message::Finished { id, cell: 1, outcome, usage: Box::new(usage) }
         }),
         1 => (id(), verdict).prop_map(|(id, verdict)| Message::CheckResult { id, verdict }),
         1 => (id(), any::<f64>()).prop_map(|(id, x)| Message::Probed { id, value: Ok(ProbeValue::Number(x)) }),

@@ -191,6 +191,7 @@ fn deeper(level: u64) -> u64 {
 
 fn fault(message: &str) -> Fault {
     Fault {
+        missing: None,
         kind: "RuntimeError".into(),
         message: message.into(),
         hint: None,

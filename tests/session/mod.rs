@@ -95,7 +95,7 @@ fn finished(client: &Client, id: u64) -> (Vec<Message>, Outcome, Usage) {
     let mut before = Vec::new();
     loop {
         match next(client) {
-            Message::Finished { id: of, outcome, usage, .. } if of == id => return (before, outcome, usage),
+            Message::Finished { id: of, outcome, usage, .. } if of == id => return (before, outcome, *usage),
             message => before.push(message),
         }
     }

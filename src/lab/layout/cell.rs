@@ -1,10 +1,12 @@
 //! One cell: its heading, code, output, usage, check and hints as rows.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::base::Device;
 use crate::base::event::Clock;
 use crate::base::figures;
 use crate::lab::layout::{flow, highlight, markdown};
@@ -381,11 +383,18 @@ fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
     if let Some(nanos) = usage.modelled_nanos {
         parts.push(dim(figures::timed(nanos, Clock::Modelled)));
     }
-    for (device, change) in usage.allocated.iter().filter(|(_, change)| *change != 0) {
-        parts.push(vec![
-            Span::styled(format!("{device} "), theme.dim),
-            Span::styled(figures::change(*change), theme.allocated),
-        ]);
+    let changed = usage.allocated.iter().filter(|(_, change)| *change != 0).map(|(device, _)| *device);
+    let devices: BTreeSet<Device> = changed.chain(usage.peaks.iter().map(|(device, _)| *device)).collect();
+    for device in devices {
+        let mut spans = vec![Span::styled(format!("{device} "), theme.dim)];
+        if let Some((_, change)) = usage.allocated.iter().find(|(of, change)| *of == device && *change != 0) {
+            spans.push(Span::styled(figures::change(*change), theme.allocated));
+        }
+        if let Some((_, peak)) = usage.peaks.iter().find(|(of, _)| *of == device) {
+            let between = if spans.len() > 1 { ", " } else { "" };
+            spans.push(Span::styled(format!("{between}peak {}", figures::bytes(*peak)), theme.dim));
+        }
+        parts.push(spans);
     }
     for (from, to, count, bytes) in &usage.copies {
         let copies = figures::plural(*count, "copy", "copies");
@@ -398,13 +407,12 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
     if cell.exercise.is_none() {
         return;
     }
-    let failed = cell.status == Status::Failed;
     let (text, style) = match &cell.check {
         Check::Open => return,
         Check::Running => ("… checking".to_owned(), theme.dim),
         Check::Cut => ("■ the check was cut short: run the cell again".into(), theme.warn),
         Check::Done(Verdict::Pass) => ("✓ check passed".into(), theme.ok),
-        Check::Done(Verdict::Fail { .. }) if failed => {
+        Check::Done(Verdict::LearnerError { .. }) => {
             ("✗ not yet: the cell ended with an error".into(), theme.error)
         }
         Check::Done(Verdict::Fail { reason, line: Some(line) }) => {
@@ -413,10 +421,13 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(Verdict::Fail { reason, line: None }) => {
             (format!("✗ check failed: {reason}"), theme.error)
         }
-        Check::Done(Verdict::CheckerFault { fault }) => {
-            (format!("▲ the check itself is at fault, not your code: {}", fault.message), theme.warn)
+        Check::Done(Verdict::CheckerFault { message, .. }) => {
+            (format!("▲ the check itself is at fault, not your code: {message}"), theme.warn)
         }
-        Check::Done(Verdict::Timeout) => ("■ the check took too long".into(), theme.warn),
+        Check::Done(verdict @ (Verdict::OutOfMemory { .. } | Verdict::DeviceUnavailable { .. })) => {
+            (format!("✗ {verdict}"), theme.error)
+        }
+        Check::Done(Verdict::Timeout { .. }) => ("■ your code took too long".into(), theme.warn),
     };
     boxed(layout, &[Span::styled(text, style)], width, gutter);
 }

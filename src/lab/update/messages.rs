@@ -8,7 +8,7 @@ use crate::lab::model::state::{Current, Pending, SessionStatus, State};
 use crate::lab::model::text;
 use crate::lab::update::restarting::{abandon, cut_pending};
 use crate::lab::update::{book, running, variables, verifying};
-use crate::lesson::{self, Entry};
+use crate::lesson::Entry;
 use crate::notebook;
 use crate::script::complete::Known;
 use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
@@ -58,7 +58,7 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
             }
             state.history.take(events);
         }
-        Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, usage, fx),
+        Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, *usage, fx),
         Message::State { id, variables, devices, held } => {
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
@@ -225,40 +225,12 @@ fn record_run(state: &mut State, key: Key, ok: bool, fx: &mut Vec<Effect>) {
 
 fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {
     let Some(Pending::Check(key)) = state.work.pending.remove(&id) else { return };
-    let verdict = match verdict {
-        Verdict::Fail { reason, line } => Verdict::Fail { reason: text::clean_line(&reason), line },
-        Verdict::CheckerFault { mut fault } => {
-            fault.message = text::clean_line(&fault.message);
-            Verdict::CheckerFault { fault }
-        }
-        other => other,
-    };
+    let verdict = verdict.said(text::clean_line);
     if let Some(cell) = state.cell_mut(key) {
-        let entry = Entry::Attempt { verdict: told(cell, &verdict), trace: None };
+        let entry = Entry::Attempt { verdict: verdict.clone(), trace: None };
         fx.push(Effect::Record { step: cell.id.clone(), entry });
         cell.check = Check::Done(verdict);
         cell.laid.clear();
-    }
-}
-
-/// A verdict as progress keeps it: an attempt that ended with an error, and did not pass for that, is told apart.
-fn told(cell: &CellState, verdict: &Verdict) -> lesson::Verdict {
-    let place = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
-    match verdict {
-        Verdict::Pass => lesson::Verdict::Pass,
-        Verdict::Fail { reason, .. } if cell.status == Status::Failed => {
-            lesson::Verdict::LearnerError { message: reason.clone(), line: place(cell.fault_line) }
-        }
-        Verdict::Fail { reason, line } => {
-            lesson::Verdict::Fail { reason: reason.clone(), line: place(*line) }
-        }
-        Verdict::CheckerFault { fault } => {
-            lesson::Verdict::CheckerFault { message: fault.message.clone(), line: place(fault.line) }
-        }
-        Verdict::Timeout => {
-            let limit_ms = cell.usage.as_ref().map_or(0, |usage| usage.host_nanos / 1_000_000);
-            lesson::Verdict::Timeout { limit_ms }
-        }
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rhai::{Dynamic, Engine, INT, ImmutableString, Map};
+use rhai::{Array, Dynamic, Engine, INT, Map};
 
 use crate::base::event::{Body, Event};
 use crate::base::{DType, Device, DeviceSpec, Error, Kind, Result};
+use crate::nn::{Module, Role};
 use crate::op::def::PROPERTY;
-use crate::op::params::kind::{self, Bool, Int, Str};
-use crate::op::params::params;
+use crate::op::inspect::compare::tolerance;
+use crate::op::params::kind::{self, Bool, Float, Int, Str};
+use crate::op::params::{Maybe, params};
 use crate::op::{Family, OpDef, Param, Receiver};
 use crate::script::call::kind::Given;
 use crate::script::call::{Call, Outcome, ScriptRow};
@@ -30,8 +32,17 @@ params! {
 }
 
 params! {
+    ExpectCloseParams {
+        actual: Given, "what the learner's code gave";
+        expected: Given, "what it should be";
+        rtol: Maybe<Float>, "the difference that is allowed relative to what it should be";
+        atol: Maybe<Float>, "the difference that is allowed beside that";
+    }
+}
+
+params! {
     ExpectDeviceParams {
-        tensor: Given, "what should be there";
+        tensor: Given, "what should be there: a tensor, or all of a module";
         device: kind::Device, "where it should be; \"cuda\" is any GPU";
     }
 }
@@ -97,7 +108,10 @@ pub static ROWS: &[ScriptRow] = &[
             "Fails a check where two values are not the same.",
             ExpectEqualParams::LIST,
         )
-        .details("Tensors and numbers are compared by shape and values, other values as they are printed.")
+        .details(
+            "Tensors and numbers are compared by shape and values, arrays and maps item by item, and a number is never \
+             a text. NaN equals nothing.",
+        )
         .example("expect_equal(ones(2), tensor([1.0, 1.0])); 1", "1"),
         |call| {
             let given = ExpectEqualParams::of(&call.args)?;
@@ -108,16 +122,32 @@ pub static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         expectation(
             "expect_close",
-            "Fails a check where two tensors or numbers differ by more than 0.0001 anywhere.",
-            ExpectEqualParams::LIST,
+            "Fails a check where two tensors or numbers differ by more than `atol + rtol * |expected|` anywhere.",
+            ExpectCloseParams::LIST,
+        )
+        .details(
+            "Without `rtol` and `atol` those of the dtype hold, as `torch.testing.assert_close` has them: 1.3e-6 and 1e-5 \
+             for float32; of two dtypes the wider ones. NaN is close to nothing.",
         )
         .example("expect_close(tensor([1.0]), tensor([1.00001])); 1", "1"),
         |call| {
-            let given = ExpectEqualParams::of(&call.args)?;
+            let given = ExpectCloseParams::of(&call.args)?;
             let (a, b) = (&given.actual, &given.expected);
-            let apart = distance(a, b);
-            hold(call, apart.is_some_and(|d| d <= 1e-4), || match apart {
-                Some(d) => format!("the values are not the expected ones: the largest difference is {d:.3e}"),
+            let (rtol, atol) = tolerances(a, b);
+            let (rtol, atol) = (given.rtol.unwrap_or(rtol), given.atol.unwrap_or(atol));
+            let pairs = numbers(a).zip(numbers(b)).filter(|(x, y)| x.0 == y.0);
+            let far = |x: f64, y: f64| {
+                let apart = (x - y).abs();
+                (x != y && !(apart.is_finite() && apart <= atol + rtol * y.abs())).then_some(apart)
+            };
+            let apart = pairs.map(|((_, x), (_, y))| x.iter().zip(&y).filter_map(|(x, y)| far(*x, *y)).collect());
+            let apart: Option<Vec<f64>> = apart;
+            hold(call, apart.as_ref().is_some_and(Vec::is_empty), || match &apart {
+                Some(all) if all.iter().any(|d| d.is_nan()) => "the values are not the expected ones: there is NaN".into(),
+                Some(all) => {
+                    let most = all.iter().copied().fold(0.0, f64::max);
+                    format!("the values are not the expected ones: the largest difference is {most:.3e}")
+                }
                 None => format!("{} cannot be compared with {}", shown(a), shown(b)),
             })
         },
@@ -147,7 +177,11 @@ pub static ROWS: &[ScriptRow] = &[
         ),
         |call| {
             let kind = ExpectErrorParams::of(&call.args)?.kind;
-            let error = run_of(call).and_then(|run| run.0.error.clone());
+            let run = run_of(call);
+            if let Some(run) = &run {
+                run.state().expects_error = true;
+            }
+            let error = run.and_then(|run| run.0.error.clone());
             hold(call, error.as_deref() == Some(kind), || match &error {
                 Some(other) => format!("expected an error of kind {kind}, there was one of kind {other}"),
                 None => format!("expected an error of kind {kind}, there was none"),
@@ -201,7 +235,11 @@ pub static ROWS: &[ScriptRow] = &[
     ScriptRow::of(
         figure("error", "The kind of the error that the run ended with, or ().")
             .example("events.error == ()", "true"),
-        |call| Ok(call.on::<RunEvents>()?.0.error.clone().map_or(Dynamic::UNIT, Dynamic::from)),
+        |call| {
+            let run = call.on::<RunEvents>()?;
+            run.state().expects_error = true;
+            Ok(run.0.error.clone().map_or(Dynamic::UNIT, Dynamic::from))
+        },
     ),
     ScriptRow::of(
         of_run("peak_bytes", "The most bytes that a device held at once.", DeviceBytesParams::LIST)
@@ -280,6 +318,8 @@ struct ChecksInner {
 struct CheckState {
     line: Option<u32>,
     finding: Option<Finding>,
+    /// The check looked at how the run ended.
+    expects_error: bool,
 }
 
 /// Why a check failed, and at which of the learner's lines.
@@ -299,6 +339,11 @@ impl RunEvents {
     /// What an expectation found, if one failed.
     pub(crate) fn finding(&self) -> Option<Finding> {
         self.state().finding.clone()
+    }
+
+    /// Whether the check looked at the error that the run ended with.
+    pub(crate) fn expects_error(&self) -> bool {
+        self.state().expects_error
     }
 
     fn state(&self) -> MutexGuard<'_, CheckState> {
@@ -366,12 +411,20 @@ impl RunEvents {
 fn expect_device(call: &mut Call) -> Outcome {
     let given = ExpectDeviceParams::of(&call.args)?;
     let (x, wanted) = (&given.tensor, given.device);
-    let is = x.read_lock::<Tensor>().map(|t| t.device());
-    let fits = match wanted {
-        DeviceSpec::Cuda(None) => is.is_some_and(Device::is_cuda),
-        other => is.is_some_and(|d| DeviceSpec::from(d) == other),
+    let there = |device: Device| match wanted {
+        DeviceSpec::Cuda(None) => device.is_cuda(),
+        other => DeviceSpec::from(device) == other,
     };
-    hold(call, fits, || match is {
+    if let Some(module) = x.read_lock::<Module>() {
+        let all = module.named(Role::Parameter).into_iter().chain(module.named(Role::Buffer));
+        let elsewhere = all.map(|(name, t)| (name, t.device())).find(|(_, device)| !there(*device));
+        return hold(call, elsewhere.is_none(), || match elsewhere {
+            Some((name, is)) => format!("expected the module on {wanted}, its `{name}` is on {is}"),
+            None => String::new(),
+        });
+    }
+    let is = x.read_lock::<Tensor>().map(|t| t.device());
+    hold(call, is.is_some_and(there), || match is {
         Some(is) => format!("expected a tensor on {wanted}, this one is on {is}"),
         None => format!("expected a tensor on {wanted}, not {}", type_name(x)),
     })
@@ -419,15 +472,22 @@ fn same(a: &Dynamic, b: &Dynamic) -> bool {
     if let (Some(x), Some(y)) = (numbers(a), numbers(b)) {
         return x == y;
     }
-    match (a.read_lock::<ImmutableString>(), b.read_lock::<ImmutableString>()) {
-        (Some(x), Some(y)) => *x == *y,
-        _ => a.to_string() == b.to_string(),
+    if let (Some(x), Some(y)) = (a.read_lock::<Array>(), b.read_lock::<Array>()) {
+        return x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| same(x, y));
     }
+    if let (Some(x), Some(y)) = (a.read_lock::<Map>(), b.read_lock::<Map>()) {
+        return x.len() == y.len() && x.iter().all(|(name, x)| y.get(name).is_some_and(|y| same(x, y)));
+    }
+    a.type_id() == b.type_id() && a.to_string() == b.to_string()
 }
 
-fn distance(a: &Dynamic, b: &Dynamic) -> Option<f64> {
-    let ((shape, x), (other, y)) = (numbers(a)?, numbers(b)?);
-    (shape == other).then(|| x.iter().zip(&y).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max))
+/// The tolerances of two tensors' dtypes, the wider ones; numbers have float64's.
+fn tolerances(a: &Dynamic, b: &Dynamic) -> (f64, f64) {
+    let of = |value: &Dynamic| value.read_lock::<Tensor>().map(|t| tolerance(t.dtype()));
+    match (of(a), of(b)) {
+        (Some(x), Some(y)) => (x.0.max(y.0), x.1.max(y.1)),
+        (one, other) => one.or(other).unwrap_or(tolerance(DType::Float64)),
+    }
 }
 
 /// Shape and values of a tensor, a number or a bool.

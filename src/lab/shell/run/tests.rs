@@ -11,7 +11,7 @@ use crate::lab::shell::export::render_to_string;
 use crate::lab::shell::library::{Library, Opened};
 use crate::notebook::{self, Kind};
 use crate::plot::Figure;
-use crate::session::protocol::{Display, Message, Outcome, Usage, VERSION};
+use crate::session::protocol::{Display, Message, Outcome, VERSION};
 
 /// A session that answers every evaluation with the code's length, and dies of `die`.
 struct Echo {
@@ -42,7 +42,7 @@ impl SessionLink for Echo {
                 self.say(FromSession::Message(Message::Display { id, content, display_id: None }));
             }
             let outcome = Outcome::Ok { value: Some(code.len().to_string()) };
-            let finished = Message::Finished { id, cell, outcome, usage: Usage::default() };
+            let finished = Message::Finished { id, cell, outcome, usage: Box::default() };
             self.say(FromSession::Message(finished));
         }
         Ok(())

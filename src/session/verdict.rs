@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::script::Fault;
+
 /// What came of an attempt at an exercise. Only `Pass` counts as passed, and only `Pass`, `Fail`,
 /// `LearnerError`, `Timeout` and `OutOfMemory` say something about the learner's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,19 +16,19 @@ pub enum Verdict {
     Fail {
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        line: Option<usize>,
+        line: Option<u32>,
     },
     /// The learner's code raised an error that the check did not expect.
     LearnerError {
         message: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        line: Option<usize>,
+        line: Option<u32>,
     },
     /// The check itself went wrong: the lesson's fault. `line` is the line in the lesson file.
     CheckerFault {
         message: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        line: Option<usize>,
+        line: Option<u32>,
     },
     /// The attempt ran past the lesson's limit.
     Timeout {
@@ -44,6 +46,29 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// What an error of the learner's code means for an attempt.
+    pub(crate) fn of_fault(fault: &Fault) -> Verdict {
+        let message = format!("{}: {}", fault.kind, fault.message);
+        match fault.kind.as_str() {
+            "OutOfMemoryError" => Verdict::OutOfMemory { device: "cuda".into(), message },
+            "DeviceError" => Verdict::DeviceUnavailable { message },
+            _ => Verdict::LearnerError { message, line: fault.line },
+        }
+    }
+
+    /// The same verdict with what it says put through `clean`.
+    pub(crate) fn said(mut self, clean: impl Fn(&str) -> String) -> Verdict {
+        match &mut self {
+            Verdict::Fail { reason: text, .. }
+            | Verdict::LearnerError { message: text, .. }
+            | Verdict::CheckerFault { message: text, .. }
+            | Verdict::OutOfMemory { message: text, .. }
+            | Verdict::DeviceUnavailable { message: text } => *text = clean(text),
+            Verdict::Pass | Verdict::Timeout { .. } => {}
+        }
+        self
+    }
+
     pub(crate) fn is_pass(&self) -> bool {
         matches!(self, Verdict::Pass)
     }
@@ -89,7 +114,7 @@ impl fmt::Display for Verdict {
                  nothing was counted."
             ),
             Verdict::Timeout { limit_ms } => {
-                let seconds = super::text::number(*limit_ms as f64 / 1000.0);
+                let seconds = *limit_ms as f64 / 1000.0;
                 write!(f, "Stopped: it ran longer than the {seconds} s this lesson allows.")
             }
             Verdict::OutOfMemory { device, message } => {
@@ -102,10 +127,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The fields of `events.h2d`, `events.d2h` and `events.d2d`.
-pub(crate) const COPIES: [&str; 3] = ["count", "bytes", "pinned"];
-
-fn at_line(f: &mut fmt::Formatter<'_>, line: Option<usize>) -> fmt::Result {
+fn at_line(f: &mut fmt::Formatter<'_>, line: Option<u32>) -> fmt::Result {
     match line {
         Some(line) => write!(f, " (line {line})"),
         None => Ok(()),

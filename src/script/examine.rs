@@ -1,0 +1,304 @@
+//! What a lesson's check sees of a learner's session: values, handed over to an engine of its own.
+//!
+//! Nothing of the learner's runs in a check: functions and closures are handed over as names for them, modules as copies
+//! of their structure, and whoever wants one called says `call(f, [args])`. Tensors are the learner's own, which
+//! [`Examination`] keeps a check from writing to. Generators and the current device are the check's.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, FnPtr, ImmutableString, Map, Scope, Token};
+
+use crate::base::{Error, Kind};
+use crate::device::Machine;
+use crate::device::examine::Examination;
+use crate::device::random::DEFAULT_SEED;
+use crate::nn::Module;
+use crate::op::Form;
+use crate::tensor::Tensor;
+use crate::tensor::autograd::set_grad_mode;
+
+use super::engine::{Interpreter, Limits, Stopped};
+use super::fault::{Fault, Origin, RhaiResult, raise};
+use super::host::Host;
+use super::value::type_name;
+use super::{help, lexer, syntax};
+
+/// An engine for checks, beside that of the learner.
+pub struct Examiner {
+    room: Interpreter,
+    desk: Arc<Desk>,
+}
+
+/// How a check ended, where it did not run to its end.
+#[derive(Debug)]
+pub enum Refused {
+    /// The check asks for what the learner's code does not define.
+    Missing(String),
+    /// The learner's own code stopped while the check called it.
+    Called(Box<Fault>),
+    /// The learner's own code was interrupted while the check called it.
+    CalledTooLong,
+    /// The check stopped; `reads` says whether it looked at what the learner has.
+    Stopped { fault: Box<Fault>, reads: bool },
+    /// The check was interrupted.
+    TooLong,
+}
+
+impl Refused {
+    /// Why, as an error of the check's.
+    pub fn into_fault(self) -> Box<Fault> {
+        let told = |text: String| Box::new(Fault::from_error(&Error::runtime(text)));
+        match self {
+            Refused::Called(fault) | Refused::Stopped { fault, .. } => fault,
+            Refused::Missing(name) => told(format!("`{name}` is not defined")),
+            Refused::CalledTooLong => told("what it called ran too long".into()),
+            Refused::TooLong => told("the check ran too long".into()),
+        }
+    }
+}
+
+/// What lies between the two engines while a check runs.
+struct Desk {
+    machine: Arc<Machine>,
+    state: Mutex<DeskState>,
+}
+
+#[derive(Default)]
+struct DeskState {
+    learner: Option<Learner>,
+    functions: Vec<FnPtr>,
+    /// The learner's modules, by the numbers of their copies.
+    modules: HashMap<usize, Module>,
+    /// The learner's code runs for the check.
+    calling: bool,
+    failed: Option<Box<Fault>>,
+    missing: Option<String>,
+}
+
+/// What calls of the learner's code need.
+#[derive(Clone)]
+struct Learner {
+    engine: Arc<Engine>,
+    library: AST,
+    scope: Scope<'static>,
+}
+
+/// A learner's function, as a check holds it.
+#[derive(Clone)]
+struct HandedFunction(usize);
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, DeskState> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// A value of the learner's as a check gets it.
+    fn hand(&self, value: &Dynamic) -> Dynamic {
+        let value = value.flatten_clone();
+        if let Some(items) = value.read_lock::<Array>() {
+            return Dynamic::from_array(items.iter().map(|item| self.hand(item)).collect());
+        }
+        if let Some(entries) = value.read_lock::<Map>() {
+            let handed = entries.iter().map(|(name, item)| (name.clone(), self.hand(item)));
+            return Dynamic::from_map(handed.collect());
+        }
+        if let Some(function) = value.read_lock::<FnPtr>() {
+            let mut state = self.lock();
+            state.functions.push(function.clone());
+            return Dynamic::from(HandedFunction(state.functions.len() - 1));
+        }
+        if let Some(module) = value.read_lock::<Module>() {
+            let copy = module.replica(&mut Tensor::clone);
+            self.lock().modules.insert(copy.id(), module.clone());
+            return Dynamic::from(copy);
+        }
+        value
+    }
+
+    /// A value of the check's as the learner's code gets it: what it writes to is no one else's.
+    fn lend(&self, value: &Dynamic) -> RhaiResult<Dynamic> {
+        if let Some(items) = value.read_lock::<Array>() {
+            return Ok(Dynamic::from_array(
+                items.iter().map(|item| self.lend(item)).collect::<RhaiResult<_>>()?,
+            ));
+        }
+        if let Some(entries) = value.read_lock::<Map>() {
+            let lent = entries.iter().map(|(name, item)| Ok((name.clone(), self.lend(item)?)));
+            return Ok(Dynamic::from_map(lent.collect::<RhaiResult<_>>()?));
+        }
+        if let Some(t) = value.read_lock::<Tensor>() {
+            let copy = t.copied(t.dtype(), "clone").map_err(raise)?;
+            if t.requires_grad() && t.is_leaf() {
+                copy.set_requires_grad(true).map_err(raise)?;
+            }
+            return Ok(Dynamic::from(copy));
+        }
+        if let Some(HandedFunction(at)) = value.read_lock::<HandedFunction>().map(|f| f.clone()) {
+            return Ok(self.lock().functions.get(at).cloned().map_or(Dynamic::UNIT, Dynamic::from));
+        }
+        let original = value.read_lock::<Module>().and_then(|m| self.lock().modules.get(&m.id()).cloned());
+        Ok(original.map_or_else(|| value.clone(), Dynamic::from))
+    }
+
+    /// Calls what the learner wrote, or a module, with the check's arguments.
+    fn call(&self, f: &Dynamic, args: &Dynamic) -> RhaiResult<Dynamic> {
+        let args = match args.read_lock::<Array>() {
+            Some(items) => items.clone(),
+            None => Array::from([args.clone()]),
+        };
+        let args: Array = args.iter().map(|value| self.lend(value)).collect::<RhaiResult<_>>()?;
+        let Some(learner) = self.lock().learner.clone() else {
+            return Err(raise(Error::runtime("call() stands in a check alone")));
+        };
+        let function = self.lend(f)?;
+        self.lock().calling = true;
+        let result = {
+            let _here = self.machine.enter();
+            let _paused = Examination::pause();
+            learner.call(&function, args)
+        };
+        // It stays so where the call was interrupted: then it is the learner's code that takes so long.
+        self.lock().calling = self.machine.shared.cancel.is_set();
+        match result {
+            Ok(value) => Ok(self.hand(&value)),
+            Err(error) => Err(self.note(&error, f)),
+        }
+    }
+
+    /// Remembers what the learner's code stopped with.
+    fn note(&self, error: &EvalAltResult, function: &Dynamic) -> Box<EvalAltResult> {
+        let mut state = self.lock();
+        if let (EvalAltResult::ErrorFunctionNotFound(..), Some(name)) =
+            (error, function.read_lock::<ImmutableString>())
+        {
+            state.missing = Some(format!("{}()", *name));
+            return raise(Error::runtime(format!("there is no function '{}'", *name)));
+        }
+        let origin = Origin { name: "", code: "", first_line: 1 };
+        let known = super::fault::KnownNames { names: &[], members: help::members };
+        let fault = Fault::from_eval(error, &origin, &known, |_, _| ());
+        let raised = Error::new(Kind::RuntimeError, fault.message.clone());
+        state.failed = Some(Box::new(fault));
+        raise(raised)
+    }
+}
+
+impl Learner {
+    fn of(interpreter: &Interpreter) -> Learner {
+        let (engine, library) = interpreter.parts();
+        Learner { engine, library, scope: interpreter.scope().clone() }
+    }
+
+    /// Calls a function by its name, a closure, or a module, as a cell of the learner's would.
+    fn call(mut self, function: &Dynamic, args: Array) -> RhaiResult<Dynamic> {
+        let names: Vec<String> = (0..args.len()).map(|i| format!("call_x{i}")).collect();
+        let given = names.join(", ");
+        let code = match function.read_lock::<ImmutableString>() {
+            Some(name) if is_name(&name) => format!("{}({given})", *name),
+            None if function.is::<FnPtr>() => {
+                let between = if args.is_empty() { "" } else { ", " };
+                format!("call(call_f{between}{given})")
+            }
+            None if function.is::<Module>() => format!("call_f.forward({given})"),
+            _ => {
+                let text =
+                    format!("call() takes a function, its name or a module, not {}", type_name(function));
+                return Err(raise(Error::type_error(text)));
+            }
+        };
+        self.scope.push_dynamic("call_f", function.clone());
+        for (name, value) in names.into_iter().zip(args) {
+            self.scope.push_dynamic(name, value);
+        }
+        let program = self.library.merge(&self.engine.compile_with_scope(&self.scope, code)?);
+        self.engine.eval_ast_with_scope(&mut self.scope, &program)
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// What `call` is to the check's engine: Rhai keeps the word for itself.
+const CALL: &str = "call_learner";
+
+impl Examiner {
+    /// Of a learner's machine; it prints nothing of its own.
+    pub fn new(machine: &Arc<Machine>, host: Arc<dyn Host>, limits: &Limits) -> Examiner {
+        let own = machine.seeded(DEFAULT_SEED);
+        let desk = Arc::new(Desk { machine: Arc::clone(machine), state: Mutex::default() });
+        let mut room = Interpreter::beside(own, host, limits);
+        let asked = Arc::clone(&desk);
+        if let Some(engine) = room.engine_mut() {
+            syntax::free_call(engine, CALL);
+            engine.register_type_with_name::<HandedFunction>("function");
+            engine.register_fn(CALL, move |f: Dynamic, args: Dynamic| asked.call(&f, &args));
+        }
+        Examiner { room, desk }
+    }
+
+    /// Runs a check, or computes the answer of a prediction, with a run's events, which expectations find as the
+    /// evaluation's tag as well; gives what `read` takes of its value.
+    ///
+    /// # Errors
+    /// Why it did not run to its end.
+    pub fn examine<T>(
+        &mut self,
+        learner: &Interpreter,
+        events: (&'static str, Dynamic),
+        origin: &Origin,
+        read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
+    ) -> Result<T, Refused> {
+        *self.desk.lock() = DeskState { learner: Some(Learner::of(learner)), ..DeskState::default() };
+        let mut scope = Scope::new();
+        for (name, constant, value) in learner.newest() {
+            let value = self.desk.hand(&value);
+            match constant {
+                _ if is_of_language(name) || name == events.0 => {}
+                true => drop(scope.push_constant_dynamic(name.to_owned(), value)),
+                false => drop(scope.push_dynamic(name.to_owned(), value)),
+            }
+        }
+        if let Some(engine) = self.room.engine_mut() {
+            engine.set_default_tag(events.1.clone());
+        }
+        let names: Vec<String> = scope.iter_raw().map(|(name, ..)| name.to_owned()).collect();
+        scope.push_dynamic(events.0, events.1);
+        let _examination = Examination::begin();
+        let _graph = set_grad_mode(true);
+        let peaks = learner.machine().gpus().iter().map(|gpu| gpu.peaks());
+        let peaks: Vec<_> = peaks.collect();
+        let result = self.room.evaluate_in(scope, origin);
+        let result = result.and_then(|value| read(&self.room, &value));
+        for (gpu, peaks) in learner.machine().gpus().iter().zip(peaks) {
+            gpu.keep_peaks(peaks);
+        }
+        let state = std::mem::take(&mut *self.desk.lock());
+        let reads = |name: &str| names.iter().any(|own| own == name);
+        let words = lexer::tokens(self.room.engine(), origin.code);
+        let reads = words.iter().any(|(token, _)| matches!(token, Token::Identifier(name) if reads(name)));
+        result.map_err(|stopped| refused(stopped, state, reads))
+    }
+}
+
+fn refused(stopped: Stopped, state: DeskState, reads: bool) -> Refused {
+    let fault = match stopped {
+        Stopped::Cancelled(_) if state.calling => return Refused::CalledTooLong,
+        Stopped::Cancelled(_) => return Refused::TooLong,
+        Stopped::Fault(fault) => fault,
+    };
+    if let Some(name) = state.missing.or_else(|| fault.missing.clone()) {
+        return Refused::Missing(name);
+    }
+    if let Some(called) = state.failed.filter(|called| called.message == fault.message) {
+        return Refused::Called(called);
+    }
+    Refused::Stopped { fault, reads }
+}
+
+/// Whether a name is the language's, which no value of a learner's takes the place of.
+fn is_of_language(name: &str) -> bool {
+    let of_language = |form: &Form| matches!(form, Form::Constant | Form::Space(_));
+    help::rows().any(|def| def.name == name && def.forms.iter().any(of_language))
+}

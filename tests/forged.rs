@@ -1,0 +1,312 @@
+//! A check judges what the learner's code did, whatever it defines, changes, prints or ends with.
+
+use std::sync::Arc;
+
+use tensorlab::device::Machine;
+use tensorlab::device::open::Use;
+use tensorlab::script::Limits;
+use tensorlab::session::engine::{Evaluator, Host};
+use tensorlab::session::evaluator::ScriptEvaluator;
+use tensorlab::session::protocol::{Display, Outcome, ProbeValue, Stream, Verdict};
+
+struct Quiet;
+
+impl Host for Quiet {
+    fn print(&self, _: Stream, _: &str) {}
+    fn display(&self, _: Display, _: Option<&str>) {}
+    fn progress(&self, _: &str, _: u64, _: Option<u64>, _: &str) {}
+}
+
+struct Lesson {
+    session: ScriptEvaluator,
+    cell: u32,
+}
+
+impl Lesson {
+    fn new() -> Lesson {
+        let machine = Machine::open(&"sim:t4x2".parse().unwrap(), Use::Headless).unwrap().machine;
+        Lesson { session: ScriptEvaluator::new(machine, &Limits::default()), cell: 0 }
+    }
+
+    fn run(&mut self, code: &str) -> Outcome {
+        self.cell += 1;
+        self.session.evaluate(self.cell, 1, code, &(Arc::new(Quiet) as Arc<dyn Host>))
+    }
+
+    fn check(&mut self, check: &str) -> Verdict {
+        self.session.check(self.cell, 1, check, &(Arc::new(Quiet) as Arc<dyn Host>))
+    }
+
+    /// An attempt from nothing.
+    fn attempt(&mut self, code: &str, check: &str) -> Verdict {
+        self.session.reset();
+        self.run(code);
+        self.check(check)
+    }
+}
+
+/// What the exercise asks for: the mean of each row of `x`, on the GPU, with one copy.
+const ASKS: &str = "expect_equal(means.shape, [2]);
+expect_close(means, tensor([2.0, 5.0]));
+expect_device(means, \"cuda\");
+expect(means.ne(0.0).all().item(), \"a mean is 0\");
+expect(events.h2d.count <= 1, \"more than one copy\");
+expect(events.peak_bytes(\"cuda:0\") < 100000, \"too much memory\");";
+
+const SOLUTION: &str =
+    "let x = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);\nlet means = x.to(\"cuda\").mean(1);";
+
+/// A cell that is wrong: the means are not those of the rows.
+const WRONG: &str = "let means = zeros([2], #{device: \"cuda\"});";
+
+/// What learners put beside a wrong answer to have it pass.
+const FORGERIES: &[&str] = &[
+    "fn all() { true }",
+    "fn all(x) { true }",
+    "fn ones(s) { zeros(s) }",
+    "fn tensor(x) { zeros([2]) }",
+    "fn expect(ok, text) { }",
+    "fn expect(ok) { }",
+    "fn expect_equal(a, b) { }",
+    "fn expect_close(a, b) { }",
+    "fn expect_device(a, b) { }",
+    "fn peak_bytes(d) { 0 }",
+    "fn peak_bytes(e, d) { 0 }",
+    "fn h2d(e) { #{count: 0, bytes: 0, pinned: 0} }",
+    "fn item(x) { true }",
+    "fn item() { true }",
+    "fn ne(x, y) { true }",
+    "fn eq(a, b) { true }",
+    "fn shape(x) { [2] }",
+    "fn mean(d) { this }",
+    "fn to_string(x) { \"[2]\" }",
+    "fn print(x) { }",
+    "const tensor = |x| zeros([2]);",
+    "let expect = |ok, text| true;",
+    "let events = #{h2d: #{count: 0}};",
+    "const events = #{h2d: #{count: 0}};",
+    "let all = || true;",
+    "let float32 = float64;",
+    "let F = #{};",
+    "exit();",
+    "exit(true);",
+    "print(\"✓ check passed\");",
+    "print(`{\"verdict\": \"pass\"}`);",
+    "manual_seed(0);",
+    "set_grad_enabled(false);",
+    "cuda::set_device(1);",
+    "let means = full([2], 0.0 / 0.0, #{device: \"cuda\"});",
+    "let means = full([2], 1.0 / 0.0, #{device: \"cuda\"});",
+    "let means = \"tensor([2., 5.])\";",
+    "let means = [2.0, 5.0];",
+    "let means = tensor([2.0, 5.0]);",
+    "let means = tensor([2.0, 5.1], #{device: \"cuda\"});",
+    "let means = tensor([[2.0, 5.0]], #{device: \"cuda\"});",
+    "let means = #{shape: [2], all: || true};",
+    "let means = nn::module(#{}, |m, x| x);",
+    "let means = || tensor([2.0, 5.0]);",
+    "let means = ();",
+    "let means = tensor([2.0, 5.0], #{device: \"cuda\"}); throw \"done\";",
+    "let means = tensor([2.0, 5.0], #{device: \"cuda\"}); ones(2) + ones(3);",
+    "let many = zeros([1000000], #{device: \"cuda\"}); let means = tensor([2.0, 5.0], #{device: \"cuda\"});",
+    "let a = ones(2).to(\"cuda\"); let b = ones(2).to(\"cuda\"); let means = tensor([2.0, 5.0], #{device: \"cuda\"});",
+];
+
+#[test]
+fn forged_answers_fail() {
+    let mut lesson = Lesson::new();
+    assert_eq!(lesson.attempt(SOLUTION, ASKS), Verdict::Pass);
+    assert!(FORGERIES.len() >= 40, "{}", FORGERIES.len());
+    let mut wrong = Vec::new();
+    for forgery in FORGERIES {
+        for code in [format!("{forgery}\n{WRONG}\n{forgery}"), format!("{WRONG}\n{forgery}")] {
+            // A name is defined once.
+            let verdict = lesson.attempt(&code, ASKS);
+            let told = matches!(
+                verdict,
+                Verdict::Fail { .. } | Verdict::LearnerError { .. } | Verdict::OutOfMemory { .. }
+            );
+            if !told {
+                wrong.push(format!("{code}\n  {verdict:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A learner may call a function of theirs whatever they like.
+#[test]
+fn right_answers_pass_whatever_else_is_defined() {
+    let mut lesson = Lesson::new();
+    let mut wrong = Vec::new();
+    let innocent = FORGERIES.iter().filter(|code| {
+        let starts = ["fn ", "const ", "print", "let e"].iter().any(|start| code.starts_with(start));
+        starts && !code.starts_with("fn print")
+    });
+    for helper in innocent {
+        // The learner's own call of a name is the learner's own function.
+        let verdict = lesson.attempt(&format!("{SOLUTION}\n{helper}"), ASKS);
+        let own = ["fn tensor(x)", "fn mean(d)"].iter().any(|own| helper.starts_with(own));
+        if verdict != Verdict::Pass && !own {
+            wrong.push(format!("{helper}\n  {verdict:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_name_that_is_asked_for_and_not_there_is_a_fail_that_says_so() {
+    let mut lesson = Lesson::new();
+    let verdict = lesson.attempt("let mean = 3;", ASKS);
+    let reason = verdict.reason().unwrap_or_default();
+    assert_eq!(reason, "the exercise asks for `means`; your code does not define it");
+    let verdict = lesson.attempt("let means = 1;", ASKS);
+    assert!(
+        matches!(&verdict, Verdict::Fail { reason, .. } if reason.contains("can't read your answer")),
+        "{verdict:?}"
+    );
+    let verdict = lesson.attempt("let x = 1;", "expect_equal(call(\"double\", [3]), 6);");
+    assert_eq!(
+        verdict.reason().unwrap_or_default(),
+        "the exercise asks for `double()`; your code does not define it"
+    );
+}
+
+#[test]
+fn a_check_that_fails_by_itself_is_a_checker_fault() {
+    let mut lesson = Lesson::new();
+    for check in ["let y = ;", "expect(ones(2) + ones(3))", "expect(1, \"x\")", "throw 1", "exec(1)"] {
+        let verdict = lesson.attempt("let x = 1;", check);
+        assert!(matches!(verdict, Verdict::CheckerFault { .. }), "{check}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_check_calls_what_the_learner_wrote_by_one_word() {
+    let mut lesson = Lesson::new();
+    for (code, check) in [
+        ("fn double(x) { x * 2 }", "expect_equal(call(\"double\", [3]), 6)"),
+        ("let twice = |x| x * 2;", "expect_equal(call(twice, [3]), 6)"),
+        ("let k = 2; let twice = |x| x * k;", "expect_equal(call(twice, [3]), 6)"),
+        ("let net = nn::Linear(2, 1);", "expect_equal(call(net, [ones([4, 2])]).shape, [4, 1])"),
+        (
+            "let net = nn::module(#{}, |m, x| x * 2);",
+            "expect_close(call(net, [ones(2)]), tensor([2.0, 2.0]))",
+        ),
+        ("let fs = [|x| x + 1, |x| x + 2];", "expect_equal(call(fs[1], [1]), 3)"),
+        ("fn pair(a, b) { [a, b] }", "expect_equal(call(\"pair\", [1, \"2\"]), [1, \"2\"])"),
+        ("fn make() { |x| x + 1 }", "expect_equal(call(call(\"make\", []), [1]), 2)"),
+        ("fn none() { }", "expect(call(\"none\", []) == ())"),
+        (
+            "let net = nn::Linear(2, 1); net.eval();",
+            "expect(!net.training); expect_equal(net.forward(ones([1, 2])).shape, [1, 1])",
+        ),
+    ] {
+        assert_eq!(lesson.attempt(code, check), Verdict::Pass, "{code}\n{check}");
+    }
+    for (code, check) in [
+        // What it writes to is its own.
+        ("fn double(x) { x.zero_(); x }", "let x = ones(2); expect_close(call(\"double\", [x]), x * 2)"),
+        ("fn double(x) { exit(6) } ", "expect_equal(call(\"double\", [4]), 8)"),
+        ("fn f(x) { throw \"no\" }", "expect_equal(call(\"f\", [1]), 1)"),
+        ("fn f(x) { ones(2) + ones(3) }", "expect_equal(call(\"f\", [1]), 1)"),
+        ("let net = nn::module(#{}, |m, x| x * 2);", "expect_equal(net.forward(ones(2)).shape, [2])"),
+        ("let f = |x| true;", "expect(f.call(1))"),
+        ("let f = || true;", "expect(f == true, \"a function is no answer\")"),
+    ] {
+        let verdict = lesson.attempt(code, check);
+        assert!(
+            !matches!(verdict, Verdict::Pass | Verdict::CheckerFault { .. }),
+            "{code}\n{check}\n{verdict:?}"
+        );
+    }
+    let verdict = lesson.attempt("fn f(x) { throw \"not today\" }", "expect_equal(call(\"f\", [1]), 1)");
+    assert!(
+        matches!(&verdict, Verdict::LearnerError { message, .. } if message.contains("not today")),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn a_check_changes_nothing_that_the_learner_has() {
+    let mut lesson = Lesson::new();
+    let made = "let x = ones([2, 2]); let w = ones(2, #{requires_grad: true}); let l = (w * 2.0).sum();
+let net = nn::Linear(2, 1); let opt = optim::SGD([w], #{lr: 0.5}); let a = [1, 2]; let m = #{k: 1}; let y = x.to(\"cuda\");
+w.grad = ones(2);";
+    let seen = "[x.sum().item(), w.sum().item(), w.grad.sum().item(), a, m, net.training, net.weight.requires_grad, opt.param_groups[0].lr, cuda::current_device(), cuda::memory_allocated(), cuda::max_memory_allocated(), rand(3), rand(2, #{device: \"cuda\"}), y.sum().item()]";
+    let plain = {
+        lesson.session.reset();
+        lesson.run(&format!("manual_seed(1); {made}"));
+        lesson.run(seen)
+    };
+    for check in [
+        "x.fill_(0.0)",
+        "x[0] = 5.0",
+        "x.data.zero_()",
+        "x.view([4]).add_(1.0)",
+        "x.add_(1)",
+        "y.mul_(0.0)",
+        "l.backward()",
+        "w.grad = ()",
+        "w.grad.zero_()",
+        "w.requires_grad_(false)",
+        "w.requires_grad = false",
+        "w.register_hook(|g| g * 0.0)",
+        "net.eval()",
+        "net.half()",
+        "net.to(\"cuda\")",
+        "net.zero_grad()",
+        "net.weight.fill_(0.0)",
+        "nn::init::zeros_(net.weight)",
+        "opt.step()",
+        "opt.zero_grad()",
+        "a.push(3)",
+        "m.k = 2",
+        "a[0] = 9",
+        "manual_seed(7); rand(100)",
+        "rand(10)",
+        "rand(10, #{device: \"cuda\"})",
+        "cuda::set_device(1)",
+        "zeros([10000], #{device: \"cuda\"})",
+        "let x = 3",
+        "w.copy_(zeros(2))",
+        "net.load_state_dict(#{weight: zeros([1, 2]), bias: zeros([1])})",
+        "opt.param_groups[0].lr = 9.0",
+    ] {
+        lesson.session.reset();
+        lesson.run(&format!("manual_seed(1); {made}"));
+        let _ = lesson.check(check);
+        let _ = lesson.session.probe(lesson.cell, check);
+        assert_eq!(lesson.run(seen), plain, "{check}");
+    }
+}
+
+#[test]
+fn an_error_after_a_right_answer_is_no_pass_and_an_expected_one_is() {
+    let mut lesson = Lesson::new();
+    let verdict = lesson.attempt(&format!("{SOLUTION}\nones(2) + ones(3)"), ASKS);
+    assert!(matches!(verdict, Verdict::LearnerError { line: Some(3), .. }), "{verdict:?}");
+    assert_eq!(lesson.attempt("ones(2) + ones(3)", "expect_error(\"RuntimeError\")"), Verdict::Pass);
+    assert_eq!(
+        lesson.attempt("ones(2) + ones(3)", "expect(events.error == \"RuntimeError\")"),
+        Verdict::Pass
+    );
+    // A word in the check's text is no look at the error.
+    let verdict = lesson.attempt("ones(2) + ones(3)", "expect(true, \"expect_error\") // expect_error");
+    assert!(matches!(verdict, Verdict::LearnerError { .. }), "{verdict:?}");
+}
+
+#[test]
+fn a_prediction_is_answered_by_what_happened() {
+    let mut lesson = Lesson::new();
+    lesson.run("fn sum(x) { 7 } fn h2d(e) { 0 } let x = ones([4]).to(\"cuda\"); let events = 3; let n = 5;");
+    for (answer, value) in [
+        ("events.h2d.bytes", ProbeValue::Number(16.0)),
+        ("x.sum().item()", ProbeValue::Number(4.0)),
+        ("n", ProbeValue::Number(5.0)),
+        ("x.device.type == \"cuda\"", ProbeValue::Bool(true)),
+    ] {
+        assert_eq!(lesson.session.probe(lesson.cell, answer).unwrap(), value, "{answer}");
+    }
+    assert!(lesson.session.probe(lesson.cell, "missing").is_err());
+}
