@@ -136,6 +136,13 @@ fn forged_answers_fail() {
 
 /// A learner may call a function of theirs whatever they like.
 #[test]
+fn an_answer_may_be_called_as_a_space_of_the_language_is() {
+    let mut lesson = Lesson::new();
+    let code = "let data = [ones([2]), ones([3])]; let nn = data.len();";
+    assert_eq!(lesson.attempt(code, "expect_equal(data.len(), 2); expect_equal(nn, 2);"), Verdict::Pass);
+}
+
+#[test]
 fn right_answers_pass_whatever_else_is_defined() {
     let mut lesson = Lesson::new();
     let mut wrong = Vec::new();

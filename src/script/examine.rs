@@ -297,8 +297,8 @@ fn refused(stopped: Stopped, state: DeskState, reads: bool) -> Refused {
     Refused::Stopped { fault, reads }
 }
 
-/// Whether a name is the language's, which no value of a learner's takes the place of.
+/// Whether a name is a constant of the language, which no value of a learner's takes the place of. A space such as
+/// `data::` and a variable `data` know nothing of each other.
 fn is_of_language(name: &str) -> bool {
-    let of_language = |form: &Form| matches!(form, Form::Constant | Form::Space(_));
-    help::rows().any(|def| def.name == name && def.forms.iter().any(of_language))
+    help::rows().any(|def| def.name == name && def.forms.contains(&Form::Constant))
 }
