@@ -34,7 +34,7 @@ impl Lesson {
     }
 
     fn check(&mut self, check: &str) -> Verdict {
-        self.session.check(self.cell, 1, check, &(Arc::new(Quiet) as Arc<dyn Host>))
+        self.session.check(self.cell, 1, check, &(Arc::new(Quiet) as Arc<dyn Host>)).unwrap()
     }
 
     /// An attempt from nothing.
@@ -174,7 +174,7 @@ fn a_name_that_is_asked_for_and_not_there_is_a_fail_that_says_so() {
     );
     let verdict = lesson.attempt("let x = 1;", "expect_equal(call(\"double\", [3]), 6);");
     assert_eq!(
-        verdict.reason().unwrap_or_default(),
+        verdict.reason().as_deref().unwrap_or_default(),
         "the exercise asks for `double()`; your code does not define it"
     );
 }

@@ -30,6 +30,7 @@ mod hostile;
 mod interrupts;
 mod lab_session;
 mod lesson_format;
+mod lessons;
 mod lifetimes;
 mod loader;
 mod nesting;

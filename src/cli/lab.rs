@@ -2,15 +2,15 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::state_folder;
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{Setup, progress};
+use crate::cli::setup::{lesson_session, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
+use crate::session::options::SessionOptions;
 
 use super::packs::{self, Chosen};
 use super::{exit, library};
@@ -36,7 +36,14 @@ pub(crate) struct LookOptions {
 /// Opens the lab and gives the exit status: on the home screen where nothing is named.
 pub(super) fn open(options: &LabOptions, devices: &str) -> u8 {
     let Some(named) = &options.file else {
-        return finish(run((None, Vec::new()), &options.look, devices, Setup::plain(devices), None, None));
+        return finish(run(
+            (None, Vec::new()),
+            &options.look,
+            devices,
+            SessionOptions::plain(devices),
+            None,
+            None,
+        ));
     };
     if named.extension().is_some_and(|e| e == "rhai" || e == "ipynb") {
         return open_notebook_file(named, &options.look, devices);
@@ -64,7 +71,7 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
 
 /// Opens the lab on a lesson; where `keep` is none, no progress is kept.
 pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<Keep>) -> u8 {
-    let own = Setup::of(chosen, devices);
+    let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
     finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, keep))
 }
@@ -72,9 +79,14 @@ pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving.
 pub(crate) fn open_notebook_file(path: &Path, look: &LookOptions, devices: &str) -> u8 {
     match open_notebook(path) {
-        Ok((document, book, notes)) => {
-            finish(run((Some(document), notes), look, devices, Setup::plain(devices), Some(book), None))
-        }
+        Ok((document, book, notes)) => finish(run(
+            (Some(document), notes),
+            look,
+            devices,
+            SessionOptions::plain(devices),
+            Some(book),
+            None,
+        )),
         Err(text) => {
             tell!("error: {}", strip_control(&text));
             exit::USAGE
@@ -87,18 +99,13 @@ fn run(
     (document, notes): (Option<Document>, Vec<String>),
     look: &LookOptions,
     devices: &str,
-    own: Setup,
+    own: SessionOptions,
     book: Option<Book>,
     keep: Option<Keep>,
 ) -> io::Result<LabExit> {
-    let program = std::env::current_exe()?;
     let session = Arc::new(Mutex::new(own));
     let library = library::Shelf::new(devices, Arc::clone(&session));
-    let connect = in_child_process(move || {
-        let mut command = Command::new(&program);
-        session.lock().unwrap_or_else(PoisonError::into_inner).arguments(&mut command);
-        command
-    });
+    let connect = in_child_process(move || session.lock().unwrap_or_else(PoisonError::into_inner).command());
     let config = super::config::load();
     let (past, remember) = history(config.past());
     let look = config.look(look.light, look.ascii);

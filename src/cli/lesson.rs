@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
-use crate::lesson::verify::{Report, verify_in};
+use crate::lesson::verify::{Depth, Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
 
 use super::output::say;
@@ -123,7 +123,7 @@ fn verify_all(names: &[String], devices: &str, json: bool) -> u8 {
             other => vec![other.to_string()],
         };
         for set in sets {
-            let report = verify_in(lesson, &set, folder.as_deref());
+            let report = verify_in(lesson, &set, folder.as_deref(), Depth::All);
             if !json {
                 show(lesson, &report);
             }
@@ -150,6 +150,9 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
     for problem in &report.problems {
         let message = strip_control(&problem.message);
         say!("  {}:{} [{}] {message}", lesson.file(), problem.line, problem.step);
+        for line in problem.answer.iter().flat_map(|answer| answer.lines()) {
+            say!("      | {}", strip_control(line));
+        }
     }
 }
 

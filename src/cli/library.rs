@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::base::file;
 use crate::cli::folders::{data_folder, progress_file};
 use crate::cli::library;
-use crate::cli::setup::{Setup, progress};
+use crate::cli::setup::{lesson_session, progress};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
 use crate::lesson::{Key, Lesson, Progress, ProgressLog};
+use crate::session::options::SessionOptions;
 
 use super::packs;
 
@@ -28,7 +29,7 @@ pub(crate) struct Shelf {
     /// As `--devices` has it.
     devices: String,
     /// What the session has that is started next.
-    session: Arc<Mutex<Setup>>,
+    session: Arc<Mutex<SessionOptions>>,
 }
 
 /// A line of the list of notebooks.
@@ -40,11 +41,11 @@ struct Remembered {
 }
 
 impl Shelf {
-    pub(super) fn new(devices: &str, session: Arc<Mutex<Setup>>) -> Shelf {
+    pub(super) fn new(devices: &str, session: Arc<Mutex<SessionOptions>>) -> Shelf {
         Shelf { devices: devices.into(), session }
     }
 
-    fn next_session(&self, setup: Setup) {
+    fn next_session(&self, setup: SessionOptions) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = setup;
     }
 }
@@ -80,14 +81,14 @@ impl Library for Shelf {
                 let keep = progress(&found).ok();
                 let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
                 let at = log.and_then(|(log, _)| left_off((&found.pack, &found.lesson), log.progress()));
-                let setup = Setup::of(&found, &self.devices);
+                let setup = lesson_session(&found, &self.devices);
                 let notes = setup.missing_protection().into_iter().collect();
                 self.next_session(setup);
                 Ok(Opened { document: Document::lesson(&found.lesson), book: None, keep, at, notes })
             }
             Target::Notebook(path) => {
                 let (document, book, notes) = open_notebook(path)?;
-                self.next_session(Setup::plain(&self.devices));
+                self.next_session(SessionOptions::plain(&self.devices));
                 Ok(Opened { document, book: Some(book), keep: None, at: None, notes })
             }
         }

@@ -97,6 +97,8 @@ enum Command {
         /// Work in the folder of a pack, confined to it
         #[arg(long, value_name = "FOLDER")]
         pack: Option<std::path::PathBuf>,
+        #[command(flatten)]
+        limits: session::LimitOptions,
     },
     /// Show the settings, where they are kept and where each one comes from
     Config(config::ConfigOptions),
@@ -145,7 +147,9 @@ fn dispatch(cli: Cli) -> u8 {
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Bench(options)) => bench::run(&options, &devices),
         Some(Command::Docs { name }) => docs::run(name.as_deref()),
-        Some(Command::Session { last_value, pack, .. }) => session::run(&devices, last_value, pack),
+        Some(Command::Session { last_value, pack, limits, .. }) => {
+            session::run(&devices, last_value, pack, &limits)
+        }
         Some(Command::Config(options)) => config::run(&options),
         Some(Command::Completions { shell }) => {
             // It panics where it can't write; memory takes all of it.

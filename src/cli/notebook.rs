@@ -13,6 +13,7 @@ use crate::notebook::run::{End, Ran, RunOptions, run_all};
 use crate::notebook::store::{self, Format, Loaded, SaveError};
 use crate::notebook::verify::{Difference, Line, compare};
 use crate::notebook::{Cell, Kind, Notebook, NotebookFile, html};
+use crate::session::options::SessionOptions;
 
 use super::output::say;
 use super::{exit, lab};
@@ -173,9 +174,7 @@ fn session(devices: &str, timeout: Option<f64>) -> Result<(Command, Option<Durat
     if let Err(error) = devices.parse::<crate::device::sim::Selection>() {
         return Err(usage(error));
     }
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(["session", "--stdio", "--last-value", "--devices", devices]);
-    Ok((command, limit))
+    Ok((SessionOptions::plain(devices).command().map_err(failed)?, limit))
 }
 
 /// What the first Ctrl-C sets, so that the outputs so far are kept; the second one ends the program.

@@ -192,6 +192,7 @@ mod tests {
             Verdict::LearnerError { message: "m".into(), line: Some(1) },
             Verdict::CheckerFault { message: "m".into(), line: Some(1) },
             Verdict::Timeout { limit_ms: 1 },
+            Verdict::TooMuchOutput { limit: "m".into() },
             Verdict::OutOfMemory { device: "cuda".into(), message: "m".into() },
             Verdict::DeviceUnavailable { message: "m".into() },
         ];

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::device::sim::Selection;
 use crate::repl::{self, End, Options, Paint};
+use crate::session::options::SessionOptions;
 
 use super::exit;
 
@@ -49,9 +49,7 @@ fn serve(options: &ReplOptions, devices: &str) -> io::Result<End> {
         paint: Paint::from_env(options.light),
         history: state_folder().map(|folder| folder.join("history")),
     };
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["session", "--stdio", "--last-value", "--devices", devices]);
-    repl::run(options, command)
+    repl::run(options, SessionOptions::plain(devices).command()?)
 }
 
 /// `$XDG_STATE_HOME/tensorlab`, by default `~/.local/state/tensorlab`.

@@ -1,6 +1,7 @@
 //! `tensorlab session --stdio`: the session protocol on standard input and output.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::base::stderr::tell;
 use crate::device::Machine;
@@ -8,12 +9,46 @@ use crate::device::open::Use;
 use crate::device::sim::{Selection, SelectionError};
 use crate::script::Limits;
 use crate::session::evaluator::ScriptEvaluator;
+use crate::session::limits::RunLimits;
 use crate::session::{host, sandbox};
 
 use super::exit;
 
+/// What each evaluation may take, as [`RunLimits`] has it.
+#[derive(clap::Args)]
+pub(super) struct LimitOptions {
+    /// End an evaluation after so many milliseconds
+    #[arg(long, value_name = "MS")]
+    time_limit: Option<u64>,
+    /// End an evaluation that prints more than so many bytes
+    #[arg(long, value_name = "BYTES")]
+    output_limit: Option<u64>,
+    /// End an evaluation that shows more figures
+    #[arg(long, value_name = "N")]
+    figure_limit: Option<u32>,
+    /// Bytes that tensors may hold in main memory
+    #[arg(long, value_name = "BYTES")]
+    host_memory_limit: Option<u64>,
+    /// Bytes that may be taken from each accelerator
+    #[arg(long, value_name = "BYTES")]
+    device_memory_limit: Option<u64>,
+}
+
+impl LimitOptions {
+    fn limits(&self) -> RunLimits {
+        RunLimits {
+            time: self.time_limit.map(Duration::from_millis),
+            output: self.output_limit,
+            figures: self.figure_limit,
+            host_memory: self.host_memory_limit,
+            device_memory: self.device_memory_limit,
+        }
+    }
+}
+
 /// Serves one front end and gives the exit status. With a folder, it works there and is confined to it.
-pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 {
+pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>, limits: &LimitOptions) -> u8 {
+    let limits = limits.limits();
     let selection = devices.parse().map(Selection::anchored).map_err(|e: SelectionError| e.to_string());
     // The driver of a real GPU opens files and devices of its own when it is first used.
     let drives = !matches!(selection, Ok((Selection::Cpu | Selection::Sim(_), _)));
@@ -21,13 +56,14 @@ pub(super) fn run(devices: &str, last_value: bool, pack: Option<PathBuf>) -> u8 
     let confined = pack.map(|folder| sandbox::Confined { folder, readable, drives });
     let make = move || {
         let opened = Machine::open(&selection?.0, Use::Interactive).map_err(|e| e.message())?;
+        opened.machine.limit_memory(limits.host_memory, limits.device_memory);
         let mut evaluator = ScriptEvaluator::new(opened.machine, &Limits::default());
         if last_value {
             evaluator.keep_last();
         }
         Ok(evaluator)
     };
-    match host::serve_stdio(&sandbox::Limits { confined, ..sandbox::Limits::default() }, make) {
+    match host::serve_stdio(&sandbox::Limits { confined, ..sandbox::Limits::default() }, limits, make) {
         // A native loop that ignores an interrupt is left behind by exiting.
         Ok(ending) => std::process::exit(ending.code()),
         Err(error) => {

@@ -116,6 +116,13 @@ pub trait Backend: Send + Sync {
     /// The caching allocator, where memory comes from one.
     fn pool(&self) -> Option<&Mutex<DevicePool>>;
 
+    /// Lets no more than so many bytes be taken from it.
+    fn limit_memory(&self, bytes: u64) {
+        if let Some(pool) = self.pool() {
+            pool.lock().unwrap_or_else(|e| e.into_inner()).keep_within(bytes);
+        }
+    }
+
     /// Runs or enqueues a kernel; says when it ran if `timed` asks for it.
     fn launch(&self, launch: &Launch) -> Result<When>;
 

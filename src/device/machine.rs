@@ -173,6 +173,16 @@ impl Machine {
         }
     }
 
+    /// Limits the bytes that tensors hold in main memory, and those that are taken from each accelerator.
+    pub(crate) fn limit_memory(&self, host: Option<u64>, accelerator: Option<u64>) {
+        if let Some(bytes) = host {
+            self.cpu.backend.limit_memory(bytes);
+        }
+        if let Some(bytes) = accelerator {
+            self.gpus.iter().for_each(|gpu| gpu.backend.limit_memory(bytes));
+        }
+    }
+
     /// Seeds every generator, as `torch.manual_seed`.
     pub fn manual_seed(&self, seed: u64) {
         *self.generator.lock() = random::Mt19937::new(seed);

@@ -1,5 +1,11 @@
 //! What a lesson is made of, once its file has been read.
 
+use std::time::Duration;
+
+use crate::base::figures::{self, plural};
+use crate::session::limits::RunLimits;
+use crate::session::protocol::DeviceInfo;
+
 use super::error::LessonError;
 use super::markdown::Block;
 use super::predict::Tolerance;
@@ -57,6 +63,46 @@ pub struct Limits {
     /// Bytes of printed text.
     pub output: Option<u64>,
     pub figures: Option<u32>,
+}
+
+impl Limits {
+    /// What each run may take.
+    pub(crate) fn runs(&self) -> RunLimits {
+        RunLimits {
+            time: self.time_ms.map(Duration::from_millis),
+            output: self.output,
+            figures: self.figures,
+            host_memory: self.host_memory,
+            device_memory: self.device_memory,
+        }
+    }
+}
+
+impl Requires {
+    /// What devices lack of it, in a sentence; none where they have it all.
+    pub(crate) fn lacking(&self, devices: &[DeviceInfo]) -> Option<String> {
+        let gpus = devices.iter().filter(|info| info.device.is_cuda());
+        let large = |info: &&DeviceInfo| self.device_memory.is_none_or(|bytes| info.total >= bytes);
+        let (here, fit) = (gpus.clone().count() as u64, gpus.filter(large).count() as u64);
+        if fit >= u64::from(self.gpus.max(u32::from(self.device_memory.is_some()))) {
+            return None;
+        }
+        let needs = plural(u64::from(self.gpus.max(1)), "GPU", "GPUs");
+        let needs = match self.device_memory {
+            Some(bytes) => format!("{needs} with {} of memory", figures::bytes(bytes)),
+            None => needs,
+        };
+        let has = if here > 0 && fit < here {
+            format!(
+                "{} of its {} has as much",
+                if fit == 0 { "none".to_owned() } else { fit.to_string() },
+                here
+            )
+        } else {
+            format!("this machine has {}", if here == 0 { "none".to_owned() } else { here.to_string() })
+        };
+        Some(format!("the lesson needs {needs}, and {has}"))
+    }
 }
 
 /// A stretch of text and what the learner does after it.

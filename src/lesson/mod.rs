@@ -6,6 +6,7 @@
 //! [`verify`] runs all of a lesson in a session, [`pack::check::run`] all lessons of a pack; nothing else here evaluates
 //! code. Lessons come in packs ([`pack`]), the built-in ones too.
 
+pub mod attempt;
 mod body;
 mod elements;
 mod error;
@@ -15,13 +16,14 @@ mod format;
 mod front;
 mod info;
 mod lint;
+mod made_up;
 pub mod markdown;
 pub mod pack;
 mod parse;
 mod predict;
 mod progress;
 mod quantity;
-pub mod runner;
+mod runner;
 mod source;
 mod text;
 pub mod verify;

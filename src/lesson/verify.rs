@@ -2,16 +2,20 @@
 //! reasons, answers are numbers, cells run.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::session::protocol::{Outcome, ProbeValue};
-
-use super::format::{Element, Exercise, Lesson, Predict, Step};
-use super::lint::lint;
-use super::runner::{Runner, RunnerError, cell_number};
+use crate::session::exchange::Unanswered;
+use crate::session::options::SessionOptions;
+use crate::session::protocol::{Message, Outcome, ProbeValue};
 use crate::session::verdict::Verdict;
+
+use super::attempt::{Attempt, End, Passed, Standing, told};
+use super::format::{Code, Element, Exercise, Lesson, Step};
+use super::lint::lint;
+use super::made_up::{self, MadeUp};
+use super::runner::Runner;
 
 /// What came of verifying a lesson on one device set.
 #[derive(Clone, Debug, Serialize)]
@@ -38,6 +42,9 @@ pub struct Problem {
     pub step: String,
     pub line: usize,
     pub message: String,
+    /// The answer that showed it, where nobody has written it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 impl Report {
@@ -48,44 +55,68 @@ impl Report {
 
 /// Runs every step of a lesson on a device set.
 pub fn verify(lesson: &Lesson, devices: &str) -> Report {
-    verify_in(lesson, devices, None)
+    verify_in(lesson, devices, None, Depth::All)
+}
+
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Each text of the lesson once.
+    Once,
+    /// Answers that nobody wrote as well, and the solution after each other answer.
+    All,
 }
 
 /// The same for a lesson of the pack in a folder: its session is confined to the pack.
-pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>) -> Report {
+pub(crate) fn verify_in(lesson: &Lesson, devices: &str, pack: Option<&Path>, depth: Depth) -> Report {
     let mut report = Report {
         lesson: lesson.front.id.clone(),
         devices: devices.to_string(),
         steps: Vec::new(),
         problems: Vec::new(),
     };
-    for error in lint(lesson) {
-        report.problems.push(Problem {
-            step: String::new(),
-            line: error.line,
-            message: error.message.clone(),
-        });
-    }
-    let limit = lesson.front.limits.time_ms.map(Duration::from_millis);
-    let mut runner = match Runner::start(devices, limit, pack) {
+    let whole = |line: usize, message: String| Problem { step: String::new(), line, message, answer: None };
+    report.problems.extend(lint(lesson).into_iter().map(|error| whole(error.line, error.message)));
+    let options = SessionOptions {
+        devices: devices.into(),
+        pack: pack.map(Path::to_path_buf),
+        last_value: false,
+        limits: lesson.front.limits.runs(),
+    };
+    let mut runner = match Runner::start(&options) {
         Ok(runner) => runner,
         Err(error) => {
-            let message = format!("no session on {devices}: {error}");
-            report.problems.push(Problem { step: String::new(), line: 1, message });
+            report.problems.push(whole(1, format!("no session on {devices}: {error}")));
             return report;
         }
     };
+    if let Some(lacks) = lesson.front.requires.lacking(runner.devices()) {
+        report.problems.push(whole(1, lacks));
+        return report;
+    }
+    let mut standing = Standing::Before(0);
     for (index, step) in lesson.steps.iter().enumerate() {
         let start = Instant::now();
-        let mut visit = Visit { lesson, index, step, runner: &mut runner, runs: 0, problems: Vec::new() };
-        if let Err(error) = visit.run() {
+        let mut visit = Visit {
+            lesson,
+            index,
+            step,
+            runner: &mut runner,
+            standing,
+            depth,
+            runs: 0,
+            problems: Vec::new(),
+        };
+        let visited = visit.run();
+        if let Err(error) = &visited {
             visit.problem(step.line, error.to_string());
-            let Visit { problems, .. } = visit;
-            report.problems.extend(problems);
-            return report;
         }
+        standing = visit.standing;
         let Visit { runs, problems, .. } = visit;
         report.problems.extend(problems);
+        if visited.is_err() {
+            return report;
+        }
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         report.steps.push(StepReport { id: step.id.clone(), milliseconds, runs });
     }
@@ -98,59 +129,78 @@ struct Visit<'a> {
     index: usize,
     step: &'a Step,
     runner: &'a mut Runner,
+    /// Where the session stands, with all steps before it solved.
+    standing: Standing,
+    depth: Depth,
     runs: usize,
     problems: Vec<Problem>,
 }
 
 impl Visit<'_> {
-    fn run(&mut self) -> Result<(), RunnerError> {
+    fn run(&mut self) -> Result<(), Unanswered> {
         match &self.step.element {
-            Some(Element::Run(code)) => {
-                if let Some(outcome) = self.runner.set_up(self.index, self.step)? {
-                    self.problem(self.step.line, format!("the set-up fails: {}", told(&outcome)));
+            Some(Element::Run(code)) => self.cell(code),
+            Some(Element::Exercise(exercise)) => {
+                self.exercise(exercise)?;
+                if self.depth == Depth::All {
+                    self.in_turns(exercise)?;
+                    self.made_up(exercise)?;
                 }
-                let outcome = self.runner.evaluate(cell_number(self.index), code)?;
-                self.runs += 1;
-                if !matches!(outcome, Outcome::Ok { .. }) {
-                    self.problem(code.line, format!("the cell does not run: {}", told(&outcome)));
-                }
-                self.answers()
+                Ok(())
             }
-            Some(Element::Exercise(exercise)) => self.exercise(exercise),
-            _ => self.runner.set_up(self.index, self.step).map(|_| ()),
+            _ => Ok(()),
         }
     }
 
-    /// The answers of the predictions that this cell settles.
-    fn answers(&mut self) -> Result<(), RunnerError> {
-        let lesson = self.lesson;
-        for step in &lesson.steps {
-            let Some(Element::Predict(predict)) = &step.element else { continue };
-            if predict.cell == self.step.id {
-                self.answer(predict)?;
+    /// A cell that runs as it stands, and the answers of the predictions that it settles.
+    fn cell(&mut self, code: &Code) -> Result<(), Unanswered> {
+        let answers = self.lesson.steps.iter().filter_map(|step| match &step.element {
+            Some(Element::Predict(predict)) if predict.cell == self.step.id => {
+                Some((step.id.clone(), predict))
+            }
+            _ => None,
+        });
+        let answers: Vec<_> = answers.collect();
+        let probes = answers.iter().map(|(id, predict)| (id.clone(), predict.answer.text.clone()));
+        let attempt = self.at_step(code.clone(), self.standing).settling(probes.collect());
+        let mut failed = None;
+        let (end, attempt) = self.drive(attempt, &mut |message| {
+            if let Message::Finished { outcome, .. } = message
+                && !matches!(outcome, Outcome::Ok { .. })
+            {
+                failed = Some(told(&outcome));
+            }
+        })?;
+        self.standing = Standing::Before(self.index + 1);
+        if let Some(failed) = failed {
+            self.standing = Standing::Elsewhere;
+            self.problem(code.line, format!("the cell does not run: {failed}"));
+        }
+        match end {
+            End::Fault(verdict) => self.problem(self.step.line, verdict.to_string()),
+            End::Cut(reason) => self.problem(code.line, format!("the cell does not run: {reason}")),
+            End::Ran(_) => {}
+        }
+        for ((id, predict), (of, value)) in answers.iter().zip(attempt.answers()) {
+            debug_assert_eq!(id, of);
+            self.runs += 1;
+            match value {
+                Ok(ProbeValue::Number(n)) if n.is_finite() => {}
+                Ok(other) => {
+                    self.problem(predict.answer.line, format!("the answer is no finite number: {other:?}"));
+                }
+                Err(fault) => {
+                    let text = format!("the answer cannot be computed: {}: {}", fault.kind, fault.message);
+                    self.problem(predict.answer.line, text);
+                }
             }
         }
         Ok(())
     }
 
-    fn answer(&mut self, predict: &Predict) -> Result<(), RunnerError> {
-        self.runs += 1;
-        let value = self.runner.probe(cell_number(self.index), &predict.answer.text)?;
-        match value {
-            Ok(ProbeValue::Number(n)) if n.is_finite() => {}
-            Ok(other) => {
-                self.problem(predict.answer.line, format!("the answer is no finite number: {other:?}"))
-            }
-            Err(fault) => {
-                let text = format!("the answer cannot be computed: {}: {}", fault.kind, fault.message);
-                self.problem(predict.answer.line, text);
-            }
-        }
-        Ok(())
-    }
-
-    fn exercise(&mut self, exercise: &Exercise) -> Result<(), RunnerError> {
-        let verdict = self.attempt(exercise, &exercise.starter)?;
+    /// The texts of an exercise, each from the state before it.
+    fn exercise(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
+        let verdict = self.attempt(&exercise.starter)?;
         match verdict {
             Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
             Verdict::CheckerFault { .. } => {
@@ -159,34 +209,86 @@ impl Visit<'_> {
             _ => {}
         }
         for wrong in &exercise.wrong {
-            let verdict = self.attempt(exercise, &wrong.code)?;
+            let verdict = self.attempt(&wrong.code)?;
             if !verdict.fails_because(&wrong.because) {
                 let text = format!("should fail because “{}”, but: {verdict}", wrong.because);
                 self.problem(wrong.code.line, text);
             }
         }
-        let verdict = self.attempt(exercise, &exercise.solution)?;
-        if !verdict.is_pass() {
+        let verdict = self.attempt(&exercise.solution)?;
+        if verdict.is_pass() {
+            self.standing = Standing::Before(self.index + 1);
+        } else {
             self.problem(exercise.solution.line, format!("the solution does not pass: {verdict}"));
         }
         Ok(())
     }
 
-    fn attempt(&mut self, exercise: &Exercise, code: &super::format::Code) -> Result<Verdict, RunnerError> {
+    /// The solution where others were tried before: nothing of theirs is left.
+    fn in_turns(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
+        let wrong = exercise.wrong.iter().map(|wrong| (&wrong.code, "a wrong answer"));
+        let others = [(&exercise.solution, "itself"), (&exercise.starter, "the starter")];
+        for (other, name) in others.into_iter().chain(wrong) {
+            self.attempt(other)?;
+            let verdict = self.attempt(&exercise.solution)?;
+            if !verdict.is_pass() {
+                let text = format!("the solution does not pass after {name} was tried: {verdict}");
+                self.problem(other.line, text);
+            }
+        }
+        self.standing = Standing::Before(self.index + 1);
+        Ok(())
+    }
+
+    /// Answers that nobody wrote.
+    fn made_up(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
+        for MadeUp { what, code, passes } in made_up::answers(exercise) {
+            let line = exercise.check.line;
+            let verdict = self.attempt(&Code { text: code.clone(), line: 1 })?;
+            let message = match (verdict, passes) {
+                (verdict, true) if !verdict.is_pass() => format!("{what} must pass, but: {verdict}"),
+                (Verdict::Pass, false) => format!("{what} must fail, but passes"),
+                (verdict @ Verdict::CheckerFault { .. }, false) => {
+                    format!("{what} must fail for the learner's fault, but: {verdict}")
+                }
+                _ => continue,
+            };
+            self.problem(line, message);
+            if let Some(problem) = self.problems.last_mut() {
+                problem.answer = Some(code);
+            }
+        }
+        self.standing = Standing::Elsewhere;
+        Ok(())
+    }
+
+    /// One attempt at the exercise.
+    fn attempt(&mut self, code: &Code) -> Result<Verdict, Unanswered> {
+        let attempt = self.at_step(code.clone(), Standing::Elsewhere);
+        let (end, _) = self.drive(attempt, &mut |_| ())?;
+        Ok(match end {
+            End::Ran(Some(verdict)) | End::Fault(verdict) => verdict,
+            End::Ran(None) => Verdict::CheckerFault { message: "there is no check".into(), line: None },
+            End::Cut(message) => Verdict::LearnerError { message, line: None },
+        })
+    }
+
+    fn at_step(&self, code: Code, standing: Standing) -> Attempt {
+        let number = u32::try_from(self.index).unwrap_or(0).saturating_add(1);
+        Attempt::at_step(self.lesson, self.index, (number, code), standing, &Passed::new())
+    }
+
+    fn drive(
+        &mut self,
+        mut attempt: Attempt,
+        each: &mut dyn FnMut(Message),
+    ) -> Result<(End, Attempt), Unanswered> {
         self.runs += 1;
-        self.runner.attempt(self.lesson, self.index, exercise, code)
+        let end = self.runner.run(&mut attempt, each)?;
+        Ok((end, attempt))
     }
 
     fn problem(&mut self, line: usize, message: String) {
-        self.problems.push(Problem { step: self.step.id.clone(), line, message });
-    }
-}
-
-fn told(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Ok { .. } => "it is fine".into(),
-        Outcome::Error { fault } => fault.report.trim_end().to_string(),
-        Outcome::Interrupted => "it was interrupted".into(),
-        Outcome::Timeout { seconds } => format!("it ran over {seconds} s"),
+        self.problems.push(Problem { step: self.step.id.clone(), line, message, answer: None });
     }
 }

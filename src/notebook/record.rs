@@ -60,6 +60,10 @@ impl Recorder {
                 let text = format!("the cell ran past its limit of {seconds} s");
                 Output::stopped("TimeoutError", &text)
             }
+            Outcome::TooMuchOutput { limit } => Output::stopped(
+                "OutputError",
+                &format!("the cell showed more than {limit}, which is its limit"),
+            ),
         });
     }
 

@@ -4,10 +4,9 @@ use std::io;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use crate::session::client::{Client, FromSession};
+use crate::session::exchange::{Exchange, Said};
 use crate::session::protocol::{Message, Outcome, Request};
 
 use super::cell::{Cell, Kind};
@@ -74,7 +73,7 @@ pub fn run_all(
     tell: &mut dyn FnMut(usize, &Cell),
 ) -> io::Result<Ran> {
     let mut session =
-        Session { client: Client::spawn(command)?, until: None, stop: Arc::clone(&options.stop) };
+        Session { exchange: Exchange::open(command)?, until: None, stop: Arc::clone(&options.stop) };
     session.greet()?;
     let start = Instant::now();
     session.until = options.limit.and_then(|limit| start.checked_add(limit));
@@ -103,12 +102,12 @@ pub fn run_all(
         }
     }
     ran.took = start.elapsed();
-    session.client.shut_down(FAREWELL);
+    session.exchange.shut_down(FAREWELL);
     Ok(ran)
 }
 
 struct Session {
-    client: Client,
+    exchange: Exchange,
     until: Option<Instant>,
     stop: Arc<AtomicBool>,
 }
@@ -136,25 +135,29 @@ impl Session {
         }
     }
 
-    fn next(&self, until: Option<Instant>) -> Result<Message, Missing> {
+    fn next(&mut self, until: Option<Instant>) -> Result<Message, Missing> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Missing::Stopped);
             }
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
-            match self.receive(left.min(LOOK)) {
-                Err(Missing::Late) if left > LOOK || until.is_none() => {}
+            let look = Instant::now() + LOOK;
+            let end = until.map_or(look, |until| until.min(look));
+            match self.receive(end) {
+                Err(Missing::Late) if until.is_none_or(|until| until > look) => {}
                 received => return received,
             }
         }
     }
 
-    fn receive(&self, wait: Duration) -> Result<Message, Missing> {
-        match self.client.events().recv_timeout(wait) {
-            Ok(FromSession::Message(message)) => Ok(message),
-            Ok(FromSession::Died { reason }) => Err(Missing::Dead(reason.to_string())),
-            Err(RecvTimeoutError::Timeout) => Err(Missing::Late),
-            Err(RecvTimeoutError::Disconnected) => Err(Missing::Dead("the session ended".into())),
+    fn receive(&mut self, until: Instant) -> Result<Message, Missing> {
+        match self.exchange.next(Some(until)) {
+            Said::Message(message) => Ok(message),
+            Said::Interrupt => Err(Missing::Stopped),
+            Said::Nothing => Err(Missing::Late),
+            Said::Died => {
+                let reason = self.exchange.death().map(ToString::to_string);
+                Err(Missing::Dead(reason.unwrap_or_else(|| "the session ended".into())))
+            }
         }
     }
 
@@ -164,16 +167,16 @@ impl Session {
         cell.execution_count = Some(count);
         let number = u32::try_from(count).unwrap_or(u32::MAX);
         let code = cell.source.clone();
-        if let Err(error) =
-            self.client.send(Request::Evaluate { id: count, cell: number, code, first_line: 1 })
-        {
-            return died(cell, &error.to_string());
-        }
+        let sent = self.exchange.send(|id| Request::Evaluate { id, cell: number, code, first_line: 1 });
+        let id = match sent {
+            Ok(id) => id,
+            Err(reason) => return died(cell, &reason),
+        };
         let mut recorder = Recorder::default();
         let end = loop {
             match self.next(self.until) {
                 Ok(message) => {
-                    if let Some(end) = take(cell, message, count, &mut recorder) {
+                    if let Some(end) = take(cell, message, (id, count), &mut recorder) {
                         return end;
                     }
                 }
@@ -182,7 +185,7 @@ impl Session {
                 Err(Missing::Dead(reason)) => return died(cell, &reason),
             }
         };
-        self.cut(cell, count, &mut recorder);
+        self.cut(cell, (id, count), &mut recorder);
         cell.outputs.retain(|output| !output.is_error());
         cell.outputs.push(match end {
             End::TimedOut => Output::stopped("TimeoutError", "the notebook ran past its limit of time"),
@@ -192,13 +195,11 @@ impl Session {
     }
 
     /// Interrupts the cell that runs, and takes what it still says. What does not hear it is killed with its session.
-    fn cut(&self, cell: &mut Cell, count: u64, recorder: &mut Recorder) {
+    fn cut(&mut self, cell: &mut Cell, run: (u64, u64), recorder: &mut Recorder) {
         let until = Instant::now() + GRACE;
-        if self.client.interrupt().is_err() {
-            return;
-        }
-        while let Ok(message) = self.receive(until.saturating_duration_since(Instant::now())) {
-            if take(cell, message, count, recorder).is_some() {
+        self.exchange.interrupt();
+        while let Ok(message) = self.receive(until) {
+            if take(cell, message, run, recorder).is_some() {
                 return;
             }
         }
@@ -210,23 +211,29 @@ fn died(cell: &mut Cell, reason: &str) -> End {
     End::Died(reason.into())
 }
 
-/// Takes what the session says of a cell; its end where this is it.
-fn take(cell: &mut Cell, message: Message, count: u64, recorder: &mut Recorder) -> Option<End> {
+/// Takes what the session says of a cell, which ran as the request of this id and has this count; its end where this
+/// is it.
+fn take(
+    cell: &mut Cell,
+    message: Message,
+    (asked, count): (u64, u64),
+    recorder: &mut Recorder,
+) -> Option<End> {
     match message {
-        Message::Output { id, stream, text } if id == count => {
+        Message::Output { id, stream, text } if id == asked => {
             recorder.stream(&mut cell.outputs, stream, &text);
             None
         }
-        Message::Display { id, content, display_id } if id == count => {
+        Message::Display { id, content, display_id } if id == asked => {
             recorder.display(&mut cell.outputs, &content, display_id.as_deref());
             None
         }
-        Message::Finished { id, outcome, usage, .. } if id == count => {
+        Message::Finished { id, outcome, usage, .. } if id == asked => {
             cell.usage = Some(*usage);
             recorder.end(&mut cell.outputs, &outcome, count);
             Some(if matches!(outcome, Outcome::Ok { .. }) { End::Done } else { End::Failed })
         }
-        Message::Refused { id, reason } if id.is_none_or(|id| id == count) => {
+        Message::Refused { id, reason } if id.is_none_or(|id| id == asked) => {
             cell.outputs.push(Output::stopped("SessionError", &reason));
             Some(End::Failed)
         }

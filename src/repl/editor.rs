@@ -22,10 +22,10 @@ use rustyline::{
 use super::commands::COMMANDS;
 use super::hints;
 use super::input::{indent_after, partner, spaces_of_tab, spaces_to_close, wants_more};
-use super::link::ReplSession;
 use super::paint::{Ink, Paint};
 use crate::base::file;
 use crate::script::tokens::tokens;
+use crate::session::exchange::Exchange;
 use crate::session::protocol::{Completion, Message, Request};
 
 /// A session that runs nothing answers within this time, or nothing is completed.
@@ -53,7 +53,7 @@ impl Editor {
     /// # Errors
     /// The terminal can't be used.
     pub(super) fn open(
-        link: Rc<RefCell<ReplSession>>,
+        link: Rc<RefCell<Exchange>>,
         paint: Paint,
         history: Option<PathBuf>,
     ) -> io::Result<(Editor, Option<String>)> {
@@ -173,7 +173,7 @@ impl ConditionalEventHandler for EditorKey {
 
 /// What the editor knows about the code.
 struct Assistant {
-    link: Rc<RefCell<ReplSession>>,
+    link: Rc<RefCell<Exchange>>,
     paint: Paint,
     files: FilenameCompleter,
 }
@@ -214,10 +214,10 @@ pub(super) fn called(item: &Completion) -> &str {
 }
 
 /// The names that the one before byte `cursor` could become, and where it starts.
-pub(super) fn completions(link: &mut ReplSession, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
+pub(super) fn completions(link: &mut Exchange, text: &str, cursor: usize) -> (usize, Vec<Completion>) {
     let code = text.to_string();
-    match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }) {
-        Some(Message::Completions { start, mut items, .. }) => {
+    match link.ask(PATIENCE, |id| Request::Complete { id, code, cursor }, &mut |_| ()) {
+        Ok(Message::Completions { start, mut items, .. }) => {
             // What Tab adds is what all names have in common, so that they have to begin alike.
             let typed = text.get(start..cursor).unwrap_or_default();
             if items.iter().any(|item| item.text.starts_with(typed)) {

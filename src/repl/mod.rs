@@ -1,7 +1,7 @@
 //! `tensorlab repl`: one line after the other, with a session in a child process.
 //!
 //! On a terminal, [`editor`] reads and colours what is typed. In plain mode and from a pipe, [`lines`] reads whole
-//! lines and nothing is ever redrawn. Both hand code to [`Repl`], which has a [`session`](link::ReplSession) evaluate
+//! lines and nothing is ever redrawn. Both hand code to [`Repl`], which has a [session](crate::session::exchange::Exchange) evaluate
 //! it and a [`Printer`] show what comes of it.
 
 pub mod bar;
@@ -11,11 +11,11 @@ mod editor;
 mod hints;
 mod input;
 mod lines;
-mod link;
 pub mod live;
 mod obey;
 mod paint;
 mod printer;
+mod record;
 mod run;
 mod show;
 mod waiting;

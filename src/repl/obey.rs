@@ -8,11 +8,12 @@ use crate::base::figures::{count, plural};
 use crate::notebook::{Cell, Notebook, percent};
 use crate::script::lines::{self, Header, Known};
 use crate::script::trace;
+use crate::session::exchange::Said;
 use crate::session::protocol::{DeviceInfo, Message, Request, Variable};
 
 use super::commands::{self, Command};
 use super::input::without_backslashes;
-use super::link::Said;
+use super::record::Record;
 use super::run::{Done, Next, Repl};
 use super::{End, editor, show};
 
@@ -41,10 +42,11 @@ impl Repl {
 
     fn help(&mut self, name: &str) -> io::Result<Next> {
         let name = name.trim_matches(['?', ' ']).to_string();
-        let asked = self.link.borrow_mut().ask(PATIENCE, |id| Request::Help { id, name: name.clone() });
+        let asked =
+            self.link.borrow_mut().ask(PATIENCE, |id| Request::Help { id, name: name.clone() }, &mut |_| ());
         match asked {
-            Some(Message::HelpText { text: Some(text), .. }) => self.printer.answer(&text)?,
-            Some(Message::HelpText { suggestions, .. }) => {
+            Ok(Message::HelpText { text: Some(text), .. }) => self.printer.answer(&text)?,
+            Ok(Message::HelpText { suggestions, .. }) => {
                 let near = suggestions.join(", ");
                 let near = if near.is_empty() { near } else { format!("; did you mean {near}?") };
                 self.printer.note(&format!("there is no help on '{name}'{near}"));
@@ -98,8 +100,8 @@ impl Repl {
     }
 
     fn state(&mut self) -> Option<(Vec<Variable>, Vec<DeviceInfo>)> {
-        match self.link.borrow_mut().ask(PATIENCE, |id| Request::Inspect { id }) {
-            Some(Message::State { variables, devices, .. }) => Some((variables, devices)),
+        match self.link.borrow_mut().ask(PATIENCE, |id| Request::Inspect { id }, &mut |_| ()) {
+            Ok(Message::State { variables, devices, .. }) => Some((variables, devices)),
             _ => None,
         }
     }
@@ -108,7 +110,7 @@ impl Repl {
     fn export(&mut self, command: Command) -> io::Result<Next> {
         // Asking makes the session say all that happened before.
         let devices = self.state().map_or(Vec::new(), |(_, devices)| devices);
-        let (events, lost) = self.link.borrow().events();
+        let (events, lost) = self.record.borrow().events();
         let (path, written) = match command {
             Command::Lines(path) => {
                 let known = |info: DeviceInfo| Known {
@@ -192,8 +194,8 @@ impl Repl {
     }
 
     fn reset(&mut self) -> io::Result<Next> {
-        let reset = self.link.borrow_mut().ask(PATIENCE, |id| Request::Reset { id });
-        if !matches!(reset, Some(Message::State { .. })) {
+        let reset = self.link.borrow_mut().ask(PATIENCE, |id| Request::Reset { id }, &mut |_| ());
+        if !matches!(reset, Ok(Message::State { .. })) {
             return self.no_answer();
         }
         self.ran.clear();
@@ -209,6 +211,7 @@ impl Repl {
             self.printer.note(&format!("the session cannot be started: {error}"));
             return Ok(());
         }
+        *self.record.borrow_mut() = Record::default();
         let said = self.link.borrow_mut().next(None);
         match said {
             Said::Died => self.tell_death(),

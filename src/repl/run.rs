@@ -7,20 +7,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::base::text::strip_control;
+use crate::session::exchange::{Exchange, Said};
 use crate::session::protocol::{Fault, Message, Outcome, Request, Usage};
 
 use super::editor::{Editor, Typed};
 use super::input::without_backslashes;
 use super::lines::Lines;
-use super::link::{ReplSession, Said};
 use super::printer::Printer;
+use super::record::Record;
 use super::waiting::{self, Waiting};
 use super::{End, Options, commands};
 
 /// A front end of one session.
 pub(crate) struct Repl {
     options: Options,
-    pub(super) link: Rc<RefCell<ReplSession>>,
+    pub(super) link: Rc<RefCell<Exchange>>,
+    pub(super) record: Rc<RefCell<Record>>,
     pub(super) printer: Printer,
     waiting: Arc<Waiting>,
     /// A person sits in front of it.
@@ -68,13 +70,16 @@ impl Repl {
     /// The session's process can't be started.
     pub(crate) fn start(options: Options, command: Program) -> io::Result<Repl> {
         let person = io::stdin().is_terminal();
-        let link = ReplSession::open(command)?;
+        let mut link = Exchange::open(command)?;
+        let record = Rc::new(RefCell::new(Record::default()));
+        let recording = Rc::clone(&record);
+        link.listen(Box::new(move |message| recording.borrow_mut().take(message)));
         let waiting = waiting::watch(link.bell())?;
         let printer = Printer::new(options.plain, options.paint);
         let link = Rc::new(RefCell::new(link));
         let (ran, saved) = (Vec::new(), None);
         let fault = End::Failed;
-        Ok(Repl { options, link, printer, waiting, person, number: 1, ran, failed: 0, fault, saved })
+        Ok(Repl { options, link, record, printer, waiting, person, number: 1, ran, failed: 0, fault, saved })
     }
 
     /// Serves the terminal or the pipe until it ends.
@@ -274,6 +279,10 @@ impl Repl {
                         Done::Failed
                     }
                     Outcome::Interrupted => Done::Interrupted,
+                    Outcome::TooMuchOutput { limit } => {
+                        self.printer.note(&format!("stopped: more than {limit}"));
+                        Done::Failed
+                    }
                     Outcome::Timeout { seconds } => {
                         self.printer.note(&format!("timed out after {seconds} s"));
                         Done::Failed

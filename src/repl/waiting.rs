@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use super::link::Bell;
+use crate::session::exchange::Bell;
 
 /// The session works, or nothing is waited for.
 const WORK: u8 = 0;
@@ -63,7 +63,7 @@ pub(super) fn watch(bell: Bell) -> io::Result<Arc<Waiting>> {
         for signal in signals.forever() {
             let what = seen.what.load(Ordering::SeqCst);
             match (signal, what) {
-                (SIGINT, WORK) => bell.interrupt(),
+                (SIGINT, WORK) => bell.ring(),
                 (SIGINT, EDITOR) => {}
                 (SIGINT, _) if io::stdin().is_terminal() => {
                     seen.cleared.store(true, Ordering::SeqCst);

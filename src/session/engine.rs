@@ -22,7 +22,16 @@ pub trait Evaluator: Send {
     fn usage(&self) -> Usage;
 
     /// Evaluates a check against the variables and the events of cell `of`, and changes neither.
-    fn check(&mut self, of: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Verdict;
+    ///
+    /// # Errors
+    /// It was stopped.
+    fn check(
+        &mut self,
+        of: u32,
+        first_line: u32,
+        code: &str,
+        host: &Arc<dyn Host>,
+    ) -> Result<Verdict, CheckStopped>;
 
     /// The value of one expression, evaluated as a check is.
     fn probe(&mut self, of: u32, expression: &str) -> Result<ProbeValue, Box<Fault>>;
@@ -46,6 +55,13 @@ pub trait Evaluator: Send {
 
     /// Where what happens on the devices is told.
     fn bus(&self) -> &Arc<Bus>;
+}
+
+/// A check was stopped from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckStopped {
+    /// While it called what the learner wrote.
+    pub calling: bool,
 }
 
 /// The state of a session between two evaluations.

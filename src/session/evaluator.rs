@@ -16,7 +16,7 @@ use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
 use crate::session::inspect::LAST;
 
-use super::engine::{Evaluator, Host, Inspected, Interrupt};
+use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use super::protocol::{Completion, Display, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::{complete, inspect};
 
@@ -193,7 +193,13 @@ impl Evaluator for ScriptEvaluator {
         self.usage.clone()
     }
 
-    fn check(&mut self, of: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Verdict {
+    fn check(
+        &mut self,
+        of: u32,
+        first_line: u32,
+        code: &str,
+        host: &Arc<dyn Host>,
+    ) -> Result<Verdict, CheckStopped> {
         self.relay.set(Some(Arc::clone(host)));
         let events = self.run_of(of);
         let origin = Origin { name: "check", code, first_line };
@@ -202,7 +208,7 @@ impl Evaluator for ScriptEvaluator {
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
         match stopped.filter(|_| !events.expects_error()) {
-            Some(fault) => Verdict::of_fault(&fault),
+            Some(fault) => Ok(Verdict::of_fault(&fault)),
             None => verdict(result, &events),
         }
     }
@@ -258,15 +264,16 @@ impl Evaluator for ScriptEvaluator {
 }
 
 /// What a check's end says of the attempt.
-fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Verdict {
+fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Result<Verdict, CheckStopped> {
     let asks = |name: &str| format!("the exercise asks for `{name}`; your code does not define it");
     let failed = |reason: String| Verdict::Fail { reason, line: None };
-    match (events.finding(), result) {
+    Ok(match (events.finding(), result) {
+        (_, Err(Refused::CalledTooLong)) => return Err(CheckStopped { calling: true }),
+        (_, Err(Refused::TooLong)) => return Err(CheckStopped { calling: false }),
         (Some(Finding { reason, line }), Err(_)) => Verdict::Fail { reason, line },
         (_, Ok(_)) => Verdict::Pass,
         (None, Err(Refused::Missing(name))) => failed(asks(&name)),
         (None, Err(Refused::Called(fault))) => Verdict::of_fault(&fault),
-        (None, Err(Refused::CalledTooLong)) => Verdict::Timeout { limit_ms: 0 },
         (None, Err(Refused::Stopped { fault, reads: true })) => {
             failed(format!("the check can't read your answer: {}: {}", fault.kind, fault.message))
         }
@@ -275,7 +282,7 @@ fn verdict(result: Result<(), Refused>, events: &RunEvents) -> Verdict {
             let message = format!("{}: {}", fault.kind, fault.message);
             Verdict::CheckerFault { message, line: fault.line }
         }
-    }
+    })
 }
 
 /// The name in `?name` or `name?`, where that is all a cell says.

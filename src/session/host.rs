@@ -9,11 +9,15 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use crate::base::Error;
 use crate::base::event::Subscription;
 
-use super::engine::{Evaluator, Host, Inspected};
+use super::engine::{CheckStopped, Evaluator, Host, Inspected};
+use super::limits::{Over, RunLimits, Watch};
 use super::outbox::{Outbox, PROMPT};
-use super::protocol::{self, Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION};
+use super::protocol::{
+    self, Display, Fault, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
+};
 use super::queue::{Queue, Turn};
 use super::sandbox;
 use super::writer::Wire;
@@ -34,6 +38,8 @@ pub enum Ending {
     Refused(String),
     /// The evaluator panicked.
     Panicked,
+    /// What ran did not stop when it was told that its time was over; the front end was told so.
+    Stuck,
 }
 
 impl Ending {
@@ -43,22 +49,25 @@ impl Ending {
             Ending::Shutdown | Ending::FrontEndGone => 0,
             Ending::Refused(_) => 2,
             Ending::Panicked => 101,
+            Ending::Stuck => 124,
         }
     }
 }
 
 /// Takes this process's standard streams, confines it, and serves one front end. The caller exits with
 /// [`Ending::code`] afterwards: a native loop that ignores the interrupt is left behind by exiting alone.
+/// `runs` limits what each evaluation takes in time and shows; memory is the evaluator's to limit.
 ///
 /// # Errors
 /// The streams can't be taken, a limit that was asked for can't be set, or a thread can't be started.
 pub fn serve_stdio<E: Evaluator + 'static>(
     limits: &sandbox::Limits,
+    runs: RunLimits,
     make: impl FnOnce() -> Result<E, String> + Send + 'static,
 ) -> io::Result<Ending> {
     let (input, output) = sandbox::take_stdio()?;
     sandbox::apply(limits)?;
-    serve(input, output, make)
+    serve(input, output, runs, make)
 }
 
 /// Serves one front end over any two streams, until it shuts the session down, goes away or breaks the protocol.
@@ -69,6 +78,7 @@ pub fn serve_stdio<E: Evaluator + 'static>(
 pub fn serve<E: Evaluator + 'static>(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
+    runs: RunLimits,
     make: impl FnOnce() -> Result<E, String> + Send + 'static,
 ) -> io::Result<Ending> {
     let (outbox, queue) = (Arc::new(Outbox::new(PROMPT, Wire::new(output))), Arc::new(Queue::default()));
@@ -78,8 +88,8 @@ pub fn serve<E: Evaluator + 'static>(
         move || if outbox.write_all() { Ending::Shutdown } else { Ending::FrontEndGone }
     })?;
     start("evaluator", Some(STACK), HostPart::Evaluator, &ends, {
-        let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
-        move || Worker::run(&outbox, &queue, make)
+        let (outbox, queue, ends) = (Arc::clone(&outbox), Arc::clone(&queue), ends.clone());
+        move || Worker::run(&outbox, &queue, runs, ends, make)
     })?;
     start("reader", None, HostPart::Reader, &ends, {
         let (outbox, queue) = (Arc::clone(&outbox), Arc::clone(&queue));
@@ -94,6 +104,8 @@ enum HostPart {
     Reader,
     Evaluator,
     Writer,
+    /// What ends evaluations on time.
+    Watch,
 }
 
 /// Starts a thread that reports how it ended, even by a panic.
@@ -139,6 +151,12 @@ fn supervise(ended: &Receiver<(HostPart, Ending)>, outbox: &Outbox, queue: &Queu
         match part {
             HostPart::Evaluator => {
                 evaluating = false;
+                outbox.close();
+            }
+            // The evaluator is left behind.
+            HostPart::Watch => {
+                evaluating = false;
+                deadline.get_or_insert_with(|| Instant::now() + GRACE);
                 outbox.close();
             }
             // Nobody asks any more, or nobody listens: what runs is stopped.
@@ -202,12 +220,19 @@ struct Worker<'a, E> {
     evaluator: E,
     outbox: &'a Arc<Outbox>,
     queue: &'a Queue,
+    watch: Arc<Watch>,
     /// Lasts from the answer to `hello` on.
     events: Option<Subscription>,
 }
 
 impl<E: Evaluator> Worker<'_, E> {
-    fn run(outbox: &Arc<Outbox>, queue: &Queue, make: impl FnOnce() -> Result<E, String>) -> Ending {
+    fn run(
+        outbox: &Arc<Outbox>,
+        queue: &Queue,
+        runs: RunLimits,
+        ends: Sender<(HostPart, Ending)>,
+        make: impl FnOnce() -> Result<E, String>,
+    ) -> Ending {
         let evaluator = match make() {
             Ok(evaluator) => evaluator,
             Err(reason) => {
@@ -216,7 +241,25 @@ impl<E: Evaluator> Worker<'_, E> {
             }
         };
         queue.interrupt_with(evaluator.interrupt_handle());
-        let mut worker = Worker { evaluator, outbox, queue, events: None };
+        let watch = Arc::new(Watch::new(runs, evaluator.interrupt_handle()));
+        let said = Arc::clone(outbox);
+        let started = watch.start(move |last_word| {
+            said.try_fence(last_word);
+            // Where nobody waits any more, the session has ended.
+            let _ = ends.send((HostPart::Watch, Ending::Stuck));
+        });
+        if let Err(error) = started {
+            let reason = format!("nothing would end code on time: {error}");
+            outbox.fence(Message::Refused { id: None, reason: reason.clone() });
+            return Ending::Refused(reason);
+        }
+        let ending = Worker { evaluator, outbox, queue, watch: Arc::clone(&watch), events: None }.work();
+        watch.close();
+        ending
+    }
+
+    fn work(&mut self) -> Ending {
+        let worker = self;
         loop {
             match worker.queue.next() {
                 Turn::Serve(Request::Shutdown) => return Ending::Shutdown,
@@ -231,14 +274,8 @@ impl<E: Evaluator> Worker<'_, E> {
         let answer = match request {
             Request::Hello { .. } => self.greet(),
             Request::Evaluate { id, cell, code, first_line } => self.evaluate(id, cell, first_line, &code),
-            Request::Check { id, of, code, first_line } => {
-                let verdict = self.evaluator.check(of, first_line, &code, &self.port(id));
-                Message::CheckResult { id, verdict }
-            }
-            Request::Probe { id, of, expression } => {
-                let value = self.evaluator.probe(of, &expression).map(writable).map_err(|fault| *fault);
-                Message::Probed { id, value }
-            }
+            Request::Check { id, of, code, first_line } => self.check(id, of, first_line, &code),
+            Request::Probe { id, of, expression } => self.probe(id, of, &expression),
             Request::Complete { id, code, cursor } => {
                 let (start, items) = self.evaluator.complete(&code, code.floor_char_boundary(cursor));
                 Message::Completions { id, start, items }
@@ -269,9 +306,15 @@ impl<E: Evaluator> Worker<'_, E> {
         // Whatever this cell does to the process, the front end knows which one it was.
         self.outbox.written_fence(Message::Started { id, cell });
         let start = Instant::now();
-        let outcome = match self.evaluator.evaluate(cell, first_line, code, &self.port(id)) {
-            Outcome::Timeout { seconds } if !seconds.is_finite() => Outcome::Timeout { seconds: 0.0 },
-            outcome => outcome,
+        let seconds = self.watch.time().map_or(0.0, |time| time.as_secs_f64());
+        let stuck = Outcome::Timeout { seconds };
+        self.watch.begin(Message::Finished { id, cell, outcome: stuck.clone(), usage: Box::default() });
+        let outcome = self.evaluator.evaluate(cell, first_line, code, &self.port(id));
+        let outcome = match (self.watch.end(), outcome) {
+            (Some(Over::Output(limit)), _) => Outcome::TooMuchOutput { limit },
+            (Some(Over::Time(_)), Outcome::Interrupted) => stuck,
+            (_, Outcome::Timeout { seconds }) if !seconds.is_finite() => Outcome::Timeout { seconds: 0.0 },
+            (_, outcome) => outcome,
         };
         let host_nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Message::Finished {
@@ -280,6 +323,40 @@ impl<E: Evaluator> Worker<'_, E> {
             outcome,
             usage: Box::new(Usage { host_nanos, ..self.evaluator.usage() }),
         }
+    }
+
+    fn check(&mut self, id: u64, of: u32, first_line: u32, code: &str) -> Message {
+        let slow = |calling: bool, time: Duration| {
+            if calling {
+                return Verdict::Timeout { limit_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) };
+            }
+            let message = format!("the check ran longer than {} s", time.as_secs_f64());
+            Verdict::CheckerFault { message, line: None }
+        };
+        let last_word = slow(false, self.watch.time().unwrap_or_default());
+        self.watch.begin(Message::CheckResult { id, verdict: last_word });
+        let checked = self.evaluator.check(of, first_line, code, &self.port(id));
+        let verdict = match (self.watch.end(), checked) {
+            (_, Ok(verdict)) => verdict,
+            (Some(Over::Time(time)), Err(CheckStopped { calling })) => slow(calling, time),
+            (Some(Over::Output(limit)), Err(CheckStopped { calling: true })) => {
+                Verdict::TooMuchOutput { limit }
+            }
+            (Some(Over::Output(limit)), Err(_)) => {
+                Verdict::CheckerFault { message: format!("the check shows more than {limit}"), line: None }
+            }
+            (None, Err(_)) => return Message::Refused { id: Some(id), reason: "interrupted".into() },
+        };
+        Message::CheckResult { id, verdict }
+    }
+
+    fn probe(&mut self, id: u64, of: u32, expression: &str) -> Message {
+        let slow = Fault::from_error(&Error::runtime("it ran too long"));
+        self.watch.begin(Message::Probed { id, value: Err(slow) });
+        let value = self.evaluator.probe(of, expression).map(writable).map_err(|fault| *fault);
+        // How it was stopped says its fault.
+        self.watch.end();
+        Message::Probed { id, value }
     }
 
     fn state(&self, id: u64) -> Message {
@@ -298,7 +375,7 @@ impl<E: Evaluator> Worker<'_, E> {
     }
 
     fn port(&self, id: u64) -> Arc<dyn Host> {
-        Arc::new(Port { id, outbox: Arc::clone(self.outbox) })
+        Arc::new(Port { id, outbox: Arc::clone(self.outbox), watch: Arc::clone(&self.watch) })
     }
 }
 
@@ -314,15 +391,21 @@ fn writable(value: ProbeValue) -> ProbeValue {
 struct Port {
     id: u64,
     outbox: Arc<Outbox>,
+    watch: Arc<Watch>,
 }
 
 impl Host for Port {
     fn print(&self, stream: Stream, text: &str) {
-        self.outbox.print(self.id, stream, text);
+        let text = self.watch.print(text);
+        if !text.is_empty() {
+            self.outbox.print(self.id, stream, text);
+        }
     }
 
     fn display(&self, content: Display, display_id: Option<&str>) {
-        self.outbox.display(self.id, content, display_id);
+        if !matches!(content, Display::Figure { .. }) || self.watch.show(display_id) {
+            self.outbox.display(self.id, content, display_id);
+        }
     }
 
     fn progress(&self, label: &str, done: u64, total: Option<u64>, note: &str) {

@@ -187,6 +187,33 @@ pub enum Message {
     },
 }
 
+impl Message {
+    /// The id of the request that this answers for good.
+    pub fn answers(&self) -> Option<u64> {
+        match self {
+            Message::Finished { id, .. }
+            | Message::State { id, .. }
+            | Message::Completions { id, .. }
+            | Message::HelpText { id, .. }
+            | Message::CheckResult { id, .. }
+            | Message::Probed { id, .. } => Some(*id),
+            Message::Refused { id, .. } => *id,
+            _ => None,
+        }
+    }
+
+    /// The id of the request that this is about, its answer or what comes before it.
+    pub fn request(&self) -> Option<u64> {
+        match self {
+            Message::Started { id, .. }
+            | Message::Output { id, .. }
+            | Message::Display { id, .. }
+            | Message::Progress { id, .. } => Some(*id),
+            _ => self.answers(),
+        }
+    }
+}
+
 /// Where text was printed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -218,6 +245,10 @@ pub enum Outcome {
     Interrupted,
     Timeout {
         seconds: f64,
+    },
+    /// It printed or showed more than `limit`, such as `64.0 KiB of text`.
+    TooMuchOutput {
+        limit: String,
     },
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::script::Fault;
 
 /// What came of an attempt at an exercise. Only `Pass` counts as passed, and only `Pass`, `Fail`,
-/// `LearnerError`, `Timeout` and `OutOfMemory` say something about the learner's code.
+/// `LearnerError`, `Timeout`, `TooMuchOutput` and `OutOfMemory` say something about the learner's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -34,6 +34,10 @@ pub enum Verdict {
     Timeout {
         limit_ms: u64,
     },
+    /// The attempt printed or showed more than the lesson allows, such as `64.0 KiB of text`.
+    TooMuchOutput {
+        limit: String,
+    },
     /// The attempt asked for more memory than the device, or the lesson's limit, has.
     OutOfMemory {
         device: String,
@@ -50,7 +54,7 @@ impl Verdict {
     pub(crate) fn of_fault(fault: &Fault) -> Verdict {
         let message = format!("{}: {}", fault.kind, fault.message);
         match fault.kind.as_str() {
-            "OutOfMemoryError" => Verdict::OutOfMemory { device: "cuda".into(), message },
+            "OutOfMemoryError" => Verdict::OutOfMemory { device: full_device(&fault.message), message },
             "DeviceError" => Verdict::DeviceUnavailable { message },
             _ => Verdict::LearnerError { message, line: fault.line },
         }
@@ -64,6 +68,7 @@ impl Verdict {
             | Verdict::CheckerFault { message: text, .. }
             | Verdict::OutOfMemory { message: text, .. }
             | Verdict::DeviceUnavailable { message: text } => *text = clean(text),
+            Verdict::TooMuchOutput { limit } => *limit = clean(limit),
             Verdict::Pass | Verdict::Timeout { .. } => {}
         }
         self
@@ -79,11 +84,14 @@ impl Verdict {
     }
 
     /// Why a wrong answer fails, where that is known: the text that `because` is compared with.
-    pub fn reason(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<String> {
         match self {
-            Verdict::Fail { reason, .. } => Some(reason),
-            Verdict::LearnerError { message, .. } | Verdict::OutOfMemory { message, .. } => Some(message),
-            _ => None,
+            Verdict::Fail { reason, .. } => Some(reason.clone()),
+            Verdict::LearnerError { message, .. } | Verdict::OutOfMemory { message, .. } => {
+                Some(message.clone())
+            }
+            Verdict::Timeout { .. } | Verdict::TooMuchOutput { .. } => Some(self.to_string()),
+            Verdict::Pass | Verdict::CheckerFault { .. } | Verdict::DeviceUnavailable { .. } => None,
         }
     }
 
@@ -91,7 +99,16 @@ impl Verdict {
     /// `because`, whatever the case and the white space.
     pub(crate) fn fails_because(&self, because: &str) -> bool {
         let because = plain(because);
-        !because.is_empty() && self.reason().is_some_and(|r| plain(r).contains(&because))
+        !because.is_empty() && self.reason().is_some_and(|r| plain(&r).contains(&because))
+    }
+}
+
+/// The device that an error of memory speaks of.
+fn full_device(message: &str) -> String {
+    let number = message.split_once("GPU ").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
+    match number.map(Iterator::collect::<String>) {
+        Some(number) if !number.is_empty() => format!("cuda:{number}"),
+        _ => "cpu".into(),
     }
 }
 
@@ -116,6 +133,9 @@ impl fmt::Display for Verdict {
             Verdict::Timeout { limit_ms } => {
                 let seconds = *limit_ms as f64 / 1000.0;
                 write!(f, "Stopped: it ran longer than the {seconds} s this lesson allows.")
+            }
+            Verdict::TooMuchOutput { limit } => {
+                write!(f, "Stopped: it showed more than the {limit} that this lesson allows.")
             }
             Verdict::OutOfMemory { device, message } => {
                 write!(f, "Out of memory on {device}: {message}")
@@ -151,6 +171,7 @@ mod tests {
             Verdict::LearnerError { message: message.clone(), line: None },
             Verdict::CheckerFault { message: message.clone(), line: Some(70) },
             Verdict::Timeout { limit_ms: 2500 },
+            Verdict::TooMuchOutput { limit: message.clone() },
             Verdict::OutOfMemory { device: "cuda:0".to_owned(), message: message.clone() },
             Verdict::DeviceUnavailable { message },
         ]

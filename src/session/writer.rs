@@ -130,7 +130,7 @@ fn cut_outcome(outcome: Outcome) -> Outcome {
                 ..fault
             },
         },
-        Outcome::Interrupted | Outcome::Timeout { .. } => outcome,
+        Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => outcome,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tensorlab::base::event::{Body, Bus, Clock, Source, Span};
 use tensorlab::base::{DType, Device};
-use tensorlab::session::engine::{Evaluator, Host, Inspected, Interrupt};
+use tensorlab::session::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
 use tensorlab::session::protocol::{
     Completion, Display, Fault, Outcome, ProbeValue, Stream, Usage, Variable, Verdict,
 };
@@ -41,12 +41,12 @@ impl Evaluator for Fake {
         Usage { modelled_nanos: Some(7), ..Usage::default() }
     }
 
-    fn check(&mut self, of: u32, _: u32, code: &str, host: &Arc<dyn Host>) -> Verdict {
+    fn check(&mut self, of: u32, _: u32, code: &str, host: &Arc<dyn Host>) -> Result<Verdict, CheckStopped> {
         host.print(Stream::Stderr, "checking\n");
-        match self.variables.iter().any(|v| v == code) {
+        Ok(match self.variables.iter().any(|v| v == code) {
             true => Verdict::Pass,
             false => Verdict::Fail { reason: format!("no {code} in cell {of}"), line: Some(1) },
-        }
+        })
     }
 
     fn probe(&mut self, _: u32, expression: &str) -> Result<ProbeValue, Box<Fault>> {

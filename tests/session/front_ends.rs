@@ -165,7 +165,7 @@ proptest! {
         bytes.truncate(bytes.len().saturating_sub(cut));
         let (mut output, theirs) = std::io::pipe().unwrap();
         let start = Instant::now();
-        let ending = host::serve(std::io::Cursor::new(bytes), theirs, || Ok(Fake::default())).unwrap();
+        let ending = host::serve(std::io::Cursor::new(bytes), theirs, RunLimits::default(), || Ok(Fake::default())).unwrap();
         prop_assert!(start.elapsed() < Duration::from_secs(5));
         prop_assert!(matches!(ending, host::Ending::FrontEndGone | host::Ending::Refused(_)), "{ending:?}");
         while protocol::read::<Message>(&mut output).unwrap().is_some() {}

@@ -14,6 +14,7 @@ use fake::Fake;
 use tensorlab::session::client::{Client, FromSession, SendError};
 use tensorlab::session::death::{Death, How};
 use tensorlab::session::host;
+use tensorlab::session::limits::RunLimits;
 use tensorlab::session::protocol::{
     self, Display, Message, Outcome, ProbeValue, Request, Usage, VERSION, Verdict,
 };
@@ -30,8 +31,8 @@ fn child() {
     let ending = match std::env::var(ROLE).as_deref() {
         Ok("session") => serve(limits(None)),
         Ok("small session") => serve(limits(Some(2 << 30))),
-        Ok("stdio session") => host::serve_stdio(&limits(None), || Ok(Fake::default())),
-        Ok("no session") => host::serve(std::io::stdin(), protocol_pipe(), || {
+        Ok("stdio session") => host::serve_stdio(&limits(None), RunLimits::default(), || Ok(Fake::default())),
+        Ok("no session") => host::serve(std::io::stdin(), protocol_pipe(), RunLimits::default(), || {
             Err::<Fake, String>("there is no device cuda:9".into())
         }),
         Ok("front end") => {
@@ -48,7 +49,7 @@ fn child() {
 
 fn serve(limits: Limits) -> std::io::Result<host::Ending> {
     sandbox::apply(&limits)?;
-    host::serve(std::io::stdin(), protocol_pipe(), || Ok(Fake::default()))
+    host::serve(std::io::stdin(), protocol_pipe(), RunLimits::default(), || Ok(Fake::default()))
 }
 
 /// The test harness talks on standard output, so the protocol has a pipe of its own.

@@ -1,6 +1,6 @@
 //! Why a device, or what is said of one, fails.
 
-use crate::base::Device;
+use crate::base::{Device, figures};
 
 use crate::base::error::kind::{Kind, Teller};
 
@@ -43,6 +43,12 @@ pub enum DeviceCause {
     HostMemory {
         bytes: usize,
     },
+    /// Tensors in main memory would hold more than they may.
+    HostLimit {
+        bytes: usize,
+        held: u64,
+        limit: u64,
+    },
     /// A fault of a device that lasts until the session restarts.
     DeviceFault {
         device: Device,
@@ -55,7 +61,9 @@ impl DeviceCause {
         match self {
             DeviceCause::InvalidOrdinal { .. } | DeviceCause::DeviceFault { .. } => Kind::DeviceError,
             DeviceCause::InvalidDeviceId => Kind::AssertionError,
-            DeviceCause::OutOfMemory { .. } | DeviceCause::HostMemory { .. } => Kind::OutOfMemoryError,
+            DeviceCause::OutOfMemory { .. }
+            | DeviceCause::HostMemory { .. }
+            | DeviceCause::HostLimit { .. } => Kind::OutOfMemoryError,
             DeviceCause::TwoDevices { .. }
             | DeviceCause::ArgumentDevice { .. }
             | DeviceCause::IndexDevice { .. }
@@ -92,6 +100,12 @@ impl DeviceCause {
             DeviceCause::HostMemory { bytes } => {
                 format!("DefaultCPUAllocator: can't allocate memory: you tried to allocate {bytes} bytes.")
             }
+            DeviceCause::HostLimit { bytes, held, limit } => format!(
+                "DefaultCPUAllocator: can't allocate memory: you tried to allocate {bytes} bytes. Tensors in main \
+                 memory hold {}; {} are allowed.",
+                figures::bytes(*held),
+                figures::bytes(*limit)
+            ),
         }
     }
 
@@ -125,6 +139,9 @@ impl DeviceCause {
                 "{device} stays in this state until the session restarts; what failed may stand before the line \
                  named here, for work is queued"
             ),
+            DeviceCause::HostLimit { .. } => {
+                "use smaller tensors, or `drop(x)` what is no longer needed; the limit is the lesson's".into()
+            }
             DeviceCause::HostMemory { .. } => {
                 "the host has no such memory left: use smaller tensors, or `drop(x)` what is no longer needed"
                     .into()

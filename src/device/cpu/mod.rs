@@ -45,10 +45,11 @@ pub(crate) mod testing;
 pub mod threads;
 mod walk;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::base::event::{Clock, Span};
-use crate::base::{Device, Result};
+use crate::base::{Device, DeviceCause, Error, Result};
 use crate::device::buffer::Buffer;
 use crate::device::shared::Shared;
 
@@ -65,6 +66,10 @@ pub(crate) struct CpuBackend {
     shared: Arc<Shared>,
     memory: HostPool,
     properties: Properties,
+    /// Bytes that tensors may hold; `u64::MAX` without a limit.
+    limit: AtomicU64,
+    /// Bytes that they hold, counted where there is a limit.
+    held: AtomicU64,
 }
 
 impl CpuBackend {
@@ -72,6 +77,8 @@ impl CpuBackend {
         CpuBackend {
             shared,
             memory: HostPool::default(),
+            limit: AtomicU64::new(u64::MAX),
+            held: AtomicU64::new(0),
             properties: Properties {
                 name: "CPU".into(),
                 simulated: false,
@@ -97,10 +104,27 @@ impl Backend for CpuBackend {
     }
 
     fn allocate(&self, bytes: usize, _stream: u32) -> std::result::Result<Buffer, Refusal> {
-        Ok(host_buffer(&self.memory, bytes)?)
+        let limit = self.limit.load(Ordering::Relaxed);
+        if limit == u64::MAX {
+            return Ok(host_buffer(&self.memory, bytes)?);
+        }
+        let held = self.held.load(Ordering::Relaxed);
+        if held.saturating_add(bytes as u64) > limit {
+            return Err(Error::from(DeviceCause::HostLimit { bytes, held, limit }).into());
+        }
+        let buffer = host_buffer(&self.memory, bytes)?;
+        self.held.fetch_add(buffer.bytes as u64, Ordering::Relaxed);
+        Ok(buffer)
+    }
+
+    fn limit_memory(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
     }
 
     fn free(&self, buffer: Buffer) {
+        if !buffer.pinned && self.limit.load(Ordering::Relaxed) != u64::MAX {
+            self.held.fetch_sub(buffer.bytes as u64, Ordering::Relaxed);
+        }
         let pool = if buffer.pinned { &self.shared.pinned } else { &self.memory };
         if let Some(block) = buffer.host {
             pool.give(block);

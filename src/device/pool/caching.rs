@@ -240,6 +240,11 @@ impl<M: Memory> Pool<M> {
         Ok(())
     }
 
+    /// Lets the pool reserve at most so many bytes, or fewer where a fraction says so; what it holds already, it keeps.
+    pub(crate) fn keep_within(&mut self, bytes: u64) {
+        self.limit = Some(self.limit.map_or(bytes, |limit| limit.min(bytes)));
+    }
+
     /// The bytes the pool may reserve, where a fraction is set.
     pub fn limit(&self) -> Option<u64> {
         self.limit

@@ -189,6 +189,7 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
         },
         Status::Failed => ("✗ error".into(), theme.error),
         Status::Interrupted => ("■ interrupted".into(), theme.warn),
+        Status::Flooded => ("■ stopped: too much output".into(), theme.warn),
         Status::TimedOut { seconds } => (format!("■ timed out after {seconds} s"), theme.warn),
         Status::Lost => ("✗ session died".into(), theme.error),
     };
@@ -427,7 +428,9 @@ fn check(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         Check::Done(verdict @ (Verdict::OutOfMemory { .. } | Verdict::DeviceUnavailable { .. })) => {
             (format!("✗ {verdict}"), theme.error)
         }
-        Check::Done(Verdict::Timeout { .. }) => ("■ your code took too long".into(), theme.warn),
+        Check::Done(verdict @ (Verdict::Timeout { .. } | Verdict::TooMuchOutput { .. })) => {
+            (format!("■ {verdict}"), theme.warn)
+        }
     };
     boxed(layout, &[Span::styled(text, style)], width, gutter);
 }

@@ -37,6 +37,8 @@ pub(crate) enum Status {
     TimedOut {
         seconds: f64,
     },
+    /// It showed more than it may.
+    Flooded,
     /// The session died while it ran.
     Lost,
 }

@@ -28,7 +28,7 @@ impl SessionLink for Client {
 
 /// Starts sessions in child processes, each with a command of its own, as [`run`](crate::lab::shell::run::run) asks for them.
 pub(crate) fn in_child_process(
-    mut command: impl FnMut() -> Command,
+    mut command: impl FnMut() -> io::Result<Command>,
 ) -> impl FnMut(Wake) -> io::Result<Box<dyn SessionLink>> {
-    move |wake| Ok(Box::new(Client::spawn_with(command(), wake)?))
+    move |wake| Ok(Box::new(Client::spawn_with(command()?, wake)?))
 }

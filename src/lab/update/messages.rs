@@ -136,7 +136,7 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
     let (stopped, cut) = match &outcome {
         Outcome::Ok { .. } => (false, false),
         Outcome::Error { .. } => (true, false),
-        Outcome::Interrupted | Outcome::Timeout { .. } => (true, true),
+        Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => (true, true),
     };
     if let Some(cell) = state.cell_mut(current.key) {
         cell.recorder.end(&mut cell.outputs, &outcome, u64::from(current.number));
@@ -154,6 +154,10 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
             }
             Outcome::Interrupted => cell.status = Status::Interrupted,
             Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+            Outcome::TooMuchOutput { limit } => {
+                cell.status = Status::Flooded;
+                cell.output.block(Ink::Report, &format!("stopped: it showed more than {limit}"));
+            }
         }
         cell.usage = Some(usage);
         cell.laid.clear();
@@ -185,7 +189,9 @@ fn exported(state: &mut State, id: u64, outcome: &Outcome) {
             state.say(format!("{}: opens at pytorch.org/memory_viz", path.trim_matches('"')));
         }
         Outcome::Error { fault } => state.say(text::clean_line(&fault.message)),
-        Outcome::Interrupted | Outcome::Timeout { .. } => state.say("no memory snapshot: it was interrupted"),
+        Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => {
+            state.say("no memory snapshot: it was interrupted")
+        }
     }
 }
 
@@ -209,6 +215,7 @@ fn set_up_finished(state: &mut State, current: Current, outcome: Outcome, fx: &m
                 cell.output.block(Ink::Report, report(&fault));
             }
             Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
+            Outcome::TooMuchOutput { .. } => cell.status = Status::Flooded,
             Outcome::Interrupted | Outcome::Ok { .. } => cell.status = Status::Interrupted,
         }
     }

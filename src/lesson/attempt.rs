@@ -1,0 +1,405 @@
+//! Running a step of a lesson: what a session is asked, one thing after another, and what comes of it.
+//!
+//! No input and no output: a front end asks [`Attempt::request`] what to send, hands what the session says to
+//! [`Attempt::take`], and reads [`Attempt::end`]. A step begins in the state that the steps before it leave when they
+//! are solved, whatever was tried meanwhile: where the session does not stand there, everything before is run again,
+//! unseen. That costs what those steps cost.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::base::event::HIDDEN_CELLS;
+use crate::session::protocol::{Fault, Message, Outcome, ProbeValue, Request};
+use crate::session::verdict::Verdict;
+
+use super::format::{Code, Element, Lesson, Step};
+
+/// Code that passed, by the ids of its steps.
+pub type Passed = BTreeMap<String, String>;
+
+/// One step that is run, or a cell of the learner's own beside it.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    number: u32,
+    /// All steps before it; those from this number on are run again.
+    before: Vec<Replayed>,
+    from: usize,
+    /// The session forgets everything first.
+    anew: bool,
+    /// The step's set-up and the learner's code.
+    here: Vec<Piece>,
+    check: Option<Code>,
+    probes: Vec<(String, String)>,
+    /// What is left to ask.
+    pieces: VecDeque<Piece>,
+    /// What was asked, with the id of the request, until it is answered.
+    asked: Option<(u64, Piece)>,
+    replay: Replay,
+    answers: Vec<(String, Result<ProbeValue, Fault>)>,
+    end: Option<End>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum End {
+    /// The code ran to its end or stopped; an exercise has its verdict.
+    Ran(Option<Verdict>),
+    /// Something of the lesson's failed before the code began.
+    Fault(Verdict),
+    /// It was interrupted or refused, for this reason.
+    Cut(String),
+}
+
+/// How much is run again before a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Replay {
+    /// Pieces that are done.
+    pub done: usize,
+    /// All pieces; none where the session stands before the step.
+    pub all: usize,
+}
+
+/// Where a session stands in a lesson.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Standing {
+    /// Before the step of this number, with all earlier ones solved, as a new session stands before the first.
+    Before(usize),
+    /// Something else has run in it.
+    #[default]
+    Elsewhere,
+}
+
+/// Whose a message is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Took {
+    /// Not this attempt's.
+    Nothing,
+    /// It says what the learner's code does.
+    Shown,
+    /// It belongs to what is run unseen.
+    Unseen,
+}
+
+/// Something to ask, before it has the id of its request.
+#[derive(Clone, PartialEq, Debug)]
+enum Piece {
+    Reset,
+    /// Code of the lesson, or code that passed, of the step of this number.
+    Unseen {
+        step: usize,
+        code: Code,
+        what: Unseen,
+    },
+    Shown(Code),
+    Check(Code),
+    /// The answer of the prediction with this id.
+    Probe(String, String),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unseen {
+    SetUp,
+    /// The step's own code.
+    Lesson,
+    /// Code of the learner's that passed once.
+    Passed,
+}
+
+/// A step that is run again.
+#[derive(Clone, Debug)]
+struct Replayed {
+    number: usize,
+    id: String,
+    setup: Vec<Code>,
+    /// Code that passed, and the lesson's.
+    passed: Option<Code>,
+    code: Option<Code>,
+}
+
+impl Attempt {
+    /// Code beside a lesson or without one.
+    pub fn of_code(number: u32, code: Code) -> Attempt {
+        let mut attempt = Attempt {
+            number,
+            before: Vec::new(),
+            from: 0,
+            anew: false,
+            here: vec![Piece::Shown(code)],
+            check: None,
+            probes: Vec::new(),
+            pieces: VecDeque::new(),
+            asked: None,
+            replay: Replay::default(),
+            answers: Vec::new(),
+            end: None,
+        };
+        attempt.plan();
+        attempt
+    }
+
+    /// Code at a step of a lesson, as the cell of that number, in a session that stands somewhere.
+    pub fn at_step(
+        lesson: &Lesson,
+        step: usize,
+        (number, code): (u32, Code),
+        standing: Standing,
+        passed: &Passed,
+    ) -> Attempt {
+        let mut attempt = Attempt::after(lesson, step, (number, code), standing, passed);
+        let Some(here) = lesson.steps.get(step) else { return attempt };
+        let setup = here.setup.iter().cloned().map(|code| Piece::Unseen { step, code, what: Unseen::SetUp });
+        attempt.here.splice(0..0, setup);
+        if let Some(Element::Exercise(exercise)) = &here.element {
+            attempt.check = Some(exercise.check.clone());
+        }
+        attempt.plan();
+        attempt
+    }
+
+    /// Code of the learner's own after the steps before `step`.
+    pub fn after(
+        lesson: &Lesson,
+        step: usize,
+        (number, code): (u32, Code),
+        standing: Standing,
+        passed: &Passed,
+    ) -> Attempt {
+        let mut attempt = Attempt::of_code(number, code);
+        let steps = lesson.steps.iter().enumerate().take(step);
+        attempt.before = steps.map(|(number, step)| Replayed::of(number, step, passed)).collect();
+        match standing {
+            Standing::Before(at) if at <= step => attempt.from = at,
+            _ => attempt.anew = true,
+        }
+        attempt.plan();
+        attempt
+    }
+
+    /// What there is to ask, from the beginning.
+    fn plan(&mut self) {
+        self.pieces = self.anew.then_some(Piece::Reset).into_iter().collect();
+        let again = self.before.iter().filter(|earlier| earlier.number >= self.from);
+        self.pieces.extend(again.flat_map(Replayed::pieces));
+        self.replay = Replay { done: 0, all: self.pieces.len() };
+        self.pieces.extend(self.here.iter().cloned());
+    }
+
+    /// Computes the answers of predictions, by their ids, once the code has run without an error.
+    #[must_use]
+    pub fn settling(mut self, probes: Vec<(String, String)>) -> Attempt {
+        self.probes = probes;
+        self
+    }
+
+    /// What to ask next, as the request of this id; none while an answer is awaited, and at the end.
+    pub fn request(&mut self, id: u64) -> Option<Request> {
+        if self.asked.is_some() || self.end.is_some() {
+            return None;
+        }
+        let piece = self.pieces.pop_front()?;
+        let request = match &piece {
+            Piece::Reset => Request::Reset { id },
+            Piece::Unseen { step, code, .. } => evaluate(id, unseen_cell(*step), code),
+            Piece::Shown(code) => evaluate(id, self.number, code),
+            Piece::Check(code) => {
+                Request::Check { id, of: self.number, code: code.text.clone(), first_line: line(code) }
+            }
+            Piece::Probe(_, expression) => {
+                Request::Probe { id, of: self.number, expression: expression.clone() }
+            }
+        };
+        self.asked = Some((id, piece));
+        Some(request)
+    }
+
+    /// Takes what the session says.
+    pub fn take(&mut self, message: &Message) -> Took {
+        let Some((id, piece)) = &self.asked else { return Took::Nothing };
+        if message.request() != Some(*id) {
+            return Took::Nothing;
+        }
+        let took = if matches!(piece, Piece::Shown(_)) { Took::Shown } else { Took::Unseen };
+        if message.answers() == Some(*id)
+            && let Some((_, piece)) = self.asked.take()
+        {
+            self.answered(piece, message);
+        }
+        took
+    }
+
+    fn answered(&mut self, piece: Piece, message: &Message) {
+        self.replay.done += usize::from(self.replay.done < self.replay.all);
+        match (piece, message) {
+            (_, Message::Refused { reason, .. }) => self.end = Some(End::Cut(reason.clone())),
+            (Piece::Unseen { step, what, .. }, Message::Finished { outcome, .. }) => {
+                self.unseen(step, what, outcome);
+            }
+            (Piece::Shown(_), Message::Finished { outcome, .. }) => self.shown(outcome),
+            (Piece::Check(_), Message::CheckResult { verdict, .. }) => {
+                self.end = Some(End::Ran(Some(verdict.clone())));
+            }
+            (Piece::Probe(id, _), Message::Probed { value, .. }) => {
+                self.answers.push((id, value.clone()));
+                self.end_where_nothing_is_left();
+            }
+            _ => {}
+        }
+    }
+
+    /// The session is no more, for this reason.
+    pub fn die(&mut self, reason: &str) {
+        let message = format!("the session ended: {reason}");
+        self.end = Some(match self.asked.take() {
+            Some((_, Piece::Shown(_))) if self.check.is_some() => {
+                End::Ran(Some(Verdict::LearnerError { message, line: None }))
+            }
+            Some((_, Piece::Check(_) | Piece::Unseen { .. })) => {
+                End::Fault(Verdict::CheckerFault { message, line: None })
+            }
+            _ => End::Cut(message),
+        });
+    }
+
+    fn unseen(&mut self, step: usize, what: Unseen, outcome: &Outcome) {
+        let reason = match outcome {
+            Outcome::Ok { .. } => return,
+            Outcome::Interrupted => {
+                self.end = Some(End::Cut("interrupted".into()));
+                return;
+            }
+            other => told(other),
+        };
+        let earlier = self.before.iter_mut().find(|earlier| earlier.number == step);
+        let message = match (what, earlier) {
+            (Unseen::Passed, Some(earlier)) => {
+                // What passed once may not suit a later version of the lesson: its own solution does.
+                earlier.passed = None;
+                (self.anew, self.from) = (true, 0);
+                return self.plan();
+            }
+            (Unseen::SetUp, _) | (_, None) => format!("the set-up failed: {reason}"),
+            (_, Some(earlier)) => {
+                format!("the step `{}` before it failed when it was run again: {reason}", earlier.id)
+            }
+        };
+        self.end = Some(End::Fault(Verdict::CheckerFault { message, line: None }));
+    }
+
+    fn shown(&mut self, outcome: &Outcome) {
+        let verdict = match outcome {
+            Outcome::Interrupted => {
+                self.end = Some(End::Cut("interrupted".into()));
+                return;
+            }
+            Outcome::Timeout { seconds } => Verdict::Timeout { limit_ms: (seconds * 1e3) as u64 },
+            Outcome::TooMuchOutput { limit } => Verdict::TooMuchOutput { limit: limit.clone() },
+            Outcome::Ok { .. } | Outcome::Error { .. } => {
+                // A check judges errors as well: it may ask for one.
+                self.pieces.extend(self.check.take().map(Piece::Check));
+                if matches!(outcome, Outcome::Ok { .. }) {
+                    let probes = std::mem::take(&mut self.probes).into_iter();
+                    self.pieces.extend(probes.map(|(id, expression)| Piece::Probe(id, expression)));
+                }
+                return self.end_where_nothing_is_left();
+            }
+        };
+        self.end = Some(End::Ran(self.check.take().map(|_| verdict)));
+    }
+
+    fn end_where_nothing_is_left(&mut self) {
+        if self.pieces.is_empty() {
+            self.end = Some(End::Ran(None));
+        }
+    }
+
+    /// How it ended, once it has.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// The answers of predictions, by their ids, as far as they have come.
+    pub fn answers(&self) -> &[(String, Result<ProbeValue, Fault>)] {
+        &self.answers
+    }
+
+    /// The state before the step is being built.
+    pub fn replay(&self) -> Option<Replay> {
+        (self.replay.done < self.replay.all).then_some(self.replay)
+    }
+
+    /// What was run again before the step, or will be.
+    pub fn replayed(&self) -> usize {
+        let again = self.before.iter().filter(|earlier| earlier.number >= self.from);
+        again.filter(|earlier| earlier.code.is_some()).count()
+    }
+
+    /// The session forgets all that was in it before.
+    pub fn begins_anew(&self) -> bool {
+        self.anew
+    }
+
+    /// What waits for an answer is the reset of the session.
+    pub fn is_resetting(&self) -> bool {
+        matches!(self.asked, Some((_, Piece::Reset)))
+    }
+
+    /// The learner's code runs now.
+    pub fn is_shown(&self) -> bool {
+        matches!(self.asked, Some((_, Piece::Shown(_))))
+    }
+
+    /// The id of the request that waits for its answer.
+    pub fn waits_for(&self) -> Option<u64> {
+        self.asked.as_ref().map(|(id, _)| *id)
+    }
+}
+
+impl Replayed {
+    fn of(number: usize, step: &Step, passed: &Passed) -> Replayed {
+        let code = match &step.element {
+            Some(Element::Run(code)) => Some(code.clone()),
+            Some(Element::Exercise(exercise)) => Some(exercise.solution.clone()),
+            Some(Element::Predict(_) | Element::Quiz(_)) | None => None,
+        };
+        let passed = passed.get(&step.id).filter(|_| matches!(step.element, Some(Element::Exercise(_))));
+        Replayed {
+            number,
+            id: step.id.clone(),
+            setup: step.setup.clone(),
+            passed: passed.map(|text| Code { text: text.clone(), line: 1 }),
+            code,
+        }
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        let step = self.number;
+        let setup = self.setup.iter().map(|code| (code, Unseen::SetUp));
+        let passed = self.passed.iter().map(|code| (code, Unseen::Passed));
+        let lesson = self.code.iter().filter(|_| self.passed.is_none()).map(|code| (code, Unseen::Lesson));
+        let all = setup.chain(passed).chain(lesson);
+        all.map(|(code, what)| Piece::Unseen { step, code: code.clone(), what }).collect()
+    }
+}
+
+fn evaluate(id: u64, cell: u32, code: &Code) -> Request {
+    Request::Evaluate { id, cell, code: code.text.clone(), first_line: line(code) }
+}
+
+fn line(code: &Code) -> u32 {
+    u32::try_from(code.line).unwrap_or(1)
+}
+
+/// The number of the cell that a step is run as, unseen.
+fn unseen_cell(step: usize) -> u32 {
+    HIDDEN_CELLS.saturating_add(u32::try_from(step).unwrap_or(0)).saturating_add(1)
+}
+
+/// What became of code, in a few words.
+pub(crate) fn told(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Ok { .. } => "it is fine".into(),
+        Outcome::Error { fault } => fault.report.trim_end().to_string(),
+        Outcome::Interrupted => "it was interrupted".into(),
+        Outcome::Timeout { seconds } => format!("it ran over {seconds} s"),
+        Outcome::TooMuchOutput { limit } => format!("it showed more than {limit}"),
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers that nobody wrote: what a check must let pass or fail whatever its author thought of.
+//!
+//! They are made of the exercise's own texts: the solution in other clothes passes, and what only looks like an answer
+//! fails.
+
+use std::collections::BTreeSet;
+
+use rhai::Token;
+
+use crate::script::lexer::{self, Kind, Piece};
+use crate::script::modules::checks;
+use crate::script::parse::Parser;
+
+use super::format::Exercise;
+
+/// An answer, and what must come of it.
+pub(crate) struct MadeUp {
+    /// What it is, such as `the solution with other names`.
+    pub what: &'static str,
+    pub code: String,
+    pub passes: bool,
+}
+
+/// What is tried on an exercise.
+pub(crate) fn answers(exercise: &Exercise) -> Vec<MadeUp> {
+    let solution = exercise.solution.text.as_str();
+    let passing = |what, code| MadeUp { what, code, passes: true };
+    let failing = |what, code| MadeUp { what, code, passes: false };
+    let mut all = vec![
+        passing("the solution with comments", commented(solution)),
+        passing("the solution with functions and variables beside it", helped(solution)),
+        passing("the solution that prints", format!("print(\"begins\");\n{solution}\n;print(\"done\");\n")),
+        passing("the solution with Windows line ends", solution.replace('\n', "\r\n")),
+        failing("the empty cell", String::new()),
+        failing("the starter with every word of a check defined anew", redefined(&exercise.starter.text)),
+    ];
+    // Functions are there whatever runs.
+    if does_something(solution) {
+        all.push(failing("the solution behind `exit()`", format!("exit();\n{solution}")));
+    }
+    all.extend(renamed(exercise).map(|code| passing("the solution with other names", code)));
+    if !words(&exercise.check.text).contains("expect_error") {
+        let code = format!("{solution}\n;throw \"stopped\";\n");
+        all.push(failing("the solution with an error after it", code));
+    }
+    all.extend(spoilt(exercise).map(|code| failing("NaN of the right shape in place of the answer", code)));
+    all
+}
+
+fn commented(solution: &str) -> String {
+    format!("/* what I tried:\n   `let x = 1;` */\n// first\n{solution}\n// done\n")
+}
+
+/// Names that nobody's check asks for.
+fn helped(solution: &str) -> String {
+    format!(
+        "fn my_helper(x) {{ x }}\nfn total(a, b) {{ a + b }}\nlet my_note = \"{{ not code }}\";\n\
+         let my_numbers = [1, 2, 3].map(|n| my_helper(n));\n{solution}\n"
+    )
+}
+
+/// As a learner might who has read how checks are written.
+fn redefined(starter: &str) -> String {
+    let mut code = String::new();
+    for name in checks::expectations().chain(checks::fields()).collect::<BTreeSet<_>>() {
+        for parameters in ["", "a", "a, b", "a, b, c"] {
+            code.push_str(&format!("fn {name}({parameters}) {{ true }}\n"));
+        }
+    }
+    code.push_str("fn all() { true }\nfn all(x) { true }\nlet events = #{};\n");
+    code + starter
+}
+
+/// The solution with other names for what the check does not ask for; none where there is no such name.
+fn renamed(exercise: &Exercise) -> Option<String> {
+    let solution = exercise.solution.text.as_str();
+    let pieces = lexer::pieces(solution);
+    let mut kept = words(&exercise.check.text);
+    // What stands in a text may be code, and what follows a point is no variable.
+    let text = |piece: &&Piece| piece.kind == Kind::Text;
+    kept.extend(
+        pieces.iter().filter(text).flat_map(|piece| words(solution.get(piece.range.clone()).unwrap_or(""))),
+    );
+    // A function may be handed on by its name.
+    kept.extend(pieces.windows(2).filter_map(|pair| match pair {
+        [of, Piece { token: Token::Identifier(name), .. }] if of.token == Token::Fn => Some(name.to_string()),
+        _ => None,
+    }));
+    let named: BTreeSet<String> =
+        lexer::bound(solution).into_iter().filter(|name| !kept.contains(name)).collect();
+    let mut code = String::new();
+    let (mut at, mut changed) = (0, false);
+    for (place, piece) in pieces.iter().enumerate() {
+        let Token::Identifier(name) = &piece.token else { continue };
+        let before = place.checked_sub(1).and_then(|before| pieces.get(before)).map(|piece| &piece.token);
+        let after = pieces.get(place + 1).map(|piece| &piece.token);
+        let is_field = matches!(before, Some(Token::Period | Token::Elvis | Token::DoubleColon))
+            || matches!(after, Some(Token::Colon | Token::LeftParen | Token::DoubleColon));
+        if is_field || !named.contains(name.as_str()) {
+            continue;
+        }
+        code.push_str(solution.get(at..piece.range.end)?);
+        code.push_str("_of_mine");
+        (at, changed) = (piece.range.end, true);
+    }
+    code.push_str(solution.get(at..)?);
+    changed.then_some(code)
+}
+
+/// The solution, and then NaN in place of each number and tensor that the check asks for by a name of the solution.
+fn spoilt(exercise: &Exercise) -> Option<String> {
+    let solution = exercise.solution.text.as_str();
+    let asked = words(&exercise.check.text);
+    let names: BTreeSet<String> =
+        lexer::bound(solution).into_iter().filter(|name| asked.contains(name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    // An answer without anything that can be NaN is let be, by failing.
+    let any: Vec<String> = names.iter().map(|name| format!("can_be_spoilt({name})")).collect();
+    let mut code = format!("{solution}\n;if !({}) {{ throw \"nothing to spoil\"; }}\n", any.join(" || "));
+    for name in &names {
+        code.push_str(&format!("{name} = spoilt_value({name});\n"));
+    }
+    code.push_str(SPOIL);
+    Some(code)
+}
+
+/// Rhai's functions may stand below what calls them.
+const SPOIL: &str = r#"
+fn can_be_spoilt(value) {
+    switch type_of(value) {
+        "Tensor" => value.is_floating_point(),
+        "f64" => true,
+        "array" => value.some(|item| can_be_spoilt(item)),
+        _ => {
+            let found = false;
+            try { found = value.parameters().len() > 0; } catch {}
+            found
+        }
+    }
+}
+fn spoilt_value(value) {
+    if !can_be_spoilt(value) { return value; }
+    switch type_of(value) {
+        "Tensor" => value.detach() * (0.0 / 0.0),
+        "f64" => 0.0 / 0.0,
+        "array" => value.map(|item| spoilt_value(item)),
+        _ => {
+            for p in value.parameters() { p.detach().fill_(0.0 / 0.0); }
+            value
+        }
+    }
+}
+"#;
+
+/// Whether some code does anything but define functions.
+fn does_something(code: &str) -> bool {
+    Parser::default().tree(code).is_ok_and(|tree| !tree.statements().is_empty())
+}
+
+/// The names in some code.
+fn words(code: &str) -> BTreeSet<String> {
+    let names = lexer::pieces(code).into_iter().filter_map(|piece| match piece.token {
+        Token::Identifier(name) => Some(name.to_string()),
+        _ => None,
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson::format::Code;
+
+    fn exercise(solution: &str, check: &str) -> Exercise {
+        let code = |text: &str| Code { text: text.into(), line: 1 };
+        let (wrong, hints) = (Vec::new(), Vec::new());
+        Exercise { points: 1, starter: code(""), check: code(check), solution: code(solution), wrong, hints }
+    }
+
+    #[test]
+    fn names_change_where_they_are_variables_and_nowhere_else() {
+        let solution =
+            "let w = #{w: 1};\nlet y = w.w + w[\"w\"];\nlet z = `${k}`;\nlet k = f(w);\nfn f(w) { w }";
+        let renamed = renamed(&exercise(solution, "expect(y == 1)")).unwrap();
+        assert!(
+            renamed.starts_with("let w_of_mine = #{w: 1};\nlet y = w_of_mine.w + w_of_mine[\"w\"];"),
+            "{renamed}"
+        );
+        assert!(renamed.contains("let z_of_mine") && renamed.contains("let k = f(w_of_mine)"), "{renamed}");
+        assert_eq!(super::renamed(&exercise("let y = 1;", "expect(y == 1)")), None);
+    }
+
+    #[test]
+    fn only_what_the_check_asks_for_is_spoilt() {
+        let code = spoilt(&exercise("let a = 1.0; let b = a;", "expect_close(b, 1.0)")).unwrap();
+        assert!(code.contains("b = spoilt_value(b)") && !code.contains("a = spoilt_value(a)"), "{code}");
+        assert!(spoilt(&exercise("let a = 1.0;", "expect(events.h2d.count == 1)")).is_none());
+    }
+}

@@ -1,0 +1,50 @@
+//! What a session's process is started with.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::limits::RunLimits;
+use super::sandbox;
+
+/// The command line of a session of this program.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// As `--devices` takes them.
+    pub devices: String,
+    /// The folder of the pack that it is confined to.
+    pub pack: Option<PathBuf>,
+    /// The last value is kept as `_`: in a notebook, but not where a lesson counts what is alive.
+    pub last_value: bool,
+    pub limits: RunLimits,
+}
+
+impl SessionOptions {
+    /// The session of a notebook.
+    pub fn plain(devices: &str) -> SessionOptions {
+        SessionOptions { devices: devices.into(), last_value: true, ..SessionOptions::default() }
+    }
+
+    /// What starts it.
+    ///
+    /// # Errors
+    /// The system does not say where this program is.
+    pub fn command(&self) -> io::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["session", "--stdio", "--devices", &self.devices]);
+        if self.last_value {
+            command.arg("--last-value");
+        }
+        if let Some(folder) = &self.pack {
+            command.arg("--pack").arg(folder);
+        }
+        command.args(self.limits.arguments());
+        Ok(command)
+    }
+
+    /// What there is to say before the code of a pack runs on a system that cannot confine it.
+    pub fn missing_protection(&self) -> Option<String> {
+        let reason = self.pack.as_ref().and_then(|_| sandbox::unconfined())?;
+        Some(format!("this pack's code is not kept from your files: {reason}"))
+    }
+}

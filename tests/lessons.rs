@@ -1,0 +1,192 @@
+//! Lessons that are run: their limits hold, every attempt begins in the same state, and answers that nobody wrote are
+//! judged right.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A lesson's file in a folder of its own, removed at the end.
+struct Lesson(PathBuf);
+
+impl Lesson {
+    fn new(name: &str, front: &str, body: &str) -> Lesson {
+        let folder = std::env::temp_dir().join(format!("tensorlab-lessons-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let head = "id = \"l\"\ntitle = \"L\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n";
+        let text = format!("+++\n{head}{front}\n+++\n\n# L\n\n{body}");
+        std::fs::write(folder.join("l.md"), text).unwrap();
+        Lesson(folder)
+    }
+
+    /// The problems that running all of it shows.
+    fn problems(&self, devices: &str) -> Vec<String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+        command.args(["lesson", "verify", "l.md", "--json", "--devices", devices]).current_dir(&self.0);
+        let output = command.env_remove("TENSORLAB_DEVICES").output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+        let problems = told["reports"][0]["problems"].as_array().unwrap().clone();
+        let told = |problem: &Value| {
+            let answer = problem["answer"].as_str().map_or(String::new(), |code| format!("\n{code}"));
+            format!("{}{answer}", problem["message"].as_str().unwrap())
+        };
+        problems.iter().map(told).collect()
+    }
+}
+
+impl Drop for Lesson {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn block(kind: &str, code: &str) -> String {
+    format!("```rhai {kind}\n{code}\n```\n\n")
+}
+
+fn exercise(starter: &str, check: &str, solution: &str, wrong: &[(&str, &str)]) -> String {
+    let mut body = block("exercise id=\"e\" points=1", starter);
+    body += &block("check", check);
+    body += &block("solution", solution);
+    for (because, code) in wrong {
+        body += &block(&format!("wrong because=\"{because}\""), code);
+    }
+    body + "```hint\nThink.\n```\n"
+}
+
+const SIM: &str = "devices = [\"sim:t4x2\"]";
+
+#[test]
+fn each_limit_of_a_lesson_ends_what_goes_past_it() {
+    let front = format!(
+        "{SIM}\n[limits]\ntime = \"1 s\"\nhost_memory = \"8 MiB\"\ndevice_memory = \"16 MiB\"\noutput = \"1 KiB\"\nfigures = 1"
+    );
+    let check = "expect_equal(y, 3);";
+    let wrong = [
+        ("longer than the 1 s", "while true {}"),
+        ("more than the 1.0 KiB of text", "for i in 0..1000 { print(\"so much text\"); }\nlet y = 3;"),
+        ("more than the 1 figure", "for i in 0..2 { plot::line([1.0, 2.0]); plot::show(); }\nlet y = 3;"),
+        (
+            "8.00 MiB are allowed",
+            "let all = [];\nfor i in 0..3 { all.push(ones([1024, 1024])); }\nlet y = 3;",
+        ),
+        ("allowed", "let x = zeros([8388608], #{device: \"cuda\"});\nlet y = 3;"),
+    ];
+    let body = exercise("let y = 0;", check, "let y = 1 + 2;", &wrong);
+    assert_eq!(Lesson::new("limits", &front, &body).problems("sim:t4x2"), Vec::<String>::new());
+}
+
+#[test]
+fn memory_that_is_given_back_counts_no_more() {
+    let front = "devices = [\"cpu\"]\n[limits]\nhost_memory = \"8 MiB\"";
+    let solution = "let y = 0;\nfor i in 0..20 { let x = ones([1024, 1024]); y += 1; }";
+    let body = exercise("let y = 0;", "expect_equal(y, 20);", solution, &[("expected 20", "let y = 1;")]);
+    assert_eq!(Lesson::new("given-back", front, &body).problems("cpu"), Vec::<String>::new());
+}
+
+#[test]
+fn a_check_that_takes_too_long_is_the_lessons_fault_and_a_called_answer_the_learners() {
+    let front = "devices = [\"cpu\"]\n[limits]\ntime = \"1 s\"";
+    let body = exercise(
+        "let y = 0;",
+        "while y == 3 {}\nexpect_equal(y, 4);",
+        "let y = 4;",
+        &[("expected 4", "let y = 3;")],
+    );
+    let problems = Lesson::new("slow-check", front, &body).problems("cpu");
+    assert!(
+        problems.iter().any(|p| p.contains("expected 4") && p.contains("the check ran longer than 1 s")),
+        "{problems:?}"
+    );
+    let check = "expect_equal(call(\"f\", [2]), 4);";
+    let wrong = [("longer than the 1 s", "fn f(x) { while true {} }"), ("expected 4", "fn f(x) { x }")];
+    let body = exercise("fn f(x) { 0 }", check, "fn f(x) { 2 * x }", &wrong);
+    assert_eq!(Lesson::new("slow-answer", front, &body).problems("cpu"), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_machine_lacks_is_said() {
+    let front = format!("{SIM}\n[requires]\ngpus = 2\ndevice_memory = \"1 GiB\"");
+    let lesson = Lesson::new("lacking", &front, &block("run", "let x = 1;"));
+    assert_eq!(lesson.problems("sim:t4x2"), Vec::<String>::new());
+    let said = |devices| lesson.problems(devices).join("; ");
+    assert_eq!(said("cpu"), "the lesson needs 2 GPUs with 1,024 MiB of memory, and this machine has none");
+    assert_eq!(said("sim:t4"), "the lesson needs 2 GPUs with 1,024 MiB of memory, and this machine has 1");
+    assert_eq!(
+        said("sim:tinyx2"),
+        "the lesson needs 2 GPUs with 1,024 MiB of memory, and none of its 2 has as much"
+    );
+}
+
+#[test]
+fn nothing_of_an_earlier_attempt_is_left_for_the_next() {
+    // Each line is something that an attempt leaves behind, and that the check would see.
+    let leaves = "let whole = zeros([4194304], #{device: \"cuda\"});\nx.add_(1.0);\nlet drawn = rand([3]);\n\
+        set_grad_enabled(false);\ncuda::set_device(1);\nmanual_seed(7);\nfn helper() { 1 }\n\
+        cuda::matmul_allow_tf32(true);\nlet held = [];\nfor i in 0..4 { held.push(ones([1024], #{device: \"cuda\"})); }\nlet ok = false;";
+    let leaves = leaves.replace("cuda::matmul_allow_tf32(true);\n", "");
+    let solution = "let now = #{x: x.sum().item(), drawn: rand([1]).item(), grad: is_grad_enabled(),\n\
+        dtype: `${ones([1]).dtype}`, device: cuda::current_device(), held: cuda::memory_allocated(),\n\
+        reserved: cuda::memory_reserved(), peak: cuda::max_memory_allocated()};\nlet ok = now == seen;";
+    let before = "let x = ones([4]);\nlet seen = #{x: x.sum().item(), drawn: (|| { let d = rand([1]).item(); d }).call(), grad: true,\n\
+        dtype: \"torch.float32\", device: 0, held: 0, reserved: 0, peak: 0};\nmanual_seed(0);\nseen.drawn = rand([1]).item();\nmanual_seed(0);";
+    let check = "expect(ok, `something was left: ${now} is not ${seen}`);";
+    let wrong =
+        [("something was left", "let now = 1;\nlet ok = false;"), ("does not define", leaves.as_str())];
+    let body =
+        block("run", before) + exercise("let ok = false; let now = 0;", check, solution, &wrong).as_str();
+    let problems = Lesson::new("left", SIM, &body).problems("sim:t4x2");
+    let problems: Vec<&String> = problems.iter().filter(|p| !p.contains("NaN of the right shape")).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
+fn a_weak_check_is_shown_the_answer_that_slips_through() {
+    let front = "devices = [\"sim:t4\"]";
+    // Whatever the values are.
+    let body = exercise(
+        "let y = 0;",
+        "expect_device(y, \"cuda:0\");\nexpect_equal(y.shape, [2]);",
+        "let y = ones([2], #{device: \"cuda\"}) * 3.0;",
+        &[("shape", "let y = ones([3], #{device: \"cuda\"});")],
+    );
+    let problems = Lesson::new("nan", front, &body.replace("because=\"shape\"", "because=\"expected\""))
+        .problems("sim:t4");
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert!(problems[0].starts_with("NaN of the right shape in place of the answer must fail, but passes\n"));
+    assert!(problems[0].contains("y = spoilt_value(y);"), "{problems:#?}");
+    // Whatever the code does not do.
+    let check = "expect(events.h2d.count <= 1, \"too many copies\");";
+    let twice = "let a = ones([2]).cuda();\nlet b = ones([2]).cuda();";
+    let body = exercise(
+        twice,
+        check,
+        "let a = ones([2]).cuda();",
+        &[("too many copies", "for i in 0..3 { ones([2]).cuda(); }")],
+    );
+    let problems = Lesson::new("empty", front, &body).problems("sim:t4");
+    let of = |what: &str| problems.iter().any(|p| p.starts_with(what) && p.contains("must fail, but passes"));
+    assert!(of("the empty cell") && of("the solution behind `exit()`"), "{problems:#?}");
+    // What is more than the task.
+    let check = "expect_equal(y, 3);\nexpect(events.launches == 0, \"launches\");\nexpect(type_of(y_of_mine) == \"()\", \"\");";
+    let body = exercise("let y = 0;", check, "let y = 3;", &[("expected 3", "let y = 2;")]);
+    let problems = Lesson::new("strict", front, &body).problems("sim:t4");
+    assert!(problems.iter().any(|p| p.contains("the solution does not pass")), "{problems:#?}");
+}
+
+#[test]
+fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
+    let body = block("run", "let x = ones([2]);\nif cuda::is_available() { throw \"not here\"; }")
+        + exercise("let y = 0;", "expect_equal(y, 2);", "let y = 2;", &[("expected 2", "let y = 1;")])
+            .as_str();
+    let lesson = Lesson::new("before", "devices = [\"cpu\"]", &body);
+    assert_eq!(lesson.problems("cpu"), Vec::<String>::new());
+    let problems = lesson.problems("sim:t4").join("\n");
+    assert!(
+        problems.contains("the cell does not run")
+            && problems.contains("before it failed when it was run again"),
+        "{problems}"
+    );
+}
