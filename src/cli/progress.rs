@@ -196,13 +196,16 @@ mod tests {
             Verdict::OutOfMemory { device: "cuda".into(), message: "m".into() },
             Verdict::DeviceUnavailable { message: "m".into() },
         ];
-        let attempts = verdicts.map(|verdict| Entry::Attempt { verdict, trace: Some("t".into()) });
+        let attempts =
+            verdicts.map(|verdict| Entry::Attempt { verdict, trace: Some("t".into()), code: None });
         let others = [
             Entry::Ran { ok: true },
             Entry::Prediction { typed: "1".into(), value: 1.0 },
-            Entry::Answer { answer: 1.0, hit: true },
+            Entry::Answer { answer: 1.0, hit: true, modelled: true },
             Entry::Quiz { taken: vec![0], right: true },
             Entry::Hint { number: 1 },
+            Entry::Solution,
+            Entry::Told { answer: "1".into() },
             Entry::Skipped,
             Entry::Reset,
         ];

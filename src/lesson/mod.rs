@@ -18,6 +18,7 @@ mod info;
 mod lint;
 mod made_up;
 pub mod markdown;
+pub mod memory;
 pub mod pack;
 mod parse;
 mod predict;
@@ -34,6 +35,7 @@ pub use format::{
     Choice, Code, Element, Exercise, Front, Hint, Lesson, Limits, Link, Predict, Quiz, Requires, Step, Wrong,
 };
 pub use lint::lint;
+pub use memory::Memory;
 pub use parse::{load, parse};
 pub use predict::{Basis, Outcome, Tolerance, compare};
 pub use progress::{Entry, Key, Progress, ProgressLog, Record, Recovery, StepProgress, records};

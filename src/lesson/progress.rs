@@ -41,7 +41,13 @@ pub enum Entry {
     /// A number was committed before the cell ran.
     Prediction { typed: String, value: f64 },
     /// The committed number was compared with the answer.
-    Answer { answer: f64, hit: bool },
+    Answer {
+        answer: f64,
+        hit: bool,
+        /// It is a time of a virtual clock.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        modelled: bool,
+    },
     /// Choices of a quiz were taken, by their places from 0.
     Quiz { taken: Vec<usize>, right: bool },
     /// An exercise was tried; `trace` is the hash of its run's events.
@@ -50,9 +56,16 @@ pub enum Entry {
         verdict: Verdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<String>,
+        /// What passed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
     },
+    /// The answer of a prediction that was passed over, as it was told.
+    Told { answer: String },
     /// The hint of that number, from 1, was shown.
     Hint { number: usize },
+    /// The solution was shown.
+    Solution,
     /// The step was skipped.
     Skipped,
     /// The step is to be done anew.
@@ -74,6 +87,9 @@ pub struct StepProgress {
     /// Whether the last prediction held.
     pub hit: Option<bool>,
     pub verdict: Option<Verdict>,
+    /// The solution was shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub solution: bool,
     /// The pack's version of the last record.
     pub version: String,
     /// Milliseconds since 1970 of the last record.
@@ -134,6 +150,8 @@ impl Progress {
                 step.attempts = step.attempts.saturating_add(1);
                 step.done |= right;
             }
+            Entry::Told { .. } => {}
+            Entry::Solution => step.solution = true,
             Entry::Attempt { verdict, .. } => {
                 let counts = u32::from(verdict.counts_as_attempt());
                 step.attempts = step.attempts.saturating_add(counts);
@@ -307,11 +325,11 @@ mod tests {
     /// One record of each kind, with text that JSON has to escape.
     fn records() -> Vec<Record> {
         let fail = Verdict::Fail { reason: "copied \"3\"\ntimes – é".to_owned(), line: Some(2) };
-        let attempt = |verdict, trace| Entry::Attempt { verdict, trace };
+        let attempt = |verdict, trace| Entry::Attempt { verdict, trace, code: None };
         vec![
             record("run-1", Entry::Ran { ok: true }),
             record("guess", Entry::Prediction { typed: "4 MiB".to_owned(), value: 4_194_304.0 }),
-            record("guess", Entry::Answer { answer: 0.1, hit: false }),
+            record("guess", Entry::Answer { answer: 0.1, hit: false, modelled: false }),
             record("quiz", Entry::Quiz { taken: vec![0, 2], right: true }),
             record("task", attempt(fail, None)),
             record("task", Entry::Hint { number: 1 }),
@@ -350,7 +368,7 @@ mod tests {
         assert!(progress.step(&key("other")).unwrap().skipped);
         assert_eq!(progress.step(&key("quiz")), None);
         let fault = Verdict::CheckerFault { message: "x".to_owned(), line: None };
-        let faulty = record("a", Entry::Attempt { verdict: fault, trace: None });
+        let faulty = record("a", Entry::Attempt { verdict: fault, trace: None, code: None });
         let step = sum(&[faulty]);
         let step = step.step(&key("a")).unwrap();
         assert_eq!((step.attempts, step.done), (0, false));

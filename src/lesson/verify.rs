@@ -141,8 +141,8 @@ impl Visit<'_> {
         match &self.step.element {
             Some(Element::Run(code)) => self.cell(code),
             Some(Element::Exercise(exercise)) => {
-                self.exercise(exercise)?;
-                if self.depth == Depth::All {
+                let passes = self.exercise(exercise)?;
+                if passes && self.depth == Depth::All {
                     self.in_turns(exercise)?;
                     self.made_up(exercise)?;
                 }
@@ -198,8 +198,8 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// The texts of an exercise, each from the state before it.
-    fn exercise(&mut self, exercise: &Exercise) -> Result<(), Unanswered> {
+    /// The texts of an exercise, each from the state before it; whether the solution passes.
+    fn exercise(&mut self, exercise: &Exercise) -> Result<bool, Unanswered> {
         let verdict = self.attempt(&exercise.starter)?;
         match verdict {
             Verdict::Pass => self.problem(exercise.starter.line, "the starter passes as it stands".into()),
@@ -221,7 +221,7 @@ impl Visit<'_> {
         } else {
             self.problem(exercise.solution.line, format!("the solution does not pass: {verdict}"));
         }
-        Ok(())
+        Ok(verdict.is_pass())
     }
 
     /// The solution where others were tried before: nothing of theirs is left.

@@ -79,7 +79,7 @@ impl Verdict {
     }
 
     /// Whether the verdict speaks of the learner's code, and so counts as an attempt of theirs.
-    pub(crate) fn counts_as_attempt(&self) -> bool {
+    pub fn counts_as_attempt(&self) -> bool {
         !matches!(self, Verdict::CheckerFault { .. } | Verdict::DeviceUnavailable { .. })
     }
 

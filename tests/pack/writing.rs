@@ -14,7 +14,7 @@ fn a_new_pack_passes_its_check_and_builds_to_the_same_bytes_each_time() {
     assert_eq!(report["devices"], "sim:t4");
     let steps = report["steps"].as_array().unwrap();
     assert!(steps.len() >= 5 && steps.iter().all(|step| step["milliseconds"].as_f64().unwrap() >= 0.0));
-    assert!(steps.iter().any(|step| step["runs"] == 4), "{report}");
+    assert!(steps.iter().any(|step| step["runs"].as_u64() > Some(15)), "{report}");
     let said = folder.says(&["pack", "build", "My Pack"]);
     assert!(said.starts_with("my-pack-0.1.0.tar.gz: my-pack 0.1.0, 4 files, "), "{said}");
     // Times and rights of the files do not matter, nor where the folder is.
@@ -50,7 +50,11 @@ fn a_check_runs_on_every_set_of_devices_that_is_named() {
         folder.program().args(["pack", "check", "p"]).env("TENSORLAB_DEVICES", "sim:tiny").output().unwrap();
     assert!(out(&output).contains("ok  first on sim:tiny"), "{}", out(&output));
     let text = folder.fails(&["pack", "check", "p", "--devices", "cpu"], 1);
-    assert!(text.contains("FAILED  first on cpu") && text.contains("[move] the cell does not run"), "{text}");
+    assert!(
+        text.contains("FAILED  first on cpu")
+            && text.contains("the lesson needs 1 GPU, and this machine has none"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tensorlab::lesson::Entry;
 use tensorlab::session::client::FromSession;
 use tensorlab::session::death::{Death, How};
 use tensorlab::session::protocol::{
-    DeviceInfo, Fault, Message, Outcome, Request, Stream, TensorInfo, Usage, VERSION, Variable,
+    DeviceInfo, Fault, Message, Outcome, ProbeValue, Request, Stream, TensorInfo, Usage, VERSION, Variable,
 };
 
 pub const MIB: u64 = 1 << 20;
@@ -245,6 +245,16 @@ impl Lab {
 
     pub fn succeeds(&mut self, value: Option<&str>) {
         self.finishes(Outcome::Ok { value: value.map(str::to_owned) }, usage());
+    }
+
+    /// Answers the last question for a prediction.
+    pub fn measures(&mut self, value: f64) {
+        let id = self.sent.iter().rev().find_map(|request| match request {
+            Request::Probe { id, .. } => Some(*id),
+            _ => None,
+        });
+        let id = id.expect("a prediction's answer was asked for");
+        self.says(Message::Probed { id, value: Ok(ProbeValue::Number(value)) });
     }
 
     pub fn happens(&mut self, cell: u32, line: u32, bodies: impl IntoIterator<Item = Body>) {

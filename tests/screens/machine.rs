@@ -47,6 +47,7 @@ fn busy(look: Look) -> Lab {
         [measured(at(launch(Device::Cpu), 1_000_000, 0)), measured(at(launch(Device::Cpu), 1_004_000, 2))],
     );
     lab.succeeds(Some("false"));
+    lab.measures(4_194_304.0);
     let id = inspection(&lab);
     let (variables, held) = scope();
     lab.says(Message::State { id, variables, devices: vec![], held });

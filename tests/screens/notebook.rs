@@ -103,7 +103,11 @@ fn from_file() -> Lab {
         cell("b", "2 + 2", stored(vec![Output::result("3", 7)], "1 + 2")),
         cell("c", "boom", stored(vec![error], "boom")),
     ];
-    let document = Document { title: "old.rhai".into(), steps: vec![Step { items, ..Step::default() }] };
+    let document = Document {
+        title: "old.rhai".into(),
+        steps: vec![Step { items, ..Step::default() }],
+        ..Document::default()
+    };
     let mut lab = Lab::new(document, look(Colour::True), 120, 40);
     lab.says(ready());
     lab

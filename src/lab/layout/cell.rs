@@ -180,13 +180,20 @@ fn status(cell: &CellState, now: Duration, theme: &Theme) -> (String, Style) {
             let elapsed = now.saturating_sub(since);
             let frame = (now.as_millis() / 100) as usize % SPINNER.len();
             let spinner = SPINNER.get(frame).copied().unwrap_or_default();
+            if let Some(replay) = cell.replay {
+                let (done, all) = (replay.done + 1, replay.all);
+                return (format!("{spinner} what comes before: {done} of {all}"), theme.accent);
+            }
             return (format!("{spinner} running {:.1} s", elapsed.as_secs_f64()), theme.accent);
         }
         Status::Ok => match (&cell.check, cell.exercise.is_some()) {
             (Check::Done(Verdict::Pass), true) => ("✓ passed".to_owned(), theme.ok),
             (Check::Done(Verdict::Fail { .. }), true) => ("✗ not yet".into(), theme.warn),
+            (Check::Done(_), true) => ("▲ not judged".into(), theme.warn),
             _ => ("✓ ok".into(), theme.ok),
         },
+        // A check may ask for an error.
+        Status::Failed if cell.check == Check::Done(Verdict::Pass) => ("✓ passed".into(), theme.ok),
         Status::Failed => ("✗ error".into(), theme.error),
         Status::Interrupted => ("■ interrupted".into(), theme.warn),
         Status::Flooded => ("■ stopped: too much output".into(), theme.warn),

@@ -1,7 +1,11 @@
 //! What the lab shows: steps of text, cells, predictions and quizzes. A notebook is one step of cells.
 
+use std::sync::Arc;
+
+use crate::lesson::attempt::Passed;
 use crate::lesson::markdown::{Block, Inline};
-use crate::lesson::{self, Code, Element, Exercise, Lesson};
+use crate::lesson::memory::Remembered;
+use crate::lesson::{self, Code, Element, Exercise, Lesson, Memory, Verdict};
 use crate::notebook::Output;
 use crate::notebook::hash::Hash;
 use crate::session::protocol::Usage;
@@ -11,6 +15,10 @@ use crate::session::protocol::Usage;
 pub struct Document {
     pub title: String,
     pub steps: Vec<Step>,
+    /// What it shows, where it is a lesson.
+    pub lesson: Option<Arc<Lesson>>,
+    /// Code that passed at its steps.
+    pub passed: Passed,
 }
 
 /// What is seen at once: a section of a lesson, or a whole notebook.
@@ -33,9 +41,16 @@ pub enum Item {
 pub struct Cell {
     pub id: String,
     pub code: String,
-    /// Runs unseen before each run of the cell.
-    pub setup: Vec<Code>,
+    /// The place in its lesson of the step that it is.
+    pub step: Option<usize>,
     pub exercise: Option<Exercise>,
+    /// Added beside a lesson's cells by the learner.
+    pub own: bool,
+    /// What came of the last attempt at the exercise.
+    pub verdict: Option<Verdict>,
+    /// Hints that were shown, and whether the solution was.
+    pub hints: usize,
+    pub solution: bool,
     /// It is text in Markdown, not code.
     pub markdown: bool,
     /// What an earlier run gave, which a notebook's file has kept.
@@ -58,12 +73,28 @@ pub struct Stored {
 pub struct Predict {
     pub id: String,
     pub question: lesson::Predict,
+    /// What was said and told earlier.
+    pub past: PastPrediction,
+}
+
+/// What was said to a prediction, and what was told.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PastPrediction {
+    /// The number as it was typed.
+    pub typed: Option<String>,
+    pub skipped: bool,
+    /// What it was held against, and whether that was a modelled time.
+    pub answer: Option<(f64, bool)>,
+    /// What was told to who had no number.
+    pub told: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quiz {
     pub id: String,
     pub question: lesson::Quiz,
+    /// The choices that were taken, try by try.
+    pub tries: Vec<Vec<usize>>,
 }
 
 impl Document {
@@ -75,24 +106,58 @@ impl Document {
         if items.is_empty() {
             items.push(Item::Cell(Box::default()));
         }
-        Document { title: title.into(), steps: vec![Step { items, ..Step::default() }] }
+        Document {
+            title: title.into(),
+            steps: vec![Step { items, ..Step::default() }],
+            ..Document::default()
+        }
     }
 
     /// A lesson by its sections: a step begins at each heading of the first two levels.
     pub fn lesson(lesson: &Lesson) -> Document {
         let mut steps = vec![Step::default()];
-        let mut setup = Vec::new();
-        for step in &lesson.steps {
+        for (place, step) in lesson.steps.iter().enumerate() {
             for block in &step.text {
                 text(&mut steps, block);
             }
-            setup.extend_from_slice(&step.setup);
             if let (Some(element), Some(page)) = (&step.element, steps.last_mut()) {
-                page.items.push(item(&step.id, element, &mut setup));
+                page.items.push(item(&step.id, place, element));
             }
         }
         steps.retain(|step| !step.items.is_empty());
-        Document { title: lesson.front.title.clone(), steps }
+        Document {
+            title: lesson.front.title.clone(),
+            steps,
+            lesson: Some(Arc::new(lesson.clone())),
+            ..Document::default()
+        }
+    }
+
+    /// The same with what was done in it earlier.
+    #[must_use]
+    pub fn recalling(mut self, memory: &Memory) -> Document {
+        self.passed = memory.passed();
+        for item in self.steps.iter_mut().flat_map(|step| &mut step.items) {
+            let id = match item {
+                Item::Text(_) => continue,
+                Item::Cell(cell) => &cell.id,
+                Item::Predict(predict) => &predict.id,
+                Item::Quiz(quiz) => &quiz.id,
+            };
+            let Some(known) = memory.step(id).cloned() else { continue };
+            match item {
+                Item::Text(_) => {}
+                Item::Cell(cell) => {
+                    (cell.verdict, cell.hints, cell.solution) = (known.verdict, known.hints, known.solution);
+                }
+                Item::Predict(predict) => {
+                    let Remembered { typed, skipped, answer, told, .. } = known;
+                    predict.past = PastPrediction { typed, skipped, answer, told };
+                }
+                Item::Quiz(quiz) => quiz.tries = known.tries,
+            }
+        }
+        self
     }
 
     /// True where there is text to read beside the cells.
@@ -112,18 +177,20 @@ fn text(steps: &mut Vec<Step>, block: &Block) {
     }
 }
 
-fn item(id: &str, element: &Element, setup: &mut Vec<Code>) -> Item {
+fn item(id: &str, place: usize, element: &Element) -> Item {
     let id = id.to_owned();
-    let mut cell = |code: &Code, exercise| {
-        let setup = std::mem::take(setup);
-        let code = code.text.trim_end().to_owned();
-        Item::Cell(Box::new(Cell { id: id.clone(), code, setup, exercise, ..Cell::default() }))
+    let cell = |code: &Code, exercise| {
+        let (code, step) = (code.text.trim_end().to_owned(), Some(place));
+        Item::Cell(Box::new(Cell { id: id.clone(), code, step, exercise, ..Cell::default() }))
     };
     match element {
         Element::Run(code) => cell(code, None),
         Element::Exercise(exercise) => cell(&exercise.starter, Some(exercise.clone())),
-        Element::Predict(question) => Item::Predict(Box::new(Predict { id, question: question.clone() })),
-        Element::Quiz(question) => Item::Quiz(Quiz { id, question: question.clone() }),
+        Element::Predict(question) => {
+            let (question, past) = (question.clone(), PastPrediction::default());
+            Item::Predict(Box::new(Predict { id, question, past }))
+        }
+        Element::Quiz(question) => Item::Quiz(Quiz { id, question: question.clone(), tries: Vec::new() }),
     }
 }
 
@@ -164,15 +231,16 @@ mod tests {
             let shown = document.steps.iter().map(|s| shape(s).replace('t', "").len()).sum::<usize>();
             assert_eq!(shown, elements, "{name}");
             assert!(document.steps.len() > 2 && document.steps.iter().all(|s| !s.title.is_empty()), "{name}");
-            let setups = parsed.steps.iter().map(|step| step.setup.len()).sum::<usize>();
             let items = document.steps.iter().flat_map(|step| &step.items);
-            let kept = items.map(|item| if let Item::Cell(cell) = item { cell.setup.len() } else { 0 });
-            assert_eq!(kept.sum::<usize>(), setups, "{name}");
+            let cells = items.filter_map(|item| if let Item::Cell(cell) = item { Some(cell) } else { None });
+            for cell in cells {
+                assert_eq!(parsed.steps[cell.step.unwrap()].id, cell.id, "{name}");
+            }
         }
     }
 
     #[test]
-    fn a_section_keeps_its_order_and_set_up_goes_to_the_next_cell() {
+    fn a_section_keeps_its_order() {
         let source = "+++\nid = \"x\"\ntitle = \"X\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\n\
             devices = [\"cpu\"]\n+++\n\nIntro.\n\n# One\n\na\n\n\
             ```rhai hidden\nlet h = 1;\n```\n\n```rhai run\nlet a = 1;\n```\n\nb\n\n### Deeper\n\n## Two\n\nc\n";
@@ -182,7 +250,5 @@ mod tests {
             document.steps.iter().map(|step| (step.title.clone(), shape(step))).collect();
         let want = [("", "t"), ("One", "tct"), ("Two", "t")];
         assert_eq!(shapes, want.map(|(title, shape)| (title.to_owned(), shape.to_owned())));
-        let Item::Cell(cell) = &document.steps[1].items[1] else { panic!() };
-        assert_eq!(cell.setup[0].text.trim(), "let h = 1;");
     }
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::lab::model::document::{Cell, Item, Predict, Quiz, Stored};
+use crate::lab::model::document::{Cell, Item, PastPrediction, Predict, Quiz, Stored};
 use crate::lab::model::editor::Editor;
 use crate::lab::model::key::Key;
 use crate::lab::model::laid::{Layout, Memo};
 use crate::lab::model::output::Output;
+use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
-use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
+use crate::lesson::{Basis, Dimension, Exercise, Outcome, Quantity, Unit, compare, parse_quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
 use crate::script::whole::Wholeness;
@@ -47,7 +48,8 @@ pub(crate) enum Status {
 pub(crate) struct CellState {
     pub key: Key,
     pub id: String,
-    pub setup: Vec<Code>,
+    /// The place in its lesson of the step that it is.
+    pub step: Option<usize>,
     pub exercise: Option<Exercise>,
     /// Added by the learner, who may take it away again.
     pub own: bool,
@@ -69,10 +71,13 @@ pub(crate) struct CellState {
     /// All of the output is shown.
     pub expanded: bool,
     pub progress: Vec<Progress>,
+    /// How much of what comes before it has been run again.
+    pub replay: Option<Replay>,
     pub fault_line: Option<u32>,
     pub usage: Option<Usage>,
     pub check: Check,
     pub hints_shown: usize,
+    pub solution_shown: bool,
     /// What the run that is shown gave, as a notebook keeps it.
     pub outputs: Vec<notebook::Output>,
     pub recorder: Recorder,
@@ -166,14 +171,18 @@ impl ItemState {
             Item::Text(blocks) => ItemState::Text(blocks),
             Item::Cell(cell) => ItemState::Cell(Box::new(CellState::new(key, *cell))),
             Item::Predict(predict) => {
-                let Predict { id, question } = *predict;
+                let Predict { id, question, past } = *predict;
                 let (input, guess, answer) = (String::new(), Guess::Open, None);
-                ItemState::Predict(Box::new(PredictState { key, id, question, input, guess, answer, laid }))
+                let mut state = PredictState { key, id, question, input, guess, answer, laid };
+                state.recall(past);
+                ItemState::Predict(Box::new(state))
             }
-            Item::Quiz(Quiz { id, question }) => {
+            Item::Quiz(Quiz { id, question, tries }) => {
                 let (taken, tried) = (Vec::new(), Vec::new());
                 let (attempts, solved) = (0, false);
-                ItemState::Quiz(QuizState { key, id, question, taken, tried, attempts, solved, laid })
+                let mut state = QuizState { key, id, question, taken, tried, attempts, solved, laid };
+                tries.into_iter().for_each(|taken| state.recall(taken));
+                ItemState::Quiz(state)
             }
         }
     }
@@ -184,11 +193,12 @@ impl ItemState {
             ItemState::Text(blocks) => Item::Text(blocks.clone()),
             ItemState::Cell(cell) => Item::Cell(Box::new(cell.to_cell())),
             ItemState::Predict(predict) => {
-                let (id, question) = (predict.id.clone(), predict.question.clone());
-                Item::Predict(Box::new(Predict { id, question }))
+                let (id, question, past) = (predict.id.clone(), predict.question.clone(), predict.past());
+                Item::Predict(Box::new(Predict { id, question, past }))
             }
             ItemState::Quiz(quiz) => {
-                Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() })
+                let (id, question) = (quiz.id.clone(), quiz.question.clone());
+                Item::Quiz(Quiz { id, question, tries: Vec::new() })
             }
         }
     }
@@ -214,9 +224,9 @@ impl CellState {
         let mut state = CellState {
             key,
             id: cell.id,
-            setup: cell.setup,
+            step: cell.step,
             exercise: cell.exercise,
-            own: false,
+            own: cell.own,
             editor: Editor::new(&cell.code),
             markdown: cell.markdown,
             rendered: cell.markdown && !cell.code.trim().is_empty(),
@@ -228,10 +238,12 @@ impl CellState {
             output: Output::default(),
             expanded: false,
             progress: Vec::new(),
+            replay: None,
             fault_line: None,
             usage: None,
-            check: Check::Open,
-            hints_shown: 0,
+            check: cell.verdict.map_or(Check::Open, Check::Done),
+            hints_shown: cell.hints,
+            solution_shown: cell.solution,
             outputs: Vec::new(),
             recorder: Recorder::default(),
             ran: None,
@@ -264,8 +276,15 @@ impl CellState {
         Cell {
             id: self.id.clone(),
             code: self.editor.text(),
-            setup: self.setup.clone(),
+            step: self.step,
             exercise: self.exercise.clone(),
+            own: self.own,
+            verdict: match &self.check {
+                Check::Done(verdict) => Some(verdict.clone()),
+                Check::Open | Check::Running | Check::Cut => None,
+            },
+            hints: self.hints_shown,
+            solution: self.solution_shown,
             markdown: self.markdown,
             stored: self.ran.map(|_| Box::new(self.stored())),
         }
@@ -323,6 +342,7 @@ impl CellState {
         self.output = Output::default();
         self.expanded = false;
         self.progress.clear();
+        self.replay = None;
         self.fault_line = None;
         self.usage = None;
         self.check = Check::Open;
@@ -334,6 +354,45 @@ impl PredictState {
     /// True while a learner still has to commit or skip.
     pub(crate) fn is_open(&self) -> bool {
         self.guess == Guess::Open
+    }
+
+    /// What was said and told in an earlier session.
+    fn recall(&mut self, past: PastPrediction) {
+        let guess = past.typed.and_then(|typed| {
+            let quantity = parse_quantity(&typed, self.question.unit).ok()?;
+            self.input = typed;
+            Some(quantity)
+        });
+        self.guess = match guess {
+            Some(quantity) => Guess::Made(quantity),
+            None if past.skipped || past.told.is_some() => Guess::Skipped,
+            None => Guess::Open,
+        };
+        match (past.answer, past.told) {
+            (Some((answer, modelled)), _) if self.guess != Guess::Open => {
+                self.measured(ProbeValue::Number(answer), modelled);
+            }
+            (_, Some(told)) => self.answer = Some(Ok(Answer::Told(told))),
+            _ => {}
+        }
+    }
+
+    fn past(&self) -> PastPrediction {
+        PastPrediction {
+            typed: matches!(self.guess, Guess::Made(_)).then(|| self.input.clone()),
+            skipped: self.guess == Guess::Skipped,
+            ..PastPrediction::default()
+        }
+    }
+
+    /// Whether its answer is a time of a virtual clock, where devices are simulated.
+    pub(in crate::lab) fn is_modelled(&self, simulated: bool) -> bool {
+        basis(self.question.unit, simulated) == Basis::Modelled
+    }
+
+    /// The answer is there, and stays.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.answer, Some(Ok(_)))
     }
 
     /// Whether the guess held; `None` before it was compared.
@@ -378,6 +437,12 @@ fn told(answer: &str, basis: Basis) -> String {
 }
 
 impl QuizState {
+    /// Choices that were taken in an earlier session.
+    fn recall(&mut self, taken: Vec<usize>) {
+        self.taken = taken;
+        self.commit();
+    }
+
     /// Takes or puts back a choice. Where only one is right, it counts at once; true where it does.
     pub(in crate::lab) fn take(&mut self, choice: usize) -> bool {
         if self.solved || choice >= self.question.choices.len() {
@@ -418,14 +483,15 @@ impl QuizState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lesson::{Choice, Tolerance, parse_quantity};
+    use crate::lesson::{Choice, Code, Tolerance};
 
     fn predict(unit: Unit, input: &str) -> PredictState {
         let answer = Code { text: "x".into(), line: 1 };
         let (ask, explain, cell) = (Vec::new(), Vec::new(), "c".to_owned());
         let tolerance = Tolerance::Relative(0.1);
         let question = crate::lesson::Predict { ask, unit, answer, tolerance, explain, cell };
-        let item = Item::Predict(Box::new(Predict { id: "p".into(), question }));
+        let item =
+            Item::Predict(Box::new(Predict { id: "p".into(), question, past: PastPrediction::default() }));
         let ItemState::Predict(mut state) = ItemState::new(Key(1), item) else { panic!() };
         state.guess = parse_quantity(input, unit).map_or(Guess::Skipped, Guess::Made);
         *state
@@ -468,7 +534,7 @@ mod tests {
                 |correct: &bool| Choice { text: vec![], correct: *correct, explain: vec![], line: 1 };
             let choices = right.iter().map(choice).collect();
             let question = crate::lesson::Quiz { ask: Vec::new(), choices };
-            match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question })) {
+            match ItemState::new(Key(1), Item::Quiz(Quiz { id: "q".into(), question, tries: Vec::new() })) {
                 ItemState::Quiz(state) => state,
                 other => panic!("{other:?}"),
             }

@@ -1,6 +1,7 @@
 //! Everything the lab knows. `view` draws it, `update` changes it.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::event::{HIDDEN_CELLS, Source};
@@ -20,6 +21,8 @@ use crate::lab::model::screens::{Screen, ScreenStates};
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
+use crate::lesson::Lesson;
+use crate::lesson::attempt::{Attempt, Passed, Standing};
 use crate::notebook::{self, stale::Run};
 
 /// The lab's state.
@@ -44,6 +47,8 @@ pub struct State {
     pub(in crate::lab) note: Option<Note>,
     pub(in crate::lab) session: Session,
     pub(in crate::lab) work: Work,
+    /// Where there is one that the document shows.
+    pub(in crate::lab) lesson: Option<LessonState>,
     pub(in crate::lab) history: History,
     pub(in crate::lab) machine: MachineView,
     pub(in crate::lab) tops: Tops,
@@ -178,29 +183,35 @@ pub(crate) struct Work {
     /// Requests beside the running cell.
     pub pending: HashMap<u64, Pending>,
     pub next_id: u64,
-    /// The number of the cell that ran last, and of the set-up.
+    /// The number of the cell that ran last.
     pub executions: u32,
-    pub set_ups: u32,
     pub interrupted_at: Option<Duration>,
 }
 
-/// Unseen set-ups are numbered from here, so that they take no `In [n]` from the cells.
+/// What runs unseen is numbered from here, so that it takes no `In [n]` from the cells.
 pub(in crate::lab) const SET_UP: u32 = HIDDEN_CELLS;
 
 /// The cell that runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub(crate) struct Current {
-    pub id: u64,
     pub key: Key,
     pub number: u32,
-    /// The piece of its set-up that runs; `None` while the cell itself does.
-    pub setup: Option<usize>,
+    pub attempt: Attempt,
+}
+
+/// The lesson that is open, and how far the session is in it.
+#[derive(Debug)]
+pub(crate) struct LessonState {
+    pub lesson: Arc<Lesson>,
+    pub standing: Standing,
+    /// What passed, by the ids of the steps.
+    pub passed: Passed,
+    /// What the session's devices lack for it.
+    pub lacks: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pending {
-    Check(Key),
-    Probe(Key),
     Inspect,
     /// A memory snapshot that the session writes.
     Snapshot,
@@ -231,7 +242,8 @@ impl State {
             popup: None,
             note: None,
             session: Session::default(),
-            work: Work { set_ups: SET_UP, ..Work::default() },
+            work: Work::default(),
+            lesson: None,
             history: History::default(),
             machine: MachineView::default(),
             tops: Tops::default(),
@@ -262,6 +274,12 @@ impl State {
     pub(in crate::lab) fn take_document(&mut self, document: Document) {
         self.has_text = document.has_text();
         self.title = text::clean_line(&document.title);
+        self.lesson = document.lesson.map(|lesson| LessonState {
+            lesson,
+            standing: Standing::Before(0),
+            passed: document.passed,
+            lacks: None,
+        });
         self.steps.clear();
         for step in document.steps {
             let step = self.take_step(step);
@@ -289,7 +307,9 @@ impl State {
             title: step.title.clone(),
             items: step.items.iter().map(ItemState::to_item).collect(),
         });
-        Document { title: self.title.clone(), steps: steps.collect() }
+        let lesson = self.lesson.as_ref().map(|open| Arc::clone(&open.lesson));
+        let passed = self.lesson.as_ref().map(|open| open.passed.clone()).unwrap_or_default();
+        Document { title: self.title.clone(), steps: steps.collect(), lesson, passed }
     }
 
     /// Changes whenever something that is shown changed.

@@ -56,7 +56,7 @@ impl Book {
         let cells = self.notebook.cells.iter().filter(|cell| cell.kind != Kind::Raw);
         let items = cells.map(|cell| Item::Cell(Box::new(shown(cell)))).collect();
         let title = self.file.path().display().to_string();
-        Document { title, steps: vec![Step { items, ..Step::default() }] }
+        Document { title, steps: vec![Step { items, ..Step::default() }], ..Document::default() }
     }
 
     /// Whether this is the file's notebook, however its path is written.

@@ -1,23 +1,52 @@
 //! What the session says, and its end.
 
-use crate::lab::model::item::{Answer, CellState, Check, Progress, Status};
-use crate::lab::model::key::Key;
+use crate::lab::model::item::{CellState, Progress, Status};
 use crate::lab::model::message::Effect;
 use crate::lab::model::output::Ink;
-use crate::lab::model::state::{Current, Pending, SessionStatus, State};
+use crate::lab::model::state::{Pending, SessionStatus, State};
 use crate::lab::model::text;
-use crate::lab::update::restarting::{abandon, cut_pending};
-use crate::lab::update::{book, running, variables, verifying};
-use crate::lesson::Entry;
+use crate::lab::update::restarting::abandon;
+use crate::lab::update::{attempting, book, running, variables};
+use crate::lesson::attempt::Took;
 use crate::notebook;
 use crate::script::complete::Known;
-use crate::session::protocol::{self, Fault, Message, Outcome, ProbeValue, Usage, Verdict};
+use crate::session::protocol::{self, Fault, Message, Outcome, Usage};
 
 /// Progress bars that a cell shows at once.
 const MAX_PROGRESS: usize = 4;
 
 /// Takes a message; false where nothing shown has changed.
 pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
+    match attempting::take(state, &message) {
+        Took::Nothing => match message {
+            Message::Finished { id, outcome, .. } => {
+                exported(state, id, &outcome);
+                true
+            }
+            // Nobody waits for it any more.
+            Message::Started { .. }
+            | Message::Output { .. }
+            | Message::Display { .. }
+            | Message::Progress { .. } => false,
+            other => shown(state, other, fx),
+        },
+        Took::Shown => {
+            let changed = shown(state, message, fx);
+            attempting::go_on(state, fx);
+            changed
+        }
+        Took::Unseen => {
+            let answered = message.answers().is_some();
+            if answered {
+                attempting::go_on(state, fx);
+            }
+            answered
+        }
+    }
+}
+
+/// What a message changes of what is shown.
+fn shown(state: &mut State, message: Message, fx: &mut Vec<Effect>) -> bool {
     match message {
         Message::Ready { version, devices, protections, .. } => {
             if version != protocol::VERSION {
@@ -28,28 +57,37 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
             state.session.status = SessionStatus::Ready;
             state.session.protections = protections;
             state.history.set_devices(&devices);
+            if let Some(open) = &mut state.lesson {
+                open.lacks = open.lesson.front.requires.lacking(&devices);
+                if let Some(lacks) = open.lacks.clone() {
+                    state.say(lacks);
+                }
+            }
             running::dispatch(state, fx);
         }
-        Message::Started { id, .. } => {
+        Message::Started { .. } => {
             let now = state.now;
-            with_current(state, id, |cell| cell.status = Status::Running { since: now });
+            with_current(state, |cell| {
+                cell.replay = None;
+                cell.status = Status::Running { since: now };
+            });
         }
-        Message::Output { id, stream, text } => {
-            with_current(state, id, |cell| {
+        Message::Output { stream, text, .. } => {
+            with_current(state, |cell| {
                 cell.output.print(stream, &text);
                 cell.recorder.stream(&mut cell.outputs, stream, &text);
             });
         }
-        Message::Display { id, content, display_id } => {
-            with_current(state, id, |cell| {
+        Message::Display { content, display_id, .. } => {
+            with_current(state, |cell| {
                 cell.output.display(&content, display_id.as_deref());
                 cell.recorder.display(&mut cell.outputs, &content, display_id.as_deref());
             });
         }
-        Message::Progress { id, label, done, total, note } => {
+        Message::Progress { label, done, total, note, .. } => {
             let progress =
                 Progress { label: text::clean_line(&label), done, total, note: text::clean_line(&note) };
-            with_current(state, id, |cell| show_progress(&mut cell.progress, progress));
+            with_current(state, |cell| show_progress(&mut cell.progress, progress));
         }
         Message::Missed { digest } => state.history.take_sums(*digest),
         Message::Telemetry { events } => {
@@ -58,7 +96,7 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
             }
             state.history.take(events);
         }
-        Message::Finished { id, outcome, usage, .. } => finished(state, id, outcome, *usage, fx),
+        Message::Finished { outcome, usage, .. } => finished(state, outcome, *usage),
         Message::State { id, variables, devices, held } => {
             state.work.pending.remove(&id);
             state.history.set_devices(&devices);
@@ -66,10 +104,11 @@ pub(super) fn message(state: &mut State, message: Message, fx: &mut Vec<Effect>)
             variables::place(state, &variables, &held);
             state.aid.known = variables.into_iter().map(known).collect();
         }
-        Message::CheckResult { id, verdict } => checked(state, id, verdict, fx),
-        Message::Probed { id, value } => probed(state, id, value, fx),
-        Message::Refused { id, reason } => refused(state, id, &text::clean_line(&reason), fx),
-        Message::Completions { .. } | Message::HelpText { .. } => return false,
+        Message::Refused { id, reason } => refused(state, id, &text::clean_line(&reason)),
+        Message::Completions { .. }
+        | Message::HelpText { .. }
+        | Message::CheckResult { .. }
+        | Message::Probed { .. } => return false,
     }
     true
 }
@@ -86,15 +125,14 @@ fn known(variable: protocol::Variable) -> Known {
 pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     let reason = text::clean_line(reason);
     running::clear_queue(state);
-    if let Some(current) = state.work.current
-        && let Some(cell) = state.cell_mut(current.key)
-    {
+    let running = state.work.current.as_ref().map(|current| current.key);
+    if let Some(cell) = running.and_then(|key| state.cell_mut(key)) {
         let told = format!("The session ended while this ran: {reason}");
         cell.output.block(Ink::Report, &told);
         cell.outputs.push(notebook::Output::stopped("SessionError", &told));
     }
-    if let Some(current) = state.work.current {
-        book::ran(state, current.key, fx);
+    if let Some(key) = running {
+        book::ran(state, key, fx);
     }
     abandon(state, Status::Lost);
     state.verifying = None;
@@ -102,11 +140,10 @@ pub(super) fn died(state: &mut State, reason: &str, fx: &mut Vec<Effect>) {
     state.note = None;
 }
 
-fn with_current(state: &mut State, id: u64, change: impl FnOnce(&mut CellState)) {
-    // What a set-up prints is as unseen as its code.
-    if let Some(current) = state.work.current.filter(|current| current.id == id && current.setup.is_none())
-        && let Some(cell) = state.cell_mut(current.key)
-    {
+/// Changes the cell that runs; whose message it is has been found out before.
+fn with_current(state: &mut State, change: impl FnOnce(&mut CellState)) {
+    let key = state.work.current.as_ref().map(|current| current.key);
+    if let Some(cell) = key.and_then(|key| state.cell_mut(key)) {
         change(cell);
         cell.laid.clear();
     }
@@ -124,22 +161,15 @@ fn show_progress(all: &mut Vec<Progress>, progress: Progress) {
     }
 }
 
-fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut Vec<Effect>) {
-    let Some(current) = state.work.current.take_if(|current| current.id == id) else {
-        return exported(state, id, &outcome);
-    };
-    if current.setup.is_some() {
-        set_up_finished(state, current, outcome, fx);
-        return;
-    }
+/// The learner's code has run; what follows it is the attempt's to say.
+fn finished(state: &mut State, outcome: Outcome, usage: Usage) {
+    let Some(current) = &state.work.current else { return };
+    let (key, number) = (current.key, current.number);
     state.work.interrupted_at = None;
-    let (stopped, cut) = match &outcome {
-        Outcome::Ok { .. } => (false, false),
-        Outcome::Error { .. } => (true, false),
-        Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => (true, true),
-    };
-    if let Some(cell) = state.cell_mut(current.key) {
-        cell.recorder.end(&mut cell.outputs, &outcome, u64::from(current.number));
+    let stopped = !matches!(outcome, Outcome::Ok { .. });
+    if let Some(cell) = state.cell_mut(key) {
+        cell.recorder.end(&mut cell.outputs, &outcome, u64::from(number));
+        cell.replay = None;
         match outcome {
             Outcome::Ok { value } => {
                 cell.status = Status::Ok;
@@ -165,16 +195,6 @@ fn finished(state: &mut State, id: u64, outcome: Outcome, usage: Usage, fx: &mut
     if stopped {
         running::clear_queue(state);
     }
-    record_run(state, current.key, !stopped, fx);
-    book::ran(state, current.key, fx);
-    if cut {
-        cut_pending(state);
-        running::inspect(state, fx);
-    } else {
-        running::follow_up(state, current, fx);
-    }
-    running::dispatch(state, fx);
-    verifying::settle(state);
 }
 
 /// The session has written a snapshot, or has not.
@@ -200,83 +220,9 @@ fn report(fault: &Fault) -> &str {
     if fault.report.trim().is_empty() { &fault.message } else { &fault.report }
 }
 
-/// After a piece of set-up comes the next one, or the cell; one that fails is the lesson's fault.
-fn set_up_finished(state: &mut State, current: Current, outcome: Outcome, fx: &mut Vec<Effect>) {
-    if let Outcome::Ok { .. } = outcome {
-        running::next_piece(state, current, fx);
-        return;
+fn refused(state: &mut State, id: Option<u64>, reason: &str) {
+    if let Some(id) = id {
+        state.work.pending.remove(&id);
     }
-    if let Some(cell) = state.cell_mut(current.key) {
-        cell.status = Status::Failed;
-        cell.laid.clear();
-        match outcome {
-            Outcome::Error { fault } => {
-                cell.output.block(Ink::Report, "The lesson's set-up of this cell failed, not your code:");
-                cell.output.block(Ink::Report, report(&fault));
-            }
-            Outcome::Timeout { seconds } => cell.status = Status::TimedOut { seconds },
-            Outcome::TooMuchOutput { .. } => cell.status = Status::Flooded,
-            Outcome::Interrupted | Outcome::Ok { .. } => cell.status = Status::Interrupted,
-        }
-    }
-    running::clear_queue(state);
-    running::inspect(state, fx);
-}
-
-/// Of an exercise the verdict is kept instead.
-fn record_run(state: &mut State, key: Key, ok: bool, fx: &mut Vec<Effect>) {
-    if let Some(cell) = state.cell_mut(key).filter(|cell| cell.exercise.is_none() && !cell.own) {
-        fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
-    }
-}
-
-fn checked(state: &mut State, id: u64, verdict: Verdict, fx: &mut Vec<Effect>) {
-    let Some(Pending::Check(key)) = state.work.pending.remove(&id) else { return };
-    let verdict = verdict.said(text::clean_line);
-    if let Some(cell) = state.cell_mut(key) {
-        let entry = Entry::Attempt { verdict: verdict.clone(), trace: None };
-        fx.push(Effect::Record { step: cell.id.clone(), entry });
-        cell.check = Check::Done(verdict);
-        cell.laid.clear();
-    }
-}
-
-fn probed(state: &mut State, id: u64, value: Result<ProbeValue, Fault>, fx: &mut Vec<Effect>) {
-    let Some(Pending::Probe(key)) = state.work.pending.remove(&id) else { return };
-    let simulated = state.history.any_simulated();
-    let Some(predict) = state.predict_mut(key) else { return };
-    match value {
-        Ok(value) => predict.measured(value, simulated),
-        Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
-    }
-    predict.laid.clear();
-    if let Some(Ok(Answer::Compared(outcome))) = &predict.answer {
-        let entry = Entry::Answer { answer: outcome.answer, hit: outcome.hit };
-        fx.push(Effect::Record { step: predict.id.clone(), entry });
-    }
-}
-
-fn refused(state: &mut State, id: Option<u64>, reason: &str, fx: &mut Vec<Effect>) {
-    let pending = id.and_then(|id| state.work.pending.remove(&id));
-    if let Some(Pending::Check(key)) = pending
-        && let Some(cell) = state.cell_mut(key)
-    {
-        cell.check = Check::Cut;
-        cell.laid.clear();
-    }
-    let current = state.work.current.filter(|current| Some(current.id) == id);
-    if let Some(current) = current {
-        state.work.current = None;
-        if let Some(cell) = state.cell_mut(current.key) {
-            cell.status = Status::Failed;
-            let told = format!("the session refused: {reason}");
-            cell.output.block(Ink::Report, &told);
-            cell.outputs.push(notebook::Output::stopped("SessionError", &told));
-            cell.laid.clear();
-        }
-        running::clear_queue(state);
-        running::dispatch(state, fx);
-    } else {
-        state.say(format!("the session refused: {reason}"));
-    }
+    state.say(format!("the session refused: {reason}"));
 }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod answering;
+mod attempting;
 mod book;
 mod cells;
 mod completion;

@@ -2,10 +2,10 @@
 
 use crate::lab::model::history::History;
 use crate::lab::model::item::{Check, Status};
-use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
-use crate::lab::model::state::{Pending, SET_UP, SessionStatus, State};
+use crate::lab::model::state::{SessionStatus, State};
 use crate::lab::update::{running, variables};
+use crate::lesson::attempt::Standing;
 
 /// Ends the session, alive or not, and starts another. Cells, outputs and text stay.
 pub(super) fn restart(state: &mut State, fx: &mut Vec<Effect>) {
@@ -24,7 +24,9 @@ pub(crate) fn forget_session(state: &mut State) {
     state.work.executions = 0;
     state.runs.clear();
     state.verifying = None;
-    state.work.set_ups = SET_UP;
+    if let Some(open) = &mut state.lesson {
+        open.standing = Standing::Before(0);
+    }
     state.work.interrupted_at = None;
     let sort = state.history.sorted_by();
     state.history = History::default();
@@ -42,27 +44,11 @@ pub(crate) fn abandon(state: &mut State, status: Status) {
         && let Some(cell) = state.cell_mut(current.key)
     {
         cell.status = status;
+        cell.replay = None;
+        if cell.exercise.is_some() {
+            cell.check = Check::Cut;
+        }
         cell.laid.clear();
     }
-    cut_pending(state);
     state.work.pending.clear();
-}
-
-pub(crate) fn cut_pending(state: &mut State) {
-    let cut: Vec<Key> = state
-        .work
-        .pending
-        .values()
-        .filter_map(|pending| match pending {
-            Pending::Check(key) => Some(*key),
-            Pending::Probe(_) | Pending::Inspect | Pending::Snapshot => None,
-        })
-        .collect();
-    for key in cut {
-        if let Some(cell) = state.cell_mut(key) {
-            cell.check = Check::Cut;
-            cell.laid.clear();
-        }
-    }
-    state.work.pending.retain(|_, pending| matches!(pending, Pending::Inspect | Pending::Snapshot));
 }

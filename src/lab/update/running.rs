@@ -1,11 +1,11 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
-use crate::lab::model::item::{CellState, Check, Guess, ItemState, Status};
+use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{Current, Pending, SessionStatus, State};
-use crate::lab::update::book;
+use crate::lab::model::state::{Pending, SessionStatus, State};
+use crate::lab::update::{attempting, book};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 use crate::session::protocol::Request;
@@ -77,61 +77,7 @@ pub(crate) fn dispatch(state: &mut State, fx: &mut Vec<Effect>) {
     if state.aid.remember(&code) {
         fx.push(Effect::Remember(code));
     }
-    evaluate(state, key, number, Some(0), fx);
-}
-
-/// Goes on with a cell after a piece of its set-up.
-pub(crate) fn next_piece(state: &mut State, done: Current, fx: &mut Vec<Effect>) {
-    evaluate(state, done.key, done.number, done.setup.map(|piece| piece + 1), fx);
-}
-
-/// Sends a piece of a cell's set-up, or the cell itself where there is no such piece.
-fn evaluate(state: &mut State, key: Key, number: u32, setup: Option<usize>, fx: &mut Vec<Effect>) {
-    let id = next_id(state);
-    let next_set_up = state.work.set_ups.saturating_add(1);
-    let Some(cell) = state.cell_mut(key) else { return };
-    let piece = setup.and_then(|piece| cell.setup.get(piece));
-    let setup = setup.filter(|_| piece.is_some());
-    let request = match piece {
-        Some(code) => {
-            let first_line = u32::try_from(code.line).unwrap_or(1);
-            Request::Evaluate { id, cell: next_set_up, code: code.text.clone(), first_line }
-        }
-        None => Request::Evaluate { id, cell: number, code: cell.editor.text(), first_line: 1 },
-    };
-    if setup.is_some() {
-        state.work.set_ups = next_set_up;
-    }
-    state.work.current = Some(Current { id, key, number, setup });
-    fx.push(Effect::Send(request));
-}
-
-/// What follows a cell's end: its predictions are measured, its check runs, the variables are asked for.
-pub(crate) fn follow_up(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
-    let probes: Vec<(Key, String)> = state
-        .predictions_of(current.key)
-        .iter()
-        .filter(|predict| !predict.is_open())
-        .map(|predict| (predict.key, predict.question.answer.text.clone()))
-        .collect();
-    for (key, expression) in probes {
-        let id = next_id(state);
-        state.work.pending.insert(id, Pending::Probe(key));
-        fx.push(Effect::Send(Request::Probe { id, of: current.number, expression }));
-    }
-    let check = state.cell_mut(current.key).and_then(|cell| {
-        let check = cell.exercise.as_ref().map(|exercise| exercise.check.clone())?;
-        cell.check = Check::Running;
-        cell.laid.clear();
-        Some(check)
-    });
-    if let Some(code) = check {
-        let id = next_id(state);
-        state.work.pending.insert(id, Pending::Check(current.key));
-        let first_line = u32::try_from(code.line).unwrap_or(1);
-        fx.push(Effect::Send(Request::Check { id, of: current.number, code: code.text, first_line }));
-    }
-    inspect(state, fx);
+    attempting::begin(state, key, number, fx);
 }
 
 /// Asks for the variables and devices as they are now.
@@ -144,6 +90,10 @@ pub(super) fn inspect(state: &mut State, fx: &mut Vec<Effect>) {
 fn run(state: &mut State, keys: &[Key], fx: &mut Vec<Effect>) -> bool {
     if let SessionStatus::Dead { .. } = state.session.status {
         state.say("the session has ended: r starts a new one");
+        return false;
+    }
+    if let Some(lacks) = state.lesson.as_ref().and_then(|open| open.lacks.clone()) {
+        state.say(format!("{lacks}: its cells can't run here"));
         return false;
     }
     let code = |key: &&Key| state.cells().any(|cell| cell.key == **key && !cell.markdown);
@@ -205,7 +155,7 @@ fn cells(state: &State, wanted: impl Fn(usize, usize) -> bool) -> Vec<Key> {
         .collect()
 }
 
-fn next_id(state: &mut State) -> u64 {
+pub(super) fn next_id(state: &mut State) -> u64 {
     state.work.next_id += 1;
     state.work.next_id
 }

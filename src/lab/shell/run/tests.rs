@@ -159,8 +159,10 @@ fn a_figure_of_the_file_is_drawn_though_nothing_ran() {
         Some(Box::new(Stored { outputs, ran: Some(Kind::Code.hash("f")), count: Some(1), usage: None }));
     let cell = Cell { id: "a".into(), code: "f".into(), stored, ..Cell::default() };
     let step = Step { items: vec![Item::Cell(Box::new(cell))], ..Step::default() };
-    let mut state =
-        State::new(Document { title: "n".into(), steps: vec![step] }, Look::from_env(false, false));
+    let mut state = State::new(
+        Document { title: "n".into(), steps: vec![step], ..Document::default() },
+        Look::from_env(false, false),
+    );
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let connect = |_: Wake| Err(io::Error::other("no session"));
     let mut around = Surroundings::new(connect, inbox.clone());

@@ -1,0 +1,263 @@
+//! The cell that runs: what the session is asked for it, one thing after another, and what comes of it.
+//!
+//! [`Attempt`] knows the order; here its requests are sent, and its end is shown and recorded.
+
+use crate::lab::model::history::History;
+use crate::lab::model::item::{Answer, CellState, Check, Guess, ItemState, Status};
+use crate::lab::model::key::Key;
+use crate::lab::model::message::Effect;
+use crate::lab::model::output::Ink;
+use crate::lab::model::state::{Current, State};
+use crate::lab::model::text;
+use crate::lab::update::{book, running, variables, verifying};
+use crate::lesson::attempt::{Attempt, End, Standing, Took};
+use crate::lesson::{Code, Element, Entry, Step};
+use crate::session::protocol::{Fault, Message, ProbeValue, Request, Verdict};
+
+/// Sends the first request for a cell that begins to run.
+pub(super) fn begin(state: &mut State, key: Key, number: u32, fx: &mut Vec<Effect>) {
+    let Some(attempt) = attempt(state, key, number) else { return };
+    if attempt.begins_anew() {
+        leave_own_cells(state, attempt.replayed());
+    }
+    state.work.current = Some(Current { key, number, attempt });
+    go_on(state, fx);
+}
+
+/// What the session is to be asked for a cell.
+fn attempt(state: &State, key: Key, number: u32) -> Option<Attempt> {
+    let cell = state.cells().find(|cell| cell.key == key)?;
+    let code = Code { text: cell.editor.text(), line: 1 };
+    let Some(open) = &state.lesson else { return Some(Attempt::of_code(number, code)) };
+    let (lesson, passed) = (&open.lesson, &open.passed);
+    let Some(step) = cell.step else {
+        // Beside a step, all before it has been done; in a session in which other things ran it takes what there is.
+        let after = above(state, key);
+        return Some(match open.standing {
+            Standing::Before(at) if at <= after => {
+                Attempt::after(lesson, after, (number, code), open.standing, passed)
+            }
+            _ => Attempt::of_code(number, code),
+        });
+    };
+    let probes = if is_as_written(cell, lesson.steps.get(step)) { probes(state, key) } else { Vec::new() };
+    Some(Attempt::at_step(lesson, step, (number, code), open.standing, passed).settling(probes))
+}
+
+/// Steps of the lesson above a cell of the learner's own.
+fn above(state: &State, key: Key) -> usize {
+    let cells = state.cells().take_while(|cell| cell.key != key);
+    cells.filter_map(|cell| cell.step).last().map_or(0, |step| step + 1)
+}
+
+/// A cell that is to be run as it stands still is what the lesson has written.
+fn is_as_written(cell: &CellState, step: Option<&Step>) -> bool {
+    match step.and_then(|step| step.element.as_ref()) {
+        Some(Element::Run(code)) => code.text.trim_end() == cell.editor.text().trim_end(),
+        _ => true,
+    }
+}
+
+/// The predictions that a cell's run settles: those that are made and not settled yet.
+fn probes(state: &State, key: Key) -> Vec<(String, String)> {
+    let predictions = state.predictions_of(key).into_iter();
+    let open = predictions.filter(|predict| !predict.is_open() && !predict.is_settled());
+    open.map(|predict| (predict.id.clone(), predict.question.answer.text.clone())).collect()
+}
+
+/// Names of the learner's own cells go with the state that they were made in.
+fn leave_own_cells(state: &mut State, replayed: usize) {
+    let own = state.cells_mut().filter(|cell| cell.own && cell.number.is_some() && !cell.earlier);
+    let mut left = 0;
+    for cell in own {
+        cell.earlier = true;
+        cell.laid.clear();
+        left += 1;
+    }
+    if left > 0 {
+        let steps = if replayed == 1 { "1 step was".to_owned() } else { format!("{replayed} steps were") };
+        state.say(format!(
+            "begins where the lesson stands: {steps} run again, and what your own cells made is gone"
+        ));
+    }
+}
+
+/// Sends what is to be asked next; where nothing is left, the cell's run has ended.
+pub(super) fn go_on(state: &mut State, fx: &mut Vec<Effect>) {
+    let id = running::next_id(state);
+    let Some(current) = &mut state.work.current else { return };
+    let key = current.key;
+    if let Some(request) = current.attempt.request(id) {
+        let replay = current.attempt.replay();
+        let checks = matches!(request, Request::Check { .. });
+        fx.push(Effect::Send(request));
+        if let Some(cell) = state.cell_mut(key)
+            && (cell.replay != replay || checks)
+        {
+            cell.replay = replay;
+            cell.check = if checks { Check::Running } else { Check::Open };
+            cell.laid.clear();
+        }
+    } else if current.attempt.end().is_some()
+        && let Some(current) = state.work.current.take()
+    {
+        ended(state, current, fx);
+    }
+}
+
+/// Whose a message is; what is run unseen is taken here.
+pub(super) fn take(state: &mut State, message: &Message) -> Took {
+    let Some(current) = &mut state.work.current else { return Took::Nothing };
+    let resets = current.attempt.is_resetting();
+    let took = current.attempt.take(message);
+    if let (true, Message::State { devices, .. }) = (resets, message) {
+        begin_anew(state);
+        state.history.set_devices(devices);
+    }
+    took
+}
+
+/// The session has forgotten everything: so does the machine's panel.
+fn begin_anew(state: &mut State) {
+    let sort = state.history.sorted_by();
+    state.history = History::default();
+    state.history.sort(sort);
+    variables::place(state, &[], &[]);
+    state.machine.forget();
+}
+
+fn ended(state: &mut State, current: Current, fx: &mut Vec<Effect>) {
+    state.work.interrupted_at = None;
+    let Current { key, attempt, .. } = current;
+    let mut standing = Standing::Elsewhere;
+    match attempt.end() {
+        Some(End::Ran(Some(verdict))) => {
+            if verdict.is_pass() {
+                standing = passed(state, key);
+            }
+            judged(state, key, verdict.clone(), fx);
+        }
+        Some(End::Fault(verdict)) => {
+            running::clear_queue(state);
+            not_begun(state, key, &verdict.to_string());
+            judged(state, key, verdict.clone(), fx);
+        }
+        Some(End::Cut(reason)) => {
+            running::clear_queue(state);
+            cut(state, key, reason);
+        }
+        Some(End::Ran(None)) | None => standing = ran(state, key, fx),
+    }
+    if let Some(open) = &mut state.lesson {
+        open.standing = standing;
+    }
+    let simulated = state.history.any_simulated();
+    for (id, value) in attempt.answers() {
+        settled(state, id, value, simulated, fx);
+    }
+    book::ran(state, key, fx);
+    running::inspect(state, fx);
+    running::dispatch(state, fx);
+    verifying::settle(state);
+}
+
+/// A cell without a check has run; where the session stands then.
+fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) -> Standing {
+    let Some(lesson) = state.lesson.as_ref().map(|open| std::sync::Arc::clone(&open.lesson)) else {
+        return Standing::Elsewhere;
+    };
+    let Some(cell) = state.cell_mut(key) else { return Standing::Elsewhere };
+    let Some(step) = cell.step else { return Standing::Elsewhere };
+    let ok = cell.status == Status::Ok;
+    fx.push(Effect::Record { step: cell.id.clone(), entry: Entry::Ran { ok } });
+    if ok && is_as_written(cell, lesson.steps.get(step)) {
+        Standing::Before(step + 1)
+    } else {
+        Standing::Elsewhere
+    }
+}
+
+/// What passed is what the steps after it build upon.
+fn passed(state: &mut State, key: Key) -> Standing {
+    let Some(cell) = state.cell_mut(key) else { return Standing::Elsewhere };
+    let (id, code, step) = (cell.id.clone(), cell.editor.text(), cell.step);
+    if let Some(open) = &mut state.lesson {
+        open.passed.insert(id, code);
+    }
+    step.map_or(Standing::Elsewhere, |step| Standing::Before(step + 1))
+}
+
+fn judged(state: &mut State, key: Key, verdict: Verdict, fx: &mut Vec<Effect>) {
+    let verdict = verdict.said(text::clean_line);
+    let Some(cell) = state.cell_mut(key) else { return };
+    if cell.exercise.is_none() {
+        return;
+    }
+    let code = verdict.is_pass().then(|| cell.editor.text());
+    let entry = Entry::Attempt { verdict: verdict.clone(), trace: None, code };
+    fx.push(Effect::Record { step: cell.id.clone(), entry });
+    cell.check = Check::Done(verdict);
+    cell.laid.clear();
+}
+
+/// The learner's code has not run: something of the lesson's failed before it.
+fn not_begun(state: &mut State, key: Key, told: &str) {
+    if let Some(cell) = state.cell_mut(key) {
+        cell.status = Status::Failed;
+        cell.replay = None;
+        cell.output.block(Ink::Report, "What the lesson does before this cell failed, not your code:");
+        cell.output.block(Ink::Report, told);
+        cell.laid.clear();
+    }
+}
+
+fn cut(state: &mut State, key: Key, reason: &str) {
+    let Some(cell) = state.cell_mut(key) else { return };
+    cell.replay = None;
+    if let Status::Running { .. } = cell.status {
+        cell.status = if reason == "interrupted" { Status::Interrupted } else { Status::Failed };
+        if cell.status == Status::Failed {
+            let told = format!("the session refused: {}", text::clean_line(reason));
+            cell.output.block(Ink::Report, &told);
+            cell.outputs.push(crate::notebook::Output::stopped("SessionError", &told));
+        }
+    }
+    if cell.exercise.is_some() {
+        cell.check = Check::Cut;
+    }
+    cell.laid.clear();
+}
+
+/// A prediction's answer, which stays what it is.
+fn settled(
+    state: &mut State,
+    id: &str,
+    value: &Result<ProbeValue, Fault>,
+    simulated: bool,
+    fx: &mut Vec<Effect>,
+) {
+    let items = state.steps.iter_mut().flat_map(|step| &mut step.items);
+    let found = items.filter_map(|item| match item {
+        ItemState::Predict(predict) if predict.id == id => Some(predict),
+        _ => None,
+    });
+    for predict in found {
+        match value {
+            Ok(value) => predict.measured(value.clone(), simulated),
+            Err(fault) => predict.answer = Some(Err(text::clean_line(&fault.message))),
+        }
+        predict.laid.clear();
+        let entry = match &predict.answer {
+            Some(Ok(Answer::Compared(outcome))) => Entry::Answer {
+                answer: outcome.answer,
+                hit: outcome.hit,
+                modelled: predict.is_modelled(simulated),
+            },
+            Some(Ok(Answer::Told(told))) if predict.guess == Guess::Skipped => {
+                Entry::Told { answer: told.clone() }
+            }
+            _ => continue,
+        };
+        fx.push(Effect::Record { step: predict.id.clone(), entry });
+    }
+}
