@@ -8,7 +8,7 @@ use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders::state_folder;
 use crate::cli::library::open_notebook;
-use crate::cli::setup::{lesson_session, progress};
+use crate::cli::setup::{lesson_session, opened, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
 use crate::session::options::SessionOptions;
 
@@ -66,14 +66,23 @@ pub(crate) fn open_lesson(chosen: &Chosen, look: &LookOptions, devices: &str) ->
             None
         }
     };
-    look_at(chosen, look, devices, keep)
+    let (document, book, notes) = match opened(chosen) {
+        Ok(opened) => opened,
+        Err(text) => {
+            tell!("note: what you wrote in this lesson is not shown: {}", strip_control(&text));
+            (Document::lesson(&chosen.lesson), None, Vec::new())
+        }
+    };
+    let own = lesson_session(chosen, devices);
+    let notes = own.missing_protection().into_iter().chain(notes).collect();
+    finish(run((Some(document), notes), look, devices, own, book, keep))
 }
 
-/// Opens the lab on a lesson; where `keep` is none, no progress is kept.
-pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str, keep: Option<Keep>) -> u8 {
+/// Opens the lab on a lesson of which nothing is kept.
+pub(crate) fn look_at(chosen: &Chosen, look: &LookOptions, devices: &str) -> u8 {
     let own = lesson_session(chosen, devices);
     let notes = own.missing_protection().into_iter().collect();
-    finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, keep))
+    finish(run((Some(Document::lesson(&chosen.lesson)), notes), look, devices, own, None, None))
 }
 
 /// Opens the lab on a notebook; a file that is not there yet is made by saving.

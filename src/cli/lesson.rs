@@ -1,10 +1,12 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
 use crate::cli::folders;
+use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
 use crate::lesson::verify::{Depth, Report, verify_in};
 use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
 
@@ -158,13 +160,23 @@ pub(super) fn show(lesson: &Lesson, report: &Report) {
 
 /// Records that steps are to be done anew; what was recorded before stays in the log.
 fn reset(name: &str, step: Option<&str>) -> u8 {
-    let (pack, lesson, version) = match packs::find(name) {
-        Ok(found) => (found.pack, found.lesson.front.id, found.version),
+    let (pack, lesson, version, found) = match packs::find(name) {
+        Ok(found) => {
+            let Chosen { lesson, pack, version, .. } = found;
+            (pack, lesson.front.id.clone(), version, Some(lesson))
+        }
         // The pack may have been removed, and what was done in it is still there.
         Err(text) => match name.split_once('/') {
-            Some((pack, lesson)) => (pack.to_owned(), lesson.to_owned(), String::new()),
+            Some((pack, lesson)) => (pack.to_owned(), lesson.to_owned(), String::new(), None),
             None => return refuse(&text),
         },
+    };
+    let written = match forget_written(&pack, &lesson, found.as_ref(), step) {
+        Ok(written) => written,
+        Err(text) => {
+            tell!("error: {}", strip_control(&text));
+            return exit::SCRIPT;
+        }
     };
     let reset = || -> std::io::Result<Vec<Key>> {
         let (mut log, _) = ProgressLog::open(&folders::progress_file()?)?;
@@ -178,13 +190,17 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
         Ok(keys)
     };
     match reset() {
-        Ok(keys) if keys.is_empty() => {
+        Ok(keys) if keys.is_empty() && written.is_none() => {
             let of = step.map(|step| format!(", step {step}")).unwrap_or_default();
             say!("nothing was done yet in {}{}", strip_control(name), strip_control(&of));
             exit::FINE
         }
         Ok(keys) => {
-            say!("{} begins anew: {}", strip_control(name), steps_of(&keys));
+            let told = if keys.is_empty() { "nothing was recorded".to_owned() } else { steps_of(&keys) };
+            say!("{} begins anew: {told}", strip_control(name));
+            if let Some(written) = written {
+                say!("{}", strip_control(&written));
+            }
             exit::FINE
         }
         Err(error) => {
@@ -192,6 +208,42 @@ fn reset(name: &str, step: Option<&str>) -> u8 {
             exit::SCRIPT
         }
     }
+}
+
+/// Puts aside what was written in a lesson, or gives one step its text again; says what became of it.
+fn forget_written(
+    pack: &str,
+    id: &str,
+    lesson: Option<&Lesson>,
+    step: Option<&str>,
+) -> Result<Option<String>, String> {
+    let path = folders::work_file(pack, id).map_err(|error| error.to_string())?;
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    if !is_there(&path) && !is_there(&path.with_file_name(format!(".{id}.ipynb.journal"))) {
+        return Ok(None);
+    }
+    if let Some(lesson) = lesson {
+        let (mut book, ..) = open_lesson_work(&path, Document::lesson(lesson))?;
+        if book.keeping() == Keeping::Nothing {
+            return Err("the lesson is open in another lab, or can't be written to; close it first".into());
+        }
+        if let Some(step) = step {
+            let was = begin_step_anew(&mut book, lesson, step);
+            book.save(false).map_err(|error| format!("{error:?}"))?;
+            return Ok(was
+                .map(|lines| format!("its cell has the lesson's text again; {lines} of yours are dropped")));
+        }
+        book.save(false).map_err(|error| format!("{error:?}"))?;
+    } else if step.is_some() {
+        return Ok(None);
+    }
+    let free = (1..10_000)
+        .map(|n| path.with_file_name(format!("{id}.before-{n}.ipynb")))
+        .find(|path| !is_there(path));
+    let aside = free.ok_or("there are too many earlier versions beside it")?;
+    std::fs::rename(&path, &aside)
+        .map_err(|error| format!("cannot put {} aside: {error}", path.display()))?;
+    Ok(Some(format!("what you wrote in it is in {}", aside.display())))
 }
 
 fn steps_of(keys: &[Key]) -> String {

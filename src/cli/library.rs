@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::base::file;
 use crate::cli::folders::{data_folder, progress_file};
 use crate::cli::library;
-use crate::cli::setup::{lesson_session, progress};
+use crate::cli::setup::{lesson_session, opened, progress};
 use crate::device::Machine;
 use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
-use crate::lesson::{Key, Lesson, Progress, ProgressLog};
+use crate::lesson::{Key, Lesson, Progress, ProgressLog, StepProgress};
 use crate::session::options::SessionOptions;
 
 use super::packs;
@@ -82,9 +82,10 @@ impl Library for Shelf {
                 let log = progress_file().and_then(|file| ProgressLog::open(&file)).ok();
                 let at = log.and_then(|(log, _)| left_off((&found.pack, &found.lesson), log.progress()));
                 let setup = lesson_session(&found, &self.devices);
-                let notes = setup.missing_protection().into_iter().collect();
+                let (document, book, kept) = opened(&found)?;
+                let notes = setup.missing_protection().into_iter().chain(kept).collect();
                 self.next_session(setup);
-                Ok(Opened { document: Document::lesson(&found.lesson), book: None, keep, at, notes })
+                Ok(Opened { document, book, keep, at, notes })
             }
             Target::Notebook(path) => {
                 let (document, book, notes) = open_notebook(path)?;
@@ -194,11 +195,16 @@ pub(super) fn shown(taken: Taken<'_>, progress: &Progress) -> HomeLesson {
     }
 }
 
-/// The first step that is neither done nor skipped, if the lesson was begun.
+/// The step that was worked on last, or the first open one after it where it is done; an earlier open one where none
+/// is. None where the lesson was not begun.
 fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
-    let over = |step: &str| progress.step(&key(taken, step)).map(|step| step.done || step.skipped);
-    steps(taken.1).any(|step| over(step).is_some()).then_some(())?;
-    steps(taken.1).find(|step| over(step) != Some(true)).map(str::to_owned)
+    let all: Vec<(&str, Option<&StepProgress>)> =
+        steps(taken.1).map(|step| (step, progress.step(&key(taken, step)))).collect();
+    let latest = all.iter().filter_map(|(_, step)| Some(step.as_ref()?.at_ms)).max()?;
+    let last = all.iter().rposition(|(_, step)| step.is_some_and(|step| step.at_ms == latest))?;
+    let is_open = |(_, step): &&(&str, Option<&StepProgress>)| !step.is_some_and(|s| s.done || s.skipped);
+    let found = all.iter().skip(last).find(is_open).or_else(|| all.iter().find(is_open))?;
+    Some(found.0.to_owned())
 }
 
 /// Where the learner left off: the notebook or the lesson that was worked on last, the lesson after a finished one, or
@@ -275,6 +281,9 @@ mod tests {
         assert_eq!(told(&progress, None), "Continue: one (1 of 2 done)");
         assert_eq!(left_off(lessons[0], &progress).as_deref(), Some(ids[1]));
         assert_eq!(left_off(lessons[1], &progress), None);
+        let mut later = Progress::default();
+        ran(&mut later, lessons[0], ids[1], 10);
+        assert_eq!(left_off(lessons[0], &later).as_deref(), Some(ids[0]), "what was passed over comes last");
         ran(&mut progress, lessons[0], ids[1], 20);
         assert_eq!(told(&progress, None), "Next lesson: two");
         let notebook = Remembered { path: "/x/y.rhai".into(), at_ms: 30 };

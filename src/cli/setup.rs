@@ -1,12 +1,14 @@
 //! What every front end is set up with.
 
 use std::io;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::cli::folders::progress_file;
+use crate::base::file;
+use crate::cli::folders::{progress_file, work_file};
 use crate::cli::packs::Chosen;
-use crate::lab::Keep;
-use crate::lesson::{Lesson, ProgressLog, Record};
+use crate::lab::{Book, Document, Keep, open_lesson_work};
+use crate::lesson::{Lesson, Memory, ProgressLog, Record, records};
 use crate::session::options::SessionOptions;
 
 /// Appends to the learner's progress log.
@@ -18,6 +20,21 @@ pub(crate) fn progress(chosen: &Chosen) -> io::Result<Keep> {
         let (key, version) = (chosen.key(step), chosen.version.clone());
         log.append(&Record { key, version, at_ms: at, entry: entry.clone() })
     }))
+}
+
+/// A lesson's document as the learner left it, the file of what is written in it, and what there is to say.
+///
+/// # Errors
+/// What was written can't be read.
+pub(super) fn opened(chosen: &Chosen) -> Result<(Document, Option<Book>, Vec<String>), String> {
+    let known = progress_file().and_then(|file| records(&file)).map_err(|error| error.to_string())?;
+    let memory = Memory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let document = Document::lesson(&chosen.lesson).recalling(&memory);
+    let path = work_file(&chosen.pack, &chosen.lesson.front.id).map_err(|error| error.to_string())?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    file::make_folder(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (book, document, notes) = open_lesson_work(&path, document)?;
+    Ok((document, Some(book), notes))
 }
 
 /// The session of a lesson.

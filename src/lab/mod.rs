@@ -12,7 +12,7 @@ mod view;
 
 pub use model::binding::Binding;
 pub use model::bindings::BINDINGS;
-pub use model::book_change::{BookChange, NotSaved};
+pub use model::book_change::{BookChange, Keeping, NotSaved};
 pub use model::config::{self, Config};
 pub use model::document::{self, Document};
 pub use model::export_kind::What;
@@ -28,6 +28,7 @@ pub use model::state::{Confirm, Popup, SessionStatus, State};
 pub use model::theme::{Colour, Look};
 pub use shell::book::Book;
 pub use shell::export::{render, render_to_string, render_to_svg};
+pub use shell::lesson_work::{begin_step_anew, open_lesson_work};
 pub use shell::library::{Keep, Library, Opened};
 pub use shell::link::SessionLink;
 pub(crate) use shell::link::in_child_process;

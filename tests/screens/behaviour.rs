@@ -7,7 +7,8 @@ use tensorlab::base::Device;
 use tensorlab::base::event::{Clock, Source};
 use tensorlab::lab::document::Item;
 use tensorlab::lab::{
-    BINDINGS, Colour, Confirm, Document, Effect, Msg, Pane, Popup, SessionStatus, render, render_to_string,
+    BINDINGS, Colour, Confirm, Document, Effect, Keeping, Msg, Pane, Popup, SessionStatus, render,
+    render_to_string,
 };
 use tensorlab::lesson::Entry;
 use tensorlab::lesson::markdown::{Block, Inline};
@@ -399,7 +400,7 @@ fn quitting_asks_only_where_something_would_be_lost() {
     assert!(lab.shows().contains("1 changed cell is not saved"));
     lab.key(KeyCode::Esc);
     assert!(lab.effects.is_empty() && lab.state.is_editing());
-    lab.state.allow_saving();
+    lab.state.keep(Keeping::OnSave);
     lab.ctrl('s');
     assert_eq!(lab.effects.last(), Some(&Effect::Save { over: false }));
     lab.tell(Msg::Saved(Ok(vec![])));

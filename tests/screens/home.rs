@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use insta::assert_snapshot;
 use tensorlab::lab::{
-    Colour, Confirm, Document, Effect, Found, HomeLesson, HomePack, Listing, Look, Msg, Pane, Popup, Recent,
-    Screen, State, Target, render_to_string, update,
+    Colour, Confirm, Document, Effect, Found, HomeLesson, HomePack, Keeping, Listing, Look, Msg, Pane, Popup,
+    Recent, Screen, State, Target, render_to_string, update,
 };
 use tensorlab::session::protocol::Request;
 
@@ -153,7 +153,7 @@ fn a_path_is_typed_and_gets_its_ending() {
 #[test]
 fn what_is_opened_takes_the_place_of_what_was() {
     let mut lab = home(look(Colour::True));
-    lab.tell(Msg::Opened { document: lesson(), at: Some("bytes-across".into()), can_save: false });
+    lab.tell(Msg::Opened { document: lesson(), at: Some("bytes-across".into()), keeping: Keeping::Nothing });
     assert_eq!((lab.state.screen(), lab.state.focus()), (Screen::Work, Pane::Cells));
     lab.says(ready());
     assert!(lab.shows().contains("▌Predict"), "{}", lab.shows());
@@ -176,7 +176,7 @@ fn what_is_opened_takes_the_place_of_what_was() {
     lab.key(KeyCode::Enter);
     lab.key(KeyCode::Char('y'));
     assert_eq!(opened(&lab), Some(&lesson_target("moving")));
-    lab.tell(Msg::Opened { document: Document::notebook("n", []), at: None, can_save: true });
+    lab.tell(Msg::Opened { document: Document::notebook("n", []), at: None, keeping: Keeping::OnSave });
     lab.says(ready());
     lab.key(KeyCode::F(5));
     let evaluations: Vec<&Request> =

@@ -2,7 +2,9 @@
 
 use crossterm::event::KeyCode;
 use tensorlab::lab::document::{Cell, Item, Step, Stored};
-use tensorlab::lab::{BookChange, Colour, Confirm, Document, Effect, Msg, NotSaved, Popup, render_to_string};
+use tensorlab::lab::{
+    BookChange, Colour, Confirm, Document, Effect, Keeping, Msg, NotSaved, Popup, render_to_string,
+};
 use tensorlab::notebook::{Kind, Output};
 use tensorlab::session::protocol::{Message, Stream, Usage};
 
@@ -21,7 +23,7 @@ fn book(lab: &Lab) -> Vec<&BookChange> {
 /// A notebook that has a file, as the ones of the tests do not.
 fn with_file(cells: &[&str]) -> Lab {
     let mut lab = Lab::notebook(cells);
-    lab.state.allow_saving();
+    lab.state.keep(Keeping::OnSave);
     lab
 }
 

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tensorlab::base::event::{Body, Clock, Event, Name, Source, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{
-    BINDINGS, Colour, Document, Effect, Found, HomeLesson, HomePack, Listing, Look, Msg, Recent, State,
-    Target, render, update,
+    BINDINGS, Colour, Document, Effect, Found, HomeLesson, HomePack, Keeping, Listing, Look, Msg, Recent,
+    State, Target, render, update,
 };
 use tensorlab::plot::{Figure, Series};
 use tensorlab::session::client::FromSession;
@@ -193,9 +193,13 @@ fn home() -> impl Strategy<Value = Msg> {
             let notebooks = recent.collect();
             Msg::Listed(Box::new(Listing { packs: vec![pack], notebooks, resume, notes: vec![] }))
         });
-    let opened = (any::<bool>(), any::<bool>()).prop_map(|(guided, can_save)| {
+    let opened = (any::<bool>(), 0..3usize).prop_map(|(guided, keeping)| {
         let document = if guided { lesson_document() } else { Document::default() };
-        Msg::Opened { document, at: Some("once".into()), can_save }
+        Msg::Opened {
+            document,
+            at: Some("once".into()),
+            keeping: [Keeping::Nothing, Keeping::OnSave, Keeping::Always][keeping],
+        }
     });
     let found = any::<String>().prop_map(|name| {
         Msg::Found(vec![Found { device: "cuda:0".into(), name, memory: u64::MAX, simulated: true }])

@@ -100,7 +100,7 @@ pub(super) fn preview(dir: &Path, lesson: Option<&str>, look: &LookOptions, devi
             version: pack.manifest.version.to_string(),
             folder: Some(folder),
         };
-        return Ok(look_at(&chosen, look, devices, None));
+        return Ok(look_at(&chosen, look, devices));
     }
     say!("{} {}: {}", pack.manifest.id, pack.manifest.version, pack.manifest.title);
     for shown in pack.lessons.iter().filter(|l| lesson.is_none_or(|id| l.front.id == id)) {

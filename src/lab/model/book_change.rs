@@ -28,6 +28,18 @@ pub enum BookChange {
     },
 }
 
+/// What becomes of what is written in a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Keeping {
+    /// It has no file.
+    #[default]
+    Nothing,
+    /// It is saved when that is asked for.
+    OnSave,
+    /// It is kept as it is written, as that of a lesson.
+    Always,
+}
+
 /// Why a notebook was not saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotSaved {

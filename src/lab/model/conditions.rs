@@ -27,7 +27,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         Condition::Dead => is_dead(state),
         Condition::Document => state.has_document(),
         Condition::Cells => state.cells().next().is_some(),
-        Condition::Unsaved => state.can_save && state.unsaved() > 0,
+        Condition::Unsaved => state.can_save() && state.unsaved() > 0,
         Condition::NextStep => state.step + 1 < state.steps.len(),
         Condition::PreviousStep => state.step > 0 && state.steps.len() > 1,
         Condition::Cell => state.selected_cell().is_some(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 
-use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::Document;
 use crate::lab::model::export_kind::What;
 use crate::lab::model::key::Key;
@@ -45,7 +45,7 @@ pub enum Msg {
     Opened {
         document: Document,
         at: Option<String>,
-        can_save: bool,
+        keeping: Keeping,
     },
 }
 

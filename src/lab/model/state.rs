@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::base::event::{HIDDEN_CELLS, Source};
 use crate::lab::model::aid::Aid;
+use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::{Document, Step};
 use crate::lab::model::history::History;
 use crate::lab::model::item::{CellState, ItemState, PredictState};
@@ -73,7 +74,7 @@ pub struct State {
     /// What figures are drawn on.
     pub(in crate::lab) canvas: Canvas,
     pub(in crate::lab) now: Duration,
-    pub(in crate::lab) can_save: bool,
+    pub(in crate::lab) keeping: Keeping,
     pub(in crate::lab) has_text: bool,
     pub(in crate::lab) revision: u64,
     pub(in crate::lab) next_key: u64,
@@ -261,7 +262,7 @@ impl State {
             size: (80, 24),
             canvas: Canvas::default(),
             now: Duration::ZERO,
-            can_save: false,
+            keeping: Keeping::Nothing,
             has_text: false,
             revision: 0,
             next_key: 0,
@@ -353,9 +354,14 @@ impl State {
         self.aid.past = past;
     }
 
-    /// Allows [`Effect::Save`](crate::lab::model::message::Effect::Save).
-    pub fn allow_saving(&mut self) {
-        self.can_save = true;
+    /// Says what becomes of what is written.
+    pub fn keep(&mut self, keeping: Keeping) {
+        self.keeping = keeping;
+    }
+
+    /// There is a file to save to.
+    pub(in crate::lab) fn can_save(&self) -> bool {
+        self.keeping == Keeping::OnSave
     }
 
     /// Says what the terminal can show beside characters. Where the look forbids colours or pictures, figures stay
@@ -391,6 +397,9 @@ impl State {
 
     /// Cells with text that was not saved.
     pub fn unsaved(&self) -> usize {
+        if self.keeping == Keeping::Always {
+            return 0;
+        }
         self.cells().filter(|cell| cell.unsaved).count() + usize::from(self.removed_unsaved)
     }
 

@@ -3,10 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::document::{self, Document, Item, Step, Stored};
+use crate::notebook::output::Fields;
 use crate::notebook::store::{self, SaveError};
 use crate::notebook::{Cell, Change, Kind, Notebook, NotebookFile, new_id};
+
+/// How the note on changes that were recovered ends.
+const RECOVERED: &str = "changes that were not saved are recovered";
 
 /// A notebook that is open in the lab.
 #[derive(Debug)]
@@ -15,7 +19,9 @@ pub struct Book {
     /// With every change that the lab has made.
     notebook: Notebook,
     /// What was done to an empty notebook before anything else: the journal has it once there is more.
-    first: Option<Change>,
+    first: Vec<Change>,
+    /// It is saved by itself: what is written in a lesson.
+    always: bool,
     /// Changes were recorded since the journal was last on the disk.
     unsynced: bool,
     /// A change from outside has been told.
@@ -36,19 +42,85 @@ impl Book {
                 notes.push(set_aside(&mut file, &found.notebook, found.changes));
             } else if file.accept().is_ok() {
                 // They are shown, and the file has them once they are saved.
-                notes.push(format!("{} changes that were not saved are recovered", found.changes));
+                notes.push(format!("{} {RECOVERED}", found.changes));
                 notebook = found.notebook;
             }
         }
-        let mut first = None;
-        if notebook.cells.iter().all(|cell| cell.kind == Kind::Raw) {
-            let mut cell = Box::new(Cell::code(""));
+        let mut book =
+            Book { file, notebook, first: Vec::new(), always: false, unsynced: false, told: false };
+        if book.is_empty() {
+            let mut cell = Cell::code("");
             cell.id = new_id();
-            let change = Change::Insert { at: notebook.cells.len(), cell };
-            notebook.apply(&change);
-            first = Some(change);
+            book.begin_with(cell);
         }
-        Ok((Book { file, notebook, first, unsynced: false, told: false }, notes))
+        Ok((book, notes))
+    }
+
+    /// Opens a notebook that is saved by itself, so that changes that an earlier lab could not save are nothing to speak
+    /// of; one that is not there yet has these cells.
+    pub(crate) fn open_own(path: &Path, cells: Vec<Cell>) -> Result<(Book, Vec<String>), String> {
+        let exists = path.exists();
+        let (mut book, mut notes) = Book::open(path)?;
+        book.always = true;
+        notes.retain(|note| !note.ends_with(RECOVERED));
+        if !exists && !book.first.is_empty() {
+            (book.notebook, book.first) = (Notebook::default(), Vec::new());
+            cells.into_iter().for_each(|cell| book.begin_with(cell));
+        }
+        Ok((book, notes))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.notebook.cells.iter().all(|cell| cell.kind == Kind::Raw)
+    }
+
+    fn begin_with(&mut self, cell: Cell) {
+        let change = Change::Insert { at: self.notebook.cells.len(), cell: Box::new(cell) };
+        self.notebook.apply(&change);
+        self.first.push(change);
+    }
+
+    /// What becomes of what is written.
+    pub fn keeping(&self) -> Keeping {
+        match self.always {
+            false => Keeping::OnSave,
+            true if self.file.read_only().is_some() => Keeping::Nothing,
+            true => Keeping::Always,
+        }
+    }
+
+    /// It is saved by itself.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.always && self.file.read_only().is_none()
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.notebook.cells
+    }
+
+    pub(crate) fn cell(&self, id: &str) -> Option<&Cell> {
+        self.notebook.cell(id)
+    }
+
+    /// Puts a cell below another one, or at the top.
+    pub(crate) fn insert_after(&mut self, above: Option<&str>, cell: Cell) {
+        let at = above.and_then(|id| self.notebook.position(id)).map_or(0, |at| at + 1);
+        self.make(vec![Change::Insert { at, cell: Box::new(cell) }]);
+    }
+
+    pub(crate) fn change_metadata(&mut self, id: &str, metadata: Fields) {
+        self.make(vec![Change::Metadata { id: id.into(), metadata }]);
+    }
+
+    /// Gives a cell another text, and no outputs.
+    pub(crate) fn clear(&mut self, id: &str, text: &str) {
+        let source = self.notebook.cell(id).and_then(|cell| Change::source(cell, text));
+        self.make(source.into_iter().chain([Change::ClearOutputs { id: id.into() }]).collect());
+    }
+
+    /// Changes that are made again whenever the notebook is opened, so that it is no loss where they can't be written.
+    fn make(&mut self, changes: Vec<Change>) {
+        let _ = self.apply(changes);
     }
 
     /// The cells as the lab shows them: code, and text in Markdown.
@@ -70,8 +142,12 @@ impl Book {
     /// # Errors
     /// The journal can't be written: the change is here alone until the notebook is saved.
     pub fn change(&mut self, change: BookChange) -> io::Result<()> {
-        for change in self.changes(change) {
-            if let Some(first) = self.first.take() {
+        self.apply(self.changes(change))
+    }
+
+    fn apply(&mut self, changes: Vec<Change>) -> io::Result<()> {
+        for change in changes {
+            for first in std::mem::take(&mut self.first) {
                 self.file.record(&first)?;
             }
             if self.notebook.apply(&change) {
@@ -161,7 +237,7 @@ fn set_aside(file: &mut NotebookFile, recovered: &Notebook, changes: usize) -> S
     }
 }
 
-fn shown(cell: &Cell) -> document::Cell {
+pub(super) fn shown(cell: &Cell) -> document::Cell {
     let stored = Stored {
         outputs: cell.outputs.clone(),
         ran: cell.ran,

@@ -2,6 +2,7 @@
 
 pub(super) mod book;
 pub(super) mod export;
+pub(super) mod lesson_work;
 pub(super) mod library;
 pub(super) mod link;
 pub(super) mod past_cells;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::config::Config;
 use crate::lab::model::document::Document;
 use crate::lab::model::export_kind::What;
@@ -96,9 +96,7 @@ pub fn run(
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
-    if options.book.is_some() {
-        state.allow_saving();
-    }
+    state.keep(options.book.as_ref().map_or(Keeping::Nothing, Book::keeping));
     state.set_canvas(terminal::canvas());
     let teller = inbox.clone();
     let _watch = signals::Watch::new(move |signal| {
@@ -437,9 +435,10 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
             self.book.take_if(|book| book.is_of(path));
         }
         let Opened { document, book, keep, at, notes } = library.open(target).map_err(io::Error::other)?;
-        let can_save = book.is_some();
+        let keeping = book.as_ref().map_or(Keeping::Nothing, Book::keeping);
+        self.close_book();
         (self.book, self.keep) = (book, keep);
-        say(state, Msg::Opened { document, at, can_save }, self);
+        say(state, Msg::Opened { document, at, keeping }, self);
         self.start(state);
         tell(state, &notes, self);
         Ok(())
@@ -484,8 +483,16 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         self.undertaker = name.spawn(move || drop(session)).ok();
     }
 
+    /// What is kept by itself is written to its file; where that fails, the journal has it.
+    fn close_book(&mut self) {
+        if let Some(book) = self.book.as_mut().filter(|book| book.is_kept()) {
+            let _ = book.save(false);
+        }
+    }
+
     /// Ends the session, and waits a moment for it to be gone.
     fn part(&mut self) {
+        self.close_book();
         self.end();
         let start = Instant::now();
         while self.undertaker.as_ref().is_some_and(|thread| !thread.is_finished())

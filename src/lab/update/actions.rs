@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::lab::layout;
 use crate::lab::layout::glossary;
 use crate::lab::model::actions::{Action, CellAction, Edit, MachineAction};
+use crate::lab::model::book_change::Keeping;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
@@ -189,10 +190,10 @@ fn restart_asked(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 fn save(state: &mut State, fx: &mut Vec<Effect>) {
-    if state.can_save {
-        fx.push(Effect::Save { over: false });
-    } else {
-        state.say("this document has no file to save to");
+    match state.keeping {
+        Keeping::OnSave => fx.push(Effect::Save { over: false }),
+        Keeping::Always => state.say("all that you do in a lesson is kept as you do it"),
+        Keeping::Nothing => state.say("this document has no file to save to"),
     }
 }
 

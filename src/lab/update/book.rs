@@ -1,6 +1,6 @@
 //! What the notebook's file has to know of the cells, and which of them are stale.
 
-use crate::lab::model::book_change::{BookChange, NotSaved};
+use crate::lab::model::book_change::{BookChange, Keeping, NotSaved};
 use crate::lab::model::item::{CellState, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
@@ -13,13 +13,13 @@ const MOST_RUNS: usize = 2000;
 
 /// Tells the notebook's file what has become of the cells since it was told last.
 pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
-    if state.has_text || state.noted.is_same(state.cells()) {
+    if state.noted.is_same(state.cells()) {
         return;
     }
     let now: Vec<Noted> = state.cells().map(Noted::of).collect();
     let before = state.noted.replace(now.clone());
     let same_cells = before.len() == now.len() && before.iter().zip(&now).all(|(a, b)| a.key == b.key);
-    if state.can_save {
+    if state.keeping != Keeping::Nothing {
         if !same_cells {
             moved(state, &before, &now, fx);
         }
@@ -36,7 +36,9 @@ pub(super) fn follow(state: &mut State, fx: &mut Vec<Effect>) {
         }
     }
     mark_edited(state, &before);
-    refresh(state);
+    if !state.has_text {
+        refresh(state);
+    }
 }
 
 /// Cells that are new, gone, or elsewhere.
@@ -94,7 +96,7 @@ pub(super) fn begun(state: &mut State, run: Option<Run>) {
 
 /// A cell has run: the file is told what it gave.
 pub(super) fn ran(state: &mut State, key: Key, fx: &mut Vec<Effect>) {
-    if state.has_text || !state.can_save {
+    if state.keeping == Keeping::Nothing {
         return;
     }
     let Some(cell) = state.cell_mut(key) else { return };

@@ -53,8 +53,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Note(text) => state.say(text::clean_line(&text)),
         Msg::Listed(listing) => settled(state, |state| home::listed(state, *listing)),
         Msg::Found(devices) => state.held.home.found = Some(devices),
-        Msg::Opened { document, at, can_save } => {
-            settled(state, |state| home::opened(state, document, at.as_deref(), can_save))
+        Msg::Opened { document, at, keeping } => {
+            settled(state, |state| home::opened(state, document, at.as_deref(), keeping))
         }
     }
     book::follow(state, fx);

@@ -93,12 +93,12 @@ fn words(state: &State, question: Confirm) -> (&'static str, String) {
             if unsaved > 0 {
                 why.push(format!("{} not saved.", figures::plural(unsaved, "changed cell is", "changed cells are")));
             }
-            if unsaved > 0 && state.can_save {
+            if unsaved > 0 && state.can_save() {
                 why.push("What is not saved waits beside the file until it is opened again.".to_owned());
             }
             ("quit", format!("{} Quit all the same?", why.join(" ")))
         }
-        Confirm::Open if state.can_save => (
+        Confirm::Open if state.can_save() => (
             "open another",
             "What runs is stopped; changes that were not saved wait beside the file. Open it all the same?".into(),
         ),

@@ -128,7 +128,7 @@ fn a_notebook_that_cannot_be_opened_leaves_the_open_one_as_it_is() {
     std::fs::write(&path, "// %%\nlet x = 1;\n").unwrap();
     let (book, _) = Book::open(&path).unwrap();
     let mut state = State::new(book.document(), Look::from_env(false, false));
-    state.allow_saving();
+    state.keep(Keeping::OnSave);
     let (inbox, _inputs) = mpsc::sync_channel(BACKLOG);
     let connect = |_: Wake| Err(io::Error::other("no session"));
     let mut around = Surroundings::new(connect, inbox);

@@ -6,6 +6,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::lab::layout::{Areas, home};
+use crate::lab::model::book_change::Keeping;
 use crate::lab::model::document::Document;
 use crate::lab::model::item::ItemState;
 use crate::lab::model::message::Effect;
@@ -151,10 +152,10 @@ pub(crate) fn yes(state: &mut State, fx: &mut Vec<Effect>) {
 }
 
 /// Takes a document in place of the one that was open. Its session is started next.
-pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, can_save: bool) {
+pub(crate) fn opened(state: &mut State, document: Document, at: Option<&str>, keeping: Keeping) {
     restarting::forget_session(state);
     state.take_document(document);
-    state.can_save = can_save;
+    state.keeping = keeping;
     state.screen = Screen::Work;
     let place = at.and_then(|id| {
         state.steps.iter().enumerate().find_map(|(s, step)| {

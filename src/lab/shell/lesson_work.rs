@@ -1,0 +1,229 @@
+//! What a learner writes in a lesson: a notebook of its cells, kept as it is written.
+//!
+//! Its cells are those of the lesson, under the ids of their steps, and the learner's own between them. Each of the
+//! lesson's says which text it began with, so that a later version of the lesson can tell what the learner has written.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::base::figures::plural;
+use crate::lab::model::document::{self, Document, Item};
+use crate::lab::shell::book::{Book, shown};
+use crate::lesson::{Element, Lesson};
+use crate::notebook::hash::Hash;
+use crate::notebook::{Cell, Kind};
+
+/// Where a cell says which text of the lesson it began with.
+const BEGAN_WITH: &str = "lesson_text";
+
+/// Opens what a learner has written in a lesson, and gives the lesson's document with it, and what there is to say.
+///
+/// # Errors
+/// The file can't be read, or is no notebook.
+pub fn open_lesson_work(
+    path: &Path,
+    mut document: Document,
+) -> Result<(Book, Document, Vec<String>), String> {
+    let Some(lesson) = document.lesson.clone() else { return Err("it is no lesson".into()) };
+    let (mut book, mut notes) = Book::open_own(path, cells(&lesson).map(|(cell, _)| cell).collect())?;
+    notes.extend(follow_lesson(&mut book, &lesson));
+    take_over(&mut document, &book);
+    Ok((book, document, notes))
+}
+
+/// Gives a step's cell the lesson's text again; how many lines were there, where they were others.
+pub fn begin_step_anew(book: &mut Book, lesson: &Lesson, step: &str) -> Option<String> {
+    let (first, _) = cells(lesson).find(|(cell, _)| cell.id == step)?;
+    let was = book.cell(step).map(|cell| cell.source.clone())?;
+    book.clear(step, &first.source);
+    (was.trim() != first.source.trim()).then(|| plural(was.lines().count() as u64, "line", "lines"))
+}
+
+/// The cells of a lesson as they begin, and whether they are to be run as they stand.
+fn cells(lesson: &Lesson) -> impl Iterator<Item = (Cell, bool)> {
+    lesson.steps.iter().filter_map(|step| {
+        let (code, as_it_stands) = match step.element.as_ref()? {
+            Element::Run(code) => (code, true),
+            Element::Exercise(exercise) => (&exercise.starter, false),
+            Element::Predict(_) | Element::Quiz(_) => return None,
+        };
+        let mut cell = Cell::code(code.text.trim_end());
+        cell.id.clone_from(&step.id);
+        cell.metadata.insert(BEGAN_WITH.into(), Value::String(hash(&cell.source)));
+        Some((cell, as_it_stands))
+    })
+}
+
+fn hash(text: &str) -> String {
+    Hash::of(text.trim().as_bytes()).to_string()
+}
+
+/// Brings what was written up to the lesson as it is now; says what it drops.
+fn follow_lesson(book: &mut Book, lesson: &Lesson) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut above = None;
+    for (new, as_it_stands) in cells(lesson) {
+        let id = new.id.clone();
+        match book.cell(&id) {
+            Some(old) => {
+                let (began, begins) = (old.metadata.get(BEGAN_WITH), new.metadata.get(BEGAN_WITH));
+                if began != begins {
+                    let untouched = began.and_then(Value::as_str) == Some(hash(&old.source).as_str());
+                    notes.extend(replace(book, &id, &new, untouched, as_it_stands));
+                }
+            }
+            None => book.insert_after(above.as_deref(), new),
+        }
+        above = Some(id);
+    }
+    let steps: Vec<String> = cells(lesson).map(|(cell, _)| cell.id).collect();
+    let gone: Vec<Cell> = book.cells().iter().filter(|cell| is_gone(cell, &steps)).cloned().collect();
+    for mut cell in gone.iter().cloned() {
+        cell.metadata.remove(BEGAN_WITH);
+        book.change_metadata(&cell.id, cell.metadata);
+    }
+    if !gone.is_empty() {
+        let cells =
+            plural(gone.len() as u64, "cell of a step that is gone is", "cells of steps that are gone are");
+        notes.push(format!("the lesson has changed: {cells} kept as your own"));
+    }
+    notes
+}
+
+fn is_gone(cell: &Cell, steps: &[String]) -> bool {
+    cell.metadata.contains_key(BEGAN_WITH) && !steps.contains(&cell.id)
+}
+
+/// The lesson has another text for a cell than when it was begun.
+fn replace(book: &mut Book, id: &str, new: &Cell, untouched: bool, as_it_stands: bool) -> Option<String> {
+    book.change_metadata(id, new.metadata.clone());
+    if untouched || as_it_stands {
+        book.clear(id, &new.source);
+    }
+    match (untouched, as_it_stands) {
+        (true, _) => None,
+        (false, true) => {
+            Some(format!("the lesson has changed: what you had in `{id}` is dropped for its new text"))
+        }
+        (false, false) => {
+            Some(format!("the exercise `{id}` has changed since you wrote your answer, which is kept"))
+        }
+    }
+}
+
+/// Puts the learner's texts, outputs and own cells into the lesson's document.
+fn take_over(document: &mut Document, book: &Book) {
+    let mut above: Option<String> = None;
+    for kept in book.cells().iter().filter(|cell| cell.kind != Kind::Raw) {
+        let mut taken = false;
+        for item in document.steps.iter_mut().flat_map(|step| &mut step.items) {
+            if let Item::Cell(cell) = item
+                && cell.id == kept.id
+            {
+                let document::Cell { code, stored, .. } = shown(kept);
+                (cell.code, cell.stored, taken) = (code, stored, true);
+            }
+        }
+        if !taken {
+            let own = document::Cell { own: true, ..shown(kept) };
+            put_after(document, above.as_deref(), Item::Cell(Box::new(own)));
+        }
+        above = Some(kept.id.clone());
+    }
+}
+
+/// Below the cell of that id; without one, below the first text.
+fn put_after(document: &mut Document, above: Option<&str>, item: Item) {
+    let is_above = |item: &Item| matches!(item, Item::Cell(cell) if Some(cell.id.as_str()) == above);
+    let page = document.steps.iter_mut().find(|step| step.items.iter().any(is_above));
+    if let Some(page) = page {
+        let at = page.items.iter().position(is_above).map_or(page.items.len(), |at| at + 1);
+        page.items.insert(at, item);
+    } else if let Some(first) = document.steps.first_mut() {
+        first.items.insert(first.items.len().min(1), item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::lab::model::book_change::BookChange;
+
+    const ONE: &str = "```rhai run id=\"a\"\nlet a = 1;\n```\n\n";
+
+    fn lesson(body: &str) -> Document {
+        let head = "+++\nid = \"l\"\ntitle = \"L\"\nsummary = \"s\"\nconcepts = [\"c\"]\nminutes = 1\ndevices = [\"cpu\"]\n+++\n\n# L\n\n";
+        Document::lesson(&crate::lesson::parse("l.md", format!("{head}{body}").as_bytes()).unwrap())
+    }
+
+    fn exercise(starter: &str) -> String {
+        format!(
+            "```rhai exercise id=\"e\" points=1\n{starter}\n```\n\n```rhai check\nexpect(x == 1, \"x\");\n```\n\n\
+             ```rhai solution\nlet x = 1;\n```\n\n```rhai wrong because=\"x\"\nlet x = 2;\n```\n\n```hint\nOne.\n```\n"
+        )
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tensorlab-work-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.join("l.ipynb")
+    }
+
+    fn texts(document: &Document) -> Vec<(String, bool)> {
+        let items = document.steps.iter().flat_map(|step| &step.items);
+        let cells = items.filter_map(|item| match item {
+            Item::Cell(cell) => Some((cell.code.clone(), cell.own)),
+            _ => None,
+        });
+        cells.collect()
+    }
+
+    fn text(id: &str, text: &str) -> BookChange {
+        BookChange::Text { id: id.into(), text: text.into() }
+    }
+
+    #[test]
+    fn what_is_written_is_there_when_the_lesson_is_opened_again_saved_or_not() {
+        let path = folder("again");
+        let open = || open_lesson_work(&path, lesson(&format!("{ONE}{}", exercise("let x = 0;")))).unwrap();
+        let (mut book, document, notes) = open();
+        assert_eq!(notes, Vec::<String>::new());
+        assert_eq!(texts(&document), [("let a = 1;".to_owned(), false), ("let x = 0;".to_owned(), false)]);
+        let own = document::Cell { id: "own".into(), code: "a + 1".into(), ..document::Cell::default() };
+        book.change(BookChange::Insert { after: Some("a".into()), cell: Box::new(own) }).unwrap();
+        book.change(text("e", "let x = 1;")).unwrap();
+        drop(book);
+        let wanted =
+            [("let a = 1;".to_owned(), false), ("a + 1".to_owned(), true), ("let x = 1;".to_owned(), false)];
+        let (mut book, document, notes) = open();
+        assert_eq!((texts(&document).as_slice(), notes), (wanted.as_slice(), Vec::new()), "from the journal");
+        book.save(false).unwrap();
+        drop(book);
+        assert_eq!(texts(&open().1), wanted, "from the file");
+    }
+
+    #[test]
+    fn a_changed_lesson_brings_its_new_texts_and_keeps_answers() {
+        let path = folder("changed");
+        let (mut book, ..) =
+            open_lesson_work(&path, lesson(&format!("{ONE}{}", exercise("let x = 0;")))).unwrap();
+        book.change(text("e", "let x = 1; // mine")).unwrap();
+        book.save(false).unwrap();
+        drop(book);
+        let two = "```rhai run id=\"a\"\nlet a = 2;\n```\n\n```rhai run id=\"b\"\nlet b = 2;\n```\n\n";
+        let (book, document, notes) =
+            open_lesson_work(&path, lesson(&format!("{two}{}", exercise("let x = 7;")))).unwrap();
+        let texts_now: Vec<String> = texts(&document).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(texts_now, ["let a = 2;", "let b = 2;", "let x = 1; // mine"]);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("`e` has changed") && notes[0].contains("kept"), "{notes:?}");
+        drop(book);
+        let (_, document, notes) = open_lesson_work(&path, lesson(ONE)).unwrap();
+        assert_eq!(texts(&document).last(), Some(&("let x = 1; // mine".to_owned(), true)));
+        assert!(notes.iter().any(|note| note.contains("kept as your own")), "{notes:?}");
+    }
+}
