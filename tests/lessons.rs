@@ -1,8 +1,9 @@
 //! Lessons that are run: their limits hold, every attempt begins in the same state, and answers that nobody wrote are
 //! judged right.
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -33,6 +34,26 @@ impl Lesson {
             format!("{}{answer}", problem["message"].as_str().unwrap())
         };
         problems.iter().map(told).collect()
+    }
+}
+
+impl Lesson {
+    fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tensorlab"));
+        command.args(arguments).current_dir(&self.0).env_remove("TENSORLAB_DEVICES").env("NO_COLOR", "1");
+        command.env("HOME", &self.0).env_remove("XDG_DATA_HOME").env_remove("XDG_STATE_HOME");
+        command
+    }
+
+    /// A walk through it at the prompt, with these lines typed; what was said, and the exit status.
+    fn walk(&self, devices: &str, typed: &str) -> (String, Option<i32>) {
+        let mut command = self.program(&["lesson", "start", "l.md", "--plain", "--devices", devices]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (String::from_utf8(said).unwrap(), output.status.code())
     }
 }
 
@@ -189,4 +210,65 @@ fn a_step_before_is_run_again_unseen_and_its_failure_is_not_the_learners() {
             && problems.contains("before it failed when it was run again"),
         "{problems}"
     );
+}
+
+/// Text, a question, the cell that answers it, a quiz and an exercise.
+fn whole() -> String {
+    let predict = "```toml predict id=\"p\"\nask = \"How many bytes?\"\nunit = \"bytes\"\nanswer = \"events.h2d.bytes\"\ntolerance = 0\nexplain = \"Four each.\"\n```\n\n";
+    let quiz = "```toml quiz id=\"q\"\nask = \"Which?\"\n[[choice]]\ntext = \"one\"\nexplain = \"No.\"\n[[choice]]\ntext = \"two\"\ncorrect = true\nexplain = \"Yes.\"\n```\n\n";
+    let cell = block("run", "let x = ones([256]).to(\"cuda\");\nx.device");
+    let task = exercise(
+        "let y = 0;",
+        "expect_equal(y, x.sum().item());",
+        "let y = x.sum().item();",
+        &[("expected 256", "let y = 1;")],
+    );
+    format!("Some *text*.\n\n{predict}{cell}{quiz}{task}")
+}
+
+#[test]
+fn a_lesson_can_be_walked_through_at_the_prompt() {
+    let lesson = Lesson::new("walk", SIM, &whole());
+    let typed = "1 KiB\n\n1\n2\nlet z = 1;\n.\nlet y = 1;\n.\nh\nl\nlet y = x\n    .sum().item();\n.\n";
+    let (said, code) = lesson.walk("sim:t4x2", typed);
+    let wanted = [
+        "L: 4 things to do, about 1 minutes.",
+        "Some text.",
+        "How many bytes?",
+        "    let x = ones([256]).to(\"cuda\");",
+        "= device(type='cuda', index=0)",
+        "copies: cpu to cuda:0, 1, 1.0 KiB",
+        "Exactly right.",
+        "Four each.",
+        "1: one",
+        "Not that.",
+        "Right.",
+        "Not yet: the exercise asks for `y`; your code does not define it",
+        "Not yet: expected 256",
+        "Think.",
+        "A solution:",
+        "    let y = x.sum().item();",
+        "Passed.",
+        "That was the lesson.",
+    ];
+    let mut rest = said.as_str();
+    for text in wanted {
+        let at = rest.find(text).unwrap_or_else(|| panic!("{text:?} is not in the rest of\n{said}"));
+        rest = &rest[at + text.len()..];
+    }
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_walk_goes_on_where_it_was_left_in_the_state_that_is_needed() {
+    let lesson = Lesson::new("resumed", SIM, &whole());
+    let (said, _) = lesson.walk("sim:t4x2", "1 KiB\n\nq\n");
+    assert!(said.contains("Exactly right.") && said.contains("Until next time."), "{said}");
+    let (said, _) = lesson.walk("sim:t4x2", "2\nlet y = x.sum().item();\n.\n");
+    assert!(!said.contains("How many bytes?") && said.contains("here you left off"), "{said}");
+    assert!(said.contains("Passed.") && !said.contains("NameError"), "{said}");
+    let (said, code) =
+        Lesson::new("lacks", &format!("{SIM}\n[requires]\ngpus = 2"), &whole()).walk("cpu", "");
+    assert!(said.contains("the lesson needs 2 GPUs, and this machine has none"), "{said}");
+    assert_eq!(code, Some(4));
 }

@@ -1,5 +1,6 @@
 //! `tensorlab lesson`: list, verify, open and reset lessons.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +9,12 @@ use crate::base::text::strip_control;
 use crate::cli::folders;
 use crate::lab::{Document, Keeping, begin_step_anew, open_lesson_work};
 use crate::lesson::verify::{Depth, Report, verify_in};
-use crate::lesson::{Entry, Key, Lesson, Progress, ProgressLog, Record};
+use crate::lesson::{Entry, Key, Lesson, Memory, Progress, ProgressLog, Record, records};
+use crate::repl::{WalkEnd, walk};
 
 use super::output::say;
 use super::packs::{self, Chosen};
-use super::{exit, lab, library, progress};
+use super::{exit, lab, library, progress, setup};
 
 #[derive(clap::Args)]
 pub(crate) struct LessonOptions {
@@ -40,6 +42,9 @@ enum LessonAction {
     Start {
         /// A lesson as `lesson list` names it, such as moving or PACK/LESSON, or a lesson's file
         lesson: String,
+        /// Line by line at the prompt, with nothing redrawn: for screen readers and simple terminals
+        #[arg(long)]
+        plain: bool,
         #[command(flatten)]
         look: lab::LookOptions,
     },
@@ -63,12 +68,47 @@ pub(super) fn run(options: &LessonOptions, devices: &str) -> u8 {
     match &options.command {
         LessonAction::List { json } => list(*json),
         LessonAction::Verify { lessons, json } => verify_all(lessons, devices, *json),
-        LessonAction::Start { lesson, look } => match packs::find(lesson) {
+        LessonAction::Start { lesson, plain, look } => match packs::find(lesson) {
+            Ok(found) if *plain || !is_for_lab() => walk_through(&found, devices),
             Ok(found) => lab::open_lesson(&found, look, devices),
             Err(text) => refuse(&text),
         },
         LessonAction::Reset { lesson, step } => reset(lesson, step.as_deref()),
         LessonAction::Progress { json } => progress::show(*json),
+    }
+}
+
+/// The terminal can show the lab.
+fn is_for_lab() -> bool {
+    std::io::stdin().is_terminal()
+        && std::io::stdout().is_terminal()
+        && !std::env::var("TERM").is_ok_and(|term| term == "dumb")
+}
+
+/// Walks through a lesson at the prompt.
+fn walk_through(chosen: &Chosen, devices: &str) -> u8 {
+    let mut keep = match setup::progress(chosen) {
+        Ok(keep) => keep,
+        Err(error) => {
+            tell!("note: progress is not kept: {error}");
+            Box::new(|_: &str, _: &Entry| Ok(()))
+        }
+    };
+    let known = folders::progress_file().and_then(|file| records(&file)).unwrap_or_default();
+    let memory = Memory::of(&known, &chosen.pack, &chosen.lesson.front.id);
+    let from = library::left_off_in(&chosen.pack, &chosen.lesson, &known);
+    let options = setup::lesson_session(chosen, devices);
+    if let Some(note) = options.missing_protection() {
+        tell!("note: {note}");
+    }
+    match walk(&chosen.lesson, &options, &memory, from.as_deref(), &mut *keep) {
+        Ok(WalkEnd::Fine) => exit::FINE,
+        Ok(WalkEnd::NoDevice) => exit::NO_DEVICE,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::FINE,
+        Err(error) => {
+            tell!("error: {}", strip_control(&error.to_string()));
+            exit::SCRIPT
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::device::open::Use;
 use crate::device::sim::Selection;
 use crate::lab::{Book, Document, Found, HomeLesson, HomePack, Library, Listing, Opened, Recent, Target};
 use crate::lesson::pack::Pack;
-use crate::lesson::{Key, Lesson, Progress, ProgressLog, StepProgress};
+use crate::lesson::{Key, Lesson, Progress, ProgressLog, Record, StepProgress};
 use crate::session::options::SessionOptions;
 
 use super::packs;
@@ -207,6 +207,13 @@ fn left_off(taken: Taken<'_>, progress: &Progress) -> Option<String> {
     Some(found.0.to_owned())
 }
 
+/// The same from all that was recorded.
+pub(super) fn left_off_in(pack: &str, lesson: &Lesson, records: &[Record]) -> Option<String> {
+    let mut progress = Progress::default();
+    records.iter().for_each(|record| progress.apply(record));
+    left_off((pack, lesson), &progress)
+}
+
 /// Where the learner left off: the notebook or the lesson that was worked on last, the lesson after a finished one, or
 /// the first.
 fn resume(
@@ -252,7 +259,7 @@ pub(crate) fn open_notebook(path: &Path) -> Result<(Document, Book, Vec<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lesson::{Entry, Record};
+    use crate::lesson::Entry;
 
     fn lesson(id: &str) -> Lesson {
         let source = format!(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Quantity, QuantityError, Unit, parse_quantity};
+use super::quantity::{Dimension, Quantity, QuantityError, Unit, parse_quantity};
 use super::text;
 
 /// How far a prediction may be from the answer and still count.
@@ -22,6 +22,26 @@ pub enum Basis {
     Counted,
     Measured,
     Modelled,
+}
+
+impl Basis {
+    /// What a value of a unit is, where devices are simulated or not.
+    pub(crate) fn of(unit: Unit, simulated: bool) -> Basis {
+        match (unit.dimension(), simulated) {
+            (Dimension::Time | Dimension::Rate, true) => Basis::Modelled,
+            (Dimension::Time | Dimension::Rate, false) => Basis::Measured,
+            _ => Basis::Counted,
+        }
+    }
+
+    /// As a sentence begins with it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Basis::Counted => "Counted",
+            Basis::Measured => "Measured",
+            Basis::Modelled => "Modelled",
+        }
+    }
 }
 
 /// The comparison that a learner is shown.
@@ -86,11 +106,7 @@ pub fn compare(
         return Err(format!("the answer of this prediction is {answer}, not a finite number"));
     }
     let hit = tolerance.allows(guess.value, answer);
-    let word = match basis {
-        Basis::Counted => "Counted",
-        Basis::Measured => "Measured",
-        Basis::Modelled => "Modelled",
-    };
+    let word = basis.word();
     let remark =
         if hit { praise(guess.value, answer, unit, tolerance) } else { miss(guess, answer, unit, tolerance) };
     let sentence = format!("You said {}. {word}: {}. {remark}", unit.show(guess.value), unit.show(answer));

@@ -53,6 +53,18 @@ impl Lines {
         !self.prompts && (matches!(word, "else" | "catch") || next.starts_with("?.") || is_call(next))
     }
 
+    /// One line, whatever it says.
+    pub(super) fn one(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        loop {
+            self.prompt(prompt)?;
+            let line = self.line()?;
+            // Ctrl-C drops what was typed.
+            if !self.waiting.was_cleared() || line.is_none() {
+                return Ok(line);
+            }
+        }
+    }
+
     fn prompt(&self, text: &str) -> io::Result<()> {
         if !self.prompts {
             return Ok(());

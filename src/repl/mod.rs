@@ -19,12 +19,14 @@ mod record;
 mod run;
 mod show;
 mod waiting;
+mod walk;
 
 use std::path::PathBuf;
 use std::process::Command;
 
 pub use paint::Paint;
 pub(crate) use run::Repl;
+pub(crate) use walk::{WalkEnd, walk};
 
 /// How the front end behaves.
 #[derive(Clone, Debug)]

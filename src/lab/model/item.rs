@@ -9,7 +9,7 @@ use crate::lab::model::laid::{Layout, Memo};
 use crate::lab::model::output::Output;
 use crate::lesson::attempt::Replay;
 use crate::lesson::markdown::Block;
-use crate::lesson::{Basis, Dimension, Exercise, Outcome, Quantity, Unit, compare, parse_quantity};
+use crate::lesson::{Basis, Exercise, Outcome, Quantity, compare, parse_quantity};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
 use crate::script::whole::Wholeness;
@@ -387,7 +387,7 @@ impl PredictState {
 
     /// Whether its answer is a time of a virtual clock, where devices are simulated.
     pub(in crate::lab) fn is_modelled(&self, simulated: bool) -> bool {
-        basis(self.question.unit, simulated) == Basis::Modelled
+        Basis::of(self.question.unit, simulated) == Basis::Modelled
     }
 
     /// The answer is there, and stays.
@@ -406,7 +406,7 @@ impl PredictState {
     /// Holds what was measured against the guess. `simulated` says that times are those of a virtual clock.
     pub(in crate::lab) fn measured(&mut self, value: ProbeValue, simulated: bool) {
         let unit = self.question.unit;
-        let basis = basis(unit, simulated);
+        let basis = Basis::of(unit, simulated);
         self.answer = Some(match (value, &self.guess) {
             (ProbeValue::Number(answer), Guess::Made(guess)) => {
                 compare(guess, answer, unit, self.question.tolerance, basis).map(Answer::Compared)
@@ -419,21 +419,8 @@ impl PredictState {
     }
 }
 
-fn basis(unit: Unit, simulated: bool) -> Basis {
-    match (unit.dimension(), simulated) {
-        (Dimension::Time | Dimension::Rate, true) => Basis::Modelled,
-        (Dimension::Time | Dimension::Rate, false) => Basis::Measured,
-        _ => Basis::Counted,
-    }
-}
-
 fn told(answer: &str, basis: Basis) -> String {
-    let word = match basis {
-        Basis::Counted => "Counted",
-        Basis::Measured => "Measured",
-        Basis::Modelled => "Modelled",
-    };
-    format!("{word}: {answer}.")
+    format!("{}: {answer}.", basis.word())
 }
 
 impl QuizState {
@@ -483,7 +470,7 @@ impl QuizState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lesson::{Choice, Code, Tolerance};
+    use crate::lesson::{Choice, Code, Tolerance, Unit};
 
     fn predict(unit: Unit, input: &str) -> PredictState {
         let answer = Code { text: "x".into(), line: 1 };

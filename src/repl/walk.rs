@@ -1,0 +1,448 @@
+//! A lesson at the prompt: a linear walk through its steps, with nothing redrawn, fit for screen readers and pipes.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use crate::base::text::strip_control;
+use crate::lesson::attempt::{Attempt, End, Passed, Standing};
+use crate::lesson::linear;
+use crate::lesson::markdown::Block;
+use crate::lesson::runner::Runner;
+use crate::lesson::{
+    Basis, Code, Element, Entry, Exercise, Lesson, Memory, Predict, Quantity, Quiz, Step, Unit, Verdict,
+    compare, parse_quantity,
+};
+use crate::session::options::SessionOptions;
+use crate::session::protocol::{Fault, Message, Outcome, ProbeValue};
+
+use super::lines::Lines;
+use super::paint::Paint;
+use super::printer::Printer;
+use super::{show, waiting};
+
+/// Keeps what the learner has done at a step.
+pub(crate) type KeepStep<'k> = &'k mut dyn FnMut(&str, &Entry) -> io::Result<()>;
+
+/// How a walk ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WalkEnd {
+    /// The lesson's end, or the learner left.
+    Fine,
+    /// The machine lacks what the lesson needs.
+    NoDevice,
+}
+
+/// Walks through a lesson on this process's terminal or pipe, from the step of that id on.
+///
+/// # Errors
+/// The session can't be started, or standard output can't be written to.
+pub(crate) fn walk(
+    lesson: &Lesson,
+    options: &SessionOptions,
+    memory: &Memory,
+    from: Option<&str>,
+    keep: KeepStep<'_>,
+) -> io::Result<WalkEnd> {
+    let printer = Printer::new(true, Paint::from_env(false).only(false));
+    let runner = Runner::start(options)?;
+    if let Some(lacks) = lesson.front.requires.lacking(runner.devices()) {
+        let mut printer = printer;
+        printer.note(&format!("error: {lacks}"));
+        return Ok(WalkEnd::NoDevice);
+    }
+    let waiting = waiting::watch(runner.bell())?;
+    let prompts = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let lines = Lines::new(prompts, Arc::clone(&waiting));
+    let passed = memory.passed();
+    let mut walk = Walk {
+        lesson,
+        runner,
+        printer,
+        lines,
+        keep,
+        passed,
+        standing: Standing::Before(0),
+        guesses: Vec::new(),
+    };
+    walk.go(memory, from)?;
+    Ok(WalkEnd::Fine)
+}
+
+struct Walk<'w> {
+    lesson: &'w Lesson,
+    runner: Runner,
+    printer: Printer,
+    lines: Lines,
+    keep: KeepStep<'w>,
+    passed: Passed,
+    standing: Standing,
+    /// Numbers that wait for their cell: the place of the prediction, and the number where there is one.
+    guesses: Vec<(usize, Option<Quantity>)>,
+}
+
+/// What comes after a step.
+#[derive(PartialEq)]
+enum Then {
+    Next,
+    Leave,
+}
+
+/// What the learner says at a prompt.
+enum Said {
+    Text(String),
+    Skip,
+    Hint,
+    Solution,
+    Leave,
+}
+
+impl Walk<'_> {
+    fn go(&mut self, memory: &Memory, from: Option<&str>) -> io::Result<()> {
+        let steps = &self.lesson.steps;
+        let all = steps.iter().filter(|step| step.element.is_some()).count();
+        let first = from.and_then(|id| steps.iter().position(|step| step.id == id)).unwrap_or(0);
+        let title = strip_control(&self.lesson.front.title).into_owned();
+        self.say(&[format!("{title}: {all} things to do, about {} minutes.", self.lesson.front.minutes)])?;
+        if first > 0 {
+            let done = steps.iter().take(first).filter(|step| step.element.is_some()).count();
+            self.say(&[format!("You have done {done} of them; here you left off.")])?;
+        }
+        self.say(&["At any question: s skips it, q leaves, and what you have done is kept.".into()])?;
+        for (place, step) in steps.iter().enumerate().skip(first) {
+            self.text(&step.text)?;
+            if self.step(place, step, memory)? == Then::Leave {
+                return self.say(&["Until next time.".into()]);
+            }
+        }
+        self.say(&["That was the lesson.".into()])
+    }
+
+    fn step(&mut self, place: usize, step: &Step, memory: &Memory) -> io::Result<Then> {
+        match &step.element {
+            None => Ok(Then::Next),
+            Some(Element::Run(code)) => self.cell(place, step, code),
+            Some(Element::Predict(predict)) => {
+                let settled = memory.step(&step.id).is_some_and(|known| known.answer.is_some());
+                self.predict(place, step, predict, settled)
+            }
+            Some(Element::Quiz(quiz)) => self.quiz(step, quiz),
+            Some(Element::Exercise(exercise)) => self.exercise(place, step, exercise),
+        }
+    }
+
+    /// A cell that runs as it stands.
+    fn cell(&mut self, place: usize, step: &Step, code: &Code) -> io::Result<Then> {
+        self.code("The next cell:", &code.text)?;
+        match self.ask("Enter runs it: ")? {
+            Said::Leave => return Ok(Then::Leave),
+            Said::Skip => return Ok(Then::Next),
+            Said::Text(_) | Said::Hint | Said::Solution => {}
+        }
+        let probes = self.guesses.iter().filter_map(|(at, _)| match self.lesson.steps.get(*at) {
+            Some(Step { id, element: Some(Element::Predict(predict)), .. }) if predict.cell == step.id => {
+                Some((id.clone(), predict.answer.text.clone()))
+            }
+            _ => None,
+        });
+        let code = Code { text: code.text.clone(), line: 1 };
+        let attempt = self.attempt(place, code).settling(probes.collect());
+        let Some((end, ok, attempt)) = self.run(attempt)? else { return Ok(Then::Leave) };
+        self.standing = if ok { Standing::Before(place + 1) } else { Standing::Elsewhere };
+        match end {
+            End::Fault(verdict) => self.say(&[verdict.to_string()])?,
+            End::Cut(reason) => self.say(&[format!("It was cut short: {}", strip_control(&reason))])?,
+            End::Ran(_) => self.record(&step.id, &Entry::Ran { ok })?,
+        }
+        for (id, value) in attempt.answers() {
+            self.answer(id, value)?;
+        }
+        Ok(Then::Next)
+    }
+
+    fn predict(&mut self, place: usize, step: &Step, predict: &Predict, settled: bool) -> io::Result<Then> {
+        self.say(&["A question before the next cell:".into()])?;
+        self.text(&predict.ask)?;
+        if settled {
+            self.say(&["You have answered it; its answer stays what it was.".into()])?;
+            return Ok(Then::Next);
+        }
+        loop {
+            let unit = if predict.unit == Unit::Count { "" } else { predict.unit.name() };
+            match self.ask(&format!("Your number{}{unit}: ", if unit.is_empty() { "" } else { ", in " }))? {
+                Said::Leave => return Ok(Then::Leave),
+                Said::Text(text) => match parse_quantity(&text, predict.unit) {
+                    Ok(quantity) => {
+                        let entry = Entry::Prediction { typed: text, value: quantity.value };
+                        self.record(&step.id, &entry)?;
+                        self.guesses.push((place, Some(quantity)));
+                        return Ok(Then::Next);
+                    }
+                    Err(error) => self.say(&[strip_control(&error.to_string()).into_owned()])?,
+                },
+                Said::Skip | Said::Hint | Said::Solution => {
+                    self.record(&step.id, &Entry::Skipped)?;
+                    self.guesses.push((place, None));
+                    return Ok(Then::Next);
+                }
+            }
+        }
+    }
+
+    /// What was measured, beside what was said.
+    fn answer(&mut self, id: &str, value: &Result<ProbeValue, Fault>) -> io::Result<()> {
+        let place = self.lesson.steps.iter().position(|step| step.id == id);
+        let guess =
+            self.guesses.iter().find(|(at, _)| Some(*at) == place).and_then(|(_, guess)| guess.clone());
+        self.guesses.retain(|(at, _)| Some(*at) != place);
+        let step = place.and_then(|place| self.lesson.steps.get(place));
+        let Some(Element::Predict(predict)) = step.and_then(|step| step.element.as_ref()) else {
+            return Ok(());
+        };
+        let simulated = self.runner.devices().iter().any(|device| device.simulated);
+        let basis = Basis::of(predict.unit, simulated);
+        let told = match (value, guess) {
+            (Err(fault), _) => format!("There is no answer: {}", fault.message),
+            (Ok(ProbeValue::Number(answer)), Some(guess)) => {
+                match compare(&guess, *answer, predict.unit, predict.tolerance, basis) {
+                    Ok(outcome) => {
+                        let modelled = basis == Basis::Modelled;
+                        let entry = Entry::Answer { answer: outcome.answer, hit: outcome.hit, modelled };
+                        self.record(id, &entry)?;
+                        outcome.sentence
+                    }
+                    Err(reason) => reason,
+                }
+            }
+            (Ok(ProbeValue::Number(answer)), None) => {
+                format!("{}: {}.", basis.word(), predict.unit.show(*answer))
+            }
+            (Ok(ProbeValue::Bool(answer)), _) => format!("{}: {answer}.", basis.word()),
+            (Ok(ProbeValue::Text(answer)), _) => format!("{}: {answer}.", basis.word()),
+        };
+        self.say(&[strip_control(&told).into_owned()])?;
+        self.text(&predict.explain)
+    }
+
+    fn quiz(&mut self, step: &Step, quiz: &Quiz) -> io::Result<Then> {
+        self.say(&["A question with choices:".into()])?;
+        self.text(&quiz.ask)?;
+        for (place, choice) in quiz.choices.iter().enumerate() {
+            let text = crate::lesson::markdown::plain(&choice.text);
+            self.printer.answer(&format!("{}: {text}\n", place + 1))?;
+        }
+        let prompt =
+            if quiz.takes_several() { "The numbers that are right: " } else { "The number that is right: " };
+        loop {
+            let text = match self.ask(prompt)? {
+                Said::Leave => return Ok(Then::Leave),
+                Said::Text(text) => text,
+                Said::Skip | Said::Hint | Said::Solution => {
+                    self.record(&step.id, &Entry::Skipped)?;
+                    return Ok(Then::Next);
+                }
+            };
+            let numbers = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::parse::<usize>);
+            let taken: Option<Vec<usize>> = numbers.map(|n| n.ok()?.checked_sub(1)).collect();
+            let Some(taken) = taken.filter(|taken| taken.iter().all(|&choice| choice < quiz.choices.len()))
+            else {
+                self.say(&[format!("Type numbers from 1 to {}.", quiz.choices.len())])?;
+                continue;
+            };
+            let right = quiz.is_right(&taken);
+            self.record(&step.id, &Entry::Quiz { taken: taken.clone(), right })?;
+            for choice in taken.iter().filter_map(|&choice| quiz.choices.get(choice)) {
+                self.text(&choice.explain)?;
+            }
+            if right {
+                self.say(&["Right.".into()])?;
+                return Ok(Then::Next);
+            }
+            self.say(&["Not that.".into()])?;
+        }
+    }
+
+    fn exercise(&mut self, place: usize, step: &Step, exercise: &Exercise) -> io::Result<Then> {
+        self.code(
+            &format!("An exercise, {} points. It begins with:", exercise.points),
+            &exercise.starter.text,
+        )?;
+        self.say(&[
+            "Type your code, and end it with a line that is only a full stop; or f and a file's name.".into(),
+            format!(
+                "h gives a hint; there are {}. Once all are given, l shows a solution.",
+                exercise.hints.len()
+            ),
+        ])?;
+        let mut hints = 0;
+        loop {
+            let text = match self.ask("Your code: ")? {
+                Said::Leave => return Ok(Then::Leave),
+                Said::Skip => {
+                    self.record(&step.id, &Entry::Skipped)?;
+                    return Ok(Then::Next);
+                }
+                Said::Hint => {
+                    self.hint(step, exercise, &mut hints)?;
+                    continue;
+                }
+                Said::Solution if hints < exercise.hints.len() => {
+                    self.say(&["First the hints: h.".into()])?;
+                    continue;
+                }
+                Said::Solution => {
+                    self.record(&step.id, &Entry::Solution)?;
+                    self.code("A solution:", &exercise.solution.text)?;
+                    continue;
+                }
+                Said::Text(first) => match self.typed(first)? {
+                    Some(text) => text,
+                    None => continue,
+                },
+            };
+            let attempt = self.attempt(place, Code { text: text.clone(), line: 1 });
+            let Some((end, ..)) = self.run(attempt)? else { return Ok(Then::Leave) };
+            let verdict = match end {
+                End::Ran(Some(verdict)) | End::Fault(verdict) => verdict,
+                End::Ran(None) => continue,
+                End::Cut(reason) => {
+                    self.say(&[format!("It was cut short: {}", strip_control(&reason))])?;
+                    continue;
+                }
+            };
+            if self.judged(place, step, text, &verdict)? {
+                return Ok(Then::Next);
+            }
+        }
+    }
+
+    /// Tells and records a verdict; whether it is a pass.
+    fn judged(&mut self, place: usize, step: &Step, text: String, verdict: &Verdict) -> io::Result<bool> {
+        let passes = verdict.is_pass();
+        let code = passes.then(|| text.clone());
+        self.record(&step.id, &Entry::Attempt { verdict: verdict.clone(), trace: None, code })?;
+        self.say(&[strip_control(&verdict.to_string()).into_owned()])?;
+        if passes {
+            self.passed.insert(step.id.clone(), text);
+            self.standing = Standing::Before(place + 1);
+        }
+        Ok(passes)
+    }
+
+    fn hint(&mut self, step: &Step, exercise: &Exercise, given: &mut usize) -> io::Result<()> {
+        let Some(hint) = exercise.hints.get(*given) else {
+            return self.say(&["There are no more hints; l shows a solution.".into()]);
+        };
+        *given += 1;
+        self.record(&step.id, &Entry::Hint { number: *given })?;
+        self.text(&hint.text)
+    }
+
+    /// Code from a file, or typed up to a line that is only a full stop; none where there is none to be had.
+    fn typed(&mut self, first: String) -> io::Result<Option<String>> {
+        if let Some(path) = first.strip_prefix("f ") {
+            return match std::fs::read_to_string(path.trim()) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) => {
+                    self.say(&[format!("{}: {error}", strip_control(path.trim()))])?;
+                    Ok(None)
+                }
+            };
+        }
+        let mut text = first;
+        loop {
+            match self.lines.one("")? {
+                None => return Ok(Some(text)),
+                Some(line) if line.trim() == "." => return Ok(Some(text)),
+                Some(line) => {
+                    text.push('\n');
+                    text.push_str(&line);
+                }
+            }
+        }
+    }
+
+    fn attempt(&self, place: usize, code: Code) -> Attempt {
+        let number = u32::try_from(place).unwrap_or(0).saturating_add(1);
+        Attempt::at_step(self.lesson, place, (number, code), self.standing, &self.passed)
+    }
+
+    /// Runs it and prints what its code says; how it ended, and whether the code ran without an error. None where
+    /// there is no session to be had.
+    fn run(&mut self, mut attempt: Attempt) -> io::Result<Option<(End, bool, Attempt)>> {
+        if attempt.begins_anew() && attempt.replayed() > 0 {
+            self.say(&[format!("What comes before is run again: {} steps.", attempt.replayed())])?;
+        }
+        let (mut ok, mut failed) = (false, Ok(()));
+        let printer = &mut self.printer;
+        let ran = self.runner.run(&mut attempt, &mut |message| {
+            if failed.is_ok() {
+                failed = hear(printer, message, &mut ok);
+            }
+        });
+        failed?;
+        self.standing = Standing::Elsewhere;
+        match ran {
+            Ok(end) => Ok(Some((end, ok, attempt))),
+            Err(error) => {
+                self.printer.note(&error.to_string());
+                Ok(None)
+            }
+        }
+    }
+
+    fn ask(&mut self, prompt: &str) -> io::Result<Said> {
+        let Some(line) = self.lines.one(prompt)? else { return Ok(Said::Leave) };
+        Ok(match line.trim() {
+            "q" => Said::Leave,
+            "s" => Said::Skip,
+            "h" => Said::Hint,
+            "l" => Said::Solution,
+            _ => Said::Text(line),
+        })
+    }
+
+    fn text(&mut self, blocks: &[Block]) -> io::Result<()> {
+        if blocks.is_empty() { Ok(()) } else { self.say(&linear::lines(blocks)) }
+    }
+
+    fn code(&mut self, head: &str, code: &str) -> io::Result<()> {
+        let code = code.trim_end().lines().map(|line| format!("    {}", strip_control(line)));
+        self.say(&std::iter::once(head.to_owned()).chain(code).collect::<Vec<_>>())
+    }
+
+    /// Lines, and an empty one after them.
+    fn say(&mut self, lines: &[String]) -> io::Result<()> {
+        self.printer.answer(&format!("{}\n\n", lines.join("\n")))
+    }
+
+    /// That it can't be kept is told, and hinders nothing.
+    fn record(&mut self, step: &str, entry: &Entry) -> io::Result<()> {
+        if let Err(error) = (self.keep)(step, entry) {
+            self.printer.note(&format!("progress was not kept: {error}"));
+        }
+        Ok(())
+    }
+}
+
+/// Prints what the learner's code says.
+fn hear(printer: &mut Printer, message: Message, ok: &mut bool) -> io::Result<()> {
+    match message {
+        Message::Output { stream, text, .. } => printer.print(stream, &text),
+        Message::Display { content, display_id, .. } => printer.display(&content, display_id.as_deref()),
+        Message::Finished { outcome, usage, .. } => {
+            printer.end_of_output()?;
+            match outcome {
+                Outcome::Ok { value } => {
+                    *ok = true;
+                    if let Some(value) = value {
+                        printer.value("=", &value)?;
+                    }
+                }
+                Outcome::Error { fault } => printer.fault(&fault)?,
+                Outcome::Interrupted | Outcome::Timeout { .. } | Outcome::TooMuchOutput { .. } => {}
+            }
+            printer.answer(&format!("{}{}\n", show::usage(&usage), show::taken(&usage)))
+        }
+        _ => Ok(()),
+    }
+}
