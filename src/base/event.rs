@@ -56,11 +56,36 @@ pub struct Source {
 
 /// Cells from this number on are a lesson's own: set-up, checks, answers of predictions.
 pub const HIDDEN_CELLS: u32 = 1 << 30;
+/// A check of cell `n` has this number and `n`.
+pub const CHECK_CELLS: u32 = HIDDEN_CELLS + (1 << 29);
+/// The answer of a prediction about cell `n` has this number and `n`.
+pub const ANSWER_CELLS: u32 = 1 << 31;
+
+/// Who did something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doer {
+    Learner,
+    /// What a lesson prepares.
+    SetUp,
+    /// A check of that cell.
+    Check(u32),
+    /// What a prediction about that cell was compared with.
+    Answer(u32),
+}
 
 impl Source {
     /// Whether a lesson did it, and not the learner.
     pub(crate) fn is_hidden(&self) -> bool {
         self.cell >= HIDDEN_CELLS
+    }
+
+    pub(crate) fn doer(&self) -> Doer {
+        match self.cell {
+            ANSWER_CELLS.. => Doer::Answer(self.cell - ANSWER_CELLS),
+            CHECK_CELLS.. => Doer::Check(self.cell - CHECK_CELLS),
+            HIDDEN_CELLS.. => Doer::SetUp,
+            _ => Doer::Learner,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bytes, times, rates and counts as they are shown.
 
+use super::Device;
 use super::event::{Clock, Span};
 
 const KIB: u64 = 1 << 10;
@@ -70,6 +71,22 @@ pub fn rate(bytes: u64, span: Span) -> String {
     if rate < 9.995 { format!("{rate:.2}") } else { format!("{rate:.1}") }
 }
 
+/// The way of a copy: `h2d cpu→cuda:0`.
+pub fn way(from: Device, to: Device) -> String {
+    format!("{} {from}→{to}", from.direction_to(to))
+}
+
+/// A whole number of nanoseconds with no more digits than it needs: `50 µs`, `1.5 ms`.
+pub(crate) fn round_nanos(n: u64) -> String {
+    let (unit, name) = match n {
+        0..1_000 => (1, "ns"),
+        1_000..1_000_000 => (1_000, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    format!("{} {name}", n as f64 / unit as f64)
+}
+
 /// A whole number with thousands apart.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -115,6 +132,11 @@ mod tests {
         assert_eq!(nanos(999_600), "1.00 ms");
         assert_eq!(nanos(345_600), "346 µs");
         assert_eq!(nanos(125_000_000_000), "2 min 05 s");
+        assert_eq!(
+            [0, 50_000, 1_500_000, 20_000_000_000].map(round_nanos),
+            ["0 ns", "50 µs", "1.5 ms", "20 s"]
+        );
+        assert_eq!(way(Device::Cpu, Device::Cuda(1)), "h2d cpu→cuda:1");
     }
 
     #[test]

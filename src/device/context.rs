@@ -248,7 +248,8 @@ impl Context {
         self.note_segments();
         let error = match refusal {
             Refusal::OutOfMemory(full) => {
-                super::oom::explain(self.device, &full, self.live(), self.shared.names())
+                let source = self.shared.source();
+                super::oom::explain(self.device, &full, self.live(), self.shared.names(), source)
             }
             Refusal::Other(error) => error,
         };

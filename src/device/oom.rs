@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::base::dims::show;
 use crate::base::error::kind::{Retell, Teller};
+use crate::base::event::{Doer, Source};
 use crate::base::{Device, DeviceCause, Error};
 use crate::device::live::Live;
 
@@ -13,14 +14,16 @@ use super::pool::{LiveTensor, OutOfMemory, remedy};
 /// PyTorch's error for a full device, with what the state of the device says about its remedy: the largest
 /// tensors by their variables' names, how far the memory is cut up, and what would have let this through.
 ///
-/// `live` are the tensors by address, `names` the variables with addresses of their elements.
+/// `live` are the tensors by address, `names` the variables with addresses of their elements; `source` is where the
+/// request comes from.
 pub(super) fn explain(
     device: Device,
     full: &OutOfMemory,
     live: Vec<(u64, Live)>,
     names: Vec<(u64, String)>,
+    source: Source,
 ) -> Error {
-    let state = Refused { full: full.clone(), live };
+    let state = Refused { full: full.clone(), live, cell: source.cell };
     let hint = state.hint(names);
     let teller = Teller(Arc::new(state));
     DeviceCause::OutOfMemory { device, message: full.message(), hint, teller }.into()
@@ -30,6 +33,8 @@ pub(super) fn explain(
 struct Refused {
     full: OutOfMemory,
     live: Vec<(u64, Live)>,
+    /// The cell that asked.
+    cell: u32,
 }
 
 impl Retell for Refused {
@@ -39,13 +44,13 @@ impl Retell for Refused {
         for (address, name) in names {
             by_address.entry(address).or_default().push(name);
         }
-        let live: Vec<LiveTensor> =
-            self.live.iter().map(|(address, live)| live_tensor(*address, live, &by_address)).collect();
+        let tensor = |(address, live): &(u64, Live)| live_tensor(*address, live, &by_address, self.cell);
+        let live: Vec<LiveTensor> = self.live.iter().map(tensor).collect();
         remedy(&self.full, &live).to_string()
     }
 }
 
-fn live_tensor(address: u64, live: &Live, names: &BTreeMap<u64, Vec<String>>) -> LiveTensor {
+fn live_tensor(address: u64, live: &Live, names: &BTreeMap<u64, Vec<String>>, asking: u32) -> LiveTensor {
     let end = address.saturating_add(live.bytes);
     let holders: Vec<&str> =
         names.range(address..end).flat_map(|(_, names)| names).map(String::as_str).collect();
@@ -56,6 +61,16 @@ fn live_tensor(address: u64, live: &Live, names: &BTreeMap<u64, Vec<String>>) ->
         shape: show(&live.shape),
         dtype: live.dtype.to_string(),
         made_by: live.op.to_owned(),
-        line: (live.source.line > 0).then_some(live.source.line),
+        cell: if live.source.cell == asking { None } else { cell(live.source) },
+        line: (live.source.line > 0 && !live.source.is_hidden()).then_some(live.source.line),
+    }
+}
+
+/// A cell by its name; `None` where it is unknown.
+fn cell(source: Source) -> Option<String> {
+    match source.doer() {
+        Doer::Learner => (source.cell > 0).then(|| format!("In [{}]", source.cell)),
+        Doer::SetUp => Some("the set-up".into()),
+        Doer::Check(_) | Doer::Answer(_) => Some("the lesson".into()),
     }
 }

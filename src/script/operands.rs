@@ -38,10 +38,15 @@ pub fn name(operands: &mut [Operand], ast: &AST, position: Position, scope: &Sco
 }
 
 /// The tensors that variables hold, those of arrays and maps by their places, such as `xs[2]`, and those of modules,
-/// such as `net.0.weight`. Each comes with its name.
+/// such as `net.0.weight`. Each comes with its name, those that were given first before later ones.
 pub fn held(scope: &Scope) -> Vec<(String, Tensor)> {
     let mut found = Vec::new();
-    for (name, _, value) in scope.iter_raw() {
+    // The scope gives the newest first. Of several names of a tensor the first that was given is the one to say; the
+    // last value's is nobody's.
+    let mut all: Vec<_> = scope.iter_raw().collect();
+    all.reverse();
+    all.sort_by_key(|(name, ..)| *name == "_");
+    for (name, _, value) in all {
         collect(name, value, 0, &mut found);
     }
     found

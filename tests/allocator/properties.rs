@@ -221,6 +221,7 @@ fn tensor(block: &Block, name: Option<String>) -> LiveTensor {
         shape: format!("[{}]", block.requested),
         dtype: "uint8".into(),
         made_by: "zeros".into(),
+        cell: None,
         line: Some(1),
     }
 }

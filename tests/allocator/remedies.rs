@@ -16,6 +16,7 @@ fn tensor(name: &str, block: Block, line: u32) -> LiveTensor {
         shape: format!("[{}]", block.requested / 4),
         dtype: "float32".into(),
         made_by: "randn".into(),
+        cell: None,
         line: Some(line),
     }
 }
@@ -134,7 +135,9 @@ fn the_largest_size_and_batch_that_fit_are_said() {
     assert_eq!(error.largest_batch(0), None);
     let explained = remedy(&error, &[]);
     assert_eq!(explained.first(), Some(&Action::Smaller { bytes: 48 * MIB }));
-    assert!(explained.to_string().contains("ask for at most 48.00 MiB at once, 75% of this request"));
+    assert!(
+        explained.to_string().contains("request at most 48.00 MiB at once, 75% of the 64.00 MiB requested")
+    );
 }
 
 #[test]
@@ -194,7 +197,7 @@ Largest live tensors (5 of 6):
       2.00 MiB  b       float32 [524288], made by randn, line 5
 Fragmentation: 13.00 MiB free in split blocks, at most 13.00 MiB in one piece for this request of 26.00 MiB.
 Would have worked: delete x (20.00 MiB).
-               or: ask for at most 13.00 MiB at once, 50% of this request: a smaller batch.";
+               or: request at most 13.00 MiB at once, 50% of the 26.00 MiB requested: a smaller batch.";
     assert_eq!(remedy(&error, &live).to_string(), expected);
 }
 

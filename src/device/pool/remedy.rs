@@ -25,6 +25,8 @@ pub struct LiveTensor {
     pub dtype: String,
     /// The operation that made it.
     pub made_by: String,
+    /// The cell of the line that made it, where that is another than the one that runs: `In [2]`.
+    pub cell: Option<String>,
     /// The line that made it.
     pub line: Option<u32>,
 }
@@ -64,6 +66,8 @@ pub struct Remedy {
     /// What would have worked, each on its own; the first is the best.
     pub actions: Vec<Action>,
     requested: u64,
+    /// What the allocator asked of the device, which the message names.
+    segment: u64,
 }
 
 /// Explains `error`, given the tensors that are alive: every action returned has been
@@ -79,6 +83,7 @@ pub fn remedy(error: &OutOfMemory, live: &[LiveTensor]) -> Remedy {
         largest_cached: error.largest_cached,
         actions: actions(error, &holders),
         requested: error.requested,
+        segment: error.segment,
     }
 }
 
@@ -213,26 +218,35 @@ impl Remedy {
         let width = self.largest.iter().map(|tensor| name(tensor).chars().count()).max().unwrap_or(0);
         for tensor in &self.largest {
             let LiveTensor { shape, dtype, made_by, .. } = tensor;
-            write!(f, "  {:>12}  {:width$}", format_size(tensor.bytes), name(tensor))?;
+            write!(f, "  {:>12}  {:width$}", size(tensor.bytes), name(tensor))?;
             write!(f, "  {dtype} {shape}, made by {made_by}")?;
-            match tensor.line {
-                Some(line) => writeln!(f, ", line {line}")?,
+            match place(tensor) {
+                Some(place) => writeln!(f, ", {place}")?,
                 None => writeln!(f)?,
             }
         }
         Ok(())
     }
 
+    /// The figures of the request, where the message names another one.
+    fn write_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (requested, segment) = (size(self.requested), size(self.segment));
+        if segment == requested {
+            return Ok(());
+        }
+        writeln!(f, "Requested: {requested}, for which the allocator tried a new segment of {segment}.")
+    }
+
     fn write_fragmentation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let needed = format_size(self.needed);
-        let free = format_size(self.fragmentation);
+        let needed = size(self.needed);
+        let free = size(self.fragmentation);
         match (self.fragmentation, self.largest_cached) {
             (0, _) => write!(f, "Fragmentation: none, no cached block is free."),
             (_, 0) => write!(f, "Fragmentation: {free} free in split blocks of other pools or streams."),
             (_, largest) => write!(
                 f,
                 "Fragmentation: {free} free in split blocks, at most {} in one piece for this request of {needed}.",
-                format_size(largest)
+                size(largest)
             ),
         }
     }
@@ -241,7 +255,7 @@ impl Remedy {
         match action {
             Action::TryAgain => "try again: the blocks that other streams used are free by now".to_owned(),
             Action::Delete { tensors } => {
-                let bytes = format_size(tensors.iter().map(|tensor| tensor.bytes).sum());
+                let bytes = size(tensors.iter().map(|tensor| tensor.bytes).sum());
                 let unnamed = tensors.iter().filter(|tensor| tensor.name.is_none()).count();
                 let names: Vec<String> =
                     tensors.iter().filter(|tensor| tensor.name.is_some()).take(LISTED).map(name).collect();
@@ -260,25 +274,23 @@ impl Remedy {
             Action::RaiseLimit { bytes, fraction } => format!(
                 "raise the memory fraction to at least {:.4} ({} of the device)",
                 (fraction * 1e4).ceil() / 1e4,
-                format_size(*bytes)
+                size(*bytes)
             ),
             Action::Smaller { bytes } => {
                 let percent = u128::from(*bytes) * 100 / u128::from(self.requested.max(1));
                 format!(
-                    "ask for at most {} at once, {percent}% of this request: a smaller batch",
-                    format_size(*bytes)
+                    "request at most {} at once, {percent}% of the {} requested: a smaller batch",
+                    size(*bytes),
+                    size(self.requested)
                 )
             }
             Action::FreeOthers { bytes } => {
-                format!(
-                    "free memory of the other processes on this device, which hold {}",
-                    format_size(*bytes)
-                )
+                format!("free memory of the other processes on this device, which hold {}", size(*bytes))
             }
             Action::LargerDevice { bytes } => {
                 format!(
                     "use a device with at least {} of memory, or split the work over several",
-                    format_size(*bytes)
+                    size(*bytes)
                 )
             }
         }
@@ -287,6 +299,7 @@ impl Remedy {
 
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_request(f)?;
         self.write_tensors(f)?;
         self.write_fragmentation(f)?;
         for (index, action) in self.actions.iter().enumerate() {
@@ -304,7 +317,27 @@ fn name(tensor: &LiveTensor) -> String {
 /// Where the first tensor without a variable came from, and what usually holds such a tensor.
 fn origin(tensors: &[LiveTensor]) -> String {
     let unnamed = tensors.iter().find(|tensor| tensor.name.is_none());
-    let (made_by, line) = unnamed.map_or(("?", None), |tensor| (tensor.made_by.as_str(), tensor.line));
-    let line = line.map(|line| format!(" on line {line}")).unwrap_or_default();
-    format!("a list, a module or a graph kept for backward holds what {made_by} made{line}")
+    let made_by = unnamed.map_or("?", |tensor| tensor.made_by.as_str());
+    let preposition = if unnamed.is_some_and(|tensor| tensor.cell.is_some()) { "in" } else { "on" };
+    let place = unnamed.and_then(place).map(|place| format!(" {preposition} {place}")).unwrap_or_default();
+    format!("a list, a module or a graph kept for backward holds what {made_by} made{place}")
+}
+
+/// `In [2], line 3`; the line alone in the cell that runs.
+fn place(tensor: &LiveTensor) -> Option<String> {
+    let line = tensor.line.map(|line| format!("line {line}"));
+    match (&tensor.cell, line) {
+        (Some(cell), Some(line)) => Some(format!("{cell}, {line}")),
+        (Some(cell), None) => Some(cell.clone()),
+        (None, line) => line,
+    }
+}
+
+/// A size as PyTorch writes it, but that 1 MiB is no 1024 KiB.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0x10_0000 => "1.00 MiB".into(),
+        0x4000_0000 => "1.00 GiB".into(),
+        _ => format_size(bytes),
+    }
 }
