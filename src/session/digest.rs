@@ -13,20 +13,30 @@ const WAITS_KEPT: usize = 64;
 /// Tensors kept that a stretch made and that are still held.
 const LASTING_KEPT: usize = 1 << 16;
 
-/// A stretch of the stream of events, summed up. What a lesson did by itself counts for memory alone.
+/// A stretch of the stream of events, summed up.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Digest {
     /// Events that it stands for.
     pub events: u64,
-    pub devices: Vec<DeviceDigest>,
-    /// Copies by direction: from, to, count, bytes.
-    pub copies: Vec<(Device, Device, u64, u64)>,
+    /// What was done, and what the devices held.
+    pub deeds: Deeds,
+    /// What a lesson did by itself; what it holds is with all else.
+    #[serde(default, skip_serializing_if = "Deeds::is_empty")]
+    pub lesson: Deeds,
     /// Tensors that were there before and were freed: device and address. They come before `lasting`.
     pub freed: Vec<(Device, u64)>,
     /// In order: tensors that were made and are still held, segments that the allocator took or gave back.
     pub lasting: Vec<Event>,
     /// Tensors that were made and are still held, beyond those in `lasting`.
     pub untracked: u64,
+}
+
+/// What somebody did in a stretch.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Deeds {
+    pub devices: Vec<DeviceDigest>,
+    /// Copies by direction: from, to, count, bytes.
+    pub copies: Vec<(Device, Device, u64, u64)>,
     /// When the lanes of the timeline were busy.
     pub gaps: Vec<Gap>,
 }
@@ -73,11 +83,25 @@ impl DeviceDigest {
     }
 }
 
+/// More than any session can count; sums of it still fit.
+const MOST: u64 = 1 << 48;
+
 impl Digest {
     /// Counts that no session can reach are cut, so that sums of them fit.
     pub(crate) fn bounded(mut self) -> Digest {
-        const MOST: u64 = 1 << 48;
-        let counts = [&mut self.events, &mut self.untracked];
+        [&mut self.events, &mut self.untracked].into_iter().for_each(|n| *n = (*n).min(MOST));
+        self.deeds.bound();
+        self.lesson.bound();
+        self
+    }
+}
+
+impl Deeds {
+    fn is_empty(&self) -> bool {
+        self.devices.is_empty() && self.copies.is_empty() && self.gaps.is_empty()
+    }
+
+    fn bound(&mut self) {
         let copies = self.copies.iter_mut().map(|(_, _, count, _)| count);
         let waits_of = |d: &mut DeviceDigest| d.waits.iter_mut().for_each(|(_, _, n)| *n = (*n).min(MOST));
         self.devices.iter_mut().for_each(waits_of);
@@ -85,8 +109,7 @@ impl Digest {
         let sums =
             sums.flat_map(|d| [&mut d.launches, &mut d.syncs, &mut d.implicit_syncs, &mut d.out_of_memory]);
         let gaps = self.gaps.iter_mut().map(|gap| &mut gap.events);
-        counts.into_iter().chain(copies).chain(sums).chain(gaps).for_each(|n| *n = (*n).min(MOST));
-        self
+        copies.chain(sums).chain(gaps).for_each(|n| *n = (*n).min(MOST));
     }
 }
 
@@ -94,14 +117,21 @@ impl Digest {
 #[derive(Default)]
 pub(crate) struct Digester {
     events: u64,
-    devices: BTreeMap<Device, DeviceSums>,
-    copies: BTreeMap<(Device, Device), (u64, u64)>,
+    deeds: DeedSums,
+    /// What a lesson did by itself.
+    lesson: DeedSums,
     freed: Vec<(Device, u64)>,
     /// By their place in the stream.
     lasting: BTreeMap<u64, Event>,
     /// Tensors among them.
     made: HashMap<(Device, u64), u64>,
     untracked: u64,
+}
+
+#[derive(Default)]
+struct DeedSums {
+    devices: BTreeMap<Device, DeviceSums>,
+    copies: BTreeMap<(Device, Device), (u64, u64)>,
     gaps: BTreeMap<(Device, u32, bool), Gap>,
 }
 
@@ -144,34 +174,16 @@ impl Digester {
                 }
             }
             Body::Segment { device, reserved, .. } => {
-                self.sums(*device).reserved = Some(*reserved);
+                self.deeds.sums(*device).reserved = Some(*reserved);
                 self.lasting.insert(event.seq, event.clone());
             }
             Body::PeakReset { device } => {
-                let sums = self.sums(*device);
+                let sums = self.deeds.sums(*device);
                 (sums.peak_reset, sums.peak) = (true, 0);
                 sums.reset_at = sums.allocated;
             }
-            Body::Copy { from, to, bytes, stream, span, .. } if own => {
-                let direction = self.copies.entry((*from, *to)).or_default();
-                *direction = (direction.0 + 1, direction.1.saturating_add(*bytes));
-                let device = if from.is_cuda() { *from } else { *to };
-                self.gap(device, if device.is_cuda() { *stream } else { 0 }, *span);
-            }
-            Body::Launch { device, stream, span, .. } if own => {
-                self.sums(*device).launches += 1;
-                self.gap(*device, *stream, *span);
-            }
-            Body::Sync { device, implicit, cause, span } if own => {
-                self.sync(*device, implicit.then_some(*cause), event.source);
-                self.gap(Device::Cpu, 0, *span);
-            }
-            Body::OutOfMemory { device, requested, .. } if own => {
-                let sums = self.sums(*device);
-                sums.out_of_memory += 1;
-                sums.last_refused = *requested;
-            }
-            _ => {}
+            body if own => self.deeds.take(body, event.source),
+            body => self.lesson.take(body, event.source),
         }
     }
 
@@ -183,13 +195,56 @@ impl Digester {
         let all = std::mem::take(self);
         Some(Digest {
             events: all.events,
-            devices: all.devices.into_iter().map(|(device, sums)| sums.told(device)).collect(),
-            copies: all.copies.into_iter().map(|((from, to), (n, bytes))| (from, to, n, bytes)).collect(),
+            deeds: all.deeds.told(),
+            lesson: all.lesson.told(),
             freed: all.freed,
             lasting: all.lasting.into_values().collect(),
             untracked: all.untracked,
-            gaps: all.gaps.into_values().collect(),
         })
+    }
+
+    fn memory(&mut self, device: Device, allocated: u64, reserved: u64, own: bool) {
+        let sums = self.deeds.sums(device);
+        (sums.allocated, sums.reserved) = (Some(allocated), Some(reserved));
+        if own {
+            sums.peak = sums.peak.max(allocated);
+        }
+    }
+}
+
+impl DeedSums {
+    /// Takes a copy, a launch, a wait or a refusal.
+    fn take(&mut self, body: &Body, source: Source) {
+        match body {
+            Body::Copy { from, to, bytes, stream, span, .. } => {
+                let direction = self.copies.entry((*from, *to)).or_default();
+                *direction = (direction.0 + 1, direction.1.saturating_add(*bytes));
+                let device = if from.is_cuda() { *from } else { *to };
+                self.gap(device, if device.is_cuda() { *stream } else { 0 }, *span);
+            }
+            Body::Launch { device, stream, span, .. } => {
+                self.sums(*device).launches += 1;
+                self.gap(*device, *stream, *span);
+            }
+            Body::Sync { device, implicit, cause, span } => {
+                self.sync(*device, implicit.then_some(*cause), source);
+                self.gap(Device::Cpu, 0, *span);
+            }
+            Body::OutOfMemory { device, requested, .. } => {
+                let sums = self.sums(*device);
+                sums.out_of_memory += 1;
+                sums.last_refused = *requested;
+            }
+            _ => {}
+        }
+    }
+
+    fn told(self) -> Deeds {
+        Deeds {
+            devices: self.devices.into_iter().map(|(device, sums)| sums.told(device)).collect(),
+            copies: self.copies.into_iter().map(|((from, to), (n, bytes))| (from, to, n, bytes)).collect(),
+            gaps: self.gaps.into_values().collect(),
+        }
     }
 
     fn sync(&mut self, device: Device, implicit: Option<Name>, source: Source) {
@@ -201,14 +256,6 @@ impl Digester {
         let place = (source.cell, source.line, cause);
         if sums.waits.len() < WAITS_KEPT || sums.waits.contains_key(&place) {
             *sums.waits.entry(place).or_default() += 1;
-        }
-    }
-
-    fn memory(&mut self, device: Device, allocated: u64, reserved: u64, own: bool) {
-        let sums = self.sums(device);
-        (sums.allocated, sums.reserved) = (Some(allocated), Some(reserved));
-        if own {
-            sums.peak = sums.peak.max(allocated);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rhai::{Dynamic, Map};
 
-use crate::base::event::{Body, Bus, Event, HIDDEN_CELLS, Page, Reader, Source};
+use crate::base::event::{ANSWER_CELLS, Body, Bus, CHECK_CELLS, Event, Page, Reader, Source};
 use crate::base::{Cause, Device};
 use crate::device::Machine;
 use crate::plot::Figure;
@@ -14,10 +14,9 @@ use crate::script::examine::{Examiner, Refused};
 use crate::script::modules::checks::{Finding, RunEvents};
 use crate::script::summary::Summary;
 use crate::script::{Fault, Interpreter, Limits, Origin, help};
-use crate::session::inspect::LAST;
 
 use super::engine::{CheckStopped, Evaluator, Host, Inspected, Interrupt};
-use super::protocol::{Completion, Display, Outcome, ProbeValue, Stream, Usage, Verdict};
+use super::protocol::{Completion, Display, LAST, Outcome, ProbeValue, Stream, Usage, Verdict};
 use super::{complete, inspect};
 
 /// Cells whose events are kept for checks.
@@ -84,16 +83,17 @@ impl ScriptEvaluator {
         )
     }
 
-    /// Evaluates code on what the scope holds, with a run's events in sight.
+    /// Evaluates code on what the scope holds, with a run's events in sight. What it does is told as that of `cell`.
     fn aside<T>(
         &mut self,
+        cell: u32,
         events: &RunEvents,
         origin: &Origin,
         read: impl FnOnce(&Interpreter, &Dynamic) -> Result<T, Stopped>,
     ) -> Result<T, Refused> {
         let machine = Arc::clone(self.machine());
         let source = machine.shared.source();
-        machine.shared.set_source(Source { cell: HIDDEN_CELLS + source.cell, line: 0 });
+        machine.shared.set_source(Source { cell, line: 0 });
         let (relay, limits) = (Arc::clone(&self.relay) as _, self.limits.clone());
         let examiner = self.examiner.get_or_insert_with(|| Examiner::new(&machine, relay, &limits));
         let events = ("events", Dynamic::from(events.clone()));
@@ -149,6 +149,8 @@ impl ScriptEvaluator {
 impl Evaluator for ScriptEvaluator {
     fn evaluate(&mut self, cell: u32, first_line: u32, code: &str, host: &Arc<dyn Host>) -> Outcome {
         if let Some(name) = asked_name(code) {
+            // A page of help does nothing on the devices: what the cell before took is not its own.
+            self.usage = Usage::default();
             return self.answer(name, host);
         }
         self.relay.set(Some(Arc::clone(host)));
@@ -203,7 +205,7 @@ impl Evaluator for ScriptEvaluator {
         self.relay.set(Some(Arc::clone(host)));
         let events = self.run_of(of);
         let origin = Origin { name: "check", code, first_line };
-        let result = self.aside(&events, &origin, |_, _| Ok(()));
+        let result = self.aside(CHECK_CELLS.saturating_add(of), &events, &origin, |_, _| Ok(()));
         self.relay.set(None);
         // An error that no check expects is the attempt's end, whatever else holds.
         let stopped = self.runs.iter().rev().find(|run| run.cell == of).and_then(|run| run.fault.clone());
@@ -223,7 +225,7 @@ impl Evaluator for ScriptEvaluator {
                 (.., Ok(number)) => Ok(ProbeValue::Number(number as f64)),
                 _ => room.show(value).map(ProbeValue::Text),
             };
-        self.aside(&events, &origin, read).map_err(Refused::into_fault)
+        self.aside(ANSWER_CELLS.saturating_add(of), &events, &origin, read).map_err(Refused::into_fault)
     }
 
     fn complete(&self, code: &str, cursor: usize) -> (usize, Vec<Completion>) {

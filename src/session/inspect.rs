@@ -9,7 +9,7 @@ use crate::script::operands::held as held_tensors;
 use crate::script::value::type_name;
 use crate::tensor::Tensor;
 
-use super::protocol::{DeviceInfo, SegmentInfo, TensorInfo, Variable};
+use super::protocol::{DeviceInfo, LAST, SegmentInfo, TensorInfo, Variable};
 
 /// Tensors within variables that are told of.
 const HELD: usize = 4096;
@@ -103,6 +103,3 @@ fn shortened(text: &str) -> String {
     let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).take(SUMMARY).collect();
     if text.chars().count() > SUMMARY { format!("{line}…") } else { line }
 }
-
-/// The variable that holds the last value.
-pub(crate) const LAST: &str = "_";

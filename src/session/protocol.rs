@@ -29,6 +29,9 @@ pub const VERSION: u32 = 3;
 /// No message is longer; a longer announcement means the stream is not this protocol.
 pub const MAX_MESSAGE: usize = 64 << 20;
 
+/// The variable that holds the last value.
+pub const LAST: &str = "_";
+
 /// What a front end asks for. `id` comes back in every message that answers it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]

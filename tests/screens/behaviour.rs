@@ -12,7 +12,7 @@ use tensorlab::lab::{
 };
 use tensorlab::lesson::Entry;
 use tensorlab::lesson::markdown::{Block, Inline};
-use tensorlab::session::digest::Digest;
+use tensorlab::session::digest::{Deeds, Digest};
 use tensorlab::session::protocol::{
     Display, Message, Outcome, ProbeValue, Request, Stream, Usage, VERSION, Verdict,
 };
@@ -634,8 +634,8 @@ fn the_machine_panel_says_which_times_are_modelled() {
     lab.happens(1, 1, [measured]);
     let shown = render_to_string(&lab.state, 200, 60);
     assert!(shown.contains("361 µs modelled") && shown.contains("1.00 µs measured"), "{shown}");
-    let copies = vec![(Device::Cpu, GPU, 1200, 1200 * 4)];
-    lab.says(Message::Missed { digest: Box::new(Digest { events: 1200, copies, ..Digest::default() }) });
+    let deeds = Deeds { copies: vec![(Device::Cpu, GPU, 1200, 1200 * 4)], ..Deeds::default() };
+    lab.says(Message::Missed { digest: Box::new(Digest { events: 1200, deeds, ..Digest::default() }) });
     assert!(render_to_string(&lab.state, 200, 60).contains("2 of 1,202 transfers shown"));
 }
 
@@ -651,6 +651,6 @@ fn out_of_memory_is_on_the_panel() {
             message: String::new(),
         }],
     );
-    assert!(lab.shows().contains("▲ out of memory: 20,480 MiB refused"), "{}", lab.shows());
+    assert!(lab.shows().contains("▲ out of memory: 20.00 GiB requested"), "{}", lab.shows());
     assert_eq!(Source::default().line, 0);
 }

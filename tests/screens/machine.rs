@@ -3,10 +3,10 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use insta::assert_snapshot;
 use ratatui::style::{Color, Modifier};
-use tensorlab::base::event::{Body, Clock, Span};
+use tensorlab::base::event::{ANSWER_CELLS, Body, CHECK_CELLS, Clock, HIDDEN_CELLS, Span};
 use tensorlab::base::{DType, Device};
 use tensorlab::lab::{Colour, Look, Msg, Pane, Popup, Screen, Section, State, render, render_to_string};
-use tensorlab::session::digest::{DeviceDigest, Digest, Gap};
+use tensorlab::session::digest::{Deeds, DeviceDigest, Digest, Gap};
 use tensorlab::session::protocol::{Message, TensorInfo, Variable};
 
 use super::fixture::*;
@@ -208,8 +208,8 @@ fn a_selected_cell_marks_what_it_did() {
         shown.lines().filter(|line| line.contains('•')).map(str::to_owned).collect::<Vec<_>>()
     };
     let of_first = marked();
-    assert!(of_first.iter().any(|row| row.contains("•cpu→cuda:0")), "{of_first:#?}");
-    assert!(!of_first.iter().any(|row| row.contains("•cuda:0→cuda:1")), "{of_first:#?}");
+    assert!(of_first.iter().any(|row| row.contains("•h2d cpu→cuda:0")), "{of_first:#?}");
+    assert!(!of_first.iter().any(|row| row.contains("•d2d cuda:0→cuda:1")), "{of_first:#?}");
     lab.key(KeyCode::End);
     lab.key(KeyCode::F(6));
     lab.key(KeyCode::Char('['));
@@ -238,10 +238,10 @@ fn a_click_picks_an_event_and_the_wheel_zooms() {
     assert_ne!(axis(&before), axis(&lab.shows()), "the wheel zooms");
     lab.key(KeyCode::Char('f'));
     assert_eq!(axis(&before), axis(&lab.shows()));
-    let (_, row) = find(&lab.state, 120, 40, "cpu→cuda:0 ");
+    let (_, row) = find(&lab.state, 120, 40, "h2d cpu→cuda:0 ");
     lab.tell(click(60, row));
     assert!(
-        lab.shows().contains("▸ copy cpu→cuda:0") || lab.state.section() == Section::Transfers,
+        lab.shows().contains("▸ copy h2d cpu→cuda:0") || lab.state.section() == Section::Transfers,
         "{}",
         lab.shows()
     );
@@ -295,14 +295,136 @@ fn a_stretch_that_is_known_by_its_sums_alone_is_drawn_as_such_and_counted() {
     let span = Span { start: 800_000, nanos: 1_000_000, clock: Clock::Modelled };
     let gaps = vec![Gap { device: GPU, stream: 0, span, events: 5000 }];
     let devices = vec![DeviceDigest { launches: 5000, ..DeviceDigest::new(GPU) }];
-    lab.says(Message::Missed {
-        digest: Box::new(Digest { events: 5000, devices, gaps, ..Digest::default() }),
-    });
+    let deeds = Deeds { devices, gaps, ..Deeds::default() };
+    lab.says(Message::Missed { digest: Box::new(Digest { events: 5000, deeds, ..Digest::default() }) });
     lab.happens(2, 1, [at(launch(GPU), 1_800_000, 0)]);
     let shown = shot(&mut lab, 120, 40);
-    let drawn = |line: &str| line.trim_start().starts_with("cuda:0 ") && line.contains("⋯⋯⋯⋯⋯⋯⋯⋯");
+    let drawn = |line: &str| line.trim_start().starts_with("cuda:0 ") && line.contains("╱╱╱╱╱╱╱╱");
     assert!(shown.lines().any(drawn), "{shown}");
     assert!(shown.contains("launches 5,025,") && shown.contains(" events shown"), "{shown}");
+}
+
+#[test]
+fn what_a_lesson_does_by_itself_is_shown_apart_and_only_then() {
+    let mut lab = screen(look(Colour::True), Section::Transfers);
+    let before = shot(&mut lab, 200, 60);
+    assert!(!before.contains("lesson's own"), "{before}");
+    lab.happens(HIDDEN_CELLS + 1, 3, [copy(Device::Cpu, GPU, 3 * MIB, 10, false)]);
+    lab.happens(
+        CHECK_CELLS + 2,
+        12,
+        [copy(GPU, Device::Cpu, MIB, 10, false), at(launch(GPU), 900_000, 0), implicit_sync(GPU)],
+    );
+    lab.happens(ANSWER_CELLS + 2, 1, [copy(GPU, Device::Cpu, 2 * MIB, 10, false)]);
+    let copies = vec![(GPU, Device::Cpu, 500, 500 * MIB)];
+    let sums = DeviceDigest { launches: 7, ..DeviceDigest::new(GPU) };
+    let lesson = Deeds { copies, devices: vec![sums], ..Deeds::default() };
+    lab.says(Message::Missed { digest: Box::new(Digest { events: 507, lesson, ..Digest::default() }) });
+    let own = shot(&mut lab, 200, 60);
+    assert!(own.contains("503 of the lesson's own") && own.contains("launches 23, syncs 2,"), "{own}");
+    assert!(!own.contains("check of In") && own.contains("l lesson's own"), "{own}");
+    lab.key(KeyCode::Char('l'));
+    let apart = shot(&mut lab, 200, 60);
+    for told in [
+        "3 of 503 transfers shown of the lesson's own",
+        "d2h cuda:0→cpu ×502 503.0 MiB",
+        "the set-up",
+        "check of In [2]:12",
+        "prediction of In [2]",
+        "the lesson's own: launches 8, syncs 1, ▲ 1 implicit",
+        "timeline, the lesson's own",
+    ] {
+        assert!(apart.contains(told), "{told:?} is not in\n{apart}");
+    }
+    assert!(!apart.contains("d2d"), "{apart}");
+    lab.key(KeyCode::Char('l'));
+    let below = |shown: &str| shown.split_once('\n').unwrap().1.to_owned();
+    assert!(below(&shot(&mut lab, 200, 60)) == below(&own), "{}", lab.shows());
+}
+
+#[test]
+fn wherever_not_all_is_shown_it_says_so_beside_the_figure() {
+    for whole in [false, true] {
+        let mut lab = busy(look(Colour::True));
+        let deeds = Deeds {
+            copies: vec![(Device::Cpu, GPU, 62_228, 62_228 * MIB)],
+            gaps: vec![Gap {
+                device: GPU,
+                stream: 0,
+                span: Span { start: 0, nanos: 800_000, clock: Clock::Modelled },
+                events: 62_228,
+            }],
+            ..Deeds::default()
+        };
+        lab.says(Message::Missed { digest: Box::new(Digest { events: 62_228, deeds, ..Digest::default() }) });
+        if whole {
+            lab.key(KeyCode::F(6));
+        } else {
+            lab.key(KeyCode::F(3));
+        }
+        for (columns, rows) in [(80, 24), (100, 30), (120, 40), (150, 42), (200, 60)] {
+            for section in [Section::Transfers, Section::Timeline] {
+                while lab.state.section() != section {
+                    lab.key(KeyCode::Right);
+                }
+                let shown = shot(&mut lab, columns, rows);
+                let says = |name: &str, all: [&str; 2]| {
+                    let mut lines = shown.lines().filter(|line| line.contains(name) && line.contains(" of "));
+                    lines.any(|line| line.contains("shown") && all.iter().any(|n| line.contains(n)))
+                };
+                let told = match section {
+                    Section::Transfers => says(" 2 of ", ["62,230", "62k"]),
+                    _ => says("timeline", ["62,257", "62k"]),
+                };
+                assert!(told, "{section:?} at {columns}x{rows}:\n{shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_in_a_row_are_counted_or_told_apart() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.key(KeyCode::F(6));
+    lab.happens(1, 1, (0..6).map(|i| at(copy(Device::Cpu, GPU, MIB, 100, false), i * 100, 0)));
+    let lane = |lab: &mut Lab, columns: u16| {
+        let shown = shot(lab, columns, 40);
+        let lines = shown.lines().filter(|line| line.starts_with("  cuda:0 "));
+        lines.last().unwrap_or_default().trim_end()[11..].to_owned()
+    };
+    let wide = lane(&mut lab, 120);
+    assert_eq!(wide.matches('╞').count(), 6, "{wide}");
+    lab.happens(1, 1, [at(launch(GPU), 90_000, 0)]);
+    let narrow = lane(&mut lab, 120);
+    assert!(narrow.trim_start().starts_with('6'), "{narrow}");
+}
+
+#[test]
+fn a_curve_tells_how_memory_came_to_be_and_on_which_clock() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.key(KeyCode::F(6));
+    lab.happens(1, 1, [segment(GPU, 0, 32 * MIB, 32 * MIB)]);
+    for step in 0..8u64 {
+        let held = (step + 1) * 4 * MIB;
+        lab.happens(1, 1, [alloc(GPU, step * 4 * MIB, 4 * MIB, held, 32 * MIB, "ones", &[1024, 1024])]);
+        lab.happens(1, 1, [at(launch(GPU), step * 100_000, 0)]);
+    }
+    let shown = shot(&mut lab, 200, 60);
+    assert!(shown.contains("█ allocated ▒ cached, modelled clock"), "{shown}");
+    let curve: Vec<&str> = shown.lines().filter(|line| line.contains('▕')).collect();
+    let width = |line: &str| line.chars().filter(|c| *c == '█').count();
+    assert!(curve.len() >= 5 && curve.windows(2).all(|two| width(two[0]) < width(two[1])), "{shown}");
+    assert!(curve[0].trim_start().starts_with("32.00▕"), "{shown}");
+}
+
+#[test]
+fn a_list_uses_the_height_that_another_leaves() {
+    let mut lab = Lab::notebook(&["1"]);
+    lab.key(KeyCode::F(6));
+    lab.happens(1, 1, (0..60).map(|i| alloc(GPU, i * 512, 512, 512, 2 * MIB, "ones", &[128])));
+    let shown = shot(&mut lab, 200, 60);
+    let rows = shown.lines().filter(|line| line.contains("ones In [1]:1")).count();
+    assert!(rows >= 30, "{rows} rows of tensors:\n{shown}");
 }
 
 #[test]

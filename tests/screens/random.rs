@@ -13,7 +13,7 @@ use tensorlab::lab::{
 use tensorlab::plot::{Figure, Series};
 use tensorlab::session::client::FromSession;
 use tensorlab::session::death::{Death, How};
-use tensorlab::session::digest::{DeviceDigest, Digest, Gap};
+use tensorlab::session::digest::{Deeds, DeviceDigest, Digest, Gap};
 use tensorlab::session::protocol::{
     Display, Message, Outcome, ProbeValue, Stream, TensorInfo, Usage, Verdict,
 };
@@ -89,12 +89,11 @@ fn digest() -> impl Strategy<Value = Digest> {
     (parts, big(), self::device(), self::device()).prop_map(|((devices, lasting, gaps), events, from, to)| {
         Digest {
             events,
-            devices,
-            copies: vec![(from, to, events, events)],
+            lesson: Deeds { copies: vec![(to, from, events, 1)], gaps: gaps.clone(), ..Deeds::default() },
+            deeds: Deeds { devices, copies: vec![(from, to, events, events)], gaps },
             freed: vec![(from, 3)],
             lasting,
             untracked: events,
-            gaps,
         }
     })
 }

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::base::Device;
 use crate::base::event::Clock;
 use crate::base::figures;
-use crate::lab::layout::{flow, highlight, markdown};
+use crate::lab::layout::{flow, highlight, markdown, names, report};
 use crate::lab::model::item::{CellState, Check, Progress, Status, Verified};
 use crate::lab::model::laid::{Layout, RowPart};
 use crate::lab::model::output::{Ink, OutLine, SHORT_END, SHORT_OUTPUT};
@@ -275,7 +275,7 @@ fn named_places<'a>(lines: &[String], places: &'a Places) -> Vec<Vec<(&'a str, V
         return Vec::new();
     }
     let known = |name: String| places.get_key_value(&name).map(|(name, place)| (name.as_str(), *place));
-    highlight::names(lines).into_iter().map(|line| line.into_iter().filter_map(known).collect()).collect()
+    names::names(lines).into_iter().map(|line| line.into_iter().filter_map(known).collect()).collect()
 }
 
 fn differ(pair: &[(&str, VariablePlace)]) -> bool {
@@ -302,9 +302,18 @@ fn output(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, th
         if cell.expanded || cell.output.total() <= SHORT_OUTPUT { SHORT_OUTPUT.max(1000) } else { SHORT_END };
     let excerpt = cell.output.excerpt(ends, ends);
     let mut before = None;
+    let columns = width.saturating_sub(gutter);
     let mut show = |layout: &mut Layout, lines: &[&OutLine]| {
-        for line in lines {
-            layout.plain(out_line(line, before != Some(line.ink), width, gutter, theme));
+        let mut lines = lines.iter().peekable();
+        while let Some(line) = lines.next() {
+            let quoted = lines.peek().and_then(|below| report::quoted(line, below, columns, theme));
+            match quoted {
+                Some(rows) => {
+                    layout.plain(rows.into_iter().map(|row| indented(row, gutter)));
+                    lines.next();
+                }
+                None => layout.plain(out_line(line, before != Some(line.ink), width, gutter, theme)),
+            }
             before = Some(line.ink);
         }
     };
@@ -406,7 +415,7 @@ fn usage_parts(usage: &Usage, theme: &Theme) -> Vec<Vec<Span<'static>>> {
     }
     for (from, to, count, bytes) in &usage.copies {
         let copies = figures::plural(*count, "copy", "copies");
-        parts.push(dim(format!("{from}→{to} {copies}, {}", figures::bytes(*bytes))));
+        parts.push(dim(format!("{} {copies}, {}", figures::way(*from, *to), figures::bytes(*bytes))));
     }
     parts
 }

@@ -15,6 +15,8 @@ use crate::lab::model::tops::Tops;
 
 /// From this size on, the screen shows all sections at once.
 const GRID: (u16, u16) = (110, 30);
+/// A list that leaves rows to others does so in steps of so many.
+const STEPS: u16 = 8;
 /// Rows that say what is picked and where it comes from.
 const PICKED: u16 = 2;
 
@@ -145,10 +147,13 @@ fn fill(
     }
     let lists = SECTIONS.iter().filter(|entry| matches!(place(entry), SectionPlace::List));
     let mut left = rows(lists.clone().count());
-    for entry in lists {
+    let needs: Vec<u16> = lists.clone().map(|entry| rows((entry.needs)(state, area))).collect();
+    for (i, entry) in lists.enumerate() {
         if left > 1 {
-            let share = area.height.div_ceil(left);
-            parts.set(entry.section, cut(&mut area, share));
+            let own = needs.get(i).copied().unwrap_or(u16::MAX);
+            let others = needs.iter().skip(i + 1).fold(0u16, |sum, need| sum.saturating_add(*need));
+            let height = share(area.height, left, gap, own, others);
+            parts.set(entry.section, cut(&mut area, height));
             cut(&mut area, gap);
         } else {
             // A section that has the keys and no place of its own takes that of the last list.
@@ -157,6 +162,20 @@ fn fill(
         }
         left -= 1;
     }
+}
+
+/// Rows of a list that needs `own` beside `others`. Each has its part; what one can't use is for those that lack it.
+fn share(height: u16, lists: u16, gap: u16, own: u16, others: u16) -> u16 {
+    let fair = height.div_ceil(lists);
+    let rest = height.saturating_sub(fair).saturating_sub(gap);
+    if own > fair && others < rest {
+        return own.min(height.saturating_sub(others.saturating_add(gap)));
+    }
+    if own < fair && others > rest {
+        // In steps: tensors that come and go must not move what stands below them.
+        return own.next_multiple_of(STEPS).min(fair);
+    }
+    fair
 }
 
 /// The sections that are shown, and what is picked.

@@ -10,9 +10,11 @@ pub(super) mod home;
 pub(super) mod lesson;
 pub(super) mod machine;
 pub(super) mod markdown;
+pub(super) mod names;
 pub(super) mod picked;
 pub(super) mod placed;
 pub(super) mod question;
+pub(super) mod report;
 pub(super) mod scroll;
 pub(super) mod sections;
 
@@ -20,6 +22,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::lab::model::item::ItemState;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
@@ -110,6 +113,13 @@ fn split(state: &State, shown: &[Pane], body: Rect) -> Vec<(Pane, Rect)> {
         [_] => vec![body.width],
         _ => shown.iter().map(|pane| if *pane == Pane::Cells { 0 } else { side(*pane) }).collect(),
     };
+    // Text is given what cells do not need: a step that has none, and not the least of room.
+    if !has_items(state)
+        && let Some((at, _)) = shown.iter().enumerate().find(|(_, pane)| **pane == Pane::Lesson)
+    {
+        let spare = body.width.saturating_sub(widths.iter().sum::<u16>()).saturating_sub(MIN_CELLS);
+        widths.iter_mut().skip(at).take(1).for_each(|width| *width += spare);
+    }
     // The cells keep their minimum; the sides give way evenly.
     let sides = widths.iter().filter(|w| **w > 0).count().max(1) as u16;
     let room = body.width.saturating_sub(MIN_CELLS);
@@ -130,6 +140,11 @@ fn split(state: &State, shown: &[Pane], body: Rect) -> Vec<(Pane, Rect)> {
             (*pane, rect)
         })
         .collect()
+}
+
+/// The step has cells or questions.
+fn has_items(state: &State) -> bool {
+    state.current_step().is_none_or(|step| step.items.iter().any(ItemState::is_selectable))
 }
 
 /// `3–20 of 45` where not all of `total` rows fit.

@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::base::event::Source;
+use crate::base::event::{Doer, Source};
 use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::sections::marks::place;
 use crate::lab::model::history::records::{Grad, Live, Transfer};
 use crate::lab::model::history::timeline::{Mark, MarkKind};
 use crate::lab::model::machine::Pick;
-use crate::lab::model::state::{SET_UP, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
 
 pub(crate) fn lay(state: &State, area: Rect) -> Placed {
@@ -86,9 +86,8 @@ fn transfer(copy: &Transfer) -> String {
     let memory = if copy.pinned { "pinned" } else { "pageable" };
     let waits = if copy.blocking { "the host waited" } else { "the host went on" };
     format!(
-        "copy {}→{}: {}, {time}, {rate} GB/s, {memory}, {waits}",
-        copy.from,
-        copy.to,
+        "copy {}: {}, {time}, {rate} GB/s, {memory}, {waits}",
+        figures::way(copy.from, copy.to),
         figures::bytes(copy.bytes)
     )
 }
@@ -100,9 +99,11 @@ fn origin(state: &State, width: usize) -> Line<'static> {
         return Line::styled("  its line is not known", theme.dim);
     };
     let place = place("", source);
-    let code = code(state, source).unwrap_or_else(|| match source.cell {
-        SET_UP.. => "what the lesson prepares, unseen".into(),
-        _ => "the cell has run again or is gone".into(),
+    let code = code(state, source).unwrap_or_else(|| match source.doer() {
+        Doer::SetUp => "what the lesson prepares, unseen".into(),
+        Doer::Check(_) => "what the lesson checks, unseen".into(),
+        Doer::Answer(_) => "what the lesson compares your answer with".into(),
+        Doer::Learner => "the cell has run again or is gone".into(),
     });
     let room = width.saturating_sub(text::width(&place) + 4);
     Line::from(vec![

@@ -98,6 +98,8 @@ pub enum MachineAction {
     FitAll,
     NextCell,
     PreviousCell,
+    /// What a lesson did by itself, or the learner's work again.
+    Lesson,
 }
 
 /// A movement in a list, and what is done with what is chosen.

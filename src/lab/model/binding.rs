@@ -47,6 +47,8 @@ pub enum Condition {
     Stale,
     /// Something is picked on the machine.
     Picked,
+    /// A lesson has done something by itself.
+    LessonWork,
     /// The section has the keys.
     Section(Section),
     /// Keys and figures can be turned to each other.

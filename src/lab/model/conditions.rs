@@ -39,6 +39,7 @@ fn holds(state: &State, condition: Condition) -> bool {
         }
         Condition::Stale => state.cells().any(|cell| cell.stale.is_some()),
         Condition::Picked => state.machine.pick.is_some(),
+        Condition::LessonWork => state.history.has_lesson_work(),
         Condition::Section(section) => state.machine.section == section,
         Condition::OtherHelp => matches!(state.popup, Some(Popup::Help(_) | Popup::Glossary(_))),
     }

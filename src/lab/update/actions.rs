@@ -132,6 +132,7 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
         MachineAction::FitAll => machine::fit(state, true),
         MachineAction::NextCell => machine::cell(state, true),
         MachineAction::PreviousCell => machine::cell(state, false),
+        MachineAction::Lesson => machine::show_lesson(state),
     }
 }
 

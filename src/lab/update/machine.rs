@@ -125,6 +125,26 @@ pub(super) fn fit(state: &mut State, all: bool) {
     state.machine.fit(&state.history, all);
 }
 
+/// Turns the log and the timeline to what the lesson did by itself, or back to the learner's work.
+pub(super) fn show_lesson(state: &mut State) {
+    let history = &mut state.history;
+    if !history.shows_lesson && !history.has_lesson_work() {
+        state.say("no lesson has done anything by itself here: all of this is your code's");
+        return;
+    }
+    history.shows_lesson = !history.shows_lesson;
+    let told = if history.shows_lesson {
+        "what the lesson did by itself: set-up, checks, predictions; the same key goes back"
+    } else {
+        "what your code did"
+    };
+    state.machine.forget();
+    for section in [Section::Transfers, Section::Timeline] {
+        state.tops.set(section, 0);
+    }
+    state.say(told);
+}
+
 /// Sorts the table of tensors by its next column.
 pub(super) fn sort(state: &mut State) {
     let sort = state.history.sorted_by().next();

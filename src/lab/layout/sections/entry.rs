@@ -14,6 +14,8 @@ pub(crate) struct SectionEntry {
     pub rows: fn(&State, Rect) -> usize,
     /// How much of that an area shows at once.
     pub fitting: fn(&State, Rect) -> usize,
+    /// Rows of an area in which all of it is seen.
+    pub needs: fn(&State, Rect) -> usize,
     /// The section in an area, from the first row in sight.
     pub lay: fn(&State, usize, Rect) -> Placed,
     /// What a press at a place is on; `None` for nothing.

@@ -1,11 +1,13 @@
 //! Titles and marks that the sections of the machine share.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::base::event::Source;
+use crate::base::event::{Doer, Source};
+use crate::base::figures;
 use crate::lab::model::machine::Section;
 use crate::lab::model::pane::Pane;
-use crate::lab::model::state::{SET_UP, State};
+use crate::lab::model::state::State;
 use crate::lab::model::text;
 
 /// True where the section has the keys.
@@ -25,8 +27,9 @@ pub(crate) fn list_title(
     let theme = &state.theme;
     let (mark, style) = if is_active(state, section) { ("▸ ", theme.accent) } else { ("  ", theme.strong) };
     let name = text::clip(name, width.saturating_sub(2));
-    let note = text::clip(note, width.saturating_sub(text::width(&name) + 4));
-    let note = if note.is_empty() { note } else { format!(" {note}") };
+    // A note is whole or not there.
+    let note = if text::width(&name) + text::width(note) + 4 <= width { note } else { "" };
+    let note = if note.is_empty() { String::new() } else { format!(" {note}") };
     let used = 2 + text::width(&name) + 1 + text::width(&note);
     Line::from(vec![
         Span::styled(mark, theme.accent),
@@ -47,13 +50,42 @@ pub(crate) fn row_mark(state: &State, picked: bool, source: Source) -> Span<'sta
     }
 }
 
-/// ` at In [3]:4`: the cell and line of a source, after `lead`; empty where they are unknown.
+/// What a list shows, as its title has it: `3 transfers`, `26 of 1,356 transfers shown` where it has not all of them,
+/// shortened until it fits `width`.
+pub(crate) fn counted(shown: u64, all: u64, (one, many): (&str, &str), width: usize) -> String {
+    if shown >= all {
+        return figures::plural(all, one, many);
+    }
+    let (count, short) = (figures::count, figures::short);
+    let forms = [
+        format!("{} of {} {many} shown", count(shown), count(all)),
+        format!("{} of {} shown", count(shown), count(all)),
+    ];
+    let last = format!("{}/{} shown", short(shown), short(all));
+    forms.into_iter().find(|form| text::width(form) + 2 <= width).unwrap_or(last)
+}
+
+/// Glyphs in a line, one style each.
+pub(crate) fn joined(cells: &[(&'static str, Style)]) -> Line<'static> {
+    let spans = cells.chunk_by(|a, b| a == b).filter_map(|run| {
+        let (glyph, style) = run.first()?;
+        Some(Span::styled(glyph.repeat(run.len()), *style))
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+/// ` at In [3]:4`: the cell and line of a source, after `lead`; empty where they are unknown. What a lesson does by
+/// itself has a name of its own.
 pub(crate) fn place(lead: &str, source: Source) -> String {
-    match source {
-        Source { cell: 0, line: 0 } => String::new(),
-        Source { cell: SET_UP.., .. } => format!("{lead}the set-up"),
-        Source { cell: 0, line } => format!("{lead}line {line}"),
-        Source { cell, line: 0 } => format!("{lead}In [{cell}]"),
-        Source { cell, line } => format!("{lead}In [{cell}]:{line}"),
+    let line = if source.line == 0 { String::new() } else { format!(":{}", source.line) };
+    match source.doer() {
+        Doer::Learner => match source {
+            Source { cell: 0, line: 0 } => String::new(),
+            Source { cell: 0, line } => format!("{lead}line {line}"),
+            Source { cell, .. } => format!("{lead}In [{cell}]{line}"),
+        },
+        Doer::SetUp => format!("{lead}the set-up"),
+        Doer::Check(cell) => format!("{lead}check of In [{cell}]{line}"),
+        Doer::Answer(cell) => format!("{lead}prediction of In [{cell}]"),
     }
 }

@@ -48,9 +48,16 @@ pub(crate) const TERMS: &[Term] = &[
          block / all cached. At 0 % one block has it all; near 100 % there is memory, but no room.",
     },
     Term {
-        name: "out of memory",
+        name: "curve",
+        means: "Allocated and reserved bytes since the session began, on the clock of the device: modelled where it is \
+         simulated, measured where it is real. A change stands where the work told before it ended. Each column has \
+         the most of its time; where events were too many to be sent, their peak stands for all of them.",
+    },
+    Term {
+        name: "out of memory, requested",
         means: "A request that neither a cached block nor the device could serve, after the cache was given back. The \
-         figure is what was asked for.",
+         figure is what the tensor needs. PyTorch's message has the segment that the allocator tried for it, which is \
+         larger: 2 MiB for up to 1 MiB, 20 MiB for up to 10 MiB.",
     },
     Term {
         name: "launches",

@@ -1,7 +1,10 @@
 //! The sections of the machine, one file and one entry of the table each: how many rows there are and fit, what they
 //! show, what is at a place, where the keys lead, where the section stands, what the figures mean.
 
+pub(crate) mod bars;
+pub(crate) mod curves;
 pub(crate) mod entry;
+pub(crate) mod lanes;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod memory_terms;

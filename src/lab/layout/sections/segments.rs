@@ -1,9 +1,10 @@
 //! The map of a device's segments, with their blocks to scale, and how far its free memory is cut up.
 
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::base::figures;
+use crate::lab::layout::sections::marks::joined;
 use crate::lab::model::history::segments::{Fragmentation, Segment, SegmentMap};
 use crate::lab::model::text;
 use crate::lab::model::theme::Theme;
@@ -49,14 +50,6 @@ pub(crate) fn lines(
     }
     out.resize(rows + 1, Line::default());
     out
-}
-
-fn joined(cells: &[(&'static str, Style)]) -> Line<'static> {
-    let spans = cells.chunk_by(|a, b| a == b).filter_map(|run| {
-        let (glyph, style) = run.first()?;
-        Some(Span::styled(glyph.repeat(run.len()), *style))
-    });
-    Line::from(spans.collect::<Vec<_>>())
 }
 
 /// `3 segments, 256 KiB a column · fragmentation 12 %`, and what that is made of where there is room.

@@ -7,7 +7,7 @@ use crate::base::{Device, figures};
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term, beside};
-use crate::lab::layout::sections::marks::{list_title, place, row_mark};
+use crate::lab::layout::sections::marks::{counted, list_title, place, row_mark};
 use crate::lab::model::history::order::Sort;
 use crate::lab::model::history::records::{Grad, Live};
 use crate::lab::model::machine::{Pick, Section};
@@ -18,6 +18,7 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Tensors,
     rows: |state, _| rows(state),
     fitting: |_, area| fitting(area),
+    needs: |state, _| rows(state) + 1,
     lay,
     hit,
     step,
@@ -41,6 +42,12 @@ const TERMS: &[Term] = &[
     Term {
         name: "dtype",
         means: "The type of its elements: f32 is torch.float32, bf16 torch.bfloat16, i64 torch.int64.",
+    },
+    Term {
+        name: "c·f32, 0·f32, ≠·f32, c·*",
+        means: "The marks beside the code: where the variables of a line are, and their dtype. c is the CPU, 0 is cuda:0, 1 \
+         cuda:1; ≠ stands for several devices, * for several dtypes. They tell of now, not of when the line ran; below the \
+         code each variable is told by itself where a mark can't. Narrow cells have the device alone.",
     },
     Term {
         name: "grad",
@@ -102,6 +109,19 @@ fn visible(state: &State, top: usize, room: usize) -> Vec<TensorRow<'_>> {
     out
 }
 
+/// Tensors above row number `top`.
+fn before(state: &State, top: usize) -> usize {
+    if headings(state) == 0 {
+        return top;
+    }
+    let (mut row, mut tensors) = (0, 0);
+    for tally in state.history.devices().filter(|tally| tally.tensors > 0) {
+        tensors += top.saturating_sub(row + 1).min(tally.tensors);
+        row += 1 + tally.tensors;
+    }
+    tensors
+}
+
 /// The tensors in sight, with their rows below the title.
 fn picks(state: &State, top: usize, area: Rect) -> Vec<(usize, Pick)> {
     let rows = visible(state, top, fitting(area)).into_iter().enumerate();
@@ -129,17 +149,18 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let width = usize::from(area.width);
     let room = fitting(area);
     let history = &state.history;
-    let mut note = position(top, room, rows(state));
+    let visible = visible(state, top, room);
+    let tensors = visible.iter().filter(|row| matches!(row, TensorRow::Tensor(_))).count();
+    // Headings are no tensors.
+    let mut note = position(before(state, top), tensors, history.live_count());
     if history.sorted_by() != Sort::Device {
         let by = format!("by {}", history.sorted_by().name());
         note = if note.is_empty() { by } else { format!("{by}, {note}") };
     }
-    if history.untracked > 0 {
-        note = format!("{note}, {} not listed", figures::count(history.untracked));
-    }
-    let name = figures::plural(history.live_count() as u64, "live tensor", "live tensors");
+    let all = (history.live_count() as u64).saturating_add(history.untracked);
+    let name = counted(history.live_count() as u64, all, ("live tensor", "live tensors"), width);
     placed.put(0, list_title(state, Section::Tensors, &name, &note, width));
-    for (y, row) in visible(state, top, room).into_iter().enumerate() {
+    for (y, row) in visible.into_iter().enumerate() {
         let line = match row {
             TensorRow::Heading(device) => heading(state, device),
             TensorRow::Tensor(live) => tensor(state, live, width),

@@ -1,7 +1,6 @@
 //! What ran when: a lane for each thread of the host and each stream, on the clock that timed it.
 
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::base::event::Clock;
@@ -9,17 +8,18 @@ use crate::base::figures;
 use crate::lab::layout::placed::Placed;
 use crate::lab::layout::position;
 use crate::lab::layout::sections::entry::{Hit, SectionEntry, SectionPlace, Step, Term};
+use crate::lab::layout::sections::lanes::{cell_line, lane_line, legend};
 use crate::lab::layout::sections::marks::{is_active, list_title};
-use crate::lab::model::history::timeline::{Lane, LaneId, Mark, MarkKind, Track};
+use crate::lab::model::history::timeline::{LaneId, Mark, Track};
 use crate::lab::model::machine::{Pick, Section, Window};
 use crate::lab::model::state::State;
 use crate::lab::model::text;
-use crate::lab::model::theme::Theme;
 
 pub(crate) const ENTRY: SectionEntry = SectionEntry {
     section: Section::Timeline,
     rows: |state, _| rows(state).len(),
     fitting: |_, area| fitting(area),
+    needs: |state, _| wanted(state),
     lay,
     hit,
     step,
@@ -50,9 +50,19 @@ const TERMS: &[Term] = &[
          without synchronising measures the queueing.",
     },
     Term {
-        name: "⋯ not shown",
-        means: "More happened there than is sent one by one: the lane was busy, and what ran is in the counters alone, which \
-         are exact.",
+        name: "╱ not shown",
+        means: "More happened there than is sent one by one, or longer ago than is kept: the lane was busy, and what ran is \
+         in the counters alone, which are exact.",
+    },
+    Term {
+        name: "╞═ and numbers",
+        means: "A copy, from its beginning on. Where several begin in one column their number stands there, * for more \
+         than nine; the key + shows them apart.",
+    },
+    Term {
+        name: "┬ on the axis",
+        means: "A time after the first one that is shown, on the clock that the line begins with. On lanes that are idle \
+         then it goes on as ╎.",
     },
     Term {
         name: "height of a column",
@@ -64,10 +74,8 @@ const TERMS: &[Term] = &[
 const LEAST_PANE: u16 = 17;
 /// Columns of a lane's name.
 const NAME: usize = 11;
-/// Stands where a lane was busy, and what it did is not known one by one.
-const NOT_SHOWN: &str = "⋯";
-/// How full a column is, in eighths.
-const FILL: [&str; 9] = ["▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// Columns from one time of the axis to the next, at least.
+const TICKS_APART: usize = 12;
 
 /// A row of the section, below its title.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,15 +124,9 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let rows = rows(state);
     let room = fitting(area);
     let timeline = state.history.timeline();
-    let mut note = position(top, room, rows.len());
+    let note = position(top, room, rows.len());
     let dropped = timeline.dropped();
-    if dropped > 0 {
-        let shown = timeline.shown();
-        let all = figures::count(shown.saturating_add(dropped));
-        let dropped = format!("{} of {all} events shown", figures::count(shown));
-        note = if note.is_empty() { dropped } else { format!("{dropped}, {note}") };
-    }
-    placed.put(0, list_title(state, Section::Timeline, "timeline", &note, width));
+    placed.put(0, list_title(state, Section::Timeline, &title(state, width), &note, width));
     if rows.is_empty() {
         placed.put(1, Line::styled(" nothing has run yet; kernels, copies and waits show here", theme.dim));
         return placed;
@@ -132,13 +134,14 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     let columns = width.saturating_sub(NAME);
     for (y, row) in rows.iter().skip(top).take(room).enumerate() {
         match row {
-            TimelineRow::Axis(clock) => placed.put(y + 1, axis(state, *clock, width)),
+            TimelineRow::Axis(clock) => axis(state, &mut placed, y + 1, *clock, width),
             TimelineRow::Lane(id) => {
                 placed.put(y + 1, name(state, *id));
                 if let (Some(lane), Some(window)) =
                     (timeline.lane(*id), state.machine.window(&state.history, id.clock()))
                 {
-                    placed.put_at(NAME, y + 1, lane_line(state, lane, window, columns));
+                    let ticks: Vec<usize> = ticks(window, columns).map(|(at, _)| at).collect();
+                    placed.put_at(NAME, y + 1, lane_line(state, lane, window, columns, &ticks));
                 }
             }
             TimelineRow::Cell(clock) => {
@@ -151,7 +154,7 @@ fn lay(state: &State, top: usize, area: Rect) -> Placed {
     }
     if area.height >= 6 {
         let last = usize::from(area.height) - 1;
-        placed.put(last.min(rows.len() + 1), legend(width, theme));
+        placed.put(last.min(rows.len() + 1), legend(dropped > 0, width, theme));
     }
     placed
 }
@@ -204,25 +207,70 @@ fn column_of(mark: &Mark, window: Window, columns: usize) -> usize {
     usize::try_from(ahead / u128::from(window.length.max(1))).unwrap_or(usize::MAX)
 }
 
-/// `modelled  from 1.20 ms ─────── to 3.40 ms, 2.20 ms shown`
-fn axis(state: &State, clock: Clock, width: usize) -> Line<'static> {
-    let theme = &state.theme;
-    let Some(window) = state.machine.window(&state.history, clock) else { return Line::default() };
-    let label = text::left(&format!(" {}", clock.name()), NAME);
-    let from = figures::nanos(window.start);
-    let to = format!("{} shown, to {}", figures::nanos(window.length), figures::nanos(window.end()));
-    let to = if NAME + text::width(&from) + text::width(&to) + 4 <= width {
-        to
-    } else {
-        figures::nanos(window.end())
+/// The section's name, with how much of what happened it has.
+fn title(state: &State, width: usize) -> String {
+    let timeline = state.history.timeline();
+    let whose = if state.history.shows_lesson { ", the lesson's own" } else { "" };
+    let (shown, dropped) = (timeline.shown(), timeline.dropped());
+    if dropped == 0 {
+        return format!("timeline{whose}");
+    }
+    let all = shown.saturating_add(dropped);
+    let (count, short) = (figures::count, figures::short);
+    let forms = [
+        format!("timeline{whose}, {} of {} events shown", count(shown), count(all)),
+        format!("timeline, {} of {} shown", count(shown), count(all)),
+    ];
+    let last = format!("{}/{} shown", short(shown), short(all));
+    forms.into_iter().find(|form| text::width(form) + 2 <= width).unwrap_or(last)
+}
+
+/// The columns of a stretch that have a time, with the nanoseconds from its beginning.
+fn ticks(window: Window, columns: usize) -> impl Iterator<Item = (usize, u64)> {
+    let length = window.length.max(1);
+    let step = round_up(length.saturating_mul(TICKS_APART as u64) / columns.max(1) as u64);
+    let column = move |after: u64| {
+        usize::try_from(u128::from(after) * columns as u128 / u128::from(length)).unwrap_or(usize::MAX)
     };
-    let rule = width.saturating_sub(NAME + text::width(&from) + text::width(&to) + 2);
-    Line::from(vec![
-        Span::styled(label, if clock == Clock::Modelled { theme.warn } else { theme.strong }),
-        Span::styled(from, theme.dim),
-        Span::styled(format!(" {} ", "─".repeat(rule)), theme.border),
-        Span::styled(to, theme.dim),
-    ])
+    let all = (1..=64u64).map(move |i| step.saturating_mul(i)).map(move |after| (column(after), after));
+    all.take_while(move |(at, after)| *at < columns && *after < u64::MAX)
+}
+
+/// The next of 1, 2, 5, 10, 20 and so on.
+fn round_up(nanos: u64) -> u64 {
+    let mut ten = 1u64;
+    while ten.saturating_mul(10) <= nanos && ten < u64::MAX / 10 {
+        ten *= 10;
+    }
+    let round = [1, 2, 5, 10].into_iter().map(|n| ten.saturating_mul(n));
+    round.into_iter().find(|round| *round >= nanos).unwrap_or(nanos)
+}
+
+/// `modelled  361 µs ───┬ +50 µs ───┬ +100 µs ─── 380 µs shown`
+fn axis(state: &State, placed: &mut Placed, row: usize, clock: Clock, width: usize) {
+    let theme = &state.theme;
+    let Some(window) = state.machine.window(&state.history, clock) else { return };
+    let columns = width.saturating_sub(NAME);
+    let label = text::left(&format!(" {}", clock.name()), NAME);
+    placed.put(row, Line::styled(label, if clock == Clock::Modelled { theme.warn } else { theme.strong }));
+    placed.put_at(NAME, row, Line::styled("─".repeat(columns), theme.border));
+    let from = format!("{} ", figures::nanos(window.start));
+    let shown = format!(" {} shown", figures::nanos(window.length));
+    let wide = text::width(&from) + text::width(&shown) + TICKS_APART <= columns;
+    let last = columns.saturating_sub(if wide { text::width(&shown) } else { 0 });
+    let mut free = text::width(&from);
+    for (at, after) in ticks(window, columns) {
+        let time = format!("┬ +{} ", figures::round_nanos(after));
+        if at < free || at + text::width(&time) > last {
+            continue;
+        }
+        free = at + text::width(&time);
+        placed.put_at(NAME + at, row, Line::styled(time, theme.dim));
+    }
+    placed.put_at(NAME, row, Line::styled(from, theme.dim));
+    if wide {
+        placed.put_at(NAME + last, row, Line::styled(shown, theme.dim));
+    }
 }
 
 fn name(state: &State, id: LaneId) -> Line<'static> {
@@ -242,197 +290,30 @@ fn name(state: &State, id: LaneId) -> Line<'static> {
     ])
 }
 
-/// What a column of a lane holds, in nanoseconds by kind.
-#[derive(Clone, Copy, Default)]
-struct Column {
-    kernels: u64,
-    copies: u64,
-    waits: u64,
-    implicit: u64,
-    /// An implicit wait begins here.
-    flagged: bool,
-    picked: bool,
-    any: bool,
-    /// What happened here is not known one by one.
-    missed: bool,
-}
-
-fn lane_line(state: &State, lane: &Lane, window: Window, columns: usize) -> Line<'static> {
-    let theme = &state.theme;
-    let mut all = vec![Column::default(); columns];
-    for mark in lane.between(window.start, window.end()) {
-        let picked = state.machine.pick == Some(Pick::Event(mark.seq));
-        spread(mark, window, columns, |column, nanos, first| {
-            let Some(column) = all.get_mut(column) else { return };
-            let place = match mark.what {
-                MarkKind::Launch { .. } => &mut column.kernels,
-                MarkKind::Copy { .. } => &mut column.copies,
-                MarkKind::Wait { implicit: false, .. } => &mut column.waits,
-                MarkKind::Wait { implicit: true, .. } => &mut column.implicit,
-            };
-            *place = place.saturating_add(nanos);
-            column.any = true;
-            column.picked |= picked;
-            column.flagged |= first && matches!(mark.what, MarkKind::Wait { implicit: true, .. });
-        });
-    }
-    for (start, end) in lane.gaps(window.start, window.end()) {
-        over(start, end, window, columns, |column, _, _| {
-            if let Some(column) = all.get_mut(column) {
-                column.missed = true;
-            }
-        });
-    }
-    let worth = (window.length / columns.max(1) as u64).max(1);
-    let cells: Vec<(&'static str, Style)> = all.iter().map(|column| glyph(column, worth, theme)).collect();
-    joined(&cells)
-}
-
-/// The nanoseconds of a mark in each column that it touches, and whether it begins there.
-fn spread(mark: &Mark, window: Window, columns: usize, tell: impl FnMut(usize, u64, bool)) {
-    over(mark.span.start, mark.span.end(), window, columns, tell);
-}
-
-/// The nanoseconds of a stretch in each column that it touches, and whether it begins there.
-fn over(from: u64, to: u64, window: Window, columns: usize, mut tell: impl FnMut(usize, u64, bool)) {
-    let start = from.max(window.start);
-    let end = to.min(window.end()).max(start);
-    if to < window.start || from >= window.end() || columns == 0 {
-        return;
-    }
-    let length = u128::from(window.length.max(1));
-    let column = |moment: u64| {
-        let at = u128::from(moment - window.start) * columns as u128 / length;
-        usize::try_from(at).unwrap_or(usize::MAX).min(columns - 1)
-    };
-    let (first, last) = (column(start), column(end.saturating_sub(1).max(start)));
-    let border = |column: usize| {
-        let ahead = column as u128 * length / columns as u128;
-        window.start.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
-    };
-    for at in first..=last {
-        let left = if at == first { start } else { border(at) };
-        let right = if at == last { end } else { border(at + 1) };
-        tell(at, right.saturating_sub(left), at == first && from >= window.start);
-    }
-}
-
-fn glyph(column: &Column, worth: u64, theme: &Theme) -> (&'static str, Style) {
-    let most = column.kernels.max(column.copies).max(column.waits).max(column.implicit);
-    let eighths = |nanos: u64| (u128::from(nanos) * 8 / u128::from(worth)).min(8) as usize;
-    let (glyph, style) = match column {
-        Column { any: false, missed: true, .. } => (NOT_SHOWN, theme.dim),
-        Column { any: false, .. } => (" ", theme.free),
-        Column { flagged: true, .. } => ("▲", theme.warn),
-        Column { copies, .. }
-            if *copies == most && (most > 0 || column.kernels == 0 && column.waits == 0) =>
-        {
-            (if eighths(most) >= 4 { "▒" } else { "░" }, theme.cached)
-        }
-        Column { kernels, .. } if *kernels == most => {
-            (FILL.get(eighths(most)).copied().unwrap_or("█"), theme.allocated)
-        }
-        Column { implicit, .. } if *implicit == most => ("┄", theme.warn),
-        _ => ("─", theme.text),
-    };
-    if column.picked {
-        (glyph, style.add_modifier(Modifier::REVERSED | Modifier::BOLD))
-    } else {
-        (glyph, style)
-    }
-}
-
-fn cell_line(state: &State, clock: Clock, columns: usize) -> Line<'static> {
-    let theme = &state.theme;
-    let mut cells = vec![(" ", theme.text); columns];
-    let Some(window) = state.machine.window(&state.history, clock) else { return Line::default() };
-    for (_, lane) in state.history.timeline().lanes().filter(|(id, _)| id.clock() == clock) {
-        for mark in lane.between(window.start, window.end()) {
-            if state.is_of_selected_cell(mark.source) {
-                spread(mark, window, columns, |column, _, _| {
-                    if let Some(cell) = cells.get_mut(column) {
-                        *cell = ("•", theme.accent);
-                    }
-                });
-            }
-        }
-    }
-    joined(&cells)
-}
-
-fn joined(cells: &[(&'static str, Style)]) -> Line<'static> {
-    let spans = cells.chunk_by(|a, b| a == b).filter_map(|run| {
-        let (glyph, style) = run.first()?;
-        Some(Span::styled(glyph.repeat(run.len()), *style))
-    });
-    Line::from(spans.collect::<Vec<_>>())
-}
-
-fn legend(width: usize, theme: &Theme) -> Line<'static> {
-    let entries = [
-        ("▂▅█", theme.allocated, " kernels, by how busy"),
-        ("▒", theme.cached, " copies"),
-        ("─", theme.text, " the host waits"),
-        ("▲┄", theme.warn, " implicitly"),
-        (NOT_SHOWN, theme.dim, " not shown: too much happened"),
-    ];
-    let mut spans = vec![Span::raw(" ")];
-    let mut used = 1;
-    for (glyph, style, label) in entries {
-        let taken = text::width(glyph) + text::width(label) + 3;
-        if used + taken > width {
-            break;
-        }
-        spans.push(Span::styled(glyph, style));
-        spans.push(Span::styled(format!("{label}   "), theme.dim));
-        used += taken;
-    }
-    Line::from(spans)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::event::{Name, Source};
-    use crate::base::{DType, Device};
-
-    fn mark(start: u64, nanos: u64) -> Mark {
-        let span = crate::base::event::Span { start, nanos, clock: Clock::Modelled };
-        let (op, kernel, dtype) = (Name::new("add"), Name::new("map"), DType::Float32);
-        let what = MarkKind::Launch { op, kernel, dtype, bytes: 0, flops: 0 };
-        Mark { seq: 0, span, what, source: Source::default() }
-    }
-
-    fn touched(mark: &Mark, window: Window, columns: usize) -> Vec<(usize, u64, bool)> {
-        let mut out = Vec::new();
-        spread(mark, window, columns, |column, nanos, first| out.push((column, nanos, first)));
-        out
-    }
 
     #[test]
-    fn a_mark_is_spread_over_its_columns_to_the_nanosecond() {
-        let window = Window { start: 100, length: 40 };
-        assert_eq!(touched(&mark(105, 20), window, 4), [(0, 5, true), (1, 10, false), (2, 5, false)]);
-        assert_eq!(touched(&mark(90, 15), window, 4), [(0, 5, false)]);
-        assert_eq!(touched(&mark(139, 100), window, 4), [(3, 1, true)]);
-        assert_eq!(touched(&mark(120, 0), window, 4), [(2, 0, true)]);
-        assert!(touched(&mark(140, 5), window, 4).is_empty() && touched(&mark(0, 99), window, 4).is_empty());
-        let all = touched(&mark(0, u64::MAX), Window { start: 0, length: u64::MAX }, 3);
-        assert_eq!(all.iter().map(|t| t.1).fold(0, u64::saturating_add), u64::MAX);
-    }
-
-    #[test]
-    fn each_kind_has_a_glyph_of_its_own_and_a_half_idle_column_is_half_full() {
-        use crate::lab::model::theme::{Colour, Look};
-        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
-        let shown = |column| glyph(&Column { any: true, ..column }, 80, &theme).0;
-        assert_eq!(glyph(&Column::default(), 80, &theme).0, " ");
-        assert_eq!(shown(Column { kernels: 80, ..Column::default() }), "█");
-        assert_eq!(shown(Column { kernels: 40, ..Column::default() }), "▄");
-        assert_eq!(shown(Column { copies: 80, kernels: 10, ..Column::default() }), "▒");
-        assert_eq!(shown(Column { waits: 80, ..Column::default() }), "─");
-        assert_eq!(shown(Column { implicit: 80, ..Column::default() }), "┄");
-        assert_eq!(shown(Column { implicit: 8, flagged: true, ..Column::default() }), "▲");
-        assert_eq!(Device::Cuda(1).to_string(), "cuda:1");
+    fn times_of_the_axis_are_round_and_far_enough_apart() {
+        let window = Window { start: 361_000, length: 380_000 };
+        let all: Vec<_> = ticks(window, 100).collect();
+        assert_eq!(
+            all,
+            [
+                (13, 50_000),
+                (26, 100_000),
+                (39, 150_000),
+                (52, 200_000),
+                (65, 250_000),
+                (78, 300_000),
+                (92, 350_000)
+            ]
+        );
+        assert!(ticks(Window { start: 0, length: u64::MAX }, 5).count() <= 5);
+        assert!(ticks(window, 0).next().is_none());
+        assert_eq!([1, 3, 7, 10, 11, 400].map(round_up), [1, 5, 10, 10, 20, 500]);
+        let short: Vec<_> = ticks(Window { start: 0, length: 7 }, 200).collect();
+        assert_eq!(short.len(), 6, "{short:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! The event stream folded into what the machine panel shows. Nothing here is counted a second time elsewhere.
 
+pub(crate) mod curve;
 pub(crate) mod log;
 pub(crate) mod order;
 pub(crate) mod records;
@@ -9,12 +10,13 @@ pub(crate) mod timeline;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::base::Device;
-use crate::base::event::{Body, Clock, Event, Name, Source};
+use crate::base::event::{Body, Clock, Event, Name, Source, Span};
 use crate::lab::model::history::records::{DeviceTally, Direction, Grad, Live, Ring, Transfer, clean_name};
 use crate::lab::model::text;
-use crate::session::digest::Digest;
-use crate::session::protocol::{DeviceInfo, TensorInfo, Variable};
+use crate::session::digest::{self, Digest};
+use crate::session::protocol::{DeviceInfo, LAST, TensorInfo, Variable};
 
+use curve::Curve;
 use log::Log;
 use order::{Order, Sort, TensorKey};
 use segments::SegmentMap;
@@ -31,9 +33,14 @@ pub(crate) struct History {
     order: Order,
     named: HashSet<TensorKey>,
     segments: BTreeMap<Device, SegmentMap>,
-    timeline: Timeline,
-    transfers: Ring<Transfer>,
-    directions: BTreeMap<(Device, Device), Direction>,
+    curves: BTreeMap<Device, Curve>,
+    now: Clocks,
+    /// What the learner's code did.
+    own: Deeds,
+    /// What the lesson did by itself: set-up, checks, answers of predictions.
+    lesson: Deeds,
+    /// The log and the timeline have what the lesson did.
+    pub shows_lesson: bool,
     /// The events themselves.
     pub log: Log,
     /// Events that are known by their sums alone.
@@ -41,6 +48,23 @@ pub(crate) struct History {
     /// Live tensors beyond what the table keeps.
     pub untracked: u64,
     pub events: u64,
+}
+
+/// How far each clock has come, as far as events have told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clocks {
+    modelled: u64,
+    measured: u64,
+}
+
+/// Copies, launches and waits, by who did them.
+#[derive(Debug, Default)]
+struct Deeds {
+    timeline: Timeline,
+    transfers: Ring<Transfer>,
+    directions: BTreeMap<(Device, Device), Direction>,
+    /// Counters of the lesson's; the learner's are with the devices.
+    counters: BTreeMap<Device, DeviceTally>,
 }
 
 impl History {
@@ -52,7 +76,7 @@ impl History {
 
     /// Takes the sums of events that were too many to be sent.
     pub(crate) fn take_sums(&mut self, digest: Digest) {
-        let Digest { events, devices, copies, freed, lasting, untracked, gaps } = digest.bounded();
+        let Digest { events, deeds, lesson, freed, lasting, untracked } = digest.bounded();
         self.missed = self.missed.saturating_add(events);
         self.events = self.events.saturating_add(events);
         self.log.miss(events);
@@ -64,13 +88,15 @@ impl History {
             self.hold_or_map(seq, source, body);
         }
         self.untracked = self.untracked.saturating_add(untracked);
-        for (from, to, count, bytes) in copies {
-            self.directions.entry((from, to)).or_default().add(count, bytes);
-        }
-        for sums in devices {
+        for sums in &deeds.devices {
             self.tally(sums.device).add(sums);
         }
-        gaps.into_iter().for_each(|gap| self.timeline.miss(gap));
+        self.pass_over(&deeds);
+        for sums in &lesson.devices {
+            self.lesson.counters.entry(sums.device).or_insert_with(|| DeviceTally::of(sums.device)).add(sums);
+        }
+        self.own.take_sums(deeds);
+        self.lesson.take_sums(lesson);
     }
 
     /// Takes one event.
@@ -79,9 +105,8 @@ impl History {
         let Event { seq, source, body } = event;
         // What a lesson does by itself takes memory, and is no work of the learner's.
         let own = !source.is_hidden();
-        if own {
-            self.timeline.fold(seq, source, &body);
-        }
+        let deeds = if own { &mut self.own } else { &mut self.lesson };
+        deeds.timeline.fold(seq, source, &body);
         match body {
             Body::Alloc { device, allocated, reserved, .. } => {
                 self.memory(device, allocated, reserved, own);
@@ -100,24 +125,21 @@ impl History {
                 let tally = self.tally(device);
                 tally.peak = tally.allocated;
             }
-            _ if !own => {}
             Body::Copy { from, to, bytes, pinned, blocking, span, .. } => {
-                self.directions.entry((from, to)).or_default().add(1, bytes);
-                self.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
+                deeds.directions.entry((from, to)).or_default().add(1, bytes);
+                deeds.transfers.push(Transfer { seq, from, to, bytes, pinned, blocking, span, source });
+                self.pass(span);
             }
-            Body::Launch { device, .. } => self.tally(device).launches += 1,
-            Body::Sync { device, implicit, cause, .. } => {
-                let tally = self.tally(device);
-                tally.syncs += 1;
-                if implicit {
-                    let cause = clean_name(cause);
-                    tally.implicit_syncs += 1;
-                    tally.last_implicit = Some((cause, source));
-                    tally.note_wait(source, cause, 1);
-                }
+            Body::Launch { device, span, .. } => {
+                self.counters(device, own).launches += 1;
+                self.pass(span);
+            }
+            Body::Sync { device, implicit, cause, span } => {
+                self.counters(device, own).wait(implicit, clean_name(cause), source);
+                self.pass(span);
             }
             Body::OutOfMemory { device, requested, .. } => {
-                let tally = self.tally(device);
+                let tally = self.counters(device, own);
                 tally.out_of_memory += 1;
                 tally.last_refused = requested;
             }
@@ -145,7 +167,11 @@ impl History {
 
     /// Takes the scope's variables, and the tensors within them: they name live tensors.
     pub(crate) fn set_variables(&mut self, variables: &[Variable], held: &[(String, TensorInfo)]) {
-        let own = variables.iter().filter_map(|v| Some((v.name.as_str(), v.tensor.as_ref()?)));
+        // The session names the newest first. Of several names the one that was made first is the tensor's own; the
+        // last value's is none that a learner gave.
+        let (last, given): (Vec<_>, Vec<_>) = variables.iter().rev().partition(|v| v.name == LAST);
+        let all = given.into_iter().chain(last);
+        let own = all.filter_map(|v| Some((v.name.as_str(), v.tensor.as_ref()?)));
         let within = held.iter().map(|(name, tensor)| (name.as_str(), tensor));
         let mut names: HashMap<TensorKey, (String, Grad)> = HashMap::new();
         for (name, tensor) in own.chain(within) {
@@ -194,7 +220,27 @@ impl History {
     }
 
     pub(crate) fn timeline(&self) -> &Timeline {
-        &self.timeline
+        &self.shown().timeline
+    }
+
+    /// How a device's memory came to be what it is.
+    pub(crate) fn curve(&self, device: Device) -> Option<&Curve> {
+        self.curves.get(&device).filter(|curve| !curve.is_empty())
+    }
+
+    /// Copies that the lesson made by itself.
+    pub(crate) fn lesson_copies(&self) -> u64 {
+        self.lesson.directions.values().map(|way| way.count).fold(0, u64::saturating_add)
+    }
+
+    /// Launches, waits and implicit waits of the lesson's own on a device.
+    pub(crate) fn lesson_counters(&self, device: Device) -> Option<&DeviceTally> {
+        self.lesson.counters.get(&device)
+    }
+
+    /// Whether the lesson did anything by itself that the log or the timeline could show.
+    pub(crate) fn has_lesson_work(&self) -> bool {
+        !self.lesson.directions.is_empty() || self.lesson.timeline.clocks().next().is_some()
     }
 
     /// A device's segments; `None` where none is known.
@@ -216,17 +262,17 @@ impl History {
     }
 
     pub(crate) fn transfers(&self) -> &Ring<Transfer> {
-        &self.transfers
+        &self.shown().transfers
     }
 
     /// The transfer of that number, while it is in the log.
     pub(crate) fn transfer(&self, seq: u64) -> Option<&Transfer> {
-        self.transfers.newest().find(|transfer| transfer.seq == seq)
+        self.transfers().newest().find(|transfer| transfer.seq == seq)
     }
 
     /// Copies by direction: from, to.
     pub(crate) fn directions(&self) -> impl Iterator<Item = (Device, Device, Direction)> {
-        self.directions.iter().map(|(&(from, to), &direction)| (from, to, direction))
+        self.shown().directions.iter().map(|(&(from, to), &direction)| (from, to, direction))
     }
 
     /// `n` live tensors from number `from` on, in the order of the table.
@@ -236,12 +282,51 @@ impl History {
 
     /// True where every transfer in the log was timed by this clock.
     pub(crate) fn all_timed_by(&self, clock: Clock) -> bool {
-        self.transfers.newest().all(|t| t.span.clock == clock)
+        self.transfers().newest().all(|t| t.span.clock == clock)
     }
 
     /// True where some device's clock is a virtual one.
     pub(crate) fn any_simulated(&self) -> bool {
         self.devices.values().any(|d| d.simulated)
+    }
+
+    fn shown(&self) -> &Deeds {
+        if self.shows_lesson { &self.lesson } else { &self.own }
+    }
+
+    /// A device's counters, the learner's or the lesson's.
+    fn counters(&mut self, device: Device, own: bool) -> &mut DeviceTally {
+        let counters = if own { &mut self.devices } else { &mut self.lesson.counters };
+        counters.entry(device).or_insert_with(|| DeviceTally::of(device))
+    }
+
+    /// A clock has come to the end of a span.
+    fn pass(&mut self, span: Span) {
+        let now = match span.clock {
+            Clock::Modelled => &mut self.now.modelled,
+            Clock::Measured => &mut self.now.measured,
+        };
+        *now = span.end().max(*now);
+    }
+
+    /// The clocks have come to the end of what is known by its sums alone.
+    fn pass_over(&mut self, deeds: &digest::Deeds) {
+        let before = self.now;
+        deeds.gaps.iter().for_each(|gap| self.pass(gap.span));
+        for sums in deeds.devices.iter().filter(|sums| sums.device.is_cuda()) {
+            let Some(allocated) = sums.allocated else { continue };
+            let clock = self.clock(sums.device);
+            let (from, to) = (before.of(clock), self.now.of(clock));
+            let reserved = self.tally(sums.device).reserved;
+            let curve = self.curves.entry(sums.device).or_default();
+            curve.miss(from, to, sums.peak.max(allocated), allocated, reserved);
+        }
+    }
+
+    /// The clock that a device's own times are of.
+    pub(crate) fn clock(&self, device: Device) -> Clock {
+        let simulated = self.devices.get(&device).is_some_and(|tally| tally.simulated);
+        if simulated { Clock::Modelled } else { Clock::Measured }
     }
 
     fn hold(&mut self, live: Live) {
@@ -281,6 +366,10 @@ impl History {
         tally.reserved = reserved;
         if own {
             tally.peak = tally.peak.max(allocated);
+        }
+        if own && device.is_cuda() {
+            let now = if tally.simulated { self.now.modelled } else { self.now.measured };
+            self.curves.entry(device).or_default().note(now, allocated, reserved);
         }
     }
 
@@ -325,25 +414,25 @@ impl History {
     }
 
     fn tally(&mut self, device: Device) -> &mut DeviceTally {
-        self.devices.entry(device).or_insert_with(|| DeviceTally {
-            device,
-            name: String::new(),
-            simulated: false,
-            total: 0,
-            allocated: 0,
-            reserved: 0,
-            peak: 0,
-            launches: 0,
-            syncs: 0,
-            implicit_syncs: 0,
-            last_implicit: None,
-            waits: BTreeMap::new(),
-            told_free: None,
-            out_of_memory: 0,
-            last_refused: 0,
-            tensors: 0,
-            tensor_bytes: 0,
-        })
+        self.devices.entry(device).or_insert_with(|| DeviceTally::of(device))
+    }
+}
+
+impl Clocks {
+    fn of(self, clock: Clock) -> u64 {
+        match clock {
+            Clock::Modelled => self.modelled,
+            Clock::Measured => self.measured,
+        }
+    }
+}
+
+impl Deeds {
+    fn take_sums(&mut self, sums: digest::Deeds) {
+        for (from, to, count, bytes) in sums.copies {
+            self.directions.entry((from, to)).or_default().add(count, bytes);
+        }
+        sums.gaps.into_iter().for_each(|gap| self.timeline.miss(gap));
     }
 }
 

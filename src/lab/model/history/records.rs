@@ -134,17 +134,50 @@ impl Direction {
 }
 
 impl DeviceTally {
+    /// Of a device to which nothing has happened.
+    pub(crate) fn of(device: Device) -> DeviceTally {
+        DeviceTally {
+            device,
+            name: String::new(),
+            simulated: false,
+            total: 0,
+            allocated: 0,
+            reserved: 0,
+            peak: 0,
+            launches: 0,
+            syncs: 0,
+            implicit_syncs: 0,
+            last_implicit: None,
+            waits: BTreeMap::new(),
+            told_free: None,
+            out_of_memory: 0,
+            last_refused: 0,
+            tensors: 0,
+            tensor_bytes: 0,
+        }
+    }
+
+    /// Counts a wait.
+    pub(super) fn wait(&mut self, implicit: bool, cause: Name, source: Source) {
+        self.syncs += 1;
+        if implicit {
+            self.implicit_syncs += 1;
+            self.last_implicit = Some((cause, source));
+            self.note_wait(source, cause, 1);
+        }
+    }
+
     /// Adds the sums of events that are not known one by one.
-    pub(super) fn add(&mut self, sums: DeviceDigest) {
+    pub(super) fn add(&mut self, sums: &DeviceDigest) {
         self.launches = self.launches.saturating_add(sums.launches);
         self.syncs = self.syncs.saturating_add(sums.syncs);
         self.implicit_syncs = self.implicit_syncs.saturating_add(sums.implicit_syncs);
         let name = |cause: &str| clean_name(Name::read(cause));
-        if let Some((cause, source)) = sums.last_implicit {
-            self.last_implicit = Some((name(&cause), source));
+        if let Some((cause, source)) = &sums.last_implicit {
+            self.last_implicit = Some((name(cause), *source));
         }
-        for (source, cause, count) in sums.waits {
-            self.note_wait(source, name(&cause), count);
+        for (source, cause, count) in &sums.waits {
+            self.note_wait(*source, name(cause), *count);
         }
         self.out_of_memory = self.out_of_memory.saturating_add(sums.out_of_memory);
         if sums.out_of_memory > 0 {

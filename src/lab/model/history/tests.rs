@@ -72,8 +72,10 @@ fn memory_follows_the_stream_and_the_peak_stays() {
 fn a_name_does_not_outlive_its_tensor() {
     let mut history = History::default();
     history.fold(alloc(0, 1, 512));
-    history.set_variables(&[variable("x", 1), variable("y", 1)], &[]);
-    assert_eq!(names(&history), [Some("x, y".to_owned())]);
+    // The session names the newest first, and the last value among them.
+    history
+        .set_variables(&[variable("same", 1), variable("_", 1), variable("also", 1), variable("z", 1)], &[]);
+    assert_eq!(names(&history), [Some("z, also, same, _".to_owned())]);
     history.fold(free(1, 1, 0));
     history.fold(alloc(2, 1, 512));
     assert_eq!(names(&history), [None]);

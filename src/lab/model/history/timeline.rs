@@ -35,6 +35,8 @@ pub(crate) struct Lane {
     marks: VecDeque<Mark>,
     /// Where it was busy with what is not shown: start and end.
     gaps: VecDeque<(u64, u64)>,
+    /// The same of the marks that were dropped.
+    older: Option<(u64, u64)>,
     /// Events that are not among the marks: older ones, and those of the gaps.
     pub dropped: u64,
 }
@@ -106,7 +108,8 @@ impl Lane {
 
     /// The stretches of `start..end` whose events are not shown.
     pub(crate) fn gaps(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
-        self.gaps.iter().copied().filter(move |gap| gap.0 < end && gap.1 > start)
+        let all = self.older.into_iter().chain(self.gaps.iter().copied());
+        all.filter(move |gap| gap.0 < end && gap.1 > start)
     }
 
     /// Events that are shown.
@@ -150,9 +153,12 @@ impl Lane {
     }
 
     fn push(&mut self, mark: Mark) {
-        if self.marks.len() >= MARKS_KEPT {
-            self.marks.pop_front();
-            self.dropped += 1;
+        if self.marks.len() >= MARKS_KEPT
+            && let Some(Mark { span, .. }) = self.marks.pop_front()
+        {
+            let older = self.older.unwrap_or((span.start, span.end()));
+            self.older = Some((older.0.min(span.start), older.1.max(span.end())));
+            self.dropped = self.dropped.saturating_add(1);
         }
         // Events come in the order in which they were told, which is nearly that of their starts.
         let late = self.marks.iter().rev().take(64).take_while(|m| m.span.start > mark.span.start).count();

@@ -107,6 +107,13 @@ const ROWS: &[Binding] = &[
         Always("scale"),
         "bars of the whole memory, or of the part in use",
     ),
+    row(
+        &MACHINE,
+        &[c('l')],
+        A::Machine(Machine::Lesson),
+        When(Condition::LessonWork, "lesson's own"),
+        "what the lesson did by itself, or your work",
+    ),
     row(&MACHINE, &[c('u')], A::Machine(Machine::Unpick), Never, "pick nothing"),
     row(&MACHINE, &[c('t')], A::Export(What::Trace), Never, "write a Chrome trace (opens in Perfetto)"),
     row(&MACHINE, &[c('e')], A::Export(What::Lines), Never, "write all events as JSON lines"),
