@@ -297,3 +297,45 @@ fn a_page_of_help_has_no_figures_of_the_cell_before() {
     };
     assert_eq!((footers("1 copy"), footers("µs modelled"), footers(" measured")), (1, 1, 2), "{screen}");
 }
+
+/// The check of the exercise copies all three results home: none of it is the learner's.
+#[test]
+fn a_check_is_not_the_learners_work_and_is_shown_apart() {
+    let mut learner = Learner::new();
+    learner.resize((200, 60));
+    learner.until("session ready");
+    for title in ["How many", "", "", "", "Copy once"] {
+        learner.key(KeyCode::Char('n'));
+        learner.until(title);
+    }
+    learner.key(KeyCode::F(2));
+    learner.key(KeyCode::Enter);
+    learner.tell(Msg::Key(KeyEvent::new(KeyCode::Char('a'), KeyModifiers::ALT)));
+    let solution = "let g = batch.to(\"cuda\");\nlet doubled = g * 2.0;\nlet shifted = g + 1.0;\nlet squared = g.pow(2);";
+    learner.tell(Msg::Paste(solution.into()));
+    learner.key(KeyCode::F(5));
+    learner.until("✓ passed");
+    learner.key(KeyCode::Esc);
+    learner.key(KeyCode::F(3));
+    let own = learner.screen();
+    for told in [
+        "  1 transfer, modelled",
+        "h2d cpu→cuda:0 ×1 1.00 MiB",
+        "3 of the lesson's own",
+        "launches 3, syncs 0",
+        "peak    4.00 MiB",
+    ] {
+        assert!(own.contains(told), "{told:?} is not in\n{own}");
+    }
+    assert!(!own.contains("d2h"), "{own}");
+    learner.key(KeyCode::Char('l'));
+    let apart = learner.screen();
+    for told in [
+        "3 transfers of the lesson's own",
+        "d2h cuda:0→cpu ×3 3.00 MiB",
+        "check of In [1]:12",
+        "▲ 3 implicit",
+    ] {
+        assert!(apart.contains(told), "{told:?} is not in\n{apart}");
+    }
+}

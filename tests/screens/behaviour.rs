@@ -654,3 +654,28 @@ fn out_of_memory_is_on_the_panel() {
     assert!(lab.shows().contains("▲ out of memory: 20.00 GiB requested"), "{}", lab.shows());
     assert_eq!(Source::default().line, 0);
 }
+
+/// A step without cells leaves the width to its text; on a wide terminal that is most of it.
+#[test]
+fn a_step_without_cells_gives_its_room_to_the_text() {
+    let head = "+++\nid = \"wide-text\"\ntitle = \"T\"\nsummary = \"S.\"\nconcepts = [\"c\"]\nminutes = 5\ndevices = [\"sim:t4\"]\n+++\n\n";
+    let text =
+        format!("{head}# One\n\nText.\n\n```rhai run\nlet x = 1;\n```\n\n## Two\n\nNothing but text.\n");
+    let lesson =
+        tensorlab::lesson::parse("wide.md", text.as_bytes()).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    for (columns, most) in [(120u16, 36), (200, 90)] {
+        let mut lab = Lab::new(Document::lesson(&lesson), look(Colour::True), columns, 40);
+        lab.says(ready());
+        let lesson_columns = |lab: &Lab| {
+            let shown = render_to_string(&lab.state, columns, 40);
+            let border = shown.lines().nth(1).unwrap().to_owned();
+            border.chars().position(|c| matches!(c, '┐' | '┓')).unwrap()
+        };
+        let before = lesson_columns(&lab);
+        lab.types("n");
+        let after = lesson_columns(&lab);
+        assert!(before < after && after >= most, "{before} {after} at {columns}:\n{}", lab.shows());
+        lab.types("p");
+        assert_eq!(lesson_columns(&lab), before);
+    }
+}

@@ -389,8 +389,8 @@ fn copies_in_a_row_are_counted_or_told_apart() {
     lab.happens(1, 1, (0..6).map(|i| at(copy(Device::Cpu, GPU, MIB, 100, false), i * 100, 0)));
     let lane = |lab: &mut Lab, columns: u16| {
         let shown = shot(lab, columns, 40);
-        let lines = shown.lines().filter(|line| line.starts_with("  cuda:0 "));
-        lines.last().unwrap_or_default().trim_end()[11..].to_owned()
+        let mut lines = shown.lines().filter(|line| line.starts_with("  cuda:0 "));
+        lines.next_back().unwrap_or_default().trim_end()[11..].to_owned()
     };
     let wide = lane(&mut lab, 120);
     assert_eq!(wide.matches('╞').count(), 6, "{wide}");

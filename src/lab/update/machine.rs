@@ -139,9 +139,7 @@ pub(super) fn show_lesson(state: &mut State) {
         "what your code did"
     };
     state.machine.forget();
-    for section in [Section::Transfers, Section::Timeline] {
-        state.tops.set(section, 0);
-    }
+    Section::ALL.into_iter().for_each(|section| state.tops.set(section, 0));
     state.say(told);
 }
 

@@ -165,12 +165,21 @@ pub(super) fn pack(parts: Vec<Vec<Span<'static>>>, width: usize) -> Vec<Line<'st
 pub(super) fn waits(device: &DeviceTally, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut all: Vec<_> = device.waits.iter().collect();
     all.sort_by_key(|(_, times)| u64::MAX - **times);
-    let line = |((cell, line, cause), times): &(&(u32, u32, _), &u64)| {
-        let place = place(" at ", Source { cell: *cell, line: *line });
-        let text = format!("  ▲ {} implicit: {cause}{place}", figures::count(**times));
-        Line::styled(text::clip(&text, width), theme.warn)
+    let shown = all.iter().take(WAITS);
+    let told: u64 = shown.clone().map(|(_, times)| **times).fold(0, u64::saturating_add);
+    let elsewhere = match device.implicit_syncs.saturating_sub(told) {
+        0 => String::new(),
+        n => format!(", {} elsewhere", figures::count(n)),
     };
-    all.iter().take(WAITS).map(line).collect()
+    let last = shown.len().saturating_sub(1);
+    let line = |(i, ((cell, line, cause), times)): (usize, &(&(u32, u32, _), &u64))| {
+        let place = place(" at ", Source { cell: *cell, line: *line });
+        let elsewhere = if i == last { elsewhere.as_str() } else { "" };
+        let text = format!("  ▲ {} implicit: {cause}{place}", figures::count(**times));
+        let room = width.saturating_sub(text::width(elsewhere));
+        Line::styled(text::clip(&text, room) + elsewhere, theme.warn)
+    };
+    shown.enumerate().map(line).collect()
 }
 
 /// What only a driver can tell.
@@ -182,13 +191,18 @@ pub(super) fn sensors(device: &DeviceTally, width: usize, theme: &Theme) -> Line
 
 /// `launches 12, syncs 3, 2 implicit ▲ item In [3]:4`.
 pub(super) fn counters(device: &DeviceTally, width: usize, theme: &Theme) -> Line<'static> {
-    let told = |number: fn(u64) -> String| {
-        let all = format!("launches {}, syncs {}", number(device.launches), number(device.syncs));
-        (all, format!(", ▲ {} implicit", number(device.implicit_syncs)))
+    let told = |number: fn(u64) -> String, parted: &str, word: &str| {
+        let [launches, syncs, implicit] = [device.launches, device.syncs, device.implicit_syncs].map(number);
+        (format!("launches {launches}{parted} syncs {syncs}"), format!("{parted} ▲ {implicit}{word}"))
     };
-    let exact = told(figures::count);
-    let fits = text::width(&exact.0) + text::width(&exact.1) <= width;
-    let (asked, unasked) = if fits { exact } else { told(figures::short) };
+    let exact = [
+        told(figures::count, ",", " implicit"),
+        told(figures::count, ",", ""),
+        told(|n| n.to_string(), "", ""),
+    ];
+    // Rounded figures are for where nothing else fits.
+    let fits = exact.into_iter().find(|(asked, unasked)| text::width(asked) + text::width(unasked) <= width);
+    let (asked, unasked) = fits.unwrap_or_else(|| told(figures::short, "", ""));
     let mut used = text::width(&asked);
     let mut spans = vec![Span::styled(asked, theme.dim)];
     if device.implicit_syncs > 0 {
@@ -260,6 +274,31 @@ mod tests {
         assert_eq!(drawn(&shared, 1 << 30, 8), "██▚▚░░░░");
         assert_eq!((shared.other(), shared.free()), (Some(256 << 20), 512 << 20));
         assert_eq!(drawn(&device(1 << 30, 1 << 30, 1 << 30), 1 << 30, 4), "████");
+    }
+
+    #[test]
+    fn waits_that_are_not_listed_are_counted() {
+        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let mut tally = device(0, 0, 0);
+        for line in 1..=5u32 {
+            let cause = crate::base::event::Name::new("item");
+            (0..line).for_each(|_| tally.wait(true, cause, Source { cell: 2, line }));
+        }
+        let lines: Vec<String> = waits(&tally, 60, &theme).iter().map(ToString::to_string).collect();
+        assert_eq!(lines[0], "  ▲ 5 implicit: item at In [2]:5");
+        assert_eq!(lines[2], "  ▲ 3 implicit: item at In [2]:3, 3 elsewhere");
+    }
+
+    #[test]
+    fn counters_are_exact_as_long_as_they_fit() {
+        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let mut tally = device(0, 0, 0);
+        (tally.launches, tally.syncs, tally.implicit_syncs) = (20_002, 2_000, 1_999);
+        let shown = |width| counters(&tally, width, &theme).to_string();
+        assert_eq!(shown(60), "launches 20,002, syncs 2,000, ▲ 1,999 implicit");
+        assert_eq!(shown(40), "launches 20,002, syncs 2,000, ▲ 1,999");
+        assert_eq!(shown(36), "launches 20002 syncs 2000 ▲ 1999");
+        assert_eq!(shown(31), "launches 20k syncs 2000 ▲ 1999");
     }
 
     #[test]

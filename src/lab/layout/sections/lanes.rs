@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn each_kind_has_a_glyph_of_its_own_and_a_half_idle_column_is_half_full() {
         use crate::lab::model::theme::{Colour, Look, ascii};
-        let theme = Theme::new(Look { colour: Colour::None, light: false, ascii: false });
+        let theme_of = |colour| Theme::new(Look { colour, light: false, ascii: false });
+        let theme = theme_of(Colour::None);
         let shown = |column| glyph(&Column { any: true, ..column }, 80, &theme).0;
         assert_eq!(glyph(&Column::default(), 80, &theme).0, " ");
         assert_eq!(shown(Column { kernels: 80, ..Column::default() }), "█");
@@ -231,6 +232,8 @@ mod tests {
         let ascii: std::collections::BTreeSet<&str> =
             all.iter().map(|glyph| ascii(glyph).unwrap_or(glyph)).collect();
         assert_eq!(ascii.len(), all.len(), "{ascii:?}");
+        // Nor are copies what cached memory is, in the map and the bar.
+        assert!(!all.contains(&"▒") && theme_of(Colour::True).copies != theme_of(Colour::True).cached);
         assert_eq!(Device::Cuda(1).to_string(), "cuda:1");
     }
 }

@@ -68,6 +68,8 @@ const TERMS: &[Term] = &[
 const ONE_ROW: usize = 51;
 /// With so many more, its cell is called by its whole name.
 const NAMED: usize = 5;
+/// Columns that a place of the lesson's own takes more: `prediction of In [12]`.
+const LONG_PLACE: usize = 14;
 /// With so many more, the columns stand farther apart.
 const ROOMY: usize = 12;
 /// Columns of a clock's name, where times are of both.
@@ -92,7 +94,9 @@ fn is_mixed(state: &State) -> bool {
 
 /// Columns that a transfer needs in one row.
 fn needed(state: &State) -> usize {
-    ONE_ROW + way_columns(state) + if is_mixed(state) { CLOCK } else { 0 }
+    let clock = if is_mixed(state) { CLOCK } else { 0 };
+    let place = if state.history.shows_lesson { LONG_PLACE } else { 0 };
+    ONE_ROW + way_columns(state) + clock + place
 }
 
 /// Rows of one transfer.

@@ -158,7 +158,7 @@ impl DeviceTally {
     }
 
     /// Counts a wait.
-    pub(super) fn wait(&mut self, implicit: bool, cause: Name, source: Source) {
+    pub(crate) fn wait(&mut self, implicit: bool, cause: Name, source: Source) {
         self.syncs += 1;
         if implicit {
             self.implicit_syncs += 1;
