@@ -81,7 +81,7 @@ mod tests {
         let code = "12 | let total = first + second_one;";
         let below = "   |                        ^";
         assert_eq!(shown(code, below, 60).unwrap(), [code, below]);
-        let narrow = ["12 | let total = fi", "   | rst + second_o", "   |         ^", "   | ne;"];
+        let narrow = ["12 | let total = fi", "   | rst + second_o", "   |          ^", "   | ne;"];
         assert_eq!(shown(code, below, 19).unwrap(), narrow);
         // Wide characters, and the place behind the last one.
         assert_eq!(shown("1 | 日本x", "  |   ^", 12).unwrap(), ["1 | 日本x", "  |     ^"]);
