@@ -44,8 +44,8 @@ impl Device {
         matches!(self, Device::Cuda(_))
     }
 
-    /// The direction of a copy from here, as PyTorch's profiler has it: `h2d` from the host to a device, `d2h` back,
-    /// `d2d` on and between devices; `h2h` within main memory.
+    /// The direction of a copy from here: `h2d` from the host to a device, `d2h` back, `d2d` on and between devices;
+    /// `h2h` within main memory.
     pub fn direction_to(self, to: Device) -> &'static str {
         match (self.is_cuda(), to.is_cuda()) {
             (false, true) => "h2d",

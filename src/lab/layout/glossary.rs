@@ -71,6 +71,11 @@ mod tests {
             "stream",
             "synchronise",
             "implicit sync",
+            "h2d, d2h, d2d",
+            "c·f32, 0·f32, ≠·f32, c·*",
+            "curve",
+            "╱ not shown",
+            "of the lesson's own",
         ] {
             assert!(SECTIONS.iter().flat_map(|entry| entry.terms).any(|term| term.name == word), "{word}");
         }

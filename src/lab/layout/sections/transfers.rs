@@ -31,8 +31,8 @@ pub(crate) const ENTRY: SectionEntry = SectionEntry {
 const TERMS: &[Term] = &[
     Term {
         name: "h2d, d2h, d2d",
-        means: "The direction of a copy, as PyTorch's profiler names it: h2d is host to device (cpu→cuda:0), d2h device to \
-         host (cuda:0→cpu), d2d device to device (cuda:0→cuda:1). events.h2d.bytes counts the same.",
+        means: "The direction of a copy: h2d is host to device (cpu→cuda:0), d2h device to host (cuda:0→cpu), d2d device to \
+         device (cuda:0→cuda:1). events.h2d.bytes counts the same; PyTorch's profiler says Memcpy HtoD, DtoH, DtoD.",
     },
     Term {
         name: "26 of 1,356 shown",
@@ -41,7 +41,7 @@ const TERMS: &[Term] = &[
     },
     Term {
         name: "of the lesson's own",
-        means: "Copies that a lesson's set-up, its checks and the answers of predictions made. They are in no other figure, \
+        means: "Copies that a lesson's set-up, its checks and the answers of predictions made. They are in no counter, \
          footer or peak; the key 'lesson's own' shows them apart, and goes back.",
     },
     Term {
