@@ -460,6 +460,16 @@ fn hints(layout: &mut Layout, cell: &CellState, width: usize, gutter: usize, the
         let lines = markdown::lay(&hint.text, width.saturating_sub(gutter), theme);
         layout.plain(lines.into_iter().map(|line| indented(line, gutter)));
     }
+    if cell.solution_shown {
+        boxed(layout, &[Span::styled("a solution", theme.accent)], width, gutter);
+        let lines: Vec<String> = exercise.solution.text.trim_end().lines().map(text::clean_line).collect();
+        for chars in highlight::styled(&lines, theme) {
+            let rows = text::break_anywhere(&chars, width.saturating_sub(gutter + 2));
+            layout.plain(rows.into_iter().map(|row| indented(text::line(row), gutter + 2)));
+        }
+    } else if cell.hints_shown == all && all > 0 && cell.check != Check::Done(Verdict::Pass) {
+        boxed(layout, &[Span::styled("h shows a solution", theme.dim)], width, gutter);
+    }
 }
 
 fn boxed(layout: &mut Layout, spans: &[Span<'static>], width: usize, gutter: usize) {

@@ -14,6 +14,8 @@ pub enum Action {
     Narrower,
     NextStep,
     PreviousStep,
+    /// The list of the lesson's steps.
+    Steps,
     Run,
     RunAndGo,
     RunAll,

@@ -20,7 +20,7 @@ pub(crate) fn contexts(state: &State) -> Together {
     }
     match (state.popup, state.editing, state.focus) {
         (Some(Popup::Help(_) | Popup::Glossary(_) | Popup::Doc(_)), ..) => &[&HELP],
-        (Some(Popup::Palette | Popup::Past), ..) => &[&PICKER],
+        (Some(Popup::Palette | Popup::Past | Popup::Steps), ..) => &[&PICKER],
         (Some(Popup::Find), ..) => &[&FIND],
         (Some(Popup::Confirm(_)), ..) => &[&CONFIRM],
         (None, true, _) if state.aid.completing.is_some() => &[&COMPLETE, &EDITOR, &ANYWHERE],

@@ -2,7 +2,7 @@
 
 use crate::lab::model::actions::Action;
 use crate::lab::model::binding::{Bar, Binding, Condition};
-use crate::lab::model::item::{CellState, ItemState};
+use crate::lab::model::item::ItemState;
 use crate::lab::model::output::SHORT_OUTPUT;
 use crate::lab::model::state::{Popup, SessionStatus, State};
 
@@ -59,6 +59,5 @@ fn enter_label(state: &State) -> Option<&'static str> {
 }
 
 fn has_hint(state: &State) -> bool {
-    let hints = |cell: &CellState| cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
-    state.selected_cell().is_some_and(|cell| hints(cell) > cell.hints_shown)
+    state.selected_cell().is_some_and(|cell| cell.exercise.is_some() && !cell.solution_shown)
 }

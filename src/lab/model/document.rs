@@ -51,6 +51,8 @@ pub struct Cell {
     /// Hints that were shown, and whether the solution was.
     pub hints: usize,
     pub solution: bool,
+    /// It was passed over.
+    pub skipped: bool,
     /// It is text in Markdown, not code.
     pub markdown: bool,
     /// What an earlier run gave, which a notebook's file has kept.
@@ -149,6 +151,7 @@ impl Document {
                 Item::Text(_) => {}
                 Item::Cell(cell) => {
                     (cell.verdict, cell.hints, cell.solution) = (known.verdict, known.hints, known.solution);
+                    cell.skipped = known.skipped;
                 }
                 Item::Predict(predict) => {
                     let Remembered { typed, skipped, answer, told, .. } = known;

@@ -78,6 +78,8 @@ pub(crate) struct CellState {
     pub check: Check,
     pub hints_shown: usize,
     pub solution_shown: bool,
+    /// The exercise was passed over.
+    pub skipped: bool,
     /// What the run that is shown gave, as a notebook keeps it.
     pub outputs: Vec<notebook::Output>,
     pub recorder: Recorder,
@@ -213,6 +215,20 @@ impl ItemState {
         }
     }
 
+    /// Whether what a lesson asks for here is done; `None` for what it does not ask for.
+    pub(crate) fn is_done(&self) -> Option<bool> {
+        match self {
+            ItemState::Text(_) => None,
+            ItemState::Cell(cell) if cell.own => None,
+            ItemState::Cell(cell) if cell.exercise.is_some() => {
+                Some(cell.check == Check::Done(Verdict::Pass))
+            }
+            ItemState::Cell(cell) => Some(cell.status == Status::Ok),
+            ItemState::Predict(predict) => Some(predict.is_settled()),
+            ItemState::Quiz(quiz) => Some(quiz.solved),
+        }
+    }
+
     /// True for what stands in the cells panel and can be selected.
     pub(crate) fn is_selectable(&self) -> bool {
         !matches!(self, ItemState::Text(_))
@@ -244,6 +260,7 @@ impl CellState {
             check: cell.verdict.map_or(Check::Open, Check::Done),
             hints_shown: cell.hints,
             solution_shown: cell.solution,
+            skipped: cell.skipped,
             outputs: Vec::new(),
             recorder: Recorder::default(),
             ran: None,
@@ -285,6 +302,7 @@ impl CellState {
             },
             hints: self.hints_shown,
             solution: self.solution_shown,
+            skipped: self.skipped,
             markdown: self.markdown,
             stored: self.ran.map(|_| Box::new(self.stored())),
         }

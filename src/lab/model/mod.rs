@@ -26,6 +26,7 @@ pub(super) mod places;
 pub(super) mod popups;
 pub(super) mod screens;
 pub(super) mod state;
+pub(super) mod summary;
 pub(super) mod text;
 pub(super) mod theme;
 pub(super) mod tops;

@@ -19,6 +19,7 @@ use crate::lab::model::picture::Art;
 use crate::lab::model::picture::graphics::Canvas;
 use crate::lab::model::places::Places;
 use crate::lab::model::screens::{Screen, ScreenStates};
+use crate::lab::model::summary;
 use crate::lab::model::text;
 use crate::lab::model::theme::{Colour, Look, Theme};
 use crate::lab::model::tops::Tops;
@@ -99,6 +100,8 @@ pub enum Popup {
     Palette,
     /// The cells that were run before.
     Past,
+    /// The steps of the lesson.
+    Steps,
     /// What to look for in a cell.
     Find,
     Confirm(Confirm),
@@ -286,6 +289,11 @@ impl State {
             let step = self.take_step(step);
             self.steps.push(step);
         }
+        if self.lesson.is_some() {
+            let items = vec![ItemState::Text(Vec::new())];
+            let (title, text) = (summary::HEADING.to_owned(), Memo::default());
+            self.steps.push(StepState { title, items, text });
+        }
         (self.step, self.editing, self.maximised, self.follow) = (0, false, false, true);
         (self.popup, self.note, self.clipboard) = (None, None, None);
         self.aid.forget_document();
@@ -304,7 +312,8 @@ impl State {
 
     /// The document as it is now, with the learner's text.
     pub fn document(&self) -> Document {
-        let steps = self.steps.iter().map(|step| Step {
+        let own = self.steps.len() - usize::from(self.lesson.is_some() && !self.steps.is_empty());
+        let steps = self.steps.iter().take(own).map(|step| Step {
             title: step.title.clone(),
             items: step.items.iter().map(ItemState::to_item).collect(),
         });

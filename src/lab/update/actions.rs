@@ -34,8 +34,9 @@ pub(super) fn act(state: &mut State, action: Action, event: KeyEvent, fx: &mut V
         Action::Maximise => state.maximised = !state.maximised,
         Action::Wider => resize(state, true),
         Action::Narrower => resize(state, false),
-        Action::NextStep => go_to_step(state, state.step.saturating_add(1)),
+        Action::NextStep => next_step(state),
         Action::PreviousStep => go_to_step(state, state.step.saturating_sub(1)),
+        Action::Steps => picking::steps(state),
         Action::Run => {
             running::run_selected(state, fx);
         }
@@ -133,6 +134,14 @@ fn act_in_machine(state: &mut State, action: MachineAction) {
         MachineAction::NextCell => machine::cell(state, true),
         MachineAction::PreviousCell => machine::cell(state, false),
         MachineAction::Lesson => machine::show_lesson(state),
+    }
+}
+
+fn next_step(state: &mut State) {
+    if state.step + 1 < state.steps.len() {
+        go_to_step(state, state.step + 1);
+    } else if state.lesson.is_some() {
+        state.say("this is the lesson's last page: p leads back, F7 to the other lessons");
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::lab::model::item::{Guess, ItemState, QuizState};
+use crate::lab::model::item::{Check, Guess, ItemState, QuizState};
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::State;
 use crate::lab::model::text;
 use crate::lab::update::selecting;
-use crate::lesson::{Entry, parse_quantity};
+use crate::lesson::{Entry, Verdict, parse_quantity};
 
 /// Characters of a number.
 const MAX_NUMBER: usize = 40;
@@ -58,15 +58,28 @@ pub(crate) fn commit(state: &mut State, fx: &mut Vec<Effect>) {
     }
 }
 
-/// Passes over the selected prediction.
+/// Passes over the selected prediction, quiz or exercise; says where there is none.
 pub(super) fn skip(state: &mut State, fx: &mut Vec<Effect>) {
-    if let Some(ItemState::Predict(predict)) = state.selected_item_mut()
-        && predict.is_open()
-    {
-        fx.push(Effect::Record { step: predict.id.clone(), entry: Entry::Skipped });
-        predict.guess = Guess::Skipped;
-        predict.laid.clear();
-        selecting::select_next(state);
+    let skipped = |id: &str| Effect::Record { step: id.to_owned(), entry: Entry::Skipped };
+    match state.selected_item_mut() {
+        Some(ItemState::Predict(predict)) if predict.is_open() => {
+            fx.push(skipped(&predict.id));
+            predict.guess = Guess::Skipped;
+            predict.laid.clear();
+        }
+        Some(ItemState::Quiz(quiz)) if !quiz.solved => fx.push(skipped(&quiz.id)),
+        Some(ItemState::Cell(cell))
+            if cell.exercise.is_some() && cell.check != Check::Done(Verdict::Pass) =>
+        {
+            fx.push(skipped(&cell.id));
+            cell.skipped = true;
+            cell.laid.clear();
+            state.say("passed over: what comes next goes on from the lesson's own solution");
+        }
+        _ => return state.say("nothing to skip here"),
+    }
+    if !selecting::select_next(state) {
+        selecting::go_to_step(state, state.step.saturating_add(1));
     }
 }
 
@@ -94,14 +107,15 @@ pub(crate) fn choose_at(state: &mut State, choice: usize, fx: &mut Vec<Effect>) 
 
 /// Counts the choices taken of the selected quiz.
 pub(crate) fn commit_choices(state: &mut State, fx: &mut Vec<Effect>) {
-    if let Some(ItemState::Quiz(quiz)) = state.selected_item_mut()
-        && quiz.question.takes_several()
-    {
-        if quiz.commit() {
-            record_quiz(quiz, fx);
-        } else if !quiz.solved {
-            state.say("take the right choices by their numbers, then Enter");
-        }
+    let Some(ItemState::Quiz(quiz)) = state.selected_item_mut() else { return };
+    if quiz.solved {
+        state.say("you have answered it; n leads on");
+    } else if !quiz.question.takes_several() {
+        state.say("choose by its number");
+    } else if quiz.commit() {
+        record_quiz(quiz, fx);
+    } else {
+        state.say("take the right choices by their numbers, then Enter");
     }
 }
 
@@ -110,14 +124,19 @@ fn record_quiz(quiz: &QuizState, fx: &mut Vec<Effect>) {
     fx.push(Effect::Record { step: quiz.id.clone(), entry });
 }
 
-/// Shows the next hint of the selected exercise.
+/// Shows the next hint of the selected exercise, and after the last one a solution, which is recorded.
 pub(super) fn hint(state: &mut State, fx: &mut Vec<Effect>) {
     let Some(cell) = state.selected_cell_mut() else { return };
-    let all = cell.exercise.as_ref().map_or(0, |exercise| exercise.hints.len());
-    if cell.hints_shown < all {
+    let Some(exercise) = &cell.exercise else { return };
+    let entry = if cell.hints_shown < exercise.hints.len() {
         cell.hints_shown += 1;
-        cell.laid.clear();
-        let entry = Entry::Hint { number: cell.hints_shown };
-        fx.push(Effect::Record { step: cell.id.clone(), entry });
-    }
+        Entry::Hint { number: cell.hints_shown }
+    } else if !cell.solution_shown {
+        cell.solution_shown = true;
+        Entry::Solution
+    } else {
+        return;
+    };
+    cell.laid.clear();
+    fx.push(Effect::Record { step: cell.id.clone(), entry });
 }

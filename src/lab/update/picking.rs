@@ -8,7 +8,8 @@ use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::screens::work::EDITOR;
-use crate::lab::model::state::{Popup, State};
+use crate::lab::model::state::{Popup, State, StepState};
+use crate::lab::model::summary;
 use crate::lab::model::text;
 use crate::lab::update::completion::PAGE;
 use crate::lab::update::{completion, editing, finding, screens, selecting};
@@ -17,7 +18,7 @@ use crate::lab::update::{completion, editing, finding, screens, selecting};
 pub(super) fn choice(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Action> {
     match state.popup {
         Some(Popup::Find) => finding::find_choice(state, choice),
-        Some(Popup::Palette | Popup::Past) => return pick(state, choice, fx),
+        Some(Popup::Palette | Popup::Past | Popup::Steps) => return pick(state, choice, fx),
         _ => completion::offered(state, choice),
     }
     None
@@ -38,6 +39,7 @@ fn pick(state: &mut State, choice: Choice, fx: &mut Vec<Effect>) -> Option<Actio
             close(state);
             match which {
                 Some(Popup::Palette) => return chosen(state, id, fx),
+                Some(Popup::Steps) => selecting::go_to_step(state, id),
                 _ => recall(state, id),
             }
         }
@@ -56,7 +58,7 @@ pub(super) fn typed(state: &mut State, c: char) {
         return;
     }
     match (state.popup, &mut state.aid.picker) {
-        (Some(Popup::Palette | Popup::Past), Some(picker)) => picker.push(c),
+        (Some(Popup::Palette | Popup::Past | Popup::Steps), Some(picker)) => picker.push(c),
         (Some(Popup::Find), _) => {
             state.aid.find.text.push(c);
             finding::seek(state, true, false);
@@ -94,6 +96,21 @@ fn chosen(state: &mut State, row: usize, fx: &mut Vec<Effect>) -> Option<Action>
         selecting::enter(state);
     }
     Some(binding.action)
+}
+
+/// Opens the list of the lesson's steps, with what is done of each.
+pub(super) fn steps(state: &mut State) {
+    if state.steps.len() < 2 {
+        return state.say("this document has no steps");
+    }
+    let entry = |(id, step): (usize, &StepState)| PickerEntry {
+        text: format!("{}{:>3}  {}", if id == state.step { "▸" } else { " " }, id + 1, step.title),
+        note: summary::mark(step),
+        id,
+    };
+    let entries = state.steps.iter().enumerate().map(entry).collect();
+    state.aid.picker = Some(Picker::new(entries, false));
+    state.popup = Some(Popup::Steps);
 }
 
 /// Opens the search in the cells run before.

@@ -1,19 +1,45 @@
 //! Running cells: the lab's queue, one cell at a time in the session.
 
+use crate::lab::layout;
 use crate::lab::model::item::{CellState, Guess, ItemState, Status};
 use crate::lab::model::key::Key;
 use crate::lab::model::message::Effect;
 use crate::lab::model::pane::Pane;
 use crate::lab::model::state::{Pending, SessionStatus, State};
-use crate::lab::update::{attempting, book};
+use crate::lab::update::{attempting, book, selecting};
 use crate::notebook::names::names;
 use crate::notebook::stale::Run;
 use crate::session::protocol::Request;
 
 /// Queues the selected cell; false where there is none or it can't run now.
 pub(crate) fn run_selected(state: &mut State, fx: &mut Vec<Effect>) -> bool {
-    let Some(key) = state.selected_cell().map(|cell| cell.key) else { return false };
-    run(state, &[key], fx)
+    let Some(key) = state.selected_cell().map(|cell| cell.key) else {
+        why_not(state);
+        return false;
+    };
+    let begun = run(state, &[key], fx);
+    // Where the lesson alone is seen, what runs comes into view.
+    let hidden =
+        layout::areas(state, layout::whole(state)).is_some_and(|areas| areas.pane(Pane::Cells).is_none());
+    if begun && hidden && state.focus == Pane::Lesson {
+        selecting::show(state, Pane::Cells);
+    }
+    begun
+}
+
+/// Why nothing runs where no cell is selected.
+fn why_not(state: &mut State) {
+    let reason = match state.selected_item() {
+        Some(ItemState::Predict(predict)) if predict.is_open() => {
+            state.focus = Pane::Cells;
+            "first your prediction: type a number, or s to skip"
+        }
+        Some(ItemState::Predict(_)) => "your prediction is made: select the cell below and run it",
+        Some(ItemState::Quiz(quiz)) if !quiz.solved => "a question: choose by its number",
+        Some(ItemState::Quiz(_)) => "you have answered it; n leads on",
+        _ => "there is nothing to run in this step; n leads on",
+    };
+    state.say(reason);
 }
 
 /// Queues all cells of the step.

@@ -42,7 +42,7 @@ pub(super) fn up(state: &mut State, by: usize) {
             help_to(state, usize::from(top).saturating_sub(by))
         }
         (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_sub(by)),
-        (Some(Popup::Palette | Popup::Past), _) => pick(state, -1),
+        (Some(Popup::Palette | Popup::Past | Popup::Steps), _) => pick(state, -1),
         (None, _) if machine::has_keys(state) => machine::step(state, false),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_sub(by),
         (_, Pane::Cells) => select(state, false),
@@ -56,7 +56,7 @@ pub(super) fn down(state: &mut State, by: usize) {
             help_to(state, usize::from(top).saturating_add(by))
         }
         (Some(Popup::Doc(top)), _) => doc_to(state, usize::from(top).saturating_add(by)),
-        (Some(Popup::Palette | Popup::Past), _) => pick(state, 1),
+        (Some(Popup::Palette | Popup::Past | Popup::Steps), _) => pick(state, 1),
         (None, _) if machine::has_keys(state) => machine::step(state, true),
         (_, Pane::Lesson) => state.tops.lesson = state.tops.lesson.saturating_add(by),
         (_, Pane::Cells) => select(state, true),

@@ -4,6 +4,7 @@ use crate::lab::model::item::{Guess, ItemState, PredictState};
 use crate::lab::model::pane::Pane;
 use crate::lab::model::screens::Screen;
 use crate::lab::model::state::State;
+use crate::lab::model::summary;
 
 pub(super) fn select(state: &mut State, forward: bool) {
     let selected = state.selected;
@@ -37,10 +38,23 @@ pub(super) fn show(state: &mut State, pane: Pane) {
 pub(crate) fn go_to_step(state: &mut State, step: usize) {
     if step < state.steps.len() && step != state.step {
         state.step = step;
+        sum_up(state);
         state.select_first();
         state.tops.lesson = 0;
         state.tops.cells = 0;
         state.follow = true;
+    }
+}
+
+/// Writes a lesson's last page anew, where it is shown.
+fn sum_up(state: &mut State) {
+    if state.lesson.is_none() || state.step + 1 != state.steps.len() {
+        return;
+    }
+    let blocks = summary::page(state);
+    if let Some(last) = state.steps.last_mut() {
+        last.items = vec![ItemState::Text(blocks)];
+        last.text.clear();
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn draw(state: &State, popup: Popup, buffer: &mut Buffer, area: Rect)
         Popup::Doc(top) => aid::doc(state, top, buffer, area),
         Popup::Palette => aid::picker(state, "actions", buffer, area),
         Popup::Past => aid::picker(state, "cells run before", buffer, area),
+        Popup::Steps => aid::picker(state, "steps", buffer, area),
         // It stands in the border of the cells.
         Popup::Find => {}
         Popup::Confirm(question) => confirm(state, question, buffer, area),

@@ -1,0 +1,110 @@
+//! How far one has come in a lesson: its last page, and the list of its steps.
+
+use std::fmt::Write;
+
+use crate::base::figures::plural;
+use crate::lab::model::item::{Check, Guess, ItemState};
+use crate::lab::model::state::{State, StepState};
+use crate::lesson::Verdict;
+use crate::lesson::markdown::{self, Block};
+
+/// The heading of the page that every lesson ends with.
+pub(crate) const HEADING: &str = "How far you are";
+
+/// What is done of a step, of how much.
+pub(crate) fn done(step: &StepState) -> (usize, usize) {
+    let asked = step.items.iter().filter_map(ItemState::is_done);
+    asked.fold((0, 0), |(done, all), is| (done + usize::from(is), all + 1))
+}
+
+/// A word for each step of the list.
+pub(crate) fn mark(step: &StepState) -> String {
+    match done(step) {
+        (_, 0) => String::new(),
+        (done, all) if done == all => "✓ done".into(),
+        (0, 1) => "○ open".into(),
+        (done, all) => format!("{done} of {all}"),
+    }
+}
+
+/// The last page: the score, what is open, and what comes next.
+pub(crate) fn page(state: &State) -> Vec<Block> {
+    let steps = state.steps.split_last().map_or(&[][..], |(_, steps)| steps);
+    let (done, all) = steps.iter().map(self::done).fold((0, 0), |(d, a), (done, all)| (d + done, a + all));
+    let mut text = format!("# {HEADING}\n\n**{done} of {}** done", plural(all as u64, "thing", "things"));
+    let points = points(steps);
+    if points.1 > 0 {
+        let _ = write!(text, ", **{} of {}**", points.0, plural(u64::from(points.1), "point", "points"));
+    }
+    let _ = write!(text, ".{}", answers(steps));
+    let open: Vec<String> = steps.iter().enumerate().filter_map(|(n, step)| open_of(n, step)).collect();
+    if open.is_empty() {
+        text.push_str("\n\nNothing is open.");
+    } else {
+        let _ = write!(text, "\n\n## Still open\n\n{}", open.join("\n"));
+    }
+    let _ = write!(text, "\n\n## What comes next\n\n{}", next(state));
+    markdown::parse(&text)
+}
+
+/// Points of the exercises that passed, and of all.
+fn points(steps: &[StepState]) -> (u32, u32) {
+    let exercises = steps.iter().flat_map(|step| &step.items).filter_map(|item| match item {
+        ItemState::Cell(cell) => cell.exercise.as_ref().map(|exercise| (cell, exercise.points)),
+        _ => None,
+    });
+    exercises.fold((0, 0), |(won, all), (cell, points)| {
+        let passed = cell.check == Check::Done(Verdict::Pass);
+        (won + if passed { points } else { 0 }, all + points)
+    })
+}
+
+/// How predictions went, and exercises of which the solution was seen.
+fn answers(steps: &[StepState]) -> String {
+    let items = || steps.iter().flat_map(|step| &step.items);
+    let made = items().filter_map(|item| match item {
+        ItemState::Predict(predict) if matches!(predict.guess, Guess::Made(_)) => predict.is_hit(),
+        _ => None,
+    });
+    let (right, all) = made.fold((0u64, 0u64), |(right, all), hit| (right + u64::from(hit), all + 1));
+    let seen =
+        items().filter(|item| matches!(item, ItemState::Cell(cell) if cell.solution_shown)).count() as u64;
+    let mut text = String::new();
+    if all > 0 {
+        let _ = write!(text, " Of {}, {right} held.", plural(all, "prediction", "predictions"));
+    }
+    if seen > 0 {
+        let _ = write!(text, " You looked at {}.", plural(seen, "solution", "solutions"));
+    }
+    text
+}
+
+/// What is open in a step, as an item of a list.
+fn open_of(number: usize, step: &StepState) -> Option<String> {
+    let name = |item: &ItemState| match item {
+        ItemState::Predict(_) => "a prediction",
+        ItemState::Quiz(_) => "a quiz",
+        ItemState::Cell(cell) if cell.exercise.is_some() => "an exercise",
+        _ => "a cell",
+    };
+    let open: Vec<&str> = step.items.iter().filter(|item| item.is_done() == Some(false)).map(name).collect();
+    (!open.is_empty())
+        .then(|| format!("- step {}, {}: {}", number + 1, escaped(&step.title), open.join(", ")))
+}
+
+fn next(state: &State) -> String {
+    let id = state.lesson.as_ref().map(|open| open.lesson.front.id.as_str()).unwrap_or_default();
+    let packs = &state.held.home.listing.packs;
+    let pack = packs.iter().find(|pack| pack.lessons.iter().any(|lesson| lesson.id == id));
+    let mut after =
+        pack.into_iter().flat_map(|pack| &pack.lessons).skip_while(|lesson| lesson.id != id).skip(1);
+    match after.next() {
+        Some(lesson) => format!("{}: {} F7 opens the home screen.", escaped(&lesson.title), escaped(&lesson.summary)),
+        None => "This is the last lesson there is. `p` leads back, and a notebook of your own waits on the home screen (F7).".into(),
+    }
+}
+
+/// Text that stands for itself in Markdown.
+fn escaped(text: &str) -> String {
+    text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
+}
