@@ -11,6 +11,7 @@ mod ends;
 pub mod engine;
 pub mod examine;
 pub mod fault;
+mod habits;
 pub mod help;
 pub mod host;
 pub mod indent;
