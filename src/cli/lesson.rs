@@ -27,6 +27,7 @@ enum LessonAction {
         json: bool,
     },
     /// Run everything in a lesson: solutions pass, starters and wrong answers fail, cells run
+    #[command(visible_alias = "check")]
     Verify {
         /// Lesson files, or lessons as `lesson list` names them; all built-in ones where none is named
         lessons: Vec<String>,
