@@ -125,3 +125,30 @@ proptest! {
         prop_assert_eq!(close.len(), open.len(), "{}", html);
     }
 }
+
+#[test]
+fn a_cell_that_ran_has_its_footer() {
+    use crate::base::Device;
+    use crate::session::protocol::Usage;
+    let mut notebook = Notebook::new([Cell::code("let x = 1;"), Cell::code("x")]);
+    let (cpu, gpu) = (Device::Cpu, Device::Cuda(0));
+    notebook.cells[0].usage = Some(Usage {
+        host_nanos: 1_500_000,
+        modelled_nanos: Some(22_000),
+        allocated: vec![(gpu, 4 << 20)],
+        peaks: vec![(gpu, 8 << 20)],
+        copies: vec![(cpu, gpu, 2, 1 << 20), (gpu, cpu, 1, 4)],
+    });
+    let page = export(&notebook, "n");
+    assert_eq!(page.matches("class=\"usage\"").count(), 1, "{page}");
+    for piece in [
+        "1.50 ms measured",
+        "22.0 µs modelled",
+        "cuda:0 +4.00 MiB, peak 8.00 MiB",
+        "cpu→cuda:0 2 copies, 1.00 MiB",
+        "cuda:0→cpu 1 copy, 4 B",
+    ] {
+        assert!(page.contains(piece), "{piece}: {page}");
+    }
+    assert_tame(&page);
+}
