@@ -5,6 +5,7 @@ mod behaviour;
 mod editing;
 mod fixture;
 mod home;
+mod keys;
 mod machine;
 mod notebook;
 mod pictures;

@@ -4,6 +4,7 @@ pub mod aside;
 pub mod bind;
 pub mod call;
 mod captures;
+mod common;
 pub mod complete;
 pub(crate) mod custom;
 mod direct;

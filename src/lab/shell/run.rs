@@ -19,6 +19,7 @@ use crate::lab::model::theme::Look;
 use crate::lab::shell::book::Book;
 use crate::lab::shell::library::{Keep, Library, Opened};
 use crate::lab::shell::link::SessionLink;
+use crate::lab::shell::paths;
 use crate::lab::shell::record::{self, Begun};
 use crate::lab::shell::terminal::{self, Screen, signals};
 use crate::lab::update::update;
@@ -275,6 +276,11 @@ fn act<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>>(
             }
             Effect::List => {
                 around.list(state);
+                Ok(())
+            }
+            Effect::CompletePath(typed) => {
+                let completed = paths::complete(&typed);
+                say(state, Msg::PathCompleted { typed, completed }, around);
                 Ok(())
             }
             Effect::Export(what) => around.export(state, what),
