@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::stderr::tell;
 use crate::base::text::strip_control;
-use crate::cli::folders::state_folder;
+use crate::cli::folders::{data_folder, state_folder};
 use crate::cli::library::open_notebook;
 use crate::cli::setup::{Setup, progress};
 use crate::lab::{self, Book, Document, Keep, LabExit, Past, Remember, in_child_process};
+use crate::lesson::order;
 
 use super::packs::{self, Chosen};
 use super::{exit, library, repl, terminal};
@@ -137,7 +138,8 @@ fn run(
     let (past, remember) = history(config.past());
     let look = config.look(look.light, look.ascii || terminal::is_ascii());
     let library = Some(Box::new(library) as Box<dyn lab::Library>);
-    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes };
+    let seed = order::seed(&data_folder().unwrap_or_default().to_string_lossy());
+    let options = lab::LabOptions { look, book, keep, library, config, past, remember, notes, seed };
     lab::run(options, document, connect)
 }
 

@@ -16,6 +16,7 @@ mod front;
 mod info;
 mod lint;
 pub mod markdown;
+pub mod order;
 pub mod pack;
 mod parse;
 mod predict;

@@ -8,6 +8,7 @@ use crate::lab::model::key::Key;
 use crate::lab::model::laid::{Layout, Memo};
 use crate::lab::model::output::Output;
 use crate::lesson::markdown::Block;
+use crate::lesson::order::order;
 use crate::lesson::{Basis, Code, Dimension, Exercise, Outcome, Quantity, Unit, compare};
 use crate::notebook::hash::Hash;
 use crate::notebook::{self, Kind, Recorder};
@@ -148,7 +149,9 @@ pub(crate) struct QuizState {
     pub key: Key,
     pub id: String,
     pub question: crate::lesson::Quiz,
-    /// Choices taken now, by their places.
+    /// The places of its choices in the file, in the order in which they are shown.
+    pub order: Vec<usize>,
+    /// Choices taken now, by their places in the file, as all that is kept of them.
     pub taken: Vec<usize>,
     /// Choices that have been tried; their explanations are shown.
     pub tried: Vec<usize>,
@@ -171,7 +174,8 @@ impl ItemState {
             Item::Quiz(Quiz { id, question }) => {
                 let (taken, tried) = (Vec::new(), Vec::new());
                 let (attempts, solved) = (0, false);
-                ItemState::Quiz(QuizState { key, id, question, taken, tried, attempts, solved, laid })
+                let order = order(question.choices.len(), &id, 0);
+                ItemState::Quiz(QuizState { key, id, question, order, taken, tried, attempts, solved, laid })
             }
         }
     }
@@ -188,6 +192,13 @@ impl ItemState {
             ItemState::Quiz(quiz) => {
                 Item::Quiz(Quiz { id: quiz.id.clone(), question: quiz.question.clone() })
             }
+        }
+    }
+
+    /// Shows the choices of a quiz in an order of their own.
+    pub(in crate::lab) fn shuffle(&mut self, seed: u64) {
+        if let ItemState::Quiz(quiz) = self {
+            quiz.shuffle(seed);
         }
     }
 
@@ -376,6 +387,12 @@ fn told(answer: &str, basis: Basis) -> String {
 }
 
 impl QuizState {
+    /// Shows the choices in a learner's own order.
+    pub(in crate::lab) fn shuffle(&mut self, seed: u64) {
+        self.order = order(self.question.choices.len(), &self.id, seed);
+        self.laid.clear();
+    }
+
     /// Takes or puts back a choice. Where only one is right, it counts at once; true where it does.
     pub(in crate::lab) fn take(&mut self, choice: usize) -> bool {
         if self.solved || choice >= self.question.choices.len() {

@@ -59,6 +59,8 @@ pub struct LabOptions {
     pub remember: Option<Remember>,
     /// What there is to tell of the document at the beginning.
     pub notes: Vec<String>,
+    /// What the order of quizzes' choices is drawn from.
+    pub seed: u64,
 }
 
 /// What is left when the lab closes.
@@ -97,8 +99,9 @@ pub fn run(
     let (inbox, inputs) = mpsc::sync_channel(BACKLOG);
     let mut screen = Screen::open()?;
     let (columns, rows) = screen.size()?;
-    if options.book.is_some() {
+    if let Some(book) = &options.book {
         state.allow_saving();
+        book.other_language().into_iter().for_each(|language| state.speaks(language));
     }
     state.set_canvas(terminal::canvas());
     let teller = inbox.clone();
@@ -114,6 +117,7 @@ pub fn run(
     around.clipboard = options.config.clipboard();
     state.recall(options.past);
     state.configure(&options.config);
+    state.shuffle(options.seed);
     around.list(&mut state);
     // What is asked for, such as the figures of a notebook's file, is done like all else.
     say(&mut state, Msg::Resize(columns, rows), &mut around);
@@ -446,6 +450,8 @@ impl<C: FnMut(Wake) -> io::Result<Box<dyn SessionLink>>> Surroundings<C> {
         let can_save = book.is_some();
         (self.book, self.keep) = (book, keep);
         say(state, Msg::Opened { document, at, can_save }, self);
+        let language = self.book.as_ref().and_then(Book::other_language);
+        language.into_iter().for_each(|language| state.speaks(language));
         self.start(state);
         tell(state, &notes, self);
         Ok(())

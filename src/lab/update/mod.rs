@@ -7,6 +7,7 @@ mod cells;
 mod completion;
 mod editing;
 mod finding;
+mod foreign;
 mod help_pages;
 mod keys_search;
 mod machine;
