@@ -107,4 +107,13 @@ fn what_is_no_habit_keeps_its_own_hint() {
     assert_eq!(hint("rnad(3)").as_deref(), Some("did you mean `rand`?"));
     assert!(hint("let t = ones(2); t.summ()").is_some_and(|told| told.starts_with("did you mean")));
     assert_eq!(hint("let x = ; 1"), None);
+    for (code, own) in [
+        ("from = 3", "`let from = 3;`"),
+        ("try { ones(1) } catch (e) { }; rnad(3)", "`rand`"),
+        ("print (rnad(3))", "`rand`"),
+        ("let t = ones(2); if t.summ() > 1 { }", "did you mean"),
+    ] {
+        let told = hint(code).unwrap_or_default();
+        assert!(told.contains(own), "{code}: {told}");
+    }
 }

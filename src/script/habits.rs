@@ -41,7 +41,12 @@ fn hint(fault: &Fault, origin: &Origin) -> Option<String> {
 fn first_word(failed: &Failed) -> Option<String> {
     let statement = failed.line.trim_start().trim_start_matches('}').trim();
     let (word, rest) = statement.split_once([' ', ':']).unwrap_or((statement, ""));
+    let blocks = rest.contains('{');
     let rest = rest.trim().trim_end_matches([':', ';']).trim();
+    if rest.starts_with('=') {
+        // A variable of that name.
+        return None;
+    }
     Some(match word {
         "import" | "from" => {
             "nothing is imported: `torch.ones` is `ones` here, `torch.nn.Linear` is `nn::Linear`".into()
@@ -49,12 +54,12 @@ fn first_word(failed: &Failed) -> Option<String> {
         "def" => format!("a function is `fn {} {{ … }}`", rest.split("->").next().unwrap_or(rest).trim()),
         "class" => "there are no classes: a module of one's own is `nn::module(#{…}, |self, x| …)`".into(),
         "elif" => format!("`elif` is `else if`: `else if {} {{ … }}`", here(rest)),
-        "try" | "except" | "finally" => "`try { … } catch (e) { … }` is all there is of it".into(),
+        "try" | "except" | "finally" if !blocks => "`try { … } catch (e) { … }` is all there is of it".into(),
         "pass" => "an empty block is `{ }`".into(),
         "del" => format!("`drop({rest})` is Python's `del {rest}`"),
         "assert" => format!("`if !({}) {{ throw \"…\" }}` is Python's `assert`", here(rest)),
         "raise" => "`throw \"…\"` is Python's `raise`".into(),
-        "print" if !rest.is_empty() && !statement.starts_with("print(") => {
+        "print" if !rest.is_empty() && !statement.starts_with("print(") && !rest.starts_with('(') => {
             format!("`print({})` is a call", here(rest))
         }
         _ if statement.starts_with("%timeit") => "at the prompt it is `:timeit`".into(),

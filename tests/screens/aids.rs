@@ -104,6 +104,10 @@ fn an_open_call_shows_what_is_due() {
     assert!(reversed(column) && !reversed(column.saturating_sub(3)));
     lab.types("2)");
     assert!(!lab.shows().contains("in_features"));
+    let mut lab = typing("nn::Conv2d(1, 2, 3, 1, 0, 1, ");
+    lab.tell(Msg::Resize(60, 24));
+    let shown = render_to_string(&lab.state, 60, 24);
+    assert!(shown.contains("Conv2d(…, groups"), "what is due is in sight where not all fits: {shown}");
 }
 
 #[test]

@@ -72,6 +72,17 @@ fn no_key_of_the_bar_is_cut_or_doubled_at_any_width() {
 fn every_context_has_its_own_keys_in_the_bar() {
     let mut lab = Lab::ready(100, 30);
     assert!(at(&mut lab, 100, 30).contains("n next step"));
+    lab.key(KeyCode::F(1));
+    let lesson = at(&mut lab, 80, 24);
+    for key in ["F5 run", "n next step", "↑↓ scroll", "Ctrl-P actions"] {
+        assert!(lesson.contains(key), "{key}: {lesson}");
+    }
+    let mut asked = Lab::ready(80, 24);
+    asked.key(KeyCode::F(2));
+    asked.key(KeyCode::Down);
+    asked.key(KeyCode::Enter);
+    let answer = at(&mut asked, 80, 24);
+    assert!(answer.trim_start().starts_with("Enter commit  Esc leave"), "{answer}");
     lab.key(KeyCode::F(3));
     let machine = at(&mut lab, 100, 30);
     assert!(machine.contains("→ section") || machine.contains("←→ section"), "{machine}");

@@ -93,9 +93,16 @@ pub(crate) fn foot(state: &State, buffer: &mut Buffer, area: Rect, room: usize) 
             Span::styled(hint.text.get(range).unwrap_or_default().to_owned(), style)
         };
         let due = hint.due.clone().unwrap_or(0..0);
+        // Where not all of it fits, parameters before the one that is due give way.
+        let before = match hint.text.find('(').filter(|_| due.end + 2 > room) {
+            Some(open) if open + 1 < due.start => {
+                Span::styled(format!("{}…, ", hint.text.get(..=open).unwrap_or_default()), theme.dim)
+            }
+            _ => part(0..due.start, theme.dim),
+        };
         vec![
             Span::raw(" "),
-            part(0..due.start, theme.dim),
+            before,
             part(due.clone(), theme.selected),
             part(due.end..hint.text.len(), theme.dim),
             Span::raw(" "),

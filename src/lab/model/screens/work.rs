@@ -90,8 +90,8 @@ const FIRST: &[Binding] = &[
     row(&CELLS, &[c('s')], A::Skip, When(Condition::Prediction, "skip"), "skip a prediction").weighs(90),
     row(&CELLS, &[c('h')], A::Hint, When(Condition::Hint, "hint"), "show the next hint").weighs(93),
     row(&EDITOR, &[key(Esc)], A::Leave, Always("leave"), "leave the cell").weighs(90),
-    row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number"),
-    row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question"),
+    row(&ANSWER, &[key(Enter)], A::Commit, Always("commit"), "commit the number").weighs(97),
+    row(&ANSWER, &[key(Esc)], A::Leave, Always("leave"), "leave the question").weighs(96),
     row(&ANSWER, &[key(Backspace)], A::Edit(Edit::Backspace), Never, "delete the last character"),
     row(
         &ANYWHERE,
@@ -264,7 +264,7 @@ const FIRST: &[Binding] = &[
     )
     .weighs(32),
     row(&CELLS, &[c('y')], A::Cell(Cell::Code), Never, "make code of the cell"),
-    row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up").weighs(66),
+    row(&LESSON, &[key(Up), c('k')], A::Up, Always("scroll"), "scroll up").weighs(91),
     row(&LESSON, &[key(Down), c('j')], A::Down, Never, "scroll down"),
     row(&LESSON, &[key(PageUp)], A::PageUp, Never, "a page up"),
     row(&LESSON, &[key(PageDown), c(' ')], A::PageDown, Always("page"), "a page down").weighs(56),
