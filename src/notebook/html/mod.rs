@@ -6,6 +6,7 @@
 mod code;
 mod escape;
 mod markdown;
+mod math;
 
 use escape::{coded_picture, escaped, image};
 use serde_json::Value;

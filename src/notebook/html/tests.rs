@@ -19,7 +19,7 @@ fn tags(page: &str) -> Vec<&str> {
 /// Tags are those that the exporter writes, attributes are quoted, and no attribute runs anything.
 fn assert_tame(page: &str) {
     let known = "html head meta title style body main section div span pre code img table thead tbody tr th td p h1 h2 h3 \
-        h4 h5 h6 ul ol li a em strong del blockquote br hr !DOCTYPE";
+        h4 h5 h6 ul ol li a em strong del sup sub blockquote br hr !DOCTYPE";
     for tag in tags(page) {
         let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
         assert!(known.split_whitespace().any(|k| k == name), "<{tag}>");
@@ -151,4 +151,12 @@ fn a_cell_that_ran_has_its_footer() {
         assert!(page.contains(piece), "{piece}: {page}");
     }
     assert_tame(&page);
+}
+
+#[test]
+fn formulas_are_drawn_and_prices_are_none() {
+    let page = export(&Notebook::new([Cell::markdown("The loss $x^2$ costs 3$ or 4$ a day.")]), "n");
+    assert!(page.contains("The loss <em>x</em><sup>2</sup> costs 3$ or 4$ a day."), "{page}");
+    let hostile = format!("${HOSTILE}$ and $${HOSTILE}$$ and $\\text{{{HOSTILE}}}$");
+    assert_tame(&export(&Notebook::new([Cell::markdown(hostile)]), "n"));
 }
