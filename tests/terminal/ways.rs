@@ -61,3 +61,30 @@ fn help_on_a_terminal_goes_through_the_pager() {
     let all = paged("sed -n 's/^/@/;1,9p;/SoftmaxBackward/p'", &[]);
     assert!(all.contains("@Reference of all") && !all.contains("```") && !all.contains("# "), "{all}");
 }
+
+#[test]
+fn a_notebook_that_was_deleted_is_told_and_forgotten() {
+    let folder = Folder::with("gone", "// %%\nlet x = 1;\n");
+    Lab::open(&folder).quits();
+    let home = || {
+        let mut command = program(&folder);
+        command.args(["--devices", "cpu"]);
+        let mut lab = Lab::start(command);
+        lab.until("Notebooks");
+        lab
+    };
+    let mut lab = home();
+    lab.until("Continue with the notebook n.rhai");
+    std::fs::remove_file(folder.0.join("n.rhai")).unwrap();
+    lab.keys(ENTER);
+    lab.until("is no longer there");
+    lab.keys("q");
+    lab.terminal.end();
+    let mut lab = home();
+    let shown = lab.until("Devices");
+    assert!(!shown.contains("n.rhai"), "{shown}");
+    // Its path begins it anew.
+    lab.keys("on.rhai\r");
+    lab.until("In [ ]");
+    lab.quits();
+}
